@@ -1,0 +1,54 @@
+//! The project's own commands: `cargo xtask test`, `cargo xtask prove`.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line tool prints"
+)]
+
+mod packages;
+mod stage;
+mod tests_run;
+
+use std::process::ExitCode;
+
+use stage::Stages;
+
+const USAGE: &str = "\
+usage: cargo xtask <command>
+
+  test    everything CI checks; needs root, installs the Debian packages that tests need";
+
+fn main() -> ExitCode {
+    let command = std::env::args().nth(1);
+    let outcome = match command.as_deref() {
+        Some("test") => test(),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("xtask: {error:#}");
+        ExitCode::from(2)
+    })
+}
+
+/// Every check of the first tier, in the order in which a failure is cheapest to learn.
+fn test() -> anyhow::Result<ExitCode> {
+    packages::install_missing()?;
+    let mut stages = Stages::default();
+    stages.run("format", "cargo", &["fmt", "--all", "--check"])?;
+    let lints = [
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--quiet",
+        "--",
+        "-D",
+        "warnings",
+    ];
+    stages.run("lints", "cargo", &lints)?;
+    stages.run("build", "cargo", &["build", "--release", "--quiet"])?;
+    let tests = tests_run::cargo_tests(&mut stages)?;
+    Ok(stages.close(&tests))
+}

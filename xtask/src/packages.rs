@@ -1,0 +1,61 @@
+//! The Debian packages that the tests drive: real peers, not imitations.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+
+/// Package and a file that is there once it is installed.
+const NEEDED: [(&str, &str); 4] = [
+    ("nginx-light", "/usr/sbin/nginx"),
+    ("wrk", "/usr/bin/wrk"),
+    ("nftables", "/usr/sbin/nft"),
+    ("curl", "/usr/bin/curl"),
+];
+
+/// Installs what is missing; without root it prints the line to type and fails.
+pub(crate) fn install_missing() -> anyhow::Result<()> {
+    let missing: Vec<&str> = NEEDED
+        .iter()
+        .filter(|(_, file)| !Path::new(file).exists())
+        .map(|(name, _)| *name)
+        .collect();
+    if !is_root()? {
+        bail!(
+            "the tests of namespaces, levers and peers need root and would be skipped; run\n  \
+             sudo apt-get update && sudo apt-get install {}\n  sudo cargo xtask test",
+            NEEDED.map(|(name, _)| name).join(" ")
+        );
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    apt_get(&["update", "-qq"])?;
+    let mut install = vec!["install", "-y", "-qq", "--no-install-recommends"];
+    install.extend(missing);
+    apt_get(&install)
+}
+
+fn apt_get(arguments: &[&str]) -> anyhow::Result<()> {
+    let status = Command::new("apt-get")
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .stdout(std::process::Stdio::null())
+        .status()
+        .context("apt-get could not be started; the tests need a Debian machine")?;
+    if !status.success() {
+        bail!("apt-get {} failed: {status}", arguments.join(" "));
+    }
+    Ok(())
+}
+
+fn is_root() -> anyhow::Result<bool> {
+    let status =
+        std::fs::read_to_string("/proc/self/status").context("reading /proc/self/status")?;
+    let uids = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Uid:"))
+        .unwrap_or_default();
+    // Real, effective, saved, file system: the second is the one that permissions go by.
+    Ok(uids.split_whitespace().nth(1) == Some("0"))
+}

@@ -1,0 +1,76 @@
+//! Stages of a check, each timed, and the closing line that CI reads.
+
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
+
+use anyhow::Context as _;
+
+/// What the tests came to.
+#[derive(Default)]
+pub(crate) struct Counts {
+    pub(crate) passed: u32,
+    pub(crate) failed: u32,
+    pub(crate) skipped: u32,
+}
+
+/// Runs stages one after the other and remembers how long each took and whether it failed.
+#[derive(Default)]
+pub(crate) struct Stages {
+    seconds: Vec<(String, f64)>,
+    failed: Vec<String>,
+}
+
+impl Stages {
+    /// Runs one program as a stage; its output goes to the terminal.
+    pub(crate) fn run(
+        &mut self,
+        name: &str,
+        program: &str,
+        arguments: &[&str],
+    ) -> anyhow::Result<()> {
+        let begun = Instant::now();
+        println!("== {name}");
+        let status = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .status()
+            .with_context(|| format!("{program} could not be started"))?;
+        self.note(name, begun, status.success());
+        Ok(())
+    }
+
+    /// Records a stage that the caller ran itself.
+    pub(crate) fn note(&mut self, name: &str, begun: Instant, passed: bool) {
+        self.seconds
+            .push((name.to_owned(), begun.elapsed().as_secs_f64()));
+        if !passed {
+            self.failed.push(name.to_owned());
+        }
+    }
+
+    /// Prints the seconds by stage and, last, the line `N passed, N failed`.
+    pub(crate) fn close(&self, tests: &Counts) -> ExitCode {
+        println!("\nseconds by stage");
+        for (name, seconds) in &self.seconds {
+            println!("  {name:<28} {seconds:>7.1}");
+        }
+        for name in &self.failed {
+            println!("failed stage: {name}");
+        }
+        if tests.skipped > 0 {
+            println!(
+                "{} skipped: a skipped test counts as a failure here",
+                tests.skipped
+            );
+        }
+        let stages_failed = u32::try_from(self.failed.len()).unwrap_or(u32::MAX);
+        let stages_passed = u32::try_from(self.seconds.len()).unwrap_or(u32::MAX) - stages_failed;
+        let failed = tests.failed + tests.skipped + stages_failed;
+        println!("{} passed, {failed} failed", tests.passed + stages_passed);
+        if failed == 0 {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        }
+    }
+}
