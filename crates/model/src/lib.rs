@@ -1,1 +1,30 @@
-//! Placeholder.
+//! The words of Linerate as types: what is planned, sent between processes, saved and judged.
+//!
+//! There is no I/O here, no clock and no arithmetic beyond the types' own, so a run folder reads
+//! the same on the machine that wrote it and on a laptop that only renders it.
+
+pub mod doubt;
+pub mod facts;
+pub mod finding;
+pub mod histogram;
+pub mod judgement;
+pub mod lever;
+pub mod message;
+pub mod reading;
+pub mod run;
+pub mod study;
+pub mod verdict;
+pub mod workload;
+
+pub use doubt::Doubt;
+pub use facts::Facts;
+pub use finding::Finding;
+pub use histogram::Histogram;
+pub use judgement::Judgement;
+pub use lever::{Binds, LeverSetting};
+pub use message::{Ask, Tell};
+pub use reading::Reading;
+pub use run::{BlockRecord, RunRecord};
+pub use study::{Arm, Role, Study};
+pub use verdict::{Effect, Estimate, Verdict};
+pub use workload::{Pace, Workload};

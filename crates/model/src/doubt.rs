@@ -1,0 +1,166 @@
+//! Typed warnings about a measurement, each with advice.
+
+use serde::{Deserialize, Serialize};
+
+/// Something about a measurement that a sceptic would ask about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "doubt", rename_all = "snake_case")]
+pub enum Doubt {
+    /// A load generator thread had the CPU for more than 85 % of the time at open loop, or of
+    /// the time it could not spin away in closed loop.
+    ClientIsLimit { busy_share: f64 },
+    /// Requests left later than intended: p99 of the lateness against the median response.
+    LateSends {
+        lateness_ns_p99: u64,
+        response_ns_p50: u64,
+    },
+    /// Less was offered than asked for.
+    RateNotReached { offered_rps: f64, achieved_rps: f64 },
+    /// Requests failed, as a share of those sent.
+    RequestsFailed { failed_share: f64 },
+    /// The A/A control differs at the level that voids the run.
+    ControlDiffers { ratio: f64, p_value: f64 },
+    /// This machine cannot see an effect as small as the one sought in this budget.
+    BlindToEffect { smallest_visible: f64, sought: f64 },
+    /// Other work had this share of the CPUs.
+    ForeignWork { cpu_share: f64 },
+    /// Tasks waited for a CPU: PSI avg10, per cent.
+    CpuPressure { psi_some_avg10: f64 },
+    /// Somebody else's server has live connections from beyond loopback.
+    ServingOthers { connections: u32 },
+    /// Client and server share CPUs, because there are too few.
+    SharedCpus { cpus: u32 },
+    /// Client and server are on one machine: absolute throughput says little.
+    OneMachine,
+    /// A lever cannot be used here, and what needs it was left out.
+    LeverSkipped { lever: String, reason: String },
+    /// No namespace of our own could be made.
+    NoPrivateNamespace { reason: String },
+    /// The run was stopped before its plan was done.
+    Unfinished {
+        rounds_done: u32,
+        rounds_planned: u32,
+    },
+    /// CPU time of the target cannot be read.
+    TargetCpuHidden { target: String, reason: String },
+    /// The speed of a fixed piece of work shifted while the run went on.
+    MachineShifted { share: f64 },
+}
+
+impl Doubt {
+    /// What is doubtful, in one sentence.
+    #[must_use]
+    pub fn what(&self) -> String {
+        match self {
+            Self::ClientIsLimit { busy_share } => {
+                format!(
+                    "the client is the limit: its busiest thread was at {}",
+                    percent(*busy_share)
+                )
+            }
+            Self::LateSends {
+                lateness_ns_p99,
+                response_ns_p50,
+            } => format!(
+                "requests left late: p99 of the lateness is {:.0} µs, the median response {:.0} µs",
+                *lateness_ns_p99 as f64 / 1e3,
+                *response_ns_p50 as f64 / 1e3
+            ),
+            Self::RateNotReached {
+                offered_rps,
+                achieved_rps,
+            } => {
+                format!(
+                    "{offered_rps:.0} requests/s were to be offered, {achieved_rps:.0} were answered"
+                )
+            }
+            Self::RequestsFailed { failed_share } => {
+                format!("{} of the requests failed", percent(*failed_share))
+            }
+            Self::ControlDiffers { ratio, p_value } => format!(
+                "two identical arms differ by {:+.1} % (p = {p_value:.4})",
+                (ratio - 1.0) * 100.0
+            ),
+            Self::BlindToEffect {
+                smallest_visible,
+                sought,
+            } => format!(
+                "this machine, now, can see effects from {} on; {} was sought",
+                percent(*smallest_visible),
+                percent(*sought)
+            ),
+            Self::ForeignWork { cpu_share } => {
+                format!("other work uses {} of the CPUs", percent(*cpu_share))
+            }
+            Self::CpuPressure { psi_some_avg10 } => {
+                format!("tasks wait for a CPU {psi_some_avg10:.0} % of the time (PSI avg10)")
+            }
+            Self::ServingOthers { connections } => {
+                format!("a server here has {connections} live connections from beyond loopback")
+            }
+            Self::SharedCpus { cpus } => {
+                format!("client and server share {cpus} CPU: each takes time from the other")
+            }
+            Self::OneMachine => {
+                "client and server are on one machine: the implied rate is a claim about CPU time, \
+                 not a throughput that was seen"
+                    .to_owned()
+            }
+            Self::LeverSkipped { lever, reason } => format!("{lever} was left out: {reason}"),
+            Self::NoPrivateNamespace { reason } => {
+                format!("measured on the machine's own loopback: {reason}")
+            }
+            Self::Unfinished {
+                rounds_done,
+                rounds_planned,
+            } => {
+                format!("{rounds_done} of {rounds_planned} rounds are done")
+            }
+            Self::TargetCpuHidden { target, reason } => {
+                format!("the CPU time of {target} cannot be read: {reason}")
+            }
+            Self::MachineShifted { share } => {
+                format!(
+                    "the machine's own speed shifted by {} during the run",
+                    percent(*share)
+                )
+            }
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::ClientIsLimit { .. } => "give the client more threads or CPUs, or offer less",
+            Self::LateSends { .. } => "offer less, or give the client a CPU of its own",
+            Self::RateNotReached { .. } => "offer less: the server or the client cannot keep up",
+            Self::RequestsFailed { .. } => "look at the bins of `errors` and at the server's log",
+            Self::ControlDiffers { .. } => "run again with more rounds when the machine is quieter",
+            Self::BlindToEffect { .. } => "ask for more rounds, or measure on a quieter machine",
+            Self::ForeignWork { .. } | Self::CpuPressure { .. } => {
+                "stop the other work, or trust CPU per request before throughput"
+            }
+            Self::ServingOthers { .. } => "do not load a machine at work without its owner's word",
+            Self::SharedCpus { .. } => "use a machine with two CPUs or more",
+            Self::OneMachine => "for throughput that counts, put the client on another machine",
+            Self::LeverSkipped { .. } => "see `linerate doctor`; the other steps stand",
+            Self::NoPrivateNamespace { .. } => {
+                "allow user namespaces (user.max_user_namespaces), or run as root"
+            }
+            Self::Unfinished { .. } => "`linerate study resume` goes on where it stopped",
+            Self::TargetCpuHidden { .. } => "run as the target's user or as root",
+            Self::MachineShifted { .. } => "look for throttling, migration or spent burst credit",
+        }
+    }
+}
+
+/// Two digits are what a share's reader can use.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent < 10.0 {
+        format!("{percent:.1} %")
+    } else {
+        format!("{percent:.0} %")
+    }
+}

@@ -1,0 +1,164 @@
+//! What is saved of a run: `run.json` once, and one line of `blocks.jsonl` for each block.
+
+use serde::{Deserialize, Serialize};
+
+use crate::doubt::Doubt;
+use crate::facts::{Facts, Watched};
+use crate::reading::Reading;
+use crate::study::{Arm, Study};
+
+/// The version of the run folder's shape that this program writes.
+pub const RUN_FORMAT: u32 = 1;
+/// Name of the file that describes the run.
+pub const RUN_FILE: &str = "run.json";
+/// Name of the file with one line per block.
+pub const BLOCKS_FILE: &str = "blocks.jsonl";
+
+/// Everything about a run that is known before its first block.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Shape of the folder; see [`RUN_FORMAT`].
+    pub format: u32,
+    pub linerate_version: String,
+    /// Start in UTC, RFC 3339.
+    pub started_utc: String,
+    /// The command that repeats it, without secrets.
+    pub command: String,
+    /// Seed of the order of arms and of arrival times.
+    pub seed: u64,
+    pub study: Study,
+    pub arms: Vec<Arm>,
+    pub rig: Rig,
+    pub facts: Facts,
+    pub watched: Watched,
+    /// Doubts known before the first block, such as levers that this machine refuses.
+    pub doubts: Vec<Doubt>,
+}
+
+/// The hosts and links of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rig {
+    /// One user and network namespace of our own, with its own loopback.
+    PrivateNamespace,
+    /// The machine's loopback.
+    Loopback {
+        /// Why no namespace of our own; `None` where the targets are the user's.
+        reason: Option<String>,
+    },
+}
+
+/// What a block was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Closed loop: CPU per request and throughput.
+    Throughput,
+    /// Open loop at a common rate: latency.
+    Latency,
+}
+
+/// One block as it is saved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BlockRecord {
+    pub phase: Phase,
+    /// Stretch between restarts of the targets, from 0.
+    pub epoch: u32,
+    pub round: u32,
+    /// Place within the round, from 0.
+    pub position: u32,
+    pub arm: String,
+    /// Since the start of the run or of its resumption, ms.
+    pub at_ms: u64,
+    pub reading: Reading,
+}
+
+impl BlockRecord {
+    /// What makes a block the same block: none is counted twice.
+    #[must_use]
+    pub fn key(&self) -> (Phase, u32, &str) {
+        (self.phase, self.round, &self.arm)
+    }
+}
+
+/// The blocks of a `blocks.jsonl`, and what a crash left behind the last whole line.
+#[derive(Debug, Default, PartialEq)]
+pub struct Blocks {
+    pub records: Vec<BlockRecord>,
+    /// Length of the part of the text that holds whole records, in bytes.
+    pub whole_bytes: usize,
+}
+
+/// A line of `blocks.jsonl` that is no block.
+#[derive(Debug, PartialEq, Eq)]
+pub struct BadBlock {
+    /// From 1.
+    pub line: usize,
+    pub reason: String,
+}
+
+impl Blocks {
+    /// Reads saved blocks. A last line without its newline is a write cut short and is left out;
+    /// any other line that is no block is an error, as is a block that stands there twice.
+    pub fn parse(text: &str) -> Result<Self, BadBlock> {
+        let mut blocks = Self::default();
+        let mut keys = std::collections::HashSet::new();
+        for (index, line) in text.split_inclusive('\n').enumerate() {
+            if !line.ends_with('\n') {
+                break;
+            }
+            let bad = |reason: String| BadBlock {
+                line: index + 1,
+                reason,
+            };
+            let record: BlockRecord =
+                serde_json::from_str(line).map_err(|error| bad(error.to_string()))?;
+            if !keys.insert((record.phase, record.round, record.arm.clone())) {
+                return Err(bad(format!(
+                    "round {} of {} stands twice",
+                    record.round, record.arm
+                )));
+            }
+            blocks.records.push(record);
+            blocks.whole_bytes += line.len();
+        }
+        Ok(blocks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(round: u32) -> String {
+        let record = BlockRecord {
+            phase: Phase::Throughput,
+            epoch: 0,
+            round,
+            position: 0,
+            arm: "baseline".to_owned(),
+            at_ms: 0,
+            reading: Reading::default(),
+        };
+        serde_json::to_string(&record).unwrap() + "\n"
+    }
+
+    #[test]
+    fn a_line_cut_short_by_a_crash_is_left_out_and_the_rest_kept() {
+        let whole = line(0) + &line(1);
+        let cut = whole.clone() + &line(2)[..20];
+        let blocks = Blocks::parse(&cut).unwrap();
+        assert_eq!((blocks.records.len(), blocks.whole_bytes), (2, whole.len()));
+    }
+
+    #[test]
+    fn a_broken_line_in_the_middle_is_an_error_that_names_the_line() {
+        let error = Blocks::parse(&(line(0) + "{}\n" + &line(1))).unwrap_err();
+        assert_eq!(error.line, 2);
+    }
+
+    #[test]
+    fn a_block_is_not_counted_twice() {
+        assert!(Blocks::parse(&(line(0) + &line(0))).is_err());
+    }
+}

@@ -1,0 +1,159 @@
+//! A study as its file says it, and the arms that follow from it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::lever::LeverSetting;
+use crate::workload::Workload;
+
+/// The version of the study file's shape that this program reads.
+pub const STUDY_FORMAT: u32 = 1;
+
+/// A question with a design, factors and a workload: one TOML file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    /// Shape of this file; see [`STUDY_FORMAT`].
+    pub format: u32,
+    /// Lower-case words joined by hyphens; the name of the file.
+    pub name: String,
+    pub title: String,
+    pub question: String,
+    /// How the answer is found, for a reader of the report.
+    pub method: String,
+    /// What may mislead a reader of the figures.
+    #[serde(default)]
+    pub pitfalls: Vec<String>,
+    #[serde(default)]
+    pub source: Option<Source>,
+    pub design: Design,
+    pub workload: Workload,
+    /// Present where first and last arm are also compared in latency mode.
+    #[serde(default)]
+    pub latency: Option<LatencyDesign>,
+    /// Also measure a bare echo over the same sockets and bytes.
+    #[serde(default)]
+    pub floor: bool,
+    pub baseline: BaselineSpec,
+    #[serde(default, rename = "step", skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepSpec>,
+}
+
+/// The article that a study reproduces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    pub title: String,
+    pub url: String,
+    pub year: u32,
+    /// The machine it was measured on.
+    pub machine: String,
+}
+
+/// How arms are compared and how long each block lasts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Design {
+    pub kind: DesignKind,
+    /// Every arm once per round; also the number of pairs.
+    pub rounds: u32,
+    pub settle_ms: u32,
+    pub score_ms: u32,
+    /// The smallest change worth knowing, as a share: 0.03 is 3 %.
+    pub smallest_effect: f64,
+}
+
+/// Which arm each arm is measured against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DesignKind {
+    /// Each step against the one before it.
+    Ladder,
+    /// Each arm against the baseline.
+    Compare,
+}
+
+/// Latency blocks of the first and the last arm at one open-loop rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LatencyDesign {
+    /// Offered rate as a share of the baseline's closed-loop throughput, 0 to 1.
+    pub rate_share: f64,
+    /// Blocks per arm.
+    pub blocks: u32,
+    pub score_ms: u32,
+}
+
+/// The first arm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BaselineSpec {
+    pub title: String,
+    #[serde(default)]
+    pub levers: Vec<LeverSetting>,
+    #[serde(default)]
+    pub published: Option<Published>,
+}
+
+/// An arm that differs from the one before it by what it adds and takes away.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepSpec {
+    pub name: String,
+    pub title: String,
+    /// One sentence: what this setting costs and why.
+    #[serde(default)]
+    pub why: String,
+    #[serde(default)]
+    pub add: Vec<LeverSetting>,
+    #[serde(default)]
+    pub take_away: Vec<LeverSetting>,
+    #[serde(default)]
+    pub published: Option<Published>,
+}
+
+/// A figure from the article.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    pub throughput_rps: f64,
+    /// Gain of this step over the one before, as a share: 0.22 is +22 %.
+    #[serde(default)]
+    pub gain: Option<f64>,
+}
+
+/// What is served to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Program {
+    /// Our own HTTP server, started by the agent.
+    Serve,
+    /// Our own bare echo with the bytes of the HTTP exchange, started by the agent.
+    Echo,
+    /// A server that is already running; never started or stopped by us.
+    Url(String),
+}
+
+/// What an arm is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    Baseline,
+    /// The baseline again: the A/A that must come out as no difference.
+    Control,
+    Step,
+    /// The bare echo: what the kernel alone costs.
+    Floor,
+}
+
+/// One combination of levels, measured against another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Arm {
+    pub name: String,
+    pub title: String,
+    pub role: Role,
+    pub program: Program,
+    pub levers: Vec<LeverSetting>,
+    /// The arm it is compared with; `None` for the baseline and the floor.
+    pub against: Option<String>,
+    pub published: Option<Published>,
+}

@@ -1,0 +1,71 @@
+//! Estimates with their intervals, and the five words for a comparison.
+
+use serde::{Deserialize, Serialize};
+
+/// A value with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    pub value: f64,
+    pub low: f64,
+    pub high: f64,
+    /// Independent observations behind it.
+    pub n: u32,
+}
+
+/// How many times the one arm is of the other, from pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    /// Hodges–Lehmann estimate of arm ÷ reference; 1 is no difference.
+    pub ratio: f64,
+    /// Exact signed-rank interval of the ratio at `alpha`.
+    pub low: f64,
+    pub high: f64,
+    /// Pairs.
+    pub n: u32,
+    /// Two-sided error that this interval was given.
+    pub alpha: f64,
+    /// Two-sided exact p-value of the signed-rank test.
+    pub p_value: f64,
+}
+
+impl Effect {
+    /// Change in per cent: −12.5 for a ratio of 0.875.
+    #[must_use]
+    pub fn percent(&self) -> f64 {
+        (self.ratio - 1.0) * 100.0
+    }
+
+    /// Whether the interval leaves out 1.
+    #[must_use]
+    pub fn is_clear_of_none(&self) -> bool {
+        self.low > 1.0 || self.high < 1.0
+    }
+}
+
+/// What a comparison came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Better,
+    Worse,
+    /// The whole interval is nearer to none than the smallest effect that matters.
+    NoDifferenceThatMatters,
+    /// The data could not tell.
+    Inconclusive,
+    /// The comparison is void; the doubts say why.
+    Invalid,
+}
+
+impl Verdict {
+    /// The words for a reader.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::NoDifferenceThatMatters => "no difference that matters",
+            Self::Inconclusive => "inconclusive",
+            Self::Invalid => "invalid",
+        }
+    }
+}

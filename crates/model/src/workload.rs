@@ -1,0 +1,51 @@
+//! What drives a target, as data.
+
+use serde::{Deserialize, Serialize};
+
+/// An HTTP/1.1 request repeated over keep-alive connections.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// Path and query of the request, from `/` on.
+    #[serde(default = "root_path")]
+    pub path: String,
+    /// Connections held open at once.
+    pub connections: u32,
+    /// Load generator threads; connections are dealt evenly between them.
+    #[serde(default = "one")]
+    pub threads: u32,
+}
+
+fn root_path() -> String {
+    "/".to_owned()
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// Who decides when the next request leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "loop", rename_all = "snake_case")]
+pub enum Pace {
+    /// Closed loop: each connection sends as soon as its answer is in. Measures capacity and CPU
+    /// per request; its latencies leave out the waiting that a slow server causes.
+    Closed,
+    /// Open loop: requests are due on a schedule that the server cannot slow down.
+    Open {
+        rate_rps: f64,
+        arrivals: Arrivals,
+        seed: u64,
+    },
+}
+
+/// How the due times of an open loop are spread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrivals {
+    /// Evenly: one request each 1/rate.
+    #[default]
+    Uniform,
+    /// Exponential gaps, as of many independent users.
+    Poisson,
+}
