@@ -1,3 +1,32 @@
 //! Linerate: how fast a Linux machine can serve, what holds it back, what each fix buys.
 
-fn main() {}
+mod commands;
+mod console;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use commands::Command;
+use console::Console;
+
+/// How fast this machine can serve, what holds it back, and what each fix buys
+///
+/// Without a command it runs the built-in study `http-json` in quick form: two minutes on
+/// loopback, no privilege needed, nothing left but one folder under `linerate-runs/`.
+#[derive(Parser)]
+#[command(version, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let console = Console::new();
+    let outcome = commands::run(arguments.command, &console);
+    outcome.unwrap_or_else(|error| {
+        console.error(&format!("{error:#}"));
+        ExitCode::from(2)
+    })
+}

@@ -1,1 +1,29 @@
-//! Placeholder.
+//! The kernel, safely: one door per kernel interface, and the only crate with `unsafe`.
+//!
+//! It knows no HTTP and no metrics. Calls return `io::Result` with the kernel's own errno, so the
+//! caller can say what was refused.
+
+pub mod alloc;
+pub mod clock;
+pub mod cpu;
+pub mod epoll;
+pub mod kernel_file;
+pub mod namespace;
+pub mod process;
+pub mod socket;
+
+use std::io;
+
+/// Turns the C convention (−1 and errno) into a `Result`.
+fn check(returned: libc::c_int) -> io::Result<libc::c_int> {
+    if returned < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(returned)
+    }
+}
+
+/// The same for calls that return a size.
+fn check_size(returned: isize) -> io::Result<usize> {
+    usize::try_from(returned).map_err(|_| io::Error::last_os_error())
+}

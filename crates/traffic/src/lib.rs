@@ -1,1 +1,8 @@
-//! Placeholder.
+//! Both ends of the wire: the server under test and the load that drives it.
+//!
+//! Nothing here knows how it is watched: readings are taken by an observer that the caller
+//! passes in.
+
+pub mod floor;
+pub mod load;
+pub mod server;

@@ -1,0 +1,70 @@
+//! Clocks: monotonic time, and the CPU time of threads and processes, all in nanoseconds.
+
+use std::io;
+
+use crate::check;
+
+/// Time since an arbitrary start that never goes back (`CLOCK_MONOTONIC`, by the vDSO).
+#[inline]
+#[must_use]
+pub fn monotonic_ns() -> u64 {
+    read(libc::CLOCK_MONOTONIC).unwrap_or(0)
+}
+
+/// CPU time that the calling thread has used.
+#[must_use]
+pub fn thread_cpu_ns() -> u64 {
+    read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
+}
+
+/// CPU time that all threads of a process have used, exact to the moment of the call, unlike
+/// `/proc/PID/schedstat`, which lags behind by up to a tick for a running thread.
+///
+/// # Errors
+/// `EINVAL` when there is no such process.
+pub fn process_cpu_ns(pid: u32) -> io::Result<u64> {
+    // The encoding of clock_getcpuclockid(3), as in the kernel's include/linux/posix-timers_types.h:
+    // the complement of the process in the upper 29 bits, CPUCLOCK_SCHED = 2 in the lower three.
+    const CPUCLOCK_SCHED: libc::clockid_t = 2;
+    let pid = libc::pid_t::try_from(pid).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
+    read((!pid << 3) | CPUCLOCK_SCHED)
+}
+
+fn read(clock: libc::clockid_t) -> io::Result<u64> {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is a valid, writable timespec for the length of the call.
+    check(unsafe { libc::clock_gettime(clock, &raw mut time) })?;
+    Ok(nanoseconds(time))
+}
+
+fn nanoseconds(time: libc::timespec) -> u64 {
+    u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
+        + u64::try_from(time.tv_nsec).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_process_clock_counts_the_work_of_its_threads() {
+        let before = process_cpu_ns(std::process::id()).unwrap();
+        let busy = std::thread::spawn(|| {
+            let begun = thread_cpu_ns();
+            while thread_cpu_ns() - begun < 5_000_000 {}
+        });
+        busy.join().unwrap();
+        assert!(process_cpu_ns(std::process::id()).unwrap() - before >= 5_000_000);
+    }
+
+    #[test]
+    fn a_process_that_does_not_exist_is_an_error() {
+        assert_eq!(
+            process_cpu_ns(0x3f_ffff).unwrap_err().raw_os_error(),
+            Some(libc::EINVAL)
+        );
+    }
+}

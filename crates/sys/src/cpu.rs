@@ -1,0 +1,96 @@
+//! Which CPUs may be used, and running on chosen ones.
+
+use std::io;
+
+use crate::check;
+
+/// The CPUs that the calling thread may run on, in ascending order: its inherited affinity mask,
+/// not the number of CPUs installed.
+///
+/// # Errors
+/// The kernel's own, on a machine with more than 1,024 CPUs.
+pub fn allowed() -> io::Result<Vec<usize>> {
+    // SAFETY: an all-zero cpu_set_t is a valid empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `set` is writable and its true size is passed along.
+    check(unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) })?;
+    let limit = usize::try_from(libc::CPU_SETSIZE).unwrap_or(0);
+    // SAFETY: `cpu` is below CPU_SETSIZE, so the bit lies within the set.
+    Ok((0..limit)
+        .filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) })
+        .collect())
+}
+
+/// Lets the calling thread, and the children it forks later, run on these CPUs only.
+///
+/// # Errors
+/// `EINVAL` when none of them exists or is allowed.
+pub fn pin(cpus: &[usize]) -> io::Result<()> {
+    // SAFETY: an all-zero cpu_set_t is a valid empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    let limit = usize::try_from(libc::CPU_SETSIZE).unwrap_or(0);
+    for cpu in cpus.iter().copied().filter(|cpu| *cpu < limit) {
+        // SAFETY: `cpu` is below CPU_SETSIZE, so the bit lies within the set.
+        unsafe { libc::CPU_SET(cpu, &mut set) };
+    }
+    // SAFETY: `set` is readable and its true size is passed along.
+    check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) })?;
+    Ok(())
+}
+
+/// Parses a kernel CPU list such as `0-3,8`.
+///
+/// # Errors
+/// Says which part is no CPU or range.
+pub fn parse_list(text: &str) -> Result<Vec<usize>, String> {
+    let mut cpus = Vec::new();
+    for part in text.trim().split(',') {
+        let bounds = part.split_once('-').unwrap_or((part, part));
+        match (bounds.0.parse::<usize>(), bounds.1.parse::<usize>()) {
+            (Ok(first), Ok(last)) if first <= last && last < 4096 => cpus.extend(first..=last),
+            _ => {
+                return Err(format!(
+                    "`{part}` is no CPU or range of CPUs, such as 2 or 0-3"
+                ));
+            }
+        }
+    }
+    Ok(cpus)
+}
+
+/// Writes CPUs as the kernel does: `0-3,8`. They must be in ascending order.
+#[must_use]
+pub fn format_list(cpus: &[usize]) -> String {
+    let runs = cpus.chunk_by(|left, right| left + 1 == *right);
+    let texts = runs.map(|run| match run {
+        [only] => only.to_string(),
+        [first, .., last] => format!("{first}-{last}"),
+        [] => String::new(),
+    });
+    texts.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_lists_are_read_and_written_as_the_kernel_does() {
+        assert_eq!(parse_list("0-2,5\n").unwrap(), [0, 1, 2, 5]);
+        assert_eq!(format_list(&[0, 1, 2, 5]), "0-2,5");
+        for wrong in ["", "a", "3-1", "1-", "99999"] {
+            assert!(parse_list(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_pinned_thread_may_run_on_that_cpu_only() {
+        let first = allowed().unwrap()[0];
+        std::thread::spawn(move || {
+            pin(&[first]).unwrap();
+            assert_eq!(allowed().unwrap(), [first]);
+        })
+        .join()
+        .unwrap();
+    }
+}

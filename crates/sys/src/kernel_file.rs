@@ -1,0 +1,18 @@
+//! Small text files under `/proc` and `/sys`.
+
+use std::fs;
+use std::path::Path;
+
+/// The file's text without the white space around it; `None` when it cannot be read.
+#[must_use]
+pub fn text(path: impl AsRef<Path>) -> Option<String> {
+    fs::read_to_string(path)
+        .ok()
+        .map(|text| text.trim().to_owned())
+}
+
+/// The file's text as a number; `None` when it cannot be read or is none.
+#[must_use]
+pub fn number<N: std::str::FromStr>(path: impl AsRef<Path>) -> Option<N> {
+    text(path)?.parse().ok()
+}

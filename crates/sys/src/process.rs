@@ -1,0 +1,158 @@
+//! The process itself: signals, its parent's death, timers, open files, and its children's start.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use crate::check;
+
+/// Asks to be told of SIGTERM and SIGINT through a descriptor instead of by a signal handler.
+/// Call it before the first thread is made: threads inherit the blocked signals.
+#[derive(Debug)]
+pub struct StopSignal {
+    fd: OwnedFd,
+}
+
+impl StopSignal {
+    /// Blocks both signals and opens the descriptor.
+    ///
+    /// # Errors
+    /// `EMFILE` at the limit of open files.
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: an all-zero sigset_t is writable memory that sigemptyset initialises.
+        let mut signals: libc::sigset_t = unsafe { std::mem::zeroed() };
+        // SAFETY: `signals` is a valid sigset_t throughout; SIGTERM and SIGINT are signals.
+        let fd = unsafe {
+            libc::sigemptyset(&raw mut signals);
+            libc::sigaddset(&raw mut signals, libc::SIGTERM);
+            libc::sigaddset(&raw mut signals, libc::SIGINT);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals, std::ptr::null_mut());
+            libc::signalfd(
+                -1,
+                &raw const signals,
+                libc::SFD_CLOEXEC | libc::SFD_NONBLOCK,
+            )
+        };
+        let fd = check(fd)?;
+        // SAFETY: `fd` was just opened and nobody else owns it.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        Ok(Self { fd })
+    }
+}
+
+impl AsFd for StopSignal {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Sends SIGTERM to a child of ours.
+///
+/// # Errors
+/// `ESRCH` when it is gone.
+pub fn terminate(child: &std::process::Child) -> io::Result<()> {
+    let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
+    // SAFETY: no pointers. The pid is that of a child not yet waited for, so it is not reused.
+    check(unsafe { libc::kill(pid, libc::SIGTERM) })?;
+    Ok(())
+}
+
+/// Makes timers of the calling thread wake as soon as they are due; the default lets the kernel
+/// be 50 µs late to save wake-ups.
+///
+/// # Errors
+/// None are known.
+pub fn remove_timer_slack() -> io::Result<()> {
+    // SAFETY: no pointers; 1 ns is the smallest slack, 0 would mean the default.
+    check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_usize, 0, 0, 0) })?;
+    Ok(())
+}
+
+/// Raises the limit of open files to the most that an unprivileged process may have.
+///
+/// # Errors
+/// The kernel's own.
+pub fn raise_open_file_limit() -> io::Result<u64> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is a valid, writable rlimit.
+    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) })?;
+    limit.rlim_cur = limit.rlim_max;
+    // SAFETY: `limit` is a valid rlimit whose soft value does not exceed the hard one.
+    check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) })?;
+    Ok(limit.rlim_cur)
+}
+
+/// What a child sets for itself between fork and exec.
+#[derive(Clone, Debug, Default)]
+pub struct ChildSetup {
+    /// The CPUs it may run on; empty for those inherited.
+    pub cpus: Vec<usize>,
+    /// A seccomp filter to live under, as the kernel's BPF instructions; empty for none.
+    pub seccomp: Vec<FilterInstruction>,
+}
+
+/// One instruction of a classic BPF program: `struct sock_filter`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct FilterInstruction {
+    pub code: u16,
+    pub jump_true: u8,
+    pub jump_false: u8,
+    pub value: u32,
+}
+
+/// Lets a command die with its parent and start as `setup` says.
+pub fn prepare_child(command: &mut Command, setup: ChildSetup) {
+    // SAFETY: the closure makes only async-signal-safe system calls and does not allocate: the
+    // vectors in `setup` were filled before the fork.
+    unsafe { command.pre_exec(move || enter_child(&setup)) };
+}
+
+fn enter_child(setup: &ChildSetup) -> io::Result<()> {
+    // SAFETY: no pointers.
+    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) })?;
+    unblock_signals()?;
+    if !setup.cpus.is_empty() {
+        crate::cpu::pin(&setup.cpus)?;
+    }
+    if setup.seccomp.is_empty() {
+        Ok(())
+    } else {
+        live_under(&setup.seccomp)
+    }
+}
+
+/// A blocked signal stays blocked across exec; the child decides for itself.
+fn unblock_signals() -> io::Result<()> {
+    // SAFETY: an all-zero sigset_t is writable memory that sigemptyset initialises.
+    let mut none: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `none` is a valid sigset_t throughout.
+    check(unsafe {
+        libc::sigemptyset(&raw mut none);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut())
+    })?;
+    Ok(())
+}
+
+fn live_under(filter: &[FilterInstruction]) -> io::Result<()> {
+    let program = libc::sock_fprog {
+        len: u16::try_from(filter.len()).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?,
+        // FilterInstruction has the layout of sock_filter, and the kernel only reads.
+        filter: filter.as_ptr().cast_mut().cast(),
+    };
+    // SAFETY: no pointers; without new privileges an ordinary user may set a filter.
+    check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
+    // SAFETY: `program` points at `filter`, which outlives the call; the kernel copies it.
+    check(unsafe {
+        libc::prctl(
+            libc::PR_SET_SECCOMP,
+            libc::SECCOMP_MODE_FILTER,
+            &raw const program,
+        )
+    })?;
+    Ok(())
+}
