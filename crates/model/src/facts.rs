@@ -47,6 +47,9 @@ pub struct Watched {
     pub foreign_cpu_share: Option<f64>,
     /// PSI `some avg10` of the CPU, 0 to 100.
     pub psi_cpu_some_avg10: Option<f64>,
+    /// The same over the look alone, 0 to 100: `avg10` still remembers a build that has ended.
+    #[serde(default)]
+    pub psi_cpu_some_now: Option<f64>,
     /// Established connections on listeners that are not ours and accept from beyond loopback.
     pub foreign_served_connections: u32,
     /// Spread of a fixed piece of work repeated on one CPU: 1.4826 × MAD / median.

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::doubt::Doubt;
 use crate::facts::{Facts, Watched};
 use crate::lever::{LeverSetting, LeverState};
 use crate::reading::Reading;
@@ -74,6 +75,7 @@ pub enum Tell {
     Watched(Watched),
     Started {
         target: String,
+        doubts: Vec<Doubt>,
     },
     Reading(Box<Reading>),
     Stopped {

@@ -31,6 +31,10 @@ pub struct RunRecord {
     pub rig: Rig,
     pub facts: Facts,
     pub watched: Watched,
+    /// The smallest effect that the plan can see here, guessed from a rehearsal of identical
+    /// arms before the first block, as a share.
+    #[serde(default)]
+    pub expected_visible: Option<f64>,
     /// Doubts known before the first block, such as levers that this machine refuses.
     pub doubts: Vec<Doubt>,
 }
