@@ -1,1 +1,3 @@
-//! Placeholder.
+//! Bytes to values and back: HTTP/1 as a server and a client read it. No I/O and no clock.
+
+pub mod response;

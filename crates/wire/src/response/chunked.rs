@@ -1,0 +1,122 @@
+//! Bodies in chunks (RFC 9112, section 7.1), byte by byte where framing is and in whole runs
+//! where data is.
+
+use super::{HEAD_LIMIT_BYTES, Malformed};
+
+/// What the next byte must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// A digit of a chunk's size, or what ends it.
+    Size {
+        any_digit: bool,
+    },
+    /// Something after the size that means nothing to us.
+    Extension,
+    SizeLineFeed,
+    Data,
+    DataReturn,
+    DataLineFeed,
+    /// At the start of a line after the last chunk.
+    TrailerStart,
+    Trailer,
+    TrailerLineFeed,
+    LastLineFeed,
+}
+
+/// Where a reader is within a chunked body.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chunks {
+    place: Place,
+    /// Of the present chunk.
+    left: u64,
+    /// Bytes of extensions and trailers so far, which are limited as a head is.
+    aside_bytes: usize,
+}
+
+impl Default for Chunks {
+    fn default() -> Self {
+        Self {
+            place: Place::Size { any_digit: false },
+            left: 0,
+            aside_bytes: 0,
+        }
+    }
+}
+
+impl Chunks {
+    /// Takes a piece of the body and passes its data on: how many bytes belong to the body, and
+    /// whether it is over.
+    pub(super) fn read(
+        &mut self,
+        input: &[u8],
+        mut on_data: impl FnMut(&[u8]),
+    ) -> Result<(usize, bool), Malformed> {
+        let mut used = 0;
+        while used < input.len() {
+            if self.place == Place::Data {
+                let run = self.data_run(&input[used..]);
+                on_data(&input[used..used + run]);
+                used += run;
+                continue;
+            }
+            let ended = self.step(input[used])?;
+            used += 1;
+            if ended {
+                return Ok((used, true));
+            }
+        }
+        Ok((used, false))
+    }
+
+    /// Length of the data at the start of `input`.
+    fn data_run(&mut self, input: &[u8]) -> usize {
+        let run = input
+            .len()
+            .min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        self.left -= run as u64;
+        if self.left == 0 {
+            self.place = Place::DataReturn;
+        }
+        run
+    }
+
+    /// Takes one byte of framing; true when it was the body's last.
+    fn step(&mut self, byte: u8) -> Result<bool, Malformed> {
+        self.place = match (self.place, byte) {
+            (Place::Size { .. }, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+                self.add_digit(byte)?
+            }
+            (Place::Size { any_digit: true } | Place::Extension, b'\r') => Place::SizeLineFeed,
+            (Place::Size { any_digit: true }, b';' | b' ' | b'\t') => Place::Extension,
+            (Place::Extension, _) => self.aside(Place::Extension)?,
+            (Place::SizeLineFeed, b'\n') if self.left == 0 => Place::TrailerStart,
+            (Place::SizeLineFeed, b'\n') => Place::Data,
+            (Place::DataReturn, b'\r') => Place::DataLineFeed,
+            (Place::DataLineFeed, b'\n') => Place::Size { any_digit: false },
+            (Place::TrailerStart, b'\r') => Place::LastLineFeed,
+            (Place::Trailer, b'\r') => Place::TrailerLineFeed,
+            (Place::TrailerStart | Place::Trailer, _) => self.aside(Place::Trailer)?,
+            (Place::TrailerLineFeed, b'\n') => Place::TrailerStart,
+            (Place::LastLineFeed, b'\n') => return Ok(true),
+            _ => return Err(Malformed::Chunk),
+        };
+        Ok(false)
+    }
+
+    fn add_digit(&mut self, byte: u8) -> Result<Place, Malformed> {
+        let digit = match byte {
+            b'0'..=b'9' => byte - b'0',
+            _ => (byte | 0x20) - b'a' + 10,
+        };
+        self.left = self.left.checked_mul(16).ok_or(Malformed::Chunk)? + u64::from(digit);
+        Ok(Place::Size { any_digit: true })
+    }
+
+    fn aside(&mut self, place: Place) -> Result<Place, Malformed> {
+        self.aside_bytes += 1;
+        if self.aside_bytes > HEAD_LIMIT_BYTES {
+            return Err(Malformed::HeadTooLong);
+        }
+        Ok(place)
+    }
+}
