@@ -9,6 +9,8 @@ pub mod cpu;
 pub mod epoll;
 pub mod kernel_file;
 pub mod namespace;
+pub mod netlink;
+pub mod packet;
 pub mod process;
 pub mod socket;
 

@@ -1,0 +1,81 @@
+//! `conntrack`: the kernel tracks every connection, as it does behind any stateful firewall.
+
+use std::io;
+use std::net::UdpSocket;
+
+use model::Binds;
+
+use super::table::HeldTable;
+use super::{Held, Lever, LeverError, Setting, no_value, tried};
+use crate::nftables::Rule;
+
+const NAME: &str = "conntrack";
+/// Connections that are tracked in this network namespace.
+const COUNT: &str = "/proc/sys/net/netfilter/nf_conntrack_count";
+
+/// One rule that asks for the state of the connection.
+pub(super) struct Conntrack;
+
+impl Lever for Conntrack {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn binds(&self) -> Binds {
+        Binds::Live
+    }
+
+    fn summary(&self) -> &'static str {
+        "one nft rule on the state of connections, so that the kernel looks up each packet's: \
+         about +10 % server CPU per request"
+    }
+
+    fn unavailable(&self) -> Option<String> {
+        tried(self)
+    }
+
+    fn set(&self, value: Option<u64>) -> Result<Setting, LeverError> {
+        no_value(NAME, value)?;
+        let rules = [Rule::LookAtConnectionState];
+        let table = HeldTable::add(NAME, c"linerate-conntrack", &rules)?;
+        Ok(Setting::Held(Box::new(HeldConntrack(table))))
+    }
+}
+
+struct HeldConntrack(HeldTable);
+
+impl Held for HeldConntrack {
+    /// A rule that is listed may still track nothing, so a datagram is sent and the kernel's count
+    /// of connections looked at.
+    fn verify(&self) -> Result<(), LeverError> {
+        let without_effect = |what: &str| {
+            Err(LeverError::WithoutEffect {
+                lever: NAME,
+                what: what.to_owned(),
+            })
+        };
+        if !self.0.listed()?.iter().all(|rule| rule.tracks_connections) {
+            return without_effect("the rule that is listed asks for no connection state");
+        }
+        send_to_self().map_err(|source| LeverError::Refused {
+            lever: NAME,
+            doing: "sending a datagram to ourselves",
+            source,
+        })?;
+        match sys::kernel_file::number::<u64>(COUNT) {
+            Some(0) => without_effect("a datagram was sent and no connection is tracked"),
+            // Where the kernel does not show the count, the list of rules is all there is.
+            _ => Ok(()),
+        }
+    }
+
+    fn undo(self: Box<Self>) -> Result<(), LeverError> {
+        self.0.remove()
+    }
+}
+
+fn send_to_self() -> io::Result<()> {
+    let socket = UdpSocket::bind(("127.0.0.1", 0))?;
+    socket.send_to(b"tracked", socket.local_addr()?)?;
+    Ok(())
+}

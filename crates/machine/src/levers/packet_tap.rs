@@ -1,0 +1,99 @@
+//! `packet-tap=N`: idle sockets that are shown every packet, as a DHCP client holds one.
+
+use std::collections::HashSet;
+
+use model::Binds;
+use sys::packet::Tap;
+
+use super::{Held, Lever, LeverError, Setting, tried, value_within};
+use crate::namespace;
+
+const NAME: &str = "packet-tap";
+/// Taps of the network namespace of this process.
+const LIST: &str = "/proc/net/packet";
+
+/// N packet sockets bound to all protocols.
+pub(super) struct PacketTap;
+
+impl Lever for PacketTap {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn binds(&self) -> Binds {
+        Binds::Live
+    }
+
+    fn summary(&self) -> &'static str {
+        "so many idle packet sockets, as a DHCP client holds one, for which every packet is \
+         copied: one about +5 % server CPU per request"
+    }
+
+    fn unavailable(&self) -> Option<String> {
+        tried(self)
+    }
+
+    fn set(&self, value: Option<u64>) -> Result<Setting, LeverError> {
+        let count = value_within(NAME, value, 1, 1..=64, "a number of sockets from 1 to 64")?;
+        namespace::ours().map_err(|reason| LeverError::NotPrivate {
+            lever: NAME,
+            reason,
+        })?;
+        let opened: Result<Vec<_>, _> = (0..count).map(|_| Tap::open()).collect();
+        let taps = opened.map_err(|source| refused("opening a packet socket", source))?;
+        Ok(Setting::Held(Box::new(HeldTaps(taps))))
+    }
+}
+
+struct HeldTaps(Vec<Tap>);
+
+impl HeldTaps {
+    fn inodes(&self) -> Result<Vec<u64>, LeverError> {
+        let inodes: Result<Vec<_>, _> = self.0.iter().map(Tap::inode).collect();
+        inodes.map_err(|source| refused("looking at a packet socket", source))
+    }
+}
+
+impl Held for HeldTaps {
+    fn verify(&self) -> Result<(), LeverError> {
+        let listed = listed()?;
+        let missing = self
+            .inodes()?
+            .iter()
+            .filter(|inode| !listed.contains(*inode))
+            .count();
+        if missing == 0 {
+            return Ok(());
+        }
+        let what = format!("{missing} of {} sockets are not in {LIST}", self.0.len());
+        Err(LeverError::WithoutEffect { lever: NAME, what })
+    }
+
+    fn undo(self: Box<Self>) -> Result<(), LeverError> {
+        let inodes = self.inodes()?;
+        drop(self);
+        let listed = listed()?;
+        if inodes.iter().any(|inode| listed.contains(inode)) {
+            let what = format!("closed sockets are still in {LIST}");
+            return Err(LeverError::WithoutEffect { lever: NAME, what });
+        }
+        Ok(())
+    }
+}
+
+fn listed() -> Result<HashSet<u64>, LeverError> {
+    let text =
+        std::fs::read_to_string(LIST).map_err(|source| refused("reading the taps", source))?;
+    Ok(crate::packet_list::parse(&text)
+        .iter()
+        .map(|tap| tap.inode)
+        .collect())
+}
+
+fn refused(doing: &'static str, source: std::io::Error) -> LeverError {
+    LeverError::Refused {
+        lever: NAME,
+        doing,
+        source,
+    }
+}

@@ -1,0 +1,85 @@
+//! The namespace of our own that live levers need: rules and taps are set there and nowhere else.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::sync::OnceLock;
+
+/// Of the network namespace that this process made; empty until it has made one.
+static OURS: OnceLock<u64> = OnceLock::new();
+
+/// Proof that the calling thread is in a network namespace that this process made, so that
+/// nothing set there can touch the machine. Only [`enter`] and [`ours`] make one.
+#[derive(Clone, Copy, Debug)]
+pub struct PrivateNamespace(());
+
+/// Why there is no such proof.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotPrivate {
+    /// [`enter`] was not called, or failed.
+    NeverEntered,
+    /// The thread has left the namespace since.
+    Left,
+}
+
+impl fmt::Display for NotPrivate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::NeverEntered => {
+                "it is only set in a network namespace of our own, and there is none"
+            }
+            Self::Left => {
+                "it is only set in our own network namespace, and this thread has left it"
+            }
+        })
+    }
+}
+
+impl std::error::Error for NotPrivate {}
+
+/// Moves this process into a user and network namespace of its own; to be called before the first
+/// thread is made.
+///
+/// # Errors
+/// `EPERM` or `ENOSPC` where user namespaces are forbidden; `EINVAL` in a process with threads.
+pub fn enter() -> io::Result<PrivateNamespace> {
+    let before = current_inode()?;
+    sys::namespace::enter_private()?;
+    let inside = current_inode()?;
+    if inside == before {
+        return Err(io::Error::other(
+            "the network namespace is still the old one",
+        ));
+    }
+    OURS.set(inside)
+        .map_err(|_| io::Error::other("a private namespace was entered before"))?;
+    Ok(PrivateNamespace(()))
+}
+
+/// The proof again, once [`enter`] has succeeded.
+///
+/// # Errors
+/// Says why there is none.
+pub fn ours() -> Result<PrivateNamespace, NotPrivate> {
+    let ours = OURS.get().ok_or(NotPrivate::NeverEntered)?;
+    match current_inode() {
+        Ok(current) if current == *ours => Ok(PrivateNamespace(())),
+        _ => Err(NotPrivate::Left),
+    }
+}
+
+/// The inode of a namespace is its identity for as long as it lives (namespaces(7)).
+fn current_inode() -> io::Result<u64> {
+    Ok(fs::metadata("/proc/thread-self/ns/net")?.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_entering_there_is_no_proof() {
+        assert_eq!(ours().unwrap_err(), NotPrivate::NeverEntered);
+    }
+}

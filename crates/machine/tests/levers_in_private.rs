@@ -1,0 +1,195 @@
+//! Live levers, set and undone in a network namespace of our own.
+//!
+//! A namespace can only be entered by a process without threads, and the test harness has them, so
+//! this program is its own harness: it starts itself once for each test, as it is and as the user
+//! `nobody`, and reports in the harness's words.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use machine::levers::{self, Held, LeverError, Setting};
+use model::Binds;
+
+const NOBODY: u32 = 65_534;
+
+const TESTS: [(&str, fn()); 7] = [
+    (
+        "rules_hold_until_they_are_undone",
+        rules_hold_until_they_are_undone,
+    ),
+    (
+        "connections_are_tracked_until_it_is_undone",
+        connections_are_tracked_until_it_is_undone,
+    ),
+    (
+        "taps_are_listed_until_they_are_undone",
+        taps_are_listed_until_they_are_undone,
+    ),
+    (
+        "dropping_a_live_lever_undoes_it",
+        dropping_a_live_lever_undoes_it,
+    ),
+    (
+        "a_table_that_is_there_already_is_refused_and_left_alone",
+        a_table_that_is_there_already_is_refused_and_left_alone,
+    ),
+    (
+        "a_lever_that_was_undone_behind_our_back_does_not_verify",
+        a_lever_that_was_undone_behind_our_back_does_not_verify,
+    ),
+    (
+        "every_lever_can_be_used_in_a_namespace_of_our_own",
+        every_lever_can_be_used_in_a_namespace_of_our_own,
+    ),
+];
+
+fn rules_hold_until_they_are_undone() {
+    let held = hold("nft-rules", Some(100));
+    held.verify().unwrap();
+    assert_eq!(machine::nftables::rules().unwrap().len(), 100);
+    held.undo().unwrap();
+    assert_eq!(machine::nftables::rules().unwrap(), []);
+}
+
+fn connections_are_tracked_until_it_is_undone() {
+    let held = hold("conntrack", None);
+    held.verify().unwrap();
+    assert!(machine::nftables::rules().unwrap()[0].tracks_connections);
+    held.undo().unwrap();
+    assert_eq!(machine::nftables::rules().unwrap(), []);
+}
+
+fn taps_are_listed_until_they_are_undone() {
+    let listed = || {
+        fs::read_to_string("/proc/net/packet")
+            .unwrap()
+            .lines()
+            .count()
+            - 1
+    };
+    let held = hold("packet-tap", Some(20));
+    held.verify().unwrap();
+    assert_eq!(listed(), 20);
+    held.undo().unwrap();
+    assert_eq!(listed(), 0);
+}
+
+fn dropping_a_live_lever_undoes_it() {
+    let rules = hold("nft-rules", None);
+    let conntrack = hold("conntrack", None);
+    assert_eq!(machine::nftables::rules().unwrap().len(), 101);
+    drop(rules);
+    drop(conntrack);
+    assert_eq!(machine::nftables::rules().unwrap(), []);
+}
+
+fn a_table_that_is_there_already_is_refused_and_left_alone() {
+    let first = hold("nft-rules", Some(3));
+    let second = levers::find("nft-rules").unwrap().set(Some(5));
+    assert!(matches!(second, Err(LeverError::Refused { .. })));
+    first.verify().unwrap();
+    first.undo().unwrap();
+}
+
+fn a_lever_that_was_undone_behind_our_back_does_not_verify() {
+    let held = hold("conntrack", None);
+    let proof = machine::namespace::ours().unwrap();
+    machine::nftables::delete_table(proof, c"linerate-conntrack").unwrap();
+    assert!(matches!(
+        held.verify(),
+        Err(LeverError::WithoutEffect { .. })
+    ));
+    assert!(held.undo().is_err());
+}
+
+fn every_lever_can_be_used_in_a_namespace_of_our_own() {
+    for lever in levers::all() {
+        assert_eq!(lever.unavailable(), None, "{}", lever.name());
+    }
+    let live = levers::all()
+        .iter()
+        .filter(|lever| lever.binds() == Binds::Live);
+    assert_eq!(live.count(), 3);
+}
+
+fn hold(name: &str, value: Option<u64>) -> Box<dyn Held + Send> {
+    let lever = levers::find(name).unwrap();
+    match lever.set(value).unwrap() {
+        Setting::Held(held) => held,
+        Setting::Child(_) | Setting::ServeArgument(_) => panic!("{name} does not bind live"),
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args().collect();
+    if let [_, flag, name] = &arguments[..]
+        && flag == "--inside"
+    {
+        return run_inside(name);
+    }
+    run_all(arguments.get(1).map(String::as_str))
+}
+
+/// Runs one test in a namespace of its own; a panic is its failure.
+fn run_inside(name: &str) -> ExitCode {
+    machine::namespace::enter().expect("user namespaces are allowed where the tests run");
+    let (_, test) = TESTS
+        .iter()
+        .find(|(known, _)| *known == name)
+        .expect("the parent names a test");
+    test();
+    ExitCode::SUCCESS
+}
+
+fn run_all(filter: Option<&str>) -> ExitCode {
+    let nobodys = copy_that_nobody_can_run();
+    let own = std::env::current_exe().unwrap();
+    let (mut passed, mut failed) = (0, 0);
+    let chosen = |name: &str| filter.is_none_or(|filter| name.contains(filter));
+    for (name, _) in TESTS.iter().filter(|(name, _)| chosen(name)) {
+        for (program, user) in [(Some(&own), None), (nobodys.as_ref(), Some(NOBODY))] {
+            let Some(program) = program else { continue };
+            let as_whom = user.map_or("", |_| " as nobody");
+            let good = start(program, name, user);
+            println!(
+                "test {name}{as_whom} ... {}",
+                if good { "ok" } else { "FAILED" }
+            );
+            *(if good { &mut passed } else { &mut failed }) += 1;
+        }
+    }
+    if let Some(copy) = nobodys {
+        let _ = fs::remove_dir_all(copy.parent().expect("the copy is in a folder of its own"));
+    }
+    let word = if failed == 0 { "ok" } else { "FAILED" };
+    println!("\ntest result: {word}. {passed} passed; {failed} failed; 0 ignored");
+    ExitCode::from(u8::from(failed > 0))
+}
+
+fn start(program: &Path, name: &str, user: Option<u32>) -> bool {
+    let mut command = Command::new(program);
+    command.args([OsStr::new("--inside"), OsStr::new(name)]);
+    if let Some(user) = user {
+        command.uid(user).gid(user).current_dir("/");
+    }
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// A copy outside the build folder, which may lie where `nobody` cannot go. `None` unless this is
+/// root, who alone can become `nobody`; anybody else's own run is the one without privilege.
+fn copy_that_nobody_can_run() -> Option<PathBuf> {
+    if fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return None;
+    }
+    let folder = std::env::temp_dir().join(format!("linerate-levers-{}", std::process::id()));
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    let copy = folder.join("levers_in_private");
+    fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+    fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
+    Some(copy)
+}

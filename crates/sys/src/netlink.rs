@@ -1,0 +1,259 @@
+//! Netlink: the socket that kernel parts such as nftables and audit are spoken to through, and the
+//! framing of its messages. What the messages say is the caller's business.
+
+use std::io;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+
+use crate::{check, check_size};
+
+/// Length of `struct nlmsghdr`.
+const HEADER_BYTES: usize = 16;
+/// Larger than any datagram of a dump: the kernel fills at most 32 KiB (`netlink_recvmsg`).
+const RECEIVE_BYTES: usize = 64 * 1024;
+/// The kernel answers within the call that asks; longer means that no answer will come.
+const ANSWER_WAIT_US: libc::suseconds_t = 500_000;
+
+/// The part of the kernel that is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// nftables and connection tracking.
+    Netfilter,
+    /// The audit subsystem.
+    Audit,
+}
+
+/// One message: its type, whether it is one of several, its sequence number and what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message<'a> {
+    pub kind: u16,
+    pub flags: u16,
+    pub sequence: u32,
+    pub payload: &'a [u8],
+}
+
+/// An open netlink socket.
+#[derive(Debug)]
+pub struct Netlink {
+    fd: OwnedFd,
+}
+
+impl Netlink {
+    /// Opens a socket to one part of the kernel, in the network namespace of the caller.
+    ///
+    /// # Errors
+    /// `EPROTONOSUPPORT` where the kernel lacks that part.
+    pub fn open(family: Family) -> io::Result<Self> {
+        let protocol = match family {
+            Family::Netfilter => libc::NETLINK_NETFILTER,
+            Family::Audit => libc::NETLINK_AUDIT,
+        };
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+        // SAFETY: no pointers.
+        let fd = check(unsafe { libc::socket(libc::AF_NETLINK, kind, protocol) })?;
+        // SAFETY: `fd` was just opened and nobody else owns it.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let netlink = Self { fd };
+        netlink.limit_wait()?;
+        Ok(netlink)
+    }
+
+    /// Sends one datagram of whole messages and hands every answer to `each` until the kernel
+    /// says that it is done: by the end of a dump, or by the acknowledgement of the message with
+    /// the sequence number `last`.
+    ///
+    /// # Errors
+    /// The errno that the kernel answered with; `EAGAIN` when it did not answer.
+    pub fn ask(
+        &self,
+        request: &[u8],
+        last: u32,
+        mut each: impl FnMut(Message<'_>),
+    ) -> io::Result<()> {
+        self.send(request)?;
+        let mut buffer = vec![0; RECEIVE_BYTES];
+        loop {
+            let received = self.receive(&mut buffer)?;
+            for message in messages(&buffer[..received]) {
+                match ending(&message)? {
+                    Ending::Dump => return Ok(()),
+                    Ending::Acknowledged if message.sequence == last => return Ok(()),
+                    Ending::Acknowledged => {}
+                    Ending::NotYet => each(message),
+                }
+            }
+        }
+    }
+
+    fn send(&self, datagram: &[u8]) -> io::Result<()> {
+        // SAFETY: the bytes are readable for their length; an unconnected netlink socket sends to
+        // the kernel.
+        check_size(unsafe {
+            libc::send(
+                self.fd.as_raw_fd(),
+                datagram.as_ptr().cast(),
+                datagram.len(),
+                0,
+            )
+        })?;
+        Ok(())
+    }
+
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        // SAFETY: the buffer is writable for its length, which is passed along.
+        check_size(unsafe {
+            libc::recv(
+                self.fd.as_raw_fd(),
+                buffer.as_mut_ptr().cast(),
+                buffer.len(),
+                0,
+            )
+        })
+    }
+
+    fn limit_wait(&self) -> io::Result<()> {
+        let wait = libc::timeval {
+            tv_sec: 0,
+            tv_usec: ANSWER_WAIT_US,
+        };
+        let length = libc::socklen_t::try_from(size_of::<libc::timeval>()).unwrap_or(0);
+        // SAFETY: `wait` is readable for `length` bytes, its own size.
+        check(unsafe {
+            libc::setsockopt(
+                self.fd.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_RCVTIMEO,
+                (&raw const wait).cast(),
+                length,
+            )
+        })?;
+        Ok(())
+    }
+}
+
+/// Writes one message behind what `datagram` holds already; `fill` writes its payload.
+pub fn push_message(
+    datagram: &mut Vec<u8>,
+    kind: u16,
+    flags: u16,
+    sequence: u32,
+    fill: impl FnOnce(&mut Vec<u8>),
+) {
+    let start = datagram.len();
+    datagram.extend([0; HEADER_BYTES]);
+    fill(datagram);
+    let length = u32::try_from(datagram.len() - start).expect("a message is far below 4 GiB");
+    let header = &mut datagram[start..start + HEADER_BYTES];
+    header[0..4].copy_from_slice(&length.to_ne_bytes());
+    header[4..6].copy_from_slice(&kind.to_ne_bytes());
+    header[6..8].copy_from_slice(&flags.to_ne_bytes());
+    header[8..12].copy_from_slice(&sequence.to_ne_bytes());
+    datagram.resize(start + aligned(datagram.len() - start), 0);
+}
+
+/// The whole messages of a datagram; bytes that make no message end it.
+pub fn messages(datagram: &[u8]) -> impl Iterator<Item = Message<'_>> {
+    let mut rest = datagram;
+    std::iter::from_fn(move || {
+        let header = rest.get(..HEADER_BYTES)?;
+        let length = usize::try_from(u32_at(header, 0)).ok()?;
+        let payload = rest.get(HEADER_BYTES..length)?;
+        rest = rest.get(aligned(length)..).unwrap_or_default();
+        Some(Message {
+            kind: u16::from_ne_bytes([header[4], header[5]]),
+            flags: u16::from_ne_bytes([header[6], header[7]]),
+            sequence: u32_at(header, 8),
+            payload,
+        })
+    })
+}
+
+enum Ending {
+    NotYet,
+    Dump,
+    Acknowledged,
+}
+
+/// What a message says about the end of the answer; an error message is an error.
+fn ending(message: &Message<'_>) -> io::Result<Ending> {
+    match i32::from(message.kind) {
+        libc::NLMSG_DONE => Ok(Ending::Dump),
+        libc::NLMSG_ERROR => match errno_of(message.payload) {
+            Some(0) => Ok(Ending::Acknowledged),
+            Some(negated) => Err(io::Error::from_raw_os_error(-negated)),
+            None => Err(io::ErrorKind::InvalidData.into()),
+        },
+        _ => Ok(Ending::NotYet),
+    }
+}
+
+fn errno_of(payload: &[u8]) -> Option<i32> {
+    Some(i32::from_ne_bytes(payload.get(..4)?.try_into().ok()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+/// Messages start at multiples of four (`NLMSG_ALIGNTO`).
+const fn aligned(length: usize) -> usize {
+    length.next_multiple_of(4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_come_back_as_they_were_written_whatever_their_length() {
+        let mut datagram = Vec::new();
+        push_message(&mut datagram, 7, 1, 40, |payload| payload.extend(b"odd"));
+        push_message(&mut datagram, 8, 2, 41, |payload| payload.extend(b"even"));
+        let read: Vec<_> = messages(&datagram).collect();
+        assert_eq!(
+            read[0],
+            Message {
+                kind: 7,
+                flags: 1,
+                sequence: 40,
+                payload: b"odd"
+            }
+        );
+        assert_eq!(
+            read[1],
+            Message {
+                kind: 8,
+                flags: 2,
+                sequence: 41,
+                payload: b"even"
+            }
+        );
+        assert_eq!((read.len(), datagram.len() % 4), (2, 0));
+    }
+
+    #[test]
+    fn a_datagram_cut_short_or_with_a_wrong_length_ends_without_a_message() {
+        let mut datagram = Vec::new();
+        push_message(&mut datagram, 7, 1, 40, |payload| payload.extend(b"four"));
+        assert_eq!(messages(&datagram[..18]).count(), 0);
+        for wrong_length in [0_u32, 15, u32::MAX] {
+            datagram[0..4].copy_from_slice(&wrong_length.to_ne_bytes());
+            assert_eq!(messages(&datagram).count(), 0, "{wrong_length}");
+        }
+    }
+
+    #[test]
+    fn an_error_answer_gives_its_errno_and_a_zero_acknowledges() {
+        let answer = |errno: i32| {
+            let mut datagram = Vec::new();
+            let kind = u16::try_from(libc::NLMSG_ERROR).unwrap();
+            push_message(&mut datagram, kind, 0, 1, |payload| {
+                payload.extend(errno.to_ne_bytes())
+            });
+            datagram
+        };
+        let outcome = |datagram: &[u8]| ending(&messages(datagram).next().unwrap());
+        assert!(matches!(outcome(&answer(0)), Ok(Ending::Acknowledged)));
+        let error = outcome(&answer(-libc::EPERM)).err().unwrap();
+        assert_eq!(error.raw_os_error(), Some(libc::EPERM));
+    }
+}
