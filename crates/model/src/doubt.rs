@@ -41,6 +41,8 @@ pub enum Doubt {
         rounds_done: u32,
         rounds_planned: u32,
     },
+    /// A comparison has fewer pairs than a verdict needs.
+    TooFewPairs { pairs: u32, needed: u32 },
     /// CPU time of the target cannot be read.
     TargetCpuHidden { target: String, reason: String },
     /// The speed of a fixed piece of work shifted while the run went on.
@@ -116,6 +118,9 @@ impl Doubt {
             } => {
                 format!("{rounds_done} of {rounds_planned} rounds are done")
             }
+            Self::TooFewPairs { pairs, needed } => {
+                format!("{pairs} pairs are too few for a verdict: {needed} are needed")
+            }
             Self::TargetCpuHidden { target, reason } => {
                 format!("the CPU time of {target} cannot be read: {reason}")
             }
@@ -149,6 +154,7 @@ impl Doubt {
                 "allow user namespaces (user.max_user_namespaces), or run as root"
             }
             Self::Unfinished { .. } => "`linerate study resume` goes on where it stopped",
+            Self::TooFewPairs { .. } => "ask for more rounds, and see why pairs were lost if any",
             Self::TargetCpuHidden { .. } => "run as the target's user or as root",
             Self::MachineShifted { .. } => "look for throttling, migration or spent burst credit",
         }

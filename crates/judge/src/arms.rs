@@ -1,0 +1,62 @@
+//! Each arm's own figures over its blocks.
+
+use model::judgement::ArmResult;
+use model::study::Role;
+use model::{Arm, Estimate};
+
+use crate::metric::Metric;
+use crate::rounds::Rounds;
+use crate::{median, signed_rank};
+
+/// Two-sided error of the intervals beside figures that no verdict is about.
+const ALPHA: f64 = 0.05;
+
+/// The figures of every arm, in the study's order.
+pub(crate) fn results(arms: &[Arm], rounds: &Rounds<'_>) -> Vec<ArmResult> {
+    let floor = arms.iter().find(|arm| arm.role == Role::Floor);
+    arms.iter().map(|arm| result(arm, floor, rounds)).collect()
+}
+
+fn result(arm: &Arm, floor: Option<&Arm>, rounds: &Rounds<'_>) -> ArmResult {
+    let over_blocks = |metric| median::estimate(&rounds.values(&arm.name, metric), ALPHA);
+    let server_cpu = over_blocks(Metric::ServerCpu);
+    let busy_shares: Vec<f64> = rounds
+        .blocks_of(&arm.name)
+        .map(|block| block.reading.cpu.client_busy_share)
+        .collect();
+    ArmResult {
+        name: arm.name.clone(),
+        title: arm.title.clone(),
+        role: arm.role,
+        server_cpu_us_per_request: server_cpu,
+        client_cpu_us_per_request: over_blocks(Metric::ClientCpu),
+        throughput_rps: over_blocks(Metric::Throughput),
+        implied_rps_per_cpu: server_cpu.map(implied_rps),
+        share_of_floor: floor
+            .filter(|floor| floor.name != arm.name)
+            .and_then(|floor| share_of_floor(&floor.name, &arm.name, rounds)),
+        client_busy_share: median::of(&busy_shares),
+        published: arm.published,
+    }
+}
+
+/// The requests that one CPU-second pays for: the dearest request gives the lowest rate.
+fn implied_rps(cpu_us: Estimate) -> Estimate {
+    Estimate {
+        value: 1e6 / cpu_us.value,
+        low: 1e6 / cpu_us.high,
+        high: 1e6 / cpu_us.low,
+        n: cpu_us.n,
+    }
+}
+
+fn share_of_floor(floor: &str, arm: &str, rounds: &Rounds<'_>) -> Option<Estimate> {
+    let pairs = rounds.log_ratios(floor, arm, Metric::ServerCpu);
+    let effect = signed_rank::effect(&pairs, ALPHA)?;
+    Some(Estimate {
+        value: effect.ratio,
+        low: effect.low,
+        high: effect.high,
+        n: effect.n,
+    })
+}

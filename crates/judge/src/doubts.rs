@@ -1,0 +1,147 @@
+//! The doubts of a run: what was known before it, what its blocks said, and what judging it found.
+
+use std::collections::BTreeMap;
+use std::mem::discriminant;
+
+use model::run::Phase;
+use model::study::Role;
+use model::{BlockRecord, Doubt, RunRecord};
+
+/// Share of an arm's blocks in which a doubt must stand to be one about the arm.
+const TOLERATED_BLOCKS: f64 = 0.10;
+
+/// Whether more than a tenth of some blocks carry a doubt of this kind.
+pub(crate) fn is_frequent<'a>(
+    blocks: impl Iterator<Item = &'a BlockRecord>,
+    is_kind: impl Fn(&Doubt) -> bool,
+) -> bool {
+    let (all, doubtful) = blocks.fold((0_u32, 0_u32), |(all, doubtful), block| {
+        let has = block.reading.doubts.iter().any(&is_kind);
+        (all + 1, doubtful + u32::from(has))
+    });
+    f64::from(doubtful) > f64::from(all) * TOLERATED_BLOCKS
+}
+
+/// The doubts that blocks carry, where more than a tenth of the blocks of one arm and phase do.
+///
+/// The bare echo is left out of "the client is the limit": it is there to be faster than any
+/// server, so the client is its limit as a rule, and only its CPU per request is used. Failed
+/// requests are counted from the ledgers instead, over all blocks.
+pub(crate) fn of_blocks(run: &RunRecord, blocks: &[BlockRecord]) -> Vec<Doubt> {
+    let mut groups: BTreeMap<(bool, &str), Vec<&BlockRecord>> = BTreeMap::new();
+    for block in blocks {
+        let group = (block.phase == Phase::Latency, block.arm.as_str());
+        groups.entry(group).or_default().push(block);
+    }
+    let is_floor = |name: &str| {
+        let arm = run.arms.iter().find(|arm| arm.name == name);
+        arm.is_some_and(|arm| arm.role == Role::Floor)
+    };
+    groups
+        .iter()
+        .flat_map(|((_, arm), group)| {
+            let all = group.iter().flat_map(|block| &block.reading.doubts);
+            all.filter(|doubt| {
+                let same_kind = |other: &Doubt| discriminant(other) == discriminant(doubt);
+                let counted_elsewhere = matches!(doubt, Doubt::RequestsFailed { .. });
+                let expected = is_client_limit(doubt) && is_floor(arm);
+                !counted_elsewhere && !expected && is_frequent(group.iter().copied(), same_kind)
+            })
+            .cloned()
+        })
+        .collect()
+}
+
+/// Whether a doubt is that the client was the limit.
+pub(crate) fn is_client_limit(doubt: &Doubt) -> bool {
+    matches!(doubt, Doubt::ClientIsLimit { .. })
+}
+
+/// One doubt of each kind, the worst, in the order in which the kinds first came. Skipped levers
+/// are one kind each.
+pub(crate) fn merged(doubts: impl Iterator<Item = Doubt>) -> Vec<Doubt> {
+    let mut kept: Vec<Doubt> = Vec::new();
+    for doubt in doubts {
+        match kept.iter_mut().find(|other| is_same_kind(other, &doubt)) {
+            Some(other) if badness(&doubt) > badness(other) => *other = doubt,
+            Some(_) => {}
+            None => kept.push(doubt),
+        }
+    }
+    kept
+}
+
+fn is_same_kind(first: &Doubt, second: &Doubt) -> bool {
+    match (first, second) {
+        (Doubt::LeverSkipped { lever: a, .. }, Doubt::LeverSkipped { lever: b, .. })
+        | (Doubt::TargetCpuHidden { target: a, .. }, Doubt::TargetCpuHidden { target: b, .. }) => {
+            a == b
+        }
+        _ => discriminant(first) == discriminant(second),
+    }
+}
+
+/// Orders doubts of one kind; the first to come stays where a kind has no better and worse.
+fn badness(doubt: &Doubt) -> f64 {
+    match doubt {
+        Doubt::ClientIsLimit { busy_share } => *busy_share,
+        Doubt::LateSends {
+            lateness_ns_p99,
+            response_ns_p50,
+        } => *lateness_ns_p99 as f64 / (*response_ns_p50).max(1) as f64,
+        Doubt::RateNotReached {
+            offered_rps,
+            achieved_rps,
+        } => -achieved_rps / offered_rps,
+        Doubt::RequestsFailed { failed_share } => *failed_share,
+        Doubt::ControlDiffers { p_value, .. } => -p_value,
+        Doubt::BlindToEffect {
+            smallest_visible, ..
+        } => *smallest_visible,
+        Doubt::ForeignWork { cpu_share } => *cpu_share,
+        Doubt::CpuPressure { psi_some_avg10 } => *psi_some_avg10,
+        Doubt::ServingOthers { connections } => f64::from(*connections),
+        Doubt::SharedCpus { cpus } => -f64::from(*cpus),
+        Doubt::TooFewPairs { pairs, .. } => -f64::from(*pairs),
+        Doubt::MachineShifted { share } => *share,
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skipped(lever: &str) -> Doubt {
+        Doubt::LeverSkipped {
+            lever: lever.to_owned(),
+            reason: "EPERM".to_owned(),
+        }
+    }
+
+    #[test]
+    fn of_two_doubts_of_a_kind_the_worse_is_kept_in_the_place_of_the_first() {
+        let client = |busy_share| Doubt::ClientIsLimit { busy_share };
+        let found =
+            merged([client(0.9), Doubt::OneMachine, client(0.97), client(0.86)].into_iter());
+        assert_eq!(found, [client(0.97), Doubt::OneMachine]);
+    }
+
+    #[test]
+    fn a_rate_missed_by_more_is_worse() {
+        let rate = |achieved_rps| Doubt::RateNotReached {
+            offered_rps: 1000.0,
+            achieved_rps,
+        };
+        assert_eq!(
+            merged([rate(900.0), rate(500.0)].into_iter()),
+            [rate(500.0)]
+        );
+    }
+
+    #[test]
+    fn each_skipped_lever_keeps_its_own_doubt() {
+        let found = merged([skipped("a"), skipped("b"), skipped("a")].into_iter());
+        assert_eq!(found, [skipped("a"), skipped("b")]);
+    }
+}

@@ -1,0 +1,54 @@
+//! Latency of the arms that were run in latency mode, pooled over their blocks.
+
+use model::judgement::LatencyResult;
+use model::reading::LatencyReading;
+use model::run::Phase;
+use model::{Arm, BlockRecord, Histogram};
+
+use crate::quantile::Pooled;
+
+/// One result per arm with latency blocks, in the study's order.
+pub(crate) fn results(arms: &[Arm], blocks: &[BlockRecord]) -> Vec<LatencyResult> {
+    arms.iter()
+        .filter_map(|arm| {
+            let blocks: Vec<(&BlockRecord, &LatencyReading)> = blocks
+                .iter()
+                .filter(|block| block.phase == Phase::Latency && block.arm == arm.name)
+                .filter_map(|block| Some((block, block.reading.latency.as_ref()?)))
+                .collect();
+            (!blocks.is_empty()).then(|| result(arm, &blocks))
+        })
+        .collect()
+}
+
+fn result(arm: &Arm, blocks: &[(&BlockRecord, &LatencyReading)]) -> LatencyResult {
+    let pooled = |histogram: fn(&LatencyReading) -> &Histogram| {
+        Pooled::of(
+            blocks
+                .iter()
+                .map(|(_, latency)| histogram(latency))
+                .collect(),
+        )
+    };
+    let response = pooled(|latency| &latency.response);
+    let window_s = |block: &BlockRecord| block.reading.window_ns as f64 / 1e9;
+    let whole_s: f64 = blocks.iter().map(|(block, _)| window_s(block)).sum();
+    let offered: f64 = blocks
+        .iter()
+        .map(|(block, latency)| latency.offered_rps * window_s(block))
+        .sum();
+    let answered: u64 = blocks.iter().map(|(block, _)| block.reading.answered).sum();
+    // A reading without a window gives rates of 0, not of nothing by nothing.
+    let per_second = |amount: f64| if whole_s > 0.0 { amount / whole_s } else { 0.0 };
+    LatencyResult {
+        arm: arm.name.clone(),
+        title: arm.title.clone(),
+        offered_rps: per_second(offered),
+        achieved_rps: per_second(answered as f64),
+        requests: response.total(),
+        response: response.reported(),
+        service: pooled(|latency| &latency.service).reported(),
+        lateness: pooled(|latency| &latency.lateness).reported(),
+        response_curve: response.curve(),
+    }
+}

@@ -1,0 +1,72 @@
+//! The figures of a block that are compared.
+
+use model::Reading;
+use model::judgement::Outcome;
+
+use crate::verdict::Direction;
+
+/// One figure of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Metric {
+    /// CPU time of the target per answer, µs. What ksoftirqd finishes for it is left out: that
+    /// work cannot be told from the work it does for others.
+    ServerCpu,
+    /// CPU time of the load generator per answer, µs.
+    ClientCpu,
+    /// Answers per second.
+    Throughput,
+}
+
+impl Metric {
+    /// The metric of an outcome.
+    pub(crate) fn of_outcome(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::ServerCpuPerRequest => Self::ServerCpu,
+            Outcome::Throughput => Self::Throughput,
+        }
+    }
+
+    /// The value in a reading; `None` unless it is a number above zero, for only those have a
+    /// logarithm.
+    pub(crate) fn of(self, reading: &Reading) -> Option<f64> {
+        let value = match self {
+            Self::ServerCpu => reading.server_cpu_us_per_request(),
+            Self::ClientCpu => reading.client_cpu_us_per_request(),
+            Self::Throughput => Some(reading.throughput_rps()),
+        }?;
+        (value.is_finite() && value > 0.0).then_some(value)
+    }
+
+    pub(crate) fn direction(self) -> Direction {
+        match self {
+            Self::ServerCpu | Self::ClientCpu => Direction::LowerIsBetter,
+            Self::Throughput => Direction::HigherIsBetter,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_without_answers_has_no_value_to_compare() {
+        let mut reading = Reading {
+            window_ns: 500_000_000,
+            ..Reading::default()
+        };
+        reading.cpu.server_ns = Some(1_000_000);
+        for metric in [Metric::ServerCpu, Metric::ClientCpu, Metric::Throughput] {
+            assert_eq!(metric.of(&reading), None, "{metric:?}");
+        }
+    }
+
+    #[test]
+    fn a_block_without_a_window_has_no_throughput() {
+        let reading = Reading {
+            answered: 5,
+            ..Reading::default()
+        };
+        assert_eq!(Metric::Throughput.of(&reading), None);
+    }
+}

@@ -1,0 +1,83 @@
+//! The throughput blocks of a run by round, and the pairs among them.
+
+use std::collections::BTreeMap;
+
+use model::run::Phase;
+use model::{Arm, BlockRecord};
+
+use crate::metric::Metric;
+
+/// The throughput blocks of a run: round, then arm.
+#[derive(Debug)]
+pub(crate) struct Rounds<'a> {
+    by_round: BTreeMap<u32, BTreeMap<&'a str, &'a BlockRecord>>,
+}
+
+impl<'a> Rounds<'a> {
+    pub(crate) fn of(blocks: &'a [BlockRecord]) -> Self {
+        let mut by_round: BTreeMap<u32, BTreeMap<&str, &BlockRecord>> = BTreeMap::new();
+        for block in blocks.iter().filter(|b| b.phase == Phase::Throughput) {
+            by_round
+                .entry(block.round)
+                .or_default()
+                .insert(&block.arm, block);
+        }
+        Self { by_round }
+    }
+
+    /// All blocks, by round.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &'a BlockRecord> + '_ {
+        self.by_round
+            .values()
+            .flat_map(|round| round.values().copied())
+    }
+
+    /// The blocks of one arm, by round.
+    pub(crate) fn blocks_of(&self, arm: &str) -> impl Iterator<Item = &'a BlockRecord> {
+        self.by_round
+            .values()
+            .filter_map(move |round| round.get(arm).copied())
+    }
+
+    /// A metric's values in the blocks of one arm, by round.
+    pub(crate) fn values(&self, arm: &str, metric: Metric) -> Vec<f64> {
+        self.blocks_of(arm)
+            .filter_map(|block| metric.of(&block.reading))
+            .collect()
+    }
+
+    /// Log ratios of arm ÷ against in the rounds in which both have a value.
+    pub(crate) fn log_ratios(&self, arm: &str, against: &str, metric: Metric) -> Vec<f64> {
+        self.by_round
+            .values()
+            .filter_map(|round| {
+                let value = |name| metric.of(&round.get(name)?.reading);
+                Some((value(arm)? / value(against)?).ln())
+            })
+            .collect()
+    }
+
+    /// A metric's values in all blocks of some arms, in the order in which they were measured:
+    /// round and place in it, because clocks start anew when a run is resumed.
+    pub(crate) fn in_time_order(&self, arms: &[&str], metric: Metric) -> Vec<f64> {
+        let mut blocks: Vec<&BlockRecord> = self
+            .blocks()
+            .filter(|block| arms.contains(&block.arm.as_str()))
+            .collect();
+        blocks.sort_by_key(|block| (block.round, block.position));
+        blocks
+            .iter()
+            .filter_map(|block| metric.of(&block.reading))
+            .collect()
+    }
+
+    /// Rounds in which every arm has its block.
+    pub(crate) fn complete(&self, arms: &[Arm]) -> u32 {
+        let complete = self
+            .by_round
+            .values()
+            .filter(|round| arms.iter().all(|arm| round.contains_key(arm.name.as_str())))
+            .count();
+        u32::try_from(complete).unwrap_or(u32::MAX)
+    }
+}

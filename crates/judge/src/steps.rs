@@ -1,0 +1,188 @@
+//! One arm against another: effects from pairs, the error each may spend, and the verdict.
+
+use model::judgement::{Outcome, StepResult};
+use model::study::Role;
+use model::{Arm, Effect, RunRecord, Verdict};
+
+use crate::metric::Metric;
+use crate::rounds::Rounds;
+use crate::{holm, signed_rank, verdict};
+
+/// Pairs below which no verdict is given, and the fewest that the first planned look has.
+const FEWEST_PAIRS: u32 = 10;
+/// Share of the rounds done that must have given pairs; losing more than a quarter is a choice of
+/// data by whatever lost them.
+const FEWEST_PAIRS_SHARE: f64 = 0.75;
+/// Error of the control's interval, which is shown as the noise floor.
+const CONTROL_ALPHA: f64 = 0.05;
+/// Level at which a control that differs voids a run.
+const CONTROL_VOIDS_AT: f64 = 0.005;
+
+/// An arm and what it is measured against.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Comparison<'a> {
+    pub(crate) arm: &'a Arm,
+    pub(crate) against: &'a str,
+}
+
+/// All comparisons of a run, in one family of error.
+pub(crate) struct Comparisons<'a> {
+    rounds: &'a Rounds<'a>,
+    outcome: Outcome,
+    smallest_effect: f64,
+    /// Each step against its own reference.
+    pub(crate) steps: Vec<Comparison<'a>>,
+    /// The last step against the baseline.
+    pub(crate) whole: Option<Comparison<'a>>,
+    pub(crate) control: Option<Comparison<'a>>,
+    pub(crate) fewest_pairs: u32,
+}
+
+impl<'a> Comparisons<'a> {
+    pub(crate) fn of(run: &'a RunRecord, rounds: &'a Rounds<'a>, outcome: Outcome) -> Self {
+        let with_role = |role: Role| {
+            let arms = run.arms.iter().filter(move |arm| arm.role == role);
+            arms.filter_map(|arm| {
+                let against = arm.against.as_deref()?;
+                Some(Comparison { arm, against })
+            })
+        };
+        let baseline = run.arms.iter().find(|arm| arm.role == Role::Baseline);
+        let steps: Vec<Comparison<'a>> = with_role(Role::Step).collect();
+        let whole = steps
+            .last()
+            .zip(baseline)
+            .map(|(last, baseline)| Comparison {
+                arm: last.arm,
+                against: &baseline.name,
+            });
+        let share_needed = f64::from(rounds.complete(&run.arms)) * FEWEST_PAIRS_SHARE;
+        Self {
+            rounds,
+            outcome,
+            smallest_effect: run.study.design.smallest_effect,
+            steps,
+            whole,
+            control: with_role(Role::Control).next(),
+            fewest_pairs: FEWEST_PAIRS.max(share_needed.ceil() as u32),
+        }
+    }
+
+    /// The pairs of a comparison on the outcome that verdicts are about.
+    pub(crate) fn log_ratios(&self, comparison: &Comparison<'_>) -> Vec<f64> {
+        self.log_ratios_of(comparison, Metric::of_outcome(self.outcome))
+    }
+
+    /// How many comparisons share the family's error: every step, and the whole where it is not
+    /// one of them already.
+    pub(crate) fn family_size(&self) -> usize {
+        self.steps.len() + usize::from(self.has_whole_of_its_own())
+    }
+
+    /// The control against the baseline. It is not claimed to be better or worse: either its
+    /// difference voids the run, or it is none.
+    pub(crate) fn judge_control(&self) -> Option<StepResult> {
+        let control = self.control.as_ref()?;
+        let mut result = self.result(control, CONTROL_ALPHA);
+        result.verdict = match result.effect {
+            Some(effect) if self.has_enough(&effect) && !self.control_differs(&effect) => {
+                if verdict::is_within(&effect, self.smallest_effect) {
+                    Verdict::NoDifferenceThatMatters
+                } else {
+                    Verdict::Inconclusive
+                }
+            }
+            _ => Verdict::Invalid,
+        };
+        Some(result)
+    }
+
+    /// Whether two identical arms came out different at the 0.5 % level.
+    ///
+    /// A difference that lies wholly within the smallest effect does not count: two processes of
+    /// one binary do differ by a few tenths of a per cent, by where their memory lies, and enough
+    /// pairs will show it. No verdict is about so little, and each must clear the noise floor.
+    pub(crate) fn control_differs(&self, effect: &Effect) -> bool {
+        effect.p_value < CONTROL_VOIDS_AT && !verdict::is_within(effect, self.smallest_effect)
+    }
+
+    /// Every step and the whole, with Holm's share of the family's error for each. `is_void` says
+    /// which comparisons may not have a verdict, whatever their figures.
+    pub(crate) fn judge_family(
+        &self,
+        control: Option<&Effect>,
+        is_void: impl Fn(&Comparison<'_>) -> bool,
+    ) -> (Vec<StepResult>, Option<StepResult>) {
+        let own_whole = self.whole.as_ref().filter(|_| self.has_whole_of_its_own());
+        let family: Vec<&Comparison<'_>> = self.steps.iter().chain(own_whole).collect();
+        let p_values: Vec<f64> = family.iter().map(|c| self.p_value(c)).collect();
+        let mut results: Vec<StepResult> = family
+            .iter()
+            .zip(holm::alphas(&p_values, holm::FAMILY_ALPHA))
+            .map(|(comparison, alpha)| {
+                let mut result = self.result(comparison, alpha);
+                if !is_void(comparison) {
+                    result.verdict = self.verdict(result.effect.as_ref(), alpha, control);
+                }
+                result
+            })
+            .collect();
+        let whole = if own_whole.is_some() {
+            results.pop()
+        } else {
+            results.last().cloned()
+        };
+        (results, whole)
+    }
+
+    fn has_whole_of_its_own(&self) -> bool {
+        let last_reference = self.steps.last().map(|step| step.against);
+        self.whole.map(|whole| whole.against) != last_reference
+    }
+
+    fn verdict(&self, effect: Option<&Effect>, alpha: f64, control: Option<&Effect>) -> Verdict {
+        let Some(effect) = effect.filter(|effect| self.has_enough(effect)) else {
+            return Verdict::Invalid;
+        };
+        let direction = Metric::of_outcome(self.outcome).direction();
+        let said = verdict::decide(effect, direction, self.smallest_effect);
+        let stands = effect.alpha <= alpha
+            && control.is_none_or(|control| verdict::is_beyond_noise_floor(effect, control));
+        match said {
+            Verdict::Better | Verdict::Worse if !stands => Verdict::Inconclusive,
+            said => said,
+        }
+    }
+
+    fn has_enough(&self, effect: &Effect) -> bool {
+        effect.n >= self.fewest_pairs
+    }
+
+    fn p_value(&self, comparison: &Comparison<'_>) -> f64 {
+        signed_rank::SignedRank::of(&self.log_ratios(comparison)).map_or(1.0, |test| test.p_value())
+    }
+
+    /// All figures at one error, without a verdict yet.
+    fn result(&self, comparison: &Comparison<'_>, alpha: f64) -> StepResult {
+        let effect = |metric| {
+            let log_ratios = self.log_ratios_of(comparison, metric);
+            signed_rank::effect(&log_ratios, alpha)
+        };
+        StepResult {
+            arm: comparison.arm.name.clone(),
+            title: comparison.arm.title.clone(),
+            against: comparison.against.to_owned(),
+            verdict: Verdict::Invalid,
+            effect: effect(Metric::of_outcome(self.outcome)),
+            server_cpu: effect(Metric::ServerCpu),
+            client_cpu: effect(Metric::ClientCpu),
+            throughput: effect(Metric::Throughput),
+            published: comparison.arm.published,
+        }
+    }
+
+    fn log_ratios_of(&self, comparison: &Comparison<'_>, metric: Metric) -> Vec<f64> {
+        self.rounds
+            .log_ratios(&comparison.arm.name, comparison.against, metric)
+    }
+}

@@ -1,0 +1,116 @@
+//! What went on around the measurement: other work, pressure, and a machine that shifts.
+
+use model::study::{Program, Role};
+use model::{Doubt, RunRecord};
+
+use crate::median;
+use crate::metric::Metric;
+use crate::rounds::Rounds;
+
+/// Share of all CPUs that others may have had, on average over the blocks.
+const FOREIGN_SHARE: f64 = 0.10;
+/// Share of the time in which some task may have waited for a CPU. Client, server and the kernel's
+/// threads wait for one another a little on a quiet machine too.
+const PRESSURE_SHARE: f64 = 0.25;
+/// Change of the baseline between the first and the last third of a run.
+const SHIFT: f64 = 0.05;
+/// Baseline blocks that three thirds need.
+const FEWEST_BLOCKS_FOR_THIRDS: usize = 9;
+
+/// The doubts that the blocks' surroundings raise.
+pub(crate) fn doubts(run: &RunRecord, rounds: &Rounds<'_>) -> Vec<Doubt> {
+    [
+        foreign_work(run, rounds),
+        pressure(rounds),
+        shift(run, rounds),
+        one_machine(run, rounds),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn foreign_work(run: &RunRecord, rounds: &Rounds<'_>) -> Option<Doubt> {
+    let cpus = f64::from(run.facts.cpus_online.max(1));
+    let cpu_share = mean(rounds.blocks().filter_map(|block| {
+        let reading = &block.reading;
+        let foreign_ns = reading.cpu.foreign_ns? as f64;
+        (reading.window_ns > 0).then(|| foreign_ns / (reading.window_ns as f64 * cpus))
+    }))?;
+    (cpu_share > FOREIGN_SHARE).then_some(Doubt::ForeignWork { cpu_share })
+}
+
+fn pressure(rounds: &Rounds<'_>) -> Option<Doubt> {
+    let share = mean(
+        rounds
+            .blocks()
+            .filter_map(|block| block.reading.cpu.psi_some_share),
+    )?;
+    (share > PRESSURE_SHARE).then_some(Doubt::CpuPressure {
+        psi_some_avg10: share * 100.0,
+    })
+}
+
+/// Compares the baseline's CPU per request in the first third of the run with the last: the
+/// target's, or the load generator's where the target's is hidden.
+fn shift(run: &RunRecord, rounds: &Rounds<'_>) -> Option<Doubt> {
+    let baseline = run.arms.iter().find(|arm| arm.role == Role::Baseline)?;
+    let values = [Metric::ServerCpu, Metric::ClientCpu]
+        .map(|metric| rounds.values(&baseline.name, metric))
+        .into_iter()
+        .find(|values| values.len() >= FEWEST_BLOCKS_FOR_THIRDS)?;
+    let third = values.len() / 3;
+    let first = median::of(&values[..third])?;
+    let last = median::of(&values[values.len() - third..])?;
+    let share = (last / first).ln().abs().exp_m1();
+    (share > SHIFT).then_some(Doubt::MachineShifted { share })
+}
+
+/// Servers that we start run beside the client. A server of the user's does too if it is reached
+/// over loopback, or if its CPU time could be read here.
+fn one_machine(run: &RunRecord, rounds: &Rounds<'_>) -> Option<Doubt> {
+    let is_local = |program: &Program| match program {
+        Program::Serve | Program::Echo => true,
+        Program::Url(url) => is_loopback(url),
+    };
+    let local = run.arms.iter().any(|arm| is_local(&arm.program))
+        || rounds
+            .blocks()
+            .any(|block| block.reading.cpu.server_ns.is_some());
+    local.then_some(Doubt::OneMachine)
+}
+
+fn is_loopback(url: &str) -> bool {
+    let after_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = after_scheme.split(['/', '?', '#']).next().unwrap_or("");
+    ["localhost", "127.", "[::1]"]
+        .iter()
+        .any(|name| authority.starts_with(name))
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), v| (sum + v, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_this_machine_are_loopback() {
+        for url in [
+            "http://127.0.0.1:8080/",
+            "http://localhost/x",
+            "http://[::1]:80/",
+        ] {
+            assert!(is_loopback(url), "{url}");
+        }
+        for url in [
+            "http://192.0.2.7/127.0.0.1",
+            "http://example.org/?localhost",
+        ] {
+            assert!(!is_loopback(url), "{url}");
+        }
+    }
+}
