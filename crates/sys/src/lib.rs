@@ -13,6 +13,7 @@ pub mod netlink;
 pub mod packet;
 pub mod process;
 pub mod socket;
+pub mod usage;
 
 use std::io;
 

@@ -1,0 +1,66 @@
+//! What a child process used, told by the kernel when it is waited for.
+
+use std::io;
+use std::process::Child;
+
+use crate::check;
+
+/// Resources of an ended child and its own ended children, as of wait4(2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub user_ns: u64,
+    pub system_ns: u64,
+    pub exited_well: bool,
+}
+
+impl Usage {
+    /// User and system time together.
+    #[must_use]
+    pub fn cpu_ns(&self) -> u64 {
+        self.user_ns + self.system_ns
+    }
+}
+
+/// Waits until a child ends and returns what it used.
+///
+/// # Errors
+/// `ECHILD` when it has been waited for already.
+pub fn wait(child: &Child) -> io::Result<Usage> {
+    let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
+    let mut status = 0;
+    // SAFETY: an all-zero rusage is valid: integers only.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are to writable values that outlive the call.
+    check(unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) })?;
+    Ok(Usage {
+        user_ns: nanoseconds(usage.ru_utime),
+        system_ns: nanoseconds(usage.ru_stime),
+        exited_well: status == 0,
+    })
+}
+
+fn nanoseconds(time: libc::timeval) -> u64 {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let microseconds = u64::try_from(time.tv_usec).unwrap_or(0);
+    seconds * 1_000_000_000 + microseconds * 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_child_that_worked_has_used_cpu_time() {
+        let script = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+        let child = Command::new("sh").args(["-c", script]).spawn().unwrap();
+        let usage = wait(&child).unwrap();
+        assert!(usage.cpu_ns() > 0 && usage.exited_well, "{usage:?}");
+    }
+
+    #[test]
+    fn a_child_that_failed_is_told_from_one_that_did_well() {
+        let child = Command::new("false").spawn().unwrap();
+        assert!(!wait(&child).unwrap().exited_well);
+    }
+}
