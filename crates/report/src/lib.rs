@@ -1,1 +1,22 @@
-//! Placeholder.
+//! From a run folder to pages: text for a terminal, one self-contained HTML file, JSON.
+//!
+//! Everything but [`folder`] takes values and returns values: a page never looks at the machine
+//! that it is rendered on, so a run reads the same on a laptop.
+
+pub mod compare;
+pub mod folder;
+pub mod html;
+pub mod json;
+pub mod numbers;
+pub mod text;
+
+mod answer;
+mod chart;
+mod rows;
+mod sentences;
+
+pub use compare::compare;
+
+#[cfg(test)]
+#[path = "../tests/sample/mod.rs"]
+mod sample;

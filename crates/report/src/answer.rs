@@ -1,0 +1,289 @@
+//! The answer in one sentence that a person would say.
+//!
+//! It says what the verdict allows and no more: where a verdict is withheld, the sentence says so
+//! and still gives the figures.
+
+use model::judgement::{ArmResult, Outcome, StepResult};
+use model::study::DesignKind;
+use model::{Effect, Judgement, RunRecord, Verdict};
+
+use crate::numbers;
+
+/// The answer to the study's question.
+pub(crate) fn sentence(run: &RunRecord, judgement: &Judgement) -> String {
+    match run.study.design.kind {
+        DesignKind::Ladder => ladder(judgement),
+        DesignKind::Compare => compare(judgement),
+    }
+}
+
+/// What the last step costs against the baseline.
+struct Ends<'a> {
+    first: &'a ArmResult,
+    last: &'a ArmResult,
+    effect: Effect,
+    outcome: Outcome,
+}
+
+fn ladder(judgement: &Judgement) -> String {
+    let Some((ends, verdict)) = ends(judgement) else {
+        return too_little(judgement);
+    };
+    match verdict {
+        Verdict::Better => format!(
+            "Tuned, {}{}{}.",
+            ends.costs(),
+            ends.implied(),
+            largest_gain(judgement)
+        ),
+        Verdict::Worse => format!("The steps together make it slower: {}.", ends.costs()),
+        Verdict::NoDifferenceThatMatters => format!(
+            "The steps together make no difference that matters: {}.",
+            ends.costs()
+        ),
+        Verdict::Inconclusive => format!(
+            "This run cannot tell whether the steps help: the change is {}; {} were seen.",
+            numbers::effect(&ends.effect),
+            ends.figures()
+        ),
+        Verdict::Invalid => format!("{} {} were seen.", void(judgement), ends.figures()),
+    }
+}
+
+fn ends(judgement: &Judgement) -> Option<(Ends<'_>, Verdict)> {
+    let whole = judgement.whole.as_ref()?;
+    let ends = Ends {
+        first: arm(judgement, &whole.against)?,
+        last: arm(judgement, &whole.arm)?,
+        effect: whole.effect?,
+        outcome: judgement.outcome,
+    };
+    Some((ends, whole.verdict))
+}
+
+impl Ends<'_> {
+    /// `a request costs 6.1 µs of server CPU instead of 11.9 µs (−49 %)`.
+    fn costs(&self) -> String {
+        let (first, last) = (self.shown(self.first), self.shown(self.last));
+        let change = numbers::change_roughly(self.effect.ratio);
+        match self.outcome {
+            Outcome::ServerCpuPerRequest => {
+                format!("a request costs {last} of server CPU instead of {first} ({change})")
+            }
+            Outcome::Throughput => {
+                format!("the server answers {last} requests/s instead of {first} ({change})")
+            }
+        }
+    }
+
+    /// `11.9 µs of server CPU per request at first and 6.1 µs at last`.
+    fn figures(&self) -> String {
+        let (first, last) = (self.shown(self.first), self.shown(self.last));
+        match self.outcome {
+            Outcome::ServerCpuPerRequest => {
+                format!("{first} of server CPU per request at first and {last} at last")
+            }
+            Outcome::Throughput => format!("{first} requests/s at first and {last} at last"),
+        }
+    }
+
+    fn shown(&self, arm: &ArmResult) -> String {
+        match self.outcome {
+            Outcome::ServerCpuPerRequest => arm
+                .server_cpu_us_per_request
+                .map_or_else(missing, |found| numbers::micros_roughly(found.value)),
+            Outcome::Throughput => arm
+                .throughput_rps
+                .map_or_else(missing, |found| numbers::rate(found.value)),
+        }
+    }
+
+    fn implied(&self) -> String {
+        match (self.outcome, self.last.implied_rps_per_cpu) {
+            (Outcome::ServerCpuPerRequest, Some(rate)) => format!(
+                ", which implies {} requests/s per server CPU",
+                numbers::rate(rate.value)
+            ),
+            (Outcome::ServerCpuPerRequest, None) => String::new(),
+            (Outcome::Throughput, _) => {
+                "; its CPU time is hidden, so this is only the throughput that was seen".to_owned()
+            }
+        }
+    }
+}
+
+fn missing() -> String {
+    numbers::MISSING.to_owned()
+}
+
+fn largest_gain(judgement: &Judgement) -> String {
+    let gain = |step: &&StepResult| step.effect.map_or(0.0, |effect| effect.ratio.ln().abs());
+    judgement
+        .steps
+        .iter()
+        .filter(|step| step.verdict == Verdict::Better)
+        .max_by(|a, b| gain(a).total_cmp(&gain(b)))
+        .and_then(|step| Some((step, step.effect?)))
+        .map_or_else(String::new, |(step, effect)| {
+            format!(
+                "; the largest gain was “{}” ({})",
+                step.title,
+                numbers::change_roughly(effect.ratio)
+            )
+        })
+}
+
+fn compare(judgement: &Judgement) -> String {
+    let sentences: Vec<String> = judgement
+        .steps
+        .iter()
+        .map(|step| compared(judgement, step))
+        .collect();
+    if sentences.is_empty() {
+        return too_little(judgement);
+    }
+    sentences.join(" ")
+}
+
+fn compared(judgement: &Judgement, step: &StepResult) -> String {
+    let against = arm(judgement, &step.against).map_or(step.against.as_str(), |arm| &arm.title);
+    let Some(effect) = step.effect else {
+        return format!(
+            "Cannot tell {} and {against} apart: too few pairs.",
+            step.title
+        );
+    };
+    let size = difference(&effect, judgement.outcome);
+    match step.verdict {
+        Verdict::Better => format!("{} is better: {size}.", step.title),
+        Verdict::Worse => format!("{} is worse: {size}.", step.title),
+        Verdict::NoDifferenceThatMatters => format!(
+            "No difference that matters between {against} and {}: {size}.",
+            step.title
+        ),
+        Verdict::Inconclusive => format!(
+            "Cannot tell whether {} is better than {against}: {size}.",
+            step.title
+        ),
+        Verdict::Invalid => format!("{} Seen was {size}.", void(judgement)),
+    }
+}
+
+/// `12 % less server CPU per request (9 … 15 %)`; where the interval holds 0 the signs stay.
+fn difference(effect: &Effect, outcome: Outcome) -> String {
+    let noun = match outcome {
+        Outcome::ServerCpuPerRequest => "server CPU per request",
+        Outcome::Throughput => "throughput",
+    };
+    if !effect.is_clear_of_none() {
+        return format!("{} in {noun}", numbers::effect(effect));
+    }
+    let word = if effect.ratio < 1.0 { "less" } else { "more" };
+    let size = |ratio: f64| (ratio - 1.0).abs();
+    let (near, far) = (
+        size(effect.low).min(size(effect.high)),
+        size(effect.low).max(size(effect.high)),
+    );
+    format!(
+        "{} {word} {noun} ({} … {})",
+        numbers::share(size(effect.ratio)),
+        numbers::share(near).trim_end_matches(" %"),
+        numbers::share(far)
+    )
+}
+
+/// Why a comparison is void: the control is the usual reason, and the doubts have the others.
+fn void(judgement: &Judgement) -> &'static str {
+    let control_differs =
+        |doubt: &model::Doubt| matches!(doubt, model::Doubt::ControlDiffers { .. });
+    if judgement.doubts.iter().any(control_differs) {
+        "No verdict: in this run two identical servers came out different."
+    } else {
+        "No verdict: the doubts below void this comparison."
+    }
+}
+
+fn too_little(judgement: &Judgement) -> String {
+    format!(
+        "Too little was measured for a verdict: {} of {} rounds are done.",
+        judgement.rounds_done, judgement.rounds_planned
+    )
+}
+
+fn arm<'a>(judgement: &'a Judgement, name: &str) -> Option<&'a ArmResult> {
+    judgement.arms.iter().find(|arm| arm.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    fn ladder_with(verdict: Verdict) -> String {
+        let mut judgement = sample::judgement();
+        judgement.whole.as_mut().unwrap().verdict = verdict;
+        sentence(&sample::run(), &judgement)
+    }
+
+    #[test]
+    fn a_ladder_that_helps_says_cost_implied_rate_and_largest_gain() {
+        assert_eq!(
+            ladder_with(Verdict::Better),
+            "Tuned, a request costs 6.3 µs of server CPU instead of 11.9 µs (−47 %), which implies \
+             158,000 requests/s per server CPU; the largest gain was “no linear nft rules” (−22 %)."
+        );
+    }
+
+    #[test]
+    fn a_withheld_verdict_is_said_and_the_figures_still_stand() {
+        let unsure = ladder_with(Verdict::Inconclusive);
+        assert!(unsure.starts_with("This run cannot tell"), "{unsure}");
+        let void = ladder_with(Verdict::Invalid);
+        assert!(void.starts_with("No verdict"), "{void}");
+        for sentence in [unsure, void] {
+            assert!(
+                sentence.contains("11.9 µs") && sentence.contains("6.3 µs"),
+                "{sentence}"
+            );
+            assert!(!sentence.contains("implies"), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_broke_off_early_says_how_far_it_came() {
+        let mut judgement = sample::judgement();
+        judgement.whole = None;
+        judgement.rounds_done = 1;
+        let sentence = sentence(&sample::run(), &judgement);
+        assert!(sentence.contains("1 of 16 rounds"), "{sentence}");
+    }
+
+    #[test]
+    fn two_servers_are_compared_in_the_words_of_their_verdict() {
+        let said = |verdict, ratio, half_width| {
+            let (run, judgement) = sample::versus(verdict, ratio, half_width);
+            sentence(&run, &judgement)
+        };
+        assert_eq!(
+            said(Verdict::Better, 0.88, 0.03),
+            "B is better: 12 % less server CPU per request (9.0 … 15 %)."
+        );
+        assert_eq!(
+            said(Verdict::NoDifferenceThatMatters, 1.002, 0.01),
+            "No difference that matters between A and B: +0.2 % (−0.8 … +1.2) in server CPU per request."
+        );
+        assert!(said(Verdict::Inconclusive, 0.97, 0.09).starts_with("Cannot tell"));
+    }
+
+    #[test]
+    fn where_cpu_time_is_hidden_the_answer_is_about_throughput_and_says_so() {
+        let mut judgement = sample::judgement();
+        judgement.outcome = Outcome::Throughput;
+        let sentence = sentence(&sample::run(), &judgement);
+        assert!(sentence.contains("requests/s instead of"), "{sentence}");
+        assert!(
+            sentence.contains("hidden") && !sentence.contains("implies"),
+            "{sentence}"
+        );
+    }
+}

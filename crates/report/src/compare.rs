@@ -1,0 +1,189 @@
+//! Two runs of one study side by side: figures, and no verdict.
+
+use model::run::Rig;
+use model::{Estimate, Judgement, RunRecord};
+
+use crate::text::{self, Paint, Table};
+use crate::{numbers, sentences};
+
+/// Why two runs cannot stand side by side.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompareError {
+    /// Different questions.
+    #[error("the runs are of different studies, `{a}` and `{b}`; give two runs of one study")]
+    Studies { a: String, b: String },
+    /// One name, two designs.
+    #[error(
+        "the study `{name}` was changed between the runs; run it again for the one that is older"
+    )]
+    StudyChanged { name: String },
+    /// Different hosts and links.
+    #[error("the runs have different rigs ({a}; {b}); give two runs on one rig")]
+    Rigs { a: String, b: String },
+}
+
+/// The figures of run `a` and run `b` side by side, for a terminal of `width` columns.
+///
+/// Two runs lie apart in time, which is what makes a sequential comparison call identical servers
+/// different; so there is no verdict here, and the text says why.
+pub fn compare(
+    a: (&RunRecord, &Judgement),
+    b: (&RunRecord, &Judgement),
+    width: usize,
+) -> Result<String, CompareError> {
+    refuse_strangers(a.0, b.0)?;
+    let mut lines = Vec::new();
+    for (name, run) in [("A", a.0), ("B", b.0)] {
+        let text = format!(
+            "{} of {}, {}",
+            run.study.name,
+            run.started_utc,
+            machine(run)
+        );
+        lines.extend(text::hanging(&format!("{name}  "), &text, width));
+    }
+    lines.push(String::new());
+    lines.extend(table(a.1, b.1).render(width, Paint { colour: false }));
+    lines.push(String::new());
+    lines.extend(text::wrap(&caution(a.1, b.1), width));
+    Ok(lines.join("\n") + "\n")
+}
+
+fn refuse_strangers(a: &RunRecord, b: &RunRecord) -> Result<(), CompareError> {
+    if a.study.name != b.study.name {
+        return Err(CompareError::Studies {
+            a: a.study.name.clone(),
+            b: b.study.name.clone(),
+        });
+    }
+    if a.study != b.study {
+        return Err(CompareError::StudyChanged {
+            name: a.study.name.clone(),
+        });
+    }
+    if kind(&a.rig) != kind(&b.rig) {
+        return Err(CompareError::Rigs {
+            a: sentences::rig(&a.rig),
+            b: sentences::rig(&b.rig),
+        });
+    }
+    Ok(())
+}
+
+/// The rig without the reason for it, which may be worded differently.
+fn kind(rig: &Rig) -> &'static str {
+    match rig {
+        Rig::PrivateNamespace => "private namespace",
+        Rig::Loopback { .. } => "loopback",
+    }
+}
+
+fn machine(run: &RunRecord) -> String {
+    format!(
+        "{} CPUs {}, kernel {}",
+        run.facts.cpus_online, run.facts.cpu_model, run.facts.kernel_release
+    )
+}
+
+fn table(a: &Judgement, b: &Judgement) -> Table {
+    let rows = a.arms.iter().map(|mine| {
+        let theirs = b.arms.iter().find(|arm| arm.name == mine.name);
+        let cpu = (
+            mine.server_cpu_us_per_request,
+            theirs.and_then(|arm| arm.server_cpu_us_per_request),
+        );
+        let rate = (
+            mine.throughput_rps,
+            theirs.and_then(|arm| arm.throughput_rps),
+        );
+        vec![
+            mine.title.clone(),
+            shown(cpu.0, numbers::micros),
+            shown(cpu.1, numbers::micros),
+            apart(cpu),
+            shown(rate.0, numbers::rate),
+            shown(rate.1, numbers::rate),
+            apart(rate),
+        ]
+    });
+    Table::new(
+        &[
+            "step",
+            "A: server CPU, µs/request",
+            "B: server CPU, µs/request",
+            "B against A",
+            "A: requests/s seen",
+            "B: requests/s seen",
+            "B against A",
+        ],
+        rows.collect(),
+    )
+}
+
+fn shown(estimate: Option<Estimate>, number: impl Fn(f64) -> String) -> String {
+    estimate.map_or_else(String::new, |found| {
+        format!(
+            "{} ({})",
+            number(found.value),
+            numbers::interval(&found, &number)
+        )
+    })
+}
+
+fn apart((a, b): (Option<Estimate>, Option<Estimate>)) -> String {
+    a.zip(b).map_or_else(String::new, |(a, b)| {
+        numbers::change_roughly(b.value / a.value)
+    })
+}
+
+fn caution(a: &Judgement, b: &Judgement) -> String {
+    let mut text = "No verdict: the runs were made at different times, so what differs may be the \
+                    machine and not what was measured."
+        .to_owned();
+    for (name, judgement) in [("A", a), ("B", b)] {
+        if let Some(error) = sentences::sequential_error(judgement) {
+            text += &format!(" Within run {name}: {error}");
+        }
+    }
+    text + " For a verdict, measure both as arms of one run."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use model::Verdict;
+
+    #[test]
+    fn two_runs_of_one_study_stand_side_by_side_without_a_verdict() {
+        let (run, judgement) = (sample::run(), sample::judgement());
+        let text = compare((&run, &judgement), (&run, &judgement), 100).unwrap();
+        assert!(
+            text.contains("No verdict") && text.contains("9 of 17"),
+            "{text}"
+        );
+        assert!(text.contains("0.0 %") && !text.contains("better"), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn other_studies_changed_studies_and_other_rigs_are_refused_by_name() {
+        let (run, judgement) = (sample::run(), sample::judgement());
+        let refusal = |other: &RunRecord| {
+            compare((&run, &judgement), (other, &judgement), 80)
+                .unwrap_err()
+                .to_string()
+        };
+        let (versus, _) = sample::versus(Verdict::Better, 0.9, 0.01);
+        assert!(refusal(&versus).contains("`http-json` and `versus`"));
+        let mut changed = run.clone();
+        changed.study.workload.connections = 1;
+        assert!(refusal(&changed).contains("was changed"));
+        let mut elsewhere = run.clone();
+        elsewhere.rig = Rig::Loopback { reason: None };
+        assert!(refusal(&elsewhere).contains("different rigs"));
+    }
+}

@@ -1,0 +1,185 @@
+//! Reads a run folder. The only file of this crate that does I/O.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use model::run::{BLOCKS_FILE, Blocks, RUN_FILE, RUN_FORMAT};
+use model::{BlockRecord, RunRecord};
+use serde::Deserialize;
+
+/// Why a folder could not be read as a run: what, where, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The folder has no `run.json`, or is no folder.
+    #[error(
+        "{path} is no run folder: it has no {RUN_FILE}; give the folder that a run printed at its end"
+    )]
+    NoRun { path: PathBuf },
+    /// `run.json` is there and `blocks.jsonl` is not.
+    #[error("{path} is missing; copy the whole run folder, or take the run up again with `resume`")]
+    NoBlocks { path: PathBuf },
+    /// The system refused.
+    #[error("{path} cannot be read: {source}; look at its permissions")]
+    Refused { path: PathBuf, source: io::Error },
+    /// Saved by a later version of this program.
+    #[error(
+        "{path} was written by a newer Linerate: its format is {found}, this one reads {RUN_FORMAT}; \
+         read it with that version or a later one"
+    )]
+    Newer { path: PathBuf, found: u64 },
+    /// Saved by an earlier version of this program.
+    #[error(
+        "{path} was written by an older Linerate: its format is {found}, this one reads {RUN_FORMAT}; \
+         read it with that version, or run the study again"
+    )]
+    Older { path: PathBuf, found: u64 },
+    /// The text is no run record.
+    #[error(
+        "{path}:{line}:{column} is no run record: {reason}; the file was changed or cut short, \
+         so take it from its source again"
+    )]
+    BadRun {
+        path: PathBuf,
+        line: usize,
+        column: usize,
+        reason: String,
+    },
+    /// A whole line of `blocks.jsonl` is no block.
+    #[error(
+        "{path}:{line} is no block: {reason}; the lines before it can be kept and the rest cut"
+    )]
+    BadBlock {
+        path: PathBuf,
+        line: usize,
+        reason: String,
+    },
+}
+
+/// Reads a run and its blocks. A last block that was cut short by a crash is left out.
+pub fn read(folder: &Path) -> Result<(RunRecord, Vec<BlockRecord>), ReadError> {
+    let run_path = folder.join(RUN_FILE);
+    let text = read_text(&run_path, || ReadError::NoRun {
+        path: folder.to_owned(),
+    })?;
+    let run = parse_run(&text, &run_path)?;
+    let blocks_path = folder.join(BLOCKS_FILE);
+    let text = read_text(&blocks_path, || ReadError::NoBlocks {
+        path: blocks_path.clone(),
+    })?;
+    let blocks = Blocks::parse(&text).map_err(|bad| ReadError::BadBlock {
+        path: blocks_path.clone(),
+        line: bad.line,
+        reason: bad.reason,
+    })?;
+    Ok((run, blocks.records))
+}
+
+fn read_text(path: &Path, absent: impl FnOnce() -> ReadError) -> Result<String, ReadError> {
+    std::fs::read_to_string(path).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => absent(),
+        _ => ReadError::Refused {
+            path: path.to_owned(),
+            source,
+        },
+    })
+}
+
+/// The one field that every format has; it is read first, because the rest of another format
+/// would only give a misleading error.
+#[derive(Deserialize)]
+struct Format {
+    format: u64,
+}
+
+fn parse_run(text: &str, path: &Path) -> Result<RunRecord, ReadError> {
+    let bad = |error: serde_json::Error| ReadError::BadRun {
+        path: path.to_owned(),
+        line: error.line(),
+        column: error.column(),
+        reason: error.to_string(),
+    };
+    let Format { format: found } = serde_json::from_str(text).map_err(bad)?;
+    let path_buf = || path.to_owned();
+    match found.cmp(&u64::from(RUN_FORMAT)) {
+        std::cmp::Ordering::Greater => Err(ReadError::Newer {
+            path: path_buf(),
+            found,
+        }),
+        std::cmp::Ordering::Less => Err(ReadError::Older {
+            path: path_buf(),
+            found,
+        }),
+        std::cmp::Ordering::Equal => serde_json::from_str(text).map_err(bad),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    /// A folder of its own for each test; what an earlier run left there is overwritten.
+    fn folder(name: &str, run: &str, blocks: Option<&str>) -> PathBuf {
+        let path =
+            std::env::temp_dir().join(format!("linerate-report-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join(RUN_FILE), run).unwrap();
+        if let Some(blocks) = blocks {
+            std::fs::write(path.join(BLOCKS_FILE), blocks).unwrap();
+        }
+        path
+    }
+
+    fn read_once(
+        name: &str,
+        run: &str,
+        blocks: Option<&str>,
+    ) -> Result<(RunRecord, Vec<BlockRecord>), ReadError> {
+        let path = folder(name, run, blocks);
+        let result = read(&path);
+        std::fs::remove_dir_all(path).unwrap();
+        result
+    }
+
+    fn run_text() -> String {
+        serde_json::to_string(&sample::run()).unwrap()
+    }
+
+    #[test]
+    fn a_run_that_was_cut_short_in_its_last_block_is_read_without_it() {
+        let blocks = sample::block_line(0) + &sample::block_line(1)[..30];
+        let (run, blocks) = read_once("cut", &run_text(), Some(&blocks)).unwrap();
+        assert_eq!((run, blocks.len()), (sample::run(), 1));
+    }
+
+    #[test]
+    fn other_formats_are_refused_by_name_even_when_nothing_else_can_be_read() {
+        let newer = read_once("newer", r#"{"format": 2, "riddle": true}"#, None).unwrap_err();
+        assert!(
+            newer.to_string().contains("written by a newer Linerate"),
+            "{newer}"
+        );
+        let older = read_once("older", r#"{"format": 0}"#, None).unwrap_err();
+        assert!(
+            older.to_string().contains("written by an older Linerate"),
+            "{older}"
+        );
+    }
+
+    #[test]
+    fn a_broken_file_is_named_with_its_line() {
+        let error = read_once("broken", "{\"format\": 1,\n \"seed\": }", None).unwrap_err();
+        assert!(error.to_string().contains("run.json:2:"), "{error}");
+        let blocks = sample::block_line(0) + "{}\n";
+        let error = read_once("bad-block", &run_text(), Some(&blocks)).unwrap_err();
+        assert!(error.to_string().contains("blocks.jsonl:2"), "{error}");
+    }
+
+    #[test]
+    fn a_folder_that_is_none_and_one_without_blocks_say_what_to_give() {
+        let error = read(Path::new("/nowhere/at/all")).unwrap_err();
+        assert!(matches!(error, ReadError::NoRun { .. }), "{error}");
+        let error = read_once("no-blocks", &run_text(), None).unwrap_err();
+        assert!(matches!(error, ReadError::NoBlocks { .. }), "{error}");
+    }
+}

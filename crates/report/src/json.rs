@@ -1,0 +1,24 @@
+//! The judgement as JSON; `model::judgement` has the shape and its version.
+
+use model::Judgement;
+
+/// Pretty JSON of a judgement, without a newline at its end.
+#[must_use]
+pub fn render(judgement: &Judgement) -> String {
+    serde_json::to_string_pretty(judgement)
+        .expect("a judgement is structs, lists, strings and numbers, which JSON always holds")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn what_is_rendered_reads_back_as_a_judgement() {
+        let judgement = sample::judgement();
+        let read: Judgement = serde_json::from_str(&render(&judgement)).unwrap();
+        assert_eq!(read.doubts, judgement.doubts);
+        assert_eq!(read.steps.len(), judgement.steps.len());
+    }
+}

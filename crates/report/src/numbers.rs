@@ -1,0 +1,281 @@
+//! Numbers for people: separators, units, signs, and no more digits than the data carry.
+
+use model::{Effect, Estimate};
+
+/// Stands where a number is missing or no number.
+pub const MISSING: &str = "–";
+
+/// A whole number with thousands separators: `1,203,164`.
+#[must_use]
+pub fn whole(value: f64) -> String {
+    if !value.is_finite() {
+        return MISSING.to_owned();
+    }
+    let digits = format!("{:.0}", value.abs());
+    let mut grouped = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    if value < 0.0 && digits != "0" {
+        grouped.insert(0, '−');
+    }
+    grouped
+}
+
+/// A rate to three significant digits: `164,000` for 163,934.
+#[must_use]
+pub fn rate(value: f64) -> String {
+    if !value.is_finite() || value.abs() < 1000.0 {
+        return whole(value);
+    }
+    let unit = 10_f64.powf(value.abs().log10().floor() - 2.0);
+    whole((value / unit).round() * unit)
+}
+
+/// Microseconds without the unit, as a table's column shows them: `6.10`, `11.9`, `132`.
+#[must_use]
+pub fn micros(us: f64) -> String {
+    match us.abs() {
+        size if !size.is_finite() => MISSING.to_owned(),
+        size if size < 9.995 => format!("{us:.2}"),
+        size if size < 99.95 => format!("{us:.1}"),
+        _ => whole(us),
+    }
+}
+
+/// Microseconds for a sentence: two digits are enough, `6.1 µs`.
+#[must_use]
+pub fn micros_roughly(us: f64) -> String {
+    match us.abs() {
+        size if !size.is_finite() => MISSING.to_owned(),
+        size if size < 0.995 => format!("{us:.2} µs"),
+        size if size < 99.95 => format!("{us:.1} µs"),
+        _ => format!("{} µs", whole(us)),
+    }
+}
+
+/// A duration to three significant digits in the unit that suits it: `842 ns`, `84.2 µs`,
+/// `1.32 ms`, `2.40 s`.
+#[must_use]
+pub fn duration(ns: u64) -> String {
+    let (divisor, unit) = duration_unit(ns);
+    format!("{} {unit}", in_unit(ns, divisor))
+}
+
+/// A duration with its interval in the same unit: `84.2 µs (83.9 … 84.6)`.
+#[must_use]
+pub fn duration_with_interval(ns: u64, low_ns: u64, high_ns: u64) -> String {
+    let (divisor, unit) = duration_unit(ns);
+    let [value, low, high] = [ns, low_ns, high_ns].map(|ns| in_unit(ns, divisor));
+    format!("{value} {unit} ({low} … {high})")
+}
+
+/// The unit in which a duration has one to three digits before the point, as ns and name.
+fn duration_unit(ns: u64) -> (f64, &'static str) {
+    match ns as f64 {
+        short if short < 999.5 => (1.0, "ns"),
+        short if short < 999.5e3 => (1e3, "µs"),
+        long if long < 999.5e6 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    }
+}
+
+fn in_unit(ns: u64, divisor: f64) -> String {
+    let value = ns as f64 / divisor;
+    let decimals = match value {
+        _ if divisor < 1e3 => 0,
+        small if small < 9.995 => 2,
+        middle if middle < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// A change in per cent with its sign, to a tenth: `−22.1`.
+#[must_use]
+pub fn signed(percent: f64) -> String {
+    signed_to(percent, 1)
+}
+
+/// A ratio as a change for a sentence: `−49 %`, `+4.1 %`.
+#[must_use]
+pub fn change_roughly(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    let decimals = usize::from(percent.abs() < 9.95);
+    format!("{} %", signed_to(percent, decimals))
+}
+
+/// A ratio as a change to a tenth: `−22.1 %`.
+#[must_use]
+pub fn change(ratio: f64) -> String {
+    format!("{} %", signed((ratio - 1.0) * 100.0))
+}
+
+/// The interval of an effect as changes, without the unit: `−23.0 … −21.2`.
+#[must_use]
+pub fn change_interval(effect: &Effect) -> String {
+    let percent = |ratio: f64| signed((ratio - 1.0) * 100.0);
+    format!("{} … {}", percent(effect.low), percent(effect.high))
+}
+
+/// An effect as a change with its interval: `−22.1 % (−23.0 … −21.2)`.
+#[must_use]
+pub fn effect(effect: &Effect) -> String {
+    format!("{} ({})", change(effect.ratio), change_interval(effect))
+}
+
+/// A gain as an article prints it: `+55 %` for 0.55, `+2.5 %` for 0.025.
+#[must_use]
+pub fn published_gain(gain: f64) -> String {
+    let percent = gain * 100.0;
+    let decimals = usize::from((percent - percent.round()).abs() > 0.05);
+    format!("{} %", signed_to(percent, decimals))
+}
+
+/// A share as a percentage without a sign: `98 %`, `3.4 %`.
+#[must_use]
+pub fn share(share: f64) -> String {
+    if !share.is_finite() {
+        return MISSING.to_owned();
+    }
+    let percent = share * 100.0;
+    let decimals = usize::from(percent.abs() < 9.95);
+    format!("{percent:.decimals$} %")
+}
+
+/// The interval of an estimate in the words of `shown`: `11.7 … 12.1`.
+#[must_use]
+pub fn interval(estimate: &Estimate, shown: impl Fn(f64) -> String) -> String {
+    format!("{} … {}", shown(estimate.low), shown(estimate.high))
+}
+
+/// A quantile's name: `p99.9` for 0.999.
+#[must_use]
+pub fn quantile(quantile: f64) -> String {
+    let text = format!("{:.4}", quantile * 100.0);
+    format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// Bytes in the decimal unit that suits them: `16.4 GB`.
+#[must_use]
+pub fn bytes(count: u64) -> String {
+    let count = count as f64;
+    match count {
+        small if small < 1e6 => format!("{} kB", whole(count / 1e3)),
+        middle if middle < 1e9 => format!("{:.0} MB", count / 1e6),
+        _ => format!("{:.1} GB", count / 1e9),
+    }
+}
+
+/// The same text with no-break spaces between numbers and their units.
+#[must_use]
+pub fn glued(text: &str) -> String {
+    [" %", " µs", " ms", " ns"]
+        .into_iter()
+        .fold(text.to_owned(), |text, unit| {
+            text.replace(unit, &unit.replace(' ', "\u{a0}"))
+        })
+}
+
+/// The minus is the typographic one: a hyphen is too short to be seen beside figures.
+fn signed_to(percent: f64, decimals: usize) -> String {
+    if !percent.is_finite() {
+        return MISSING.to_owned();
+    }
+    let size = format!("{:.decimals$}", percent.abs());
+    let is_zero = size.chars().all(|digit| matches!(digit, '0' | '.'));
+    match (is_zero, percent < 0.0) {
+        (true, _) => size,
+        (false, true) => format!("−{size}"),
+        (false, false) => format!("+{size}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        let shown = [0.0, 999.0, 1000.0, 1_203_164.0, -4500.0].map(whole);
+        assert_eq!(shown, ["0", "999", "1,000", "1,203,164", "−4,500"]);
+        assert_eq!(whole(f64::NAN), MISSING);
+    }
+
+    #[test]
+    fn a_rate_keeps_three_digits() {
+        let shown = [163_934.4, 999.6, 61_249.0, 1_203_164.0, 999_600.0].map(rate);
+        assert_eq!(
+            shown,
+            ["164,000", "1,000", "61,200", "1,200,000", "1,000,000"]
+        );
+    }
+
+    #[test]
+    fn microseconds_and_durations_take_the_digits_and_the_unit_that_suit_them() {
+        assert_eq!([6.1, 11.94, 132.4].map(micros), ["6.10", "11.9", "132"]);
+        assert_eq!([6.12, 0.31].map(micros_roughly), ["6.1 µs", "0.31 µs"]);
+        let shown = [842, 84_200, 1_320_000, 999_700, 2_400_000_000].map(duration);
+        assert_eq!(shown, ["842 ns", "84.2 µs", "1.32 ms", "1.00 ms", "2.40 s"]);
+    }
+
+    #[test]
+    fn an_interval_of_a_duration_stands_in_the_unit_of_its_value() {
+        let shown = duration_with_interval(84_200, 83_900, 1_200_000);
+        assert_eq!(shown, "84.2 µs (83.9 … 1200)");
+    }
+
+    #[test]
+    fn a_published_gain_has_the_digits_of_its_article() {
+        assert_eq!(
+            [0.55, 0.06, 0.025].map(published_gain),
+            ["+55 %", "+6 %", "+2.5 %"]
+        );
+    }
+
+    #[test]
+    fn a_number_is_not_parted_from_its_unit() {
+        assert_eq!(
+            glued("costs 6.1 µs (−49 %)"),
+            "costs 6.1\u{a0}µs (−49\u{a0}%)"
+        );
+    }
+
+    #[test]
+    fn a_change_has_its_sign_and_none_has_no_sign() {
+        assert_eq!(
+            [0.779, 1.0, 1.041].map(change),
+            ["−22.1 %", "0.0 %", "+4.1 %"]
+        );
+        assert_eq!(change(0.9999), "0.0 %");
+        assert_eq!([0.513, 0.96].map(change_roughly), ["−49 %", "−4.0 %"]);
+        assert_eq!(change(f64::INFINITY), format!("{MISSING} %"));
+    }
+
+    #[test]
+    fn an_effect_stands_with_its_interval() {
+        let found = Effect {
+            ratio: 0.779,
+            low: 0.770,
+            high: 0.788,
+            n: 16,
+            alpha: 0.05,
+            p_value: 0.0001,
+        };
+        assert_eq!(effect(&found), "−22.1 % (−23.0 … −21.2)");
+    }
+
+    #[test]
+    fn quantiles_shares_and_sizes_read_as_people_write_them() {
+        let names = [0.5, 0.99, 0.999, 0.9999].map(quantile);
+        assert_eq!(names, ["p50", "p99", "p99.9", "p99.99"]);
+        assert_eq!([0.98, 0.034, 1.0].map(share), ["98 %", "3.4 %", "100 %"]);
+        assert_eq!(
+            [16_400_000_000, 512_000_000].map(bytes),
+            ["16.4 GB", "512 MB"]
+        );
+    }
+}

@@ -1,0 +1,205 @@
+//! The sentences that stand beside the answer on every page, in the same words.
+
+use model::judgement::{LatencyResult, Outcome, QuantileEstimate, SequentialError, StepResult};
+use model::run::Rig;
+use model::study::DesignKind;
+use model::{Doubt, Effect, Judgement, RunRecord};
+
+use crate::numbers;
+
+/// What the verdicts are about, as a noun.
+pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::ServerCpuPerRequest => "server CPU per request",
+        Outcome::Throughput => "throughput",
+    }
+}
+
+/// Said where the target's CPU time could not be read.
+pub(crate) fn hidden_cpu(judgement: &Judgement) -> Option<&'static str> {
+    (judgement.outcome == Outcome::Throughput).then_some(
+        "The server's CPU time is hidden here, so verdicts are about the throughput that was seen, \
+         which the client shares in limiting.",
+    )
+}
+
+/// Which arm each step is measured against.
+pub(crate) fn compared_with(run: &RunRecord) -> &'static str {
+    match run.study.design.kind {
+        DesignKind::Ladder => "the step before",
+        DesignKind::Compare => "the baseline",
+    }
+}
+
+/// The last step of a ladder against the baseline; a comparison's steps already are that.
+pub(crate) fn whole_effect(run: &RunRecord, judgement: &Judgement) -> Option<String> {
+    let is_ladder = run.study.design.kind == DesignKind::Ladder;
+    let whole = judgement.whole.as_ref().filter(|_| is_ladder)?;
+    Some(format!(
+        "{} {}, from first to last: {}.",
+        numbers::effect(whole.effect.as_ref()?),
+        outcome_name(judgement.outcome),
+        verdict_and_n(whole)
+    ))
+}
+
+fn verdict_and_n(step: &StepResult) -> String {
+    let n = step.effect.map_or(0, |effect| effect.n);
+    format!("{}, n = {n} pairs", step.verdict.words())
+}
+
+/// How far two identical servers seem apart.
+pub(crate) fn noise_floor(judgement: &Judgement) -> Option<String> {
+    let effect = judgement.control.as_ref()?.effect.as_ref()?;
+    Some(format!(
+        "Two identical servers differ here by {} % (n = {} pairs).",
+        spread(effect),
+        effect.n
+    ))
+}
+
+fn spread(effect: &Effect) -> String {
+    numbers::change_interval(effect).replace(" … ", "…")
+}
+
+/// What these pairs could have seen.
+pub(crate) fn smallest_visible(judgement: &Judgement) -> Option<String> {
+    judgement.smallest_visible.map(|share| {
+        format!(
+            "These pairs could see a change of {} or more, four times in five.",
+            numbers::share(share)
+        )
+    })
+}
+
+/// What the usual way of measuring would have made of two identical servers.
+pub(crate) fn sequential_error(judgement: &Judgement) -> Option<String> {
+    let SequentialError {
+        n,
+        windows,
+        declared,
+    } = judgement.sequential?;
+    let found = match declared {
+        0 => "none".to_owned(),
+        some => some.to_string(),
+    };
+    Some(format!(
+        "“Run A {n} times, then B {n} times” would have called two identical servers different in \
+         {found} of {windows} windows of this very run."
+    ))
+}
+
+/// How the latency figures came about.
+pub(crate) fn latency_design(results: &[LatencyResult]) -> Option<String> {
+    let first = results.first()?;
+    let achieved: Vec<String> = results
+        .iter()
+        .map(|result| {
+            format!(
+                "{} answered {} requests/s ({} requests)",
+                result.title,
+                numbers::rate(result.achieved_rps),
+                numbers::whole(result.requests as f64)
+            )
+        })
+        .collect();
+    Some(format!(
+        "Open loop at {} requests/s: {}. Response counts from the moment a request was due, \
+         service from the moment it left; a quantile stands only where at least 10 requests lie \
+         beyond it.",
+        numbers::rate(first.offered_rps),
+        achieved.join(", ")
+    ))
+}
+
+/// A quantile with its interval: `84.2 µs (83.9 … 84.6)`; empty where the data do not carry it.
+pub(crate) fn quantile_with_interval(found: &[QuantileEstimate], quantile: f64) -> String {
+    at(found, quantile).map_or_else(String::new, |at| {
+        numbers::duration_with_interval(at.value_ns, at.low_ns, at.high_ns)
+    })
+}
+
+/// A quantile without its interval; empty where the data do not carry it.
+pub(crate) fn quantile_alone(found: &[QuantileEstimate], quantile: f64) -> String {
+    at(found, quantile).map_or_else(String::new, |at| numbers::duration(at.value_ns))
+}
+
+fn at(found: &[QuantileEstimate], quantile: f64) -> Option<&QuantileEstimate> {
+    found
+        .iter()
+        .find(|at| (at.quantile - quantile).abs() < 1e-9)
+}
+
+/// Where client and server ran.
+pub(crate) fn rig(rig: &Rig) -> String {
+    match rig {
+        Rig::PrivateNamespace => {
+            "client and server in one private user and network namespace, over its loopback"
+                .to_owned()
+        }
+        Rig::Loopback { reason: None } => {
+            "the machine's own loopback; the targets were already running".to_owned()
+        }
+        Rig::Loopback {
+            reason: Some(reason),
+        } => format!("the machine's own loopback: {reason}"),
+    }
+}
+
+/// The doubts of the run and of its judgement, each once.
+pub(crate) fn doubts<'a>(run: &'a RunRecord, judgement: &'a Judgement) -> Vec<&'a Doubt> {
+    let mut seen: Vec<&Doubt> = Vec::new();
+    for doubt in judgement.doubts.iter().chain(&run.doubts) {
+        if !seen.contains(&doubt) {
+            seen.push(doubt);
+        }
+    }
+    seen
+}
+
+/// The same sentence with a capital first letter.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn the_sequential_error_and_the_noise_floor_come_from_this_run() {
+        let judgement = sample::judgement();
+        assert!(
+            sequential_error(&judgement)
+                .unwrap()
+                .contains("in 9 of 17 windows")
+        );
+        let floor = noise_floor(&judgement).unwrap();
+        assert_eq!(
+            floor,
+            "Two identical servers differ here by −0.4…+0.6 % (n = 16 pairs)."
+        );
+    }
+
+    #[test]
+    fn a_run_without_a_control_says_nothing_of_noise() {
+        let mut judgement = sample::judgement();
+        judgement.control = None;
+        judgement.sequential = None;
+        assert_eq!(
+            (noise_floor(&judgement), sequential_error(&judgement)),
+            (None, None)
+        );
+    }
+
+    #[test]
+    fn a_doubt_known_to_run_and_judgement_is_told_once() {
+        let (mut run, judgement) = (sample::run(), sample::judgement());
+        run.doubts.push(Doubt::OneMachine);
+        assert_eq!(doubts(&run, &judgement).len(), judgement.doubts.len());
+    }
+}

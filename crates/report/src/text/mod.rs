@@ -1,0 +1,89 @@
+//! The page for a terminal: the answer first, then the table, then what to doubt.
+
+mod page;
+mod paint;
+mod table;
+mod wrap;
+
+use model::{Judgement, RunRecord};
+
+pub(crate) use paint::Paint;
+pub(crate) use table::Table;
+pub(crate) use wrap::{hanging, wrap};
+
+/// Narrower than this nothing can be set; such a terminal gets lines of this width.
+pub const NARROWEST: usize = 20;
+
+/// Renders a judged run for a terminal of `width` columns, with or without colour.
+#[must_use]
+pub fn render(run: &RunRecord, judgement: &Judgement, width: usize, colour: bool) -> String {
+    let page = page::Page::new(width.max(NARROWEST), Paint { colour });
+    page.render(run, judgement)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use model::Doubt;
+
+    fn rendered(width: usize) -> String {
+        render(&sample::run(), &sample::judgement(), width, false)
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        for width in [20, 33, 47, 60, 79, 80, 100, 120] {
+            for line in rendered(width).lines() {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_figure_is_there_at_every_width() {
+        for width in [20, 40, 80, 120] {
+            let text: String = rendered(width).split_whitespace().collect();
+            for figure in [
+                "−22.1%(−23.0…−21.2)",
+                "158,000",
+                "9of17windows",
+                "p99.99",
+                "linearnftrules",
+            ] {
+                assert!(
+                    text.contains(figure),
+                    "{figure} is missing at {width}:\n{}",
+                    rendered(width)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_answer_is_the_first_line() {
+        assert!(rendered(120).starts_with("Tuned, a request costs"));
+    }
+
+    #[test]
+    fn a_doubt_stands_with_its_advice() {
+        let text = rendered(200);
+        assert!(text.contains(Doubt::OneMachine.advice()), "{text}");
+    }
+
+    #[test]
+    fn colour_changes_no_letter_and_plain_text_has_no_escapes() {
+        let coloured = render(&sample::run(), &sample::judgement(), 80, true);
+        assert!(!rendered(80).contains('\u{1b}'));
+        assert!(coloured.contains("\u{1b}[1m"));
+        assert_eq!(paint::without_colour(&coloured), rendered(80));
+    }
+
+    #[test]
+    fn escapes_in_a_title_do_not_reach_the_terminal() {
+        let mut judgement = sample::judgement();
+        judgement.arms[2].title = "evil\u{1b}[2J\u{7}title".to_owned();
+        let text = render(&sample::run(), &judgement, 80, false);
+        assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'));
+    }
+}

@@ -1,0 +1,243 @@
+//! A table that fits: side by side where there is room, split into parts with the first column
+//! repeated where there is less, and a list per row where there is little.
+
+use super::paint::{Paint, Style};
+use super::wrap::{columns, hanging, printable, wrap};
+use crate::numbers::glued;
+
+const GAP: usize = 2;
+/// Words are wrapped within their column from here on; with two figures and their intervals beside
+/// them, these widths fill 80 columns.
+const WIDEST_KEY: usize = 24;
+const WIDEST_WORDS: usize = 13;
+/// Narrower than this a list is easier to read than a table in many parts.
+const NARROWEST_TABLE: usize = 60;
+
+/// Rows of cells under headings; the first column names the row.
+pub(crate) struct Table {
+    headings: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+/// Where a column's cells and heading lines start, and how wide they are.
+struct Column<'a> {
+    index: usize,
+    width: usize,
+    heading: &'a str,
+}
+
+impl Table {
+    /// A table whose cells and headings can neither steer the terminal nor break its lines.
+    pub(crate) fn new(headings: &[&str], rows: Vec<Vec<String>>) -> Self {
+        let printable_row = |row: Vec<String>| row.iter().map(|cell| printable(cell)).collect();
+        Self {
+            headings: headings.iter().map(|text| printable(text)).collect(),
+            rows: rows.into_iter().map(printable_row).collect(),
+        }
+    }
+
+    /// The lines of the table at a width.
+    pub(crate) fn render(&self, width: usize, paint: Paint) -> Vec<String> {
+        let columns = self.columns();
+        match split(&columns, width) {
+            Some(parts) if width >= NARROWEST_TABLE => {
+                let parts: Vec<Vec<String>> =
+                    parts.iter().map(|part| self.part(part, paint)).collect();
+                parts.join(&String::new())
+            }
+            _ => self.list(width, paint),
+        }
+    }
+
+    /// The columns that hold anything, each as narrow as its cells and its longest heading word.
+    fn columns(&self) -> Vec<Column<'_>> {
+        let cells = |index: usize| self.rows.iter().filter_map(move |row| row.get(index));
+        self.headings
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| cells(*index).any(|cell| !cell.is_empty()))
+            .map(|(index, heading)| {
+                let widest = cells(index).map(|cell| columns(cell)).max().unwrap_or(0);
+                let heading_text = glued(heading);
+                let words = heading_text.split_ascii_whitespace();
+                let word = words.map(columns).max().unwrap_or(0);
+                let limit = match index {
+                    0 => WIDEST_KEY,
+                    _ if cells(index).any(|cell| is_figure(cell)) => usize::MAX,
+                    _ => WIDEST_WORDS,
+                };
+                Column {
+                    index,
+                    width: widest.min(limit).max(word),
+                    heading,
+                }
+            })
+            .collect()
+    }
+
+    fn part(&self, part: &[&Column<'_>], paint: Paint) -> Vec<String> {
+        let headings = part.iter().map(|column| wrap(column.heading, column.width));
+        let mut lines: Vec<String> = set(
+            part,
+            &bottom_aligned(headings.collect()),
+            Paint { colour: false },
+        )
+        .iter()
+        .map(|line| paint.span(Style::Quiet, line))
+        .collect();
+        for row in &self.rows {
+            let cells = part.iter().map(|column| {
+                let cell = row.get(column.index).map_or("", String::as_str);
+                wrap(cell, column.width)
+            });
+            lines.extend(set(part, &cells.collect::<Vec<_>>(), paint));
+        }
+        lines
+    }
+
+    fn list(&self, width: usize, paint: Paint) -> Vec<String> {
+        let mut lines = Vec::new();
+        for row in &self.rows {
+            let title = row.first().map_or("", String::as_str);
+            lines.extend(
+                wrap(title, width)
+                    .iter()
+                    .map(|line| paint.span(Style::Strong, line)),
+            );
+            for (heading, cell) in self.headings.iter().zip(row).skip(1) {
+                if !cell.is_empty() {
+                    lines.extend(hanging("  ", &format!("{heading}: {cell}"), width));
+                }
+            }
+        }
+        lines
+    }
+}
+
+/// Puts columns into parts that fit, the first column in each. `None` where even one does not.
+fn split<'a, 'b>(all: &'a [Column<'b>], width: usize) -> Option<Vec<Vec<&'a Column<'b>>>> {
+    let (key, rest) = all.split_first()?;
+    let mut parts = Vec::new();
+    let mut part = vec![key];
+    let mut used = key.width;
+    for column in rest {
+        if used + GAP + column.width > width {
+            if part.len() == 1 || key.width + GAP + column.width > width {
+                return None;
+            }
+            parts.push(std::mem::replace(&mut part, vec![key]));
+            used = key.width;
+        }
+        used += GAP + column.width;
+        part.push(column);
+    }
+    parts.push(part);
+    Some(parts)
+}
+
+fn is_figure(cell: &str) -> bool {
+    cell.contains(|sign: char| sign.is_ascii_digit())
+}
+
+/// Headings of one line stand on the last line of those of more.
+fn bottom_aligned(mut cells: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let tallest = cells.iter().map(Vec::len).max().unwrap_or(0);
+    for cell in &mut cells {
+        let missing = tallest - cell.len();
+        cell.splice(0..0, std::iter::repeat_n(String::new(), missing));
+    }
+    cells
+}
+
+/// Sets the lines of one row; the first column stands left, figures stand right.
+fn set(part: &[&Column<'_>], cells: &[Vec<String>], paint: Paint) -> Vec<String> {
+    let tallest = cells.iter().map(Vec::len).max().unwrap_or(0);
+    (0..tallest)
+        .map(|at| {
+            let mut line = String::new();
+            for (place, (column, cell)) in part.iter().zip(cells).enumerate() {
+                let text = cell.get(at).map_or("", String::as_str);
+                let padding = " ".repeat(column.width.saturating_sub(columns(text)));
+                let text = painted_verdict(text, paint);
+                let gap = " ".repeat(if place == 0 { 0 } else { GAP });
+                line += &match column.index {
+                    0 => format!("{text}{padding}"),
+                    _ => format!("{gap}{padding}{text}"),
+                };
+            }
+            line.trim_end().to_owned()
+        })
+        .collect()
+}
+
+/// The words of a verdict are the only cells with a colour.
+fn painted_verdict(text: &str, paint: Paint) -> String {
+    match text {
+        "better" => paint.span(Style::Good, text),
+        "worse" | "invalid" => paint.span(Style::Bad, text),
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Paint = Paint { colour: false };
+
+    fn table() -> Table {
+        let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+        Table {
+            headings: row(["step", "cost of it", "nothing", "verdict"]),
+            rows: vec![
+                row(["first", "11.9", "", ""]),
+                row(["last", "6.1", "", "better"]),
+            ],
+        }
+    }
+
+    #[test]
+    fn figures_stand_right_and_empty_columns_are_left_out() {
+        let lines = table().render(80, PLAIN);
+        assert_eq!(
+            lines,
+            [
+                "       cost",
+                "         of",
+                "step     it  verdict",
+                "first  11.9",
+                "last    6.1   better"
+            ]
+        );
+    }
+
+    #[test]
+    fn too_many_columns_are_split_with_the_first_repeated() {
+        let mut table = table();
+        table.rows[0][1] = "9".repeat(40);
+        table.rows[0][2] = "8".repeat(40);
+        let lines = table.render(70, PLAIN);
+        assert_eq!(
+            lines
+                .iter()
+                .filter(|line| line.starts_with("first"))
+                .count(),
+            2
+        );
+    }
+
+    #[test]
+    fn a_narrow_terminal_gets_a_list() {
+        let lines = table().render(24, PLAIN);
+        assert_eq!(
+            lines,
+            [
+                "first",
+                "  cost of it: 11.9",
+                "last",
+                "  cost of it: 6.1",
+                "  verdict: better"
+            ]
+        );
+    }
+}

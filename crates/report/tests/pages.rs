@@ -1,0 +1,26 @@
+//! The pages of a made-up run, written where a person can look at them, and what must hold of them
+//! whatever they show.
+
+use std::path::Path;
+
+use model::Verdict;
+
+mod sample;
+
+/// Writes a page into the target directory and gives its text back.
+fn kept(name: &str, page: String) -> String {
+    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name), &page)
+        .expect("cargo makes this directory for its tests");
+    page
+}
+
+#[test]
+fn the_text_page_is_there_to_look_at_in_three_widths() {
+    for width in [40, 80, 120] {
+        let page = report::text::render(&sample::run(), &sample::judgement(), width, false);
+        assert!(kept(&format!("ladder-{width}.txt"), page).contains("Tuned"));
+    }
+    let (run, judgement) = sample::versus(Verdict::Better, 0.88, 0.03);
+    let page = report::text::render(&run, &judgement, 80, false);
+    assert!(kept("versus-80.txt", page).starts_with("B is better"));
+}
