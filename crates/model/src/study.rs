@@ -133,6 +133,38 @@ pub enum Program {
     Url(String),
 }
 
+impl Program {
+    /// The same without what identifies somebody: of a URL, its scheme, port and path stay, and
+    /// its host where that is loopback.
+    #[must_use]
+    pub fn without_secrets(&self) -> Self {
+        match self {
+            Self::Url(url) => Self::Url(url_without_secrets(url)),
+            other => other.clone(),
+        }
+    }
+}
+
+/// `http://user:word@host:8080/path?query` becomes `http://HOST:8080/path`.
+#[must_use]
+pub fn url_without_secrets(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+    let end = rest.find(['?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest[..end].split_at(rest[..end].find('/').unwrap_or(end));
+    let host_and_port = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
+    let port_at = host_and_port
+        .rfind(':')
+        .filter(|colon| !host_and_port[*colon..].contains(']'));
+    let (host, port) = host_and_port.split_at(port_at.unwrap_or(host_and_port.len()));
+    let loopback = host == "localhost" || host == "[::1]" || host.starts_with("127.");
+    format!(
+        "{scheme}://{}{port}{path}",
+        if loopback { host } else { "HOST" }
+    )
+}
+
 /// What an arm is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -156,4 +188,29 @@ pub struct Arm {
     /// The arm it is compared with; `None` for the baseline and the floor.
     pub against: Option<String>,
     pub published: Option<Published>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_loses_credentials_query_and_a_host_that_is_not_loopback() {
+        for (url, public) in [
+            (
+                "http://me:word@shop.example:8080/cart?id=7#x",
+                "http://HOST:8080/cart",
+            ),
+            (
+                "http://127.0.0.1:80/json?token=1",
+                "http://127.0.0.1:80/json",
+            ),
+            ("http://[::1]:9/", "http://[::1]:9/"),
+            ("http://[fe80::1]:9/", "http://HOST:9/"),
+            ("http://me:word@localhost", "http://localhost"),
+            ("http://10.1.2.3/a@b", "http://HOST/a@b"),
+        ] {
+            assert_eq!(url_without_secrets(url), public);
+        }
+    }
 }

@@ -1,1 +1,20 @@
-//! Placeholder.
+//! From a study file to a run folder: read, plan, look at the machine, put load on it block by
+//! block, save each block. It drives agents by messages and makes no system call of its own.
+
+pub mod arms;
+pub mod campaign;
+pub mod catalogue;
+pub mod clock;
+pub mod order;
+pub mod plan;
+pub mod preflight;
+pub mod progress;
+pub mod rehearsal;
+pub mod spec;
+pub mod store;
+pub mod transport;
+
+pub use campaign::{Campaign, CampaignError, Order, Targets};
+pub use clock::{Clock, Monotonic};
+pub use progress::Progress;
+pub use transport::Agent;

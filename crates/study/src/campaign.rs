@@ -1,0 +1,387 @@
+//! One run from the first look at the machine to the last saved block.
+
+use std::path::Path;
+
+use model::facts::Watched;
+use model::lever::LeverState;
+use model::message::BlockAsk;
+use model::run::{Phase, RUN_FORMAT, Rig};
+use model::study::{Arm, Program, Role, Study};
+use model::{Ask, BlockRecord, Doubt, Facts, Pace, Reading, RunRecord, Tell, Workload};
+
+use crate::arms;
+use crate::clock::Clock;
+use crate::plan::{self, Planned};
+use crate::preflight;
+use crate::progress::{Outlook, Progress};
+use crate::rehearsal;
+use crate::store::{Store, StoreError};
+use crate::transport::{Agent, AgentError};
+
+/// How long the machine is looked at before it is loaded.
+const WATCH_MS: u32 = 1000;
+/// What a block takes beside settling and scoring: connecting, levers, answers still out.
+const BLOCK_OVERHEAD_MS: u64 = 25;
+/// Family-wise error of the verdicts of a quick run.
+const ALPHA: f64 = 0.05;
+
+/// Why a run did not start or did not end.
+#[derive(Debug, thiserror::Error)]
+pub enum CampaignError {
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the agent answered {0} with something else; both must be of one version")]
+    Unexpected(&'static str),
+    #[error("this machine is at work: {0}; add `--yes` to load it all the same")]
+    AtWork(String),
+    #[error("this run was measured on {was}, here it would be {now}: they do not mix")]
+    OtherRig {
+        was: &'static str,
+        now: &'static str,
+    },
+    #[error("the run compares servers that were running then; start it again instead")]
+    NotOurTargets,
+    #[error("`{arm}` answered nothing in its closed-loop blocks, so no rate can be set for it")]
+    NoAnswers { arm: String },
+}
+
+/// What to run.
+pub struct Order {
+    pub study: Study,
+    pub targets: Targets,
+    pub seed: u64,
+    /// The command that repeats it, without secrets.
+    pub command: String,
+    pub linerate_version: String,
+    /// Also record names and addresses.
+    pub full: bool,
+}
+
+/// What the arms drive.
+pub enum Targets {
+    /// Our own server, started once per arm.
+    Ours,
+    /// Arms over servers that are running already.
+    Running(Vec<Arm>),
+}
+
+/// Drives one agent through one run.
+pub struct Campaign<'a> {
+    pub agent: &'a mut dyn Agent,
+    pub progress: &'a mut dyn Progress,
+    pub clock: &'a dyn Clock,
+}
+
+/// What the agent told of its host.
+struct Acquaintance {
+    rig: Rig,
+    facts: Facts,
+    levers: Vec<LeverState>,
+    watched: Watched,
+    doubts: Vec<Doubt>,
+}
+
+impl Campaign<'_> {
+    /// Runs an order from the start into a new folder.
+    ///
+    /// # Errors
+    /// What was saved before an error stays and can be resumed.
+    pub fn run(&mut self, order: Order, folder: &Path) -> Result<Store, CampaignError> {
+        let Acquaintance {
+            rig,
+            facts,
+            levers,
+            watched,
+            mut doubts,
+        } = self.meet(order.full)?;
+        let built = match order.targets {
+            Targets::Ours => arms::build(&order.study, &Program::Serve, &levers),
+            Targets::Running(arms) => arms::Arms {
+                arms,
+                doubts: Vec::new(),
+            },
+        };
+        doubts.extend(built.doubts);
+        doubts.extend(self.start_targets(&built.arms, &order.study.workload)?);
+        let visible = self.rehearse(&order.study, &built.arms)?;
+        self.announce(&order.study, built.arms.len(), visible);
+        doubts.extend(blindness(visible, order.study.design.smallest_effect));
+        doubts.iter().for_each(|doubt| self.progress.doubt(doubt));
+        let record = RunRecord {
+            format: RUN_FORMAT,
+            linerate_version: order.linerate_version,
+            started_utc: humantime::format_rfc3339_seconds(std::time::SystemTime::now())
+                .to_string(),
+            command: order.command,
+            seed: order.seed,
+            study: order.study,
+            arms: if order.full {
+                built.arms.clone()
+            } else {
+                without_secrets(&built.arms)
+            },
+            rig,
+            facts,
+            watched,
+            expected_visible: visible,
+            doubts,
+        };
+        let mut store = Store::create(folder, &record)?;
+        self.measure(&record, &built.arms, Vec::new(), &mut store)?;
+        Ok(store)
+    }
+
+    /// Goes on with a run that was stopped; a run that is done stays as it is.
+    ///
+    /// # Errors
+    /// When the folder is no run of ours, or this machine is not as it was.
+    pub fn resume(&mut self, folder: &Path) -> Result<Store, CampaignError> {
+        let (mut store, record, saved) = Store::resume(folder)?;
+        if record
+            .arms
+            .iter()
+            .any(|arm| matches!(arm.program, Program::Url(_)))
+        {
+            return Err(CampaignError::NotOurTargets);
+        }
+        if plan::remaining(&record, &saved).is_empty() {
+            return Ok(store);
+        }
+        let met = self.meet(false)?;
+        if rig_name(&met.rig) != rig_name(&record.rig) {
+            let (was, now) = (rig_name(&record.rig), rig_name(&met.rig));
+            return Err(CampaignError::OtherRig { was, now });
+        }
+        self.start_targets(&record.arms, &record.study.workload)?;
+        self.measure(&record, &record.arms, saved, &mut store)?;
+        Ok(store)
+    }
+
+    /// Learns what the machine is and whether it may be loaded.
+    fn meet(&mut self, full: bool) -> Result<Acquaintance, CampaignError> {
+        let hello = Ask::Hello {
+            protocol: model::message::PROTOCOL,
+        };
+        let Tell::Hello { rig, .. } = self.agent.ask(&hello)? else {
+            return Err(CampaignError::Unexpected("hello"));
+        };
+        let Tell::Facts(facts) = self.agent.ask(&Ask::Facts { full })? else {
+            return Err(CampaignError::Unexpected("facts"));
+        };
+        self.progress.machine(&facts, &rig);
+        let Tell::Levers { levers } = self.agent.ask(&Ask::Levers)? else {
+            return Err(CampaignError::Unexpected("levers"));
+        };
+        let Tell::Watched(watched) = self.agent.ask(&Ask::Watch { watch_ms: WATCH_MS })? else {
+            return Err(CampaignError::Unexpected("watch"));
+        };
+        let mut doubts = preflight::work_of_others(&watched);
+        if !doubts.is_empty() && !self.progress.may_load(&doubts) {
+            let words: Vec<String> = doubts.iter().map(Doubt::what).collect();
+            return Err(CampaignError::AtWork(words.join("; ")));
+        }
+        if let Rig::Loopback {
+            reason: Some(reason),
+        } = &rig
+        {
+            doubts.push(Doubt::NoPrivateNamespace {
+                reason: reason.clone(),
+            });
+        }
+        doubts.extend(preflight::cpu_doubts(&facts));
+        Ok(Acquaintance {
+            rig,
+            facts: *facts,
+            levers,
+            watched,
+            doubts,
+        })
+    }
+
+    /// Brings every arm's target up; the floor last, since it takes its sizes from the others.
+    fn start_targets(
+        &mut self,
+        arms: &[Arm],
+        workload: &Workload,
+    ) -> Result<Vec<Doubt>, CampaignError> {
+        self.progress.phase("bringing the servers up");
+        let mut all = Vec::new();
+        for arm in arms {
+            let start = Ask::Start {
+                target: arm.name.clone(),
+                program: arm.program.clone(),
+                levers: arm.levers.clone(),
+                workload: workload.clone(),
+            };
+            let Tell::Started { doubts, .. } = self.agent.ask(&start)? else {
+                return Err(CampaignError::Unexpected("start"));
+            };
+            for doubt in doubts {
+                if !all.contains(&doubt) {
+                    all.push(doubt);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Measures the baseline against itself for a moment.
+    fn rehearse(&mut self, study: &Study, arms: &[Arm]) -> Result<Option<f64>, CampaignError> {
+        self.progress.phase("rehearsing with two identical arms");
+        let mut pairs = Vec::new();
+        for pair in 0..rehearsal::PAIRS {
+            let mut block = |arm: &str| {
+                let score_ms = rehearsal::SCORE_MS;
+                self.block(study, arm, Pace::Closed, score_ms)
+            };
+            // Turn and turn about, so that drift falls on both.
+            let (first, second) = if pair % 2 == 0 {
+                (arms::BASELINE, arms::CONTROL)
+            } else {
+                (arms::CONTROL, arms::BASELINE)
+            };
+            let (one, other) = (block(first)?, block(second)?);
+            pairs.push(if pair % 2 == 0 {
+                (one, other)
+            } else {
+                (other, one)
+            });
+        }
+        let steps = arms
+            .iter()
+            .filter(|arm| arm.role == Role::Step)
+            .count()
+            .max(1);
+        let alpha = ALPHA / steps as f64;
+        let differences = rehearsal::differences(&pairs);
+        Ok(judge::smallest_visible(
+            &differences,
+            study.design.rounds,
+            alpha,
+        ))
+    }
+
+    fn announce(&mut self, study: &Study, arms: usize, expected_visible: Option<f64>) {
+        self.progress.outlook(&Outlook {
+            expected_visible,
+            sought: study.design.smallest_effect,
+            rounds: study.design.rounds,
+            planned_ms: planned_ms(study, arms),
+        });
+    }
+
+    /// Measures what the plan still lacks and saves each block as it ends.
+    fn measure(
+        &mut self,
+        record: &RunRecord,
+        arms: &[Arm],
+        mut saved: Vec<BlockRecord>,
+        store: &mut Store,
+    ) -> Result<(), CampaignError> {
+        let remaining = plan::remaining(record, &saved);
+        let planned = saved.len() + remaining.len();
+        let epoch = saved.iter().map(|block| block.epoch + 1).max().unwrap_or(0);
+        let begun_ms = self.clock.now_ms();
+        self.progress.phase("measuring");
+        for (done, next) in remaining.iter().enumerate() {
+            let pace = self.pace(record, next, &saved)?;
+            let score_ms = plan::score_ms(record, next.phase);
+            let reading = self.block(&record.study, &arms[next.arm].name, pace, score_ms)?;
+            let now_ms = self.clock.now_ms() - begun_ms;
+            let block = BlockRecord {
+                phase: next.phase,
+                epoch,
+                round: next.round,
+                position: next.position,
+                arm: arms[next.arm].name.clone(),
+                at_ms: now_ms,
+                reading,
+            };
+            store.append(&block)?;
+            saved.push(block);
+            let left = remaining.len() - done - 1;
+            let left_ms = now_ms / (done as u64 + 1) * left as u64;
+            self.progress.block_saved(planned - left, planned, left_ms);
+        }
+        Ok(())
+    }
+
+    fn pace(
+        &self,
+        record: &RunRecord,
+        next: &Planned,
+        saved: &[BlockRecord],
+    ) -> Result<Pace, CampaignError> {
+        match next.phase {
+            Phase::Throughput => Ok(Pace::Closed),
+            Phase::Latency => {
+                let rate_rps = plan::common_rate_rps(record, saved)
+                    .map_err(|arm| CampaignError::NoAnswers { arm })?;
+                // Both arms of a round replay the same arrivals.
+                let seed = record.seed.wrapping_add(u64::from(next.round));
+                Ok(Pace::Open {
+                    rate_rps,
+                    arrivals: model::workload::Arrivals::Poisson,
+                    seed,
+                })
+            }
+        }
+    }
+
+    fn block(
+        &mut self,
+        study: &Study,
+        target: &str,
+        pace: Pace,
+        score_ms: u32,
+    ) -> Result<Reading, CampaignError> {
+        let ask = BlockAsk {
+            target: target.to_owned(),
+            workload: study.workload.clone(),
+            pace,
+            settle_ms: study.design.settle_ms,
+            score_ms,
+        };
+        match self.agent.ask(&Ask::Block(Box::new(ask)))? {
+            Tell::Reading(reading) => Ok(*reading),
+            _ => Err(CampaignError::Unexpected("block")),
+        }
+    }
+}
+
+fn blindness(visible: Option<f64>, sought: f64) -> Option<Doubt> {
+    let smallest_visible = visible.filter(|visible| *visible > sought)?;
+    Some(Doubt::BlindToEffect {
+        smallest_visible,
+        sought,
+    })
+}
+
+fn without_secrets(arms: &[Arm]) -> Vec<Arm> {
+    let public = |arm: &Arm| Arm {
+        program: arm.program.without_secrets(),
+        ..arm.clone()
+    };
+    arms.iter().map(public).collect()
+}
+
+/// How long a plan takes once its servers are up.
+#[must_use]
+pub fn planned_ms(study: &Study, arms: usize) -> u64 {
+    let block_ms =
+        |score_ms: u32| u64::from(study.design.settle_ms) + u64::from(score_ms) + BLOCK_OVERHEAD_MS;
+    let rounds = u64::from(study.design.rounds) * arms as u64 * block_ms(study.design.score_ms);
+    let latency = study.latency.as_ref().map_or(0, |latency| {
+        2 * u64::from(latency.blocks) * block_ms(latency.score_ms)
+    });
+    rounds + latency
+}
+
+fn rig_name(rig: &Rig) -> &'static str {
+    match rig {
+        Rig::PrivateNamespace => "a private namespace",
+        Rig::Loopback { .. } => "the machine's loopback",
+    }
+}

@@ -1,0 +1,123 @@
+//! What a run still has to measure: pure, so that a resumed run goes on exactly as planned.
+
+use std::collections::HashSet;
+
+use model::run::Phase;
+use model::study::Role;
+use model::{BlockRecord, RunRecord};
+
+use crate::arms::BASELINE;
+use crate::order;
+
+/// One block that is to be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Planned {
+    pub phase: Phase,
+    pub round: u32,
+    /// Place within the round, from 0.
+    pub position: u32,
+    /// Index into the run's arms.
+    pub arm: usize,
+}
+
+/// The blocks of the plan that are not saved yet, in order.
+#[must_use]
+pub fn remaining(record: &RunRecord, saved: &[BlockRecord]) -> Vec<Planned> {
+    let done: HashSet<_> = saved.iter().map(BlockRecord::key).collect();
+    let mut blocks = planned(record);
+    blocks.retain(|block| {
+        let name = record.arms[block.arm].name.as_str();
+        !done.contains(&(block.phase, block.round, name))
+    });
+    blocks
+}
+
+fn planned(record: &RunRecord) -> Vec<Planned> {
+    let everyone: Vec<usize> = (0..record.arms.len()).collect();
+    let rounds = record.study.design.rounds;
+    let mut blocks = phase(Phase::Throughput, &everyone, rounds, record.seed);
+    if let Some(latency) = &record.study.latency {
+        // Another seed than that of the rounds, or both phases would be shuffled alike.
+        let seed = record.seed.wrapping_add(1 << 32);
+        blocks.extend(phase(
+            Phase::Latency,
+            &first_and_last(record),
+            latency.blocks,
+            seed,
+        ));
+    }
+    blocks
+}
+
+fn phase(phase: Phase, arms: &[usize], rounds: u32, seed: u64) -> Vec<Planned> {
+    let orders = order::rounds(arms.len(), rounds, seed);
+    let blocks = (0..).zip(orders).flat_map(|(round, order)| {
+        let places = (0..).zip(order);
+        places.map(move |(position, at)| Planned {
+            phase,
+            round,
+            position,
+            arm: arms[at],
+        })
+    });
+    blocks.collect()
+}
+
+/// The baseline and the last step.
+fn first_and_last(record: &RunRecord) -> Vec<usize> {
+    let last = record.arms.iter().rposition(|arm| arm.role == Role::Step);
+    [
+        record
+            .arms
+            .iter()
+            .position(|arm| arm.role == Role::Baseline),
+        last,
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// How long a block of a phase is scored.
+#[must_use]
+pub fn score_ms(record: &RunRecord, phase: Phase) -> u32 {
+    match (phase, &record.study.latency) {
+        (Phase::Latency, Some(latency)) => latency.score_ms,
+        _ => record.study.design.score_ms,
+    }
+}
+
+/// The open-loop rate that first and last arm are both offered: the study's share of what the
+/// slower of the two carried in closed loop, by its median block.
+///
+/// # Errors
+/// The name of an arm that answered nothing.
+pub fn common_rate_rps(record: &RunRecord, saved: &[BlockRecord]) -> Result<f64, String> {
+    let share = record
+        .study
+        .latency
+        .as_ref()
+        .map_or(1.0, |latency| latency.rate_share);
+    let mut slower = f64::INFINITY;
+    for arm in first_and_last(record) {
+        let name = &record.arms[arm].name;
+        let capacity_rps = median_throughput_rps(saved, name)
+            .filter(|rate_rps| *rate_rps > 0.0)
+            .ok_or_else(|| name.clone())?;
+        slower = slower.min(capacity_rps);
+    }
+    if slower.is_finite() {
+        Ok(slower * share)
+    } else {
+        Err(BASELINE.to_owned())
+    }
+}
+
+fn median_throughput_rps(saved: &[BlockRecord], arm: &str) -> Option<f64> {
+    let closed = saved
+        .iter()
+        .filter(|block| block.phase == Phase::Throughput && block.arm == arm);
+    let mut rates: Vec<f64> = closed.map(|block| block.reading.throughput_rps()).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.get(rates.len() / 2).copied()
+}

@@ -1,0 +1,92 @@
+//! Is this machine fit to measure, and may it be loaded?
+
+use model::Doubt;
+use model::facts::{Facts, Watched};
+
+/// Foreign CPU above this share of all CPUs means that the machine is at work.
+const FOREIGN_CPU_SHARE: f64 = 0.10;
+/// PSI above this, in per cent, means that tasks wait.
+const PSI_PERCENT: f64 = 5.0;
+
+/// The doubts that a look at the machine at rest raises. Any of them means that it is at work,
+/// and that it should not be loaded without its owner's word.
+#[must_use]
+pub fn work_of_others(watched: &Watched) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
+    if let Some(cpu_share) = watched
+        .foreign_cpu_share
+        .filter(|share| *share > FOREIGN_CPU_SHARE)
+    {
+        doubts.push(Doubt::ForeignWork { cpu_share });
+    }
+    // avg10 still remembers a build that ended a moment ago, so fresh pressure must agree.
+    let fresh = watched.psi_cpu_some_now.is_none_or(|now| now > PSI_PERCENT);
+    let pressed = watched
+        .psi_cpu_some_avg10
+        .filter(|psi| *psi > PSI_PERCENT && fresh);
+    if let Some(psi_some_avg10) = pressed {
+        doubts.push(Doubt::CpuPressure { psi_some_avg10 });
+    }
+    if watched.foreign_served_connections > 0 {
+        let connections = watched.foreign_served_connections;
+        doubts.push(Doubt::ServingOthers { connections });
+    }
+    doubts
+}
+
+/// Doubts about client and server sharing too little.
+#[must_use]
+pub fn cpu_doubts(facts: &Facts) -> Option<Doubt> {
+    let alone = !facts.cpus_allowed.contains(['-', ',']);
+    let starved = facts.cpu_quota.is_some_and(|quota| quota < 2.0);
+    (alone || starved).then_some(Doubt::SharedCpus { cpus: 1 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_at_rest_raises_no_doubt() {
+        let watched = Watched {
+            foreign_cpu_share: Some(0.02),
+            psi_cpu_some_avg10: Some(1.0),
+            ..Watched::default()
+        };
+        assert!(work_of_others(&watched).is_empty());
+    }
+
+    #[test]
+    fn each_sign_of_work_raises_its_own_doubt() {
+        let watched = Watched {
+            foreign_cpu_share: Some(0.4),
+            psi_cpu_some_avg10: Some(30.0),
+            psi_cpu_some_now: Some(25.0),
+            foreign_served_connections: 3,
+            spin_robust_cv: 0.0,
+        };
+        assert_eq!(work_of_others(&watched).len(), 3);
+    }
+
+    #[test]
+    fn pressure_that_has_just_ended_does_not_count() {
+        let watched = Watched {
+            psi_cpu_some_avg10: Some(60.0),
+            psi_cpu_some_now: Some(0.5),
+            ..Watched::default()
+        };
+        assert!(work_of_others(&watched).is_empty());
+    }
+
+    #[test]
+    fn one_cpu_or_a_small_quota_is_shared() {
+        let facts = |list: &str, cpu_quota| Facts {
+            cpus_allowed: list.to_owned(),
+            cpu_quota,
+            ..Facts::default()
+        };
+        assert!(cpu_doubts(&facts("0-1", None)).is_none());
+        assert!(cpu_doubts(&facts("3", None)).is_some());
+        assert!(cpu_doubts(&facts("0-7", Some(0.5))).is_some());
+    }
+}

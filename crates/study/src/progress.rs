@@ -1,0 +1,43 @@
+//! What a campaign says while it runs; the program decides how to show it.
+
+use model::{Doubt, Facts};
+
+/// Told of each stretch of a campaign as it happens.
+pub trait Progress {
+    /// The machine is known.
+    fn machine(&mut self, facts: &Facts, rig: &model::run::Rig);
+    /// What the plan can see here, and how long it will take.
+    fn outlook(&mut self, outlook: &Outlook);
+    /// The machine is at work, as these doubts say: may it be loaded all the same?
+    fn may_load(&mut self, signs: &[Doubt]) -> bool;
+    /// Something doubtful is known already.
+    fn doubt(&mut self, doubt: &Doubt);
+    /// A stretch of work has begun, such as `starting servers`.
+    fn phase(&mut self, what: &str);
+    /// `done` of `planned` blocks are saved.
+    fn block_saved(&mut self, done: usize, planned: usize, left_ms: u64);
+}
+
+/// What is known before the first block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outlook {
+    /// As a share; `None` where the rehearsal gave too little.
+    pub expected_visible: Option<f64>,
+    pub sought: f64,
+    pub rounds: u32,
+    pub planned_ms: u64,
+}
+
+/// Says nothing.
+pub struct Silent;
+
+impl Progress for Silent {
+    fn machine(&mut self, _: &Facts, _: &model::run::Rig) {}
+    fn outlook(&mut self, _: &Outlook) {}
+    fn may_load(&mut self, _: &[Doubt]) -> bool {
+        true
+    }
+    fn doubt(&mut self, _: &Doubt) {}
+    fn phase(&mut self, _: &str) {}
+    fn block_saved(&mut self, _: usize, _: usize, _: u64) {}
+}

@@ -1,0 +1,102 @@
+//! How a study reaches an agent: a child process that reads asks and writes tells, a line each.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use model::message::Failure;
+use model::{Ask, Tell};
+
+/// An agent that answers each ask.
+pub trait Agent {
+    /// Puts one ask and waits for its answer.
+    ///
+    /// # Errors
+    /// When the line is broken, or the agent could not do it.
+    fn ask(&mut self, ask: &Ask) -> Result<Tell, AgentError>;
+}
+
+/// Why an ask has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    #[error("the agent could not be started: {0}")]
+    Start(std::io::Error),
+    #[error("the line to the agent broke: {0}")]
+    Line(std::io::Error),
+    #[error("the agent went away; its servers and levers went with it")]
+    Gone,
+    #[error("the agent said what is no answer: {0}")]
+    Garbled(String),
+    #[error("{}", words(.0))]
+    Refused(Failure),
+}
+
+fn words(failure: &Failure) -> String {
+    if failure.advice.is_empty() {
+        failure.what.clone()
+    } else {
+        format!("{}; {}", failure.what, failure.advice)
+    }
+}
+
+/// An agent on this machine. Dropping it ends its input, at which it undoes everything and goes.
+pub struct LocalAgent {
+    child: Child,
+    asks: Option<ChildStdin>,
+    tells: BufReader<ChildStdout>,
+}
+
+impl LocalAgent {
+    /// Starts an agent by its command.
+    ///
+    /// # Errors
+    /// When the program cannot be started.
+    pub fn start(command: &mut Command) -> Result<Self, AgentError> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(AgentError::Start)?;
+        let asks = child.stdin.take();
+        let tells = child
+            .stdout
+            .take()
+            .map(BufReader::new)
+            .ok_or(AgentError::Gone)?;
+        Ok(Self { child, asks, tells })
+    }
+}
+
+impl Agent for LocalAgent {
+    fn ask(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
+        let mut line =
+            serde_json::to_string(ask).map_err(|error| AgentError::Garbled(error.to_string()))?;
+        line.push('\n');
+        let asks = self.asks.as_mut().ok_or(AgentError::Gone)?;
+        asks.write_all(line.as_bytes()).map_err(AgentError::Line)?;
+        let mut answer = String::new();
+        if self
+            .tells
+            .read_line(&mut answer)
+            .map_err(AgentError::Line)?
+            == 0
+        {
+            return Err(AgentError::Gone);
+        }
+        match serde_json::from_str(&answer) {
+            Ok(Tell::Failed(failure)) => Err(AgentError::Refused(failure)),
+            Ok(tell) => Ok(tell),
+            Err(error) => Err(AgentError::Garbled(format!(
+                "{error} in {}",
+                answer.trim_end()
+            ))),
+        }
+    }
+}
+
+impl Drop for LocalAgent {
+    fn drop(&mut self) {
+        drop(self.asks.take());
+        // Waiting is how we know that everything is undone before we go on.
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,352 @@
+//! A whole campaign against an agent and a clock that are not real.
+
+use std::cell::Cell;
+use std::path::PathBuf;
+
+use model::facts::{Facts, Watched};
+use model::lever::LeverState;
+use model::message::Failure;
+use model::reading::CpuReading;
+use model::run::{BLOCKS_FILE, Blocks, Phase, Rig};
+use model::{Ask, Binds, Doubt, Pace, Reading, Tell};
+use study::progress::{Outlook, Silent};
+use study::transport::AgentError;
+use study::{Agent, Campaign, CampaignError, Clock, Order, Progress, Targets};
+
+/// An agent that answers everything, until it is told to fail.
+struct FakeAgent {
+    asked: Vec<Ask>,
+    watched: Watched,
+    rig: Rig,
+    blocks_until_failure: Option<usize>,
+}
+
+impl Default for FakeAgent {
+    fn default() -> Self {
+        Self {
+            asked: Vec::new(),
+            watched: Watched::default(),
+            rig: Rig::PrivateNamespace,
+            blocks_until_failure: None,
+        }
+    }
+}
+
+impl FakeAgent {
+    fn blocks(&self) -> impl Iterator<Item = &model::message::BlockAsk> {
+        self.asked.iter().filter_map(|ask| match ask {
+            Ask::Block(block) => Some(&**block),
+            _ => None,
+        })
+    }
+
+    fn answer(&mut self, ask: &Ask) -> Tell {
+        match ask {
+            Ask::Hello { protocol } => Tell::Hello {
+                protocol: *protocol,
+                linerate_version: String::new(),
+                rig: self.rig.clone(),
+            },
+            Ask::Facts { .. } => {
+                let cpus_allowed = "0-1".to_owned();
+                Tell::Facts(Box::new(Facts {
+                    cpus_allowed,
+                    ..Facts::default()
+                }))
+            }
+            Ask::Levers => Tell::Levers { levers: levers() },
+            Ask::Watch { .. } => Tell::Watched(self.watched.clone()),
+            Ask::Start { target, .. } => Tell::Started {
+                target: target.clone(),
+                doubts: Vec::new(),
+            },
+            Ask::Block(_) => self.block(),
+            Ask::Stop { target } => Tell::Stopped {
+                target: target.clone(),
+            },
+        }
+    }
+
+    fn block(&mut self) -> Tell {
+        if let Some(left) = &mut self.blocks_until_failure {
+            if *left == 0 {
+                return Tell::Failed(Failure {
+                    what: "the server is gone".to_owned(),
+                    advice: String::new(),
+                });
+            }
+            *left -= 1;
+        }
+        let cpu = CpuReading {
+            server_ns: Some(6_000_000),
+            ..CpuReading::default()
+        };
+        let reading = Reading {
+            window_ns: 500_000_000,
+            answered: 1000,
+            cpu,
+            ..Reading::default()
+        };
+        Tell::Reading(Box::new(reading))
+    }
+}
+
+impl Agent for FakeAgent {
+    fn ask(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
+        self.asked.push(ask.clone());
+        match self.answer(ask) {
+            Tell::Failed(failure) => Err(AgentError::Refused(failure)),
+            tell => Ok(tell),
+        }
+    }
+}
+
+fn levers() -> Vec<LeverState> {
+    let study = study::catalogue::find("http-json").unwrap().study;
+    let state = |name: String| LeverState {
+        name,
+        binds: Binds::Live,
+        unavailable: None,
+    };
+    study
+        .baseline
+        .levers
+        .into_iter()
+        .map(|lever| state(lever.name))
+        .collect()
+}
+
+#[derive(Default)]
+struct FakeClock(Cell<u64>);
+
+impl Clock for FakeClock {
+    fn now_ms(&self) -> u64 {
+        self.0.set(self.0.get() + 600);
+        self.0.get()
+    }
+}
+
+/// Refuses to load a machine at work.
+struct Careful;
+
+impl Progress for Careful {
+    fn machine(&mut self, _: &Facts, _: &Rig) {}
+    fn outlook(&mut self, _: &Outlook) {}
+    fn may_load(&mut self, _: &[Doubt]) -> bool {
+        false
+    }
+    fn doubt(&mut self, _: &Doubt) {}
+    fn phase(&mut self, _: &str) {}
+    fn block_saved(&mut self, _: usize, _: usize, _: u64) {}
+}
+
+/// A folder of its own for each test, gone when the test passes.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("linerate-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        Self(folder)
+    }
+
+    fn saved(&self) -> Vec<model::BlockRecord> {
+        let text = std::fs::read_to_string(self.0.join(BLOCKS_FILE)).unwrap();
+        Blocks::parse(&text).unwrap().records
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn order() -> Order {
+    let mut study = study::catalogue::find("http-json").unwrap().study;
+    study.design.rounds = 4;
+    Order {
+        study,
+        targets: Targets::Ours,
+        seed: 7,
+        command: String::new(),
+        linerate_version: String::new(),
+        full: false,
+    }
+}
+
+fn run(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError> {
+    let clock = FakeClock::default();
+    let mut campaign = Campaign {
+        agent,
+        progress: &mut Silent,
+        clock: &clock,
+    };
+    campaign.run(order(), &folder.0).map(drop)
+}
+
+fn resume(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError> {
+    let clock = FakeClock::default();
+    let mut campaign = Campaign {
+        agent,
+        progress: &mut Silent,
+        clock: &clock,
+    };
+    campaign.resume(&folder.0).map(drop)
+}
+
+/// Four rounds of eight arms, and six rounds of two in latency mode.
+const PLANNED: usize = 4 * 8 + 6 * 2;
+
+#[test]
+fn every_planned_block_is_saved_once() {
+    let folder = Folder::new("whole");
+    run(&mut FakeAgent::default(), &folder).unwrap();
+    assert_eq!(folder.saved().len(), PLANNED);
+}
+
+#[test]
+fn latency_blocks_offer_both_arms_the_same_share_of_capacity_and_the_same_arrivals() {
+    let folder = Folder::new("rate");
+    let mut agent = FakeAgent::default();
+    run(&mut agent, &folder).unwrap();
+    let open: Vec<Pace> = agent
+        .blocks()
+        .map(|block| block.pace)
+        .filter(|pace| *pace != Pace::Closed)
+        .collect();
+    assert_eq!(open.len(), 12);
+    for round in open.chunks(2) {
+        assert_eq!(round[0], round[1]);
+        let Pace::Open { rate_rps, .. } = round[0] else {
+            unreachable!("filtered")
+        };
+        assert!(
+            (rate_rps - 1400.0).abs() < 1e-6,
+            "70 % of 2,000 requests/s, not {rate_rps}"
+        );
+    }
+}
+
+#[test]
+fn a_stopped_run_goes_on_where_it_stopped_in_a_new_epoch() {
+    let folder = Folder::new("resume");
+    // The rehearsal takes twelve blocks.
+    let mut failing = FakeAgent {
+        blocks_until_failure: Some(12 + 19),
+        ..FakeAgent::default()
+    };
+    assert!(matches!(
+        run(&mut failing, &folder),
+        Err(CampaignError::Agent(_))
+    ));
+    let before = folder.saved();
+    assert_eq!(before.len(), 19);
+    resume(&mut FakeAgent::default(), &folder).unwrap();
+    let after = folder.saved();
+    assert_eq!(after.len(), PLANNED);
+    assert_eq!(after[..19], before[..]);
+    assert!(after[19..].iter().all(|block| block.epoch == 1));
+}
+
+#[test]
+fn a_resumed_run_keeps_the_order_that_was_planned() {
+    let (whole, stopped) = (Folder::new("order-whole"), Folder::new("order-stopped"));
+    run(&mut FakeAgent::default(), &whole).unwrap();
+    let mut failing = FakeAgent {
+        blocks_until_failure: Some(12 + 13),
+        ..FakeAgent::default()
+    };
+    run(&mut failing, &stopped).unwrap_err();
+    resume(&mut FakeAgent::default(), &stopped).unwrap();
+    let names = |folder: &Folder| -> Vec<(Phase, u32, String)> {
+        folder
+            .saved()
+            .into_iter()
+            .map(|block| (block.phase, block.round, block.arm))
+            .collect()
+    };
+    assert_eq!(names(&whole), names(&stopped));
+}
+
+#[test]
+fn a_run_that_is_done_is_resumed_without_asking_for_a_block() {
+    let folder = Folder::new("done");
+    run(&mut FakeAgent::default(), &folder).unwrap();
+    let mut agent = FakeAgent::default();
+    resume(&mut agent, &folder).unwrap();
+    assert!(agent.asked.is_empty());
+}
+
+#[test]
+fn a_run_is_not_resumed_on_another_rig() {
+    let folder = Folder::new("rig");
+    let mut failing = FakeAgent {
+        blocks_until_failure: Some(14),
+        ..FakeAgent::default()
+    };
+    run(&mut failing, &folder).unwrap_err();
+    let rig = Rig::Loopback { reason: None };
+    let error = resume(
+        &mut FakeAgent {
+            rig,
+            ..FakeAgent::default()
+        },
+        &folder,
+    )
+    .unwrap_err();
+    assert!(matches!(error, CampaignError::OtherRig { .. }), "{error}");
+}
+
+#[test]
+fn a_machine_at_work_is_not_loaded_without_consent() {
+    let folder = Folder::new("work");
+    let watched = Watched {
+        foreign_cpu_share: Some(0.5),
+        ..Watched::default()
+    };
+    let mut agent = FakeAgent {
+        watched,
+        ..FakeAgent::default()
+    };
+    let clock = FakeClock::default();
+    let mut campaign = Campaign {
+        agent: &mut agent,
+        progress: &mut Careful,
+        clock: &clock,
+    };
+    let error = campaign.run(order(), &folder.0).unwrap_err();
+    assert!(matches!(error, CampaignError::AtWork(_)), "{error}");
+    assert!(
+        agent
+            .asked
+            .iter()
+            .all(|ask| !matches!(ask, Ask::Start { .. } | Ask::Block(_)))
+    );
+    assert!(!folder.0.exists());
+}
+
+#[test]
+fn a_folder_with_a_run_in_it_is_not_written_over() {
+    let folder = Folder::new("taken");
+    run(&mut FakeAgent::default(), &folder).unwrap();
+    let before = folder.saved();
+    assert!(matches!(
+        run(&mut FakeAgent::default(), &folder),
+        Err(CampaignError::Store(_))
+    ));
+    assert_eq!(folder.saved(), before);
+}
+
+#[test]
+fn a_run_folder_of_another_format_is_refused_by_name() {
+    let folder = Folder::new("format");
+    run(&mut FakeAgent::default(), &folder).unwrap();
+    let path = folder.0.join(model::run::RUN_FILE);
+    let text = std::fs::read_to_string(&path)
+        .unwrap()
+        .replacen("\"format\":1", "\"format\":99", 1);
+    std::fs::write(&path, text).unwrap();
+    let error = resume(&mut FakeAgent::default(), &folder).unwrap_err();
+    assert!(error.to_string().contains("format is 99"), "{error}");
+}
