@@ -5,8 +5,10 @@
     reason = "a command-line tool prints"
 )]
 
+mod bench;
 mod packages;
 mod stage;
+mod target;
 mod tests_run;
 
 use std::process::ExitCode;
@@ -16,12 +18,20 @@ use stage::Stages;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test    everything CI checks; needs root, installs the Debian packages that tests need";
+  test            everything CI checks; needs root, installs the Debian packages that tests need
+  bench [FILTER]  our instruments beside the tools they replace, in interleaved pairs";
 
 fn main() -> ExitCode {
     let command = std::env::args().nth(1);
     let outcome = match command.as_deref() {
         Some("test") => test(),
+        Some("bench") => bench::run(&std::env::args().nth(2).unwrap_or_default()).map(|kept| {
+            if kept {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            }
+        }),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

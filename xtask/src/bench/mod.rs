@@ -1,0 +1,72 @@
+//! `cargo xtask bench`: our instruments beside the tools they replace, in interleaved pairs,
+//! by CPU time per request. The peers are Debian's nginx and wrk.
+
+mod client;
+mod nginx;
+mod pairs;
+mod server;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context as _;
+
+use pairs::Comparison;
+
+/// Connections of every comparison.
+const CONNECTIONS: &str = "64";
+/// The client's CPU, and the server's.
+const CLIENT_CPU: usize = 0;
+const SERVER_CPU: usize = 1;
+
+/// Runs every comparison whose name holds `filter`; true when each keeps its bar.
+pub(crate) fn run(filter: &str) -> anyhow::Result<bool> {
+    let linerate = built()?;
+    println!("{}", versions(&linerate)?);
+    let mut kept = true;
+    for (name, bench) in [("client", client::run as Bench), ("server", server::run)] {
+        if name.contains(filter) {
+            let comparison = bench(&linerate)?;
+            println!("{comparison}");
+            kept &= comparison.keeps_its_bar();
+        }
+    }
+    Ok(kept)
+}
+
+type Bench = fn(&Path) -> anyhow::Result<Comparison>;
+
+/// Builds the program as a user would and returns its path.
+fn built() -> anyhow::Result<PathBuf> {
+    let status = Command::new("cargo")
+        .args(["build", "--release", "--quiet"])
+        .status()?;
+    anyhow::ensure!(status.success(), "the release build failed");
+    crate::target::linerate()
+}
+
+fn versions(linerate: &Path) -> anyhow::Result<String> {
+    let first_line = |program: &str, argument: &str| -> anyhow::Result<String> {
+        let output = Command::new(program)
+            .arg(argument)
+            .output()
+            .with_context(|| program.to_owned())?;
+        let text = [output.stdout, output.stderr].concat();
+        Ok(String::from_utf8_lossy(&text)
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .to_owned())
+    };
+    let linerate = linerate.to_str().context("the program's path")?;
+    Ok([
+        first_line(linerate, "--version")?,
+        first_line("nginx", "-v")?,
+        first_line("wrk", "-v")?,
+        format!(
+            "Linux {}",
+            std::fs::read_to_string("/proc/sys/kernel/osrelease")?.trim()
+        ),
+    ]
+    .join("; "))
+}

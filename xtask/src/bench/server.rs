@@ -1,0 +1,99 @@
+//! `linerate serve` beside nginx, both under the same wrk.
+
+use std::io::BufRead as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context as _, ensure};
+use sys::process::ChildSetup;
+
+use super::nginx::Nginx;
+use super::pairs::Comparison;
+use super::{CLIENT_CPU, CONNECTIONS, SERVER_CPU};
+
+const PORT: u16 = 18_081;
+/// Highest ratio to nginx's CPU per request.
+const BAR: f64 = 0.92;
+
+pub(crate) fn run(linerate: &Path) -> anyhow::Result<Comparison> {
+    let nginx = Nginx::start(PORT, SERVER_CPU)?;
+    let ours = Served::start(linerate)?;
+    let url = |address: &str| format!("http://{address}/json");
+    let peer_address = format!("127.0.0.1:{PORT}");
+    Comparison::measure(
+        "server, keep-alive JSON, 64 connections, under wrk -t1 -c64 -d1s: server processes",
+        BAR,
+        [
+            "linerate serve --workers 1".to_owned(),
+            "nginx, bench/nginx.conf".to_owned(),
+        ],
+        || {
+            loaded(&url(&ours.address), || {
+                Ok(sys::clock::process_cpu_ns(ours.child.id())?)
+            })
+        },
+        || loaded(&url(&peer_address), || nginx.cpu_ns()),
+    )
+}
+
+/// Loads a server with wrk for a second and returns the server's CPU µs per request.
+fn loaded(url: &str, server_cpu_ns: impl Fn() -> anyhow::Result<u64>) -> anyhow::Result<f64> {
+    let before_ns = server_cpu_ns()?;
+    let mut wrk = Command::new("wrk");
+    wrk.args(["-t", "1", "-c", CONNECTIONS, "-d", "1s", url]);
+    sys::process::prepare_child(
+        &mut wrk,
+        ChildSetup {
+            cpus: vec![CLIENT_CPU],
+            seccomp: Vec::new(),
+        },
+    );
+    let output = wrk.output().context("wrk could not be started")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    ensure!(
+        output.status.success() && !text.contains("Non-2xx"),
+        "wrk failed: {text}"
+    );
+    let answered =
+        super::client::wrk_answered(&text).with_context(|| format!("no count in: {text}"))?;
+    Ok((server_cpu_ns()? - before_ns) as f64 / 1e3 / answered as f64)
+}
+
+/// Our own server. Dropping it stops it.
+struct Served {
+    child: Child,
+    address: String,
+}
+
+impl Served {
+    fn start(linerate: &Path) -> anyhow::Result<Self> {
+        let mut command = Command::new(linerate);
+        command
+            .args(["serve", "--listen", "127.0.0.1:0", "--workers", "1"])
+            .stdout(Stdio::piped());
+        sys::process::prepare_child(
+            &mut command,
+            ChildSetup {
+                cpus: vec![SERVER_CPU],
+                seccomp: Vec::new(),
+            },
+        );
+        let mut child = command.spawn()?;
+        let output = child.stdout.take().context("standard output")?;
+        let mut line = String::new();
+        std::io::BufReader::new(output).read_line(&mut line)?;
+        let address = line
+            .trim()
+            .strip_prefix("listening on ")
+            .context("the ready line")?
+            .to_owned();
+        Ok(Self { child, address })
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = sys::process::terminate(&self.child);
+        let _ = self.child.wait();
+    }
+}
