@@ -1,3 +1,6 @@
 //! Bytes to values and back: HTTP/1 as a server and a client read it. No I/O and no clock.
 
+pub mod request;
 pub mod response;
+pub mod response_head;
+pub mod status;

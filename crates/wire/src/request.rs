@@ -1,0 +1,179 @@
+//! The head of an HTTP/1 request: bytes in, a request out, or why it is refused.
+//!
+//! Where RFC 9112 lets a server be lenient, this one is strict: whatever two parsers could read
+//! in two ways (a second length, a length beside a transfer coding, a folded line, a lone CR or
+//! LF) is refused, because that is how requests are smuggled past a proxy.
+
+mod cursor;
+mod fields;
+mod refusal;
+#[cfg(test)]
+mod tests;
+
+use cursor::{Cursor, Stop, TOKEN, VISIBLE};
+use fields::Fields;
+pub use refusal::Refusal;
+
+/// How large a head may be.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of the whole head, from the request line to the empty line.
+    pub head_bytes: usize,
+    /// Number of header fields.
+    pub fields: usize,
+}
+
+impl Default for Limits {
+    /// 16 KiB and 100 fields, as roomy as widely used servers.
+    fn default() -> Self {
+        Self {
+            head_bytes: 16 * 1024,
+            fields: 100,
+        }
+    }
+}
+
+/// A request's head, borrowed from the bytes it was read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request<'a> {
+    pub method: Method,
+    /// Path and query, from `/` on, as sent; `*` for `OPTIONS *`, `host:port` for CONNECT.
+    pub target: &'a [u8],
+    pub version: Version,
+    /// The client will send further requests on this connection.
+    pub keep_alive: bool,
+    /// The client waits for `100 Continue` before it sends the body.
+    pub expects_continue: bool,
+    pub body: Body,
+}
+
+/// The methods of RFC 9110 and RFC 5789.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    Get,
+    Head,
+    Post,
+    Put,
+    Delete,
+    Connect,
+    Options,
+    Trace,
+    Patch,
+}
+
+/// The version that decides how a connection is kept; a later minor version counts as 1.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    Http10,
+    Http11,
+}
+
+/// What follows the head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    None,
+    /// So many bytes.
+    Length(u64),
+    /// Chunks, up to one of size zero.
+    Chunked,
+}
+
+/// Reads one head from the start of `input`: the request and the bytes that its head took, or
+/// `None` while the head is not complete. Nothing is allocated and nothing remembered: call it
+/// again with more bytes.
+///
+/// # Errors
+/// What is wrong with it; the connection cannot be used any further.
+pub fn parse<'a>(input: &'a [u8], limits: Limits) -> Result<Option<(Request<'a>, usize)>, Refusal> {
+    let window = &input[..input.len().min(limits.head_bytes)];
+    let mut cursor = Cursor::new(window);
+    match head(&mut cursor, limits) {
+        Ok(request) => Ok(Some((request, cursor.position()))),
+        Err(Stop::Refused(refusal)) => Err(refusal),
+        Err(Stop::NeedMore) if window.len() < limits.head_bytes => Ok(None),
+        Err(Stop::NeedMore) if window.contains(&b'\n') => Err(Refusal::HeadTooLarge),
+        Err(Stop::NeedMore) => Err(Refusal::TargetTooLong),
+    }
+}
+
+fn head<'a>(cursor: &mut Cursor<'a>, limits: Limits) -> Result<Request<'a>, Stop> {
+    // RFC 9112 §2.2: one empty line before the request is to be overlooked.
+    if cursor.peek()? == b'\r' {
+        cursor.line_end(Refusal::RequestLine)?;
+    }
+    let method = method(cursor)?;
+    let target = target(cursor, method)?;
+    let version = version(cursor)?;
+    let mut fields = Fields::default();
+    while cursor.peek()? != b'\r' {
+        fields.read_next(cursor, limits.fields)?;
+    }
+    cursor.line_end(Refusal::Field)?;
+    Ok(Request {
+        method,
+        target,
+        version,
+        keep_alive: fields.keep_alive(version),
+        expects_continue: fields.expects_continue(),
+        body: fields.body(version)?,
+    })
+}
+
+fn method(cursor: &mut Cursor<'_>) -> Result<Method, Stop> {
+    let name = cursor.take_while(TOKEN)?;
+    cursor.expect(b' ', Refusal::RequestLine)?;
+    Ok(match name {
+        b"GET" => Method::Get,
+        b"HEAD" => Method::Head,
+        b"POST" => Method::Post,
+        b"PUT" => Method::Put,
+        b"DELETE" => Method::Delete,
+        b"CONNECT" => Method::Connect,
+        b"OPTIONS" => Method::Options,
+        b"TRACE" => Method::Trace,
+        b"PATCH" => Method::Patch,
+        b"" => return Err(Refusal::RequestLine.into()),
+        _ => return Err(Refusal::UnknownMethod.into()),
+    })
+}
+
+fn target<'a>(cursor: &mut Cursor<'a>, method: Method) -> Result<&'a [u8], Stop> {
+    let target = cursor.take_while(VISIBLE)?;
+    cursor.expect(b' ', Refusal::RequestLine)?;
+    match (target, method) {
+        ([b'/', ..], _) | (b"*", Method::Options) | ([_, ..], Method::Connect) => Ok(target),
+        _ => path_of_absolute(target).ok_or(Stop::Refused(Refusal::RequestLine)),
+    }
+}
+
+/// The path of `http://host/path`, the form that proxies are sent and servers must take.
+fn path_of_absolute(target: &[u8]) -> Option<&[u8]> {
+    const SCHEME: &[u8] = b"http://";
+    let (scheme, rest) = target.split_at_checked(SCHEME.len())?;
+    if !scheme.eq_ignore_ascii_case(SCHEME) {
+        return None;
+    }
+    match rest.iter().position(|byte| matches!(byte, b'/' | b'?')) {
+        Some(0) => None,
+        Some(end) => (rest[end] == b'/').then_some(&rest[end..]),
+        None => (!rest.is_empty()).then_some(b"/"),
+    }
+}
+
+fn version(cursor: &mut Cursor<'_>) -> Result<Version, Stop> {
+    let text = cursor.take_while(VISIBLE)?;
+    cursor.line_end(Refusal::RequestLine)?;
+    match text {
+        b"HTTP/1.1" => Ok(Version::Http11),
+        b"HTTP/1.0" => Ok(Version::Http10),
+        [b'H', b'T', b'T', b'P', b'/', major, b'.', minor]
+            if major.is_ascii_digit() && minor.is_ascii_digit() =>
+        {
+            match major {
+                b'1' => Ok(Version::Http11),
+                _ => Err(Refusal::Version.into()),
+            }
+        }
+        _ => Err(Refusal::RequestLine.into()),
+    }
+}
