@@ -11,8 +11,10 @@ pub mod kernel_file;
 pub mod namespace;
 pub mod netlink;
 pub mod packet;
+pub mod pidfd;
 pub mod process;
 pub mod socket;
+pub mod timer;
 pub mod usage;
 
 use std::io;

@@ -1,0 +1,110 @@
+//! A timer that follows the wall clock, for what must be right to the second.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::{check, check_size};
+
+/// Readable at each full second of the wall clock, and when somebody sets that clock.
+#[derive(Debug)]
+pub struct SecondTimer {
+    fd: OwnedFd,
+}
+
+impl SecondTimer {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// `EMFILE` at the limit of open files.
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: no pointers; the descriptor that comes back is ours alone.
+        let fd = check(unsafe {
+            libc::timerfd_create(libc::CLOCK_REALTIME, libc::TFD_NONBLOCK | libc::TFD_CLOEXEC)
+        })?;
+        // SAFETY: `fd` was just opened and nobody else owns it.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let timer = Self { fd };
+        timer.start_at_next_second()?;
+        Ok(timer)
+    }
+
+    /// Takes note that it was readable, so that it is silent until the next second.
+    ///
+    /// # Errors
+    /// The kernel's own, when the timer cannot be started again after the clock was set.
+    pub fn acknowledge(&self) -> io::Result<()> {
+        let mut expirations = [0_u8; 8];
+        // SAFETY: the buffer is writable for its length, which is passed along.
+        let outcome = check_size(unsafe {
+            libc::read(
+                self.fd.as_raw_fd(),
+                expirations.as_mut_ptr().cast(),
+                expirations.len(),
+            )
+        });
+        match outcome {
+            // timerfd_create(2): the clock was set while the timer ran by it.
+            Err(error) if error.raw_os_error() == Some(libc::ECANCELED) => {
+                self.start_at_next_second()
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn start_at_next_second(&self) -> io::Result<()> {
+        let since_epoch = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_err(io::Error::other)?;
+        let second = |seconds| libc::timespec {
+            tv_sec: seconds,
+            tv_nsec: 0,
+        };
+        let now = libc::time_t::try_from(since_epoch.as_secs()).map_err(io::Error::other)?;
+        let schedule = libc::itimerspec {
+            it_interval: second(1),
+            it_value: second(now + 1),
+        };
+        // SAFETY: `schedule` is a valid itimerspec for the length of the call; null means that
+        // the old schedule is not wanted.
+        check(unsafe {
+            libc::timerfd_settime(
+                self.fd.as_raw_fd(),
+                libc::TFD_TIMER_ABSTIME | libc::TFD_TIMER_CANCEL_ON_SET,
+                &raw const schedule,
+                std::ptr::null_mut(),
+            )
+        })?;
+        Ok(())
+    }
+}
+
+impl AsFd for SecondTimer {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::epoll::{Epoll, Events, Interest};
+
+    #[test]
+    fn it_is_readable_once_a_second_and_the_second_has_then_begun() {
+        let timer = SecondTimer::new().unwrap();
+        let epoll = Epoll::new().unwrap();
+        epoll.add(timer.as_fd(), 7, Interest::READ).unwrap();
+        let mut events = Events::with_capacity(1);
+        let unix_second = || UNIX_EPOCH.elapsed().unwrap().as_secs();
+        let before = unix_second();
+        epoll.wait(&mut events, Some(5_000_000_000)).unwrap();
+        assert_eq!(events.iter().count(), 1);
+        assert!(unix_second() > before);
+        timer.acknowledge().unwrap();
+        let before = unix_second();
+        epoll.wait(&mut events, Some(5_000_000_000)).unwrap();
+        assert_eq!(events.iter().count(), 1);
+        assert!(unix_second() > before);
+    }
+}
