@@ -2,7 +2,19 @@
 //!
 //! It carries no traffic: an instrument or a lever works on any program.
 
+mod cgroup;
+mod cpu_ticks;
+pub mod cpus;
+pub mod facts;
+pub mod instruments;
 pub mod levers;
 pub mod namespace;
 pub mod nftables;
 mod packet_list;
+mod pressure;
+pub mod targets;
+mod tcp_table;
+mod tree;
+mod watch;
+
+pub use watch::watch;

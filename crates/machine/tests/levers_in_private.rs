@@ -3,6 +3,7 @@
 //! A namespace can only be entered by a process without threads, and the test harness has them, so
 //! this program is its own harness: it starts itself once for each test, as it is and as the user
 //! `nobody`, and reports in the harness's words.
+#![expect(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 use std::ffi::OsStr;
 use std::fs;

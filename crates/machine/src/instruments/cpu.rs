@@ -1,0 +1,239 @@
+//! CPU time during a block, by who spent it: target, kernel threads, others.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt as _;
+
+use model::reading::CpuReading;
+use sys::clock;
+
+use crate::cpu_ticks::{self, CpuTicks, TICK_NS};
+use crate::{pressure, targets};
+
+/// Longer than the first line of `/proc/stat` and than all of `/proc/pressure/cpu`.
+const READ_BYTES: usize = 512;
+
+/// Reads the CPU time of a set of processes, of their children and of the rest of the machine at
+/// both ends of a window. Files stay open in between; a reading costs tens of µs.
+#[derive(Debug)]
+pub struct CpuWatch {
+    targets: Vec<u32>,
+    ksoftirqd: Vec<u32>,
+    stat: Option<File>,
+    pressure: Option<File>,
+    opened: Sample,
+    closed: Sample,
+}
+
+/// What is read at one end of the window.
+#[derive(Debug, Default)]
+struct Sample {
+    /// CPU time of each process of the target and of its children.
+    target: Vec<(u32, u64)>,
+    ksoftirqd_ns: u64,
+    ticks: Option<CpuTicks>,
+    waited_us: Option<u64>,
+}
+
+impl CpuWatch {
+    /// Prepares to watch the processes of a target; none where it is remote.
+    #[must_use]
+    pub fn new(targets: &[u32]) -> Self {
+        Self {
+            targets: targets.to_vec(),
+            ksoftirqd: ksoftirqd(),
+            stat: File::open("/proc/stat").ok(),
+            pressure: File::open("/proc/pressure/cpu").ok(),
+            opened: Sample::default(),
+            closed: Sample::default(),
+        }
+    }
+
+    /// The window begins.
+    pub fn open(&mut self) {
+        self.opened = self.sample();
+    }
+
+    /// The window ends.
+    pub fn close(&mut self) {
+        self.closed = self.sample();
+    }
+
+    /// The differences over the window. Window and client come from the load generator, which
+    /// knows them exactly.
+    #[must_use]
+    pub fn reading(&self, window_ns: u64, client_ns: u64, client_busy_share: f64) -> CpuReading {
+        let (opened, closed) = (&self.opened, &self.closed);
+        let server_ns = spent(&self.targets, &opened.target, &closed.target);
+        let ksoftirqd_ns = closed.ksoftirqd_ns.saturating_sub(opened.ksoftirqd_ns);
+        let known_ns = client_ns + server_ns.unwrap_or(0) + ksoftirqd_ns;
+        CpuReading {
+            server_ns,
+            client_ns,
+            ksoftirqd_ns,
+            foreign_ns: foreign_ns(opened.ticks, closed.ticks, known_ns)
+                .filter(|_| server_ns.is_some()),
+            client_busy_share,
+            psi_some_share: waiting_share(opened.waited_us, closed.waited_us, window_ns),
+        }
+    }
+
+    fn sample(&self) -> Sample {
+        Sample {
+            target: target_ns(&self.targets),
+            ksoftirqd_ns: self
+                .ksoftirqd
+                .iter()
+                .filter_map(|pid| clock::process_cpu_ns(*pid).ok())
+                .sum(),
+            ticks: read(self.stat.as_ref()).and_then(|text| cpu_ticks::parse(&text)),
+            waited_us: read(self.pressure.as_ref())
+                .and_then(|text| pressure::parse(&text))
+                .map(|pressure| pressure.some_total_us),
+        }
+    }
+}
+
+/// Time that the target's processes spent. A child that came within the window counts from its
+/// start; `None` without a target or when one of its processes can no longer be read.
+fn spent(targets: &[u32], opened: &[(u32, u64)], closed: &[(u32, u64)]) -> Option<u64> {
+    let at = |sample: &[(u32, u64)], wanted: u32| {
+        sample
+            .iter()
+            .find(|(pid, _)| *pid == wanted)
+            .map(|(_, spent_ns)| *spent_ns)
+    };
+    let all_read = targets
+        .iter()
+        .all(|pid| at(opened, *pid).is_some() && at(closed, *pid).is_some());
+    if targets.is_empty() || !all_read {
+        return None;
+    }
+    let each = closed
+        .iter()
+        .map(|(pid, end)| end.saturating_sub(at(opened, *pid).unwrap_or(0)));
+    Some(each.sum())
+}
+
+/// Busy time of all CPUs that nobody known spent. Ticks are coarser than what is taken off, so a
+/// small remainder below nought is nought.
+fn foreign_ns(opened: Option<CpuTicks>, closed: Option<CpuTicks>, known_ns: u64) -> Option<u64> {
+    let busy = closed?.since(opened?).busy;
+    Some((busy * TICK_NS).saturating_sub(known_ns))
+}
+
+fn waiting_share(opened: Option<u64>, closed: Option<u64>, window_ns: u64) -> Option<f64> {
+    let waited_ns = closed?.saturating_sub(opened?) * 1_000;
+    (window_ns > 0).then(|| (waited_ns as f64 / window_ns as f64).min(1.0))
+}
+
+/// CPU time of the processes and of all their descendants.
+fn target_ns(targets: &[u32]) -> Vec<(u32, u64)> {
+    let mut found: Vec<(u32, u64)> = Vec::with_capacity(targets.len());
+    let mut waiting = targets.to_vec();
+    while let Some(pid) = waiting.pop() {
+        if found.iter().any(|(known, _)| *known == pid) {
+            continue;
+        }
+        if let Ok(spent_ns) = clock::process_cpu_ns(pid) {
+            found.push((pid, spent_ns));
+            add_children(pid, &mut waiting);
+        }
+    }
+    found
+}
+
+/// Adds the children of all threads of a process; none where the kernel does not list them.
+fn add_children(pid: u32, children: &mut Vec<u32>) {
+    let threads = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten();
+    for thread in threads.filter_map(Result::ok) {
+        let text = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        children.extend(
+            text.split_whitespace()
+                .filter_map(|child| child.parse::<u32>().ok()),
+        );
+    }
+}
+
+/// The kernel threads that finish network work which interrupts left over, one per CPU.
+fn ksoftirqd() -> Vec<u32> {
+    let is_one = |pid: &u32| {
+        let comm = sys::kernel_file::text(format!("/proc/{pid}/comm"));
+        comm.is_some_and(|comm| comm.starts_with("ksoftirqd/"))
+    };
+    targets::processes().into_iter().filter(is_one).collect()
+}
+
+/// The beginning of a file that is read again and again.
+fn read(file: Option<&File>) -> Option<String> {
+    let mut buffer = [0; READ_BYTES];
+    let length = file?.read_at(&mut buffer, 0).ok()?;
+    Some(String::from_utf8_lossy(&buffer[..length]).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_target_is_what_it_spent_between_opening_and_closing() {
+        let mut watch = CpuWatch::new(&[std::process::id()]);
+        watch.open();
+        let begun = clock::thread_cpu_ns();
+        while clock::thread_cpu_ns() - begun < 20_000_000 {}
+        watch.close();
+        let reading = watch.reading(20_000_000, 0, 0.0);
+        assert!(reading.server_ns.unwrap() >= 20_000_000);
+        assert!(reading.foreign_ns.is_some());
+    }
+
+    #[test]
+    fn a_child_process_belongs_to_the_target() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .unwrap();
+        let seen = target_ns(&[std::process::id()]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(seen.iter().any(|(pid, _)| *pid == child.id()));
+    }
+
+    #[test]
+    fn without_a_target_or_with_one_that_is_gone_its_time_is_unknown() {
+        assert_eq!(spent(&[], &[], &[]), None);
+        assert_eq!(spent(&[7], &[(7, 10)], &[]), None);
+        assert_eq!(spent(&[7], &[(7, 10)], &[(7, 40), (8, 5)]), Some(35));
+        let mut watch = CpuWatch::new(&[0x3f_ffff]);
+        watch.open();
+        watch.close();
+        let reading = watch.reading(1, 2, 0.5);
+        assert_eq!((reading.server_ns, reading.foreign_ns), (None, None));
+        assert_eq!((reading.client_ns, reading.client_busy_share), (2, 0.5));
+    }
+
+    #[test]
+    fn time_of_others_is_what_is_left_and_never_below_nought() {
+        let ticks = |busy| {
+            Some(CpuTicks {
+                busy,
+                idle: 0,
+                stolen: 0,
+            })
+        };
+        assert_eq!(
+            foreign_ns(ticks(10), ticks(30), 150_000_000),
+            Some(50_000_000)
+        );
+        assert_eq!(foreign_ns(ticks(10), ticks(11), 150_000_000), Some(0));
+        assert_eq!(foreign_ns(None, ticks(11), 0), None);
+    }
+
+    #[test]
+    fn waiting_is_a_share_of_the_window() {
+        assert_eq!(waiting_share(Some(100), Some(600), 1_000_000), Some(0.5));
+        assert_eq!(waiting_share(Some(0), Some(u64::MAX / 2000), 1), Some(1.0));
+        assert_eq!(waiting_share(None, Some(1), 1), None);
+    }
+}

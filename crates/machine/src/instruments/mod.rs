@@ -1,0 +1,3 @@
+//! What reads counters during a block.
+
+pub mod cpu;

@@ -1,0 +1,139 @@
+//! Finds the processes behind an address, so that their CPU time can be read.
+
+use std::fs;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use thiserror::Error;
+
+use crate::tcp_table::{self, TcpSocket, TcpState};
+
+/// Why no process is known.
+#[derive(Debug, Error)]
+pub enum TargetError {
+    #[error("nothing listens on {0} in this network namespace")]
+    NobodyListens(SocketAddr),
+    #[error("the list of TCP sockets cannot be read: {0}")]
+    NoList(io::Error),
+    #[error(
+        "the open files of {hidden} processes of other users are hidden from us (EACCES), and the \
+         server of {address} is one of them"
+    )]
+    Hidden { address: SocketAddr, hidden: usize },
+    #[error("the listening socket of {0} belongs to no process that can be seen from here")]
+    NoProcess(SocketAddr),
+}
+
+/// The processes that hold the listening socket of a local address: a server's master and all
+/// workers that inherited it.
+///
+/// # Errors
+/// Says why none is known: nothing listens there, or it is somebody else's.
+pub fn listening_on(address: SocketAddr) -> Result<Vec<u32>, TargetError> {
+    let sockets = tcp_sockets().map_err(TargetError::NoList)?;
+    let inodes = listener_inodes(&sockets, address);
+    if inodes.is_empty() {
+        return Err(TargetError::NobodyListens(address));
+    }
+    let links: Vec<String> = inodes
+        .iter()
+        .map(|inode| format!("socket:[{inode}]"))
+        .collect();
+    let (pids, hidden) = holders(&links);
+    match (pids.is_empty(), hidden) {
+        (false, _) => Ok(pids),
+        (true, 0) => Err(TargetError::NoProcess(address)),
+        (true, hidden) => Err(TargetError::Hidden { address, hidden }),
+    }
+}
+
+/// All TCP sockets of this network namespace.
+pub(crate) fn tcp_sockets() -> io::Result<Vec<TcpSocket>> {
+    let mut sockets = tcp_table::parse(&fs::read_to_string("/proc/net/tcp")?);
+    // Without IPv6 there is no such file.
+    sockets.extend(tcp_table::parse(
+        &fs::read_to_string("/proc/net/tcp6").unwrap_or_default(),
+    ));
+    Ok(sockets)
+}
+
+/// The processes with a descriptor that links to one of `links`, and how many could not be looked
+/// into.
+pub(crate) fn holders(links: &[String]) -> (Vec<u32>, usize) {
+    let mut pids = Vec::new();
+    let mut hidden = 0;
+    for pid in processes() {
+        match fs::read_dir(format!("/proc/{pid}/fd")) {
+            Ok(files) => {
+                let mut targets = files.filter_map(|file| fs::read_link(file.ok()?.path()).ok());
+                if targets.any(|target| links.iter().any(|link| target.as_os_str() == &**link)) {
+                    pids.push(pid);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => hidden += 1,
+            // It ended meanwhile.
+            Err(_) => {}
+        }
+    }
+    (pids, hidden)
+}
+
+/// The numbers of all processes that can be seen.
+pub(crate) fn processes() -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten();
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter_map(|name| name.parse().ok()).collect()
+}
+
+/// Listeners that would take a connection to `address`: on itself or on any address.
+fn listener_inodes(sockets: &[TcpSocket], address: SocketAddr) -> Vec<u64> {
+    let takes = |ip: IpAddr| {
+        let ip = ip.to_canonical();
+        ip == address.ip().to_canonical() || ip.is_unspecified()
+    };
+    let listeners = sockets.iter().filter(|socket| {
+        socket.state == TcpState::Listening
+            && socket.local.port() == address.port()
+            && takes(socket.local.ip())
+    });
+    listeners.map(|socket| socket.inode).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn our_own_listener_is_ours() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let pids = listening_on(listener.local_addr().unwrap()).unwrap();
+        assert_eq!(pids, [std::process::id()]);
+    }
+
+    #[test]
+    fn an_address_without_a_listener_says_so() {
+        let address = "127.0.0.1:1".parse().unwrap();
+        let error = listening_on(address).unwrap_err();
+        assert!(matches!(error, TargetError::NobodyListens(_)), "{error}");
+    }
+
+    #[test]
+    fn a_listener_on_any_address_takes_connections_to_each_and_others_do_not() {
+        let socket = |local: &str, inode| TcpSocket {
+            local: local.parse().unwrap(),
+            remote: "0.0.0.0:0".parse().unwrap(),
+            state: TcpState::Listening,
+            inode,
+        };
+        let sockets = [
+            socket("0.0.0.0:80", 1),
+            socket("[::]:80", 2),
+            socket("192.0.2.1:80", 3),
+            socket("127.0.0.1:81", 4),
+        ];
+        let address = "127.0.0.1:80".parse().unwrap();
+        assert_eq!(listener_inodes(&sockets, address), [1, 2]);
+    }
+}

@@ -1,0 +1,89 @@
+//! The files of `/proc`, `/sys` and `/etc` below a root, so that tests can plant their own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where the machine's files are read from.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    root: PathBuf,
+}
+
+impl Tree {
+    /// The machine that this process runs on.
+    pub(crate) fn of_this_machine() -> Self {
+        Self::below("/")
+    }
+
+    /// Files below another folder, as if it were the root.
+    pub(crate) fn below(root: impl AsRef<Path>) -> Self {
+        Self {
+            root: root.as_ref().to_owned(),
+        }
+    }
+
+    /// The path of a file given without its leading slash.
+    pub(crate) fn path(&self, file: &str) -> PathBuf {
+        self.root.join(file)
+    }
+
+    /// The file's text without the white space around it; `None` when it cannot be read.
+    pub(crate) fn text(&self, file: &str) -> Option<String> {
+        sys::kernel_file::text(self.path(file))
+    }
+
+    /// The file's text, or the error with its errno.
+    pub(crate) fn try_text(&self, file: &str) -> std::io::Result<String> {
+        fs::read_to_string(self.path(file))
+    }
+
+    /// The file's text as a number.
+    pub(crate) fn number<N: std::str::FromStr>(&self, file: &str) -> Option<N> {
+        sys::kernel_file::number(self.path(file))
+    }
+
+    /// The names in a folder, in order; none when it cannot be read.
+    pub(crate) fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(folder));
+        let mut names: Vec<String> = entries
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod planted {
+    //! A folder of planted files that goes with the test.
+
+    use super::{Path, PathBuf, Tree, fs};
+
+    pub(crate) struct Planted {
+        root: PathBuf,
+        pub(crate) tree: Tree,
+    }
+
+    impl Planted {
+        /// `test` must be a name that no other test uses.
+        pub(crate) fn new(test: &str, files: &[(&str, &str)]) -> Self {
+            let name = format!("linerate-machine-{}-{test}", std::process::id());
+            let root = std::env::temp_dir().join(name);
+            for (file, text) in files {
+                let path = root.join(file);
+                fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            let tree = Tree::below(&root);
+            Self { root, tree }
+        }
+    }
+
+    impl Drop for Planted {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.root);
+        }
+    }
+}

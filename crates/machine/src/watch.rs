@@ -1,0 +1,202 @@
+//! A look at the machine at rest: is somebody else at work here?
+
+use std::fs;
+use std::net::SocketAddr;
+use std::thread;
+use std::time::Duration;
+
+use model::facts::Watched;
+use sys::clock;
+
+use crate::cpu_ticks::{self, CpuTicks, TICK_NS};
+use crate::pressure;
+use crate::targets;
+use crate::tcp_table::{self, TcpSocket, TcpState};
+
+/// Length of the fixed piece of work on a machine of today, roughly: steps of one multiplication
+/// each, about 1 ms.
+const SPIN_STEPS: u64 = 700_000;
+
+/// Looks for so long: half of it still, to see what others use, half of it spinning on one CPU, to
+/// see how steady its speed is.
+#[must_use]
+pub fn watch(duration_ms: u32) -> Watched {
+    let half = Duration::from_millis(u64::from(duration_ms / 2));
+    let before = Sample::take();
+    thread::sleep(half);
+    let after = Sample::take();
+    Watched {
+        foreign_cpu_share: foreign_share(&before, &after),
+        psi_cpu_some_avg10: pressure_now().map(|pressure| pressure.some_avg10),
+        psi_cpu_some_now: waiting_share(&before, &after).map(|share| share * 100.0),
+        foreign_served_connections: served_beyond_loopback(
+            &targets::tcp_sockets().unwrap_or_default(),
+        ),
+        spin_robust_cv: robust_cv(&mut spin_for(half)),
+    }
+}
+
+/// What is compared between the ends of the look.
+struct Sample {
+    at_ns: u64,
+    ticks: Option<CpuTicks>,
+    own_ns: u64,
+    waited_us: Option<u64>,
+}
+
+impl Sample {
+    fn take() -> Self {
+        let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+        Self {
+            at_ns: clock::monotonic_ns(),
+            ticks: cpu_ticks::parse(&stat),
+            own_ns: clock::process_cpu_ns(std::process::id()).unwrap_or(0),
+            waited_us: pressure_now().map(|pressure| pressure.some_total_us),
+        }
+    }
+}
+
+fn pressure_now() -> Option<pressure::Pressure> {
+    pressure::parse(&sys::kernel_file::text("/proc/pressure/cpu")?)
+}
+
+/// The CPU time of others as a share of what all CPUs had.
+fn foreign_share(before: &Sample, after: &Sample) -> Option<f64> {
+    let passed = after.ticks?.since(before.ticks?);
+    let own_ns = after.own_ns.saturating_sub(before.own_ns);
+    let foreign_ns = (passed.busy * TICK_NS).saturating_sub(own_ns);
+    (passed.total() > 0).then(|| foreign_ns as f64 / (passed.total() * TICK_NS) as f64)
+}
+
+fn waiting_share(before: &Sample, after: &Sample) -> Option<f64> {
+    let waited_ns = after.waited_us?.saturating_sub(before.waited_us?) * 1_000;
+    let passed_ns = after.at_ns.saturating_sub(before.at_ns);
+    (passed_ns > 0).then(|| (waited_ns as f64 / passed_ns as f64).min(1.0))
+}
+
+/// Connections with peers beyond loopback, on listeners that accept from there.
+fn served_beyond_loopback(sockets: &[TcpSocket]) -> u32 {
+    let is_open_listener = |local: SocketAddr| {
+        sockets.iter().any(|socket| {
+            socket.state == TcpState::Listening
+                && socket.local.port() == local.port()
+                && !tcp_table::is_loopback(socket.local.ip())
+        })
+    };
+    let served = sockets.iter().filter(|socket| {
+        socket.state == TcpState::Established
+            && !tcp_table::is_loopback(socket.remote.ip())
+            && is_open_listener(socket.local)
+    });
+    u32::try_from(served.count()).unwrap_or(u32::MAX)
+}
+
+/// Durations, in ns, of a fixed piece of work repeated for so long; at least three.
+fn spin_for(duration: Duration) -> Vec<f64> {
+    let begun = clock::monotonic_ns();
+    let mut lasted = Vec::new();
+    while lasted.len() < 3 || u128::from(clock::monotonic_ns() - begun) < duration.as_nanos() {
+        let start = clock::monotonic_ns();
+        std::hint::black_box(fixed_work());
+        lasted.push((clock::monotonic_ns() - start) as f64);
+    }
+    lasted
+}
+
+/// Steps that depend on each other, so that the CPU cannot overlap them.
+fn fixed_work() -> u64 {
+    (0..SPIN_STEPS).fold(1_u64, |value, step| {
+        std::hint::black_box(
+            value
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(step),
+        )
+    })
+}
+
+/// 1.4826 × median absolute deviation ÷ median, which is the standard deviation ÷ mean of normal
+/// data and does not mind a few interruptions.
+fn robust_cv(values: &mut [f64]) -> f64 {
+    let centre = median(values);
+    let mut deviations: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
+    if centre > 0.0 {
+        1.4826 * median(&mut deviations) / centre
+    } else {
+        0.0
+    }
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => 0.0,
+        length if length % 2 == 1 => values[middle],
+        _ => f64::midpoint(values[middle - 1], values[middle]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn socket(local: &str, remote: &str, state: TcpState) -> TcpSocket {
+        let (local, remote) = (local.parse().unwrap(), remote.parse().unwrap());
+        TcpSocket {
+            local,
+            remote,
+            state,
+            inode: 1,
+        }
+    }
+
+    #[test]
+    fn only_connections_from_beyond_loopback_to_open_listeners_are_served() {
+        use TcpState::{Established, Listening};
+        let sockets = [
+            socket("0.0.0.0:80", "0.0.0.0:0", Listening),
+            socket("127.0.0.1:90", "0.0.0.0:0", Listening),
+            socket("192.0.2.1:80", "192.0.2.9:4000", Established),
+            socket("127.0.0.1:80", "127.0.0.1:4001", Established),
+            socket("192.0.2.1:50000", "192.0.2.9:443", Established),
+            socket("192.0.2.1:90", "192.0.2.9:4002", Established),
+        ];
+        assert_eq!(served_beyond_loopback(&sockets), 1);
+    }
+
+    #[test]
+    fn the_share_of_others_leaves_out_our_own_time() {
+        let sample = |busy, idle, own_ns| Sample {
+            at_ns: 0,
+            ticks: Some(CpuTicks {
+                busy,
+                idle,
+                stolen: 0,
+            }),
+            own_ns,
+            waited_us: None,
+        };
+        let share = |own_ns| foreign_share(&sample(0, 0, 0), &sample(50, 50, own_ns)).unwrap();
+        assert!((share(20 * TICK_NS) - 0.3).abs() < 1e-9);
+        assert!(share(80 * TICK_NS).abs() < 1e-9);
+        assert_eq!(foreign_share(&sample(5, 5, 0), &sample(5, 5, 0)), None);
+    }
+
+    #[test]
+    fn the_robust_spread_ignores_one_interruption() {
+        let steady = robust_cv(&mut [100.0, 101.0, 99.0, 100.0, 5000.0]);
+        assert!((steady - 0.014_826).abs() < 1e-6, "{steady}");
+        assert_eq!(robust_cv(&mut []), 0.0);
+    }
+
+    #[test]
+    fn a_short_look_gives_every_reading_that_this_kernel_has() {
+        let watched = watch(40);
+        assert!(
+            watched
+                .foreign_cpu_share
+                .is_none_or(|share| (0.0..=1.0).contains(&share))
+        );
+        assert!(watched.spin_robust_cv >= 0.0);
+    }
+}
