@@ -1,1 +1,3 @@
-//! Not written yet.
+//! The floor: what the kernel alone costs, measured by a bare echo over the same sockets and bytes.
+
+pub mod protocol;

@@ -1,1 +1,88 @@
-//! Not written yet.
+//! The load generator: one loop that drives any [`Protocol`] over many connections.
+//!
+//! Each thread has its own epoll instance and its own connections and shares nothing while it
+//! runs. In steady state a request costs one `send`, one `recv` and its part of one wait: the
+//! next request leaves from the place where the answer before it ended.
+//!
+//! A request takes this way: the schedule or the answer before it makes it due (`schedule`), the
+//! worker sends it on a free connection (`worker`, `connections`), the protocol says where its
+//! answer ends (`protocol`, `http`), and it lands in exactly one bin (`recorder`).
+
+mod connections;
+mod error;
+mod free;
+mod gate;
+pub mod http;
+mod outcome;
+mod plan;
+mod probe;
+mod protocol;
+mod recorder;
+mod schedule;
+mod usage;
+mod worker;
+
+use std::thread;
+
+use gate::Gate;
+use worker::Worker;
+
+pub use error::LoadError;
+pub use outcome::{ConnectionCounts, LoadOutcome};
+pub use plan::LoadPlan;
+pub use probe::{Probe, ProbeError, probe};
+pub use protocol::{Fate, FirstAnswer, Framing, Protocol};
+pub use recorder::TICK_NS;
+
+/// Called by the first worker at the edges of the scored window, so that counters are read in
+/// step with it. The time that these calls take is not scored.
+pub trait Observer: Send {
+    /// The scored window is about to open.
+    fn window_opens(&mut self);
+    /// The scored window has just closed.
+    fn window_closes(&mut self);
+}
+
+/// An observer that reads nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoObserver;
+
+impl Observer for NoObserver {
+    fn window_opens(&mut self) {}
+    fn window_closes(&mut self) {}
+}
+
+/// Puts one block of load on the target: connects, settles, scores, and waits a moment for the
+/// last answers. It takes `settle_ns + score_ns`, and the time to connect.
+///
+/// # Errors
+/// [`LoadError`] for a plan that makes no sense, a CPU that cannot be had, or a target that
+/// accepts no connection at all. Requests that fail are no error: they are in the ledger.
+pub fn run<P: Protocol>(
+    plan: &LoadPlan,
+    protocol: &P,
+    observer: &mut dyn Observer,
+) -> Result<LoadOutcome, LoadError> {
+    plan.check()?;
+    // Without it, what the soft limit forbids shows up as failed connections.
+    let _ = sys::process::raise_open_file_limit();
+    let gate = Gate::new(plan.threads);
+    let mut observer = Some(observer);
+    let outcomes = thread::scope(|scope| {
+        let start = |index| {
+            let (gate, observer) = (&gate, observer.take());
+            scope.spawn(move || Worker::live(plan, protocol, index, gate, observer))
+        };
+        let threads: Vec<_> = (0..plan.threads).map(start).collect();
+        threads
+            .into_iter()
+            .map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect::<Vec<_>>()
+    });
+    let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, _>>()?;
+    Ok(LoadOutcome::merge(plan, outcomes))
+}

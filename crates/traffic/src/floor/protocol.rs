@@ -1,0 +1,99 @@
+//! The client's side of a bare echo: so many bytes there, so many back, and nothing to understand.
+//!
+//! With the lengths of an HTTP exchange it costs what the kernel costs, which is the floor that
+//! no HTTP server on this machine gets below.
+
+use wire::response::BodyMark;
+
+use crate::load::{Fate, FirstAnswer, Framing, Protocol};
+
+/// Requests and answers of fixed lengths.
+#[derive(Clone, Debug)]
+pub struct EchoProtocol {
+    request: Vec<u8>,
+    answer_bytes: usize,
+}
+
+impl EchoProtocol {
+    /// Both lengths are at least one byte: an empty request would never be answered.
+    #[must_use]
+    pub fn new(request_bytes: usize, answer_bytes: usize) -> Self {
+        Self {
+            request: vec![b'x'; request_bytes.max(1)],
+            answer_bytes: answer_bytes.max(1),
+        }
+    }
+}
+
+impl Protocol for EchoProtocol {
+    /// Whether an answer was seen.
+    type Memory = bool;
+    /// Bytes of the answer still to come.
+    type Exchange = usize;
+
+    fn memory(&self) -> bool {
+        false
+    }
+
+    fn exchange(&self) -> usize {
+        0
+    }
+
+    #[inline]
+    fn begin(&self, _seen: &mut bool, left: &mut usize) {
+        *left = self.answer_bytes;
+    }
+
+    #[inline]
+    fn request<'a>(&'a self, _left: &'a usize) -> &'a [u8] {
+        &self.request
+    }
+
+    #[inline]
+    fn read(&self, seen: &mut bool, left: &mut usize, input: &[u8]) -> Framing {
+        let used = input.len().min(*left);
+        *left -= used;
+        if *left > 0 {
+            return Framing::More;
+        }
+        *seen = true;
+        Framing::Whole {
+            used,
+            fate: Fate::Answered,
+            closes: false,
+        }
+    }
+
+    fn read_end(&self, _seen: &mut bool, _left: &mut usize) -> Framing {
+        Framing::CutShort
+    }
+
+    fn first(&self, seen: &bool) -> Option<FirstAnswer> {
+        let body = BodyMark {
+            bytes: self.answer_bytes as u64,
+            hash: 0,
+        };
+        seen.then_some(FirstAnswer { status: 0, body })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_whole_when_its_last_byte_is_there() {
+        let protocol = EchoProtocol::new(3, 5);
+        let (mut seen, mut left) = (protocol.memory(), protocol.exchange());
+        protocol.begin(&mut seen, &mut left);
+        assert_eq!(protocol.request(&left), b"xxx");
+        assert_eq!(protocol.read(&mut seen, &mut left, b"1234"), Framing::More);
+        assert_eq!(protocol.first(&seen), None);
+        let whole = Framing::Whole {
+            used: 1,
+            fate: Fate::Answered,
+            closes: false,
+        };
+        assert_eq!(protocol.read(&mut seen, &mut left, b"56"), whole);
+    }
+}

@@ -1,0 +1,306 @@
+//! HTTP/1.1 as a protocol of the load loop: one request, prepared once and sent again and again.
+
+use std::sync::OnceLock;
+
+use wire::response::{BodyMark, KnownHead, Progress, Reply, ResponseReader};
+
+use super::protocol::{Fate, FirstAnswer, Framing, Protocol};
+
+/// One answer in so many has its body compared with the first.
+const VERIFIED_EVERY: u32 = 64;
+
+/// Why a request cannot be put into words.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    #[error("`{0}` is no HTTP method: use letters, such as GET")]
+    Method(String),
+    #[error("`{0}` is no path: it begins with / and holds no spaces or control characters")]
+    Path(String),
+    #[error("the host may hold no spaces or control characters")]
+    Host,
+    #[error("the header `{0}` is not `Name: value` without control characters")]
+    Header(String),
+    #[error("the header `{0}` follows from the body and is set by us")]
+    Framing(String),
+}
+
+/// One HTTP/1.1 request, and the check of its answers.
+#[derive(Debug)]
+pub struct HttpProtocol {
+    request: Vec<u8>,
+    is_head: bool,
+    compares_bodies: bool,
+    /// The first answer that was no error, on whichever thread it came.
+    first_right: OnceLock<FirstAnswer>,
+}
+
+impl HttpProtocol {
+    /// Prepares a request. `host` goes into the `Host` header unless `headers` has one; the
+    /// length of `body` is stated where there is one, or where the method calls for it.
+    ///
+    /// # Errors
+    /// [`RequestError`] for anything that would break the request's own framing.
+    pub fn new(
+        method: &str,
+        host: &str,
+        path: &str,
+        headers: &[(String, String)],
+        body: &[u8],
+    ) -> Result<Self, RequestError> {
+        check_request_line(method, host, path)?;
+        let mut request = format!("{method} {path} HTTP/1.1\r\n");
+        if !headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("host"))
+        {
+            request += &format!("Host: {host}\r\n");
+        }
+        for (name, value) in headers {
+            check_header(name, value)?;
+            request += &format!("{name}: {value}\r\n");
+        }
+        if !body.is_empty() || matches!(method, "POST" | "PUT" | "PATCH") {
+            request += &format!("Content-Length: {}\r\n", body.len());
+        }
+        let mut request = (request + "\r\n").into_bytes();
+        request.extend_from_slice(body);
+        Ok(Self {
+            request,
+            is_head: method == "HEAD",
+            compares_bodies: true,
+            first_right: OnceLock::new(),
+        })
+    }
+
+    /// The same request, with the comparison of bodies switched off: for a target whose answers
+    /// differ from one another by right.
+    #[must_use]
+    pub fn without_comparing_bodies(self) -> Self {
+        Self {
+            compares_bodies: false,
+            ..self
+        }
+    }
+
+    /// Length of the request, in bytes.
+    #[must_use]
+    pub fn request_bytes(&self) -> usize {
+        self.request.len()
+    }
+
+    /// The request as it goes over the wire.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.request
+    }
+
+    /// A reader for the answers to this request.
+    pub(super) fn reader(&self) -> ResponseReader {
+        ResponseReader::new(self.is_head)
+    }
+
+    #[inline]
+    fn framing(&self, memory: &mut Memory, reply: Reply, used: usize) -> Framing {
+        let fate = match reply.mark {
+            _ if reply.status >= 400 => Fate::Status,
+            Some(mark) if !self.is_right(reply.status, mark) => Fate::Body,
+            _ => Fate::Answered,
+        };
+        if memory.first.is_none() {
+            memory.remember_first(&reply);
+        }
+        Framing::Whole {
+            used,
+            fate,
+            closes: reply.closes,
+        }
+    }
+
+    /// Whether a body is the one seen first; the first of all is.
+    #[cold]
+    fn is_right(&self, status: u16, body: BodyMark) -> bool {
+        let answer = FirstAnswer { status, body };
+        *self.first_right.get_or_init(|| answer) == answer || !self.compares_bodies
+    }
+}
+
+/// What one thread remembers of HTTP answers.
+#[derive(Debug, Default)]
+pub struct Memory {
+    known: KnownHead,
+    begun: u32,
+    first: Option<FirstAnswer>,
+}
+
+impl Memory {
+    #[cold]
+    fn remember_first(&mut self, reply: &Reply) {
+        let unwatched = BodyMark {
+            bytes: reply.body_bytes,
+            hash: 0,
+        };
+        let body = reply.mark.unwrap_or(unwatched);
+        self.first = Some(FirstAnswer {
+            status: reply.status,
+            body,
+        });
+    }
+}
+
+impl Protocol for HttpProtocol {
+    type Memory = Memory;
+    type Exchange = ResponseReader;
+
+    fn memory(&self) -> Memory {
+        Memory::default()
+    }
+
+    fn exchange(&self) -> ResponseReader {
+        self.reader()
+    }
+
+    #[inline]
+    fn begin(&self, memory: &mut Memory, exchange: &mut ResponseReader) {
+        // Until a first answer is known, each could be it.
+        let watched = memory.begun.is_multiple_of(VERIFIED_EVERY) || memory.first.is_none();
+        memory.begun = memory.begun.wrapping_add(1);
+        exchange.begin(watched);
+    }
+
+    #[inline]
+    fn request<'a>(&'a self, _exchange: &'a ResponseReader) -> &'a [u8] {
+        &self.request
+    }
+
+    #[inline]
+    fn read(&self, memory: &mut Memory, exchange: &mut ResponseReader, input: &[u8]) -> Framing {
+        match exchange.read(&mut memory.known, input) {
+            Ok(Progress::More) => Framing::More,
+            Ok(Progress::Whole { reply, used }) => self.framing(memory, reply, used),
+            Err(_) => Framing::Malformed,
+        }
+    }
+
+    fn read_end(&self, memory: &mut Memory, exchange: &mut ResponseReader) -> Framing {
+        match exchange.read_end() {
+            Ok(reply) => self.framing(memory, reply, 0),
+            Err(_) => Framing::CutShort,
+        }
+    }
+
+    fn first(&self, memory: &Memory) -> Option<FirstAnswer> {
+        self.first_right.get().copied().or(memory.first)
+    }
+}
+
+fn check_request_line(method: &str, host: &str, path: &str) -> Result<(), RequestError> {
+    if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return Err(RequestError::Method(method.to_owned()));
+    }
+    let is_plain = |text: &str| text.bytes().all(|byte| byte > b' ' && byte != 0x7f);
+    // The query may hold secrets, so it is left out of what an error shows.
+    let shown = || {
+        path.split('?')
+            .next()
+            .unwrap_or_default()
+            .escape_debug()
+            .to_string()
+    };
+    if !(path.starts_with('/') || path == "*") || !is_plain(path) {
+        return Err(RequestError::Path(shown()));
+    }
+    if !is_plain(host) {
+        return Err(RequestError::Host);
+    }
+    Ok(())
+}
+
+fn check_header(name: &str, value: &str) -> Result<(), RequestError> {
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if name.is_empty()
+        || !name.bytes().all(is_token)
+        || value.bytes().any(|b| b < b' ' && b != b'\t')
+    {
+        return Err(RequestError::Header(name.escape_debug().to_string()));
+    }
+    for ours in ["content-length", "transfer-encoding"] {
+        if name.eq_ignore_ascii_case(ours) {
+            return Err(RequestError::Framing(name.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(
+        method: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<String, RequestError> {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let headers: Vec<_> = headers.iter().map(owned).collect();
+        let protocol = HttpProtocol::new(method, "a.test:81", "/b?c", &headers, body)?;
+        Ok(String::from_utf8(protocol.request).unwrap())
+    }
+
+    #[test]
+    fn a_request_says_what_it_must_and_nothing_else() {
+        assert_eq!(
+            request("GET", &[], b"").unwrap(),
+            "GET /b?c HTTP/1.1\r\nHost: a.test:81\r\n\r\n"
+        );
+        assert_eq!(
+            request("POST", &[("host", "x"), ("A", "b")], b"body").unwrap(),
+            "POST /b?c HTTP/1.1\r\nhost: x\r\nA: b\r\nContent-Length: 4\r\n\r\nbody"
+        );
+    }
+
+    #[test]
+    fn what_would_break_the_framing_is_refused() {
+        assert!(request("GE T", &[], b"").is_err());
+        assert!(request("GET", &[("A", "b\r\nC: d")], b"").is_err());
+        assert!(request("GET", &[("A b", "c")], b"").is_err());
+        assert!(request("POST", &[("Content-length", "9")], b"body").is_err());
+        assert!(HttpProtocol::new("GET", "a", "/a b", &[], b"").is_err());
+        assert!(HttpProtocol::new("GET", "a b", "/", &[], b"").is_err());
+    }
+
+    #[test]
+    fn the_query_is_not_in_the_error() {
+        let error = HttpProtocol::new("GET", "a", "/a b?token=secret", &[], b"").unwrap_err();
+        assert!(!error.to_string().contains("secret"), "{error}");
+    }
+
+    fn answer(protocol: &HttpProtocol, memory: &mut Memory, text: &str) -> Framing {
+        let mut exchange = protocol.exchange();
+        protocol.begin(memory, &mut exchange);
+        protocol.read(memory, &mut exchange, text.as_bytes())
+    }
+
+    #[test]
+    fn a_sample_of_the_bodies_is_compared_with_the_first_right_one() {
+        let protocol = HttpProtocol::new("GET", "a", "/", &[], b"").unwrap();
+        let mut memory = protocol.memory();
+        let mut wrong_bodies = 0;
+        for index in 0..=2 * VERIFIED_EVERY {
+            let text = match index {
+                0 => "HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy",
+                1..VERIFIED_EVERY => "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nright",
+                VERIFIED_EVERY => "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nRIGHT",
+                _ => "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong",
+            };
+            let framing = answer(&protocol, &mut memory, text);
+            wrong_bodies += u32::from(matches!(
+                framing,
+                Framing::Whole {
+                    fate: Fate::Body,
+                    ..
+                }
+            ));
+        }
+        assert_eq!(wrong_bodies, 1);
+        assert_eq!(protocol.first(&memory).unwrap().status, 200);
+    }
+}

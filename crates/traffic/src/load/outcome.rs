@@ -1,0 +1,300 @@
+//! What one block of load came to, put together from its threads.
+
+use model::Doubt;
+use model::reading::{LatencyReading, Ledger};
+use wire::response::BodyMark;
+
+use super::LoadPlan;
+use super::protocol::FirstAnswer;
+use super::recorder::{Distributions, Recorder};
+use super::usage::Usage;
+
+/// From this share of a thread's time on, the client holds the load back.
+const CLIENT_LIMIT_SHARE: f64 = 0.85;
+/// A p99 of the lateness above this share of the median response makes latencies doubtful.
+const LATENESS_LIMIT_SHARE: f64 = 0.10;
+/// Below this many observations a p99 is no more than the largest.
+const LATENESS_MIN_COUNT: u64 = 1000;
+/// More of the offered rate than this must not be missing.
+const SHORTFALL_LIMIT_SHARE: f64 = 0.01;
+/// A single failure in a thousand may be chance; more is worth a word.
+const FAILED_LIMIT_SHARE: f64 = 0.001;
+
+/// What happened to connections, as against requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionCounts {
+    /// Connections opened for the first time.
+    pub opened: u64,
+    /// Attempts to connect that failed; each is tried again after a pause.
+    pub failed: u64,
+    /// Opened again after the peer closed or a request failed.
+    pub reopened: u64,
+}
+
+/// What one block of load came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadOutcome {
+    /// Length of the scored window as it was.
+    pub window_ns: u64,
+    /// Right answers that came in within the scored window.
+    pub answered: u64,
+    /// Every request of the whole block, settling included, in its bin.
+    pub ledger: Ledger,
+    /// CPU time of all load threads within the scored window, less the time they spun.
+    pub client_cpu_ns: u64,
+    /// Share of the window in which the busiest thread worked: CPU time less spinning.
+    pub client_busy_share: f64,
+    /// The same with the time added in which that thread was ready to run and something else had
+    /// its CPU. Near 1, the thread could not have done more.
+    pub client_occupied_share: f64,
+    /// Present when the plan asked for it. In closed loop only `service` is filled. A request
+    /// given up (timeout, end of the block) counts with the time that it was waited for.
+    pub latency: Option<LatencyReading>,
+    pub connections: ConnectionCounts,
+    /// Status of the first answer; 0 when there was none.
+    pub first_status: u16,
+    /// Body of the first answer.
+    pub first_body: Option<BodyMark>,
+    /// Answers in each [`TICK_NS`](super::TICK_NS) from the start of the block on.
+    pub window_counts: Vec<u64>,
+    pub doubts: Vec<Doubt>,
+}
+
+/// What one worker hands over.
+#[derive(Debug)]
+pub(super) struct WorkerOutcome {
+    pub(super) recorder: Recorder,
+    /// Over the scored window.
+    pub(super) used: Usage,
+    /// Requests that were due in the scored window, sent or not.
+    pub(super) due: u64,
+    pub(super) connections: ConnectionCounts,
+    pub(super) first: Option<FirstAnswer>,
+}
+
+impl LoadOutcome {
+    /// Adds the threads up. The window is the first one's, which is the observer's too.
+    pub(super) fn merge(plan: &LoadPlan, workers: Vec<WorkerOutcome>) -> Self {
+        let window_ns = workers.first().map_or(0, |first| first.used.at_ns);
+        let first = workers.iter().find_map(|worker| worker.first);
+        let mut outcome = Self {
+            window_ns,
+            answered: 0,
+            ledger: Ledger::default(),
+            client_cpu_ns: 0,
+            client_busy_share: 0.0,
+            client_occupied_share: 0.0,
+            latency: plan.record_latency.then(|| LatencyReading {
+                offered_rps: plan.rate_rps().unwrap_or(0.0),
+                ..LatencyReading::default()
+            }),
+            connections: ConnectionCounts::default(),
+            first_status: first.map_or(0, |first| first.status),
+            first_body: first.map(|first| first.body),
+            window_counts: Vec::new(),
+            doubts: Vec::new(),
+        };
+        let offer = Offer::add_up(window_ns, &workers);
+        for worker in workers {
+            outcome.add(worker);
+        }
+        debug_assert!(outcome.ledger.balances(), "{:?}", outcome.ledger);
+        outcome.doubts = doubts(&outcome, plan.rate_rps().map(|_| offer));
+        outcome
+    }
+
+    fn add(&mut self, worker: WorkerOutcome) {
+        self.answered += worker.recorder.scored;
+        self.ledger.add(&worker.recorder.ledger);
+        self.client_cpu_ns += worker.used.work_ns();
+        self.client_busy_share = self.client_busy_share.max(worker.used.busy_share());
+        self.client_occupied_share = self.client_occupied_share.max(worker.used.occupied_share());
+        self.connections.opened += worker.connections.opened;
+        self.connections.failed += worker.connections.failed;
+        self.connections.reopened += worker.connections.reopened;
+        if let (Some(mine), Some(theirs)) = (&mut self.latency, &worker.recorder.distributions) {
+            merge_distributions(mine, theirs);
+        }
+        let counts = worker.recorder.ticks;
+        self.window_counts
+            .resize(counts.len().max(self.window_counts.len()), 0);
+        for (sum, count) in self.window_counts.iter_mut().zip(counts) {
+            *sum += count;
+        }
+    }
+
+    /// Answers per second of the scored window.
+    #[must_use]
+    pub fn throughput_rps(&self) -> f64 {
+        self.answered as f64 / (self.window_ns.max(1) as f64 / 1e9)
+    }
+
+    /// CPU time of the load threads per answer, in µs; `None` when nothing was answered.
+    #[must_use]
+    pub fn client_cpu_us_per_request(&self) -> Option<f64> {
+        (self.answered > 0).then(|| self.client_cpu_ns as f64 / 1e3 / self.answered as f64)
+    }
+}
+
+fn merge_distributions(mine: &mut LatencyReading, theirs: &Distributions) {
+    mine.service.merge(&theirs.service);
+    mine.response.merge(&theirs.response);
+    mine.lateness.merge(&theirs.lateness);
+}
+
+/// What an open loop was to offer within the window, and what became of it.
+#[derive(Clone, Copy, Debug)]
+struct Offer {
+    offered_rps: f64,
+    achieved_rps: f64,
+}
+
+impl Offer {
+    /// Counted, not taken from the rate: Poisson arrivals differ from it by chance.
+    fn add_up(window_ns: u64, workers: &[WorkerOutcome]) -> Self {
+        let seconds = window_ns.max(1) as f64 / 1e9;
+        let due: u64 = workers.iter().map(|worker| worker.due).sum();
+        let answered: u64 = workers
+            .iter()
+            .map(|worker| worker.recorder.due_answered)
+            .sum();
+        Self {
+            offered_rps: due as f64 / seconds,
+            achieved_rps: answered as f64 / seconds,
+        }
+    }
+}
+
+/// What a sceptic would ask about this block.
+fn doubts(outcome: &LoadOutcome, offer: Option<Offer>) -> Vec<Doubt> {
+    let client =
+        (outcome.client_occupied_share > CLIENT_LIMIT_SHARE).then_some(Doubt::ClientIsLimit {
+            busy_share: outcome.client_occupied_share,
+        });
+    let shortfall = offer
+        .filter(|offer| offer.achieved_rps < offer.offered_rps * (1.0 - SHORTFALL_LIMIT_SHARE))
+        .map(
+            |Offer {
+                 offered_rps,
+                 achieved_rps,
+             }| Doubt::RateNotReached {
+                offered_rps,
+                achieved_rps,
+            },
+        );
+    let late = outcome.latency.as_ref().and_then(late_sends);
+    let failed_share = outcome.ledger.errors.failed() as f64 / outcome.ledger.sent.max(1) as f64;
+    let failed =
+        (failed_share > FAILED_LIMIT_SHARE).then_some(Doubt::RequestsFailed { failed_share });
+    [client, shortfall, late, failed]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn late_sends(latency: &LatencyReading) -> Option<Doubt> {
+    let lateness_ns_p99 = latency.lateness.quantile(0.99)?;
+    let response_ns_p50 = latency.response.quantile(0.5)?;
+    let is_late = lateness_ns_p99 as f64 > LATENESS_LIMIT_SHARE * response_ns_p50 as f64;
+    (is_late && latency.lateness.total() >= LATENESS_MIN_COUNT).then_some(Doubt::LateSends {
+        lateness_ns_p99,
+        response_ns_p50,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::tests::plan;
+    use super::super::recorder::{Edges, Scoring};
+    use super::*;
+    use model::Pace;
+    use model::workload::Arrivals;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn worker(work_ns: u64, waited_ns: u64, due: u64, due_answered: u64) -> WorkerOutcome {
+        let edges = Edges {
+            start_ns: 0,
+            open_ns: 0,
+            close_ns: SECOND,
+        };
+        let mut recorder = Recorder::new(edges, Scoring::ByIntention, true);
+        recorder.due_answered = due_answered;
+        let spun_ns = 100_000_000;
+        WorkerOutcome {
+            recorder,
+            used: Usage {
+                at_ns: SECOND,
+                cpu_ns: work_ns + spun_ns,
+                waited_ns,
+                spun_ns,
+            },
+            due,
+            connections: ConnectionCounts::default(),
+            first: None,
+        }
+    }
+
+    fn merged(workers: Vec<WorkerOutcome>) -> LoadOutcome {
+        let pace = Pace::Open {
+            rate_rps: 1000.0,
+            arrivals: Arrivals::Poisson,
+            seed: 1,
+        };
+        LoadOutcome::merge(&LoadPlan { pace, ..plan() }, workers)
+    }
+
+    #[test]
+    fn spinning_raises_no_doubt_and_waiting_for_the_cpu_does() {
+        let calm = merged(vec![worker(800_000_000, 0, 0, 0)]);
+        assert!(calm.doubts.is_empty(), "{:?}", calm.doubts);
+        let crowded = merged(vec![
+            worker(0, 0, 0, 0),
+            worker(400_000_000, 500_000_000, 0, 0),
+        ]);
+        assert!(
+            matches!(crowded.doubts[..], [Doubt::ClientIsLimit { busy_share }] if busy_share > 0.89)
+        );
+        assert!((crowded.client_busy_share - 0.4).abs() < 1e-9);
+        assert_eq!(crowded.client_cpu_ns, 400_000_000);
+    }
+
+    #[test]
+    fn a_rate_is_missed_when_what_was_due_was_not_answered() {
+        assert!(merged(vec![worker(0, 0, 1030, 1030)]).doubts.is_empty());
+        let short = merged(vec![worker(0, 0, 500, 490), worker(0, 0, 500, 490)]);
+        assert!(matches!(short.doubts[..], [Doubt::RateNotReached { .. }]));
+    }
+
+    #[test]
+    fn failures_are_a_doubt_from_one_in_a_thousand_on() {
+        let outcome = |failed| {
+            let mut worker = worker(0, 0, 0, 0);
+            worker.recorder.ledger.sent = 10_000;
+            worker.recorder.ledger.answered = 10_000 - failed;
+            worker.recorder.ledger.errors.closed = failed;
+            merged(vec![worker])
+        };
+        assert!(outcome(10).doubts.is_empty());
+        assert!(matches!(
+            outcome(11).doubts[..],
+            [Doubt::RequestsFailed { .. }]
+        ));
+    }
+
+    #[test]
+    fn late_sends_need_a_tail_to_be_told_from() {
+        let latency = |count: u64| {
+            let mut latency = LatencyReading::default();
+            for index in 0..count {
+                latency.response.record(1_000_000);
+                latency
+                    .lateness
+                    .record(if index % 50 == 0 { 200_000 } else { 0 });
+            }
+            latency
+        };
+        assert!(late_sends(&latency(2000)).is_some());
+        assert!(late_sends(&latency(500)).is_none());
+    }
+}

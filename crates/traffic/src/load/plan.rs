@@ -1,0 +1,158 @@
+//! What one block of load is to be.
+
+use std::net::SocketAddr;
+
+use model::Pace;
+
+use super::LoadError;
+
+/// One block of load on one address.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadPlan {
+    pub address: SocketAddr,
+    /// Connections held open at once, over all threads.
+    pub connections: u32,
+    pub threads: u32,
+    /// Thread `i` runs on `cpus[i % cpus.len()]`; empty leaves the choice to the kernel.
+    pub cpus: Vec<usize>,
+    pub pace: Pace,
+    /// Load before the scored window, so that what is scored is steady.
+    pub settle_ns: u64,
+    /// Length of the scored window.
+    pub score_ns: u64,
+    /// A request unanswered for so long has failed. Noticed up to a tenth of this late.
+    pub timeout_ns: u64,
+    /// Also record distributions. Costs a reading of the clock for each request.
+    pub record_latency: bool,
+}
+
+impl LoadPlan {
+    /// Whether this can be carried out at all.
+    ///
+    /// # Errors
+    /// The first thing that makes no sense.
+    pub fn check(&self) -> Result<(), LoadError> {
+        if self.connections == 0 {
+            return Err(LoadError::NoConnections);
+        }
+        if self.threads == 0 || self.threads > self.connections {
+            return Err(LoadError::IdleThreads {
+                threads: self.threads,
+                connections: self.connections,
+            });
+        }
+        if self.score_ns == 0 {
+            return Err(LoadError::NoTime);
+        }
+        if self.timeout_ns == 0 {
+            return Err(LoadError::NoTimeout);
+        }
+        match self.rate_rps() {
+            Some(rate) if !rate.is_finite() || rate <= 0.0 => Err(LoadError::NoRate { rate }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The rate of an open loop.
+    pub(super) fn rate_rps(&self) -> Option<f64> {
+        match self.pace {
+            Pace::Closed => None,
+            Pace::Open { rate_rps, .. } => Some(rate_rps),
+        }
+    }
+
+    /// Connections of one thread; the first threads take what does not divide evenly.
+    pub(super) fn connections_of(&self, thread: u32) -> usize {
+        let extra = u32::from(thread < self.connections % self.threads);
+        (self.connections / self.threads + extra) as usize
+    }
+
+    /// The CPU of one thread; `None` for any.
+    pub(super) fn cpu_of(&self, thread: u32) -> Option<usize> {
+        let index = (thread as usize).checked_rem(self.cpus.len())?;
+        self.cpus.get(index).copied()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use model::workload::Arrivals;
+
+    use super::*;
+
+    pub(in crate::load) fn plan() -> LoadPlan {
+        LoadPlan {
+            address: SocketAddr::from(([127, 0, 0, 1], 1)),
+            connections: 10,
+            threads: 4,
+            cpus: vec![0, 1],
+            pace: Pace::Closed,
+            settle_ns: 0,
+            score_ns: 1_000_000_000,
+            timeout_ns: 1_000_000_000,
+            record_latency: true,
+        }
+    }
+
+    #[test]
+    fn every_connection_has_a_thread() {
+        let shares: Vec<usize> = (0..4).map(|thread| plan().connections_of(thread)).collect();
+        assert_eq!(shares, [3, 3, 2, 2]);
+    }
+
+    #[test]
+    fn threads_take_the_cpus_in_turn() {
+        assert_eq!(plan().cpu_of(3), Some(1));
+        assert_eq!(
+            LoadPlan {
+                cpus: Vec::new(),
+                ..plan()
+            }
+            .cpu_of(3),
+            None
+        );
+    }
+
+    #[test]
+    fn a_plan_that_makes_no_sense_is_refused() {
+        let open = |rate_rps| Pace::Open {
+            rate_rps,
+            arrivals: Arrivals::Uniform,
+            seed: 1,
+        };
+        let wrong = [
+            LoadPlan {
+                connections: 0,
+                ..plan()
+            },
+            LoadPlan {
+                threads: 0,
+                ..plan()
+            },
+            LoadPlan {
+                threads: 11,
+                ..plan()
+            },
+            LoadPlan {
+                score_ns: 0,
+                ..plan()
+            },
+            LoadPlan {
+                timeout_ns: 0,
+                ..plan()
+            },
+            LoadPlan {
+                pace: open(0.0),
+                ..plan()
+            },
+            LoadPlan {
+                pace: open(f64::NAN),
+                ..plan()
+            },
+        ];
+        assert!(plan().check().is_ok());
+        for plan in wrong {
+            assert!(plan.check().is_err(), "{plan:?}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What the load loop must know of a protocol: the next request, and where its answer ends.
+
+use wire::response::BodyMark;
+
+/// A protocol of requests and answers, one at a time on each connection. It is shared by all
+/// threads; what changes lives in the memory of a thread and the exchange of a connection.
+pub trait Protocol: Sync {
+    /// What one thread remembers across its connections.
+    type Memory;
+    /// Where one connection is within a request and its answer.
+    type Exchange;
+
+    /// Memory for one more thread.
+    fn memory(&self) -> Self::Memory;
+
+    /// State for one more connection.
+    fn exchange(&self) -> Self::Exchange;
+
+    /// Starts the next request of a connection.
+    fn begin(&self, memory: &mut Self::Memory, exchange: &mut Self::Exchange);
+
+    /// The bytes of the request begun last; the same at each call until the next begins.
+    fn request<'a>(&'a self, exchange: &'a Self::Exchange) -> &'a [u8];
+
+    /// Takes the next bytes of the answer.
+    fn read(
+        &self,
+        memory: &mut Self::Memory,
+        exchange: &mut Self::Exchange,
+        input: &[u8],
+    ) -> Framing;
+
+    /// The peer closed the connection; for some answers that is their end.
+    fn read_end(&self, memory: &mut Self::Memory, exchange: &mut Self::Exchange) -> Framing;
+
+    /// The first answer that this thread saw, where there was one.
+    fn first(&self, memory: &Self::Memory) -> Option<FirstAnswer>;
+}
+
+/// What came of a piece of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// There is more to come.
+    More,
+    /// The answer ended after `used` bytes of the piece.
+    Whole {
+        used: usize,
+        fate: Fate,
+        /// The connection cannot carry another request.
+        closes: bool,
+    },
+    /// This is no answer.
+    Malformed,
+    /// The connection ended inside the answer.
+    CutShort,
+}
+
+/// The bin that a request ends in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Answered,
+    /// A whole answer that says it failed.
+    Status,
+    Malformed,
+    /// A whole answer with another body than the first.
+    Body,
+    Closed,
+    Timeout,
+    Unfinished,
+}
+
+/// The first answer of a block, for a reader who wants to know what was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FirstAnswer {
+    /// 0 for protocols without one.
+    pub status: u16,
+    pub body: BodyMark,
+}

@@ -1,0 +1,265 @@
+//! Where every request of one worker is counted: the ledger, the windows, the distributions.
+
+use model::Histogram;
+use model::reading::Ledger;
+
+use super::protocol::Fate;
+
+/// Answers are also counted for each piece of the block of this length, to see it settle.
+pub const TICK_NS: u64 = 100_000_000;
+
+/// One request: when it was to leave, and when it left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) intended_ns: u64,
+    pub(super) sent_ns: u64,
+}
+
+/// The edges of a block on the monotonic clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Edges {
+    pub(super) start_ns: u64,
+    pub(super) open_ns: u64,
+    pub(super) close_ns: u64,
+}
+
+impl Edges {
+    /// Whether a moment lies within the scored window.
+    pub(super) fn hold(&self, moment_ns: u64) -> bool {
+        (self.open_ns..self.close_ns).contains(&moment_ns)
+    }
+}
+
+/// Which requests belong to the scored window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scoring {
+    /// Closed loop: those that end while the window is open.
+    ByEnd,
+    /// Open loop: those that were due in it, so that a stalled server cannot push them out.
+    ByIntention,
+}
+
+/// The distributions of one worker, in ns.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Distributions {
+    pub(super) service: Histogram,
+    pub(super) response: Histogram,
+    pub(super) lateness: Histogram,
+}
+
+/// The books of one worker.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    edges: Edges,
+    scoring: Scoring,
+    is_open: bool,
+    pub(super) ledger: Ledger,
+    /// Answered while the window was open.
+    pub(super) scored: u64,
+    /// Requests that were due in the window and left, whenever.
+    pub(super) due_sent: u64,
+    /// Of these, those that were answered, whenever.
+    pub(super) due_answered: u64,
+    pub(super) distributions: Option<Distributions>,
+    /// Answers by tick of the block.
+    pub(super) ticks: Vec<u64>,
+    ticked: u64,
+}
+
+impl Recorder {
+    pub(super) fn new(edges: Edges, scoring: Scoring, with_distributions: bool) -> Self {
+        let ticks = (edges.close_ns - edges.start_ns).div_ceil(TICK_NS);
+        Self {
+            edges,
+            scoring,
+            is_open: false,
+            ledger: Ledger::default(),
+            scored: 0,
+            due_sent: 0,
+            due_answered: 0,
+            distributions: with_distributions.then(Distributions::default),
+            ticks: vec![0; usize::try_from(ticks).unwrap_or(0)],
+            ticked: 0,
+        }
+    }
+
+    pub(super) fn open_window(&mut self) {
+        self.is_open = true;
+    }
+
+    pub(super) fn close_window(&mut self) {
+        self.is_open = false;
+    }
+
+    /// Whether requests are out that have no fate yet.
+    pub(super) fn has_open_requests(&self) -> bool {
+        !self.ledger.balances()
+    }
+
+    /// A request leaves.
+    #[inline]
+    pub(super) fn sent(&mut self, request: Request) {
+        self.ledger.sent += 1;
+        if self.scoring == Scoring::ByEnd || !self.edges.hold(request.intended_ns) {
+            return;
+        }
+        self.due_sent += 1;
+        if let Some(distributions) = &mut self.distributions {
+            let lateness = request.sent_ns.saturating_sub(request.intended_ns);
+            distributions.lateness.record(lateness);
+        }
+    }
+
+    /// A request ended.
+    #[inline]
+    pub(super) fn ended(&mut self, request: Request, fate: Fate, now_ns: u64) {
+        let errors = &mut self.ledger.errors;
+        match fate {
+            Fate::Answered => self.count_answer(request),
+            Fate::Status => errors.status += 1,
+            Fate::Malformed => errors.malformed += 1,
+            Fate::Body => errors.body += 1,
+            Fate::Closed => errors.closed += 1,
+            Fate::Timeout => errors.timeout += 1,
+            Fate::Unfinished => errors.unfinished += 1,
+        }
+        // A request that was given up took at least as long as it was waited for; to leave it
+        // out would make a server that hangs look fast. Other failures say nothing of speed.
+        if matches!(fate, Fate::Answered | Fate::Timeout | Fate::Unfinished) {
+            self.record(request, now_ns);
+        }
+    }
+
+    #[inline]
+    fn count_answer(&mut self, request: Request) {
+        self.ledger.answered += 1;
+        self.scored += u64::from(self.is_open);
+        self.due_answered += u64::from(self.edges.hold(request.intended_ns));
+    }
+
+    #[inline]
+    fn record(&mut self, request: Request, now_ns: u64) {
+        let Some(distributions) = &mut self.distributions else {
+            return;
+        };
+        match self.scoring {
+            Scoring::ByEnd if self.is_open => {
+                distributions
+                    .service
+                    .record(now_ns.saturating_sub(request.sent_ns));
+            }
+            Scoring::ByIntention if self.edges.hold(request.intended_ns) => {
+                distributions
+                    .service
+                    .record(now_ns.saturating_sub(request.sent_ns));
+                distributions
+                    .response
+                    .record(now_ns.saturating_sub(request.intended_ns));
+            }
+            _ => {}
+        }
+    }
+
+    /// Books the answers since the last call under the present tick.
+    #[inline]
+    pub(super) fn tick(&mut self, now_ns: u64) {
+        let tick = (now_ns.saturating_sub(self.edges.start_ns) / TICK_NS) as usize;
+        if let Some(count) = self.ticks.get_mut(tick) {
+            *count += self.ledger.answered - self.ticked;
+            self.ticked = self.ledger.answered;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EDGES: Edges = Edges {
+        start_ns: 1_000,
+        open_ns: 2_000,
+        close_ns: 1_000 + 3 * TICK_NS,
+    };
+
+    fn request(intended_ns: u64, sent_ns: u64) -> Request {
+        Request {
+            intended_ns,
+            sent_ns,
+        }
+    }
+
+    #[test]
+    fn each_fate_has_its_bin_and_the_bins_add_up() {
+        let mut recorder = Recorder::new(EDGES, Scoring::ByEnd, true);
+        let fates = [
+            Fate::Answered,
+            Fate::Status,
+            Fate::Malformed,
+            Fate::Body,
+            Fate::Closed,
+            Fate::Timeout,
+            Fate::Unfinished,
+        ];
+        for fate in fates {
+            recorder.sent(request(0, 0));
+            assert!(recorder.has_open_requests());
+            recorder.ended(request(0, 0), fate, 1);
+            assert!(recorder.ledger.balances());
+        }
+        let errors = recorder.ledger.errors;
+        assert_eq!(
+            (recorder.ledger.answered, errors.failed(), errors.unfinished),
+            (1, 5, 1)
+        );
+    }
+
+    #[test]
+    fn in_an_open_loop_what_was_due_in_the_window_counts_whenever_it_ends() {
+        let mut recorder = Recorder::new(EDGES, Scoring::ByIntention, true);
+        let late = request(3_000, 5_000);
+        recorder.sent(late);
+        recorder.ended(late, Fate::Answered, EDGES.close_ns + 500);
+        let before = request(1_500, 1_500);
+        recorder.sent(before);
+        recorder.ended(before, Fate::Answered, 2_500);
+        let found = recorder.distributions.unwrap();
+        assert_eq!(
+            (
+                found.lateness.quantile(1.0).unwrap() / 100,
+                found.lateness.total()
+            ),
+            (20, 1)
+        );
+        assert_eq!((found.response.total(), found.service.total()), (1, 1));
+        assert!(found.response.quantile(1.0) > found.service.quantile(1.0));
+        assert_eq!((recorder.due_sent, recorder.due_answered), (1, 1));
+    }
+
+    #[test]
+    fn in_a_closed_loop_only_the_open_window_is_scored() {
+        let mut recorder = Recorder::new(EDGES, Scoring::ByEnd, true);
+        let answer = |recorder: &mut Recorder| {
+            recorder.sent(request(0, 0));
+            recorder.ended(request(0, 0), Fate::Answered, 10);
+        };
+        answer(&mut recorder);
+        recorder.open_window();
+        answer(&mut recorder);
+        recorder.close_window();
+        answer(&mut recorder);
+        assert_eq!((recorder.ledger.answered, recorder.scored), (3, 1));
+        assert_eq!(recorder.distributions.unwrap().service.total(), 1);
+    }
+
+    #[test]
+    fn answers_are_booked_under_the_tick_in_which_they_came() {
+        let mut recorder = Recorder::new(EDGES, Scoring::ByEnd, false);
+        recorder.ledger.answered = 3;
+        recorder.tick(1_000 + TICK_NS / 2);
+        recorder.ledger.answered = 4;
+        recorder.tick(1_000 + 2 * TICK_NS);
+        recorder.ledger.answered = 9;
+        recorder.tick(1_000 + 3 * TICK_NS);
+        assert_eq!(recorder.ticks, [3, 0, 1]);
+    }
+}

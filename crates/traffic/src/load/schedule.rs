@@ -1,0 +1,180 @@
+//! When the requests of an open loop are due: absolute times, never moved and never skipped.
+
+use model::workload::Arrivals;
+
+/// The due times of one thread, in ns from the start of the block. Together, the schedules of
+/// all threads make up the rate that was asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Schedule {
+    due_ns: f64,
+    gaps: Gaps,
+}
+
+#[derive(Clone, Debug)]
+enum Gaps {
+    /// Due times are multiples, not sums, so that rounding does not add up.
+    Even {
+        first_ns: f64,
+        period_ns: f64,
+        index: u64,
+    },
+    Exponential {
+        mean_ns: f64,
+        random: SplitMix64,
+    },
+}
+
+impl Schedule {
+    /// The part of thread `thread` of `threads` in `rate_rps` requests per second.
+    pub(super) fn new(
+        rate_rps: f64,
+        arrivals: Arrivals,
+        seed: u64,
+        thread: u32,
+        threads: u32,
+    ) -> Self {
+        let gap_ns = 1e9 / rate_rps;
+        let period_ns = gap_ns * f64::from(threads);
+        let first_ns = gap_ns * f64::from(thread);
+        match arrivals {
+            Arrivals::Uniform => {
+                let gaps = Gaps::Even {
+                    first_ns,
+                    period_ns,
+                    index: 0,
+                };
+                Self {
+                    due_ns: first_ns,
+                    gaps,
+                }
+            }
+            Arrivals::Poisson => {
+                // Independent Poisson streams add up to one; each thread draws its own.
+                let random = SplitMix64::new(seed).stream(thread);
+                let gaps = Gaps::Exponential {
+                    mean_ns: period_ns,
+                    random,
+                };
+                let mut schedule = Self { due_ns: 0.0, gaps };
+                schedule.advance();
+                schedule
+            }
+        }
+    }
+
+    /// When the next request is due, in ns from the start.
+    #[inline]
+    pub(super) fn due_ns(&self) -> u64 {
+        self.due_ns as u64
+    }
+
+    /// Goes on to the request after it.
+    #[inline]
+    pub(super) fn advance(&mut self) {
+        match &mut self.gaps {
+            Gaps::Even {
+                first_ns,
+                period_ns,
+                index,
+            } => {
+                *index += 1;
+                self.due_ns = *first_ns + *period_ns * *index as f64;
+            }
+            Gaps::Exponential { mean_ns, random } => {
+                self.due_ns += -*mean_ns * random.open_unit().ln();
+            }
+        }
+    }
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014): small, and the same sequence from the same seed in every
+/// version of this program, which a crate does not promise.
+#[derive(Clone, Debug)]
+struct SplitMix64 {
+    state: u64,
+}
+
+impl SplitMix64 {
+    fn new(seed: u64) -> Self {
+        Self { state: seed }
+    }
+
+    /// A generator of its own for each thread.
+    fn stream(mut self, index: u32) -> Self {
+        let start = self.next() ^ u64::from(index);
+        Self {
+            state: Self { state: start }.next(),
+        }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Evenly spread over the interval from 0 to 1, without 0, whose logarithm is infinite.
+    fn open_unit(&mut self) -> f64 {
+        ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn due_times(mut schedule: Schedule, until_ns: u64) -> Vec<u64> {
+        let mut times = Vec::new();
+        while schedule.due_ns() < until_ns {
+            times.push(schedule.due_ns());
+            schedule.advance();
+        }
+        times
+    }
+
+    #[test]
+    fn an_even_schedule_has_every_due_time_on_its_mark_across_threads() {
+        let thread = |index| Schedule::new(3000.0, Arrivals::Uniform, 0, index, 2);
+        let mut times = due_times(thread(0), 1_000_000_000);
+        times.extend(due_times(thread(1), 1_000_000_000));
+        times.sort_unstable();
+        assert_eq!(times.len(), 3000);
+        for (index, time) in times.iter().enumerate() {
+            assert!(
+                time.abs_diff(index as u64 * 1_000_000 / 3) <= 1,
+                "{index}: {time}"
+            );
+        }
+    }
+
+    #[test]
+    fn poisson_gaps_have_the_mean_and_the_spread_of_exponential_ones() {
+        let times = due_times(
+            Schedule::new(1e6, Arrivals::Poisson, 7, 0, 1),
+            1_000_000_000,
+        );
+        let gaps: Vec<f64> = times
+            .windows(2)
+            .map(|pair| (pair[1] - pair[0]) as f64)
+            .collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let over_twice = gaps.iter().filter(|gap| **gap > 2000.0).count() as f64;
+        assert!((mean - 1000.0).abs() < 10.0, "{mean}");
+        assert!((over_twice / gaps.len() as f64 - (-2.0_f64).exp()).abs() < 0.002);
+    }
+
+    #[test]
+    fn the_seed_gives_the_schedule_and_threads_have_different_ones() {
+        let schedule = |seed, thread| {
+            due_times(
+                Schedule::new(1e4, Arrivals::Poisson, seed, thread, 2),
+                100_000_000,
+            )
+        };
+        assert_eq!(schedule(1, 0), schedule(1, 0));
+        assert_ne!(schedule(1, 0), schedule(2, 0));
+        assert_ne!(schedule(1, 0), schedule(1, 1));
+    }
+}
