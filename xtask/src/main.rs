@@ -7,6 +7,7 @@
 
 mod bench;
 mod packages;
+mod prove;
 mod stage;
 mod target;
 mod tests_run;
@@ -19,19 +20,16 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   test            everything CI checks; needs root, installs the Debian packages that tests need
+  prove [FILTER]  what is too slow for every commit: verdicts against planted truths, and bench
   bench [FILTER]  our instruments beside the tools they replace, in interleaved pairs";
 
 fn main() -> ExitCode {
     let command = std::env::args().nth(1);
+    let filter = std::env::args().nth(2).unwrap_or_default();
     let outcome = match command.as_deref() {
         Some("test") => test(),
-        Some("bench") => bench::run(&std::env::args().nth(2).unwrap_or_default()).map(|kept| {
-            if kept {
-                ExitCode::SUCCESS
-            } else {
-                ExitCode::FAILURE
-            }
-        }),
+        Some("prove") => prove::run(&filter).map(code),
+        Some("bench") => bench::run(&filter).map(code),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -41,6 +39,14 @@ fn main() -> ExitCode {
         eprintln!("xtask: {error:#}");
         ExitCode::from(2)
     })
+}
+
+fn code(well: bool) -> ExitCode {
+    if well {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 /// Every check of the first tier, in the order in which a failure is cheapest to learn.
