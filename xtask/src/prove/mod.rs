@@ -26,7 +26,7 @@ pub(crate) fn run(filter: &str) -> anyhow::Result<bool> {
     ensure!(status.success(), "the release build failed");
     let lab = Lab::new()?;
     let mut all_held = true;
-    let proofs: [(&str, fn(&Lab) -> anyhow::Result<Proof>); 5] = [
+    let proofs: [(&str, Prove); 5] = [
         (
             "identical",
             planted::identical_servers_are_not_called_different,
@@ -52,6 +52,8 @@ pub(crate) fn run(filter: &str) -> anyhow::Result<bool> {
     }
     Ok(all_held)
 }
+
+type Prove = fn(&Lab) -> anyhow::Result<Proof>;
 
 /// A folder for runs, and the program.
 pub(crate) struct Lab {
