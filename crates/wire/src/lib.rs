@@ -4,3 +4,4 @@ pub mod request;
 pub mod response;
 pub mod response_head;
 pub mod status;
+pub mod url;

@@ -1,0 +1,139 @@
+//! The address of an HTTP resource: `http://host:port/path?query`, split and nothing more.
+
+/// An `http` URL in its parts. Credentials and fragment are dropped: neither is ever sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpUrl {
+    /// A name or an address; IPv6 without its brackets.
+    pub host: String,
+    pub port: u16,
+    /// Path and query, from `/` on.
+    pub target: String,
+}
+
+/// Why a text is no URL that can be loaded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UrlError {
+    #[error("the URL must start with http://, such as http://127.0.0.1:8080/")]
+    NoScheme,
+    #[error("https is not spoken here yet; give an http:// URL")]
+    Https,
+    #[error("the URL names no host")]
+    NoHost,
+    #[error("`{0}` is no port; expected 1 to 65535")]
+    BadPort(String),
+    #[error("the URL holds a space or a control character")]
+    BadByte,
+}
+
+impl HttpUrl {
+    /// Splits a URL.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, UrlError> {
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(UrlError::BadByte);
+        }
+        if text.starts_with("https://") {
+            return Err(UrlError::Https);
+        }
+        let rest = text.strip_prefix("http://").ok_or(UrlError::NoScheme)?;
+        let rest = rest.split('#').next().unwrap_or_default();
+        let (authority, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let authority = authority
+            .rsplit_once('@')
+            .map_or(authority, |(_, host)| host);
+        let (host, port) = host_and_port(authority)?;
+        if host.is_empty() {
+            return Err(UrlError::NoHost);
+        }
+        let slash = if target.starts_with('/') { "" } else { "/" };
+        Ok(Self {
+            host: host.to_owned(),
+            port,
+            target: format!("{slash}{target}"),
+        })
+    }
+
+    /// The value of the `Host` header (RFC 9110 §7.2): the port only where it is not 80.
+    #[must_use]
+    pub fn host_header(&self) -> String {
+        let host = if self.host.contains(':') {
+            format!("[{}]", self.host)
+        } else {
+            self.host.clone()
+        };
+        if self.port == 80 {
+            host
+        } else {
+            format!("{host}:{}", self.port)
+        }
+    }
+}
+
+fn host_and_port(authority: &str) -> Result<(&str, u16), UrlError> {
+    let (host, port) = match authority
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'))
+    {
+        Some((address, port)) => (address, port),
+        None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
+    };
+    let Some(port) = port.strip_prefix(':').filter(|port| !port.is_empty()) else {
+        return if port.len() > 1 {
+            Err(UrlError::BadPort(port.to_owned()))
+        } else {
+            Ok((host, 80))
+        };
+    };
+    let number = port.parse().ok().filter(|port| *port > 0);
+    Ok((
+        host,
+        number.ok_or_else(|| UrlError::BadPort(port.to_owned()))?,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_split_into_host_port_and_target() {
+        for (text, host, port, target) in [
+            ("http://h", "h", 80, "/"),
+            ("http://h:8080/a/b?c=d#e", "h", 8080, "/a/b?c=d"),
+            ("http://me:word@h/", "h", 80, "/"),
+            ("http://[::1]:9/x", "::1", 9, "/x"),
+            ("http://h?q", "h", 80, "/?q"),
+        ] {
+            let expected = HttpUrl {
+                host: host.to_owned(),
+                port,
+                target: target.to_owned(),
+            };
+            assert_eq!(HttpUrl::parse(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_loaded_is_refused_with_the_reason() {
+        for (text, error) in [
+            ("127.0.0.1:80", UrlError::NoScheme),
+            ("https://h/", UrlError::Https),
+            ("http:///x", UrlError::NoHost),
+            ("http://h:0/", UrlError::BadPort("0".to_owned())),
+            ("http://h:99999/", UrlError::BadPort("99999".to_owned())),
+            ("http://[::1]x/", UrlError::BadPort("x".to_owned())),
+            ("http://h/a b", UrlError::BadByte),
+        ] {
+            assert_eq!(HttpUrl::parse(text), Err(error), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_host_header_names_a_port_that_is_not_the_usual_one() {
+        let header = |text| HttpUrl::parse(text).unwrap().host_header();
+        assert_eq!(header("http://h/"), "h");
+        assert_eq!(header("http://[::1]:9/"), "[::1]:9");
+    }
+}
