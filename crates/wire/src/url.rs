@@ -79,17 +79,17 @@ fn host_and_port(authority: &str) -> Result<(&str, u16), UrlError> {
         Some((address, port)) => (address, port),
         None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
     };
-    let Some(port) = port.strip_prefix(':').filter(|port| !port.is_empty()) else {
-        return if port.len() > 1 {
-            Err(UrlError::BadPort(port.to_owned()))
-        } else {
-            Ok((host, 80))
-        };
-    };
-    let number = port.parse().ok().filter(|port| *port > 0);
+    if port.is_empty() || port == ":" {
+        return Ok((host, 80));
+    }
+    let digits = port.strip_prefix(':').unwrap_or(port);
+    let number = digits
+        .parse()
+        .ok()
+        .filter(|number| *number > 0 && digits.len() < port.len());
     Ok((
         host,
-        number.ok_or_else(|| UrlError::BadPort(port.to_owned()))?,
+        number.ok_or_else(|| UrlError::BadPort(digits.to_owned()))?,
     ))
 }
 
