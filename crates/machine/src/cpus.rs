@@ -6,7 +6,7 @@ use crate::cgroup::CpuGroup;
 use crate::tree::Tree;
 
 /// The CPUs of each side; the same single one where there is only one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuSplit {
     pub server: Vec<usize>,
     pub client: Vec<usize>,
