@@ -90,9 +90,10 @@ impl Looks {
 
     fn look_if_due(&mut self) {
         let pairs = self.differences.len();
-        let due = PLANNED.iter().position(|look| look.pairs == pairs);
-        let test = SignedRank::of(&self.differences);
-        let (Some(index), Some(test)) = (due, test) else {
+        let Some(index) = PLANNED.iter().position(|look| look.pairs == pairs) else {
+            return;
+        };
+        let Some(test) = SignedRank::of(&self.differences) else {
             return;
         };
         let effect = test.effect(PLANNED[index].alpha);

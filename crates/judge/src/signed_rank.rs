@@ -82,7 +82,7 @@ impl SignedRank {
             .sum();
         let total: usize = ranks.iter().sum();
         let smaller = positive.min(total - positive);
-        let tail: f64 = distribution(&ranks)[..=smaller].iter().sum();
+        let tail: f64 = distribution(&ranks, smaller).iter().sum();
         (2.0 * tail).min(1.0)
     }
 
@@ -112,7 +112,8 @@ pub fn effect(log_ratios: &[f64], alpha: f64) -> Option<Effect> {
 pub fn critical_rank(n: usize, alpha: f64) -> usize {
     let ranks: Vec<usize> = (1..=n).collect();
     let mut below = 0.0;
-    distribution(&ranks)
+    // Half of the probability lies up to half of the largest sum: no tail reaches further.
+    distribution(&ranks, n * (n + 1) / 4)
         .iter()
         .take_while(|probability| {
             below += **probability;
@@ -121,22 +122,18 @@ pub fn critical_rank(n: usize, alpha: f64) -> usize {
         .count()
 }
 
-/// Probability of each sum, from 0 on, of the ranks whose sign is plus when signs are fair.
+/// Probability of each sum, from 0 to `up_to`, of the ranks whose sign is plus when signs are fair.
 ///
 /// Each rank joins with probability one half. Halving is exact in binary, so up to 53 ranks every
 /// value is exact, and beyond that it is right to the last bits.
-fn distribution(ranks: &[usize]) -> Vec<f64> {
-    let mut probabilities = vec![0.0; ranks.iter().sum::<usize>() + 1];
+fn distribution(ranks: &[usize], up_to: usize) -> Vec<f64> {
+    let mut probabilities = vec![0.0; up_to + 1];
     probabilities[0] = 1.0;
-    let mut largest_sum = 0;
     for rank in ranks {
-        largest_sum += rank;
-        for sum in (0..=largest_sum).rev() {
-            let with = sum
-                .checked_sub(*rank)
-                .map_or(0.0, |rest| probabilities[rest]);
-            probabilities[sum] = (probabilities[sum] + with) / 2.0;
+        for sum in (*rank..=up_to).rev() {
+            probabilities[sum] += probabilities[sum - rank];
         }
+        probabilities.iter_mut().for_each(|p| *p /= 2.0);
     }
     probabilities
 }
@@ -188,7 +185,7 @@ mod tests {
     #[test]
     fn the_probabilities_of_sixty_pairs_add_up_to_one_and_are_symmetric() {
         let ranks: Vec<usize> = (1..=60).collect();
-        let probabilities = distribution(&ranks);
+        let probabilities = distribution(&ranks, 60 * 61 / 2);
         assert!((probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         let mirrored: Vec<f64> = probabilities.iter().rev().copied().collect();
         assert_eq!(probabilities, mirrored);
