@@ -1,0 +1,75 @@
+//! One block: load on a target while the counters are read at the edges of the scored window.
+
+use machine::cpus::CpuSplit;
+use machine::instruments::cpu::CpuWatch;
+use model::message::{BlockAsk, Failure};
+use model::{Pace, Reading};
+use traffic::load::{self, LoadError, LoadOutcome, LoadPlan, Observer};
+
+use crate::target::{Speaks, Target};
+
+/// An answer that takes longer than this is given up.
+const TIMEOUT_NS: u64 = 2_000_000_000;
+
+/// Measures one block.
+pub(crate) fn measure(
+    target: &Target,
+    ask: &BlockAsk,
+    cpus: &CpuSplit,
+) -> Result<Reading, Failure> {
+    let plan = LoadPlan {
+        address: target.address,
+        connections: ask.workload.connections,
+        threads: ask.workload.threads,
+        cpus: cpus.client.clone(),
+        pace: ask.pace,
+        settle_ns: u64::from(ask.settle_ms) * 1_000_000,
+        score_ns: u64::from(ask.score_ms) * 1_000_000,
+        timeout_ns: TIMEOUT_NS,
+        record_latency: ask.pace != Pace::Closed,
+    };
+    let mut window = Window(CpuWatch::new(&target.pids));
+    let outcome = match &target.speaks {
+        Speaks::Http(protocol, _) => load::run(&plan, protocol, &mut window),
+        Speaks::Echo(protocol) => load::run(&plan, protocol, &mut window),
+    };
+    outcome
+        .map(|outcome| reading(outcome, &window.0))
+        .map_err(|error| failure(ask, &error))
+}
+
+/// Reads the counters in step with the load.
+struct Window(CpuWatch);
+
+impl Observer for Window {
+    fn window_opens(&mut self) {
+        self.0.open();
+    }
+
+    fn window_closes(&mut self) {
+        self.0.close();
+    }
+}
+
+fn reading(outcome: LoadOutcome, watch: &CpuWatch) -> Reading {
+    let cpu = watch.reading(
+        outcome.window_ns,
+        outcome.client_cpu_ns,
+        outcome.client_busy_share,
+    );
+    Reading {
+        window_ns: outcome.window_ns,
+        answered: outcome.answered,
+        ledger: outcome.ledger,
+        cpu,
+        latency: outcome.latency,
+        doubts: outcome.doubts,
+    }
+}
+
+fn failure(ask: &BlockAsk, error: &LoadError) -> Failure {
+    Failure {
+        what: format!("load on `{}`: {error}", ask.target),
+        advice: String::new(),
+    }
+}

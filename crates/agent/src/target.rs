@@ -1,0 +1,219 @@
+//! What load is put on: our own server, our bare echo, or a server that runs already.
+
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::process::Command;
+
+use machine::cpus::CpuSplit;
+use machine::levers::{ChildPart, LeverError, Setting};
+use model::lever::LeverSetting;
+use model::message::Failure;
+use model::{Binds, Doubt, Workload};
+use sys::process::ChildSetup;
+use traffic::floor::protocol::EchoProtocol;
+use traffic::load::http::HttpProtocol;
+use wire::url::HttpUrl;
+
+use crate::Setup;
+use crate::children::ServerProcess;
+
+/// How long the first answer of a target may take.
+const PROBE_TIMEOUT_NS: u64 = 5_000_000_000;
+
+/// A target that is up.
+pub(crate) struct Target {
+    pub(crate) address: SocketAddr,
+    pub(crate) speaks: Speaks,
+    /// The processes whose CPU time is the target's; empty where they are hidden.
+    pub(crate) pids: Vec<u32>,
+    pub(crate) live_levers: Vec<LeverSetting>,
+    /// Ours, and so stopped with the target.
+    _process: Option<ServerProcess>,
+}
+
+/// The protocol that a target speaks.
+pub(crate) enum Speaks {
+    Http(HttpProtocol, ExchangeBytes),
+    Echo(EchoProtocol),
+}
+
+/// The sizes of one request and its answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExchangeBytes {
+    request: usize,
+    answer: usize,
+}
+
+impl Target {
+    /// The sizes of an HTTP exchange with this target.
+    pub(crate) fn exchange(&self) -> Option<ExchangeBytes> {
+        match &self.speaks {
+            Speaks::Http(_, sizes) => Some(*sizes),
+            Speaks::Echo(_) => None,
+        }
+    }
+}
+
+/// An arm's levers, sorted by where they take hold.
+pub(crate) struct Plan {
+    arguments: Vec<String>,
+    child: ChildPart,
+    live: Vec<LeverSetting>,
+}
+
+impl Plan {
+    pub(crate) fn from_levers(levers: &[LeverSetting]) -> Result<Self, Failure> {
+        let mut plan = Self {
+            arguments: Vec::new(),
+            child: ChildPart::default(),
+            live: Vec::new(),
+        };
+        for setting in levers {
+            let lever = machine::levers::find(&setting.name).ok_or_else(|| Failure {
+                what: format!("there is no lever `{setting}`"),
+                advice: String::new(),
+            })?;
+            if lever.binds() == Binds::Live {
+                plan.live.push(setting.clone());
+                continue;
+            }
+            match lever
+                .set(setting.value)
+                .map_err(|error| lever_failure(setting, &error))?
+            {
+                Setting::ServeArgument(arguments) => plan.arguments.extend(arguments),
+                Setting::Child(part) => plan.child.seccomp.extend(part.seccomp),
+                Setting::Held(_) => {}
+            }
+        }
+        Ok(plan)
+    }
+}
+
+/// Starts our own server.
+pub(crate) fn serve(
+    setup: &Setup,
+    plan: Plan,
+    workload: &Workload,
+    cpus: &CpuSplit,
+) -> Result<(Target, Vec<Doubt>), Failure> {
+    let mut command = Command::new(&setup.program);
+    command
+        .args(["serve", "--listen", "127.0.0.1:0", "--workers", "1"])
+        .args(&plan.arguments);
+    let process = ServerProcess::start(command, child_setup(plan.child, cpus))?;
+    let speaks = speak_http(
+        process.address,
+        &process.address.to_string(),
+        &workload.path,
+    )?;
+    let target = Target {
+        address: process.address,
+        speaks,
+        pids: vec![process.pid()],
+        live_levers: plan.live,
+        _process: Some(process),
+    };
+    Ok((target, Vec::new()))
+}
+
+/// Starts the bare echo with the sizes of an HTTP target that is up.
+pub(crate) fn echo(
+    setup: &Setup,
+    plan: Plan,
+    sizes: Option<ExchangeBytes>,
+    cpus: &CpuSplit,
+) -> Result<(Target, Vec<Doubt>), Failure> {
+    let ExchangeBytes { request, answer } = sizes.ok_or_else(|| Failure {
+        what: "the echo needs the sizes of an exchange, and no HTTP target is up".to_owned(),
+        advice: "start the other arms first".to_owned(),
+    })?;
+    let mut command = Command::new(&setup.program);
+    command.args(["echo", "--listen", "127.0.0.1:0"]);
+    command.args([
+        "--request-bytes",
+        &request.to_string(),
+        "--answer-bytes",
+        &answer.to_string(),
+    ]);
+    let process = ServerProcess::start(command, child_setup(plan.child, cpus))?;
+    let target = Target {
+        address: process.address,
+        speaks: Speaks::Echo(EchoProtocol::new(request, answer)),
+        pids: vec![process.pid()],
+        live_levers: plan.live,
+        _process: Some(process),
+    };
+    Ok((target, Vec::new()))
+}
+
+/// Takes up with a server that runs already.
+pub(crate) fn running(name: &str, url: &str, plan: Plan) -> Result<(Target, Vec<Doubt>), Failure> {
+    let url = HttpUrl::parse(url).map_err(|error| failure(&error.to_string()))?;
+    let address = resolve(&url)?;
+    let speaks = speak_http(address, &url.host_header(), &url.target)?;
+    let (pids, doubts) = match machine::targets::listening_on(address) {
+        Ok(pids) => (pids, Vec::new()),
+        Err(error) => {
+            let (target, reason) = (name.to_owned(), error.to_string());
+            (Vec::new(), vec![Doubt::TargetCpuHidden { target, reason }])
+        }
+    };
+    let target = Target {
+        address,
+        speaks,
+        pids,
+        live_levers: plan.live,
+        _process: None,
+    };
+    Ok((target, doubts))
+}
+
+/// The first address of the host, pinned for the whole run.
+fn resolve(url: &HttpUrl) -> Result<SocketAddr, Failure> {
+    let found = (url.host.as_str(), url.port).to_socket_addrs();
+    let first = found
+        .map_err(|error| failure(&format!("{}: {error}", url.host)))?
+        .next();
+    first.ok_or_else(|| failure(&format!("{} has no address", url.host)))
+}
+
+fn child_setup(part: ChildPart, cpus: &CpuSplit) -> ChildSetup {
+    ChildSetup {
+        cpus: cpus.server.first().copied().into_iter().collect(),
+        seccomp: part.seccomp,
+    }
+}
+
+/// Puts one request, to see that the target answers it rightly and how large both are.
+fn speak_http(address: SocketAddr, host: &str, path: &str) -> Result<Speaks, Failure> {
+    let protocol = HttpProtocol::new("GET", host, path, &[], &[])
+        .map_err(|error| failure(&error.to_string()))?;
+    let seen = traffic::load::probe(address, &protocol, PROBE_TIMEOUT_NS)
+        .map_err(|error| failure(&error.to_string()))?;
+    if seen.status >= 400 {
+        return Err(Failure {
+            what: format!("{address} answers `GET {path}` with status {}", seen.status),
+            advice: "give a path that the server knows".to_owned(),
+        });
+    }
+    let sizes = ExchangeBytes {
+        request: seen.request_bytes,
+        answer: usize::try_from(seen.response_bytes).unwrap_or(usize::MAX),
+    };
+    Ok(Speaks::Http(protocol, sizes))
+}
+
+fn failure(what: &str) -> Failure {
+    Failure {
+        what: what.to_owned(),
+        advice: String::new(),
+    }
+}
+
+/// A lever that would not.
+pub(crate) fn lever_failure(setting: &LeverSetting, error: &LeverError) -> Failure {
+    Failure {
+        what: format!("lever `{setting}`: {error}"),
+        advice: String::new(),
+    }
+}
