@@ -112,6 +112,14 @@ pub(crate) fn latency_design(results: &[LatencyResult]) -> Option<String> {
     ))
 }
 
+/// The quantiles that any of the arms carries, rising.
+pub(crate) fn carried_quantiles(results: &[LatencyResult]) -> Vec<f64> {
+    let longest = results.iter().max_by_key(|result| result.response.len());
+    longest.map_or_else(Vec::new, |result| {
+        result.response.iter().map(|at| at.quantile).collect()
+    })
+}
+
 /// A quantile with its interval: `84.2 µs (83.9 … 84.6)`; empty where the data do not carry it.
 pub(crate) fn quantile_with_interval(found: &[QuantileEstimate], quantile: f64) -> String {
     at(found, quantile).map_or_else(String::new, |at| {

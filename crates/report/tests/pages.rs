@@ -24,3 +24,12 @@ fn the_text_page_is_there_to_look_at_in_three_widths() {
     let page = report::text::render(&run, &judgement, 80, false);
     assert!(kept("versus-80.txt", page).starts_with("B is better"));
 }
+
+#[test]
+fn the_html_page_is_there_to_look_at() {
+    let page = report::html::render(&sample::run(), &sample::judgement());
+    assert!(kept("ladder.html", page).starts_with("<!doctype html>"));
+    let (run, judgement) = sample::versus(Verdict::Better, 0.88, 0.03);
+    let page = report::html::render(&run, &judgement);
+    assert!(kept("versus.html", page).ends_with("</html>"));
+}

@@ -1,1 +1,107 @@
-//! x
+//! Charts as inline SVG, one file each, drawn for a wide page and again for a narrow one: a chart
+//! that is only scaled down cannot be read on a telephone.
+
+mod canvas;
+mod gains;
+mod ink;
+mod ladder;
+mod latency;
+mod scale;
+
+pub(crate) use gains::gains;
+pub(crate) use ladder::ladder;
+pub(crate) use latency::latency;
+
+/// The two forms in which every chart is drawn, as widths in CSS pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Wide,
+    Narrow,
+}
+
+impl Form {
+    fn width(self) -> f64 {
+        match self {
+            Self::Wide => 980.0,
+            Self::Narrow => 358.0,
+        }
+    }
+}
+
+/// Text cut to about so many pixels; the table beside a chart has it whole.
+fn fitted(text: &str, pixels: f64, size: f64) -> String {
+    // Letters of a system's sans serif are a little over half as wide as they are high.
+    let room = (pixels / (size * 0.54)) as usize;
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(room.saturating_sub(1)).collect();
+    kept.trim_end().to_owned() + "…"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    fn all(judgement: &model::Judgement) -> Vec<String> {
+        let run = sample::run();
+        [Form::Wide, Form::Narrow]
+            .into_iter()
+            .flat_map(|form| {
+                [
+                    ladder(&run, judgement, form),
+                    gains(&run, judgement, form),
+                    latency(&judgement.latency, form),
+                ]
+            })
+            .flatten()
+            .collect()
+    }
+
+    #[test]
+    fn every_chart_is_drawn_in_both_forms_and_says_what_it_shows() {
+        let charts = all(&sample::judgement());
+        assert_eq!(charts.len(), 6);
+        for chart in charts {
+            assert!(chart.starts_with("<svg") && chart.ends_with("</svg>"));
+            assert!(chart.contains("role=\"img\" aria-label=\""));
+        }
+    }
+
+    #[test]
+    fn all_colours_are_the_themes_and_nothing_is_loaded() {
+        for chart in all(&sample::judgement()) {
+            assert!(!chart.contains("\"#"), "a fixed colour: {chart}");
+            assert!(!chart.contains("http"), "{chart}");
+        }
+    }
+
+    #[test]
+    fn titles_cannot_become_markup() {
+        let mut judgement = sample::judgement();
+        for arm in &mut judgement.arms {
+            arm.title = "<b>".to_owned();
+        }
+        judgement.steps[0].title = "\"><b>".to_owned();
+        judgement.latency[0].title = "<b>".to_owned();
+        for chart in all(&judgement) {
+            assert!(!chart.contains("<b>"), "{chart}");
+        }
+    }
+
+    #[test]
+    fn a_chart_with_nothing_to_show_is_left_out() {
+        let mut judgement = sample::judgement();
+        judgement.arms.clear();
+        judgement.steps.clear();
+        judgement.latency.clear();
+        assert_eq!(all(&judgement), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_title_too_long_for_its_place_is_cut_with_a_mark() {
+        assert_eq!(fitted("abcdefgh", 30.0, 10.0), "abcd…");
+        assert_eq!(fitted("abc", 30.0, 10.0), "abc");
+    }
+}

@@ -1,1 +1,155 @@
-//! x
+//! The page for a browser: one file that opens offline and loads nothing.
+
+mod facts;
+mod page;
+
+use minijinja::Environment;
+use minijinja::value::Serde;
+use model::{Judgement, RunRecord};
+
+use crate::numbers;
+
+const PAGE: &str = include_str!("../../templates/page.html");
+const FIGURE: &str = include_str!("../../templates/figure.html");
+const STYLE: &str = include_str!("../../templates/style.css");
+
+/// Renders a judged run as one self-contained HTML file.
+#[must_use]
+pub fn render(run: &RunRecord, judgement: &Judgement) -> String {
+    let page = page::page(run, judgement, STYLE);
+    templates()
+        .get_template("page.html")
+        .and_then(|template| template.render(Serde(&page)))
+        .expect("the templates are compiled in and a test renders them")
+}
+
+/// Names that end in `.html` are escaped by default.
+fn templates() -> Environment<'static> {
+    let mut templates = Environment::new();
+    templates.add_filter("glued", |text: &str| numbers::glued(text));
+    for (name, source) in [("page.html", PAGE), ("figure.html", FIGURE)] {
+        templates
+            .add_template(name, source)
+            .expect("the templates are compiled in and a test parses them");
+    }
+    templates
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use model::Verdict;
+
+    const PLANTED: &str = "<script>alert(1)</script>\"><img src=x>";
+
+    fn rendered() -> String {
+        render(&sample::run(), &sample::judgement())
+    }
+
+    #[test]
+    fn nothing_from_a_study_a_machine_or_a_reason_becomes_markup() {
+        let (mut run, mut judgement) = (sample::run(), sample::judgement());
+        run.study.title = PLANTED.to_owned();
+        run.study.question = PLANTED.to_owned();
+        run.study.method = PLANTED.to_owned();
+        run.study.pitfalls = vec![PLANTED.to_owned()];
+        run.study.steps[0].why = PLANTED.to_owned();
+        run.facts.cpu_model = PLANTED.to_owned();
+        run.command = PLANTED.to_owned();
+        run.study.workload.path = PLANTED.to_owned();
+        for arm in &mut judgement.arms {
+            arm.title = PLANTED.to_owned();
+        }
+        for step in &mut judgement.steps {
+            step.title = PLANTED.to_owned();
+        }
+        judgement.latency[0].title = PLANTED.to_owned();
+        let page = render(&run, &judgement);
+        assert!(page.contains("&lt;script&gt;"));
+        assert!(!page.contains("<script") && !page.contains("<img"));
+    }
+
+    #[test]
+    fn an_address_that_is_no_web_address_is_no_link() {
+        let mut run = sample::run();
+        if let Some(source) = &mut run.study.source {
+            source.url = "javascript:alert(1)".to_owned();
+        }
+        let page = render(&run, &sample::judgement());
+        assert!(!page.contains("href=\"javascript"), "{page}");
+    }
+
+    #[test]
+    fn the_page_loads_nothing() {
+        let page = rendered();
+        for loads in [
+            "src=", "<link", "@import", "url(", "<script", "<iframe", "xmlns",
+        ] {
+            assert!(!page.contains(loads), "{loads}");
+        }
+        for (at, _) in page.match_indices("http") {
+            assert!(
+                is_link_or_no_address(&page, at),
+                "{}",
+                &page[at - 20..at + 40]
+            );
+        }
+    }
+
+    /// Only an `<a href>` may hold an address; `http-json` and `http-equiv` are none.
+    fn is_link_or_no_address(page: &str, at: usize) -> bool {
+        let is_address = page[at..].starts_with("http://") || page[at..].starts_with("https://");
+        !is_address || page[..at].ends_with("<a href=\"")
+    }
+
+    #[test]
+    fn headings_go_down_one_level_at_a_time_and_there_is_one_first_level() {
+        let page = rendered();
+        let levels: Vec<u32> = page
+            .match_indices("<h")
+            .filter_map(|(at, _)| page[at + 2..].chars().next()?.to_digit(10))
+            .collect();
+        assert_eq!(levels.iter().filter(|level| **level == 1).count(), 1);
+        assert!(
+            levels.windows(2).all(|pair| pair[1] <= pair[0] + 1),
+            "{levels:?}"
+        );
+    }
+
+    #[test]
+    fn the_page_has_the_answer_the_charts_the_figures_and_the_command() {
+        let page = rendered();
+        for part in [
+            "Tuned, a request costs",
+            "9 of 17 windows",
+            "linerate study run http-json --seed 5358979323",
+            "blocks.jsonl",
+            "p99.99",
+            "kvm-clock",
+        ] {
+            assert!(page.contains(part), "{part}");
+        }
+        assert_eq!(page.matches("<svg").count(), 6);
+    }
+
+    #[test]
+    fn a_comparison_of_two_servers_has_a_page_of_its_own_kind() {
+        let (run, judgement) = sample::versus(Verdict::Better, 0.88, 0.03);
+        let page = render(&run, &judgement);
+        assert!(page.contains("B is better") && !page.contains("The article"));
+    }
+
+    #[test]
+    fn a_run_without_blocks_still_has_a_page() {
+        let mut judgement = sample::judgement();
+        judgement.arms.clear();
+        judgement.steps.clear();
+        judgement.latency.clear();
+        judgement.whole = None;
+        judgement.control = None;
+        judgement.sequential = None;
+        let page = render(&sample::run(), &judgement);
+        assert!(page.contains("Too little was measured") && !page.contains("<svg"));
+    }
+}

@@ -175,17 +175,16 @@ impl Page {
 
 /// One row per quantile that any arm carries; response and service of each arm side by side.
 fn latency_cells(results: &[LatencyResult]) -> Vec<Vec<String>> {
-    let longest = results.iter().max_by_key(|result| result.response.len());
-    let quantiles = longest.into_iter().flat_map(|result| &result.response);
-    quantiles
-        .map(|at| {
-            let mut cells = vec![numbers::quantile(at.quantile)];
+    sentences::carried_quantiles(results)
+        .into_iter()
+        .map(|quantile| {
+            let mut cells = vec![numbers::quantile(quantile)];
             for result in results {
                 cells.push(sentences::quantile_with_interval(
                     &result.response,
-                    at.quantile,
+                    quantile,
                 ));
-                cells.push(sentences::quantile_alone(&result.service, at.quantile));
+                cells.push(sentences::quantile_alone(&result.service, quantile));
             }
             cells
         })

@@ -1,0 +1,197 @@
+//! A thin hand over the drawing library: CSS pixels, inks, and an SVG that fits any page.
+
+use plotters::coord::Shift;
+use plotters::prelude::{
+    Circle, DrawingArea, IntoDrawingArea as _, PathElement, Polygon, Rectangle, SVGBackend, Text,
+};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color as _, FontDesc, FontFamily, FontStyle, IntoTextStyle as _};
+
+use super::ink::{Ink, themed};
+
+/// Drawing units to a CSS pixel: the library places marks on whole units only.
+const UNITS: f64 = 8.0;
+/// The library writes a font size divided by this.
+const FONT_FACTOR: f64 = 1.24;
+
+/// A place in CSS pixels from the upper left corner.
+pub(crate) type At = (f64, f64);
+
+/// Something to draw on.
+pub(crate) struct Canvas<'a> {
+    area: DrawingArea<SVGBackend<'a>, Shift>,
+}
+
+/// How a piece of text is set.
+#[derive(Clone, Copy)]
+pub(crate) struct Type {
+    pub(crate) ink: Ink,
+    pub(crate) size: f64,
+    pub(crate) bold: bool,
+    pub(crate) align: HPos,
+}
+
+impl Type {
+    pub(crate) const BODY: Self = Self {
+        ink: Ink::Ink,
+        size: 13.0,
+        bold: false,
+        align: HPos::Left,
+    };
+    pub(crate) const SMALL: Self = Self {
+        ink: Ink::Muted,
+        size: 12.0,
+        ..Self::BODY
+    };
+
+    pub(crate) const fn bold(self) -> Self {
+        Self { bold: true, ..self }
+    }
+
+    pub(crate) const fn ink(self, ink: Ink) -> Self {
+        Self { ink, ..self }
+    }
+
+    pub(crate) const fn align(self, align: HPos) -> Self {
+        Self { align, ..self }
+    }
+}
+
+/// Draws a chart of a size in CSS pixels; `label` tells a reader who cannot see it what it shows.
+pub(crate) fn draw(
+    width: f64,
+    height: f64,
+    label: &str,
+    paint: impl FnOnce(&Canvas<'_>),
+) -> String {
+    let mut svg = String::new();
+    {
+        let size = ((width * UNITS) as u32, (height * UNITS) as u32);
+        let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+        let canvas = Canvas { area };
+        paint(&canvas);
+        sure(canvas.area.present());
+    }
+    let body = svg.split_once('>').map_or("", |(_, body)| body);
+    let (units_wide, units_high) = (width * UNITS, height * UNITS);
+    format!(
+        "<svg viewBox=\"0 0 {units_wide:.0} {units_high:.0}\" role=\"img\" aria-label=\"{}\">{}",
+        escaped(label),
+        themed(body).trim_end()
+    )
+}
+
+impl Canvas<'_> {
+    pub(crate) fn line(&self, from: At, to: At, ink: Ink, thickness: f64) {
+        self.path(&[from, to], ink, thickness);
+    }
+
+    pub(crate) fn path(&self, places: &[At], ink: Ink, thickness: f64) {
+        let places: Vec<(i32, i32)> = places.iter().copied().map(units).collect();
+        let style = ink.stand_in().stroke_width((thickness * UNITS) as u32);
+        sure(self.area.draw(&PathElement::new(places, style)));
+    }
+
+    /// A filled box between two corners.
+    pub(crate) fn fill(&self, from: At, to: At, ink: Ink) {
+        let style = ink.stand_in().filled();
+        sure(
+            self.area
+                .draw(&Rectangle::new([units(from), units(to)], style)),
+        );
+    }
+
+    pub(crate) fn dot(&self, at: At, radius: f64, ink: Ink) {
+        let style = ink.stand_in().filled();
+        sure(
+            self.area
+                .draw(&Circle::new(units(at), (radius * UNITS) as i32, style)),
+        );
+    }
+
+    /// A hollow diamond: a mark that is told from a dot without colour.
+    pub(crate) fn diamond(&self, (x, y): At, radius: f64, ink: Ink) {
+        let corners = [
+            (x, y - radius),
+            (x + radius, y),
+            (x, y + radius),
+            (x - radius, y),
+        ];
+        let ground = Ink::Paper.stand_in().filled();
+        sure(
+            self.area
+                .draw(&Polygon::new(corners.map(units).to_vec(), ground)),
+        );
+        self.path(
+            &[corners[0], corners[1], corners[2], corners[3], corners[0]],
+            ink,
+            1.75,
+        );
+    }
+
+    /// A horizontal interval with its ends.
+    pub(crate) fn whisker(&self, from: f64, to: f64, y: f64, ink: Ink) {
+        self.line((from, y), (to, y), ink, 1.5);
+        for x in [from, to] {
+            self.line((x, y - 4.0), (x, y + 4.0), ink, 1.5);
+        }
+    }
+
+    /// Text whose middle is at the height of `at`.
+    pub(crate) fn text(&self, text: &str, at: At, set: Type) {
+        let weight = if set.bold {
+            FontStyle::Bold
+        } else {
+            FontStyle::Normal
+        };
+        let font = FontDesc::new(
+            FontFamily::SansSerif,
+            set.size * FONT_FACTOR * UNITS,
+            weight,
+        );
+        let ink = set.ink.stand_in();
+        let style = font
+            .into_text_style(&self.area)
+            .color(&ink)
+            .pos(Pos::new(set.align, VPos::Center));
+        sure(
+            self.area
+                .draw(&Text::new(text.to_owned(), units(at), style)),
+        );
+    }
+}
+
+fn units((x, y): At) -> (i32, i32) {
+    ((x * UNITS).round() as i32, (y * UNITS).round() as i32)
+}
+
+/// The only errors that the library has are those of files and fonts; here are neither.
+fn sure<T, E: std::fmt::Debug>(drawn: Result<T, E>) {
+    drawn.expect("drawing into a string cannot fail");
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drawing_has_its_label_its_size_and_its_marks() {
+        let svg = draw(10.0, 20.0, "a \"dot\"", |canvas| {
+            canvas.dot((5.0, 5.0), 2.0, Ink::Accent)
+        });
+        assert!(svg.starts_with(
+            "<svg viewBox=\"0 0 80 160\" role=\"img\" aria-label=\"a &quot;dot&quot;\">"
+        ));
+        assert!(
+            svg.contains("fill=\"var(--accent)\"") && svg.contains("cx=\"40\""),
+            "{svg}"
+        );
+    }
+}

@@ -1,0 +1,101 @@
+//! The machine's facts as rows of a list.
+
+use model::RunRecord;
+use serde::Serialize;
+
+use crate::numbers;
+
+/// A name and what it is.
+#[derive(Serialize)]
+pub(crate) struct Fact {
+    name: String,
+    value: String,
+}
+
+fn fact(name: &str, value: impl Into<String>) -> Fact {
+    Fact {
+        name: name.to_owned(),
+        value: value.into(),
+    }
+}
+
+/// What the machine is and how busy it was at rest; what is unknown is left out.
+pub(crate) fn facts(run: &RunRecord) -> Vec<Fact> {
+    let (facts, watched) = (&run.facts, &run.watched);
+    let mut rows = vec![
+        fact("CPU", &facts.cpu_model),
+        fact(
+            "CPUs",
+            format!(
+                "{} online, {} allowed",
+                facts.cpus_online, facts.cpus_allowed
+            ),
+        ),
+    ];
+    let optional = [
+        (
+            "CPU quota",
+            facts.cpu_quota.map(|quota| format!("{quota} CPUs")),
+        ),
+        ("Memory", Some(numbers::bytes(facts.memory_bytes))),
+        (
+            "Kernel",
+            Some(format!("{} {}", facts.kernel_release, facts.architecture)),
+        ),
+        ("Distribution", facts.distribution.clone()),
+        ("Hypervisor", facts.virtualisation.clone()),
+        ("Clock source", facts.clocksource.clone()),
+        ("Frequency governor", facts.frequency_governor.clone()),
+        ("Halt polling", facts.halt_poll_ns.map(numbers::duration)),
+        ("Congestion control", facts.congestion_control.clone()),
+        (
+            "Work of others at rest",
+            watched
+                .foreign_cpu_share
+                .map(|share| format!("{} of the CPUs", numbers::share(share))),
+        ),
+        (
+            "CPU pressure at rest",
+            watched
+                .psi_cpu_some_avg10
+                .map(|percent| format!("{percent:.1} % (PSI some avg10)")),
+        ),
+        (
+            "Spread of fixed work",
+            Some(format!(
+                "{} (robust CV)",
+                numbers::share(watched.spin_robust_cv)
+            )),
+        ),
+    ];
+    rows.extend(
+        optional
+            .into_iter()
+            .filter_map(|(name, value)| Some(fact(name, value?))),
+    );
+    rows.extend(identity(run));
+    rows
+}
+
+/// Only there when it was asked for.
+fn identity(run: &RunRecord) -> Vec<Fact> {
+    run.facts
+        .identity
+        .as_ref()
+        .map_or_else(Vec::new, |identity| {
+            vec![
+                fact("Host", &identity.host_name),
+                fact("User", &identity.user_name),
+                fact("Addresses", identity.addresses.join(", ")),
+            ]
+        })
+}
+
+/// The kernel's mitigations by vulnerability.
+pub(crate) fn mitigations(run: &RunRecord) -> Vec<Fact> {
+    run.facts
+        .mitigations
+        .iter()
+        .map(|(name, state)| fact(name, state))
+        .collect()
+}
