@@ -3,6 +3,7 @@
 //! Nothing here knows how it is watched: readings are taken by an observer that the caller
 //! passes in.
 
+pub mod engine;
 pub mod floor;
 pub mod load;
 pub mod server;

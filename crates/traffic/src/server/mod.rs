@@ -1,1 +1,192 @@
-//! Not written yet.
+//! The built-in HTTP server: two small answers, made for each request anew.
+//!
+//! `GET /json` serialises `{"message": …}`, `GET /plaintext` sends the message as it is; both
+//! answer HEAD too. It is the subject of studies, so it does what an honest server must (checks
+//! the request, sends the date, keeps limits) and nothing else.
+
+mod answers;
+mod busy;
+
+use std::time::SystemTime;
+
+use answers::{Answers, Content};
+use busy::BusyWork;
+use wire::request::{self, Body, Limits, Method, Request, Version};
+use wire::response_head::Persistence;
+use wire::status::Status;
+
+use crate::engine::{Next, Service, Step};
+
+/// The largest body that is read and thrown away; a larger one costs the client its connection.
+const BODY_LIMIT_BYTES: u64 = 1024 * 1024;
+
+/// What the server says and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub message: String,
+    /// Send head and body of each answer by themselves, as many servers do. It costs a system
+    /// call per request, and a segment on the wire.
+    pub split_send: bool,
+    /// Compute so long for each request: a slowdown of known size.
+    pub busy_work_ns: u64,
+}
+
+/// HTTP/1 as a [`Service`].
+pub struct Http {
+    answers: Answers,
+    busy_work: BusyWork,
+    limits: Limits,
+    split_send: bool,
+    draining: bool,
+}
+
+/// What is remembered about one connection.
+#[derive(Debug, Default)]
+pub struct Memory {
+    /// Bytes of an incomplete head that were looked at already.
+    seen_bytes: usize,
+    /// Bytes still to come of a body that nobody wants.
+    body_bytes_left: u64,
+    /// A body that is sent by itself, after its head.
+    held_back: Vec<u8>,
+    /// What follows once it is sent.
+    then: Option<Next>,
+}
+
+impl Http {
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        Self {
+            answers: Answers::new(options.message),
+            busy_work: BusyWork::of_ns(options.busy_work_ns),
+            limits: Limits::default(),
+            split_send: options.split_send,
+            draining: false,
+        }
+    }
+
+    fn take_head(&mut self, memory: &mut Memory, input: &[u8], output: &mut Vec<u8>) -> Step {
+        if self.is_still_incomplete(memory, input) {
+            return Step::NeedMore;
+        }
+        memory.seen_bytes = 0;
+        match request::parse(input, self.limits) {
+            Ok(Some((request, head_bytes))) => {
+                self.busy_work.perform();
+                let next = self.answer(memory, &request, output);
+                Step::Took {
+                    bytes: head_bytes,
+                    next,
+                }
+            }
+            Ok(None) => {
+                memory.seen_bytes = input.len();
+                Step::NeedMore
+            }
+            Err(refusal) => {
+                let status = Content::Error(refusal.status());
+                self.answers.append(output, status, Persistence::Closed);
+                Step::Took {
+                    bytes: input.len(),
+                    next: Next::Hush,
+                }
+            }
+        }
+    }
+
+    /// A head that comes in drops is read again only when a line has ended: reading it from the
+    /// start at every drop would cost time that grows with its square.
+    fn is_still_incomplete(&self, memory: &Memory, input: &[u8]) -> bool {
+        memory.seen_bytes > 0
+            && input.len() < self.limits.head_bytes
+            && !input
+                .iter()
+                .skip(memory.seen_bytes)
+                .any(|byte| *byte == b'\n')
+    }
+
+    fn answer(&mut self, memory: &mut Memory, request: &Request<'_>, output: &mut Vec<u8>) -> Next {
+        let end = self.end_of(request);
+        let persistence = match (end, request.version) {
+            (Next::Close | Next::Hush, _) => Persistence::Closed,
+            (_, Version::Http10) => Persistence::KeptAloud,
+            (_, Version::Http11) => Persistence::Kept,
+        };
+        if let Body::Length(bytes @ 1..) = request.body {
+            memory.body_bytes_left = bytes;
+        }
+        let body_at = self.answers.append(output, content(request), persistence);
+        if request.method == Method::Head {
+            output.truncate(body_at);
+        } else if self.split_send {
+            memory.held_back.extend_from_slice(&output[body_at..]);
+            memory.then = Some(end);
+            output.truncate(body_at);
+            return Next::SendFirst;
+        }
+        end
+    }
+
+    /// Whether the connection is kept. A body that is not read, because it is too large, chunked
+    /// or held back until asked for, is heard out for a moment and then cut off.
+    fn end_of(&self, request: &Request<'_>) -> Next {
+        match request.body {
+            Body::Chunked => Next::Hush,
+            Body::Length(bytes) if bytes > BODY_LIMIT_BYTES => Next::Hush,
+            Body::Length(1..) if request.expects_continue || self.draining => Next::Hush,
+            Body::Length(1..) if !request.keep_alive => Next::Hush,
+            _ if request.keep_alive && !self.draining => Next::Continue,
+            _ => Next::Close,
+        }
+    }
+}
+
+impl Service for Http {
+    type Memory = Memory;
+
+    fn step(&mut self, memory: &mut Memory, input: &[u8], output: &mut Vec<u8>) -> Step {
+        if let Some(next) = memory.then.take() {
+            output.append(&mut memory.held_back);
+            return Step::Took { bytes: 0, next };
+        }
+        if memory.body_bytes_left == 0 {
+            return self.take_head(memory, input, output);
+        }
+        let present = u64::try_from(input.len()).unwrap_or(u64::MAX);
+        let skipped = memory.body_bytes_left.min(present);
+        memory.body_bytes_left -= skipped;
+        Step::Took {
+            bytes: usize::try_from(skipped).unwrap_or(input.len()),
+            next: Next::Continue,
+        }
+    }
+
+    fn is_mid_request(&self, memory: &Memory) -> bool {
+        memory.body_bytes_left > 0
+    }
+
+    fn second_began(&mut self, now: SystemTime) {
+        self.answers.set_date(now);
+    }
+
+    fn drain(&mut self) {
+        self.draining = true;
+    }
+}
+
+fn content(request: &Request<'_>) -> Content {
+    let path = request.target.split(|byte| *byte == b'?').next();
+    let content = match path {
+        Some(b"/json") => Content::Json,
+        Some(b"/plaintext") => Content::Plaintext,
+        _ => Content::Error(Status::NotFound),
+    };
+    match (request.body, request.method) {
+        (Body::Length(bytes), _) if bytes > BODY_LIMIT_BYTES => {
+            Content::Error(Status::ContentTooLarge)
+        }
+        (_, Method::Get | Method::Head) => content,
+        _ if content == Content::Error(Status::NotFound) => content,
+        _ => Content::Error(Status::MethodNotAllowed),
+    }
+}

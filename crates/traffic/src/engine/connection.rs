@@ -1,0 +1,249 @@
+//! One connection: what was received and not yet taken, what is still to be sent, until when.
+
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsFd as _;
+
+use sys::epoll::Interest;
+use sys::socket;
+
+use super::service::{Next, Service, Step};
+use super::worker::Settings;
+
+/// Answers gather up to so many bytes before they are sent; with the one that crosses this line
+/// it bounds what a connection may hold for a peer that does not read.
+const OUTPUT_LIMIT_BYTES: usize = 64 * 1024;
+
+/// How long a peer that was told to be quiet may go on sending.
+const HUSH_S: u32 = 2;
+
+/// What all connections of a worker share.
+pub(super) struct Shared<S> {
+    pub(super) service: S,
+    pub(super) settings: Settings,
+    /// Bytes are received here and taken from here; only an incomplete request is copied.
+    pub(super) input: Vec<u8>,
+    /// Full seconds since the start.
+    pub(super) second: u32,
+}
+
+/// Whether a connection is to be kept after an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Keep,
+    Close,
+}
+
+pub(super) struct Connection<M> {
+    socket: TcpStream,
+    memory: M,
+    /// Received, but not yet taken by the service.
+    untaken: Vec<u8>,
+    output: Vec<u8>,
+    sent_bytes: usize,
+    /// What is to happen once all output is sent.
+    next: Next,
+    /// The peer was told that no more will be answered.
+    hushed: bool,
+    /// A request has begun and `deadline_second` is for its end.
+    mid_request: bool,
+    deadline_second: u32,
+    watched: Interest,
+}
+
+impl<M: Default> Connection<M> {
+    pub(super) fn new<S>(socket: TcpStream, shared: &Shared<S>) -> Self {
+        Self {
+            socket,
+            memory: M::default(),
+            untaken: Vec::new(),
+            output: Vec::new(),
+            sent_bytes: 0,
+            next: Next::Continue,
+            hushed: false,
+            mid_request: false,
+            deadline_second: shared.deadline(shared.settings.idle_timeout_s),
+            watched: Interest::READ,
+        }
+    }
+
+    pub(super) fn socket(&self) -> &TcpStream {
+        &self.socket
+    }
+
+    pub(super) fn is_overdue(&self, second: u32) -> bool {
+        self.deadline_second <= second
+    }
+
+    /// No request has begun and no answer is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.mid_request && !self.has_output() && !self.hushed
+    }
+
+    /// The interest to set, when it is another than the one watched for. While output waits for
+    /// room nothing is read: a peer that does not read is not listened to either.
+    pub(super) fn changed_interest(&mut self) -> Option<Interest> {
+        let wanted = self.interest();
+        (wanted != self.watched).then(|| {
+            self.watched = wanted;
+            wanted
+        })
+    }
+
+    pub(super) fn interest(&self) -> Interest {
+        if self.has_output() {
+            Interest::WRITE
+        } else {
+            Interest::READ
+        }
+    }
+
+    /// Does what the socket is ready for.
+    pub(super) fn proceed<S: Service<Memory = M>>(&mut self, shared: &mut Shared<S>) -> Fate {
+        if self.hushed {
+            self.discard(shared)
+        } else if self.has_output() {
+            self.resume(shared)
+        } else {
+            self.receive(shared)
+        }
+    }
+
+    fn receive<S: Service<Memory = M>>(&mut self, shared: &mut Shared<S>) -> Fate {
+        let kept_bytes = self.restore_untaken(shared);
+        match socket::receive(self.socket.as_fd(), &mut shared.input[kept_bytes..]) {
+            // A short read needs no second one: if more comes, the next wait tells.
+            Ok(Some(received @ 1..)) => {
+                self.untaken.clear();
+                self.answer(shared, kept_bytes + received)
+            }
+            Ok(None) => Fate::Keep,
+            Ok(Some(0)) | Err(_) => Fate::Close,
+        }
+    }
+
+    /// Goes on sending, and then with what was received before there was no more room.
+    fn resume<S: Service<Memory = M>>(&mut self, shared: &mut Shared<S>) -> Fate {
+        if self.flush().is_err() {
+            return Fate::Close;
+        }
+        if self.has_output() {
+            self.deadline_second = shared.deadline(shared.settings.idle_timeout_s);
+            return Fate::Keep;
+        }
+        let kept_bytes = self.restore_untaken(shared);
+        self.untaken.clear();
+        self.answer(shared, kept_bytes)
+    }
+
+    fn restore_untaken<S>(&self, shared: &mut Shared<S>) -> usize {
+        let kept_bytes = self.untaken.len();
+        shared.input[..kept_bytes].copy_from_slice(&self.untaken);
+        kept_bytes
+    }
+
+    /// Takes requests from the shared input and sends their answers.
+    fn answer<S: Service<Memory = M>>(&mut self, shared: &mut Shared<S>, filled: usize) -> Fate {
+        let mut taken = 0;
+        let mut answered = false;
+        while !self.has_ended() && (taken < filled || self.next == Next::SendFirst) {
+            let input = &shared.input[taken..filled];
+            match shared
+                .service
+                .step(&mut self.memory, input, &mut self.output)
+            {
+                Step::NeedMore => break,
+                Step::Took { bytes, next } => {
+                    taken += bytes;
+                    self.next = next;
+                }
+            }
+            answered |= self.has_output();
+            if self.next == Next::SendFirst || self.output.len() >= OUTPUT_LIMIT_BYTES {
+                if self.flush().is_err() {
+                    return Fate::Close;
+                }
+                if self.has_output() {
+                    break;
+                }
+            }
+        }
+        self.keep(&shared.input[taken..filled]);
+        if self.untaken.len() == shared.input.len() || self.flush().is_err() {
+            return Fate::Close;
+        }
+        self.settle(shared, answered)
+    }
+
+    /// Sets the deadline, and ends what is to end.
+    fn settle<S: Service<Memory = M>>(&mut self, shared: &Shared<S>, answered: bool) -> Fate {
+        if self.has_output() {
+            self.deadline_second = shared.deadline(shared.settings.idle_timeout_s);
+            return Fate::Keep;
+        }
+        match self.next {
+            Next::Close => return Fate::Close,
+            Next::Hush => return self.hush(shared),
+            Next::Continue | Next::SendFirst => {}
+        }
+        let was_mid_request = self.mid_request && !answered;
+        self.mid_request = !self.untaken.is_empty() || shared.service.is_mid_request(&self.memory);
+        if !self.mid_request {
+            self.deadline_second = shared.deadline(shared.settings.idle_timeout_s);
+        } else if !was_mid_request {
+            self.deadline_second = shared.deadline(shared.settings.request_timeout_s);
+        }
+        Fate::Keep
+    }
+
+    fn hush<S>(&mut self, shared: &Shared<S>) -> Fate {
+        if self.socket.shutdown(Shutdown::Write).is_err() {
+            return Fate::Close;
+        }
+        self.hushed = true;
+        self.untaken = Vec::new();
+        self.deadline_second = shared.deadline(HUSH_S);
+        Fate::Keep
+    }
+
+    fn discard<S>(&self, shared: &mut Shared<S>) -> Fate {
+        match socket::receive(self.socket.as_fd(), &mut shared.input) {
+            Ok(Some(1..) | None) => Fate::Keep,
+            Ok(Some(0)) | Err(_) => Fate::Close,
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        if !self.has_output() {
+            return Ok(());
+        }
+        let rest = &self.output[self.sent_bytes..];
+        // Less than all means that there is no more room; a second attempt would find none.
+        self.sent_bytes += socket::send(self.socket.as_fd(), rest)?.unwrap_or(0);
+        if self.sent_bytes == self.output.len() {
+            self.output.clear();
+            self.sent_bytes = 0;
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, rest: &[u8]) {
+        if !self.has_ended() {
+            self.untaken.extend_from_slice(rest);
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        matches!(self.next, Next::Close | Next::Hush)
+    }
+
+    fn has_output(&self) -> bool {
+        !self.output.is_empty()
+    }
+}
+
+impl<S> Shared<S> {
+    /// The second by which at least `timeout_s` have gone by: the present one has begun already.
+    fn deadline(&self, timeout_s: u32) -> u32 {
+        self.second.saturating_add(timeout_s).saturating_add(1)
+    }
+}

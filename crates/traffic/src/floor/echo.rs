@@ -1,0 +1,79 @@
+//! The echo server: what is left of a server when the protocol is taken away.
+//!
+//! It rides on the same loop over the same sockets as the HTTP server, but counts bytes instead
+//! of reading them: for so many received, it sends so many. What a request costs here is what
+//! this kernel asks for moving it.
+
+use std::num::NonZeroUsize;
+
+use crate::engine::{Next, Service, Step};
+
+/// A server that answers a number of bytes with a number of bytes.
+pub struct Echo {
+    request_bytes: NonZeroUsize,
+    answer: Vec<u8>,
+}
+
+impl Echo {
+    #[must_use]
+    pub fn new(request_bytes: NonZeroUsize, answer_bytes: NonZeroUsize) -> Self {
+        Self {
+            request_bytes,
+            answer: vec![b'x'; answer_bytes.get()],
+        }
+    }
+}
+
+impl Service for Echo {
+    /// Bytes received of the request under way.
+    type Memory = usize;
+
+    fn step(&mut self, received: &mut usize, input: &[u8], output: &mut Vec<u8>) -> Step {
+        let bytes = input.len().min(self.request_bytes.get() - *received);
+        *received += bytes;
+        if *received == self.request_bytes.get() {
+            *received = 0;
+            output.extend_from_slice(&self.answer);
+        }
+        Step::Took {
+            bytes,
+            next: Next::Continue,
+        }
+    }
+
+    fn is_mid_request(&self, received: &usize) -> bool {
+        *received > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answers(pieces: &[usize]) -> usize {
+        let size = |bytes| NonZeroUsize::new(bytes).unwrap();
+        let mut echo = Echo::new(size(10), size(3));
+        let (mut received, mut output) = (0, Vec::new());
+        for piece in pieces {
+            let input = vec![0; *piece];
+            let mut taken = 0;
+            while taken < input.len() {
+                match echo.step(&mut received, &input[taken..], &mut output) {
+                    Step::Took { bytes, .. } => taken += bytes,
+                    Step::NeedMore => panic!("it takes whatever comes"),
+                }
+            }
+        }
+        assert_eq!(output.len() % 3, 0);
+        output.len() / 3
+    }
+
+    #[test]
+    fn it_answers_each_full_request_however_the_bytes_arrive() {
+        assert_eq!(answers(&[9]), 0);
+        assert_eq!(answers(&[10]), 1);
+        assert_eq!(answers(&[1; 25]), 2);
+        assert_eq!(answers(&[35]), 3);
+        assert_eq!(answers(&[9, 2, 9]), 2);
+    }
+}
