@@ -2,6 +2,7 @@
 
 mod commands;
 mod console;
+mod serving;
 
 use std::process::ExitCode;
 

@@ -1,0 +1,221 @@
+//! What `serve` and `echo` have in common: flags, the ready line, one worker or several.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::os::fd::AsFd as _;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use sys::process::StopSignal;
+use traffic::engine::supervisor::Workers;
+use traffic::engine::{Service, Settings, listeners};
+
+use crate::console::Console;
+
+/// Descriptors that are not connections: listener, epoll, timer, signals, standard streams.
+const OTHER_DESCRIPTORS: u64 = 32;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Where to listen; a port alone means loopback, port 0 any free port
+    #[arg(long, value_name = "[ADDR:]PORT", default_value = "127.0.0.1:8080", value_parser = parse_address)]
+    listen: SocketAddr,
+
+    /// Worker processes [default: one per CPU]
+    ///
+    /// Each has its own listener on the shared port and is bound to a CPU of the list, in turn.
+    /// With one, the server is this process itself. New connections go to the worker on the CPU
+    /// that received them if there is one worker on each of the CPUs 0, 1, …; otherwise the
+    /// kernel chooses by a hash of the addresses.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: Option<u16>,
+
+    /// CPUs to run on, such as 1 or 0-3,8 [default: those this process may use]
+    #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
+    cpus: Option<Cpus>,
+
+    /// Close a connection that sends no request, or does not read, for so long
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_seconds)]
+    idle_timeout: Seconds,
+
+    /// Close a connection whose request is not complete so long after its first byte
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_seconds)]
+    request_timeout: Seconds,
+
+    /// On SIGTERM or SIGINT, let answers under way take so long to finish
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_seconds)]
+    drain_timeout: Seconds,
+
+    /// Connections that each worker holds at once; more wait [default: by the limit of open files]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_connections: Option<u32>,
+
+    /// Arm each connection for one event and again after each request (`EPOLLONESHOT`)
+    ///
+    /// It costs a system call per request; servers that share one epoll between threads need it,
+    /// this one does not. It is here to be measured.
+    #[arg(long)]
+    rearm_oneshot: bool,
+
+    /// Be one worker of several; the listener is standard input
+    #[arg(long, hide = true)]
+    worker: bool,
+}
+
+/// CPUs in ascending order, at least one.
+#[derive(Clone, Debug)]
+struct Cpus(Vec<usize>);
+
+/// A time in whole seconds.
+#[derive(Clone, Copy, Debug)]
+struct Seconds(u32);
+
+impl Arguments {
+    /// Serves until a signal ends it. `service` is called where the service is to run, after
+    /// the worker was bound to its CPU.
+    pub(crate) fn run<S: Service>(
+        &self,
+        console: &Console,
+        service: impl FnOnce() -> S,
+    ) -> anyhow::Result<ExitCode> {
+        let stop = StopSignal::new()?;
+        if self.worker {
+            let listener = std::io::stdin().as_fd().try_clone_to_owned()?;
+            return self.work(TcpListener::from(listener), &stop, service());
+        }
+        let cpus = self.cpus()?;
+        let count = self.worker_count(&cpus);
+        let mut listeners = self.open_listeners(count)?;
+        let address = listeners[0].local_addr()?;
+        listeners::steer_by_cpu(&listeners, &cpus).context("steering connections by CPU")?;
+        if listeners.len() > 1 {
+            let workers = Workers::start(listeners, &cpus, worker_command()?)?;
+            console.say(&format!("listening on {address}"));
+            workers.supervise(
+                stop.as_fd(),
+                Duration::from_secs(self.drain_timeout.0.into()),
+            )?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        sys::cpu::pin(&cpus[..1]).with_context(|| format!("running on CPU {}", cpus[0]))?;
+        let service = service();
+        console.say(&format!("listening on {address}"));
+        self.work(listeners.remove(0), &stop, service)
+    }
+
+    fn work<S: Service>(
+        &self,
+        listener: TcpListener,
+        stop: &StopSignal,
+        service: S,
+    ) -> anyhow::Result<ExitCode> {
+        let open_files = sys::process::raise_open_file_limit()?;
+        let settings = self.settings(open_files);
+        traffic::engine::run(listener, stop.as_fd(), service, settings)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn settings(&self, open_files: u64) -> Settings {
+        let by_limit = open_files.saturating_sub(OTHER_DESCRIPTORS).max(1);
+        let max_connections = self.max_connections.map_or(by_limit, u64::from);
+        Settings {
+            idle_timeout_s: self.idle_timeout.0,
+            request_timeout_s: self.request_timeout.0,
+            drain_timeout_s: self.drain_timeout.0,
+            max_connections: usize::try_from(max_connections).unwrap_or(usize::MAX),
+            rearm_oneshot: self.rearm_oneshot,
+        }
+    }
+
+    fn cpus(&self) -> anyhow::Result<Vec<usize>> {
+        let allowed = sys::cpu::allowed().context("asking which CPUs may be used")?;
+        let Some(Cpus(wanted)) = &self.cpus else {
+            return Ok(allowed);
+        };
+        if let Some(cpu) = wanted.iter().find(|cpu| !allowed.contains(cpu)) {
+            let allowed = sys::cpu::format_list(&allowed);
+            anyhow::bail!("CPU {cpu} of --cpus may not be used here; these may: {allowed}");
+        }
+        Ok(wanted.clone())
+    }
+
+    /// A CPU quota below the number of CPUs counts too, unless the CPUs were named.
+    fn worker_count(&self, cpus: &[usize]) -> usize {
+        let by_quota = std::thread::available_parallelism().map_or(1, usize::from);
+        match (self.workers, &self.cpus) {
+            (Some(workers), _) => usize::from(workers),
+            (None, Some(_)) => cpus.len(),
+            (None, None) => cpus.len().min(by_quota),
+        }
+    }
+
+    fn open_listeners(&self, count: usize) -> anyhow::Result<Vec<TcpListener>> {
+        let address = self.listen;
+        listeners::open(address, count).with_context(|| {
+            let port = address.port();
+            format!(
+                "cannot listen on {address}; `ss -ltnp 'sport = :{port}'` shows who does, and \
+                 `--listen 0` takes any free port"
+            )
+        })
+    }
+}
+
+/// This program again, with the same arguments.
+fn worker_command() -> anyhow::Result<impl Fn() -> Command> {
+    let program = std::env::current_exe().context("finding this program to start workers")?;
+    Ok(move || {
+        let mut command = Command::new(&program);
+        command.args(std::env::args_os().skip(1)).arg("--worker");
+        command
+    })
+}
+
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(port) = text.parse() {
+        return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+    }
+    text.parse()
+        .map_err(|_| "expected a port or ADDR:PORT, such as 8080 or 0.0.0.0:8080".to_owned())
+}
+
+fn parse_cpus(text: &str) -> Result<Cpus, String> {
+    let mut cpus = sys::cpu::parse_list(text)?;
+    cpus.sort_unstable();
+    cpus.dedup();
+    Ok(Cpus(cpus))
+}
+
+/// Rounded up: timeouts are kept to the second.
+fn parse_seconds(text: &str) -> Result<Seconds, String> {
+    let duration = humantime::parse_duration(text)
+        .map_err(|error| format!("{error}; expected a time such as 30s or 2m"))?;
+    let seconds = duration.as_secs() + u64::from(duration.subsec_nanos() > 0);
+    match u32::try_from(seconds) {
+        Ok(seconds @ 1..) => Ok(Seconds(seconds)),
+        _ => Err("expected a time between 1s and a hundred years".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_alone_means_loopback() {
+        assert_eq!(parse_address("8080"), Ok("127.0.0.1:8080".parse().unwrap()));
+        assert_eq!(parse_address("[::]:1"), Ok("[::]:1".parse().unwrap()));
+        for wrong in ["", "70000", "localhost:80", "127.0.0.1"] {
+            assert!(parse_address(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_are_rounded_up_to_seconds() {
+        assert_eq!(parse_seconds("1500ms").unwrap().0, 2);
+        assert_eq!(parse_seconds("1m").unwrap().0, 60);
+        for wrong in ["0s", "10", "900y", ""] {
+            assert!(parse_seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+}
