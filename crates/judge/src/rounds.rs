@@ -81,3 +81,38 @@ impl<'a> Rounds<'a> {
         u32::try_from(complete).unwrap_or(u32::MAX)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Reading;
+
+    fn block(round: u32, position: u32, arm: &str, answered: u64) -> BlockRecord {
+        BlockRecord {
+            phase: Phase::Throughput,
+            epoch: 0,
+            round,
+            position,
+            arm: arm.to_owned(),
+            at_ms: 0,
+            reading: Reading {
+                window_ns: 1_000_000_000,
+                answered,
+                ..Reading::default()
+            },
+        }
+    }
+
+    #[test]
+    fn time_order_is_that_of_places_in_the_round_and_not_of_names_or_lines() {
+        let blocks = [
+            block(1, 0, "a", 3),
+            block(0, 1, "a", 2),
+            block(1, 1, "b", 4),
+            block(0, 0, "b", 1),
+            block(1, 2, "c", 9),
+        ];
+        let found = Rounds::of(&blocks).in_time_order(&["a", "b"], Metric::Throughput);
+        assert_eq!(found, [1.0, 2.0, 3.0, 4.0]);
+    }
+}

@@ -81,8 +81,7 @@ fn one_machine(run: &RunRecord, rounds: &Rounds<'_>) -> Option<Doubt> {
 }
 
 fn is_loopback(url: &str) -> bool {
-    let after_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let authority = after_scheme.split(['/', '?', '#']).next().unwrap_or("");
+    let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
     ["localhost", "127.", "[::1]"]
         .iter()
         .any(|name| authority.starts_with(name))

@@ -85,3 +85,11 @@ fn normal_and_student_quantiles_are_those_of_scipy() {
         assert_close(ours, number(&case, "quantile"), &case);
     }
 }
+
+#[test]
+fn student_p_values_are_those_of_scipy_near_and_far_from_zero() {
+    for case in cases("student_p") {
+        let ours = student::two_sided_p(number(&case, "t"), number(&case, "freedom"));
+        assert_close(ours, number(&case, "p_value"), &case);
+    }
+}

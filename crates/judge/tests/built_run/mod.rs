@@ -63,6 +63,7 @@ pub(crate) fn block(round: u32, position: u32, arm: &str, server_cpu_us: f64) ->
     reading.ledger.answered = answered;
     reading.cpu.server_ns = Some((server_cpu_us * 1e3 * answered as f64) as u64);
     reading.cpu.client_ns = 250_000_000;
+    reading.cpu.client_busy_share = 0.5;
     BlockRecord {
         phase: Phase::Throughput,
         epoch: 0,

@@ -116,6 +116,11 @@ def main():
             for alpha in (0.05, 0.001)
             for freedom in (1, 2, 3.7, 9, 40, 1000)
         ],
+        "student_p": [
+            {"t": t, "freedom": freedom, "p_value": float(2 * stats.t.sf(t, freedom))}
+            for t in (0.001, 0.5, 2.1, 9.0)
+            for freedom in (1, 2.5, 18, 300, 3000)
+        ],
     }
     path = pathlib.Path(__file__).with_name("scipy.json")
     path.write_text(json.dumps(data, indent=1) + "\n")

@@ -1,8 +1,6 @@
 //! Latency blocks in, pooled quantiles and curves out.
 
-mod built_run;
-
-use built_run::{block, ladder};
+use crate::built_run::{block, ladder};
 use judge::judge;
 use model::reading::LatencyReading;
 use model::run::Phase;
@@ -51,6 +49,7 @@ fn blocks_of_an_arm_are_pooled_and_those_of_other_arms_are_not() {
     assert!(p99.value_ns.abs_diff(990_000) < 9000, "{p99:?}");
     assert!(p99.low_ns <= p99.value_ns && p99.value_ns <= p99.high_ns);
     assert!(baseline.service[1].value_ns.abs_diff(495_000) < 5000);
+    assert!(baseline.lateness.iter().all(|q| q.value_ns == 100));
     assert_eq!(baseline.response_curve.len(), 60);
 }
 

@@ -1,0 +1,98 @@
+//! The figures beside the verdicts.
+
+use judge::judge;
+use model::{Doubt, Judgement, Verdict};
+
+use crate::built_run::{self, ladder};
+use crate::{LADDER, change, has, judged, rounds, verdicts};
+
+#[test]
+fn a_round_cut_off_before_an_arm_gives_no_pair_for_it() {
+    let mut blocks = rounds(16, &LADDER);
+    blocks.pop();
+    let judgement = judged(&blocks);
+    let pairs = |step: usize| judgement.steps[step].effect.unwrap().n;
+    assert_eq!((pairs(0), pairs(1), judgement.rounds_done), (16, 15, 15));
+}
+
+#[test]
+fn arms_have_medians_an_implied_rate_and_their_share_of_the_floor() {
+    let floor = built_run::arm("floor", "floor", None);
+    let baseline = built_run::arm("baseline", "baseline", None);
+    let run = built_run::with_arms(&[baseline, floor], 16);
+    let judgement = judge(&run, &rounds(16, &[("baseline", 20.0), ("floor", 10.0)]));
+    let [arm, echo] = judgement.arms.try_into().unwrap();
+    let cpu = arm.server_cpu_us_per_request.unwrap();
+    assert!((cpu.value - 20.0).abs() < 0.1 && cpu.low < cpu.value && cpu.value < cpu.high);
+    let implied = arm.implied_rps_per_cpu.unwrap();
+    assert!((implied.value - 50_000.0).abs() < 250.0);
+    assert!(implied.low < implied.value && implied.value < implied.high);
+    assert!((arm.share_of_floor.unwrap().value - 0.5).abs() < 0.01);
+    assert_eq!(echo.share_of_floor, None);
+    assert_eq!(arm.throughput_rps.unwrap().value, 100_000.0);
+    assert_eq!(arm.client_cpu_us_per_request.unwrap().value, 5.0);
+    assert_eq!(arm.client_busy_share, Some(0.5));
+}
+
+#[test]
+fn identical_blocks_are_judged_as_a_sequential_comparison_in_the_order_they_were_measured() {
+    let sequential = judged(&rounds(16, &LADDER)).sequential.unwrap();
+    assert_eq!((sequential.n, sequential.windows), (10, 13));
+    let mut blocks = rounds(16, &LADDER);
+    for block in &mut blocks {
+        let drift = 100 + u64::from(block.round);
+        block.reading.cpu.server_ns = block.reading.cpu.server_ns.map(|ns| ns * drift / 100);
+    }
+    blocks.reverse();
+    let drifting = judged(&blocks).sequential.unwrap();
+    assert_eq!(drifting.declared, drifting.windows);
+}
+
+#[test]
+fn a_run_without_blocks_is_judged_without_figures() {
+    let judgement = judged(&[]);
+    assert_eq!(verdicts(&judgement), [Verdict::Invalid; 3]);
+    assert!(judgement.steps.iter().all(|step| step.effect.is_none()));
+    assert_eq!(
+        (judgement.rounds_done, judgement.smallest_visible),
+        (0, None)
+    );
+}
+
+#[test]
+fn a_judgement_survives_being_written_as_json() {
+    for count in [0, 1, 2, 9, 16] {
+        let run = ladder(2, 16);
+        let judgement = judge(&run, &rounds(count, &LADDER));
+        let text = serde_json::to_string(&judgement).unwrap();
+        let back: Judgement = serde_json::from_str(&text).unwrap();
+        assert_eq!(back.steps.len(), judgement.steps.len(), "{count} rounds");
+    }
+}
+
+#[test]
+fn the_smallest_visible_effect_is_that_of_the_control_pairs_at_the_first_error_of_the_family() {
+    let blocks = rounds(16, &LADDER);
+    let cost = |position: usize, round: usize| {
+        let reading = &blocks[4 * round + position].reading;
+        reading.server_cpu_us_per_request().unwrap()
+    };
+    let control_pairs: Vec<f64> = (0..16)
+        .map(|round| (cost(1, round) / cost(0, round)).ln())
+        .collect();
+    let expected = judge::smallest_visible(&control_pairs, 16, 0.05 / 3.0);
+    assert_eq!(judged(&blocks).smallest_visible, expected);
+}
+
+#[test]
+fn a_step_shows_what_it_does_to_the_client_too() {
+    let mut blocks = rounds(16, &LADDER);
+    change(&mut blocks, "step-1", |block| {
+        block.reading.cpu.client_ns = 500_000_000
+    });
+    let step = &judged(&blocks).steps[0];
+    let ratio = |effect: Option<model::Effect>| effect.unwrap().ratio;
+    assert!((ratio(step.client_cpu) - 2.0).abs() < 1e-9);
+    assert!((ratio(step.throughput) - 1.0).abs() < 1e-9);
+    assert!((ratio(step.server_cpu) - 0.8).abs() < 0.01);
+}
