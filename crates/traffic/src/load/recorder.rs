@@ -216,20 +216,15 @@ mod tests {
     #[test]
     fn in_an_open_loop_what_was_due_in_the_window_counts_whenever_it_ends() {
         let mut recorder = Recorder::new(EDGES, Scoring::ByIntention, true);
-        let late = request(3_000, 5_000);
+        let late = request(3_000, 3_000 + TICK_NS);
         recorder.sent(late);
         recorder.ended(late, Fate::Answered, EDGES.close_ns + 500);
         let before = request(1_500, 1_500);
         recorder.sent(before);
         recorder.ended(before, Fate::Answered, 2_500);
         let found = recorder.distributions.unwrap();
-        assert_eq!(
-            (
-                found.lateness.quantile(1.0).unwrap() / 100,
-                found.lateness.total()
-            ),
-            (20, 1)
-        );
+        assert_eq!(found.lateness.total(), 1);
+        assert!(found.lateness.quantile(1.0) >= Some(TICK_NS));
         assert_eq!((found.response.total(), found.service.total()), (1, 1));
         assert!(found.response.quantile(1.0) > found.service.quantile(1.0));
         assert_eq!((recorder.due_sent, recorder.due_answered), (1, 1));
