@@ -57,6 +57,7 @@ fn a_run_without_blocks_is_judged_without_figures() {
         (judgement.rounds_done, judgement.smallest_visible),
         (0, None)
     );
+    assert!(has(&judgement, |doubt| *doubt == Doubt::OneMachine));
 }
 
 #[test]
