@@ -6,6 +6,7 @@ mod cgroup;
 mod cpu_ticks;
 pub mod cpus;
 pub mod facts;
+pub mod findings;
 pub mod instruments;
 pub mod levers;
 pub mod namespace;

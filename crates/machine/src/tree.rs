@@ -73,7 +73,7 @@ pub(crate) mod planted {
             let root = std::env::temp_dir().join(name);
             for (file, text) in files {
                 let path = root.join(file);
-                fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).unwrap();
+                fs::create_dir_all(path.parent().unwrap_or_else(|| Path::new("/"))).unwrap();
                 fs::write(path, text).unwrap();
             }
             let tree = Tree::below(&root);

@@ -4,6 +4,7 @@
 //! this program is its own harness: it starts itself once for each test, as it is and as the user
 //! `nobody`, and reports in the harness's words.
 #![expect(clippy::unwrap_used, reason = "a panic is the failure of a test")]
+#![expect(clippy::print_stdout, reason = "a test harness prints")]
 
 use std::ffi::OsStr;
 use std::fs;

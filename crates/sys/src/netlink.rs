@@ -2,6 +2,7 @@
 //! framing of its messages. What the messages say is the caller's business.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 
 use crate::{check, check_size};
@@ -59,7 +60,7 @@ impl Netlink {
 
     /// Sends one datagram of whole messages and hands every answer to `each` until the kernel
     /// says that it is done: by the end of a dump, or by the acknowledgement of the message with
-    /// the sequence number `last`.
+    /// the sequence number `last`; or until `each` breaks off.
     ///
     /// # Errors
     /// The errno that the kernel answered with; `EAGAIN` when it did not answer.
@@ -67,7 +68,7 @@ impl Netlink {
         &self,
         request: &[u8],
         last: u32,
-        mut each: impl FnMut(Message<'_>),
+        mut each: impl FnMut(Message<'_>) -> ControlFlow<()>,
     ) -> io::Result<()> {
         self.send(request)?;
         let mut buffer = vec![0; RECEIVE_BYTES];
@@ -78,7 +79,8 @@ impl Netlink {
                     Ending::Dump => return Ok(()),
                     Ending::Acknowledged if message.sequence == last => return Ok(()),
                     Ending::Acknowledged => {}
-                    Ending::NotYet => each(message),
+                    Ending::NotYet if each(message).is_break() => return Ok(()),
+                    Ending::NotYet => {}
                 }
             }
         }

@@ -5,6 +5,7 @@ mod encode;
 
 use std::ffi::CStr;
 use std::io;
+use std::ops::ControlFlow;
 
 use netlink_bindings::nftables::{IterableRuleAttrs, OpGetruleDump};
 use sys::netlink::{Family, Message, Netlink};
@@ -55,13 +56,14 @@ pub fn rules() -> io::Result<Vec<ListedRule>> {
     let (request, sequence) = encode::list_rules();
     Netlink::open(Family::Netfilter)?.ask(&request, sequence, |message| {
         found.extend(listed_rule(&message));
+        ControlFlow::Continue(())
     })?;
     Ok(found)
 }
 
 fn send(batch: Batch) -> io::Result<()> {
     let (request, last) = batch.close();
-    Netlink::open(Family::Netfilter)?.ask(&request, last, |_| {})
+    Netlink::open(Family::Netfilter)?.ask(&request, last, |_| ControlFlow::Continue(()))
 }
 
 fn listed_rule(message: &Message<'_>) -> Option<ListedRule> {

@@ -1,0 +1,91 @@
+//! Whether connections wait in too short a queue to be accepted.
+
+use model::finding::{Finding, Severity};
+
+use super::{Subject, fine, unknown};
+
+const NAME: &str = "listen-backlog";
+/// The kernel's default since Linux 5.4; 128 before.
+const USUAL: u64 = 4096;
+
+pub(super) fn check(subject: &Subject) -> Option<Finding> {
+    let most = subject.tree.number("proc/sys/net/core/somaxconn");
+    let netstat = subject.tree.text("proc/net/netstat").unwrap_or_default();
+    Some(judge(most, overflows(&netstat)))
+}
+
+fn judge(most: Option<u64>, overflows: Option<u64>) -> Finding {
+    let Some(most) = most else {
+        let evidence = "/proc/sys/net/core/somaxconn cannot be read";
+        return unknown(
+            NAME,
+            "The limit of waiting connections cannot be seen.",
+            evidence,
+        );
+    };
+    let overflows = overflows.unwrap_or(0);
+    let evidence = format!("net.core.somaxconn = {most}, ListenOverflows since boot: {overflows}");
+    if most >= USUAL && overflows == 0 {
+        return fine(
+            NAME,
+            "No connection was turned away for want of a place to wait.",
+            evidence,
+        );
+    }
+    let what = if overflows > 0 {
+        format!("{overflows} connections found no place to wait until they were accepted.")
+    } else {
+        format!("At most {most} connections may wait to be accepted.")
+    };
+    Finding {
+        severity: Severity::Notice,
+        cost: "a connection that finds the queue full is tried again after one second, then three"
+            .to_owned(),
+        advice: "raise net.core.somaxconn and the server's own backlog, which the smaller of the \
+                 two limits, and restart its listener"
+            .to_owned(),
+        ..fine(NAME, what, evidence)
+    }
+}
+
+/// The column `ListenOverflows`: a line of names is followed by one of values.
+fn overflows(netstat: &str) -> Option<u64> {
+    let lines: Vec<_> = netstat
+        .lines()
+        .filter_map(|line| line.strip_prefix("TcpExt:"))
+        .collect();
+    let [names, values] = lines[..] else {
+        return None;
+    };
+    let at = names
+        .split_whitespace()
+        .position(|name| name == "ListenOverflows")?;
+    values.split_whitespace().nth(at)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overflows_are_found_by_their_name() {
+        let netstat = "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 1 42 43\nIpExt: A\nIpExt: 9\n";
+        assert_eq!(overflows(netstat), Some(42));
+        for odd in [
+            "",
+            "TcpExt: ListenOverflows\n",
+            "TcpExt: A\nTcpExt: 1\n",
+            "TcpExt: A ListenOverflows\nTcpExt: 1\n",
+        ] {
+            assert_eq!(overflows(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_short_queue_or_one_that_ran_over_is_told() {
+        assert_eq!(judge(Some(4096), Some(0)).severity, Severity::Fine);
+        assert_eq!(judge(Some(128), Some(0)).severity, Severity::Notice);
+        assert!(judge(Some(4096), Some(7)).what.starts_with("7 connections"));
+        assert_eq!(judge(None, None).severity, Severity::Unknown);
+    }
+}

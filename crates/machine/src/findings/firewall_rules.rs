@@ -1,0 +1,145 @@
+//! Rules that every packet is compared with: nftables, and the tables of legacy iptables.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use model::finding::{Finding, Severity};
+
+use super::{Subject, counted, denied, errno, fine, unknown};
+use crate::nftables::ListedRule;
+
+const NAME: &str = "firewall-rules";
+/// Legacy tables of either IP version; the files are there once the module is.
+const LEGACY: [&str; 2] = ["proc/net/ip_tables_names", "proc/net/ip6_tables_names"];
+
+pub(super) fn check(subject: &Subject) -> Option<Finding> {
+    Some(judge(&subject.nft_rules, &legacy_tables(subject)))
+}
+
+fn judge(nft: &io::Result<Vec<ListedRule>>, legacy: &io::Result<Vec<String>>) -> Finding {
+    let evidence = format!("{}; {}", nft_evidence(nft), legacy_evidence(legacy));
+    let rules = nft.as_ref().map_or(0, Vec::len);
+    let tables = legacy.as_ref().map_or(0, Vec::len);
+    if rules + tables > 0 {
+        return in_the_way(rules, tables, evidence);
+    }
+    if nft.is_err() || legacy.is_err() {
+        return unknown(NAME, "Firewall rules cannot be listed.", evidence);
+    }
+    fine(
+        NAME,
+        "No firewall rule is in the way of packets here.",
+        evidence,
+    )
+}
+
+fn in_the_way(rules: usize, tables: usize, evidence: String) -> Finding {
+    let mut parts = Vec::new();
+    if rules > 0 {
+        parts.push(counted(rules, "nft rule", "nft rules"));
+    }
+    if tables > 0 {
+        parts.push(counted(
+            tables,
+            "table of legacy iptables",
+            "tables of legacy iptables",
+        ));
+    }
+    Finding {
+        severity: Severity::Notice,
+        cost: "+1.2 % server CPU per request for one nft rule, +28.8 % for 100 that are tried one \
+               after the other; +1.0 % and +6.3 % for legacy iptables (measured on a 2-vCPU VM, \
+               Linux 6.18)"
+            .to_owned(),
+        advice: "put the rule that accepts your service first, and long lists of addresses or \
+                 ports into a set; protection is not to be taken away for speed"
+            .to_owned(),
+        ..fine(
+            NAME,
+            format!("Packets pass {}.", parts.join(" and ")),
+            evidence,
+        )
+    }
+}
+
+/// Rules per table; tables are named by whoever made them, as `filter` or `nat`.
+fn nft_evidence(nft: &io::Result<Vec<ListedRule>>) -> String {
+    match nft {
+        Ok(rules) if rules.is_empty() => "nftables lists no rule".to_owned(),
+        Ok(rules) => {
+            let mut tables = BTreeMap::new();
+            for rule in rules {
+                *tables.entry(rule.table.as_str()).or_insert(0_usize) += 1;
+            }
+            let texts = tables
+                .iter()
+                .map(|(table, count)| format!("{table}: {count}"));
+            format!(
+                "nft rules by table: {}",
+                texts.collect::<Vec<_>>().join(", ")
+            )
+        }
+        Err(error) => format!("nftables: {}", errno(error)),
+    }
+}
+
+fn legacy_evidence(legacy: &io::Result<Vec<String>>) -> String {
+    match legacy {
+        Ok(tables) if tables.is_empty() => "no table of legacy iptables".to_owned(),
+        Ok(tables) => format!("legacy iptables: {}", tables.join(", ")),
+        Err(error) => denied("/proc/net/ip_tables_names", error),
+    }
+}
+
+/// Names of the legacy tables; the files are only for root.
+fn legacy_tables(subject: &Subject) -> io::Result<Vec<String>> {
+    let mut tables = Vec::new();
+    for file in LEGACY {
+        match subject.tree.try_text(file) {
+            Ok(text) => tables.extend(text.lines().map(str::to_owned)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(tables)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(count: usize) -> Vec<ListedRule> {
+        let rule = ListedRule {
+            table: "filter".to_owned(),
+            chain: "input".to_owned(),
+            tracks_connections: false,
+        };
+        vec![rule; count]
+    }
+
+    #[test]
+    fn rules_and_legacy_tables_are_counted() {
+        let finding = judge(&Ok(rules(12)), &Ok(vec!["nat".to_owned()]));
+        assert_eq!(
+            finding.what,
+            "Packets pass 12 nft rules and one table of legacy iptables."
+        );
+        assert!(finding.evidence.contains("filter: 12") && finding.evidence.contains("nat"));
+    }
+
+    #[test]
+    fn what_may_not_be_listed_is_unknown_unless_the_other_half_shows_rules() {
+        let refused = || io::Error::from_raw_os_error(1);
+        let finding = judge(&Err(refused()), &Err(refused()));
+        assert_eq!(finding.severity, Severity::Unknown);
+        assert!(finding.evidence.contains("EPERM"));
+        assert_eq!(
+            judge(&Ok(rules(1)), &Err(refused())).severity,
+            Severity::Notice
+        );
+        assert_eq!(
+            judge(&Ok(rules(0)), &Ok(Vec::new())).severity,
+            Severity::Fine
+        );
+    }
+}

@@ -1,0 +1,132 @@
+//! Tracing that somebody left on.
+
+use std::fs;
+
+use model::finding::{Finding, Severity};
+
+use super::{Subject, denied, fine, unknown};
+use crate::targets;
+use crate::tree::Tree;
+
+const NAME: &str = "tracing";
+const FOLDER: &str = "sys/kernel/tracing";
+/// Files that are empty while nobody traces.
+const LISTS: [&str; 4] = [
+    "set_event",
+    "kprobe_events",
+    "uprobe_events",
+    "enabled_functions",
+];
+/// What a descriptor of perf links to.
+const PERF: &str = "anon_inode:[perf_event]";
+
+/// What was seen, and what was not.
+#[derive(Default)]
+struct Seen {
+    signs: Vec<String>,
+    hidden: Vec<String>,
+    looked_at: Vec<&'static str>,
+}
+
+pub(super) fn check(subject: &Subject) -> Option<Finding> {
+    let mut seen = Seen::default();
+    seen.look_at_tracefs(&subject.tree);
+    seen.look_at_perf(&subject.tree);
+    Some(judge(&seen))
+}
+
+impl Seen {
+    fn look_at_tracefs(&mut self, tree: &Tree) {
+        match fs::read_dir(tree.path(FOLDER)).map(Iterator::count) {
+            Ok(0) => self.looked_at.push("tracefs is not mounted"),
+            Ok(_) => {
+                self.looked_at.push("/sys/kernel/tracing");
+                self.signs.extend(left_on(tree));
+            }
+            Err(error) => self.hidden.push(denied("/sys/kernel/tracing", &error)),
+        }
+    }
+
+    fn look_at_perf(&mut self, tree: &Tree) {
+        let (pids, hidden) = targets::holders(&[PERF.to_owned()]);
+        let comms = pids
+            .iter()
+            .filter_map(|pid| tree.text(&format!("proc/{pid}/comm")));
+        self.signs
+            .extend(comms.map(|comm| format!("perf events held by {comm}")));
+        if hidden == 0 {
+            self.looked_at.push("perf events in /proc/*/fd");
+        } else {
+            let reason = "open files of other users' processes: Permission denied (EACCES)";
+            self.hidden.push(reason.to_owned());
+        }
+    }
+}
+
+fn judge(seen: &Seen) -> Finding {
+    if !seen.signs.is_empty() {
+        return Finding {
+            severity: Severity::Notice,
+            cost: "from nothing to −8 % requests/s (each system call counted) and −90 % (perf \
+                   trace); measured on a 2-vCPU VM, Linux 6.18"
+                .to_owned(),
+            advice: "stop whoever traces while you measure; it may be your monitoring".to_owned(),
+            ..fine(NAME, "Something is being traced.", seen.signs.join("; "))
+        };
+    }
+    if seen.hidden.is_empty() {
+        fine(NAME, "Nothing is traced.", seen.looked_at.join("; "))
+    } else {
+        let what = "Whether something is traced cannot be seen in full.";
+        unknown(NAME, what, seen.hidden.join("; "))
+    }
+}
+
+/// The lists that are not empty, and the tracer if one is on.
+fn left_on(tree: &Tree) -> Vec<String> {
+    let text = |name: &str| tree.text(&format!("{FOLDER}/{name}")).unwrap_or_default();
+    let lists = LISTS.iter().filter(|list| !text(list).is_empty());
+    let mut found: Vec<_> = lists.map(|list| format!("{list} is not empty")).collect();
+    let tracer = text("current_tracer");
+    if !["", "nop"].contains(&tracer.as_str()) {
+        found.push(format!("tracer {tracer}"));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::planted::Planted;
+
+    #[test]
+    fn lists_that_are_not_empty_and_a_tracer_are_found() {
+        let planted = Planted::new(
+            "tracing",
+            &[
+                ("sys/kernel/tracing/set_event", ""),
+                ("sys/kernel/tracing/uprobe_events", "p:probe /bin/sh:0x10\n"),
+                ("sys/kernel/tracing/current_tracer", "function\n"),
+            ],
+        );
+        let mut seen = Seen::default();
+        seen.look_at_tracefs(&planted.tree);
+        assert_eq!(
+            seen.signs,
+            ["uprobe_events is not empty", "tracer function"]
+        );
+        assert_eq!(judge(&seen).severity, Severity::Notice);
+    }
+
+    #[test]
+    fn what_is_hidden_is_unknown_unless_something_else_shows() {
+        let mut seen = Seen {
+            hidden: vec!["EACCES".to_owned()],
+            ..Seen::default()
+        };
+        assert_eq!(judge(&seen).severity, Severity::Unknown);
+        seen.signs.push("perf events held by perf".to_owned());
+        assert_eq!(judge(&seen).severity, Severity::Notice);
+        assert_eq!(judge(&Seen::default()).severity, Severity::Fine);
+    }
+}

@@ -1,0 +1,139 @@
+//! Whether a server has as many busy threads as it may use CPUs.
+
+use model::finding::{Finding, Severity};
+
+use super::{Subject, counted, fine, unknown};
+use crate::tree::Tree;
+
+const NAME: &str = "workers";
+/// A thread is a worker when it has used at least this share of what the busiest has.
+const BUSY_SHARE: f64 = 0.1;
+
+/// Only of a process that was asked about.
+pub(super) fn check(subject: &Subject) -> Option<Finding> {
+    let pid = subject.pid?;
+    let status = subject
+        .tree
+        .text(&format!("proc/{pid}/status"))
+        .unwrap_or_default();
+    let allowed = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let Some(cpus) = allowed.and_then(|list| sys::cpu::parse_list(list).ok()) else {
+        let evidence = format!("/proc/{pid}/status has no line `Cpus_allowed_list`");
+        return Some(unknown(
+            NAME,
+            format!("Process {pid} cannot be looked at."),
+            evidence,
+        ));
+    };
+    Some(judge(pid, &thread_ticks(&subject.tree, pid), cpus.len()))
+}
+
+fn judge(pid: u32, ticks: &[u64], cpus: usize) -> Finding {
+    let most = ticks.iter().copied().max().unwrap_or(0);
+    let is_worker = |ticks: &&u64| **ticks as f64 >= BUSY_SHARE * most as f64;
+    // Before any work was done every thread counts.
+    let workers = ticks.iter().filter(is_worker).count();
+    let evidence = format!(
+        "{} in /proc/{pid}/task and its children's, {workers} of them busy; {} allowed",
+        counted(ticks.len(), "thread", "threads"),
+        counted(cpus, "CPU", "CPUs")
+    );
+    if workers == cpus {
+        return fine(
+            NAME,
+            "The server has one worker for each CPU that it may use.",
+            evidence,
+        );
+    }
+    let (what, advice) = if workers < cpus {
+        (
+            "Some CPUs have no worker",
+            "start one worker for each CPU that the server may use",
+        )
+    } else {
+        (
+            "More workers than CPUs take turns",
+            "start no more workers than CPUs, unless they block",
+        )
+    };
+    Finding {
+        severity: Severity::Notice,
+        cost: "a server on too few CPUs gained 25 to 27 % from using them all (talawah.io, 2021)"
+            .to_owned(),
+        advice: advice.to_owned(),
+        ..fine(NAME, format!("{what}: {workers} against {cpus}."), evidence)
+    }
+}
+
+/// CPU time of each thread of the process and of its children, in ticks.
+fn thread_ticks(tree: &Tree, pid: u32) -> Vec<u64> {
+    let mut ticks = Vec::new();
+    let mut waiting = vec![pid];
+    let mut seen = Vec::new();
+    while let Some(pid) = waiting.pop() {
+        if seen.contains(&pid) {
+            continue;
+        }
+        seen.push(pid);
+        for thread in tree.names(&format!("proc/{pid}/task")) {
+            let folder = format!("proc/{pid}/task/{thread}");
+            ticks.extend(
+                tree.text(&format!("{folder}/stat"))
+                    .as_deref()
+                    .and_then(ticks_in),
+            );
+            let children = tree.text(&format!("{folder}/children")).unwrap_or_default();
+            waiting.extend(
+                children
+                    .split_whitespace()
+                    .filter_map(|child| child.parse::<u32>().ok()),
+            );
+        }
+    }
+    ticks
+}
+
+/// User and system time: the 14th and 15th field. The second is the name in parentheses, which may
+/// itself hold spaces and parentheses.
+fn ticks_in(stat: &str) -> Option<u64> {
+    let (_, after) = stat.rsplit_once(')')?;
+    let mut fields = after.split_whitespace().skip(11);
+    Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::planted::Planted;
+
+    #[test]
+    fn idle_threads_are_no_workers() {
+        let finding = judge(7, &[5000, 4800, 3, 0], 2);
+        assert_eq!(finding.severity, Severity::Fine);
+        assert_eq!(
+            judge(7, &[5000], 4).what,
+            "Some CPUs have no worker: 1 against 4."
+        );
+        assert!(judge(7, &[9, 9, 9], 1).what.starts_with("More workers"));
+    }
+
+    #[test]
+    fn threads_of_children_count_and_names_with_parentheses_do_not_confuse() {
+        let stat = |ticks: u32| format!("9 (a) b (c)) S 1 1 1 0 -1 4 0 0 0 0 {ticks} 5 0 0 20");
+        let (first, second) = (stat(10), stat(20));
+        let planted = Planted::new(
+            "workers",
+            &[
+                ("proc/9/task/9/stat", first.as_str()),
+                ("proc/9/task/9/children", "10 9 \n"),
+                ("proc/10/task/10/stat", second.as_str()),
+                ("proc/10/task/11/stat", "odd"),
+            ],
+        );
+        let mut ticks = thread_ticks(&planted.tree, 9);
+        ticks.sort_unstable();
+        assert_eq!(ticks, [15, 25]);
+    }
+}
