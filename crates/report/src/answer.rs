@@ -5,7 +5,7 @@
 
 use model::judgement::{ArmResult, Outcome, StepResult};
 use model::study::DesignKind;
-use model::{Effect, Judgement, RunRecord, Verdict};
+use model::{Doubt, Effect, Judgement, RunRecord, Verdict};
 
 use crate::numbers;
 
@@ -192,15 +192,19 @@ fn difference(effect: &Effect, outcome: Outcome) -> String {
     )
 }
 
-/// Why a comparison is void: the control is the usual reason, and the doubts have the others.
-fn void(judgement: &Judgement) -> &'static str {
-    let control_differs =
-        |doubt: &model::Doubt| matches!(doubt, model::Doubt::ControlDiffers { .. });
-    if judgement.doubts.iter().any(control_differs) {
-        "No verdict: in this run two identical servers came out different."
-    } else {
-        "No verdict: the doubts below void this comparison."
-    }
+/// Why a comparison is void: the usual reasons in words, the others are among the doubts.
+fn void(judgement: &Judgement) -> String {
+    let reason = judgement.doubts.iter().find_map(|doubt| match doubt {
+        Doubt::ControlDiffers { .. } => {
+            Some("in this run two identical servers came out different".to_owned())
+        }
+        Doubt::TooFewPairs { pairs, needed } => Some(format!(
+            "pairs are too few, {pairs} where {needed} are needed"
+        )),
+        _ => None,
+    });
+    let reason = reason.unwrap_or_else(|| "the doubts below void this comparison".to_owned());
+    format!("No verdict: {reason}.")
 }
 
 fn too_little(judgement: &Judgement) -> String {
@@ -247,6 +251,21 @@ mod tests {
             );
             assert!(!sentence.contains("implies"), "{sentence}");
         }
+    }
+
+    #[test]
+    fn a_void_run_says_what_voids_it() {
+        let (run, mut judgement) = sample::versus(Verdict::Invalid, 0.9, 0.2);
+        let pairs_missing = Doubt::TooFewPairs {
+            pairs: 2,
+            needed: 10,
+        };
+        judgement.doubts.push(pairs_missing);
+        let said = sentence(&run, &judgement);
+        assert!(
+            said.starts_with("No verdict: pairs are too few, 2 where 10"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -96,7 +96,7 @@ fn parse_run(text: &str, path: &Path) -> Result<RunRecord, ReadError> {
         path: path.to_owned(),
         line: error.line(),
         column: error.column(),
-        reason: error.to_string(),
+        reason: without_place(&error.to_string()),
     };
     let Format { format: found } = serde_json::from_str(text).map_err(bad)?;
     let path_buf = || path.to_owned();
@@ -113,10 +113,18 @@ fn parse_run(text: &str, path: &Path) -> Result<RunRecord, ReadError> {
     }
 }
 
+/// The parser's message ends with its line and column, which stand before the message already.
+fn without_place(message: &str) -> String {
+    let reason = message.rsplit_once(" at line ");
+    reason.map_or(message, |(reason, _)| reason).to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sample;
+    use model::Reading;
+    use model::run::Phase;
 
     /// A folder of its own for each test; what an earlier run left there is overwritten.
     fn folder(name: &str, run: &str, blocks: Option<&str>) -> PathBuf {
@@ -128,6 +136,19 @@ mod tests {
             std::fs::write(path.join(BLOCKS_FILE), blocks).unwrap();
         }
         path
+    }
+
+    fn block_line(round: u32) -> String {
+        let block = BlockRecord {
+            phase: Phase::Throughput,
+            epoch: 0,
+            round,
+            position: 0,
+            arm: "baseline".to_owned(),
+            at_ms: 0,
+            reading: Reading::default(),
+        };
+        serde_json::to_string(&block).unwrap() + "\n"
     }
 
     fn read_once(
@@ -147,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_run_that_was_cut_short_in_its_last_block_is_read_without_it() {
-        let blocks = sample::block_line(0) + &sample::block_line(1)[..30];
+        let blocks = block_line(0) + &block_line(1)[..30];
         let (run, blocks) = read_once("cut", &run_text(), Some(&blocks)).unwrap();
         assert_eq!((run, blocks.len()), (sample::run(), 1));
     }
@@ -170,7 +191,7 @@ mod tests {
     fn a_broken_file_is_named_with_its_line() {
         let error = read_once("broken", "{\"format\": 1,\n \"seed\": }", None).unwrap_err();
         assert!(error.to_string().contains("run.json:2:"), "{error}");
-        let blocks = sample::block_line(0) + "{}\n";
+        let blocks = block_line(0) + "{}\n";
         let error = read_once("bad-block", &run_text(), Some(&blocks)).unwrap_err();
         assert!(error.to_string().contains("blocks.jsonl:2"), "{error}");
     }

@@ -50,15 +50,22 @@ fn verdict_and_n(step: &StepResult) -> String {
 
 /// How far two identical servers seem apart.
 pub(crate) fn noise_floor(judgement: &Judgement) -> Option<String> {
-    let effect = judgement.control.as_ref()?.effect.as_ref()?;
+    let effect = noise(judgement)?;
     Some(format!(
         "Two identical servers differ here by {} % (n = {} pairs).",
-        spread(effect),
+        spread(&effect),
         effect.n
     ))
 }
 
-fn spread(effect: &Effect) -> String {
+/// The control's effect, where there are pairs enough to bound it.
+pub(crate) fn noise(judgement: &Judgement) -> Option<Effect> {
+    let effect = judgement.control.as_ref()?.effect?;
+    (effect.low > 0.0 && effect.high.is_finite()).then_some(effect)
+}
+
+/// An interval of changes as short as it can be: `−0.4…+0.6`.
+pub(crate) fn spread(effect: &Effect) -> String {
     numbers::change_interval(effect).replace(" … ", "…")
 }
 
@@ -110,6 +117,20 @@ pub(crate) fn latency_design(results: &[LatencyResult]) -> Option<String> {
         numbers::rate(first.offered_rps),
         achieved.join(", ")
     ))
+}
+
+/// The latency results under the names that readers know the arms by: the title of a ladder's last
+/// step says only what it takes away, and its curve is that of all steps together.
+pub(crate) fn latency_for_readers(run: &RunRecord, judgement: &Judgement) -> Vec<LatencyResult> {
+    let is_ladder = run.study.design.kind == DesignKind::Ladder;
+    let last = judgement.whole.as_ref().filter(|_| is_ladder);
+    let mut results = judgement.latency.clone();
+    for result in &mut results {
+        if last.is_some_and(|last| last.arm == result.arm) {
+            "all steps taken".clone_into(&mut result.title);
+        }
+    }
+    results
 }
 
 /// The quantiles that any of the arms carries, rising.
@@ -202,6 +223,14 @@ mod tests {
             (noise_floor(&judgement), sequential_error(&judgement)),
             (None, None)
         );
+    }
+
+    #[test]
+    fn noise_that_has_no_bounds_is_not_told() {
+        let mut judgement = sample::judgement();
+        let control = judgement.control.as_mut().unwrap();
+        control.effect.as_mut().unwrap().high = f64::INFINITY;
+        assert_eq!(noise_floor(&judgement), None);
     }
 
     #[test]

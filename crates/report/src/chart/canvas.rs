@@ -33,7 +33,7 @@ pub(crate) struct Type {
 
 impl Type {
     pub(crate) const BODY: Self = Self {
-        ink: Ink::Ink,
+        ink: Ink::Text,
         size: 13.0,
         bold: false,
         align: HPos::Left,

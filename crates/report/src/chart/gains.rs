@@ -2,15 +2,14 @@
 //! between machines, absolute figures cannot.
 
 use model::judgement::{Outcome, StepResult};
-use model::study::DesignKind;
 use model::{Effect, Judgement, RunRecord};
 use plotters::style::text_anchor::HPos;
 
 use super::canvas::{Canvas, Type, draw};
 use super::ink::Ink;
 use super::scale::Scale;
-use super::{Form, fitted};
-use crate::numbers;
+use super::{Form, TITLES, fitted};
+use crate::{numbers, sentences};
 
 const TOP: f64 = 30.0;
 const FOOT: f64 = 44.0;
@@ -49,48 +48,85 @@ struct Row<'a> {
     article: Option<f64>,
 }
 
-/// Draws the gains of a ladder's steps; `None` where there are none.
+/// The rows with the scale that they share.
+struct Plot<'a> {
+    rows: Vec<Row<'a>>,
+    noise: Option<Gain>,
+    scale: Scale,
+    form: Form,
+}
+
+/// Draws the gains of the steps; `None` where there are none.
 pub(crate) fn gains(run: &RunRecord, judgement: &Judgement, form: Form) -> Option<String> {
-    let rows: Vec<Row<'_>> = judgement
-        .steps
-        .iter()
-        .filter_map(|step| row(step, judgement))
-        .collect();
+    let steps = judgement.steps.iter();
+    let rows: Vec<Row<'_>> = steps.filter_map(|step| row(step, judgement)).collect();
     if rows.is_empty() {
         return None;
     }
-    let control = judgement
-        .control
-        .as_ref()
-        .and_then(|control| control.effect);
-    let noise = control.map(|effect| Gain::of(&effect, judgement.outcome));
-    let row_height = match form {
-        Form::Wide => 44.0,
-        Form::Narrow => 62.0,
+    let noise = sentences::noise(judgement).map(|effect| Gain::of(&effect, judgement.outcome));
+    let left = if form == Form::Wide { TITLES } else { 0.0 };
+    let extent = extent(&rows, noise.as_ref());
+    let plot = Plot {
+        scale: Scale::new(extent, left + 10.0..form.width() - LABEL),
+        rows,
+        noise,
+        form,
     };
-    let height = TOP + rows.len() as f64 * row_height + FOOT;
-    let against = match run.study.design.kind {
-        DesignKind::Ladder => "the step before",
-        DesignKind::Compare => "the baseline",
-    };
-    Some(draw(
-        form.width(),
-        height,
-        &described(&rows, against),
-        |canvas| {
-            let left = if form == Form::Wide { 240.0 } else { 0.0 };
-            let scale = Scale::new(
-                extent(&rows, noise.as_ref()),
-                left + 10.0..form.width() - LABEL,
-            );
-            let bottom = height - FOOT;
-            ground(canvas, &scale, noise.as_ref(), bottom);
-            for (index, row) in rows.iter().enumerate() {
-                row.draw(canvas, &scale, TOP + index as f64 * row_height, form);
-            }
-            axis(canvas, &scale, bottom, form);
-        },
-    ))
+    let label = described(&plot.rows, sentences::compared_with(run));
+    Some(draw(form.width(), plot.bottom() + FOOT, &label, |canvas| {
+        plot.draw(canvas);
+    }))
+}
+
+impl Plot<'_> {
+    fn draw(&self, canvas: &Canvas<'_>) {
+        if let Some(noise) = &self.noise {
+            let at = (self.scale.at(noise.low), TOP - 16.0);
+            canvas.text("two identical servers", at, Type::SMALL);
+        }
+        for (from, to) in self.spans() {
+            self.ground(canvas, from, to);
+        }
+        for (index, row) in self.rows.iter().enumerate() {
+            row.draw(canvas, &self.scale, self.row_top(index), self.form);
+        }
+        axis(canvas, &self.scale, self.bottom(), self.form);
+    }
+
+    fn row_top(&self, index: usize) -> f64 {
+        let height = match self.form {
+            Form::Wide => 44.0,
+            Form::Narrow => 62.0,
+        };
+        TOP + index as f64 * height
+    }
+
+    fn bottom(&self) -> f64 {
+        self.row_top(self.rows.len())
+    }
+
+    /// Where the line of no gain is drawn: throughout, or only beside the marks where titles stand
+    /// above them.
+    fn spans(&self) -> Vec<(f64, f64)> {
+        match self.form {
+            Form::Wide => vec![(TOP - 4.0, self.bottom())],
+            Form::Narrow => (0..self.rows.len())
+                .map(|index| (self.row_top(index) + 21.0, self.row_top(index) + 57.0))
+                .collect(),
+        }
+    }
+
+    /// The line of no gain, and about it the band in which identical servers differ.
+    fn ground(&self, canvas: &Canvas<'_>, top: f64, bottom: f64) {
+        if let Some(noise) = &self.noise {
+            let (from, to) = (self.scale.at(noise.low), self.scale.at(noise.high));
+            // A band thinner than two pixels could not be seen.
+            let widen = ((2.0 - (to - from)) / 2.0).max(0.0);
+            canvas.fill((from - widen, top), (to + widen, bottom), Ink::Floor);
+        }
+        let zero = self.scale.at(0.0);
+        canvas.line((zero, top), (zero, bottom), Ink::Muted, 1.0);
+    }
 }
 
 fn row<'a>(step: &'a StepResult, judgement: &Judgement) -> Option<Row<'a>> {
@@ -124,8 +160,12 @@ impl Row<'_> {
         };
         match form {
             Form::Wide => {
-                let text = fitted(self.title, 228.0, Type::BODY.size);
-                canvas.text(&text, (228.0, top + 12.0), Type::BODY.align(HPos::Right));
+                let text = fitted(self.title, TITLES - 12.0, Type::BODY.size);
+                canvas.text(
+                    &text,
+                    (TITLES - 12.0, top + 12.0),
+                    Type::BODY.align(HPos::Right),
+                );
             }
             Form::Narrow => canvas.text(
                 &fitted(self.title, 350.0, Type::BODY.size),
@@ -153,32 +193,6 @@ impl Row<'_> {
             );
         }
     }
-}
-
-/// The line of no gain, and about it the band in which identical servers differ.
-fn ground(canvas: &Canvas<'_>, scale: &Scale, noise: Option<&Gain>, bottom: f64) {
-    if let Some(noise) = noise {
-        let (from, to) = (scale.at(noise.low), scale.at(noise.high));
-        // A band thinner than two pixels could not be seen.
-        let widen = ((2.0 - (to - from)) / 2.0).max(0.0);
-        canvas.fill((from - widen, TOP - 4.0), (to + widen, bottom), Ink::Floor);
-        let text = "two identical servers: here";
-        canvas.text(
-            &format!(
-                "{text} {} … {} %",
-                numbers::signed(noise.low),
-                numbers::signed(noise.high)
-            ),
-            (from - widen, TOP - 16.0),
-            Type::SMALL,
-        );
-    }
-    canvas.line(
-        (scale.at(0.0), TOP - 4.0),
-        (scale.at(0.0), bottom),
-        Ink::Muted,
-        1.0,
-    );
 }
 
 fn axis(canvas: &Canvas<'_>, scale: &Scale, bottom: f64, form: Form) {

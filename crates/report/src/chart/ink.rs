@@ -8,7 +8,7 @@ use plotters::style::RGBColor;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ink {
     /// Text and intervals.
-    Ink,
+    Text,
     /// Remarks and axis labels.
     Muted,
     /// Axes and grids.
@@ -21,18 +21,21 @@ pub(crate) enum Ink {
     Floor,
     /// What the article has.
     Published,
+    /// The body of the article's bars.
+    PublishedSoft,
     /// The ground, where a mark must be hollow.
     Paper,
 }
 
-const ALL: [(Ink, &str); 8] = [
-    (Ink::Ink, "var(--ink)"),
+const ALL: [(Ink, &str); 9] = [
+    (Ink::Text, "var(--ink)"),
     (Ink::Muted, "var(--muted)"),
     (Ink::Rule, "var(--rule)"),
     (Ink::Accent, "var(--accent)"),
     (Ink::Soft, "var(--soft)"),
     (Ink::Floor, "var(--floor)"),
     (Ink::Published, "var(--published)"),
+    (Ink::PublishedSoft, "var(--published-soft)"),
     (Ink::Paper, "var(--paper)"),
 ];
 

@@ -121,7 +121,7 @@ impl Plot {
             Ink::Muted,
             1.0,
         );
-        for quantile in [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999_999] {
+        for quantile in [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999_999] {
             let at = nines(quantile);
             if at <= self.most_nines {
                 let x = self.x.at(at);

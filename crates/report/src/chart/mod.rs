@@ -6,11 +6,15 @@ mod gains;
 mod ink;
 mod ladder;
 mod latency;
+mod panel;
 mod scale;
 
 pub(crate) use gains::gains;
 pub(crate) use ladder::ladder;
 pub(crate) use latency::latency;
+
+/// Width of the titles left of a wide chart's marks.
+const TITLES: f64 = 250.0;
 
 /// The two forms in which every chart is drawn, as widths in CSS pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 mod facts;
 mod page;
 
-use minijinja::Environment;
-use minijinja::value::Serde;
+use minijinja::value::{Serde, Value};
+use minijinja::{Environment, HtmlEscape};
 use model::{Judgement, RunRecord};
 
 use crate::numbers;
@@ -27,12 +27,27 @@ pub fn render(run: &RunRecord, judgement: &Judgement) -> String {
 fn templates() -> Environment<'static> {
     let mut templates = Environment::new();
     templates.add_filter("glued", |text: &str| numbers::glued(text));
+    templates.add_filter("prose", prose);
     for (name, source) in [("page.html", PAGE), ("figure.html", FIGURE)] {
         templates
             .add_template(name, source)
             .expect("the templates are compiled in and a test parses them");
     }
     templates
+}
+
+/// Escaped text in which what stands between backticks is set as code.
+fn prose(text: &str) -> Value {
+    let escaped = HtmlEscape(&numbers::glued(text)).to_string();
+    let mut parts = escaped.split('`');
+    let mut set = parts.next().unwrap_or_default().to_owned();
+    while let Some(part) = parts.next() {
+        match parts.next() {
+            Some(after) => set += &format!("<code>{part}</code>{after}"),
+            None => set += &format!("`{part}"),
+        }
+    }
+    Value::from_safe_string(set)
 }
 
 #[cfg(test)]
@@ -68,6 +83,21 @@ mod tests {
         let page = render(&run, &judgement);
         assert!(page.contains("&lt;script&gt;"));
         assert!(!page.contains("<script") && !page.contains("<img"));
+    }
+
+    #[test]
+    fn backticks_set_code_and_a_lone_one_stays() {
+        let set = |text| prose(text).to_string();
+        assert_eq!(set("see `a<b` now"), "see <code>a&lt;b</code> now");
+        assert_eq!(set("a ` b"), "a ` b");
+    }
+
+    #[test]
+    fn the_query_of_a_request_is_not_shown() {
+        let mut run = sample::run();
+        run.study.workload.path = "/json?token=planted".to_owned();
+        let page = render(&run, &sample::judgement());
+        assert!(page.contains("GET /json over") && !page.contains("planted"));
     }
 
     #[test]

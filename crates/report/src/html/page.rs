@@ -1,8 +1,8 @@
 //! What the page's template shows, as plain text; the template only lays it out.
 
-use model::judgement::{ArmResult, Outcome};
+use model::judgement::{ArmResult, LatencyResult, Outcome};
 use model::study::DesignKind;
-use model::{Judgement, RunRecord};
+use model::{Judgement, Role, RunRecord};
 use serde::Serialize;
 
 use super::facts::{Fact, facts};
@@ -25,6 +25,7 @@ pub(crate) struct Page<'a> {
     machine: String,
     keys: Vec<Key>,
     ladder: Option<Figure>,
+    ladder_caption: String,
     gains: Option<Figure>,
     latency: Option<Figure>,
     is_ladder: bool,
@@ -34,7 +35,7 @@ pub(crate) struct Page<'a> {
     has_published: bool,
     trust: Vec<String>,
     latency_design: Option<String>,
-    latency_arms: Vec<&'a str>,
+    latency_arms: Vec<String>,
     latency_rows: Vec<LatencyRow>,
     source: Option<SourceView<'a>>,
     doubts: Vec<DoubtView>,
@@ -97,6 +98,7 @@ struct DoubtView {
 
 /// Gathers the page of a judged run.
 pub(crate) fn page<'a>(run: &'a RunRecord, judgement: &'a Judgement, style: &'a str) -> Page<'a> {
+    let latency = sentences::latency_for_readers(run, judgement);
     let (study, rows) = (&run.study, rows_with_reasons(run, judgement));
     Page {
         style,
@@ -112,23 +114,20 @@ pub(crate) fn page<'a>(run: &'a RunRecord, judgement: &'a Judgement, style: &'a 
             "{}, {} CPUs, kernel {}",
             run.facts.cpu_model, run.facts.cpus_online, run.facts.kernel_release
         ),
-        keys: keys(judgement),
+        keys: keys(run, judgement),
         ladder: figure("ladder", |form| chart::ladder(run, judgement, form)),
+        ladder_caption: ladder_caption(run, judgement),
         gains: figure("gains", |form| chart::gains(run, judgement, form)),
-        latency: figure("latency", |form| chart::latency(&judgement.latency, form)),
+        latency: figure("latency", |form| chart::latency(&latency, form)),
         is_ladder: study.design.kind == DesignKind::Ladder,
         against: sentences::compared_with(run),
         whole: sentences::whole_effect(run, judgement),
         has_published: rows.iter().any(|row| !row.row.published_rate.is_empty()),
         rows,
         trust: trust(judgement),
-        latency_design: sentences::latency_design(&judgement.latency),
-        latency_arms: judgement
-            .latency
-            .iter()
-            .map(|arm| arm.title.as_str())
-            .collect(),
-        latency_rows: latency_rows(judgement),
+        latency_design: sentences::latency_design(&latency),
+        latency_arms: latency.iter().map(|arm| arm.title.clone()).collect(),
+        latency_rows: latency_rows(&latency),
         source: source(run),
         doubts: doubts(run, judgement),
         workload: workload(run),
@@ -172,75 +171,77 @@ fn rows_with_reasons(run: &RunRecord, judgement: &Judgement) -> Vec<RowWithReaso
         .collect()
 }
 
+fn ladder_caption(run: &RunRecord, judgement: &Judgement) -> String {
+    let mut parts = Vec::new();
+    if run.study.design.kind == DesignKind::Ladder {
+        parts.push("Each step is taken on top of those before it.");
+    }
+    if judgement.arms.iter().any(|arm| arm.role == Role::Floor) {
+        parts.push(
+            "The grey part of a bar is the floor: what a bare echo over the same sockets and bytes \
+             costs on this kernel.",
+        );
+    }
+    parts.push("The bracket is the interval of the median.");
+    parts.join(" ")
+}
+
 /// The few figures that a reader takes along.
-fn keys(judgement: &Judgement) -> Vec<Key> {
+fn keys(run: &RunRecord, judgement: &Judgement) -> Vec<Key> {
     let key = |figure: String, caption: &str| Key {
         figure,
         caption: caption.to_owned(),
     };
     let mut keys = Vec::new();
     if let Some((first, last)) = ends(judgement) {
-        keys.extend(from_to(judgement.outcome, first, last));
-        if let (Outcome::ServerCpuPerRequest, Some(rate)) =
-            (judgement.outcome, last.implied_rps_per_cpu)
+        let is_ladder = run.study.design.kind == DesignKind::Ladder;
+        keys.extend(from_to(judgement.outcome, is_ladder, first, last));
+        if let (Outcome::ServerCpuPerRequest, true, Some(rate)) =
+            (judgement.outcome, is_ladder, last.implied_rps_per_cpu)
         {
-            keys.push(key(
-                numbers::rate(rate.value),
-                "requests/s that this implies for one server CPU",
-            ));
+            let caption = "requests/s that this implies for one server CPU";
+            keys.push(key(numbers::rate(rate.value), caption));
         }
         if let Some(share) = last.share_of_floor {
-            keys.push(key(
-                numbers::share(share.value),
-                "of what this kernel can do: a bare echo over the same sockets",
-            ));
+            let caption = "of what this kernel can do: a bare echo over the same sockets";
+            keys.push(key(numbers::share(share.value), caption));
         }
     }
-    if let Some(effect) = judgement
-        .control
-        .as_ref()
-        .and_then(|control| control.effect)
-    {
-        let spread = numbers::change_interval(&effect).replace(" … ", "…");
-        keys.push(key(
-            format!("{spread} %"),
-            "is how far two identical servers differ here",
-        ));
+    if let Some(effect) = sentences::noise(judgement) {
+        let spread = format!("{} %", sentences::spread(&effect));
+        keys.push(key(spread, "is how far two identical servers differ here"));
     }
     keys
 }
 
+/// The arms whose comparison is the answer.
 fn ends(judgement: &Judgement) -> Option<(&ArmResult, &ArmResult)> {
     let whole = judgement.whole.as_ref()?;
     let arm = |name: &str| judgement.arms.iter().find(|arm| arm.name == name);
     Some((arm(&whole.against)?, arm(&whole.arm)?))
 }
 
-fn from_to(outcome: Outcome, first: &ArmResult, last: &ArmResult) -> Option<Key> {
-    let (figure, caption) = match outcome {
+fn from_to(outcome: Outcome, is_ladder: bool, first: &ArmResult, last: &ArmResult) -> Option<Key> {
+    let (figure, noun) = match outcome {
         Outcome::ServerCpuPerRequest => {
-            let shown = |arm: &ArmResult| {
-                arm.server_cpu_us_per_request
-                    .map(|found| numbers::micros(found.value))
-            };
-            (
-                format!("{} → {} µs", shown(first)?, shown(last)?),
-                "server CPU per request, first to last",
-            )
+            let [first, last] = [first, last].map(|arm| arm.server_cpu_us_per_request);
+            let first = numbers::micros_roughly(first?.value);
+            let last = numbers::micros_roughly(last?.value);
+            let first = first.trim_end_matches(" µs");
+            (format!("{first} → {last}"), "server CPU per request")
         }
         Outcome::Throughput => {
-            let shown =
-                |arm: &ArmResult| arm.throughput_rps.map(|found| numbers::rate(found.value));
-            (
-                format!("{} → {}", shown(first)?, shown(last)?),
-                "requests/s seen, first to last",
-            )
+            let [first, last] = [first, last].map(|arm| arm.throughput_rps);
+            let [first, last] = [first?, last?].map(|found| numbers::rate(found.value));
+            (format!("{first} → {last}"), "requests/s seen")
         }
     };
-    Some(Key {
-        figure,
-        caption: caption.to_owned(),
-    })
+    let caption = if is_ladder {
+        format!("{noun}, first to last")
+    } else {
+        format!("{noun}, {} → {}", first.title, last.title)
+    };
+    Some(Key { figure, caption })
 }
 
 fn trust(judgement: &Judgement) -> Vec<String> {
@@ -254,8 +255,7 @@ fn trust(judgement: &Judgement) -> Vec<String> {
     .collect()
 }
 
-fn latency_rows(judgement: &Judgement) -> Vec<LatencyRow> {
-    let results = &judgement.latency;
+fn latency_rows(results: &[LatencyResult]) -> Vec<LatencyRow> {
     sentences::carried_quantiles(results)
         .into_iter()
         .map(|quantile| LatencyRow {
@@ -291,12 +291,13 @@ fn doubts(run: &RunRecord, judgement: &Judgement) -> Vec<DoubtView> {
         .collect()
 }
 
+/// The request without its query, which may hold what is nobody's business.
 fn workload(run: &RunRecord) -> String {
     let (workload, design) = (&run.study.workload, &run.study.design);
     format!(
         "GET {} over {} keep-alive connections from {} load generator thread{}; {} rounds of {} ms \
          to settle and {} ms scored",
-        workload.path,
+        workload.path.split(['?', '#']).next().unwrap_or_default(),
         workload.connections,
         workload.threads,
         if workload.threads == 1 { "" } else { "s" },

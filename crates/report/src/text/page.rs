@@ -28,7 +28,7 @@ impl Page {
         self.answer(run, judgement);
         self.table(run, judgement);
         self.beside(run, judgement);
-        self.latency(&judgement.latency);
+        self.latency(&sentences::latency_for_readers(run, judgement));
         self.published(run);
         self.doubts(run, judgement);
         self.text
@@ -119,7 +119,7 @@ impl Page {
             .chain(steps)
             .filter_map(|(title, published)| {
                 let published = published?;
-                let gain = published.gain.map(|gain| numbers::published_gain(gain));
+                let gain = published.gain.map(numbers::published_gain);
                 Some(vec![
                     title.to_owned(),
                     numbers::rate(published.throughput_rps),
@@ -162,7 +162,7 @@ impl Page {
 
     fn paragraph(&mut self, text: &str) {
         self.text.push('\n');
-        for line in wrap(&text, self.width) {
+        for line in wrap(text, self.width) {
             self.line(&line);
         }
     }

@@ -6,15 +6,12 @@ use model::judgement::{
     ArmResult, CurvePoint, JUDGEMENT_FORMAT, LatencyResult, Outcome, QuantileEstimate,
     SequentialError, StepResult,
 };
-use model::run::{Phase, RUN_FORMAT, Rig};
+use model::run::{RUN_FORMAT, Rig};
 use model::study::{
     BaselineSpec, Design, DesignKind, LatencyDesign, Program, Published, STUDY_FORMAT, Source,
     StepSpec,
 };
-use model::{
-    Arm, BlockRecord, Doubt, Effect, Estimate, Judgement, Reading, Role, RunRecord, Study, Verdict,
-    Workload,
-};
+use model::{Arm, Doubt, Effect, Estimate, Judgement, Role, RunRecord, Study, Verdict, Workload};
 
 const PAIRS: u32 = 16;
 
@@ -75,7 +72,7 @@ const BASELINE_US: f64 = 11.94;
 const FLOOR_US: f64 = 5.62;
 
 /// The run record of the made-up ladder.
-pub fn run() -> RunRecord {
+pub(crate) fn run() -> RunRecord {
     RunRecord {
         format: RUN_FORMAT,
         linerate_version: "0.1.0".to_owned(),
@@ -99,7 +96,7 @@ pub fn run() -> RunRecord {
 }
 
 /// The judgement of the made-up ladder: every step better, latency of first and last arm.
-pub fn judgement() -> Judgement {
+pub(crate) fn judgement() -> Judgement {
     let whole_ratio: f64 = RUNGS.iter().map(|rung| rung.ratio).product();
     let last = &RUNGS[RUNGS.len() - 1];
     Judgement {
@@ -140,15 +137,21 @@ pub fn judgement() -> Judgement {
 }
 
 /// A run of the `versus` kind and its judgement: one arm against the baseline.
-pub fn versus(verdict: Verdict, ratio: f64, half_width: f64) -> (RunRecord, Judgement) {
+pub(crate) fn versus(verdict: Verdict, ratio: f64, half_width: f64) -> (RunRecord, Judgement) {
     let (mut run, mut judgement) = (run(), judgement());
     run.study.name = "versus".to_owned();
+    run.study.question = "Which of the two serves a request for less?".to_owned();
     run.study.design.kind = DesignKind::Compare;
     run.study.source = None;
     run.study.steps.clear();
     judgement.arms.truncate(3);
     judgement.arms[0].title = "A".to_owned();
     judgement.arms[2].title = "B".to_owned();
+    judgement.arms[2].name = "b".to_owned();
+    for arm in &mut judgement.arms {
+        arm.share_of_floor = None;
+        arm.published = None;
+    }
     judgement.latency.clear();
     judgement.steps = vec![StepResult {
         verdict,
@@ -156,20 +159,6 @@ pub fn versus(verdict: Verdict, ratio: f64, half_width: f64) -> (RunRecord, Judg
     }];
     judgement.whole = judgement.steps.first().cloned();
     (run, judgement)
-}
-
-/// A whole line of `blocks.jsonl`.
-pub fn block_line(round: u32) -> String {
-    let block = BlockRecord {
-        phase: Phase::Throughput,
-        epoch: 0,
-        round,
-        position: 0,
-        arm: "baseline".to_owned(),
-        at_ms: 0,
-        reading: Reading::default(),
-    };
-    serde_json::to_string(&block).expect("a block has only string keys") + "\n"
 }
 
 fn study() -> Study {
