@@ -1,11 +1,214 @@
+//! `linerate doctor`: what costs this machine speed, and whether it is fit to measure.
+
 use std::process::ExitCode;
+
+use anyhow::Context as _;
+use machine::findings::{self, Summary};
+use model::finding::{Finding, Severity};
 
 use crate::console::Console;
 
-/// Not written yet
-#[derive(clap::Args)]
-pub(crate) struct Arguments {}
+/// Version of the shape of `--json`.
+const FORMAT: u32 = 1;
+/// Lines longer than this are hard to read, however wide the terminal.
+const WIDEST: usize = 100;
+const NARROWEST: usize = 40;
+/// What continues an entry stands below its first word.
+const INDENT: &str = "  ";
 
-pub(crate) fn run(_arguments: &Arguments, _console: &Console) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("not written yet")
+/// Look at this machine: what costs it speed, and is it fit to measure?
+///
+/// Changes nothing and puts no load on anything; takes less than two seconds. What only root may
+/// look at is named with the reason.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Also look at this process: its system call filters and its workers
+    #[arg(long)]
+    pid: Option<u32>,
+    /// Print one JSON value instead of text
+    #[arg(long)]
+    json: bool,
+    /// Show what is as it should be with its evidence too
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    if let Some(pid) = arguments.pid {
+        let there = std::path::Path::new("/proc").join(pid.to_string()).exists();
+        anyhow::ensure!(
+            there,
+            "there is no process {pid} that can be seen; give --pid a running one"
+        );
+    }
+    let findings = findings::look(arguments.pid);
+    let summary = findings::summary(&findings);
+    if arguments.json {
+        console.say(&as_json(&summary, &findings)?);
+    } else {
+        console.say(&as_text(&summary, &findings, width(), arguments.verbose));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn as_json(summary: &Summary, findings: &[Finding]) -> anyhow::Result<String> {
+    let value = serde_json::json!({
+        "format": FORMAT,
+        "fit": summary.fit,
+        "answer": summary.answer,
+        "findings": findings,
+    });
+    serde_json::to_string_pretty(&value).context("writing the findings as JSON")
+}
+
+/// The answer, then what costs something with all that is known of it, then the rest in short.
+fn as_text(summary: &Summary, findings: &[Finding], width: usize, verbose: bool) -> String {
+    let mut text = wrapped(&summary.answer, "", width);
+    let of = |severity| {
+        findings
+            .iter()
+            .filter(move |finding| finding.severity == severity)
+    };
+    for finding in of(Severity::Problem).chain(of(Severity::Notice)) {
+        text += &in_full(finding, width);
+    }
+    let headings = [
+        (Severity::Unknown, "Could not be looked at"),
+        (Severity::Fine, "As it should be"),
+    ];
+    for (severity, heading) in headings {
+        if of(severity).next().is_none() {
+            continue;
+        }
+        text += &format!("\n{heading}\n");
+        let with_evidence = verbose || severity == Severity::Unknown;
+        for finding in of(severity) {
+            text += &in_short(finding, width, with_evidence);
+        }
+    }
+    text.trim_end().to_owned()
+}
+
+fn in_full(finding: &Finding, width: usize) -> String {
+    let mut text = format!("\n{} ({})\n", finding.name, severity_word(finding.severity));
+    text += &wrapped(&finding.what, INDENT, width);
+    for (label, part) in [
+        ("evidence", &finding.evidence),
+        ("cost", &finding.cost),
+        ("to do", &finding.advice),
+    ] {
+        if !part.is_empty() {
+            text += &wrapped(&format!("{label}: {part}"), INDENT, width);
+        }
+    }
+    text
+}
+
+fn in_short(finding: &Finding, width: usize, with_evidence: bool) -> String {
+    let evidence = if with_evidence {
+        format!(" [{}]", finding.evidence)
+    } else {
+        String::new()
+    };
+    wrapped(
+        &format!("{}: {}{evidence}", finding.name, finding.what),
+        INDENT,
+        width,
+    )
+}
+
+fn severity_word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Problem => "problem",
+        Severity::Notice => "notice",
+        Severity::Unknown => "unknown",
+        Severity::Fine => "fine",
+    }
+}
+
+/// Words in lines no longer than `width` where words allow, the first indented once and the
+/// following ones twice.
+fn wrapped(words: &str, indent: &str, width: usize) -> String {
+    let mut text = String::new();
+    let mut line = indent.to_owned();
+    let mut is_empty = true;
+    for word in words.split_whitespace() {
+        let longer = line.chars().count() + usize::from(!is_empty) + word.chars().count();
+        if !is_empty && longer > width {
+            text += &line;
+            text.push('\n');
+            line = indent.repeat(2);
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line += word;
+        is_empty = false;
+    }
+    text + &line + "\n"
+}
+
+/// Columns of the terminal, or the widest where there is none.
+fn width() -> usize {
+    let columns = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    columns.unwrap_or(WIDEST).clamp(NARROWEST, WIDEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(name: &str, severity: Severity) -> Finding {
+        Finding {
+            name: name.to_owned(),
+            severity,
+            what: format!("What of {name}."),
+            evidence: format!("evidence of {name}"),
+            cost: "+5 % server CPU per request".to_owned(),
+            advice: "stop it".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_answer_comes_first_then_what_costs_then_the_rest() {
+        let findings = [
+            finding("good", Severity::Fine),
+            finding("dear", Severity::Notice),
+            finding("hidden", Severity::Unknown),
+            finding("bad", Severity::Problem),
+        ];
+        let text = as_text(&findings::summary(&findings), &findings, 80, false);
+        let at = |what: &str| {
+            text.find(what)
+                .unwrap_or_else(|| panic!("{what} not in {text}"))
+        };
+        assert!(text.starts_with("This machine is not fit to measure now: what of bad;"));
+        assert!(at("bad (problem)") < at("dear (notice)"));
+        assert!(at("dear (notice)") < at("Could not be looked at"));
+        assert!(at("[evidence of hidden]") < at("As it should be"));
+        assert!(!text.contains("evidence of good"));
+    }
+
+    #[test]
+    fn lines_keep_to_the_width_unless_a_word_is_longer() {
+        let text = wrapped(
+            "one two three four /a/very/long/path/that/no/line/can/hold x",
+            "  ",
+            16,
+        );
+        assert_eq!(
+            text,
+            "  one two three\n    four\n    /a/very/long/path/that/no/line/can/hold\n    x\n"
+        );
+    }
+
+    #[test]
+    fn the_json_has_its_format_the_answer_and_the_findings() {
+        let findings = [finding("dear", Severity::Notice)];
+        let text = as_json(&findings::summary(&findings), &findings).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&value["format"], &value["fit"]), (&1.into(), &true.into()));
+        assert_eq!(value["findings"][0]["severity"], "notice");
+    }
 }
