@@ -173,7 +173,7 @@ pub fn bytes(count: u64) -> String {
 /// The same text with no-break spaces between numbers and their units.
 #[must_use]
 pub fn glued(text: &str) -> String {
-    [" %", " µs", " ms", " ns"]
+    [" %", " µs", " ms", " ns", "n = "]
         .into_iter()
         .fold(text.to_owned(), |text, unit| {
             text.replace(unit, &unit.replace(' ', "\u{a0}"))

@@ -179,7 +179,9 @@ impl Row<'_> {
             here_y,
             Ink::Accent,
         );
-        canvas.dot((scale.at(self.here.percent), here_y), 4.5, Ink::Accent);
+        // On a narrow chart a larger dot would hide its interval.
+        let radius = if form == Form::Wide { 4.5 } else { 3.0 };
+        canvas.dot((scale.at(self.here.percent), here_y), radius, Ink::Accent);
         let label = format!("here {} %", numbers::signed(self.here.percent));
         let from = scale.at(self.here.high) + 12.0;
         canvas.text(&label, (from, here_y), Type::BODY.bold().ink(Ink::Accent));

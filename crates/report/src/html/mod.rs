@@ -97,7 +97,7 @@ mod tests {
         let mut run = sample::run();
         run.study.workload.path = "/json?token=planted".to_owned();
         let page = render(&run, &sample::judgement());
-        assert!(page.contains("GET /json over") && !page.contains("planted"));
+        assert!(page.contains("json over 64") && !page.contains("planted"));
     }
 
     #[test]
