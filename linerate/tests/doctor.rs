@@ -50,8 +50,11 @@ fn the_name_of_the_host_is_nowhere_in_it() {
     let script = "hostname planted-host && exec \"$0\" doctor --json --verbose";
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--uts", "sh", "-c", script]);
-    let output = command.arg(env!("CARGO_BIN_EXE_linerate")).output().unwrap();
+    let output = command
+        .arg(env!("CARGO_BIN_EXE_linerate"))
+        .output()
+        .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("\"findings\""), "{output:?}");
+    assert!(text.contains("\"findings\""), "{text}");
     assert!(!text.contains("planted-host"), "{text}");
 }

@@ -15,10 +15,11 @@ use std::process::{Command, ExitCode};
 
 use machine::levers::{self, Held, LeverError, Setting};
 use model::Binds;
+use model::finding::Severity;
 
 const NOBODY: u32 = 65_534;
 
-const TESTS: [(&str, fn()); 7] = [
+const TESTS: [(&str, fn()); 8] = [
     (
         "rules_hold_until_they_are_undone",
         rules_hold_until_they_are_undone,
@@ -46,6 +47,10 @@ const TESTS: [(&str, fn()); 7] = [
     (
         "every_lever_can_be_used_in_a_namespace_of_our_own",
         every_lever_can_be_used_in_a_namespace_of_our_own,
+    ),
+    (
+        "what_levers_set_is_found_by_the_checks",
+        what_levers_set_is_found_by_the_checks,
     ),
 ];
 
@@ -116,6 +121,26 @@ fn every_lever_can_be_used_in_a_namespace_of_our_own() {
         .iter()
         .filter(|lever| lever.binds() == Binds::Live);
     assert_eq!(live.count(), 3);
+}
+
+fn what_levers_set_is_found_by_the_checks() {
+    let _tap = hold("packet-tap", None);
+    let _rules = hold("nft-rules", Some(4));
+    let _conntrack = hold("conntrack", None);
+    let findings = machine::findings::look(None);
+    let found = |name: &str| {
+        findings
+            .iter()
+            .find(|finding| finding.name == name)
+            .unwrap()
+    };
+    assert!(
+        found("packet-taps")
+            .evidence
+            .contains(&format!("(pid {})", std::process::id()))
+    );
+    assert_eq!(found("firewall-rules").what, "Packets pass 5 nft rules.");
+    assert_eq!(found("connection-tracking").severity, Severity::Notice);
 }
 
 fn hold(name: &str, value: Option<u64>) -> Box<dyn Held + Send> {

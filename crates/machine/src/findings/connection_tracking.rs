@@ -1,8 +1,10 @@
 //! Whether the kernel looks up the connection of each packet.
 
+use std::io;
+
 use model::finding::{Finding, Severity};
 
-use super::{Subject, fine};
+use super::{Subject, errno, fine};
 
 const NAME: &str = "connection-tracking";
 const FOLDER: &str = "proc/sys/net/netfilter";
@@ -10,8 +12,9 @@ const FOLDER: &str = "proc/sys/net/netfilter";
 const NEARLY_FULL: f64 = 0.8;
 
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
-    let rules = subject.nft_rules.as_ref().map_or(0, |rules| {
-        rules.iter().filter(|rule| rule.tracks_connections).count()
+    let rules = subject.nft_rules.as_ref().map(|rules| {
+        let asking = rules.iter().filter(|rule| rule.tracks_connections);
+        asking.count()
     });
     let number = |name: &str| subject.tree.number(&format!("{FOLDER}/{name}"));
     Some(judge(
@@ -21,7 +24,7 @@ pub(super) fn check(subject: &Subject) -> Option<Finding> {
     ))
 }
 
-fn judge(count: Option<u64>, most: Option<u64>, rules: usize) -> Finding {
+fn judge(count: Option<u64>, most: Option<u64>, rules: Result<usize, &io::Error>) -> Finding {
     let Some(count) = count else {
         let what = "Connections are not tracked: the kernel part for it is not loaded.";
         return fine(
@@ -32,10 +35,11 @@ fn judge(count: Option<u64>, most: Option<u64>, rules: usize) -> Finding {
     };
     let most = most.filter(|most| *most > 0);
     let evidence = format!(
-        "nf_conntrack_count = {count}, nf_conntrack_max = {}, nft rules that ask for a state: {rules}",
-        most.map_or_else(|| "hidden".to_owned(), |most| most.to_string())
+        "nf_conntrack_count = {count}, nf_conntrack_max = {}, nft rules that ask for a state: {}",
+        most.map_or_else(|| "hidden".to_owned(), |most| most.to_string()),
+        rules.map_or_else(errno, |rules| rules.to_string())
     );
-    if count == 0 && rules == 0 {
+    if count == 0 && rules.unwrap_or(0) == 0 {
         return fine(
             NAME,
             "Connections are not tracked in this network namespace.",
@@ -75,15 +79,29 @@ mod tests {
 
     #[test]
     fn tracking_is_told_by_connections_or_by_rules() {
-        assert_eq!(judge(Some(0), Some(1000), 0).severity, Severity::Fine);
-        assert_eq!(judge(Some(3), Some(1000), 0).severity, Severity::Notice);
-        assert_eq!(judge(Some(0), None, 1).severity, Severity::Notice);
-        assert_eq!(judge(None, None, 0).severity, Severity::Fine);
+        assert_eq!(judge(Some(0), Some(1000), Ok(0)).severity, Severity::Fine);
+        assert_eq!(judge(Some(3), Some(1000), Ok(0)).severity, Severity::Notice);
+        assert_eq!(judge(Some(0), None, Ok(1)).severity, Severity::Notice);
+        assert_eq!(judge(None, None, Ok(0)).severity, Severity::Fine);
+    }
+
+    #[test]
+    fn rules_that_may_not_be_listed_are_not_called_none() {
+        let refused = io::Error::from_raw_os_error(1);
+        let finding = judge(Some(0), None, Err(&refused));
+        assert!(
+            finding
+                .evidence
+                .ends_with("a state: Operation not permitted (EPERM)")
+        );
     }
 
     #[test]
     fn a_table_that_is_nearly_full_is_a_problem() {
-        assert_eq!(judge(Some(900), Some(1000), 0).severity, Severity::Problem);
-        assert_eq!(judge(Some(900), Some(0), 0).severity, Severity::Notice);
+        assert_eq!(
+            judge(Some(900), Some(1000), Ok(0)).severity,
+            Severity::Problem
+        );
+        assert_eq!(judge(Some(900), Some(0), Ok(0)).severity, Severity::Notice);
     }
 }

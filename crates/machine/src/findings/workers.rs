@@ -8,6 +8,8 @@ use crate::tree::Tree;
 const NAME: &str = "workers";
 /// A thread is a worker when it has used at least this share of what the busiest has.
 const BUSY_SHARE: f64 = 0.1;
+/// Ticks, of 10 ms, that the busiest must have used before workers can be told from other threads.
+const ENOUGH: u64 = 10;
 
 /// Only of a process that was asked about.
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
@@ -33,13 +35,16 @@ pub(super) fn check(subject: &Subject) -> Option<Finding> {
 fn judge(pid: u32, ticks: &[u64], cpus: usize) -> Finding {
     let most = ticks.iter().copied().max().unwrap_or(0);
     let is_worker = |ticks: &&u64| **ticks as f64 >= BUSY_SHARE * most as f64;
-    // Before any work was done every thread counts.
     let workers = ticks.iter().filter(is_worker).count();
     let evidence = format!(
         "{} in /proc/{pid}/task and its children's, {workers} of them busy; {} allowed",
         counted(ticks.len(), "thread", "threads"),
         counted(cpus, "CPU", "CPUs")
     );
+    if most < ENOUGH {
+        let what = format!("Process {pid} has hardly worked yet, so its workers cannot be told.");
+        return unknown(NAME, what, evidence);
+    }
     if workers == cpus {
         return fine(
             NAME,
@@ -47,21 +52,22 @@ fn judge(pid: u32, ticks: &[u64], cpus: usize) -> Finding {
             evidence,
         );
     }
-    let (what, advice) = if workers < cpus {
+    let (what, cost, advice) = if workers < cpus {
         (
             "Some CPUs have no worker",
+            "a server on too few CPUs gained 25 to 27 % from using them all (talawah.io, 2021)",
             "start one worker for each CPU that the server may use",
         )
     } else {
         (
             "More workers than CPUs take turns",
+            "each turn is a switch, and a request may wait for it; not measured here",
             "start no more workers than CPUs, unless they block",
         )
     };
     Finding {
         severity: Severity::Notice,
-        cost: "a server on too few CPUs gained 25 to 27 % from using them all (talawah.io, 2021)"
-            .to_owned(),
+        cost: cost.to_owned(),
         advice: advice.to_owned(),
         ..fine(NAME, format!("{what}: {workers} against {cpus}."), evidence)
     }
@@ -116,7 +122,13 @@ mod tests {
             judge(7, &[5000], 4).what,
             "Some CPUs have no worker: 1 against 4."
         );
-        assert!(judge(7, &[9, 9, 9], 1).what.starts_with("More workers"));
+        assert!(judge(7, &[90, 90, 90], 1).what.starts_with("More workers"));
+    }
+
+    #[test]
+    fn a_process_that_has_hardly_worked_is_not_judged() {
+        assert_eq!(judge(7, &[3, 3], 2).severity, Severity::Unknown);
+        assert_eq!(judge(7, &[], 2).severity, Severity::Unknown);
     }
 
     #[test]
