@@ -2,7 +2,11 @@
 
 mod commands;
 mod console;
+mod ownership;
+mod progress;
+mod run;
 mod serving;
+mod slo;
 
 use std::process::ExitCode;
 
@@ -16,16 +20,18 @@ use console::Console;
 /// Without a command it runs the built-in study `http-json` in quick form: two minutes on
 /// loopback, no privilege needed, nothing left but one folder under `linerate-runs/`.
 #[derive(Parser)]
-#[command(version, max_term_width = 100)]
+#[command(version, max_term_width = 100, args_conflicts_with_subcommands = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
+    #[command(flatten)]
+    flags: run::RunFlags,
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let console = Console::new();
-    let outcome = commands::run(arguments.command, &console);
+    let outcome = commands::run(arguments.command, &arguments.flags, &console);
     outcome.unwrap_or_else(|error| {
         console.error(&format!("{error:#}"));
         ExitCode::from(2)

@@ -1,31 +1,50 @@
 //! The commands, one file each: arguments in, a call into a library, words out.
 
+mod agent;
 mod doctor;
 mod echo;
 mod load;
 mod serve;
+mod study;
+mod versus;
 
 use std::process::ExitCode;
 
 use clap::Subcommand;
 
 use crate::console::Console;
+use crate::run::RunFlags;
+
+/// The study that runs without a command.
+const MAIN_STUDY: &str = "http-json";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    Versus(versus::Arguments),
+    Doctor(doctor::Arguments),
+    Study(study::Arguments),
     Serve(serve::Arguments),
     Load(load::Arguments),
-    Doctor(doctor::Arguments),
+    #[command(hide = true)]
     Echo(echo::Arguments),
+    #[command(hide = true)]
+    Agent(agent::Arguments),
 }
 
 /// Runs one command; without one, the main job.
-pub(crate) fn run(command: Option<Command>, console: &Console) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(
+    command: Option<Command>,
+    flags: &RunFlags,
+    console: &Console,
+) -> anyhow::Result<ExitCode> {
     match command {
+        Some(Command::Versus(arguments)) => versus::run(&arguments, console),
+        Some(Command::Doctor(arguments)) => doctor::run(&arguments, console),
+        Some(Command::Study(arguments)) => study::run(&arguments, console),
         Some(Command::Serve(arguments)) => serve::run(&arguments, console),
         Some(Command::Load(arguments)) => load::run(&arguments, console),
-        Some(Command::Doctor(arguments)) => doctor::run(&arguments, console),
         Some(Command::Echo(arguments)) => echo::run(&arguments, console),
-        None => anyhow::bail!("not written yet"),
+        Some(Command::Agent(arguments)) => agent::run(&arguments),
+        None => study::measure(MAIN_STUDY, flags, console),
     }
 }

@@ -1,0 +1,130 @@
+//! A service level objective such as `p99<5ms`, and whether a latency result holds it.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use model::judgement::LatencyResult;
+
+/// A quantile of the response time and the time it must stay below.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Slo {
+    /// In per cent, as it was typed: 99.9.
+    percent: f64,
+    limit: Duration,
+}
+
+impl FromStr for Slo {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = || format!("`{text}` is no objective; expected one such as p99<5ms");
+        let (quantile, limit) = text.split_once('<').ok_or_else(wrong)?;
+        let percent = quantile.trim().strip_prefix('p').ok_or_else(wrong)?;
+        let percent: f64 = percent.parse().map_err(|_| wrong())?;
+        let limit = humantime::parse_duration(limit.trim()).map_err(|_| wrong())?;
+        let known = [50.0, 99.0, 99.9, 99.99];
+        if !known.contains(&percent) {
+            return Err(format!(
+                "p{percent} is not measured; expected p50, p99, p99.9 or p99.99"
+            ));
+        }
+        Ok(Self { percent, limit })
+    }
+}
+
+impl fmt::Display for Slo {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "p{}<{}",
+            self.percent,
+            humantime::format_duration(self.limit)
+        )
+    }
+}
+
+impl Slo {
+    /// Holds, fails or cannot tell: a verdict only where the whole interval is on one side.
+    pub(crate) fn words(&self, result: &LatencyResult) -> String {
+        let rate = format!("at {:.0} requests/s", result.offered_rps);
+        let wanted = self.percent / 100.0;
+        let found = result
+            .response
+            .iter()
+            .find(|found| (found.quantile - wanted).abs() < 1e-9);
+        let Some(found) = found else {
+            return format!("cannot tell whether {self} holds {rate}: too few requests");
+        };
+        let limit_ns = self.limit.as_nanos();
+        let verdict = if u128::from(found.high_ns) < limit_ns {
+            "holds"
+        } else if u128::from(found.low_ns) > limit_ns {
+            "fails"
+        } else {
+            "cannot tell whether it holds"
+        };
+        let micros = |ns: u64| ns as f64 / 1e3;
+        format!(
+            "{verdict} {self} {rate}: {:.0} µs ({:.0} … {:.0})",
+            micros(found.value_ns),
+            micros(found.low_ns),
+            micros(found.high_ns)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::judgement::QuantileEstimate;
+
+    fn result(low_ns: u64, high_ns: u64) -> LatencyResult {
+        LatencyResult {
+            arm: "b".to_owned(),
+            title: "B".to_owned(),
+            offered_rps: 1000.0,
+            achieved_rps: 1000.0,
+            requests: 5000,
+            response: vec![QuantileEstimate {
+                quantile: 0.99,
+                value_ns: low_ns,
+                low_ns,
+                high_ns,
+            }],
+            service: Vec::new(),
+            lateness: Vec::new(),
+            response_curve: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_objective_holds_or_fails_only_with_its_whole_interval() {
+        let slo: Slo = "p99<5ms".parse().unwrap();
+        assert!(
+            slo.words(&result(1_000_000, 4_000_000))
+                .starts_with("holds")
+        );
+        assert!(
+            slo.words(&result(6_000_000, 9_000_000))
+                .starts_with("fails")
+        );
+        assert!(
+            slo.words(&result(4_000_000, 6_000_000))
+                .starts_with("cannot tell")
+        );
+        let carried_by_no_data: Slo = "p99.99<5ms".parse().unwrap();
+        assert!(carried_by_no_data.words(&result(1, 2)).contains("too few"));
+    }
+
+    #[test]
+    fn what_is_no_objective_is_refused_with_an_example() {
+        for wrong in ["", "99<5ms", "p99", "p99<", "p99<5", "p98<5ms", "p99>5ms"] {
+            assert!(wrong.parse::<Slo>().unwrap_err().contains("p99"), "{wrong}");
+        }
+        assert_eq!(
+            "p99.9 < 2ms".parse::<Slo>().unwrap().to_string(),
+            "p99.9<2ms"
+        );
+    }
+}
