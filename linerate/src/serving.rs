@@ -16,7 +16,7 @@ use crate::console::Console;
 const OTHER_DESCRIPTORS: u64 = 32;
 
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct Serving {
     /// Where to listen; a port alone means loopback, port 0 any free port
     #[arg(long, value_name = "[ADDR:]PORT", default_value = "127.0.0.1:8080", value_parser = parse_address)]
     listen: SocketAddr,
@@ -70,7 +70,7 @@ struct Cpus(Vec<usize>);
 #[derive(Clone, Copy, Debug)]
 struct Seconds(u32);
 
-impl Arguments {
+impl Serving {
     /// Serves until a signal ends it. `service` is called where the service is to run, after
     /// the worker was bound to its CPU.
     pub(crate) fn run<S: Service>(
@@ -80,8 +80,11 @@ impl Arguments {
     ) -> anyhow::Result<ExitCode> {
         let stop = StopSignal::new()?;
         if self.worker {
-            let listener = std::io::stdin().as_fd().try_clone_to_owned()?;
-            return self.work(TcpListener::from(listener), &stop, service());
+            let listener = TcpListener::from(sys::standard_input::take()?);
+            let service = service();
+            // The parent waits for this line and passes it on when all workers have said it.
+            console.say("ready");
+            return self.work(listener, &stop, service);
         }
         let cpus = self.cpus()?;
         let count = self.worker_count(&cpus);

@@ -14,6 +14,7 @@ pub mod packet;
 pub mod pidfd;
 pub mod process;
 pub mod socket;
+pub mod standard_input;
 pub mod timer;
 pub mod usage;
 

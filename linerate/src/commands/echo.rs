@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use traffic::floor::echo::Echo;
 
 use crate::console::Console;
-use crate::serving;
+use crate::serving::Serving;
 
 /// Answer bytes with bytes, without a protocol: the floor under every server
 ///
@@ -20,7 +20,7 @@ use crate::serving;
   printf 'helloworldagain' | nc -N 127.0.0.1 7000        # prints xxxxxxxxx")]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    serving: serving::Arguments,
+    serving: Serving,
 
     /// Bytes that make one request, whatever they are
     #[arg(long, value_name = "N")]

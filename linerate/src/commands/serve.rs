@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use traffic::server::{Http, Options};
 
 use crate::console::Console;
-use crate::serving;
+use crate::serving::Serving;
 
 /// Serve two small HTTP answers, as fast as this machine can
 ///
@@ -20,7 +20,7 @@ use crate::serving;
   taskset -c 0 wrk -t1 -c64 -d5s http://127.0.0.1:8080/json")]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    serving: serving::Arguments,
+    serving: Serving,
 
     /// What both answers say
     #[arg(long, value_name = "TEXT", default_value = "Hello, World!")]

@@ -1,6 +1,6 @@
 //! The parent of the workers: starts them, sleeps, passes a stop on, reports a death.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::net::TcpListener;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -42,10 +42,11 @@ pub struct Workers {
 
 impl Workers {
     /// Starts one process per listener, each bound to its CPU. A worker finds its listener as
-    /// its standard input, the one descriptor that every process is given anyway.
+    /// its standard input, the one descriptor that every process is given anyway, and writes a
+    /// line to its standard output when it is ready; this returns when all have.
     ///
     /// # Errors
-    /// When a process cannot be started.
+    /// When a process cannot be started or ends before it is ready.
     pub fn start(
         listeners: Vec<TcpListener>,
         cpus: &[usize],
@@ -59,7 +60,17 @@ impl Workers {
                 .map_err(|source| SupervisorError::Start { cpu, source })?;
             workers.workers.push(worker);
         }
+        workers.wait_until_ready()?;
         Ok(workers)
+    }
+
+    fn wait_until_ready(&mut self) -> Result<(), SupervisorError> {
+        for index in 0..self.workers.len() {
+            if !self.workers[index].says_ready()? {
+                return Err(self.workers.remove(index).obituary()?);
+            }
+        }
+        Ok(())
     }
 
     /// Sleeps until `stop` is readable or a worker ends. Then all are told to stop and have
@@ -123,6 +134,12 @@ impl Drop for Worker {
 }
 
 impl Worker {
+    /// Waits for its line; `false` when it ended without one.
+    fn says_ready(&mut self) -> io::Result<bool> {
+        let output = self.child.stdout.take();
+        Ok(output.map_or(Ok(0), |mut output| output.read(&mut [0; 64]))? > 0)
+    }
+
     fn obituary(mut self) -> io::Result<SupervisorError> {
         Ok(SupervisorError::Ended {
             cpu: self.cpu,
@@ -138,9 +155,9 @@ fn start_worker(listener: TcpListener, cpu: usize, mut command: Command) -> io::
         ..ChildSetup::default()
     };
     prepare_child(&mut command, setup);
-    let child = command
-        .stdin(Stdio::from(OwnedFd::from(listener)))
-        .spawn()?;
+    let listener = OwnedFd::from(listener);
+    command.stdin(Stdio::from(listener)).stdout(Stdio::piped());
+    let child = command.spawn()?;
     let ended = sys::pidfd::open(&child)?;
     Ok(Worker { child, cpu, ended })
 }
