@@ -1,0 +1,146 @@
+//! What a client can demand of the server, and what not.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::client::get;
+use crate::server::{Server, program, sockets};
+
+#[test]
+fn a_head_of_64_kib_is_refused_and_the_refusal_arrives() {
+    let server = Server::start(&["--workers", "1"]);
+    let request_of = |target: usize, field: usize| {
+        let (target, field) = ("a".repeat(target), "b".repeat(field));
+        format!("GET /{target} HTTP/1.1\r\nHost: a\r\nX: {field}\r\n\r\n")
+    };
+    for (request, status) in [(request_of(1, 65_536), 431), (request_of(65_536, 1), 414)] {
+        let mut client = server.connect();
+        client.send(request);
+        assert_eq!(client.answer().status, status);
+        assert!(client.is_closed());
+    }
+    let mut client = server.connect();
+    client.send(request_of(4_000, 10_000));
+    assert_eq!(client.answer().status, 404);
+}
+
+#[test]
+fn a_client_that_takes_too_long_over_its_request_is_cut_off() {
+    let server = Server::start(&["--workers", "1", "--request-timeout", "1s"]);
+    let mut client = server.connect();
+    assert_eq!(client.get("/json").status, 200);
+    let mut stream = client.stream();
+    stream
+        .set_read_timeout(Some(Duration::from_millis(50)))
+        .unwrap();
+    stream
+        .write_all(b"GET /json HTTP/1.1\r\nHost: a\r\nX: ")
+        .unwrap();
+    // A byte now and then must not put off the end; the idle timeout is a minute away.
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(20) {
+        let closed = match stream.read(&mut [0; 16]) {
+            Ok(count) => count == 0,
+            Err(error) => error.kind() == ErrorKind::ConnectionReset,
+        };
+        if closed || stream.write_all(b"x").is_err() {
+            return;
+        }
+    }
+    panic!("the connection is still open");
+}
+
+#[test]
+fn a_client_that_asks_for_nothing_is_cut_off() {
+    let server = Server::start(&["--workers", "1", "--idle-timeout", "1s"]);
+    let mut client = server.connect();
+    assert_eq!(client.get("/json").status, 200);
+    assert!(client.is_closed());
+    assert!(server.connect().is_closed());
+}
+
+#[test]
+fn a_client_that_does_not_read_is_not_listened_to_until_it_does() {
+    let server = Server::start(&["--workers", "1"]);
+    let before = resident_bytes(server.pid());
+    let mut client = server.connect();
+    let request = get("/json");
+    let batch = request.repeat(1_000);
+    let mut sent_bytes = 0;
+    client
+        .stream()
+        .set_write_timeout(Some(Duration::from_millis(500)))
+        .unwrap();
+    while let Ok(count) = client
+        .stream()
+        .write(batch[sent_bytes % request.len()..].as_bytes())
+    {
+        sent_bytes += count;
+        assert!(sent_bytes < 1 << 30, "the server reads without end");
+    }
+    let grown = resident_bytes(server.pid()).saturating_sub(before);
+    assert!(
+        grown < 4 << 20,
+        "the server keeps {grown} bytes for a client that does not read"
+    );
+    // Reading again, it gets all that it asked for.
+    for number in 0..sent_bytes / request.len() {
+        assert_eq!(client.answer().status, 200, "{number}");
+    }
+    client.send(&request[sent_bytes % request.len()..]);
+    assert_eq!(client.answer().status, 200);
+}
+
+#[test]
+fn connections_beyond_the_limit_wait_until_others_close() {
+    let server = Server::start(&["--workers", "1", "--max-connections", "2"]);
+    let mut first = server.connect();
+    let mut second = server.connect();
+    assert_eq!(first.get("/json").status, 200);
+    assert_eq!(second.get("/json").status, 200);
+    let mut third = server.connect();
+    third.send(get("/json"));
+    // One listener and two connections: the third was not let in.
+    assert_eq!(first.get("/json").status, 200);
+    assert_eq!(sockets(server.pid()), 3);
+    drop(first);
+    assert_eq!(third.answer().status, 200);
+}
+
+#[test]
+fn out_of_descriptors_it_serves_those_it_has_and_sleeps() {
+    let mut command = Command::new("sh");
+    let serve = "ulimit -n 32 && exec \"$0\" serve --listen 0 --workers 1 --max-connections 1000";
+    command.args(["-c", serve, program()]);
+    let server = Server::spawn(command);
+    let mut clients: Vec<_> = (0..50).map(|_| server.connect()).collect();
+    assert_eq!(clients[0].get("/json").status, 200);
+    let cpu_before_ns = sys::clock::process_cpu_ns(server.pid()).unwrap();
+    let begun = Instant::now();
+    for _ in 0..2 {
+        // The idle second that the answer's date takes to change is the time it might spin.
+        let date = clients[0].get("/json").field("Date").unwrap().to_owned();
+        while clients[0].get("/json").field("Date") == Some(date.as_str()) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+    let cpu_ns = sys::clock::process_cpu_ns(server.pid()).unwrap() - cpu_before_ns;
+    assert!(
+        u128::from(cpu_ns) < begun.elapsed().as_nanos() / 4,
+        "{cpu_ns} ns"
+    );
+    let mut last = clients.pop().unwrap();
+    last.send(get("/json"));
+    drop(clients);
+    assert_eq!(last.answer().status, 200);
+}
+
+fn resident_bytes(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .unwrap();
+    line.trim_end_matches("kB").trim().parse::<u64>().unwrap() * 1024
+}

@@ -1,0 +1,95 @@
+//! A server under test: started on a free port, killed when the test ends.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::SocketAddr;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use crate::client::Client;
+
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: SocketAddr,
+}
+
+impl Server {
+    /// `linerate serve` on a free port of loopback.
+    pub(crate) fn start(flags: &[&str]) -> Self {
+        let mut command = Command::new(program());
+        command.args(["serve", "--listen", "0"]).args(flags);
+        Self::spawn(command)
+    }
+
+    /// Any command that prints the ready line.
+    pub(crate) fn spawn(mut command: Command) -> Self {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        let output = child.stdout.as_mut().unwrap();
+        BufReader::new(output).read_line(&mut line).unwrap();
+        let address = line
+            .trim_end()
+            .strip_prefix("listening on ")
+            .map(str::parse);
+        let address = address
+            .unwrap_or_else(|| panic!("not ready: {line:?}"))
+            .unwrap();
+        Self { child, address }
+    }
+
+    pub(crate) fn connect(&self) -> Client {
+        Client::connect(self.address)
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The processes that it has started, in the order of their start.
+    pub(crate) fn workers(&self) -> Vec<u32> {
+        let pid = self.pid();
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+        children
+            .split_whitespace()
+            .map(|pid| pid.parse().unwrap())
+            .collect()
+    }
+
+    pub(crate) fn terminate(&self) {
+        sys::process::terminate(&self.child).unwrap();
+    }
+
+    /// Waits for its end: how it ended and what it said of it.
+    pub(crate) fn wait(mut self) -> (ExitStatus, String) {
+        let mut said = String::new();
+        self.child
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut said)
+            .unwrap();
+        (self.child.wait().unwrap(), said)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) fn program() -> &'static str {
+    env!("CARGO_BIN_EXE_linerate")
+}
+
+/// Open sockets of a process.
+pub(crate) fn sockets(pid: u32) -> usize {
+    let files = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+    let targets = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+    targets
+        .filter(|target| target.to_string_lossy().starts_with("socket:"))
+        .count()
+}
