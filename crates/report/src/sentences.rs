@@ -18,7 +18,7 @@ pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
 /// Said where the target's CPU time could not be read.
 pub(crate) fn hidden_cpu(judgement: &Judgement) -> Option<&'static str> {
     (judgement.outcome == Outcome::Throughput).then_some(
-        "The server's CPU time is hidden here, so verdicts are about the throughput that was seen, \
+        "Server CPU time is hidden here, so verdicts are about the throughput that was seen, \
          which the client shares in limiting.",
     )
 }

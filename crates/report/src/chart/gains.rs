@@ -53,7 +53,9 @@ struct Plot<'a> {
     rows: Vec<Row<'a>>,
     noise: Option<Gain>,
     scale: Scale,
+    left: f64,
     form: Form,
+    outcome: Outcome,
 }
 
 /// Draws the gains of the steps; `None` where there are none.
@@ -70,7 +72,9 @@ pub(crate) fn gains(run: &RunRecord, judgement: &Judgement, form: Form) -> Optio
         scale: Scale::new(extent, left + 10.0..form.width() - LABEL),
         rows,
         noise,
+        left,
         form,
+        outcome: judgement.outcome,
     };
     let label = described(&plot.rows, sentences::compared_with(run));
     Some(draw(form.width(), plot.bottom() + FOOT, &label, |canvas| {
@@ -90,7 +94,28 @@ impl Plot<'_> {
         for (index, row) in self.rows.iter().enumerate() {
             row.draw(canvas, &self.scale, self.row_top(index), self.form);
         }
-        axis(canvas, &self.scale, self.bottom(), self.form);
+        self.axis(canvas);
+    }
+
+    fn axis(&self, canvas: &Canvas<'_>) {
+        let bottom = self.bottom();
+        let most = if self.form == Form::Wide { 8 } else { 5 };
+        for tick in self.scale.ticks(most) {
+            let x = self.scale.at(tick);
+            canvas.line((x, bottom), (x, bottom + 4.0), Ink::Muted, 1.0);
+            let text = if tick == 0.0 {
+                "0".to_owned()
+            } else {
+                format!("{tick:+.0} %").replace('-', "−")
+            };
+            let set = Type::SMALL.align(HPos::Center);
+            canvas.text(&text, (x, bottom + 14.0), set);
+        }
+        let caption = match self.outcome {
+            Outcome::ServerCpuPerRequest => "gain in requests for the same server CPU",
+            Outcome::Throughput => "gain in requests seen",
+        };
+        canvas.text(caption, (self.left, bottom + 34.0), Type::SMALL);
     }
 
     fn row_top(&self, index: usize) -> f64 {
@@ -195,23 +220,6 @@ impl Row<'_> {
             );
         }
     }
-}
-
-fn axis(canvas: &Canvas<'_>, scale: &Scale, bottom: f64, form: Form) {
-    let most = if form == Form::Wide { 8 } else { 5 };
-    for tick in scale.ticks(most) {
-        let x = scale.at(tick);
-        canvas.line((x, bottom), (x, bottom + 4.0), Ink::Muted, 1.0);
-        let text = format!("{tick:+.0} %")
-            .replace('-', "−")
-            .replace("+0 %", "0");
-        canvas.text(&text, (x, bottom + 14.0), Type::SMALL.align(HPos::Center));
-    }
-    canvas.text(
-        "gain in requests for the same server CPU",
-        (scale.at(0.0), bottom + 34.0),
-        Type::SMALL,
-    );
 }
 
 fn described(rows: &[Row<'_>], against: &str) -> String {

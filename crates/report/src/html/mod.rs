@@ -55,6 +55,7 @@ mod tests {
     use super::*;
     use crate::sample;
     use model::Verdict;
+    use model::judgement::Outcome;
 
     const PLANTED: &str = "<script>alert(1)</script>\"><img src=x>";
 
@@ -168,6 +169,20 @@ mod tests {
         let (run, judgement) = sample::versus(Verdict::Better, 0.88, 0.03);
         let page = render(&run, &judgement);
         assert!(page.contains("B is better") && !page.contains("The article"));
+    }
+
+    #[test]
+    fn columns_that_hold_nothing_are_left_out() {
+        let (run, mut judgement) = sample::versus(Verdict::Better, 1.2, 0.03);
+        assert!(render(&run, &judgement).contains("Implied<small>"));
+        judgement.outcome = Outcome::Throughput;
+        for arm in &mut judgement.arms {
+            arm.server_cpu_us_per_request = None;
+            arm.implied_rps_per_cpu = None;
+        }
+        let page = render(&run, &judgement);
+        assert!(!page.contains("Implied<small>") && !page.contains("Of the&nbsp;floor"));
+        assert!(page.contains("20\u{a0}% more throughput") && page.contains("hidden here"));
     }
 
     #[test]

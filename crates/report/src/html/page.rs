@@ -32,7 +32,7 @@ pub(crate) struct Page<'a> {
     against: &'static str,
     whole: Option<String>,
     rows: Vec<RowWithReason>,
-    has_published: bool,
+    shows: Columns,
     trust: Vec<String>,
     latency_design: Option<String>,
     latency_arms: Vec<String>,
@@ -67,6 +67,27 @@ struct Figure {
 struct RowWithReason {
     row: Row,
     why: String,
+}
+
+/// Which columns of the table hold anything.
+#[derive(Serialize)]
+struct Columns {
+    server_cpu: bool,
+    implied: bool,
+    floor: bool,
+    published: bool,
+}
+
+impl Columns {
+    fn of(rows: &[RowWithReason]) -> Self {
+        let any = |cell: fn(&Row) -> &String| rows.iter().any(|row| !cell(&row.row).is_empty());
+        Self {
+            server_cpu: any(|row| &row.server_cpu.value),
+            implied: any(|row| &row.implied.value),
+            floor: any(|row| &row.share_of_floor.value),
+            published: any(|row| &row.published_rate),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -122,7 +143,7 @@ pub(crate) fn page<'a>(run: &'a RunRecord, judgement: &'a Judgement, style: &'a 
         is_ladder: study.design.kind == DesignKind::Ladder,
         against: sentences::compared_with(run),
         whole: sentences::whole_effect(run, judgement),
-        has_published: rows.iter().any(|row| !row.row.published_rate.is_empty()),
+        shows: Columns::of(&rows),
         rows,
         trust: trust(judgement),
         latency_design: sentences::latency_design(&latency),

@@ -1,17 +1,16 @@
 //! A made-up run and its judgement for tests and for looking at the pages. The figures are
 //! plausible and nobody measured them.
 
-use model::facts::{Facts, Watched};
+mod study;
+
+use model::facts::Watched;
 use model::judgement::{
     ArmResult, CurvePoint, JUDGEMENT_FORMAT, LatencyResult, Outcome, QuantileEstimate,
     SequentialError, StepResult,
 };
 use model::run::{RUN_FORMAT, Rig};
-use model::study::{
-    BaselineSpec, Design, DesignKind, LatencyDesign, Program, Published, STUDY_FORMAT, Source,
-    StepSpec,
-};
-use model::{Arm, Doubt, Effect, Estimate, Judgement, Role, RunRecord, Study, Verdict, Workload};
+use model::study::{DesignKind, Published};
+use model::{Doubt, Effect, Estimate, Judgement, Role, RunRecord, Verdict};
 
 const PAIRS: u32 = 16;
 
@@ -80,10 +79,10 @@ pub(crate) fn run() -> RunRecord {
         command: "linerate study run http-json --seed 5358979323".to_owned(),
         expected_visible: Some(0.012),
         seed: 5_358_979_323,
-        study: study(),
-        arms: arms(),
+        study: study::study(),
+        arms: study::arms(),
         rig: Rig::PrivateNamespace,
-        facts: facts(),
+        facts: study::facts(),
         watched: Watched {
             foreign_cpu_share: Some(0.012),
             psi_cpu_some_avg10: Some(0.4),
@@ -159,136 +158,6 @@ pub(crate) fn versus(verdict: Verdict, ratio: f64, half_width: f64) -> (RunRecor
     }];
     judgement.whole = judgement.steps.first().cloned();
     (run, judgement)
-}
-
-fn study() -> Study {
-    Study {
-        format: STUDY_FORMAT,
-        name: "http-json".to_owned(),
-        title: "Small JSON answers, from an ordinary box to a tuned one".to_owned(),
-        question:
-            "How fast can this machine serve small JSON requests, and what does each step buy?"
-                .to_owned(),
-        method:
-            "Every arm's server is started once and waits on its own port. In each of 16 rounds \
-                 every arm takes 0.5 s of closed-loop load in random order, after 75 ms to settle. \
-                 A change is the Hodges–Lehmann estimate over the pairs of a round, with the exact \
-                 signed-rank interval, corrected by Holm for the number of steps."
-                .to_owned(),
-        pitfalls: vec![
-            "Gains depend on the order in which steps are taken.".to_owned(),
-            "Client and server share one machine and its caches.".to_owned(),
-        ],
-        source: Some(Source {
-            title: "Extreme HTTP Performance Tuning".to_owned(),
-            url: "https://talawah.io/blog/extreme-http-performance-tuning-one-point-two-million/"
-                .to_owned(),
-            year: 2021,
-            machine: "EC2 c5n.xlarge, 4 vCPU, kernel 4.14".to_owned(),
-        }),
-        design: Design {
-            kind: DesignKind::Ladder,
-            rounds: PAIRS,
-            settle_ms: 75,
-            score_ms: 500,
-            smallest_effect: 0.03,
-        },
-        workload: Workload {
-            path: "/json".to_owned(),
-            connections: 64,
-            threads: 1,
-        },
-        latency: Some(LatencyDesign {
-            rate_share: 0.7,
-            blocks: 6,
-            score_ms: 1000,
-        }),
-        floor: true,
-        baseline: BaselineSpec {
-            title: "an ordinary box".to_owned(),
-            levers: vec![],
-            published: published(Some((224e3, f64::NAN))),
-        },
-        steps: RUNGS.iter().map(step_spec).collect(),
-    }
-}
-
-fn step_spec(rung: &Rung) -> StepSpec {
-    StepSpec {
-        name: rung.name.to_owned(),
-        title: rung.title.to_owned(),
-        why: rung.why.to_owned(),
-        add: vec![],
-        take_away: vec![],
-        published: published(rung.published),
-    }
-}
-
-fn facts() -> Facts {
-    Facts {
-        kernel_release: "6.18.5".to_owned(),
-        architecture: "x86_64".to_owned(),
-        distribution: Some("Debian GNU/Linux 12 (bookworm)".to_owned()),
-        cpu_model: "AMD EPYC 7R13".to_owned(),
-        cpus_online: 2,
-        cpus_allowed: "0-1".to_owned(),
-        cpu_quota: None,
-        memory_bytes: 24_600_000_000,
-        virtualisation: Some("kvm".to_owned()),
-        clocksource: Some("kvm-clock".to_owned()),
-        frequency_governor: None,
-        halt_poll_ns: Some(200_000),
-        congestion_control: Some("bbr".to_owned()),
-        mitigations: [
-            ("spectre_v1", "Mitigation: usercopy/swapgs barriers"),
-            ("spectre_v2", "Mitigation: Retpolines; STIBP: disabled"),
-            ("meltdown", "Not affected"),
-        ]
-        .map(|(name, state)| (name.to_owned(), state.to_owned()))
-        .into(),
-        identity: None,
-    }
-}
-
-fn arms() -> Vec<Arm> {
-    let arm = |name: &str, title: &str, role, program, against: Option<&str>| Arm {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        role,
-        program,
-        levers: vec![],
-        against: against.map(str::to_owned),
-        published: None,
-    };
-    let mut arms = vec![
-        arm(
-            "baseline",
-            "an ordinary box",
-            Role::Baseline,
-            Program::Serve,
-            None,
-        ),
-        arm(
-            "control",
-            "the baseline again",
-            Role::Control,
-            Program::Serve,
-            Some("baseline"),
-        ),
-    ];
-    let mut before = "baseline";
-    for rung in &RUNGS {
-        arms.push(arm(
-            rung.name,
-            rung.title,
-            Role::Step,
-            Program::Serve,
-            Some(before),
-        ));
-        before = rung.name;
-    }
-    arms.push(arm("floor", "bare echo", Role::Floor, Program::Echo, None));
-    arms
 }
 
 fn arm_results() -> Vec<ArmResult> {
