@@ -1,0 +1,79 @@
+//! The server allocates nothing per request once a connection is warm.
+//!
+//! One test in a program of its own: the allocations counted are those of the whole process.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+
+use sys::alloc::{CountingAllocator, allocations};
+use traffic::engine::{self, Settings, listeners};
+use traffic::server::{Http, Options};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+const REQUEST: &[u8] = b"GET /json HTTP/1.1\r\nHost: a\r\n\r\n";
+const REQUESTS: usize = 20_000;
+
+#[test]
+fn a_request_is_answered_without_allocating() {
+    for split_send in [false, true] {
+        let (mut client, stop, server) = serve(split_send);
+        let answer_bytes = first_answer_bytes(&mut client);
+        let mut room = vec![0; answer_bytes];
+        exchange(&mut client, &mut room, 100);
+        let before = allocations();
+        exchange(&mut client, &mut room, REQUESTS);
+        assert_eq!(allocations() - before, 0, "split_send: {split_send}");
+        drop(stop);
+        drop(client);
+        server.join().unwrap();
+    }
+}
+
+type Running = (TcpStream, UnixStream, std::thread::JoinHandle<()>);
+
+/// A server in a thread, a connection to it, and what stops it when dropped.
+fn serve(split_send: bool) -> Running {
+    let mut listeners = listeners::open(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), 1).unwrap();
+    let listener = listeners.remove(0);
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (stop, stopped) = UnixStream::pair().unwrap();
+    let options = Options {
+        message: "Hello, World!".to_owned(),
+        split_send,
+        busy_work_ns: 0,
+    };
+    let settings = Settings {
+        idle_timeout_s: 60,
+        request_timeout_s: 10,
+        drain_timeout_s: 5,
+        max_connections: 10,
+        rearm_oneshot: false,
+    };
+    let server = std::thread::spawn(move || {
+        engine::run(listener, stopped.as_fd(), Http::new(options), settings).unwrap();
+    });
+    (client, stop, server)
+}
+
+fn first_answer_bytes(client: &mut TcpStream) -> usize {
+    client.write_all(REQUEST).unwrap();
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"}") {
+        let mut byte = [0];
+        client.read_exact(&mut byte).unwrap();
+        answer.extend(byte);
+    }
+    answer.len()
+}
+
+fn exchange(client: &mut TcpStream, room: &mut [u8], count: usize) {
+    for _ in 0..count {
+        client.write_all(REQUEST).unwrap();
+        client.read_exact(room).unwrap();
+        assert!(room.ends_with(b"}"));
+    }
+}
