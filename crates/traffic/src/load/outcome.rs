@@ -48,7 +48,8 @@ pub struct LoadOutcome {
     /// its CPU. Near 1, the thread could not have done more.
     pub client_occupied_share: f64,
     /// Present when the plan asked for it. In closed loop only `service` is filled. A request
-    /// given up (timeout, end of the block) counts with the time that it was waited for.
+    /// given up (timeout, end of the block) counts with the time that it was waited for, and one
+    /// that found no connection until then counts in `response` and `lateness`.
     pub latency: Option<LatencyReading>,
     pub connections: ConnectionCounts,
     /// Status of the first answer; 0 when there was none.
@@ -66,8 +67,6 @@ pub(super) struct WorkerOutcome {
     pub(super) recorder: Recorder,
     /// Over the scored window.
     pub(super) used: Usage,
-    /// Requests that were due in the scored window, sent or not.
-    pub(super) due: u64,
     pub(super) connections: ConnectionCounts,
     pub(super) first: Option<FirstAnswer>,
 }
@@ -153,7 +152,7 @@ impl Offer {
     /// Counted, not taken from the rate: Poisson arrivals differ from it by chance.
     fn add_up(window_ns: u64, workers: &[WorkerOutcome]) -> Self {
         let seconds = window_ns.max(1) as f64 / 1e9;
-        let due: u64 = workers.iter().map(|worker| worker.due).sum();
+        let due: u64 = workers.iter().map(|worker| worker.recorder.due()).sum();
         let answered: u64 = workers
             .iter()
             .map(|worker| worker.recorder.due_answered)
@@ -219,6 +218,7 @@ mod tests {
             close_ns: SECOND,
         };
         let mut recorder = Recorder::new(edges, Scoring::ByIntention, true);
+        recorder.due_sent = due;
         recorder.due_answered = due_answered;
         let spun_ns = 100_000_000;
         WorkerOutcome {
@@ -229,7 +229,6 @@ mod tests {
                 waited_ns,
                 spun_ns,
             },
-            due,
             connections: ConnectionCounts::default(),
             first: None,
         }

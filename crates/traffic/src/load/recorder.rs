@@ -58,7 +58,9 @@ pub(super) struct Recorder {
     pub(super) scored: u64,
     /// Requests that were due in the window and left, whenever.
     pub(super) due_sent: u64,
-    /// Of these, those that were answered, whenever.
+    /// Requests that were due in the window and found no connection.
+    pub(super) due_unsent: u64,
+    /// Requests that were due in the window and were answered, whenever.
     pub(super) due_answered: u64,
     pub(super) distributions: Option<Distributions>,
     /// Answers by tick of the block.
@@ -76,6 +78,7 @@ impl Recorder {
             ledger: Ledger::default(),
             scored: 0,
             due_sent: 0,
+            due_unsent: 0,
             due_answered: 0,
             distributions: with_distributions.then(Distributions::default),
             ticks: vec![0; usize::try_from(ticks).unwrap_or(0)],
@@ -94,6 +97,11 @@ impl Recorder {
     /// Whether requests are out that have no fate yet.
     pub(super) fn has_open_requests(&self) -> bool {
         !self.ledger.balances()
+    }
+
+    /// Requests that were due in the window, sent or not.
+    pub(super) fn due(&self) -> u64 {
+        self.due_sent + self.due_unsent
     }
 
     /// A request leaves.
@@ -127,6 +135,20 @@ impl Recorder {
         // out would make a server that hangs look fast. Other failures say nothing of speed.
         if matches!(fate, Fate::Answered | Fate::Timeout | Fate::Unfinished) {
             self.record(request, now_ns);
+        }
+    }
+
+    /// A request of an open loop found no connection until the block was over. It is in no bin,
+    /// because it never left, but whoever sent it would have waited all that time.
+    pub(super) fn never_sent(&mut self, intended_ns: u64, now_ns: u64) {
+        if !self.edges.hold(intended_ns) {
+            return;
+        }
+        self.due_unsent += 1;
+        if let Some(distributions) = &mut self.distributions {
+            let waited_ns = now_ns.saturating_sub(intended_ns);
+            distributions.response.record(waited_ns);
+            distributions.lateness.record(waited_ns);
         }
     }
 
@@ -228,6 +250,17 @@ mod tests {
         assert_eq!((found.response.total(), found.service.total()), (1, 1));
         assert!(found.response.quantile(1.0) > found.service.quantile(1.0));
         assert_eq!((recorder.due_sent, recorder.due_answered), (1, 1));
+    }
+
+    #[test]
+    fn a_request_that_never_left_has_waited_and_is_in_no_bin() {
+        let mut recorder = Recorder::new(EDGES, Scoring::ByIntention, true);
+        recorder.never_sent(3_000, 3_000 + TICK_NS);
+        recorder.never_sent(1_500, 3_000 + TICK_NS);
+        let found = recorder.distributions.unwrap();
+        assert_eq!((found.service.total(), found.response.total()), (0, 1));
+        assert!(found.lateness.quantile(1.0) >= Some(TICK_NS));
+        assert_eq!((recorder.due_unsent, recorder.ledger.sent), (1, 0));
     }
 
     #[test]

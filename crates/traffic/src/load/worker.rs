@@ -308,13 +308,13 @@ impl<'a, P: Protocol> Worker<'a, P> {
             }
             self.connections.close(slot);
         }
+        self.give_up_unsent(now_ns);
         debug_assert!(
             self.recorder.ledger.balances(),
             "{:?}",
             self.recorder.ledger
         );
         WorkerOutcome {
-            due: self.recorder.due_sent + self.due_unsent(),
             used: self.closed.since(&self.opened),
             connections: self.connections.counts(),
             first: self.protocol.first(&self.memory),
@@ -322,15 +322,13 @@ impl<'a, P: Protocol> Worker<'a, P> {
         }
     }
 
-    /// Requests that were due in the scored window and found no connection until its end.
-    fn due_unsent(&mut self) -> u64 {
-        let mut unsent = 0;
+    /// Books what was due and found no connection until the end.
+    fn give_up_unsent(&mut self, now_ns: u64) {
         while let Some(due_ns) = self.due_ns() {
-            unsent += u64::from(self.edges.hold(due_ns));
+            self.recorder.never_sent(due_ns, now_ns);
             if let Some(schedule) = &mut self.schedule {
                 schedule.advance();
             }
         }
-        unsent
     }
 }

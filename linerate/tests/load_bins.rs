@@ -1,0 +1,245 @@
+//! Every request ends in exactly one bin, whatever the server does.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+mod load_server;
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use load_server::{OK, answer_each, answer_with, read_request, serve};
+use model::Pace;
+use model::workload::Arrivals;
+use traffic::load::http::HttpProtocol;
+use traffic::load::{LoadError, LoadOutcome, LoadPlan, NoObserver, run};
+
+fn plan(address: SocketAddr) -> LoadPlan {
+    LoadPlan {
+        address,
+        connections: 5,
+        threads: 2,
+        cpus: Vec::new(),
+        pace: Pace::Closed,
+        settle_ns: 50_000_000,
+        score_ns: 250_000_000,
+        timeout_ns: 100_000_000,
+        record_latency: true,
+    }
+}
+
+fn get() -> HttpProtocol {
+    HttpProtocol::new("GET", "test", "/", &[], b"").unwrap()
+}
+
+/// Loads a server in closed and in open loop; the bins add up in both.
+fn load_both_ways(address: SocketAddr) -> [LoadOutcome; 2] {
+    let open = Pace::Open {
+        rate_rps: 500.0,
+        arrivals: Arrivals::Poisson,
+        seed: 3,
+    };
+    [Pace::Closed, open].map(|pace| {
+        let outcome = run(
+            &LoadPlan {
+                pace,
+                ..plan(address)
+            },
+            &get(),
+            &mut NoObserver,
+        )
+        .unwrap();
+        let ledger = outcome.ledger;
+        assert!(ledger.balances() && ledger.sent > 0, "{pace:?}: {ledger:?}");
+        outcome
+    })
+}
+
+#[test]
+fn a_connection_closed_at_once_is_in_the_bin_closed() {
+    for outcome in load_both_ways(serve(|stream, _| drop(stream))) {
+        let ledger = outcome.ledger;
+        assert_eq!((ledger.answered, ledger.errors.closed), (0, ledger.sent));
+    }
+}
+
+#[test]
+fn a_reset_after_the_request_is_in_the_bin_closed() {
+    let address = serve(|mut stream, _| {
+        read_request(&mut stream);
+        sys::socket::reset_on_close(stream.as_fd()).unwrap();
+    });
+    for outcome in load_both_ways(address) {
+        let errors = outcome.ledger.errors;
+        assert!(
+            errors.closed > 0 && errors.failed() == errors.closed,
+            "{errors:?}"
+        );
+        assert!(outcome.connections.reopened > 0);
+    }
+}
+
+#[test]
+fn garbage_too_much_and_endless_headers_are_in_the_bin_malformed() {
+    let endless = [
+        b"HTTP/1.1 200 OK\r\n".as_slice(),
+        &b"A: b\r\n".repeat(20_000),
+    ]
+    .concat();
+    let too_much = [OK, b"!"].concat();
+    for bytes in [b"220 smtp ready\r\n".to_vec(), endless, too_much] {
+        for outcome in load_both_ways(answer_with(bytes)) {
+            let errors = outcome.ledger.errors;
+            assert!(errors.malformed > 0 && outcome.answered == 0, "{errors:?}");
+        }
+    }
+}
+
+#[test]
+fn a_body_cut_short_is_in_the_bin_closed() {
+    let address = serve(|mut stream, _| {
+        read_request(&mut stream);
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf");
+    });
+    for outcome in load_both_ways(address) {
+        assert!(outcome.ledger.errors.closed > 0 && outcome.answered == 0);
+    }
+}
+
+#[test]
+fn a_server_that_stalls_is_in_the_bin_timeout_and_its_waiting_is_counted() {
+    let address = answer_each(|_| {});
+    for outcome in load_both_ways(address) {
+        let errors = outcome.ledger.errors;
+        assert!(errors.timeout > 0 && outcome.answered == 0, "{errors:?}");
+        let latency = outcome.latency.unwrap();
+        let waited = [&latency.service, &latency.response].map(|waits| waits.quantile(1.0));
+        assert!(
+            waited.iter().flatten().any(|ns| *ns >= 50_000_000),
+            "{latency:?}"
+        );
+    }
+}
+
+#[test]
+fn an_error_status_and_another_body_have_their_bins() {
+    let busy = answer_with(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n".as_slice());
+    for outcome in load_both_ways(busy) {
+        assert_eq!(
+            outcome.ledger.errors.status,
+            outcome.ledger.sent - outcome.ledger.errors.unfinished
+        );
+        assert_eq!(outcome.first_status, 503);
+    }
+    let count = AtomicU64::new(0);
+    let changing = answer_each(move |stream| {
+        let number = count.fetch_add(1, Ordering::Relaxed);
+        let _ = stream.write_all(
+            format!("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{number:020}").as_bytes(),
+        );
+    });
+    let [closed, _] = load_both_ways(changing);
+    assert!(
+        closed.ledger.errors.body > 0 && closed.ledger.answered > 0,
+        "{:?}",
+        closed.ledger
+    );
+}
+
+#[test]
+fn right_answers_in_every_framing_are_answered() {
+    let long = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", 1_000_000);
+    let long = [long.as_bytes(), &vec![b'x'; 1_000_000]].concat();
+    let framings: [&[u8]; 4] = [
+        b"HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nDigest: x\r\n\r\n",
+        b"HTTP/1.1 204 No Content\r\n\r\n",
+        &long,
+    ];
+    for bytes in framings {
+        for outcome in load_both_ways(answer_with(bytes)) {
+            assert!(
+                outcome.answered > 0 && outcome.ledger.errors.failed() == 0,
+                "{outcome:?}"
+            );
+            assert_eq!(outcome.connections.reopened, 0);
+        }
+    }
+}
+
+#[test]
+fn an_answer_in_drips_is_answered() {
+    let address = answer_each(|stream| {
+        for byte in OK {
+            let _ = stream.write_all(&[*byte]);
+        }
+    });
+    for outcome in load_both_ways(address) {
+        assert!(
+            outcome.answered > 0 && outcome.ledger.errors.failed() == 0,
+            "{outcome:?}"
+        );
+    }
+}
+
+#[test]
+fn a_server_that_closes_after_each_answer_loses_none() {
+    let closing = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
+    let until_close = b"HTTP/1.0 200 OK\r\n\r\nok";
+    for bytes in [closing.as_slice(), until_close] {
+        let address = serve(move |mut stream, _| {
+            read_request(&mut stream);
+            let _ = stream.write_all(bytes);
+        });
+        for outcome in load_both_ways(address) {
+            assert!(
+                outcome.answered > 0 && outcome.ledger.errors.failed() == 0,
+                "{outcome:?}"
+            );
+            assert!(outcome.connections.reopened > 0);
+        }
+    }
+}
+
+#[test]
+fn a_body_larger_than_the_socket_takes_at_once_arrives_whole() {
+    let body: Vec<u8> = (0..3_000_000_u32)
+        .map(|index| (index % 251) as u8)
+        .collect();
+    let wrong = Arc::new(AtomicU64::new(0));
+    let (expected, seen_wrong) = (body.clone(), Arc::clone(&wrong));
+    let address = serve(move |mut stream, _| {
+        while let Some(body) = read_request(&mut stream) {
+            seen_wrong.fetch_add(u64::from(body != expected), Ordering::Relaxed);
+            let _ = stream.write_all(OK);
+        }
+    });
+    let post = HttpProtocol::new("POST", "test", "/", &[], &body).unwrap();
+    let plan = LoadPlan {
+        timeout_ns: 5_000_000_000,
+        ..plan(address)
+    };
+    let outcome = run(&plan, &post, &mut NoObserver).unwrap();
+    assert!(
+        outcome.ledger.answered > 0 && outcome.ledger.errors.failed() == 0,
+        "{outcome:?}"
+    );
+    assert_eq!(wrong.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_target_that_accepts_nobody_is_an_error_with_advice() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let error = run(&plan(address), &get(), &mut NoObserver).unwrap_err();
+    assert!(matches!(error, LoadError::NobodyAccepted { .. }), "{error}");
+    assert!(
+        error.to_string().contains("is the server running"),
+        "{error}"
+    );
+}

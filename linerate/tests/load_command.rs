@@ -1,0 +1,158 @@
+//! What `linerate load` prints and refuses.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+mod load_program;
+mod load_server;
+
+use load_program::{load, load_json};
+use load_server::{OK, answer_with};
+
+fn refusal(url: &str, arguments: &[&str]) -> String {
+    let output = load(url, arguments);
+    assert_eq!(
+        output.status.code(),
+        Some(2),
+        "{url} {arguments:?}: {output:?}"
+    );
+    assert!(output.stdout.is_empty());
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn the_answer_comes_first_in_one_sentence() {
+    let url = format!("http://{}/json?token=secret", answer_with(OK));
+    let output = load(&url, &["-d", "300ms", "-c", "4", "-t", "2"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let first = text.lines().next().unwrap();
+    assert!(
+        first.contains(" requests/s from 4 connections, at a client CPU cost of "),
+        "{text}"
+    );
+    assert!(text.contains("/json ("), "{text}");
+    assert!(text.contains("leaves out the waiting"), "{text}");
+    assert!(!text.contains("secret"), "{text}");
+    assert!(output.status.success());
+}
+
+#[test]
+fn the_json_of_a_closed_loop_has_every_key_and_its_bins_add_up() {
+    let load = load_json(
+        answer_with(OK),
+        &["-d", "300ms", "-c", "4", "--settle", "100ms"],
+    );
+    assert_eq!(load["format"], 1);
+    let errors = load["errors"].as_object().unwrap();
+    let failed: u64 = errors.values().map(|count| count.as_u64().unwrap()).sum();
+    let count = |key: &str| load[key].as_u64().unwrap();
+    assert_eq!(count("sent"), count("answered") + failed);
+    assert_eq!(errors.len(), 6);
+    for key in [
+        "throughput_rps",
+        "client_cpu_us_per_request",
+        "client_busy_share",
+    ] {
+        assert!(load[key].as_f64().unwrap() > 0.0, "{key}");
+    }
+    assert!(load["latency_us"]["service"]["p50"].as_f64().unwrap() > 0.0);
+    assert!(load["latency_us"]["response"].is_null());
+    assert!(load["latency_us"]["service"]["p99_999"].is_null());
+}
+
+#[test]
+fn an_open_loop_reports_three_distributions() {
+    let arguments = [
+        "--rate",
+        "400",
+        "--arrivals",
+        "poisson",
+        "--seed",
+        "9",
+        "-d",
+        "500ms",
+    ];
+    let load = load_json(answer_with(OK), &arguments);
+    for name in ["service", "response", "lateness"] {
+        assert!(
+            load["latency_us"][name]["count"].as_u64().unwrap() > 100,
+            "{name}: {load:#}"
+        );
+    }
+    assert_eq!(load["pace"]["arrivals"], "poisson");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_a_reason() {
+    let url = format!("http://{}/", answer_with(OK));
+    for (arguments, reason) in [
+        (&["-c", "0"][..], "at least one connection"),
+        (&["-d", "0s"], "duration above zero"),
+        (&["--rate", "0"], "rate above zero"),
+        (&["-c", "2", "-t", "3"], "no more threads than connections"),
+        (&["-t", "0"], "at least one thread"),
+        (&["--timeout", "0s"], "timeout above zero"),
+        (&["--cpus", "4000"], "may not be used"),
+        (&["-H", "no colon"], "Name: value"),
+        (&["-H", "A b: c"], "Name: value"),
+        (&["--body", "@/nowhere/at-all"], "reading the body"),
+        (&["--seed", "3"], "--rate"),
+    ] {
+        let error = refusal(&url, arguments);
+        assert!(error.contains(reason), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn only_plain_http_is_spoken_and_secrets_stay_out_of_errors() {
+    assert!(refusal("https://127.0.0.1/", &[]).contains("https is not spoken"));
+    let error = refusal("http://user:secret@127.0.0.1/", &[]);
+    assert!(
+        error.contains("credentials") && !error.contains("secret"),
+        "{error}"
+    );
+}
+
+#[test]
+fn beyond_loopback_nothing_is_loaded_without_the_owners_word() {
+    // 192.0.2.0/24 is kept for documentation (RFC 5737): nobody is there to be loaded.
+    let error = refusal("http://192.0.2.1/", &[]);
+    assert!(error.contains("--mine 192.0.2.1"), "{error}");
+    let error = refusal("http://192.0.2.1/", &["--mine", "192.0.2.2"]);
+    assert!(error.contains("must be the same"), "{error}");
+}
+
+#[test]
+fn a_port_where_nobody_listens_is_named() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let error = refusal(&format!("http://{address}/"), &[]);
+    assert!(error.contains(&address.to_string()) && error.contains("is the server running"));
+}
+
+#[test]
+fn a_redirect_is_an_answer_and_is_not_followed() {
+    let address = answer_with(
+        b"HTTP/1.1 301 Moved\r\nLocation: http://192.0.2.1/\r\nContent-Length: 0\r\n\r\n"
+            .as_slice(),
+    );
+    let load = load_json(address, &["-d", "200ms", "-c", "2", "--settle", "0ms"]);
+    assert_eq!(load["first_status"], 301);
+    assert_eq!(load["errors"]["status"], 0);
+    let notes = load["notes"].to_string();
+    assert!(notes.contains("not followed"), "{notes}");
+}
+
+#[test]
+fn a_target_that_only_fails_exits_with_one() {
+    let address = answer_with(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".as_slice());
+    let output = load(&format!("http://{address}/"), &["-d", "200ms", "-c", "2"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        text.starts_with("No request to ") && text.contains("doubt: "),
+        "{text}"
+    );
+}

@@ -1,0 +1,150 @@
+//! A load says when its own figures are not to be trusted, and only then.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+mod load_program;
+mod load_server;
+
+use std::io::Write as _;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use load_program::{load_json, parse};
+use load_server::{OK, answer_each, answer_with};
+use model::Pace;
+use model::workload::Arrivals;
+use traffic::load::http::HttpProtocol;
+use traffic::load::{LoadPlan, NoObserver, run};
+
+/// The names of the doubts of a load.
+fn doubts(load: &serde_json::Value) -> Vec<&str> {
+    let doubts = load["doubts"].as_array().unwrap();
+    doubts
+        .iter()
+        .map(|doubt| doubt["doubt"].as_str().unwrap())
+        .collect()
+}
+
+/// A server that takes 5 ms for each answer.
+fn slow_server() -> std::net::SocketAddr {
+    answer_each(|stream| {
+        thread::sleep(Duration::from_millis(5));
+        let _ = stream.write_all(OK);
+    })
+}
+
+/// Keeps one CPU busy until it is dropped.
+struct Hog(Arc<AtomicBool>);
+
+impl Hog {
+    fn on(cpu: usize) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        thread::spawn(move || {
+            sys::cpu::pin(&[cpu]).unwrap();
+            while !stopped.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        Self(stop)
+    }
+}
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_hog_on_the_clients_cpu_makes_the_client_the_limit() {
+    let address = answer_with(OK);
+    let cpu = sys::cpu::allowed().unwrap()[0];
+    // Four of them and a client at nice 19: it waits for its CPU whatever else the machine does.
+    let _hogs = [(); 4].map(|()| Hog::on(cpu));
+    let output = Command::new("nice")
+        .args(["-n", "19", env!("CARGO_BIN_EXE_linerate"), "load"])
+        .args([
+            &format!("http://{address}/"),
+            "-d",
+            "1s",
+            "--settle",
+            "100ms",
+            "--json",
+        ])
+        .args(["--cpus", &cpu.to_string()])
+        .output()
+        .unwrap();
+    let load = parse(&output);
+    assert!(doubts(&load).contains(&"client_is_limit"), "{load:#}");
+}
+
+#[test]
+fn a_slow_server_does_not_make_the_client_the_limit() {
+    let load = load_json(
+        slow_server(),
+        &["-c", "16", "-d", "1s", "--settle", "100ms"],
+    );
+    assert!(load["answered"].as_u64().unwrap() > 0);
+    assert!(!doubts(&load).contains(&"client_is_limit"), "{load:#}");
+}
+
+#[test]
+fn an_open_loop_beyond_capacity_says_that_the_rate_was_not_reached_and_requests_left_late() {
+    // Four connections at 5 ms each carry 800 requests/s at most.
+    let load = load_json(slow_server(), &["-c", "4", "--rate", "3000", "-d", "2s"]);
+    let doubts = doubts(&load);
+    assert!(doubts.contains(&"rate_not_reached"), "{load:#}");
+    assert!(doubts.contains(&"late_sends"), "{load:#}");
+    assert!(!doubts.contains(&"client_is_limit"), "{load:#}");
+}
+
+#[test]
+fn one_stall_is_seen_by_all_who_came_meanwhile() {
+    const STALL: Duration = Duration::from_millis(200);
+    let count = AtomicU64::new(0);
+    let address = answer_each(move |stream| {
+        if count.fetch_add(1, Ordering::Relaxed) == 300 {
+            thread::sleep(STALL);
+        }
+        let _ = stream.write_all(OK);
+    });
+    let pace = Pace::Open {
+        rate_rps: 500.0,
+        arrivals: Arrivals::Uniform,
+        seed: 1,
+    };
+    let plan = LoadPlan {
+        address,
+        connections: 1,
+        threads: 1,
+        cpus: Vec::new(),
+        pace,
+        settle_ns: 100_000_000,
+        score_ns: 1_500_000_000,
+        timeout_ns: 5_000_000_000,
+        record_latency: true,
+    };
+    let protocol = HttpProtocol::new("GET", "test", "/", &[], b"").unwrap();
+    let latency = run(&plan, &protocol, &mut NoObserver)
+        .unwrap()
+        .latency
+        .unwrap();
+    let slow = |histogram: &model::Histogram| {
+        let slow = histogram.buckets().filter(|(ns, _)| *ns >= 100_000_000);
+        slow.map(|(_, count)| count).sum::<u64>()
+    };
+    // In the first 100 ms of the stall 50 requests were due; each waited 100 ms or more.
+    assert!(slow(&latency.response) >= 30, "{:?}", latency.response);
+    assert!(
+        (1..=5).contains(&slow(&latency.service)),
+        "{:?}",
+        latency.service
+    );
+    assert_eq!(latency.response.total(), latency.service.total());
+}
