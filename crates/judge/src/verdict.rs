@@ -38,7 +38,8 @@ pub fn is_within(effect: &Effect, smallest_effect: f64) -> bool {
 /// Whether the estimate is further from none than either end of the control's interval.
 ///
 /// Two processes of one binary may truly differ a little, by where their memory lies: an effect
-/// that a copy of the baseline could show as well is no effect of the change.
+/// that a copy of the baseline could show as well is no effect of the change. It costs power: of
+/// lone 5 % effects at 16 pairs and a CV of 4 %, 80 % are called where 95 % would be without it.
 #[must_use]
 pub fn is_beyond_noise_floor(effect: &Effect, control: &Effect) -> bool {
     effect.ratio.ln().abs() > control.low.ln().abs().max(control.high.ln().abs())
