@@ -183,6 +183,7 @@ mod tests {
             &[
                 ("sys/fs/cgroup/a/b/cpu.max", "max 100000\n"),
                 ("sys/fs/cgroup/a/cpu.max", "150000 100000\n"),
+                ("sys/fs/cgroup/cpu.max", "400000 100000\n"),
             ],
         );
         let group = CpuGroup::parse("0::/a/b\n", V2_MOUNT).unwrap();

@@ -1,13 +1,20 @@
 //! The namespace of our own that live levers need: rules and taps are set there and nowhere else.
 
 use std::fmt;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::OnceLock;
 
 /// Of the network namespace that this process made; empty until it has made one.
 static OURS: OnceLock<u64> = OnceLock::new();
+
+/// The lists of TCP sockets of the namespace that was left: an open file of `/proc/net` goes on
+/// showing the namespace in which it was opened.
+static LEFT_BEHIND: OnceLock<Vec<File>> = OnceLock::new();
+
+/// Both IP versions; a kernel without IPv6 lacks the second.
+const TCP_LISTS: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
 
 /// Proof that the calling thread is in a network namespace that this process made, so that
 /// nothing set there can touch the machine. Only [`enter`] and [`ours`] make one.
@@ -45,6 +52,7 @@ impl std::error::Error for NotPrivate {}
 /// `EPERM` or `ENOSPC` where user namespaces are forbidden; `EINVAL` in a process with threads.
 pub fn enter() -> io::Result<PrivateNamespace> {
     let before = current_inode()?;
+    let lists = open_tcp_lists()?;
     sys::namespace::enter_private()?;
     let inside = current_inode()?;
     if inside == before {
@@ -54,7 +62,36 @@ pub fn enter() -> io::Result<PrivateNamespace> {
     }
     OURS.set(inside)
         .map_err(|_| io::Error::other("a private namespace was entered before"))?;
+    LEFT_BEHIND.get_or_init(|| lists);
     Ok(PrivateNamespace(()))
+}
+
+/// The texts of `/proc/net/tcp` and `tcp6` of the machine: of the network namespace that this
+/// process began in, whether it has left it or not.
+///
+/// # Errors
+/// Those of reading a file.
+pub fn tcp_lists_of_the_machine() -> io::Result<String> {
+    let opened;
+    let lists = match LEFT_BEHIND.get() {
+        Some(lists) => lists,
+        None => {
+            opened = open_tcp_lists()?;
+            &opened
+        }
+    };
+    let mut text = String::new();
+    for mut list in lists {
+        list.rewind()?;
+        list.read_to_string(&mut text)?;
+    }
+    Ok(text)
+}
+
+fn open_tcp_lists() -> io::Result<Vec<File>> {
+    let mut lists = vec![File::open(TCP_LISTS[0])?];
+    lists.extend(File::open(TCP_LISTS[1]).ok());
+    Ok(lists)
 }
 
 /// The proof again, once [`enter`] has succeeded.

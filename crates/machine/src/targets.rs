@@ -48,7 +48,7 @@ pub fn listening_on(address: SocketAddr) -> Result<Vec<u32>, TargetError> {
 }
 
 /// All TCP sockets of this network namespace.
-pub(crate) fn tcp_sockets() -> io::Result<Vec<TcpSocket>> {
+fn tcp_sockets() -> io::Result<Vec<TcpSocket>> {
     let mut sockets = tcp_table::parse(&fs::read_to_string("/proc/net/tcp")?);
     // Without IPv6 there is no such file.
     sockets.extend(tcp_table::parse(

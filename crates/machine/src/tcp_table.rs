@@ -24,9 +24,10 @@ pub(crate) fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
-/// The sockets of either file's text; lines that are none are left out.
+/// The sockets of either file's text, or of both; lines that are none, such as headings, are left
+/// out.
 pub(crate) fn parse(text: &str) -> Vec<TcpSocket> {
-    text.lines().skip(1).filter_map(socket).collect()
+    text.lines().filter_map(socket).collect()
 }
 
 /// Columns: number, local, remote, state, queues, timer, retransmits, user, timeout, inode, …

@@ -9,8 +9,8 @@ use model::facts::Watched;
 use sys::clock;
 
 use crate::cpu_ticks::{self, CpuTicks, TICK_NS};
+use crate::namespace;
 use crate::pressure;
-use crate::targets;
 use crate::tcp_table::{self, TcpSocket, TcpState};
 
 /// Length of the fixed piece of work on a machine of today, roughly: steps of one multiplication
@@ -29,9 +29,9 @@ pub fn watch(duration_ms: u32) -> Watched {
         foreign_cpu_share: foreign_share(&before, &after),
         psi_cpu_some_avg10: pressure_now().map(|pressure| pressure.some_avg10),
         psi_cpu_some_now: waiting_share(&before, &after).map(|share| share * 100.0),
-        foreign_served_connections: served_beyond_loopback(
-            &targets::tcp_sockets().unwrap_or_default(),
-        ),
+        foreign_served_connections: served_beyond_loopback(&tcp_table::parse(
+            &namespace::tcp_lists_of_the_machine().unwrap_or_default(),
+        )),
         spin_robust_cv: robust_cv(&mut spin_for(half)),
     }
 }

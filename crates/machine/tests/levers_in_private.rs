@@ -8,10 +8,12 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::OnceLock;
 
 use machine::levers::{self, Held, LeverError, Setting};
 use model::Binds;
@@ -19,7 +21,7 @@ use model::finding::Severity;
 
 const NOBODY: u32 = 65_534;
 
-const TESTS: [(&str, fn()); 8] = [
+const TESTS: [(&str, fn()); 9] = [
     (
         "rules_hold_until_they_are_undone",
         rules_hold_until_they_are_undone,
@@ -52,7 +54,14 @@ const TESTS: [(&str, fn()); 8] = [
         "what_levers_set_is_found_by_the_checks",
         what_levers_set_is_found_by_the_checks,
     ),
+    (
+        "sockets_of_the_machine_are_seen_from_inside",
+        sockets_of_the_machine_are_seen_from_inside,
+    ),
 ];
+
+/// A listener that was opened before the namespace was entered.
+static OUTSIDE: OnceLock<TcpListener> = OnceLock::new();
 
 fn rules_hold_until_they_are_undone() {
     let held = hold("nft-rules", Some(100));
@@ -103,8 +112,12 @@ fn a_table_that_is_there_already_is_refused_and_left_alone() {
 }
 
 fn a_lever_that_was_undone_behind_our_back_does_not_verify() {
-    let held = hold("conntrack", None);
     let proof = machine::namespace::ours().unwrap();
+    let held = hold("nft-rules", Some(2));
+    machine::nftables::delete_table(proof, c"linerate-rules").unwrap();
+    assert!(held.verify().is_err());
+    drop(held);
+    let held = hold("conntrack", None);
     machine::nftables::delete_table(proof, c"linerate-conntrack").unwrap();
     assert!(matches!(
         held.verify(),
@@ -143,6 +156,18 @@ fn what_levers_set_is_found_by_the_checks() {
     assert_eq!(found("connection-tracking").severity, Severity::Notice);
 }
 
+fn sockets_of_the_machine_are_seen_from_inside() {
+    let port = OUTSIDE.get().unwrap().local_addr().unwrap().port();
+    let listed = |lists: String| lists.contains(&format!(":{port:04X} 00000000:0000 0A"));
+    assert!(listed(
+        machine::namespace::tcp_lists_of_the_machine().unwrap()
+    ));
+    assert!(listed(
+        machine::namespace::tcp_lists_of_the_machine().unwrap()
+    ));
+    assert!(!listed(fs::read_to_string("/proc/self/net/tcp").unwrap()));
+}
+
 fn hold(name: &str, value: Option<u64>) -> Box<dyn Held + Send> {
     let lever = levers::find(name).unwrap();
     match lever.set(value).unwrap() {
@@ -163,6 +188,7 @@ fn main() -> ExitCode {
 
 /// Runs one test in a namespace of its own; a panic is its failure.
 fn run_inside(name: &str) -> ExitCode {
+    OUTSIDE.get_or_init(|| TcpListener::bind("127.0.0.1:0").unwrap());
     machine::namespace::enter().expect("user namespaces are allowed where the tests run");
     let (_, test) = TESTS
         .iter()
