@@ -80,14 +80,14 @@ fn a_control_that_differs_by_one_percent_voids_nothing() {
 
 #[test]
 fn a_step_no_further_from_none_than_the_control_is_inconclusive() {
-    // The control wobbles by up to 12 % either way; so its interval has ends beyond a
-    // steady 3.7 %.
+    // The control comes out 4 % dearer, give or take 12 %: too unsteady to void the run, but
+    // further from none than a steady 3.7 %.
     let mut blocks = rounds(
         16,
         &[LADDER[0], LADDER[1], ("step-1", 19.25), ("step-2", 19.25)],
     );
     for control in blocks.iter_mut().filter(|block| block.arm == "control") {
-        let wobble = 1.0 + (f64::from(control.round * 7 % 16) - 7.5) / 62.5;
+        let wobble = 1.04 + (f64::from(control.round * 7 % 16) - 7.5) / 62.5;
         let cpu_ns = control.reading.cpu.server_ns.unwrap() as f64;
         control.reading.cpu.server_ns = Some((cpu_ns * wobble) as u64);
     }
