@@ -21,11 +21,12 @@ impl Usage {
     }
 }
 
-/// Waits until a child ends and returns what it used.
+/// Waits until a child ends and returns what it used. It takes the child, since nobody can wait
+/// for it again.
 ///
 /// # Errors
 /// `ECHILD` when it has been waited for already.
-pub fn wait(child: &Child) -> io::Result<Usage> {
+pub fn wait(child: Child) -> io::Result<Usage> {
     let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
     let mut status = 0;
     // SAFETY: an all-zero rusage is valid: integers only.
@@ -54,13 +55,13 @@ mod tests {
     fn a_child_that_worked_has_used_cpu_time() {
         let script = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
         let child = Command::new("sh").args(["-c", script]).spawn().unwrap();
-        let usage = wait(&child).unwrap();
+        let usage = wait(child).unwrap();
         assert!(usage.cpu_ns() > 0 && usage.exited_well, "{usage:?}");
     }
 
     #[test]
     fn a_child_that_failed_is_told_from_one_that_did_well() {
         let child = Command::new("false").spawn().unwrap();
-        assert!(!wait(&child).unwrap().exited_well);
+        assert!(!wait(child).unwrap().exited_well);
     }
 }
