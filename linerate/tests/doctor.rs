@@ -1,4 +1,8 @@
 //! `linerate doctor` as a stranger runs it.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
 
 use std::process::{Command, Output};
 

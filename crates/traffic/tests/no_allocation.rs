@@ -1,6 +1,10 @@
 //! The server allocates nothing per request once a connection is warm.
 //!
 //! One test in a program of its own: the allocations counted are those of the whole process.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};

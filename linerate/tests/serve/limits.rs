@@ -74,7 +74,7 @@ fn a_client_that_does_not_read_is_not_listened_to_until_it_does() {
         .unwrap();
     while let Ok(count) = client
         .stream()
-        .write(batch[sent_bytes % request.len()..].as_bytes())
+        .write(&batch.as_bytes()[sent_bytes % request.len()..])
     {
         sent_bytes += count;
         assert!(sent_bytes < 1 << 30, "the server reads without end");
