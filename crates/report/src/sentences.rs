@@ -3,7 +3,7 @@
 use model::judgement::{LatencyResult, Outcome, QuantileEstimate, SequentialError, StepResult};
 use model::run::Rig;
 use model::study::DesignKind;
-use model::{Doubt, Effect, Judgement, RunRecord};
+use model::{Effect, Judgement, RunRecord};
 
 use crate::numbers;
 
@@ -175,17 +175,6 @@ pub(crate) fn rig(rig: &Rig) -> String {
     }
 }
 
-/// The doubts of the run and of its judgement, each once.
-pub(crate) fn doubts<'a>(run: &'a RunRecord, judgement: &'a Judgement) -> Vec<&'a Doubt> {
-    let mut seen: Vec<&Doubt> = Vec::new();
-    for doubt in judgement.doubts.iter().chain(&run.doubts) {
-        if !seen.contains(&doubt) {
-            seen.push(doubt);
-        }
-    }
-    seen
-}
-
 /// The same sentence with a capital first letter.
 pub(crate) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
@@ -231,12 +220,5 @@ mod tests {
         let control = judgement.control.as_mut().unwrap();
         control.effect.as_mut().unwrap().high = f64::INFINITY;
         assert_eq!(noise_floor(&judgement), None);
-    }
-
-    #[test]
-    fn a_doubt_known_to_run_and_judgement_is_told_once() {
-        let (mut run, judgement) = (sample::run(), sample::judgement());
-        run.doubts.push(Doubt::OneMachine);
-        assert_eq!(doubts(&run, &judgement).len(), judgement.doubts.len());
     }
 }

@@ -150,7 +150,7 @@ pub(crate) fn page<'a>(run: &'a RunRecord, judgement: &'a Judgement, style: &'a 
         latency_arms: latency.iter().map(|arm| arm.title.clone()).collect(),
         latency_rows: latency_rows(&latency),
         source: source(run),
-        doubts: doubts(run, judgement),
+        doubts: doubts(judgement),
         workload: workload(run),
         rig: sentences::capitalised(&sentences::rig(&run.rig)),
         facts: facts(run),
@@ -302,9 +302,11 @@ fn source(run: &RunRecord) -> Option<SourceView<'_>> {
     })
 }
 
-fn doubts(run: &RunRecord, judgement: &Judgement) -> Vec<DoubtView> {
-    sentences::doubts(run, judgement)
-        .into_iter()
+/// The judge has put the run's own doubts among its own.
+fn doubts(judgement: &Judgement) -> Vec<DoubtView> {
+    judgement
+        .doubts
+        .iter()
         .map(|doubt| DoubtView {
             what: sentences::capitalised(&doubt.what()),
             advice: sentences::capitalised(doubt.advice()),

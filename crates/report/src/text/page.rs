@@ -30,7 +30,7 @@ impl Page {
         self.beside(run, judgement);
         self.latency(&sentences::latency_for_readers(run, judgement));
         self.published(run);
-        self.doubts(run, judgement);
+        self.doubts(judgement);
         self.text
     }
 
@@ -137,13 +137,13 @@ impl Page {
         self.put_table(&["published step", "requests/s", "gain"], cells);
     }
 
-    fn doubts(&mut self, run: &RunRecord, judgement: &Judgement) {
-        let doubts = sentences::doubts(run, judgement);
-        if doubts.is_empty() {
+    /// The judge has put the run's own doubts among its own.
+    fn doubts(&mut self, judgement: &Judgement) {
+        if judgement.doubts.is_empty() {
             return;
         }
         self.paragraph("Doubts");
-        for doubt in doubts {
+        for doubt in &judgement.doubts {
             for line in hanging("- ", &doubt.what(), self.width) {
                 self.line(&line);
             }
