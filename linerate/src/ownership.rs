@@ -1,33 +1,51 @@
 //! Load goes freely to this machine; to any other only with the owner's word, typed out.
 
-use std::net::{IpAddr, ToSocketAddrs as _};
+use std::net::{SocketAddr, ToSocketAddrs as _};
 
 use anyhow::{Context as _, bail};
 use wire::url::HttpUrl;
 
-/// Lets a URL through whose host is loopback or named by `--mine`.
-///
-/// # Errors
-/// Says what to type, if the host is the caller's to load.
-pub(crate) fn check(url: &str, mine: &[String]) -> anyhow::Result<()> {
-    let url = HttpUrl::parse(url)?;
-    if mine.contains(&url.host) {
-        return Ok(());
-    }
-    let mut addresses = (url.host.as_str(), url.port)
-        .to_socket_addrs()
-        .with_context(|| format!("{} cannot be found", url.host))?;
-    // Every address that the name has must be ours, since any of them may be taken.
-    if addresses.all(|address| is_loopback(address.ip())) {
+/// Looks the host of a URL up and returns its addresses, if it may be loaded: if every one of
+/// them is loopback, or the host was typed out after `--mine`.
+pub(crate) fn addresses(url: &HttpUrl, mine: &[String]) -> anyhow::Result<Vec<SocketAddr>> {
+    let found = (url.host.as_str(), url.port).to_socket_addrs();
+    let addresses: Vec<SocketAddr> = found
+        .with_context(|| format!("looking up the host `{}`", url.host))?
+        .collect();
+    check(&url.host, mine, &addresses)?;
+    Ok(addresses)
+}
+
+fn check(host: &str, mine: &[String], addresses: &[SocketAddr]) -> anyhow::Result<()> {
+    let is_loopback = |address: &SocketAddr| address.ip().to_canonical().is_loopback();
+    let is_named = mine.iter().any(|named| named.eq_ignore_ascii_case(host));
+    // Every address must be ours, since any of them may be taken.
+    if is_named || addresses.iter().all(is_loopback) {
         return Ok(());
     }
     bail!(
-        "{host} is not this machine, and load can harm what it hits; if you may load it, say so: \
-         --mine {host}",
-        host = url.host
+        "`{host}` is not this machine's loopback. Load can put a server out of service, so it goes \
+         only where you say it may: if `{host}` is yours, add --mine {host}"
     )
 }
 
-fn is_loopback(address: IpAddr) -> bool {
-    address.is_loopback()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beyond_loopback_the_host_must_be_typed_out() {
+        let far = [SocketAddr::from(([10, 0, 0, 7], 80))];
+        let near = [
+            SocketAddr::from(([127, 0, 0, 2], 80)),
+            "[::1]:80".parse().unwrap(),
+        ];
+        let both = [near[0], far[0]];
+        let typed = |host: &str| vec![host.to_owned()];
+        assert!(check("a", &[], &near).is_ok());
+        assert!(check("a", &[], &far).is_err());
+        assert!(check("a", &[], &both).is_err());
+        assert!(check("a", &typed("b"), &far).is_err());
+        assert!(check("a", &typed("A"), &far).is_ok());
+    }
 }

@@ -1,6 +1,6 @@
 //! The address of an HTTP resource: `http://host:port/path?query`, split and nothing more.
 
-/// An `http` URL in its parts. Credentials and fragment are dropped: neither is ever sent.
+/// An `http` URL in its parts; its fragment, which is never sent, is dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpUrl {
     /// A name or an address; IPv6 without its brackets.
@@ -10,7 +10,7 @@ pub struct HttpUrl {
     pub target: String,
 }
 
-/// Why a text is no URL that can be loaded.
+/// Why a text is no URL that can be loaded. No part of the URL is repeated: it may be a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     #[error("the URL must start with http://, such as http://127.0.0.1:8080/")]
@@ -19,8 +19,10 @@ pub enum UrlError {
     Https,
     #[error("the URL names no host")]
     NoHost,
-    #[error("`{0}` is no port; expected 1 to 65535")]
-    BadPort(String),
+    #[error("credentials in a URL are not sent; put them into a header")]
+    Credentials,
+    #[error("the port of the URL is no number from 1 to 65535")]
+    BadPort,
     #[error("the URL holds a space or a control character")]
     BadByte,
 }
@@ -34,15 +36,17 @@ impl HttpUrl {
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(UrlError::BadByte);
         }
-        if text.starts_with("https://") {
-            return Err(UrlError::Https);
+        let (scheme, rest) = text.split_once("://").ok_or(UrlError::NoScheme)?;
+        match scheme.to_ascii_lowercase().as_str() {
+            "http" => {}
+            "https" => return Err(UrlError::Https),
+            _ => return Err(UrlError::NoScheme),
         }
-        let rest = text.strip_prefix("http://").ok_or(UrlError::NoScheme)?;
         let rest = rest.split('#').next().unwrap_or_default();
         let (authority, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-        let authority = authority
-            .rsplit_once('@')
-            .map_or(authority, |(_, host)| host);
+        if authority.contains('@') {
+            return Err(UrlError::Credentials);
+        }
         let (host, port) = host_and_port(authority)?;
         if host.is_empty() {
             return Err(UrlError::NoHost);
@@ -53,6 +57,13 @@ impl HttpUrl {
             port,
             target: format!("{slash}{target}"),
         })
+    }
+
+    /// The URL without its query, which may hold secrets.
+    #[must_use]
+    pub fn without_query(&self) -> String {
+        let path = self.target.split('?').next().unwrap_or_default();
+        format!("http://{}{path}", self.host_header())
     }
 
     /// The value of the `Host` header (RFC 9110 §7.2): the port only where it is not 80.
@@ -87,10 +98,7 @@ fn host_and_port(authority: &str) -> Result<(&str, u16), UrlError> {
         .parse()
         .ok()
         .filter(|number| *number > 0 && digits.len() < port.len());
-    Ok((
-        host,
-        number.ok_or_else(|| UrlError::BadPort(digits.to_owned()))?,
-    ))
+    Ok((host, number.ok_or(UrlError::BadPort)?))
 }
 
 #[cfg(test)]
@@ -102,7 +110,7 @@ mod tests {
         for (text, host, port, target) in [
             ("http://h", "h", 80, "/"),
             ("http://h:8080/a/b?c=d#e", "h", 8080, "/a/b?c=d"),
-            ("http://me:word@h/", "h", 80, "/"),
+            ("HTTP://h/", "h", 80, "/"),
             ("http://[::1]:9/x", "::1", 9, "/x"),
             ("http://h?q", "h", 80, "/?q"),
         ] {
@@ -120,10 +128,12 @@ mod tests {
         for (text, error) in [
             ("127.0.0.1:80", UrlError::NoScheme),
             ("https://h/", UrlError::Https),
+            ("ftp://h/", UrlError::NoScheme),
             ("http:///x", UrlError::NoHost),
-            ("http://h:0/", UrlError::BadPort("0".to_owned())),
-            ("http://h:99999/", UrlError::BadPort("99999".to_owned())),
-            ("http://[::1]x/", UrlError::BadPort("x".to_owned())),
+            ("http://me:word@h/", UrlError::Credentials),
+            ("http://h:0/", UrlError::BadPort),
+            ("http://h:99999/", UrlError::BadPort),
+            ("http://[::1]x/", UrlError::BadPort),
             ("http://h/a b", UrlError::BadByte),
         ] {
             assert_eq!(HttpUrl::parse(text), Err(error), "{text}");
@@ -135,5 +145,9 @@ mod tests {
         let header = |text| HttpUrl::parse(text).unwrap().host_header();
         assert_eq!(header("http://h/"), "h");
         assert_eq!(header("http://[::1]:9/"), "[::1]:9");
+        let shown = HttpUrl::parse("http://h:8/a?token=secret")
+            .unwrap()
+            .without_query();
+        assert_eq!(shown, "http://h:8/a");
     }
 }

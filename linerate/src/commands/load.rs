@@ -14,6 +14,7 @@ use model::Pace;
 use model::workload::Arrivals;
 use traffic::load::http::HttpProtocol;
 use traffic::load::{LoadOutcome, LoadPlan, NoObserver};
+use wire::url::HttpUrl;
 
 use crate::console::Console;
 use settling::Settling;
@@ -79,7 +80,7 @@ pub(crate) struct Arguments {
     settle: Option<Duration>,
     /// "This host is mine": needed, typed out, for any target but this machine's loopback
     #[arg(long, value_name = "HOST")]
-    mine: Option<String>,
+    mine: Vec<String>,
     /// Print one JSON value instead of text
     #[arg(long)]
     json: bool,
@@ -116,11 +117,11 @@ struct Report<'a> {
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
-    let url = target::Url::parse(&arguments.url)?;
+    let url = HttpUrl::parse(&arguments.url)?;
     let request = request::prepare(arguments, &url)?;
     let mut plan = plan(arguments)?;
     plan.check()?;
-    let target = Target::find(url, arguments.mine.as_deref(), &request, plan.timeout_ns)?;
+    let target = Target::find(&url, &arguments.mine, &request, plan.timeout_ns)?;
     plan.address = target.address;
     let mut notes = target.notes();
     let request = match target.body_is_steady {

@@ -10,8 +10,10 @@ use model::study::{
 use model::{Judgement, Workload};
 use study::arms::{BASELINE, CONTROL};
 use study::{Order, Targets};
+use wire::url::HttpUrl;
 
 use crate::console::Console;
+use crate::ownership;
 use crate::run::{self, RunFlags};
 use crate::slo::Slo;
 
@@ -56,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         );
     }
     for url in [&arguments.a, &arguments.b] {
-        crate::ownership::check(url, &arguments.mine)?;
+        ownership::addresses(&HttpUrl::parse(url)?, &arguments.mine)?;
     }
     let mut study = study(arguments);
     arguments.flags.shorten(&mut study);

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use traffic::load::http::HttpProtocol;
+use wire::url::HttpUrl;
 
 use super::Arguments;
-use super::target::Url;
 
 /// The longest duration that makes sense here, in seconds: one day.
 const LONGEST_SECONDS: f64 = 86_400.0;
 
 /// Puts the request together as the arguments say.
-pub(super) fn prepare(arguments: &Arguments, url: &Url) -> anyhow::Result<HttpProtocol> {
+pub(super) fn prepare(arguments: &Arguments, url: &HttpUrl) -> anyhow::Result<HttpProtocol> {
     let body = arguments
         .body
         .as_deref()
@@ -29,8 +29,8 @@ pub(super) fn prepare(arguments: &Arguments, url: &Url) -> anyhow::Result<HttpPr
         .to_ascii_uppercase();
     let request = HttpProtocol::new(
         &method,
-        &url.authority,
-        &url.path,
+        &url.host_header(),
+        &url.target,
         &arguments.headers,
         &body,
     );
