@@ -10,12 +10,11 @@ use super::nginx::Nginx;
 use super::pairs::Comparison;
 use super::{CLIENT_CPU, CONNECTIONS, SERVER_CPU};
 
-const PORT: u16 = 18_080;
 /// Highest ratio to wrk's CPU per request.
 const BAR: f64 = 0.80;
 
 pub(crate) fn run(linerate: &Path) -> anyhow::Result<Comparison> {
-    let nginx = Nginx::start(PORT, SERVER_CPU)?;
+    let nginx = Nginx::start(SERVER_CPU)?;
     let url = format!("http://127.0.0.1:{}/json", nginx.port);
     let ours = [
         linerate.to_str().context("the program's path")?,

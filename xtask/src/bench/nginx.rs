@@ -18,8 +18,11 @@ pub(crate) struct Nginx {
 }
 
 impl Nginx {
-    /// Starts it on one CPU and waits until it listens.
-    pub(crate) fn start(port: u16, cpu: usize) -> anyhow::Result<Self> {
+    /// Starts it on one CPU and a free port, and waits until it listens.
+    pub(crate) fn start(cpu: usize) -> anyhow::Result<Self> {
+        let port = std::net::TcpListener::bind("127.0.0.1:0")?
+            .local_addr()?
+            .port();
         let folder = std::env::temp_dir().join(format!(
             "linerate-bench-nginx-{}-{port}",
             std::process::id()

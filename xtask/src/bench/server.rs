@@ -11,15 +11,14 @@ use super::nginx::Nginx;
 use super::pairs::Comparison;
 use super::{CLIENT_CPU, CONNECTIONS, SERVER_CPU};
 
-const PORT: u16 = 18_081;
 /// Highest ratio to nginx's CPU per request.
 const BAR: f64 = 0.92;
 
 pub(crate) fn run(linerate: &Path) -> anyhow::Result<Comparison> {
-    let nginx = Nginx::start(PORT, SERVER_CPU)?;
+    let nginx = Nginx::start(SERVER_CPU)?;
     let ours = Served::start(linerate)?;
     let url = |address: &str| format!("http://{address}/json");
-    let peer_address = format!("127.0.0.1:{PORT}");
+    let peer_address = format!("127.0.0.1:{}", nginx.port);
     Comparison::measure(
         "server, keep-alive JSON, 64 connections, under wrk -t1 -c64 -d1s: server processes",
         BAR,
