@@ -17,6 +17,13 @@ impl Interest {
     /// Room to write.
     pub const WRITE: Self = Self(libc::EPOLLOUT as u32);
 
+    /// Told of each change, not for as long as a state lasts: whoever is told must read until a
+    /// read comes up short. Saves the kernel a second look at every descriptor that it told of.
+    #[must_use]
+    pub const fn on_change(self) -> Self {
+        Self(self.0 | libc::EPOLLET as u32)
+    }
+
     /// Told once, then silent until it is set again.
     #[must_use]
     pub const fn once(self) -> Self {

@@ -184,8 +184,10 @@ impl<E> Connections<E> {
             return false;
         };
         let token = token(slot, connection.generation);
-        let outcome = socket::connect_outcome(socket.as_fd())
-            .and_then(|()| self.epoll.modify(socket.as_fd(), token, Interest::READ));
+        let outcome = socket::connect_outcome(socket.as_fd()).and_then(|()| {
+            self.epoll
+                .modify(socket.as_fd(), token, Interest::READ.on_change())
+        });
         if let Err(error) = outcome {
             self.fail(slot, now_ns, error);
             return false;
@@ -226,9 +228,9 @@ impl<E> Connections<E> {
         }
         connection.wants_room = wanted;
         let interest = if wanted {
-            Interest::READ_WRITE
+            Interest::READ_WRITE.on_change()
         } else {
-            Interest::READ
+            Interest::READ.on_change()
         };
         let token = token(slot, connection.generation);
         match &connection.socket {

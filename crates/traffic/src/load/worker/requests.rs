@@ -59,41 +59,44 @@ impl<P: Protocol> Worker<'_, P> {
         }
     }
 
-    /// Reads once. A piece that fills the buffer has a successor, which epoll tells of again; any
-    /// other has emptied the socket, so a read that finds nothing is never made.
+    /// Takes what has come of an answer. A piece shorter than the buffer has emptied the socket,
+    /// so a read that finds nothing is not made; only the end of a connection needs one more.
     #[inline]
     fn receive(&mut self, slot: usize, event: &Event, now_ns: u64) {
-        let connection = self.connections.at(slot);
-        let Some(fd) = connection.socket() else {
-            return;
-        };
-        let framing = match socket::receive(fd, &mut self.buffer) {
-            Ok(None) => return,
-            Ok(Some(0)) => self
-                .protocol
-                .read_end(&mut self.memory, &mut connection.exchange),
-            Ok(Some(count)) => {
-                let input = &self.buffer[..count];
-                match self
-                    .protocol
-                    .read(&mut self.memory, &mut connection.exchange, input)
-                {
-                    // Only one request was out, so bytes after its answer belong to nothing.
-                    Framing::Whole { used, .. } if used < count => Framing::Malformed,
-                    framing => framing,
+        while let Some((framing, fills_buffer)) = self.read(slot) {
+            match framing {
+                Framing::More if fills_buffer || event.hung_up => continue,
+                Framing::More => {}
+                Framing::Whole { fate, closes, .. } => {
+                    let sent_all = self.connections.stage(slot) == Stage::Waiting;
+                    let is_last = closes || event.hung_up || !sent_all;
+                    self.take_answer(slot, fate, is_last, now_ns);
                 }
+                Framing::Malformed => self.fail(slot, Fate::Malformed, now_ns),
+                Framing::CutShort => self.fail(slot, Fate::Closed, now_ns),
             }
-            Err(_) => Framing::CutShort,
-        };
-        match framing {
-            Framing::More => {}
-            Framing::Whole { fate, closes, .. } => {
-                let is_last = closes || event.hung_up || connection.stage == Stage::Sending;
-                self.take_answer(slot, fate, is_last, now_ns);
-            }
-            Framing::Malformed => self.fail(slot, Fate::Malformed, now_ns),
-            Framing::CutShort => self.fail(slot, Fate::Closed, now_ns),
+            return;
         }
+    }
+
+    /// Reads once: what came of it, and whether there may be more; `None` when nothing was there.
+    #[inline]
+    fn read(&mut self, slot: usize) -> Option<(Framing, bool)> {
+        let (connection, memory) = (self.connections.at(slot), &mut self.memory);
+        let received = socket::receive(connection.socket()?, &mut self.buffer);
+        let exchange = &mut connection.exchange;
+        let count = match received {
+            Ok(None) => return None,
+            Ok(Some(0)) => return Some((self.protocol.read_end(memory, exchange), false)),
+            Ok(Some(count)) => count,
+            Err(_) => return Some((Framing::CutShort, false)),
+        };
+        let framing = match self.protocol.read(memory, exchange, &self.buffer[..count]) {
+            // Only one request was out, so bytes after its answer belong to nothing.
+            Framing::Whole { used, .. } if used < count => Framing::Malformed,
+            framing => framing,
+        };
+        Some((framing, count == self.buffer.len()))
     }
 
     #[inline]
