@@ -8,13 +8,19 @@ use crate::client::get;
 use crate::server::{Server, program, sockets};
 
 #[test]
-fn a_head_of_64_kib_is_refused_and_the_refusal_arrives() {
+fn a_large_head_is_refused_and_the_refusal_arrives() {
     let server = Server::start(&["--workers", "1"]);
     let request_of = |target: usize, field: usize| {
         let (target, field) = ("a".repeat(target), "b".repeat(field));
         format!("GET /{target} HTTP/1.1\r\nHost: a\r\nX: {field}\r\n\r\n")
     };
-    for (request, status) in [(request_of(1, 65_536), 431), (request_of(65_536, 1), 414)] {
+    let cases = [
+        (request_of(1, 65_536), 431),
+        (request_of(65_536, 1), 414),
+        // More than is read at once: closing with the rest unread would reset the connection.
+        (request_of(1, 4 << 20), 431),
+    ];
+    for (request, status) in cases {
         let mut client = server.connect();
         client.send(request);
         assert_eq!(client.answer().status, status);
@@ -77,13 +83,12 @@ fn a_client_that_does_not_read_is_not_listened_to_until_it_does() {
         .write(&batch.as_bytes()[sent_bytes % request.len()..])
     {
         sent_bytes += count;
-        assert!(sent_bytes < 1 << 30, "the server reads without end");
+        let grown = resident_bytes(server.pid()).saturating_sub(before);
+        assert!(
+            grown < 4 << 20,
+            "{grown} bytes are kept for a client that does not read"
+        );
     }
-    let grown = resident_bytes(server.pid()).saturating_sub(before);
-    assert!(
-        grown < 4 << 20,
-        "the server keeps {grown} bytes for a client that does not read"
-    );
     // Reading again, it gets all that it asked for.
     for number in 0..sent_bytes / request.len() {
         assert_eq!(client.answer().status, 200, "{number}");
@@ -118,13 +123,8 @@ fn out_of_descriptors_it_serves_those_it_has_and_sleeps() {
     assert_eq!(clients[0].get("/json").status, 200);
     let cpu_before_ns = sys::clock::process_cpu_ns(server.pid()).unwrap();
     let begun = Instant::now();
-    for _ in 0..2 {
-        // The idle second that the answer's date takes to change is the time it might spin.
-        let date = clients[0].get("/json").field("Date").unwrap().to_owned();
-        while clients[0].get("/json").field("Date") == Some(date.as_str()) {
-            std::thread::sleep(Duration::from_millis(50));
-        }
-    }
+    // The listener is ready all the while; a server that watched it would spin.
+    std::thread::sleep(Duration::from_secs(1));
     let cpu_ns = sys::clock::process_cpu_ns(server.pid()).unwrap() - cpu_before_ns;
     assert!(
         u128::from(cpu_ns) < begun.elapsed().as_nanos() / 4,
