@@ -8,6 +8,8 @@ mod common;
 
 use std::collections::HashSet;
 use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::{Folder, answer, errors, linerate};
 use model::run::{Blocks, RunRecord};
@@ -192,4 +194,39 @@ fn two_runs_of_one_study_stand_side_by_side_without_a_verdict() {
         &["study", "compare", "one", "other"],
     ));
     assert!(page.contains("ordinary box"), "{page}");
+}
+
+/// Keeps every CPU busy until it is dropped.
+struct Hogs(Arc<AtomicBool>);
+
+impl Hogs {
+    fn start() -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        for _ in 0..std::thread::available_parallelism().unwrap().get() {
+            let stop = Arc::clone(&stop);
+            let spin = move || while !stop.load(Ordering::Relaxed) {};
+            std::thread::spawn(spin);
+        }
+        Self(stop)
+    }
+}
+
+impl Drop for Hogs {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_machine_at_work_is_not_loaded_without_a_word() {
+    let folder = Folder::new("at-work");
+    let _hogs = Hogs::start();
+    let output = linerate(&folder, &["--smoke"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let words = errors(&output);
+    assert!(
+        words.contains("other work uses") && words.contains("--yes"),
+        "{words}"
+    );
+    assert_eq!(folder.names(""), [""; 0], "nothing is left behind");
 }
