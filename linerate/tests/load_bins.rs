@@ -207,7 +207,7 @@ fn a_server_that_closes_after_each_answer_loses_none() {
 
 #[test]
 fn a_body_larger_than_the_socket_takes_at_once_arrives_whole() {
-    let body: Vec<u8> = (0..3_000_000_u32)
+    let body: Vec<u8> = (0..16_000_000_u32)
         .map(|index| (index % 251) as u8)
         .collect();
     let wrong = Arc::new(AtomicU64::new(0));
@@ -219,7 +219,9 @@ fn a_body_larger_than_the_socket_takes_at_once_arrives_whole() {
         }
     });
     let post = HttpProtocol::new("POST", "test", "/", &[], &body).unwrap();
+    // Far beyond what both sockets hold, so that sending stops and goes on.
     let plan = LoadPlan {
+        connections: 2,
         timeout_ns: 5_000_000_000,
         ..plan(address)
     };
