@@ -3,8 +3,9 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::SocketAddr;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
-use crate::client::Client;
+use crate::client::{Client, PATIENCE};
 
 pub(crate) struct Server {
     child: Child,
@@ -63,6 +64,11 @@ impl Server {
 
     /// Waits for its end: how it ended and what it said of it.
     pub(crate) fn wait(mut self) -> (ExitStatus, String) {
+        let begun = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(begun.elapsed() < PATIENCE, "the server does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
         let mut said = String::new();
         self.child
             .stderr

@@ -33,13 +33,16 @@ fn a_stop_lets_the_answers_under_way_finish() {
 
 #[test]
 fn an_answer_that_does_not_get_under_way_is_waited_for_no_longer_than_told() {
-    let server = Server::start(&["--workers", "1", "--drain-timeout", "1s"]);
-    let mut client = server.connect();
-    assert_eq!(client.get("/json").status, 200);
-    client.send("GET /json");
-    server.terminate();
-    assert!(server.wait().0.success());
-    assert!(client.is_closed());
+    let timeouts = ["--drain-timeout", "1s", "--request-timeout", "1h"];
+    for workers in ["1", "2"] {
+        let server = Server::start(&[&timeouts[..], &["--workers", workers]].concat());
+        let mut client = server.connect();
+        assert_eq!(client.get("/json").status, 200);
+        client.send("GET /json");
+        server.terminate();
+        assert!(server.wait().0.success());
+        assert!(client.is_closed());
+    }
 }
 
 /// Each worker hears of the stop in its own time; in the end none of them listens.

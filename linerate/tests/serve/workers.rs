@@ -81,10 +81,10 @@ fn a_taken_port_is_named_with_advice() {
         let server = Server::start(&["--workers", workers]);
         let address = server.address.to_string();
         for more in ["1", "2"] {
-            let mut command = Command::new(program());
-            let output = command
-                .args(["serve", "--listen", &address, "--workers", more])
-                .output();
+            // A server that takes the port all the same would never end.
+            let mut command = Command::new("timeout");
+            command.args(["20", program(), "serve", "--listen", &address]);
+            let output = command.args(["--workers", more]).output();
             let output = output.unwrap();
             let said = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(2), "{said}");
