@@ -58,14 +58,24 @@ pub fn terminate(child: &std::process::Child) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes timers of the calling thread wake as soon as they are due; the default lets the kernel
-/// be 50 µs late to save wake-ups.
+/// How late the timers of the calling thread may wake it, ns.
 ///
 /// # Errors
 /// None are known.
-pub fn remove_timer_slack() -> io::Result<()> {
-    // SAFETY: no pointers; 1 ns is the smallest slack, 0 would mean the default.
-    check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_usize, 0, 0, 0) })?;
+pub fn timer_slack_ns() -> io::Result<u64> {
+    // SAFETY: no pointers.
+    let slack_ns = check(unsafe { libc::prctl(libc::PR_GET_TIMERSLACK, 0, 0, 0, 0) })?;
+    Ok(u64::from(slack_ns.unsigned_abs()))
+}
+
+/// Sets how late the timers of the calling thread, and of children it forks later, may wake it.
+/// The usual 50 µs saves wake-ups; 1 ns is the least, and 0 means the usual.
+///
+/// # Errors
+/// None are known.
+pub fn set_timer_slack_ns(slack_ns: u64) -> io::Result<()> {
+    // SAFETY: no pointers.
+    check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack_ns, 0, 0, 0) })?;
     Ok(())
 }
 

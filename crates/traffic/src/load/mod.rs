@@ -8,6 +8,7 @@
 //! worker sends it on a free connection (`worker`, `connections`), the protocol says where its
 //! answer ends (`protocol`, `http`), and it lands in exactly one bin (`recorder`).
 
+mod borrowed;
 mod connections;
 mod error;
 mod free;
@@ -22,8 +23,9 @@ mod schedule;
 mod usage;
 mod worker;
 
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
+use borrowed::BorrowedThread;
 use gate::Gate;
 use worker::Worker;
 
@@ -36,7 +38,7 @@ pub use recorder::TICK_NS;
 
 /// Called by the first worker at the edges of the scored window, so that counters are read in
 /// step with it. The time that these calls take is not scored.
-pub trait Observer: Send {
+pub trait Observer {
     /// The scored window is about to open.
     fn window_opens(&mut self);
     /// The scored window has just closed.
@@ -67,22 +69,24 @@ pub fn run<P: Protocol>(
     // Without it, what the soft limit forbids shows up as failed connections.
     let _ = sys::process::raise_open_file_limit();
     let gate = Gate::new(plan.threads);
-    let mut observer = Some(observer);
     let outcomes = thread::scope(|scope| {
         let start = |index| {
-            let (gate, observer) = (&gate, observer.take());
-            scope.spawn(move || Worker::live(plan, protocol, index, gate, observer))
+            let gate = &gate;
+            scope.spawn(move || Worker::live(plan, protocol, index, gate, None))
         };
-        let threads: Vec<_> = (0..plan.threads).map(start).collect();
-        threads
-            .into_iter()
-            .map(|thread| {
-                thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
-            .collect::<Vec<_>>()
-    });
-    let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let others: Vec<_> = (1..plan.threads).map(start).collect();
+        // The first worker is the calling thread: in a process with one thread only, the kernel
+        // looks descriptors up without counting references, and libc calls it without detours.
+        let _borrowed = BorrowedThread::take();
+        let first = Worker::live(plan, protocol, 0, &gate, Some(observer));
+        let join = |other: ScopedJoinHandle<'_, _>| {
+            other
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        std::iter::once(first)
+            .chain(others.into_iter().map(join))
+            .collect::<Result<Vec<_>, _>>()
+    })?;
     Ok(LoadOutcome::merge(plan, outcomes))
 }

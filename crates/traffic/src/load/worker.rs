@@ -96,7 +96,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             sys::cpu::pin(&[cpu]).map_err(|source| LoadError::Pin { cpu, source })?;
         }
         // Without it requests leave later, and their lateness says so.
-        let _ = sys::process::remove_timer_slack();
+        let _ = sys::process::set_timer_slack_ns(1);
         let count = plan.connections_of(index);
         let exchanges = (0..count).map(|_| protocol.exchange());
         let connections = Connections::new(plan.address, exchanges).map_err(LoadError::Wait)?;
