@@ -24,6 +24,13 @@ impl Interest {
         Self(self.0 | libc::EPOLLET as u32)
     }
 
+    /// Told when something new has happened, not for as long as it is so: the kernel need not
+    /// look again at what was told. The owner must use up what is there, or set this again.
+    #[must_use]
+    pub const fn edge(self) -> Self {
+        Self(self.0 | libc::EPOLLET as u32)
+    }
+
     /// Told once, then silent until it is set again.
     #[must_use]
     pub const fn once(self) -> Self {
@@ -180,5 +187,33 @@ fn timespec(duration_ns: u64) -> libc::timespec {
     libc::timespec {
         tv_sec: libc::time_t::try_from(duration_ns / 1_000_000_000).unwrap_or(libc::time_t::MAX),
         tv_nsec: (duration_ns % 1_000_000_000) as libc::c_long,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+    use std::os::fd::AsFd as _;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn an_edge_is_told_once_until_more_comes_or_it_is_set_again() {
+        let (mut near, far) = UnixStream::pair().unwrap();
+        let epoll = Epoll::new().unwrap();
+        let edge = Interest::READ.edge();
+        epoll.add(far.as_fd(), 1, edge).unwrap();
+        let told = || {
+            let mut events = Events::with_capacity(4);
+            epoll.wait(&mut events, Some(0)).unwrap();
+            events.iter().count()
+        };
+        assert_eq!(told(), 0);
+        near.write_all(b"some").unwrap();
+        assert_eq!((told(), told()), (1, 0));
+        near.write_all(b"more").unwrap();
+        assert_eq!((told(), told()), (1, 0));
+        epoll.modify(far.as_fd(), 1, edge).unwrap();
+        assert_eq!((told(), told()), (1, 0));
     }
 }

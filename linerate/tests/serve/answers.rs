@@ -1,5 +1,6 @@
 //! What is answered to which request.
 
+use std::net::Shutdown;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -123,6 +124,19 @@ fn a_request_that_comes_byte_by_byte_is_answered() {
 }
 
 #[test]
+fn a_client_that_will_ask_no_more_is_answered_and_then_let_go() {
+    let server = Server::start(&["--workers", "1"]);
+    // The end may be seen with the request, or after it.
+    for _ in 0..200 {
+        let mut client = server.connect();
+        client.send(get("/json"));
+        client.stream().shutdown(Shutdown::Write).unwrap();
+        assert_eq!(client.answer().status, 200);
+        assert!(client.is_closed());
+    }
+}
+
+#[test]
 fn the_client_decides_whether_the_connection_is_kept() {
     let server = Server::start(&["--workers", "1"]);
     let cases = [
@@ -147,13 +161,13 @@ fn what_cannot_be_answered_is_told_by_status_and_the_connection_kept() {
     let server = Server::start(&["--workers", "1"]);
     let mut client = server.connect();
     assert_eq!(client.get("/nowhere").status, 404);
-    client.send("POST /json HTTP/1.1\r\nHost: a\r\nContent-Length: 70000\r\n\r\n");
+    client.send("POST /json HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n");
     let refused = client.answer();
     assert_eq!(
         (refused.status, refused.field("Allow")),
         (405, Some("GET, HEAD"))
     );
-    client.send("x".repeat(70_000));
+    client.send("x".repeat(1_000_000));
     client.send("GET /json HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc");
     assert_eq!(client.answer().status, 200);
     assert_eq!(client.get("/json").status, 200);

@@ -16,6 +16,10 @@ const OUTPUT_LIMIT_BYTES: usize = 64 * 1024;
 /// How long a peer that was told to be quiet may go on sending.
 const HUSH_S: u32 = 2;
 
+/// Told of what is new only: asked to look again at every connection that was just served, the
+/// kernel spends more than a hundredth of a request on it.
+const READ: Interest = Interest::READ.edge();
+
 /// What all connections of a worker share.
 pub(super) struct Shared<S> {
     pub(super) service: S,
@@ -26,10 +30,12 @@ pub(super) struct Shared<S> {
     pub(super) second: u32,
 }
 
-/// Whether a connection is to be kept after an event.
+/// What is to be done with a connection after it was attended to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Keep,
+    /// Call [`Connection::send`] once the others of the batch were attended to.
+    Send,
     Close,
 }
 
@@ -46,6 +52,10 @@ pub(super) struct Connection<M> {
     hushed: bool,
     /// A request has begun and `deadline_second` is for its end.
     mid_request: bool,
+    /// A request was answered since the deadline was set.
+    answered: bool,
+    /// More may have been received than was read.
+    unread: bool,
     deadline_second: u32,
     watched: Interest,
 }
@@ -61,8 +71,10 @@ impl<M: Default> Connection<M> {
             next: Next::Continue,
             hushed: false,
             mid_request: false,
+            answered: false,
+            unread: false,
             deadline_second: shared.deadline(shared.settings.idle_timeout_s),
-            watched: Interest::READ,
+            watched: READ,
         }
     }
 
@@ -79,40 +91,57 @@ impl<M: Default> Connection<M> {
         !self.mid_request && !self.has_output() && !self.hushed
     }
 
-    /// The interest to set, when it is another than the one watched for. While output waits for
-    /// room nothing is read: a peer that does not read is not listened to either.
-    pub(super) fn changed_interest(&mut self) -> Option<Interest> {
+    /// The interest to set, when another is watched for or when the kernel must look again.
+    pub(super) fn interest_to_set(&mut self) -> Option<Interest> {
         let wanted = self.interest();
-        (wanted != self.watched).then(|| {
+        let ask_again = std::mem::take(&mut self.unread) && wanted == READ;
+        (ask_again || wanted != self.watched).then(|| {
             self.watched = wanted;
             wanted
         })
     }
 
+    /// While output waits for room nothing is read: a peer that does not read is not listened to.
     pub(super) fn interest(&self) -> Interest {
         if self.has_output() {
             Interest::WRITE
         } else {
-            Interest::READ
+            READ
         }
     }
 
-    /// Does what the socket is ready for.
-    pub(super) fn proceed<S: Service<Memory = M>>(&mut self, shared: &mut Shared<S>) -> Fate {
+    /// Does what the socket is ready for. `hung_up` says that nothing will follow what is there.
+    pub(super) fn proceed<S: Service<Memory = M>>(
+        &mut self,
+        shared: &mut Shared<S>,
+        hung_up: bool,
+    ) -> Fate {
         if self.hushed {
             self.discard(shared)
         } else if self.has_output() {
             self.resume(shared)
         } else {
-            self.receive(shared)
+            self.receive(shared, hung_up)
         }
     }
 
-    fn receive<S: Service<Memory = M>>(&mut self, shared: &mut Shared<S>) -> Fate {
+    /// Sends the answers that have gathered.
+    pub(super) fn send<S: Service<Memory = M>>(&mut self, shared: &Shared<S>) -> Fate {
+        match self.flush() {
+            Ok(()) => self.settle(shared),
+            Err(_) => Fate::Close,
+        }
+    }
+
+    fn receive<S: Service<Memory = M>>(&mut self, shared: &mut Shared<S>, hung_up: bool) -> Fate {
         let kept_bytes = self.restore_untaken(shared);
-        match socket::receive(self.socket.as_fd(), &mut shared.input[kept_bytes..]) {
-            // A short read needs no second one: if more comes, the next wait tells.
+        let room = &mut shared.input[kept_bytes..];
+        match socket::receive(self.socket.as_fd(), room) {
             Ok(Some(received @ 1..)) => {
+                // Less than there was room for means that there is no more, and what comes later
+                // is told of: no read is made that is expected to find nothing. Only the end of
+                // the connection may hide behind the last bytes.
+                self.unread = hung_up || received == room.len();
                 self.untaken.clear();
                 self.answer(shared, kept_bytes + received)
             }
@@ -141,10 +170,10 @@ impl<M: Default> Connection<M> {
         kept_bytes
     }
 
-    /// Takes requests from the shared input and sends their answers.
+    /// Takes requests from the shared input; their answers gather to be sent.
     fn answer<S: Service<Memory = M>>(&mut self, shared: &mut Shared<S>, filled: usize) -> Fate {
         let mut taken = 0;
-        let mut answered = false;
+        let mut at_once = false;
         while !self.has_ended() && (taken < filled || self.next == Next::SendFirst) {
             let input = &shared.input[taken..filled];
             match shared
@@ -157,25 +186,32 @@ impl<M: Default> Connection<M> {
                     self.next = next;
                 }
             }
-            answered |= self.has_output();
+            self.answered |= self.has_output();
+            at_once |= self.next == Next::SendFirst;
             if self.next == Next::SendFirst || self.output.len() >= OUTPUT_LIMIT_BYTES {
                 if self.flush().is_err() {
                     return Fate::Close;
                 }
                 if self.has_output() {
-                    break;
+                    // The rest is taken when there is room again.
+                    self.keep(&shared.input[taken..filled]);
+                    return self.settle(shared);
                 }
             }
         }
         self.keep(&shared.input[taken..filled]);
-        if self.untaken.len() == shared.input.len() || self.flush().is_err() {
+        if self.untaken.len() == shared.input.len() {
             return Fate::Close;
         }
-        self.settle(shared, answered)
+        if at_once {
+            self.send(shared)
+        } else {
+            Fate::Send
+        }
     }
 
     /// Sets the deadline, and ends what is to end.
-    fn settle<S: Service<Memory = M>>(&mut self, shared: &Shared<S>, answered: bool) -> Fate {
+    fn settle<S: Service<Memory = M>>(&mut self, shared: &Shared<S>) -> Fate {
         if self.has_output() {
             self.deadline_second = shared.deadline(shared.settings.idle_timeout_s);
             return Fate::Keep;
@@ -185,6 +221,7 @@ impl<M: Default> Connection<M> {
             Next::Hush => return self.hush(shared),
             Next::Continue | Next::SendFirst => {}
         }
+        let answered = std::mem::take(&mut self.answered);
         let was_mid_request = self.mid_request && !answered;
         self.mid_request = !self.untaken.is_empty() || shared.service.is_mid_request(&self.memory);
         if !self.mid_request {
@@ -205,7 +242,8 @@ impl<M: Default> Connection<M> {
         Fate::Keep
     }
 
-    fn discard<S>(&self, shared: &mut Shared<S>) -> Fate {
+    fn discard<S>(&mut self, shared: &mut Shared<S>) -> Fate {
+        self.unread = true;
         match socket::receive(self.socket.as_fd(), &mut shared.input) {
             Ok(Some(1..) | None) => Fate::Keep,
             Ok(Some(0)) | Err(_) => Fate::Close,

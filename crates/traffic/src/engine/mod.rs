@@ -7,8 +7,9 @@
 //! would gain here.
 //!
 //! In steady state a request costs one `recv` and one `send`, and a share of an `epoll_pwait2`:
-//! connections are registered once, level-triggered; a read that is expected to find nothing is
-//! never made; time is the number of seconds that one timer has counted.
+//! connections are registered once and edge-triggered; a read that is expected to find nothing
+//! is never made; time is the number of seconds that one timer has counted. What one wait has
+//! found is read first and answered then, connection by connection.
 
 mod accepting;
 mod connection;
