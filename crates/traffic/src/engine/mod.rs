@@ -2,9 +2,9 @@
 //!
 //! One loop serves every protocol: it knows a [`Service`], which turns bytes received into bytes
 //! to send. A worker is one single-threaded process with one epoll instance, one listener and
-//! its own CPU: an idle second thread alone makes every system call on a socket count references
-//! to the process's table of open files, which costs more than anything that sharing memory
-//! would gain here.
+//! its own CPU. It is no thread, because a second one, even idle, makes every system call on a
+//! socket count references to the shared table of open files: 1.7 % of the CPU per request (99 %
+//! interval 0.5 to 2.7 %, 40 interleaved pairs on Linux 6.18; its control, 0.0 ± 0.9 %).
 //!
 //! In steady state a request costs one `recv` and one `send`, and a share of an `epoll_pwait2`:
 //! connections are registered once and edge-triggered; a read that is expected to find nothing
