@@ -64,7 +64,6 @@ fn test() -> anyhow::Result<ExitCode> {
         "warnings",
     ];
     stages.run("lints", "cargo", &lints)?;
-    stages.run("build", "cargo", &["build", "--release", "--quiet"])?;
     let tests = tests_run::cargo_tests(&mut stages)?;
     Ok(stages.close(&tests))
 }

@@ -13,7 +13,13 @@ pub(crate) fn cargo_tests(stages: &mut Stages) -> anyhow::Result<Counts> {
     let begun = Instant::now();
     println!("== tests");
     let mut cargo = Command::new("cargo")
-        .args(["test", "--workspace", "--release", "--no-fail-fast"])
+        .args([
+            "test",
+            "--workspace",
+            "--profile",
+            "checks",
+            "--no-fail-fast",
+        ])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()

@@ -1,5 +1,8 @@
 //! A whole campaign against an agent and a clock that are not real.
-#![expect(clippy::unwrap_used, reason = "a helper of tests may fail as a test does")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
 
 use std::cell::Cell;
 use std::path::PathBuf;

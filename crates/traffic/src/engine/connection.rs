@@ -203,7 +203,9 @@ impl<M: Default> Connection<M> {
         if self.untaken.len() == shared.input.len() {
             return Fate::Close;
         }
-        if at_once {
+        // Without output there is nothing to wait for, and a stop in the same batch must find
+        // the connection amid its request.
+        if at_once || !self.has_output() {
             self.send(shared)
         } else {
             Fate::Send
