@@ -162,8 +162,9 @@ pub(crate) fn show(folder: &Path, json: bool, console: &Console) -> anyhow::Resu
         console.width(),
         console.colour(),
     ));
+    console.say(&format!("\nrepeat: {}", run.command));
     match written {
-        Ok(()) => console.say(&format!("\nreport: {}", page.display())),
+        Ok(()) => console.say(&format!("report: {}", page.display())),
         Err(error) => console.note(&format!("no report: {}: {error}", page.display())),
     }
     if blocks.is_empty() {

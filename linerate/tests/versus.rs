@@ -35,11 +35,16 @@ fn names_queries_and_hosts_stay_out_of_the_run_folder() {
     let server = Server::start(&[]);
     let url = format!("http://{}/json?token=planted-query", server.address);
     let arguments = ["versus", &url, &url, "--smoke", "--yes", "--out", "run"];
-    answer(
+    let page = answer(
         linerate(&folder, &arguments)
             .env("USER", "planted-user")
             .env("LOGNAME", "planted-user"),
     );
+    assert!(
+        page.contains("repeat: linerate versus http://127.0.0.1"),
+        "{page}"
+    );
+    assert!(!page.contains("planted"), "{page}");
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
     for file in ["run.json", "blocks.jsonl", "report.html"] {
         let text = folder.text(&format!("run/{file}"));
