@@ -74,8 +74,9 @@ impl Lever for BusyWork {
     }
 
     fn set(&self, value: Option<u64>) -> Result<Setting, LeverError> {
-        let expected = "nanoseconds per request, from 1 to 1000000000";
-        let busy_ns = value_within(self.name(), value, 1_000, 1..=1_000_000_000, expected)?;
+        // 0 is the lever that does nothing, for runs that must find no difference.
+        let expected = "nanoseconds per request, up to 1000000000";
+        let busy_ns = value_within(self.name(), value, 1_000, 0..=1_000_000_000, expected)?;
         Ok(Setting::ServeArgument(vec![
             "--busy-work-ns".to_owned(),
             busy_ns.to_string(),
