@@ -10,6 +10,7 @@ pub mod histogram;
 pub mod judgement;
 pub mod lever;
 pub mod message;
+pub mod random;
 pub mod reading;
 pub mod run;
 pub mod study;

@@ -1,5 +1,6 @@
 //! When the requests of an open loop are due: absolute times, never moved and never skipped.
 
+use model::random::SplitMix64;
 use model::workload::Arrivals;
 
 /// The due times of one thread, in ns from the start of the block. Together, the schedules of
@@ -84,40 +85,6 @@ impl Schedule {
                 self.due_ns += -*mean_ns * random.open_unit().ln();
             }
         }
-    }
-}
-
-/// SplitMix64 (Steele, Lea, Flood 2014): small, and the same sequence from the same seed in every
-/// version of this program, which a crate does not promise.
-#[derive(Clone, Debug)]
-struct SplitMix64 {
-    state: u64,
-}
-
-impl SplitMix64 {
-    fn new(seed: u64) -> Self {
-        Self { state: seed }
-    }
-
-    /// A generator of its own for each thread.
-    fn stream(mut self, index: u32) -> Self {
-        let start = self.next() ^ u64::from(index);
-        Self {
-            state: Self { state: start }.next(),
-        }
-    }
-
-    fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// Evenly spread over the interval from 0 to 1, without 0, whose logarithm is infinite.
-    fn open_unit(&mut self) -> f64 {
-        ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 }
 
