@@ -16,7 +16,7 @@ use load_server::{OK, answer_each, answer_with, read_request, serve};
 use model::Pace;
 use model::workload::Arrivals;
 use traffic::load::http::HttpProtocol;
-use traffic::load::{LoadError, LoadOutcome, LoadPlan, NoObserver, run};
+use traffic::load::{Engine, LoadError, LoadOutcome, LoadPlan, NoObserver, run};
 
 fn plan(address: SocketAddr) -> LoadPlan {
     LoadPlan {
@@ -29,6 +29,7 @@ fn plan(address: SocketAddr) -> LoadPlan {
         score_ns: 250_000_000,
         timeout_ns: 100_000_000,
         record_latency: true,
+        engine: Engine::Auto,
     }
 }
 
@@ -36,17 +37,24 @@ fn get() -> HttpProtocol {
     HttpProtocol::new("GET", "test", "/", &[], b"").unwrap()
 }
 
-/// Loads a server in closed and in open loop; the bins add up in both.
-fn load_both_ways(address: SocketAddr) -> [LoadOutcome; 2] {
+/// Loads a server in closed and in open loop on each engine; the bins always add up.
+fn load_all_ways(address: SocketAddr) -> [LoadOutcome; 4] {
     let open = Pace::Open {
         rate_rps: 500.0,
         arrivals: Arrivals::Poisson,
         seed: 3,
     };
-    [Pace::Closed, open].map(|pace| {
+    let ways = [
+        (Pace::Closed, Engine::Epoll),
+        (open, Engine::Epoll),
+        (Pace::Closed, Engine::Uring),
+        (open, Engine::Uring),
+    ];
+    ways.map(|(pace, engine)| {
         let outcome = run(
             &LoadPlan {
                 pace,
+                engine,
                 ..plan(address)
             },
             &get(),
@@ -61,7 +69,7 @@ fn load_both_ways(address: SocketAddr) -> [LoadOutcome; 2] {
 
 #[test]
 fn a_connection_closed_at_once_is_in_the_bin_closed() {
-    for outcome in load_both_ways(serve(|stream, _| drop(stream))) {
+    for outcome in load_all_ways(serve(|stream, _| drop(stream))) {
         let ledger = outcome.ledger;
         assert_eq!((ledger.answered, ledger.errors.closed), (0, ledger.sent));
     }
@@ -73,7 +81,7 @@ fn a_reset_after_the_request_is_in_the_bin_closed() {
         read_request(&mut stream);
         sys::socket::reset_on_close(stream.as_fd()).unwrap();
     });
-    for outcome in load_both_ways(address) {
+    for outcome in load_all_ways(address) {
         let errors = outcome.ledger.errors;
         assert!(
             errors.closed > 0 && errors.failed() == errors.closed,
@@ -92,7 +100,7 @@ fn garbage_too_much_and_endless_headers_are_in_the_bin_malformed() {
     .concat();
     let too_much = [OK, b"!"].concat();
     for bytes in [b"220 smtp ready\r\n".to_vec(), endless, too_much] {
-        for outcome in load_both_ways(answer_with(bytes)) {
+        for outcome in load_all_ways(answer_with(bytes)) {
             let errors = outcome.ledger.errors;
             assert!(errors.malformed > 0 && outcome.answered == 0, "{errors:?}");
         }
@@ -105,7 +113,7 @@ fn a_body_cut_short_is_in_the_bin_closed() {
         read_request(&mut stream);
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf");
     });
-    for outcome in load_both_ways(address) {
+    for outcome in load_all_ways(address) {
         assert!(outcome.ledger.errors.closed > 0 && outcome.answered == 0);
     }
 }
@@ -113,7 +121,7 @@ fn a_body_cut_short_is_in_the_bin_closed() {
 #[test]
 fn a_server_that_stalls_is_in_the_bin_timeout_and_its_waiting_is_counted() {
     let address = answer_each(|_| {});
-    for outcome in load_both_ways(address) {
+    for outcome in load_all_ways(address) {
         let errors = outcome.ledger.errors;
         assert!(errors.timeout > 0 && outcome.answered == 0, "{errors:?}");
         let latency = outcome.latency.unwrap();
@@ -128,7 +136,7 @@ fn a_server_that_stalls_is_in_the_bin_timeout_and_its_waiting_is_counted() {
 #[test]
 fn an_error_status_and_another_body_have_their_bins() {
     let busy = answer_with(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n".as_slice());
-    for outcome in load_both_ways(busy) {
+    for outcome in load_all_ways(busy) {
         assert_eq!(
             outcome.ledger.errors.status,
             outcome.ledger.sent - outcome.ledger.errors.unfinished
@@ -142,7 +150,7 @@ fn an_error_status_and_another_body_have_their_bins() {
             format!("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{number:020}").as_bytes(),
         );
     });
-    let [closed, _] = load_both_ways(changing);
+    let [closed, ..] = load_all_ways(changing);
     assert!(
         closed.ledger.errors.body > 0 && closed.ledger.answered > 0,
         "{:?}",
@@ -161,7 +169,7 @@ fn right_answers_in_every_framing_are_answered() {
         &long,
     ];
     for bytes in framings {
-        for outcome in load_both_ways(answer_with(bytes)) {
+        for outcome in load_all_ways(answer_with(bytes)) {
             assert!(
                 outcome.answered > 0 && outcome.ledger.errors.failed() == 0,
                 "{outcome:?}"
@@ -178,7 +186,7 @@ fn an_answer_in_drips_is_answered() {
             let _ = stream.write_all(&[*byte]);
         }
     });
-    for outcome in load_both_ways(address) {
+    for outcome in load_all_ways(address) {
         assert!(
             outcome.answered > 0 && outcome.ledger.errors.failed() == 0,
             "{outcome:?}"
@@ -195,7 +203,7 @@ fn a_server_that_closes_after_each_answer_loses_none() {
             read_request(&mut stream);
             let _ = stream.write_all(bytes);
         });
-        for outcome in load_both_ways(address) {
+        for outcome in load_all_ways(address) {
             assert!(
                 outcome.answered > 0 && outcome.ledger.errors.failed() == 0,
                 "{outcome:?}"

@@ -19,7 +19,7 @@ use load_server::{OK, answer_each, answer_with};
 use model::Pace;
 use model::workload::Arrivals;
 use traffic::load::http::HttpProtocol;
-use traffic::load::{LoadPlan, NoObserver, run};
+use traffic::load::{Engine, LoadPlan, NoObserver, run};
 
 /// The names of the doubts of a load.
 fn doubts(load: &serde_json::Value) -> Vec<&str> {
@@ -129,6 +129,7 @@ fn one_stall_is_seen_by_all_who_came_meanwhile() {
         score_ns: 1_500_000_000,
         timeout_ns: 5_000_000_000,
         record_latency: true,
+        engine: Engine::Auto,
     };
     let protocol = HttpProtocol::new("GET", "test", "/", &[], b"").unwrap();
     let latency = run(&plan, &protocol, &mut NoObserver)

@@ -4,7 +4,7 @@ use machine::cpus::CpuSplit;
 use machine::instruments::cpu::CpuWatch;
 use model::message::{BlockAsk, Failure};
 use model::{Pace, Reading};
-use traffic::load::{self, LoadError, LoadOutcome, LoadPlan, Observer};
+use traffic::load::{self, Engine, LoadError, LoadOutcome, LoadPlan, Observer};
 
 use crate::target::{Speaks, Target};
 
@@ -27,6 +27,8 @@ pub(crate) fn measure(
         score_ns: u64::from(ask.score_ms) * 1_000_000,
         timeout_ns: TIMEOUT_NS,
         record_latency: ask.pace != Pace::Closed,
+        // One engine for all studies, so that runs can be compared with one another.
+        engine: Engine::Epoll,
     };
     let mut window = Window(CpuWatch::new(&target.pids));
     let outcome = match &target.speaks {

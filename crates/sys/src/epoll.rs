@@ -48,6 +48,20 @@ pub struct Event {
     pub hung_up: bool,
 }
 
+impl Event {
+    #[inline]
+    fn from_raw(event: &libc::epoll_event) -> Self {
+        let flags = event.events;
+        let any = |wanted: libc::c_int| flags & wanted as u32 != 0;
+        Self {
+            token: event.u64,
+            readable: any(libc::EPOLLIN),
+            writable: any(libc::EPOLLOUT),
+            hung_up: any(libc::EPOLLERR | libc::EPOLLHUP | libc::EPOLLRDHUP),
+        }
+    }
+}
+
 /// Room for the events of one wait; made once and used again.
 pub struct Events {
     raw: Vec<libc::epoll_event>,
@@ -66,16 +80,14 @@ impl Events {
 
     /// What the last wait found.
     pub fn iter(&self) -> impl Iterator<Item = Event> + '_ {
-        self.raw[..self.filled].iter().map(|event| {
-            let flags = event.events;
-            let any = |wanted: libc::c_int| flags & wanted as u32 != 0;
-            Event {
-                token: event.u64,
-                readable: any(libc::EPOLLIN),
-                writable: any(libc::EPOLLOUT),
-                hung_up: any(libc::EPOLLERR | libc::EPOLLHUP | libc::EPOLLRDHUP),
-            }
-        })
+        self.raw[..self.filled].iter().map(Event::from_raw)
+    }
+
+    /// One of the things that the last wait found, by its place; `None` after the last one.
+    #[inline]
+    #[must_use]
+    pub fn at(&self, index: usize) -> Option<Event> {
+        self.raw[..self.filled].get(index).map(Event::from_raw)
     }
 }
 

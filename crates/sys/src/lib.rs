@@ -16,6 +16,7 @@ pub mod process;
 pub mod socket;
 pub mod standard_input;
 pub mod timer;
+pub mod uring;
 pub mod usage;
 
 use std::io;

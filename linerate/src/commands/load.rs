@@ -13,7 +13,7 @@ use anyhow::{Context as _, bail};
 use model::Pace;
 use model::workload::Arrivals;
 use traffic::load::http::HttpProtocol;
-use traffic::load::{LoadOutcome, LoadPlan, NoObserver};
+use traffic::load::{Engine, LoadOutcome, LoadPlan, NoObserver};
 use wire::url::HttpUrl;
 
 use crate::console::Console;
@@ -81,6 +81,12 @@ pub(crate) struct Arguments {
     /// "This host is mine": needed, typed out, for any target but this machine's loopback
     #[arg(long, value_name = "HOST")]
     mine: Vec<String>,
+    /// Throughput mode: move requests and answers in batches and report no latency
+    #[arg(long, conflicts_with = "rate")]
+    throughput: bool,
+    /// What carries the bytes
+    #[arg(long, value_enum, default_value = "auto")]
+    engine: Carrier,
     /// Print one JSON value instead of text
     #[arg(long)]
     json: bool,
@@ -94,10 +100,22 @@ enum Spread {
     Poisson,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Carrier {
+    /// io_uring in throughput mode where the kernel lets us, else epoll
+    Auto,
+    /// One system call for each request and each answer
+    Epoll,
+    /// Few system calls; Linux 6.1 or later, and 6.12 to wait for several answers at once
+    Uring,
+}
+
 const EXAMPLES: &str = "\
 Examples:
   How many requests can it answer, and at what cost to the client?
     linerate load http://127.0.0.1:8080/json -c 64 -d 10s
+  The most that this machine can carry, without latency:
+    linerate load http://127.0.0.1:8080/json -c 64 --throughput
   How long do users wait at 20,000 requests/s?
     linerate load http://127.0.0.1:8080/json --rate 20000 --arrivals poisson
   The same from CPUs that the server does not use:
@@ -114,6 +132,16 @@ struct Report<'a> {
     outcome: &'a LoadOutcome,
     /// Remarks about how it was measured, each a sentence.
     notes: Vec<String>,
+}
+
+impl Report<'_> {
+    /// What carried the bytes, by the name that `--engine` takes.
+    fn engine(&self) -> &'static str {
+        match self.outcome.engine {
+            Engine::Uring => "uring",
+            Engine::Epoll | Engine::Auto => "epoll",
+        }
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
@@ -208,7 +236,12 @@ fn plan(arguments: &Arguments) -> anyhow::Result<LoadPlan> {
         settle_ns: nanoseconds(arguments.settle.unwrap_or(DEFAULT_SETTLE)),
         score_ns: nanoseconds(arguments.duration),
         timeout_ns: nanoseconds(arguments.timeout),
-        record_latency: true,
+        record_latency: !arguments.throughput,
+        engine: match arguments.engine {
+            Carrier::Auto => Engine::Auto,
+            Carrier::Epoll => Engine::Epoll,
+            Carrier::Uring => Engine::Uring,
+        },
     })
 }
 

@@ -13,24 +13,25 @@ use super::{CLIENT_CPU, CONNECTIONS, SERVER_CPU};
 /// Highest ratio to wrk's CPU per request.
 const BAR: f64 = 0.80;
 
-pub(crate) fn run(linerate: &Path) -> anyhow::Result<Comparison> {
+/// Throughput mode: no latency, answers moved in batches.
+pub(crate) fn throughput_mode(linerate: &Path) -> anyhow::Result<Comparison> {
+    compare(linerate, "throughput mode", &["--throughput"])
+}
+
+/// The default: each request by itself, its latency recorded, as wrk does.
+pub(crate) fn latency_mode(linerate: &Path) -> anyhow::Result<Comparison> {
+    compare(linerate, "latency recorded", &[])
+}
+
+fn compare(linerate: &Path, mode: &str, flags: &[&str]) -> anyhow::Result<Comparison> {
     let nginx = Nginx::start(SERVER_CPU)?;
     let url = format!("http://127.0.0.1:{}/json", nginx.port);
-    let ours = [
-        linerate.to_str().context("the program's path")?,
-        "load",
-        &url,
-        "-c",
-        CONNECTIONS,
-        "-t",
-        "1",
-        "-d",
-        "1s",
-        "--json",
-    ];
-    let peers = ["wrk", "-c", CONNECTIONS, "-t", "1", "-d", "1s", &url];
+    let common = ["-c", CONNECTIONS, "-t", "1", "-d", "1s", &url];
+    let program = linerate.to_str().context("the program's path")?;
+    let ours = [&[program, "load", "--json"], flags, &common].concat();
+    let peers = [&["wrk"][..], &common].concat();
     Comparison::measure(
-        "load generator, closed loop, 64 connections, against nginx: whole process",
+        &format!("load generator, {mode}, 64 connections, against nginx: whole process"),
         BAR,
         [ours.join(" "), peers.join(" ")],
         || cpu_us_per_request(&ours, ours_answered),

@@ -24,7 +24,12 @@ pub(crate) fn run(filter: &str) -> anyhow::Result<bool> {
     let linerate = built()?;
     println!("{}", versions(&linerate)?);
     let mut kept = true;
-    for (name, bench) in [("client", client::run as Bench), ("server", server::run)] {
+    let benches: [(&str, Bench); 3] = [
+        ("client-throughput", client::throughput_mode),
+        ("client-latency", client::latency_mode),
+        ("server", server::run),
+    ];
+    for (name, bench) in benches {
         if name.contains(filter) {
             let comparison = bench(&linerate)?;
             println!("{comparison}");

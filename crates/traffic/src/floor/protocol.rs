@@ -45,7 +45,7 @@ impl Protocol for EchoProtocol {
     }
 
     #[inline]
-    fn request<'a>(&'a self, _left: &'a usize) -> &'a [u8] {
+    fn request(&self) -> &[u8] {
         &self.request
     }
 
@@ -86,7 +86,7 @@ mod tests {
         let protocol = EchoProtocol::new(3, 5);
         let (mut seen, mut left) = (protocol.memory(), protocol.exchange());
         protocol.begin(&mut seen, &mut left);
-        assert_eq!(protocol.request(&left), b"xxx");
+        assert_eq!(protocol.request(), b"xxx");
         assert_eq!(protocol.read(&mut seen, &mut left, b"1234"), Framing::More);
         assert_eq!(protocol.first(&seen), None);
         let whole = Framing::Whole {

@@ -2,11 +2,8 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
-use sys::epoll::{Epoll, Event, Events, Interest};
-use sys::socket;
-
+use super::carrier::{Carrier, Load, News, Piece};
 use super::outcome::ConnectionCounts;
 use super::recorder::Request;
 
@@ -43,16 +40,9 @@ impl Stage {
 
 /// One connection and the request on it.
 pub(super) struct Connection<E> {
-    socket: Option<OwnedFd>,
-    /// Distinguishes an event of this socket from one of the socket before it.
-    generation: u32,
     pub(super) stage: Stage,
     pub(super) exchange: E,
     pub(super) request: Request,
-    /// Bytes of the request that the socket has taken.
-    pub(super) taken: usize,
-    /// Watched for room to write as well.
-    wants_room: bool,
     was_open: bool,
     /// Times in a row that it failed, or was closed without one answer.
     fruitless: u32,
@@ -61,20 +51,12 @@ pub(super) struct Connection<E> {
 impl<E> Connection<E> {
     fn new(exchange: E) -> Self {
         Self {
-            socket: None,
-            generation: 0,
             stage: Stage::Down { until_ns: 0 },
             exchange,
             request: Request::default(),
-            taken: 0,
-            wants_room: false,
             was_open: false,
             fruitless: 0,
         }
-    }
-
-    pub(super) fn socket(&self) -> Option<BorrowedFd<'_>> {
-        self.socket.as_ref().map(OwnedFd::as_fd)
     }
 
     /// A whole answer came: whatever failed before is forgiven.
@@ -84,10 +66,10 @@ impl<E> Connection<E> {
     }
 }
 
-/// All connections of one worker, and what it waits for them with.
-pub(super) struct Connections<E> {
+/// All connections of one worker, and what carries their bytes.
+pub(super) struct Connections<E, C> {
     address: SocketAddr,
-    epoll: Epoll,
+    carrier: C,
     slots: Vec<Connection<E>>,
     counts: ConnectionCounts,
     /// When the next closed connection may be opened again; `u64::MAX` for none.
@@ -96,12 +78,16 @@ pub(super) struct Connections<E> {
     last_failure: Option<io::Error>,
 }
 
-impl<E> Connections<E> {
+impl<E, C: Carrier> Connections<E, C> {
     /// Makes as many closed connections as there are exchanges.
-    pub(super) fn new(address: SocketAddr, exchanges: impl Iterator<Item = E>) -> io::Result<Self> {
+    pub(super) fn new(
+        address: SocketAddr,
+        load: &Load<'_>,
+        exchanges: impl Iterator<Item = E>,
+    ) -> io::Result<Self> {
         Ok(Self {
             address,
-            epoll: Epoll::new()?,
+            carrier: C::new(load)?,
             slots: exchanges.map(Connection::new).collect(),
             counts: ConnectionCounts::default(),
             next_opening_ns: 0,
@@ -147,17 +133,39 @@ impl<E> Connections<E> {
         self.slots.iter().filter(is_open).count()
     }
 
-    /// Waits for something to happen on a connection.
-    pub(super) fn wait(&self, events: &mut Events, timeout_ns: u64) -> io::Result<()> {
-        self.epoll.wait(events, Some(timeout_ns))
+    /// Waits for something to happen on a connection; true when something did.
+    #[inline]
+    pub(super) fn wait(&mut self, timeout_ns: u64) -> io::Result<bool> {
+        self.carrier.wait(timeout_ns)
     }
 
-    /// The connection that an event is about; `None` when that socket is closed by now.
+    /// The next connection that something happened to.
     #[inline]
-    pub(super) fn slot_of(&self, event: &Event) -> Option<usize> {
-        let slot = (event.token & u64::from(u32::MAX)) as usize;
-        let generation = (event.token >> 32) as u32;
-        (self.slots.get(slot)?.generation == generation).then_some(slot)
+    pub(super) fn next_news(&mut self) -> Option<(usize, News)> {
+        self.carrier.next()
+    }
+
+    /// Takes what came on a connection, for its exchange; `None` when nothing is there.
+    #[inline]
+    pub(super) fn receive(&mut self, slot: usize) -> Option<(io::Result<Piece<'_>>, &mut E)> {
+        let piece = self.carrier.receive(slot).transpose()?;
+        Some((piece, &mut self.slots[slot].exchange))
+    }
+
+    /// Sends the request, or the rest of it, as far as that can be done at once.
+    #[inline]
+    pub(super) fn send(&mut self, slot: usize, is_new: bool) -> io::Result<()> {
+        let is_whole = if is_new {
+            self.carrier.send(slot)
+        } else {
+            self.carrier.resume(slot)
+        }?;
+        self.slots[slot].stage = if is_whole {
+            Stage::Waiting
+        } else {
+            Stage::Sending
+        };
+        Ok(())
     }
 
     /// Opens what is due to be opened and gives up on what takes too long.
@@ -179,19 +187,11 @@ impl<E> Connections<E> {
 
     /// Learns how an attempt to connect ended; true when the connection is open.
     pub(super) fn finish_opening(&mut self, slot: usize, now_ns: u64) -> bool {
-        let connection = &mut self.slots[slot];
-        let Some(socket) = &connection.socket else {
-            return false;
-        };
-        let token = token(slot, connection.generation);
-        let outcome = socket::connect_outcome(socket.as_fd()).and_then(|()| {
-            self.epoll
-                .modify(socket.as_fd(), token, Interest::READ.on_change())
-        });
-        if let Err(error) = outcome {
+        if let Err(error) = self.carrier.finish_opening(slot) {
             self.fail(slot, now_ns, error);
             return false;
         }
+        let connection = &mut self.slots[slot];
         connection.stage = Stage::Idle;
         if std::mem::replace(&mut connection.was_open, true) {
             self.counts.reopened += 1;
@@ -220,45 +220,15 @@ impl<E> Connections<E> {
         self.next_opening_ns = u64::MAX;
     }
 
-    /// Sets whether to be woken when there is room to write.
-    pub(super) fn want_room(&mut self, slot: usize, wanted: bool) -> io::Result<()> {
-        let connection = &mut self.slots[slot];
-        if connection.wants_room == wanted {
-            return Ok(());
-        }
-        connection.wants_room = wanted;
-        let interest = if wanted {
-            Interest::READ_WRITE.on_change()
-        } else {
-            Interest::READ.on_change()
-        };
-        let token = token(slot, connection.generation);
-        match &connection.socket {
-            Some(socket) => self.epoll.modify(socket.as_fd(), token, interest),
-            None => Ok(()),
-        }
-    }
-
-    /// Closes a connection; the reset leaves no TIME_WAIT that would use up local ports.
+    /// Closes a connection.
     pub(super) fn close(&mut self, slot: usize) {
-        let connection = &mut self.slots[slot];
-        if let Some(socket) = connection.socket.take() {
-            let _ = socket::reset_on_close(socket.as_fd());
-        }
-        connection.generation = connection.generation.wrapping_add(1);
-        connection.wants_room = false;
-        connection.stage = Stage::Down { until_ns: u64::MAX };
+        self.carrier.close(slot);
+        self.slots[slot].stage = Stage::Down { until_ns: u64::MAX };
     }
 
     fn open(&mut self, slot: usize, now_ns: u64) {
-        let token = token(slot, self.slots[slot].generation);
-        let opening = socket::connect(self.address).and_then(|socket| {
-            self.epoll.add(socket.as_fd(), token, Interest::WRITE)?;
-            Ok(socket)
-        });
-        match opening {
-            Ok(socket) => {
-                self.slots[slot].socket = Some(socket);
+        match self.carrier.open(slot, self.address) {
+            Ok(()) => {
                 self.slots[slot].stage = Stage::Opening { since_ns: now_ns };
                 self.open_not_before(now_ns + CONNECT_PATIENCE_NS);
             }
@@ -287,8 +257,4 @@ impl<E> Connections<E> {
             self.next_opening_ns = self.next_opening_ns.min(moment_ns);
         }
     }
-}
-
-fn token(slot: usize, generation: u32) -> u64 {
-    u64::from(generation) << 32 | slot as u64
 }

@@ -23,6 +23,8 @@ pub enum LoadError {
         "a load thread cannot run on CPU {cpu}: {source}; `taskset -p $$` shows what is allowed"
     )]
     Pin { cpu: usize, source: io::Error },
+    #[error("no io_uring here: {0}; see the sysctl kernel.io_uring_disabled, or use epoll")]
+    NoUring(io::Error),
     #[error("the kernel refused to wait for sockets: {0}; Linux 5.11 or later is needed")]
     Wait(io::Error),
     #[error(

@@ -167,7 +167,7 @@ impl Protocol for HttpProtocol {
     }
 
     #[inline]
-    fn request<'a>(&'a self, _exchange: &'a ResponseReader) -> &'a [u8] {
+    fn request(&self) -> &[u8] {
         &self.request
     }
 

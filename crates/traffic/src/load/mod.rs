@@ -1,14 +1,16 @@
 //! The load generator: one loop that drives any [`Protocol`] over many connections.
 //!
-//! Each thread has its own epoll instance and its own connections and shares nothing while it
-//! runs. In steady state a request costs one `send`, one `recv` and its part of one wait: the
-//! next request leaves from the place where the answer before it ended.
+//! Each thread has its own carrier of bytes and its own connections and shares nothing while it
+//! runs. With epoll a request costs one `send`, one `recv` and its part of one wait in steady
+//! state; with io_uring a part of one system call. The next request leaves from the place where
+//! the answer before it ended.
 //!
 //! A request takes this way: the schedule or the answer before it makes it due (`schedule`), the
-//! worker sends it on a free connection (`worker`, `connections`), the protocol says where its
+//! worker sends it on a free connection (`worker`, `connections`, `carrier`), the protocol says where its
 //! answer ends (`protocol`, `http`), and it lands in exactly one bin (`recorder`).
 
 mod borrowed;
+mod carrier;
 mod connections;
 mod error;
 mod free;
@@ -26,12 +28,15 @@ mod worker;
 use std::thread::{self, ScopedJoinHandle};
 
 use borrowed::BorrowedThread;
+use carrier::{Carrier, EpollCarrier, UringCarrier};
 use gate::Gate;
 use worker::Worker;
 
 pub use error::LoadError;
+use outcome::WorkerOutcome;
+
 pub use outcome::{ConnectionCounts, LoadOutcome};
-pub use plan::LoadPlan;
+pub use plan::{Engine, LoadPlan};
 pub use probe::{Probe, ProbeError, probe};
 pub use protocol::{Fate, FirstAnswer, Framing, Protocol};
 pub use recorder::TICK_NS;
@@ -68,17 +73,31 @@ pub fn run<P: Protocol>(
     plan.check()?;
     // Without it, what the soft limit forbids shows up as failed connections.
     let _ = sys::process::raise_open_file_limit();
+    let engine = carrier::choose(plan)?;
+    let outcomes = match engine {
+        Engine::Uring => carry::<P, UringCarrier>(plan, protocol, observer),
+        Engine::Epoll | Engine::Auto => carry::<P, EpollCarrier>(plan, protocol, observer),
+    }?;
+    Ok(LoadOutcome::merge(plan, engine, outcomes))
+}
+
+/// All threads of a block, from the first connection to the last answer.
+fn carry<P: Protocol, C: Carrier>(
+    plan: &LoadPlan,
+    protocol: &P,
+    observer: &mut dyn Observer,
+) -> Result<Vec<WorkerOutcome>, LoadError> {
     let gate = Gate::new(plan.threads);
-    let outcomes = thread::scope(|scope| {
+    thread::scope(|scope| {
         let start = |index| {
             let gate = &gate;
-            scope.spawn(move || Worker::live(plan, protocol, index, gate, None))
+            scope.spawn(move || Worker::<P, C>::live(plan, protocol, index, gate, None))
         };
         let others: Vec<_> = (1..plan.threads).map(start).collect();
         // The first worker is the calling thread: in a process with one thread only, the kernel
         // looks descriptors up without counting references, and libc calls it without detours.
         let _borrowed = BorrowedThread::take();
-        let first = Worker::live(plan, protocol, 0, &gate, Some(observer));
+        let first = Worker::<P, C>::live(plan, protocol, 0, &gate, Some(observer));
         let join = |other: ScopedJoinHandle<'_, _>| {
             other
                 .join()
@@ -86,7 +105,6 @@ pub fn run<P: Protocol>(
         };
         std::iter::once(first)
             .chain(others.into_iter().map(join))
-            .collect::<Result<Vec<_>, _>>()
-    })?;
-    Ok(LoadOutcome::merge(plan, outcomes))
+            .collect()
+    })
 }

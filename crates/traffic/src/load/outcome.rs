@@ -4,10 +4,10 @@ use model::Doubt;
 use model::reading::{LatencyReading, Ledger};
 use wire::response::BodyMark;
 
-use super::LoadPlan;
 use super::protocol::FirstAnswer;
 use super::recorder::{Distributions, Recorder};
 use super::usage::Usage;
+use super::{Engine, LoadPlan};
 
 /// From this share of a thread's time on, the client holds the load back.
 const CLIENT_LIMIT_SHARE: f64 = 0.85;
@@ -34,6 +34,8 @@ pub struct ConnectionCounts {
 /// What one block of load came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadOutcome {
+    /// What carried the bytes: never [`Engine::Auto`].
+    pub engine: Engine,
     /// Length of the scored window as it was.
     pub window_ns: u64,
     /// Right answers that came in within the scored window.
@@ -73,10 +75,11 @@ pub(super) struct WorkerOutcome {
 
 impl LoadOutcome {
     /// Adds the threads up. The window is the first one's, which is the observer's too.
-    pub(super) fn merge(plan: &LoadPlan, workers: Vec<WorkerOutcome>) -> Self {
+    pub(super) fn merge(plan: &LoadPlan, engine: Engine, workers: Vec<WorkerOutcome>) -> Self {
         let window_ns = workers.first().map_or(0, |first| first.used.at_ns);
         let first = workers.iter().find_map(|worker| worker.first);
         let mut outcome = Self {
+            engine,
             window_ns,
             answered: 0,
             ledger: Ledger::default(),
@@ -240,7 +243,7 @@ mod tests {
             arrivals: Arrivals::Poisson,
             seed: 1,
         };
-        LoadOutcome::merge(&LoadPlan { pace, ..plan() }, workers)
+        LoadOutcome::merge(&LoadPlan { pace, ..plan() }, Engine::Epoll, workers)
     }
 
     #[test]

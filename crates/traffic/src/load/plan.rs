@@ -6,6 +6,16 @@ use model::Pace;
 
 use super::LoadError;
 
+/// What carries the bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// io_uring where it saves CPU and the kernel lets us, else epoll.
+    #[default]
+    Auto,
+    Epoll,
+    Uring,
+}
+
 /// One block of load on one address.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadPlan {
@@ -22,8 +32,10 @@ pub struct LoadPlan {
     pub score_ns: u64,
     /// A request unanswered for so long has failed. Noticed up to a tenth of this late.
     pub timeout_ns: u64,
-    /// Also record distributions. Costs a reading of the clock for each request.
+    /// Also record distributions. Costs a reading of the clock for each request. Without them,
+    /// in closed loop, requests and answers may be moved in batches, which costs less CPU.
     pub record_latency: bool,
+    pub engine: Engine,
 }
 
 impl LoadPlan {
@@ -61,6 +73,11 @@ impl LoadPlan {
         }
     }
 
+    /// Whether only throughput counts, so that single requests may wait for company.
+    pub(super) fn may_batch(&self) -> bool {
+        self.pace == Pace::Closed && !self.record_latency
+    }
+
     /// Connections of one thread; the first threads take what does not divide evenly.
     pub(super) fn connections_of(&self, thread: u32) -> usize {
         let extra = u32::from(thread < self.connections % self.threads);
@@ -91,6 +108,7 @@ pub(super) mod tests {
             score_ns: 1_000_000_000,
             timeout_ns: 1_000_000_000,
             record_latency: true,
+            engine: Engine::Auto,
         }
     }
 

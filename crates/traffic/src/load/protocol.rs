@@ -19,8 +19,8 @@ pub trait Protocol: Sync {
     /// Starts the next request of a connection.
     fn begin(&self, memory: &mut Self::Memory, exchange: &mut Self::Exchange);
 
-    /// The bytes of the request begun last; the same at each call until the next begins.
-    fn request<'a>(&'a self, exchange: &'a Self::Exchange) -> &'a [u8];
+    /// The bytes of a request; the same for every one, because io_uring is given them once.
+    fn request(&self) -> &[u8];
 
     /// Takes the next bytes of the answer.
     fn read(

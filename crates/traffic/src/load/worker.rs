@@ -6,8 +6,8 @@ use std::io;
 
 use model::Pace;
 use sys::clock;
-use sys::epoll::Events;
 
+use super::carrier::{Carrier, Load};
 use super::connections::{Connections, Stage};
 use super::free::FreeQueue;
 use super::gate::{Gate, Passage};
@@ -28,9 +28,6 @@ const GRACE_NS: u64 = 50_000_000;
 const SPIN_NS: u64 = 60_000;
 /// A turn of the spinning loop that took longer was interrupted, and its time was not spun.
 const SPIN_TURN_MAX_NS: u64 = 20_000;
-/// Longer answers are taken in several pieces; the rest of them is never kept.
-const BUFFER_BYTES: usize = 128 * 1024;
-const EVENTS_MAX: usize = 256;
 
 /// How far a worker is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +39,11 @@ enum Phase {
 }
 
 /// One thread of load and all that is its own.
-pub(super) struct Worker<'a, P: Protocol> {
+pub(super) struct Worker<'a, P: Protocol, C: Carrier> {
     plan: &'a LoadPlan,
     protocol: &'a P,
-    connections: Connections<P::Exchange>,
+    connections: Connections<P::Exchange, C>,
     memory: P::Memory,
-    buffer: Box<[u8]>,
     recorder: Recorder,
     edges: Edges,
     phase: Phase,
@@ -60,7 +56,7 @@ pub(super) struct Worker<'a, P: Protocol> {
     closed: Usage,
 }
 
-impl<'a, P: Protocol> Worker<'a, P> {
+impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
     /// The whole life of one thread. The first one has the observer.
     pub(super) fn live(
         plan: &'a LoadPlan,
@@ -69,11 +65,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
         gate: &Gate,
         observer: Option<&mut dyn Observer>,
     ) -> Result<WorkerOutcome, LoadError> {
-        let mut events = Events::with_capacity(EVENTS_MAX.min(plan.connections_of(index)));
         let prepared = Self::prepare(plan, protocol, index).and_then(|mut worker| {
-            worker
-                .open_connections(&mut events)
-                .map_err(LoadError::Wait)?;
+            worker.open_connections().map_err(LoadError::Wait)?;
             Ok(worker)
         });
         let mut worker = match prepared {
@@ -85,9 +78,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         };
         let start_ns = worker.pass(gate)?;
         worker.begin(start_ns, index);
-        worker
-            .drive(&mut events, observer)
-            .map_err(LoadError::Wait)?;
+        worker.drive(observer).map_err(LoadError::Wait)?;
         Ok(worker.finish())
     }
 
@@ -99,14 +90,20 @@ impl<'a, P: Protocol> Worker<'a, P> {
         let _ = sys::process::set_timer_slack_ns(1);
         let count = plan.connections_of(index);
         let exchanges = (0..count).map(|_| protocol.exchange());
-        let connections = Connections::new(plan.address, exchanges).map_err(LoadError::Wait)?;
+        let load = Load {
+            request: protocol.request(),
+            connections: count,
+            pace: plan.pace,
+            may_batch: plan.may_batch(),
+        };
+        let connections =
+            Connections::new(plan.address, &load, exchanges).map_err(LoadError::Wait)?;
         let edges = Edges::default();
         Ok(Self {
             plan,
             protocol,
             connections,
             memory: protocol.memory(),
-            buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
             recorder: Recorder::new(edges, Scoring::ByEnd, false),
             edges,
             phase: Phase::Draining,
@@ -120,7 +117,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
     }
 
     /// Opens all connections, or as many as the target accepts within the patience.
-    fn open_connections(&mut self, events: &mut Events) -> io::Result<()> {
+    fn open_connections(&mut self) -> io::Result<()> {
         let deadline_ns = clock::monotonic_ns() + OPENING_PATIENCE_NS.min(self.plan.timeout_ns);
         loop {
             let now_ns = clock::monotonic_ns();
@@ -129,10 +126,9 @@ impl<'a, P: Protocol> Worker<'a, P> {
                 return Ok(());
             }
             let until_ns = deadline_ns.min(self.connections.next_opening_ns());
-            self.connections
-                .wait(events, until_ns.saturating_sub(now_ns))?;
-            for event in events.iter() {
-                self.handle(&event, clock::monotonic_ns());
+            self.connections.wait(until_ns.saturating_sub(now_ns))?;
+            while let Some((slot, news)) = self.connections.next_news() {
+                self.handle(slot, news, clock::monotonic_ns());
             }
         }
     }
@@ -185,11 +181,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
     }
 
     /// The loop: edges, what is due, what is to be looked after, a wait, and what it brought.
-    fn drive(
-        &mut self,
-        events: &mut Events,
-        mut observer: Option<&mut dyn Observer>,
-    ) -> io::Result<()> {
+    fn drive(&mut self, mut observer: Option<&mut dyn Observer>) -> io::Result<()> {
         let mut now_ns = clock::monotonic_ns();
         loop {
             self.recorder.tick(now_ns);
@@ -199,9 +191,9 @@ impl<'a, P: Protocol> Worker<'a, P> {
             }
             self.look_after(now_ns);
             self.send_due();
-            now_ns = self.wait(events)?;
-            for event in events.iter() {
-                self.handle(&event, now_ns);
+            now_ns = self.wait()?;
+            while let Some((slot, news)) = self.connections.next_news() {
+                self.handle(slot, news, now_ns);
             }
         }
     }
@@ -261,12 +253,12 @@ impl<'a, P: Protocol> Worker<'a, P> {
     }
 
     /// Waits for an answer or for the next thing to do, and returns the time.
-    fn wait(&mut self, events: &mut Events) -> io::Result<u64> {
+    fn wait(&mut self) -> io::Result<u64> {
         let now_ns = clock::monotonic_ns();
         let (wait_ns, spins) = self.wait_time(now_ns);
-        self.connections.wait(events, wait_ns)?;
+        let came = self.connections.wait(wait_ns)?;
         let woken_ns = clock::monotonic_ns();
-        if spins && events.iter().next().is_none() {
+        if spins && !came {
             let turn_ns = woken_ns - now_ns;
             self.spun_ns += if turn_ns <= SPIN_TURN_MAX_NS {
                 turn_ns

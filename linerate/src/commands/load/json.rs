@@ -26,6 +26,7 @@ fn value(report: &Report<'_>) -> Value {
         "target": report.target.shown,
         "address": report.target.address.to_string(),
         "pace": plan.pace,
+        "engine": report.engine(),
         "connections": plan.connections,
         "threads": plan.threads,
         "settle_seconds": seconds(plan.settle_ns),

@@ -80,11 +80,12 @@ fn table(report: &Report<'_>) -> String {
         (
             "load",
             format!(
-                "{}, {} connections on {} thread{}{reopened}{refused}",
+                "{}, {} connections on {} thread{} by {}{reopened}{refused}",
                 pace(&plan.pace),
                 numbers::whole(f64::from(plan.connections)),
                 plan.threads,
                 if plan.threads == 1 { "" } else { "s" },
+                report.engine(),
             ),
         ),
         (

@@ -1,15 +1,14 @@
 //! One request from the moment it is due to the bin it ends in.
 
 use sys::clock;
-use sys::epoll::Event;
-use sys::socket;
 
 use super::{Phase, Worker};
+use crate::load::carrier::{Carrier, News};
 use crate::load::connections::Stage;
 use crate::load::protocol::{Fate, Framing, Protocol};
 use crate::load::recorder::Request;
 
-impl<P: Protocol> Worker<'_, P> {
+impl<P: Protocol, C: Carrier> Worker<'_, P, C> {
     /// Sends what is due in an open loop, on connections that are free, in the order in which it
     /// was due. What finds none waits for the next one, its intended time kept.
     #[inline]
@@ -40,36 +39,37 @@ impl<P: Protocol> Worker<'_, P> {
     }
 
     #[inline]
-    pub(super) fn handle(&mut self, event: &Event, now_ns: u64) {
-        let Some(slot) = self.connections.slot_of(event) else {
-            return;
-        };
-        match self.connections.stage(slot) {
-            Stage::Waiting => self.receive(slot, event, now_ns),
-            Stage::Sending if event.readable || event.hung_up => self.receive(slot, event, now_ns),
-            Stage::Sending => self.push(slot, now_ns),
-            Stage::Opening { .. } => {
+    pub(super) fn handle(&mut self, slot: usize, news: News, now_ns: u64) {
+        match (self.connections.stage(slot), news) {
+            (Stage::Opening { .. }, _) => {
                 if self.connections.finish_opening(slot, now_ns) {
                     self.ready(slot, now_ns);
                 }
             }
             // Nobody was asked anything: the peer hung up, or speaks out of turn.
-            Stage::Idle => self.connections.reopen(slot, now_ns),
-            Stage::Down { .. } => {}
+            (Stage::Idle, _) => self.connections.reopen(slot, now_ns),
+            (Stage::Down { .. }, _) => {}
+            (Stage::Waiting | Stage::Sending, News::Input { is_last }) => {
+                self.receive(slot, is_last, now_ns);
+            }
+            (Stage::Sending, News::Room) => self.push(slot, false, now_ns),
+            (Stage::Waiting, News::Room) => {}
+            (Stage::Waiting | Stage::Sending, News::Failed) => {
+                self.fail(slot, Fate::Closed, now_ns);
+            }
         }
     }
 
-    /// Takes what has come of an answer. A piece shorter than the buffer has emptied the socket,
-    /// so a read that finds nothing is not made; only the end of a connection needs one more.
+    /// Takes what has come of an answer, and with the last of a connection its end.
     #[inline]
-    fn receive(&mut self, slot: usize, event: &Event, now_ns: u64) {
-        while let Some((framing, fills_buffer)) = self.read(slot) {
+    fn receive(&mut self, slot: usize, is_last: bool, now_ns: u64) {
+        while let Some((framing, may_go_on)) = self.read(slot) {
             match framing {
-                Framing::More if fills_buffer || event.hung_up => continue,
+                Framing::More if may_go_on || is_last => continue,
                 Framing::More => {}
                 Framing::Whole { fate, closes, .. } => {
                     let sent_all = self.connections.stage(slot) == Stage::Waiting;
-                    let is_last = closes || event.hung_up || !sent_all;
+                    let is_last = closes || is_last || !sent_all;
                     self.take_answer(slot, fate, is_last, now_ns);
                 }
                 Framing::Malformed => self.fail(slot, Fate::Malformed, now_ns),
@@ -82,21 +82,20 @@ impl<P: Protocol> Worker<'_, P> {
     /// Reads once: what came of it, and whether there may be more; `None` when nothing was there.
     #[inline]
     fn read(&mut self, slot: usize) -> Option<(Framing, bool)> {
-        let (connection, memory) = (self.connections.at(slot), &mut self.memory);
-        let received = socket::receive(connection.socket()?, &mut self.buffer);
-        let exchange = &mut connection.exchange;
-        let count = match received {
-            Ok(None) => return None,
-            Ok(Some(0)) => return Some((self.protocol.read_end(memory, exchange), false)),
-            Ok(Some(count)) => count,
-            Err(_) => return Some((Framing::CutShort, false)),
+        let memory = &mut self.memory;
+        let (piece, exchange) = self.connections.receive(slot)?;
+        let Ok(piece) = piece else {
+            return Some((Framing::CutShort, false));
         };
-        let framing = match self.protocol.read(memory, exchange, &self.buffer[..count]) {
+        if piece.bytes.is_empty() {
+            return Some((self.protocol.read_end(memory, exchange), false));
+        }
+        let framing = match self.protocol.read(memory, exchange, piece.bytes) {
             // Only one request was out, so bytes after its answer belong to nothing.
-            Framing::Whole { used, .. } if used < count => Framing::Malformed,
+            Framing::Whole { used, .. } if used < piece.bytes.len() => Framing::Malformed,
             framing => framing,
         };
-        Some((framing, count == self.buffer.len()))
+        Some((framing, piece.may_go_on))
     }
 
     #[inline]
@@ -150,34 +149,14 @@ impl<P: Protocol> Worker<'_, P> {
         self.protocol
             .begin(&mut self.memory, &mut connection.exchange);
         connection.request = request;
-        connection.taken = 0;
         self.recorder.sent(request);
-        self.push(slot, request.sent_ns);
+        self.push(slot, true, request.sent_ns);
     }
 
-    /// Gives the socket what it takes of the request.
+    /// Lets the carrier take what it takes of the request.
     #[inline]
-    fn push(&mut self, slot: usize, now_ns: u64) {
-        let connection = self.connections.at(slot);
-        let Some(fd) = connection.socket() else {
-            return;
-        };
-        let rest = &self.protocol.request(&connection.exchange)[connection.taken..];
-        let is_whole = match socket::send(fd, rest) {
-            Ok(count) => {
-                let count = count.unwrap_or(0);
-                let is_whole = count == rest.len();
-                connection.taken += count;
-                is_whole
-            }
-            Err(_) => return self.fail(slot, Fate::Closed, now_ns),
-        };
-        connection.stage = if is_whole {
-            Stage::Waiting
-        } else {
-            Stage::Sending
-        };
-        if self.connections.want_room(slot, !is_whole).is_err() {
+    fn push(&mut self, slot: usize, is_new: bool, now_ns: u64) {
+        if self.connections.send(slot, is_new).is_err() {
             self.fail(slot, Fate::Closed, now_ns);
         }
     }

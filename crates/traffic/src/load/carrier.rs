@@ -1,0 +1,95 @@
+//! What carries the bytes of one worker: the sockets behind its connections, by slot.
+//!
+//! There are two, chosen at compile time: [`EpollCarrier`] is told of readiness and moves the
+//! bytes itself, [`UringCarrier`] has them moved and is told when that is done.
+
+mod readiness;
+mod rings;
+
+use std::io;
+use std::net::SocketAddr;
+
+use model::Pace;
+
+use super::{Engine, LoadError, LoadPlan};
+
+pub(super) use readiness::EpollCarrier;
+pub(super) use rings::UringCarrier;
+
+/// What a carrier is made for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load<'a> {
+    /// What [`Carrier::send`] sends.
+    pub(super) request: &'a [u8],
+    pub(super) connections: usize,
+    pub(super) pace: Pace,
+    /// Requests and answers may wait for others, to be moved together.
+    pub(super) may_batch: bool,
+}
+
+/// What happened to a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    /// Something can be received: bytes, or the end. `is_last` when the peer has closed or there
+    /// is more than what is received first.
+    Input { is_last: bool },
+    /// The attempt to connect ended, or more of the request can be sent.
+    Room,
+    /// The request could not be sent.
+    Failed,
+}
+
+/// What was received at once; no bytes are the end of the connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece<'a> {
+    pub(super) bytes: &'a [u8],
+    /// There may be another piece to receive right now.
+    pub(super) may_go_on: bool,
+}
+
+/// Sockets in slots, each of them empty, connecting or open.
+pub(super) trait Carrier: Sized {
+    /// Makes empty slots.
+    fn new(load: &Load<'_>) -> io::Result<Self>;
+
+    /// Starts to connect in an empty slot; news tells when that has ended.
+    fn open(&mut self, slot: usize, address: SocketAddr) -> io::Result<()>;
+
+    /// Learns how the attempt to connect ended, and takes news of the connection from now on.
+    fn finish_opening(&mut self, slot: usize) -> io::Result<()>;
+
+    /// Empties a slot. A connection in it is reset, which leaves no TIME_WAIT that would use up
+    /// local ports.
+    fn close(&mut self, slot: usize);
+
+    /// Waits for news; true when there is some.
+    fn wait(&mut self, timeout_ns: u64) -> io::Result<bool>;
+
+    /// The next piece of news that the last wait brought, of connections that are still there.
+    fn next(&mut self) -> Option<(usize, News)>;
+
+    /// Starts to send the request; true when it has left, or will but for a failure.
+    fn send(&mut self, slot: usize) -> io::Result<bool>;
+
+    /// Goes on with it after [`News::Room`].
+    fn resume(&mut self, slot: usize) -> io::Result<bool>;
+
+    /// Receives what the last [`News::Input`] was about; `None` when nothing is there.
+    fn receive(&mut self, slot: usize) -> io::Result<Option<Piece<'_>>>;
+}
+
+/// The engine to use where one was asked for. io_uring saves CPU where it moves many answers
+/// together, and there alone: with latency recorded it measured no cheaper than epoll, and it
+/// would note sends before they leave.
+pub(super) fn choose(plan: &LoadPlan) -> Result<Engine, LoadError> {
+    match plan.engine {
+        Engine::Auto if !plan.may_batch() => Ok(Engine::Epoll),
+        Engine::Auto if sys::uring::Ring::new(&[], 1).is_err() => Ok(Engine::Epoll),
+        Engine::Auto => Ok(Engine::Uring),
+        Engine::Epoll => Ok(Engine::Epoll),
+        Engine::Uring => match sys::uring::Ring::new(&[], 1) {
+            Ok(_) => Ok(Engine::Uring),
+            Err(error) => Err(LoadError::NoUring(error)),
+        },
+    }
+}

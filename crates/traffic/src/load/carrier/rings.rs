@@ -1,0 +1,133 @@
+//! The carrier that has the bytes moved and is told when that is done: io_uring.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use model::Pace;
+use sys::socket;
+use sys::uring::{Completion, Patience, Ring, What};
+
+use super::{Carrier, Load, News, Piece};
+
+/// Requests of a closed loop that leave together. The time noted for the first is as much too
+/// early as it takes to send the others, some 5 µs each; more at once would gain little.
+const SENDS_AT_ONCE: usize = 8;
+/// In throughput mode a wait is for the answers of so many of each four connections; the others
+/// keep the server at work meanwhile.
+const BATCH_QUARTERS: usize = 3;
+/// After so long those that came are enough, so that a few slow answers do not hold up the rest.
+const BATCH_PATIENCE_US: u32 = 200;
+
+/// One ring and the sockets that it works on.
+pub(in crate::load) struct UringCarrier {
+    ring: Ring,
+    sockets: Vec<Option<OwnedFd>>,
+    /// What the last news of input was about, until it is received.
+    input: Input,
+    sends_at_once: usize,
+    answers_at_once: u32,
+}
+
+enum Input {
+    None,
+    Bytes,
+    End,
+    Failure(io::Error),
+}
+
+impl Carrier for UringCarrier {
+    fn new(load: &Load<'_>) -> io::Result<Self> {
+        let (sends_at_once, answers_at_once) = match load.pace {
+            Pace::Open { .. } => (1, 1),
+            Pace::Closed if load.may_batch => (usize::MAX, load.connections * BATCH_QUARTERS / 4),
+            Pace::Closed => (SENDS_AT_ONCE, 1),
+        };
+        Ok(Self {
+            ring: Ring::new(load.request, load.connections)?,
+            sockets: (0..load.connections).map(|_| None).collect(),
+            input: Input::None,
+            sends_at_once,
+            answers_at_once: u32::try_from(answers_at_once).unwrap_or(u32::MAX),
+        })
+    }
+
+    fn open(&mut self, slot: usize, address: SocketAddr) -> io::Result<()> {
+        let socket = socket::connect(address)?;
+        self.ring.watch_connecting(slot, socket.as_fd())?;
+        self.sockets[slot] = Some(socket);
+        Ok(())
+    }
+
+    fn finish_opening(&mut self, slot: usize) -> io::Result<()> {
+        let Some(socket) = &self.sockets[slot] else {
+            return Err(io::ErrorKind::NotConnected.into());
+        };
+        socket::connect_outcome(socket.as_fd())?;
+        self.ring.start_receiving(slot)
+    }
+
+    fn close(&mut self, slot: usize) {
+        self.ring.let_go(slot);
+        if let Some(socket) = self.sockets[slot].take() {
+            let _ = socket::reset_on_close(socket.as_fd());
+        }
+    }
+
+    #[inline]
+    fn wait(&mut self, timeout_ns: u64) -> io::Result<bool> {
+        self.ring.wait(Patience {
+            timeout_ns,
+            completions: self.answers_at_once,
+            batch_us: BATCH_PATIENCE_US,
+        })?;
+        Ok(self.ring.untaken() > 0)
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<(usize, News)> {
+        let Completion { slot, what } = self.ring.take()?;
+        let (input, news) = match what {
+            What::Received { more_waits } => (
+                Input::Bytes,
+                News::Input {
+                    is_last: more_waits,
+                },
+            ),
+            What::End => (Input::End, News::Input { is_last: true }),
+            What::ReceiveFailed(error) => (Input::Failure(error), News::Input { is_last: true }),
+            What::Connected | What::Sent => (Input::None, News::Room),
+            What::SendFailed => (Input::None, News::Failed),
+        };
+        self.input = input;
+        Some((slot, news))
+    }
+
+    #[inline]
+    fn send(&mut self, slot: usize) -> io::Result<bool> {
+        let is_whole = self.ring.send(slot)?;
+        if self.ring.queued() >= self.sends_at_once {
+            self.ring.submit()?;
+        }
+        Ok(is_whole)
+    }
+
+    /// The ring tells of room only when everything has left.
+    fn resume(&mut self, _slot: usize) -> io::Result<bool> {
+        Ok(true)
+    }
+
+    #[inline]
+    fn receive(&mut self, _slot: usize) -> io::Result<Option<Piece<'_>>> {
+        let bytes = match std::mem::replace(&mut self.input, Input::None) {
+            Input::None => return Ok(None),
+            Input::Bytes => self.ring.received(),
+            Input::End => &[],
+            Input::Failure(error) => return Err(error),
+        };
+        Ok(Some(Piece {
+            bytes,
+            may_go_on: false,
+        }))
+    }
+}
