@@ -33,7 +33,36 @@ fn main() -> ExitCode {
     let console = Console::new();
     let outcome = commands::run(arguments.command, &arguments.flags, &console);
     outcome.unwrap_or_else(|error| {
-        console.error(&format!("{error:#}"));
+        console.error(&words(&error));
         ExitCode::from(2)
     })
+}
+
+/// An error with its causes, each said once: some messages hold their cause already.
+fn words(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_that_the_message_holds_is_not_said_again() {
+        let cause = || anyhow::anyhow!("no such file");
+        let held = cause().context("run.json: no such file");
+        assert_eq!(words(&held), "run.json: no such file");
+        assert_eq!(
+            words(&cause().context("run.json")),
+            "run.json: no such file"
+        );
+    }
 }
