@@ -1,4 +1,4 @@
-//! The smallest effect that so many pairs can see, and the pairs that an effect needs.
+//! The smallest effect that so many pairs can see.
 
 use crate::{median, normal};
 
@@ -12,26 +12,10 @@ const SIGNED_RANK_COST: f64 = 1.05;
 /// two-sided error `alpha`. `None` with fewer than two differences or without pairs.
 #[must_use]
 pub fn smallest_visible(differences: &[f64], n: u32, alpha: f64) -> Option<f64> {
-    smallest_visible_at(median::robust_sigma(differences)?, n, alpha)
-}
-
-/// As [`smallest_visible`], from a known or guessed standard deviation of the log ratios of pairs.
-#[must_use]
-pub fn smallest_visible_at(sigma: f64, n: u32, alpha: f64) -> Option<f64> {
+    let sigma = median::robust_sigma(differences)?;
     let log_ratio = distance_in_sigmas(alpha) * sigma / f64::from(n).sqrt();
     let effect = log_ratio.exp_m1();
     effect.is_finite().then_some(effect)
-}
-
-/// The pairs after which an effect, as a share, is found with 80 % power. `None` where it can
-/// never be: no spread is known, or the effect is none.
-#[must_use]
-pub fn pairs_needed(differences: &[f64], effect: f64, alpha: f64) -> Option<u32> {
-    let sigma = median::robust_sigma(differences)?;
-    let ratio = distance_in_sigmas(alpha) * sigma / effect.ln_1p();
-    // A whole number of pairs that is missed by a rounding error stays that number.
-    let pairs = (ratio * ratio - 1e-9).ceil();
-    (pairs.is_finite() && pairs <= f64::from(u32::MAX)).then_some(pairs as u32)
 }
 
 /// How many standard errors an effect must be away from none: the test's bound, and the power's.
@@ -50,21 +34,19 @@ mod tests {
     }
 
     #[test]
-    fn eight_percent_of_noise_needs_some_sixty_pairs_to_see_three_percent() {
-        let pairs = pairs_needed(&eight_percent(), 0.03, 0.05).unwrap();
-        assert!((60..=66).contains(&pairs), "{pairs}");
-    }
-
-    #[test]
-    fn the_pairs_needed_for_the_smallest_visible_effect_are_the_pairs_there_are() {
-        let visible = smallest_visible(&eight_percent(), 40, 0.05).unwrap();
-        assert_eq!(pairs_needed(&eight_percent(), visible, 0.05), Some(40));
+    fn with_eight_percent_of_noise_some_sixty_pairs_see_three_percent() {
+        let visible = |n| smallest_visible(&eight_percent(), n, 0.05).unwrap();
+        assert!(
+            visible(60) > 0.03 && visible(66) < 0.03,
+            "{} {}",
+            visible(60),
+            visible(66)
+        );
     }
 
     #[test]
     fn without_pairs_or_spread_nothing_can_be_said() {
         assert_eq!(smallest_visible(&[0.1], 16, 0.05), None);
         assert_eq!(smallest_visible(&eight_percent(), 0, 0.05), None);
-        assert_eq!(pairs_needed(&eight_percent(), 0.0, 0.05), None);
     }
 }

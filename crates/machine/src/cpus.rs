@@ -31,9 +31,9 @@ pub fn here() -> io::Result<CpuSplit> {
     Ok(split_by_cores(&cores(&tree, &allowed), quota(&tree)))
 }
 
-/// As [`split_by_cores`], with each CPU a core of its own.
-#[must_use]
-pub fn split(allowed: &[usize], quota: Option<f64>) -> CpuSplit {
+/// As [`split_by_cores`], with each CPU a core of its own, as the tests want it.
+#[cfg(test)]
+pub(crate) fn split(allowed: &[usize], quota: Option<f64>) -> CpuSplit {
     let cores: Vec<_> = allowed.iter().map(|cpu| vec![*cpu]).collect();
     split_by_cores(&cores, quota)
 }
