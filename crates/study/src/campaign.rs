@@ -22,8 +22,6 @@ use crate::transport::{Agent, AgentError};
 const WATCH_MS: u32 = 1000;
 /// What a block takes beside settling and scoring: connecting, levers, answers still out.
 const BLOCK_OVERHEAD_MS: u64 = 25;
-/// Family-wise error of the verdicts of a quick run.
-const ALPHA: f64 = 0.05;
 
 /// Why a run did not start or did not end.
 #[derive(Debug, thiserror::Error)]
@@ -254,7 +252,7 @@ impl Campaign<'_> {
             .filter(|arm| arm.role == Role::Step)
             .count()
             .max(1);
-        let alpha = ALPHA / steps as f64;
+        let alpha = judge::holm::FAMILY_ALPHA / steps as f64;
         let differences = rehearsal::differences(&pairs);
         Ok(judge::smallest_visible(
             &differences,

@@ -27,17 +27,3 @@ pub struct Outlook {
     pub rounds: u32,
     pub planned_ms: u64,
 }
-
-/// Says nothing.
-pub struct Silent;
-
-impl Progress for Silent {
-    fn machine(&mut self, _: &Facts, _: &model::run::Rig) {}
-    fn outlook(&mut self, _: &Outlook) {}
-    fn may_load(&mut self, _: &[Doubt]) -> bool {
-        true
-    }
-    fn doubt(&mut self, _: &Doubt) {}
-    fn phase(&mut self, _: &str) {}
-    fn block_saved(&mut self, _: usize, _: usize, _: u64) {}
-}

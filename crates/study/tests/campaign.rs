@@ -13,7 +13,7 @@ use model::message::Failure;
 use model::reading::CpuReading;
 use model::run::{BLOCKS_FILE, Blocks, Phase, Rig};
 use model::{Ask, Binds, Doubt, Pace, Reading, Tell};
-use study::progress::{Outlook, Silent};
+use study::progress::Outlook;
 use study::transport::AgentError;
 use study::{Agent, Campaign, CampaignError, Clock, Order, Progress, Targets};
 
@@ -128,6 +128,20 @@ impl Clock for FakeClock {
         self.0.set(self.0.get() + 600);
         self.0.get()
     }
+}
+
+/// Says nothing.
+struct Silent;
+
+impl Progress for Silent {
+    fn machine(&mut self, _: &Facts, _: &Rig) {}
+    fn outlook(&mut self, _: &Outlook) {}
+    fn may_load(&mut self, _: &[Doubt]) -> bool {
+        true
+    }
+    fn doubt(&mut self, _: &Doubt) {}
+    fn phase(&mut self, _: &str) {}
+    fn block_saved(&mut self, _: usize, _: usize, _: u64) {}
 }
 
 /// Refuses to load a machine at work.
