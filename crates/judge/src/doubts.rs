@@ -1,7 +1,6 @@
 //! The doubts of a run: what was known before it, what its blocks said, and what judging it found.
 
 use std::collections::BTreeMap;
-use std::mem::discriminant;
 
 use model::run::Phase;
 use model::study::Role;
@@ -42,7 +41,7 @@ pub(crate) fn of_blocks(run: &RunRecord, blocks: &[BlockRecord]) -> Vec<Doubt> {
         .flat_map(|((_, arm), group)| {
             let all = group.iter().flat_map(|block| &block.reading.doubts);
             all.filter(|doubt| {
-                let same_kind = |other: &Doubt| discriminant(other) == discriminant(doubt);
+                let same_kind = |other: &Doubt| other.is_same_kind(doubt);
                 let counted_elsewhere = matches!(doubt, Doubt::RequestsFailed { .. });
                 let expected = is_client_limit(doubt) && is_floor(arm);
                 !counted_elsewhere && !expected && is_frequent(group.iter().copied(), same_kind)
@@ -62,50 +61,13 @@ pub(crate) fn is_client_limit(doubt: &Doubt) -> bool {
 pub(crate) fn merged(doubts: impl Iterator<Item = Doubt>) -> Vec<Doubt> {
     let mut kept: Vec<Doubt> = Vec::new();
     for doubt in doubts {
-        match kept.iter_mut().find(|other| is_same_kind(other, &doubt)) {
-            Some(other) if badness(&doubt) > badness(other) => *other = doubt,
+        match kept.iter_mut().find(|other| other.is_same_kind(&doubt)) {
+            Some(other) if doubt.severity() > other.severity() => *other = doubt,
             Some(_) => {}
             None => kept.push(doubt),
         }
     }
     kept
-}
-
-fn is_same_kind(first: &Doubt, second: &Doubt) -> bool {
-    match (first, second) {
-        (Doubt::LeverSkipped { lever: a, .. }, Doubt::LeverSkipped { lever: b, .. })
-        | (Doubt::TargetCpuHidden { target: a, .. }, Doubt::TargetCpuHidden { target: b, .. }) => {
-            a == b
-        }
-        _ => discriminant(first) == discriminant(second),
-    }
-}
-
-/// Orders doubts of one kind; the first to come stays where a kind has no better and worse.
-fn badness(doubt: &Doubt) -> f64 {
-    match doubt {
-        Doubt::ClientIsLimit { busy_share } => *busy_share,
-        Doubt::LateSends {
-            lateness_ns_p99,
-            response_ns_p50,
-        } => *lateness_ns_p99 as f64 / (*response_ns_p50).max(1) as f64,
-        Doubt::RateNotReached {
-            offered_rps,
-            achieved_rps,
-        } => -achieved_rps / offered_rps,
-        Doubt::RequestsFailed { failed_share } => *failed_share,
-        Doubt::ControlDiffers { p_value, .. } => -p_value,
-        Doubt::BlindToEffect {
-            smallest_visible, ..
-        } => *smallest_visible,
-        Doubt::ForeignWork { cpu_share } => *cpu_share,
-        Doubt::CpuPressure { psi_some_avg10 } => *psi_some_avg10,
-        Doubt::ServingOthers { connections } => f64::from(*connections),
-        Doubt::SharedCpus { cpus } => -f64::from(*cpus),
-        Doubt::TooFewPairs { pairs, .. } => -f64::from(*pairs),
-        Doubt::MachineShifted { share } => *share,
-        _ => 0.0,
-    }
 }
 
 #[cfg(test)]

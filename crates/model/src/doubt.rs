@@ -1,5 +1,7 @@
 //! Typed warnings about a measurement, each with advice.
 
+use std::mem::discriminant;
+
 use serde::{Deserialize, Serialize};
 
 /// Something about a measurement that a sceptic would ask about.
@@ -157,6 +159,52 @@ impl Doubt {
             Self::TooFewPairs { .. } => "ask for more rounds, and see why pairs were lost if any",
             Self::TargetCpuHidden { .. } => "run as the target's user or as root",
             Self::MachineShifted { .. } => "look for throttling, migration or spent burst credit",
+        }
+    }
+
+    /// Whether two doubts are of one kind, so that a reader needs only the worse. Skipped levers
+    /// and hidden targets are one kind each.
+    #[must_use]
+    pub fn is_same_kind(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::LeverSkipped { lever: a, .. }, Self::LeverSkipped { lever: b, .. })
+            | (Self::TargetCpuHidden { target: a, .. }, Self::TargetCpuHidden { target: b, .. }) => {
+                a == b
+            }
+            _ => discriminant(self) == discriminant(other),
+        }
+    }
+
+    /// Orders doubts of one kind, the worse the larger; on no scale, and equal where a kind has no
+    /// better and worse.
+    #[must_use]
+    pub fn severity(&self) -> f64 {
+        match self {
+            Self::ClientIsLimit { busy_share } => *busy_share,
+            Self::LateSends {
+                lateness_ns_p99,
+                response_ns_p50,
+            } => *lateness_ns_p99 as f64 / (*response_ns_p50).max(1) as f64,
+            Self::RateNotReached {
+                offered_rps,
+                achieved_rps,
+            } => -achieved_rps / offered_rps,
+            Self::RequestsFailed { failed_share } => *failed_share,
+            Self::ControlDiffers { p_value, .. } => -p_value,
+            Self::BlindToEffect {
+                smallest_visible, ..
+            } => *smallest_visible,
+            Self::ForeignWork { cpu_share } => *cpu_share,
+            Self::CpuPressure { psi_some_avg10 } => *psi_some_avg10,
+            Self::ServingOthers { connections } => f64::from(*connections),
+            Self::SharedCpus { cpus } => -f64::from(*cpus),
+            Self::TooFewPairs { pairs, .. } => -f64::from(*pairs),
+            Self::MachineShifted { share } => *share,
+            Self::OneMachine
+            | Self::LeverSkipped { .. }
+            | Self::NoPrivateNamespace { .. }
+            | Self::Unfinished { .. }
+            | Self::TargetCpuHidden { .. } => 0.0,
         }
     }
 }

@@ -7,7 +7,7 @@ use model::Study;
 use crate::spec::{self, SpecError};
 
 /// Studies compiled into the program: file name and text.
-const BUILT_IN: [(&str, &str); 1] = [(
+const BUILT_IN: &[(&str, &str)] = &[(
     "http-json.toml",
     include_str!("../../../studies/http-json.toml"),
 )];

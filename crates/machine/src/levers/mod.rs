@@ -94,7 +94,7 @@ pub enum LeverError {
     WithoutEffect { lever: &'static str, what: String },
 }
 
-static ALL: [&dyn Lever; 7] = [
+static ALL: &[&dyn Lever] = &[
     &serve::SPLIT_SEND,
     &serve::REARM_ONESHOT,
     &serve::BUSY_WORK,
@@ -107,7 +107,7 @@ static ALL: [&dyn Lever; 7] = [
 /// Every lever.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Lever] {
-    &ALL
+    ALL
 }
 
 /// The lever of that name.
