@@ -153,6 +153,7 @@ mod tests {
     use super::*;
     use crate::sample;
     use model::Verdict;
+    use unicode_width::UnicodeWidthStr as _;
 
     #[test]
     fn two_runs_of_one_study_stand_side_by_side_without_a_verdict() {
@@ -163,10 +164,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("0.0 %") && !text.contains("better"), "{text}");
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 100),
-            "{text}"
-        );
+        assert!(text.lines().all(|line| line.width() <= 100), "{text}");
     }
 
     #[test]

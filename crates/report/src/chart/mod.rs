@@ -9,6 +9,8 @@ mod latency;
 mod panel;
 mod scale;
 
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
 pub(crate) use gains::gains;
 pub(crate) use ladder::ladder;
 pub(crate) use latency::latency;
@@ -36,10 +38,16 @@ impl Form {
 fn fitted(text: &str, pixels: f64, size: f64) -> String {
     // Letters of a system's sans serif are a little over half as wide as they are high.
     let room = (pixels / (size * 0.54)) as usize;
-    if text.chars().count() <= room {
+    if text.width() <= room {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(room.saturating_sub(1)).collect();
+    let mut kept = String::new();
+    for letter in text.chars() {
+        if kept.width() + letter.width().unwrap_or(0) + 1 > room {
+            break;
+        }
+        kept.push(letter);
+    }
     kept.trim_end().to_owned() + "…"
 }
 
@@ -107,5 +115,6 @@ mod tests {
     fn a_title_too_long_for_its_place_is_cut_with_a_mark() {
         assert_eq!(fitted("abcdefgh", 30.0, 10.0), "abcd…");
         assert_eq!(fitted("abc", 30.0, 10.0), "abc");
+        assert_eq!(fitted("小型回應", 30.0, 10.0), "小型…");
     }
 }

@@ -26,18 +26,40 @@ mod tests {
     use super::*;
     use crate::sample;
     use model::Doubt;
+    use unicode_width::UnicodeWidthStr as _;
 
     fn rendered(width: usize) -> String {
         render(&sample::run(), &sample::judgement(), width, false)
     }
 
+    const WIDTHS: [usize; 8] = [20, 33, 47, 60, 79, 80, 100, 120];
+
+    fn widest_line(text: &str) -> usize {
+        text.lines().map(|line| line.width()).max().unwrap_or(0)
+    }
+
     #[test]
     fn no_line_is_wider_than_the_terminal() {
-        for width in [20, 33, 47, 60, 79, 80, 100, 120] {
-            for line in rendered(width).lines() {
-                assert!(line.chars().count() <= width, "{width}: {line}");
-            }
+        for width in WIDTHS {
+            let text = rendered(width);
+            assert!(widest_line(&text) <= width, "{width}:\n{text}");
         }
+    }
+
+    #[test]
+    fn titles_in_chinese_keep_lines_within_the_terminal_and_columns_level() {
+        let mut judgement = sample::judgement();
+        judgement.arms[2].title = "每次回應只送一次，不再重新註冊通知".to_owned();
+        for width in WIDTHS {
+            let text = render(&sample::run(), &judgement, width, false);
+            assert!(widest_line(&text) <= width, "{width}:\n{text}");
+        }
+        let text = render(&sample::run(), &judgement, 100, false);
+        let ends_at = |row: &str| {
+            let line = text.lines().find(|line| line.starts_with(row)).unwrap();
+            line.split_once("  1").unwrap().0.width()
+        };
+        assert_eq!(ends_at("每次回應"), ends_at("an ordinary box"), "{text}");
     }
 
     #[test]

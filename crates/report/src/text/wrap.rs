@@ -1,5 +1,7 @@
 //! Breaks text into lines of a given width.
 
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
 use crate::numbers;
 
 /// Fills lines with words, and shows what would steer the terminal as a mark. A number stays with
@@ -33,30 +35,36 @@ pub(crate) fn hanging(mark: &str, text: &str, width: usize) -> Vec<String> {
 
 /// Titles come from files and addresses: what would steer the terminal is shown as a mark.
 pub(crate) fn printable(text: &str) -> String {
-    let mark = |sign: char| sign.is_control() && !sign.is_whitespace();
+    let steers = |sign: char| sign.is_control() && !sign.is_whitespace() || turns_text(sign);
     text.chars()
-        .map(|sign| if mark(sign) { '\u{fffd}' } else { sign })
+        .map(|sign| if steers(sign) { '\u{fffd}' } else { sign })
         .collect()
 }
 
-/// Width on the terminal; every sign that we write takes one column.
-pub(crate) fn columns(text: &str) -> usize {
-    text.chars().count()
+/// Signs that make a terminal show the letters after them in another order than they stand.
+fn turns_text(sign: char) -> bool {
+    matches!(sign, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Columns that a text takes on a terminal: two for each Chinese, Japanese or Korean letter.
+pub(crate) fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// Puts a word behind the last line and breaks it where the line is full.
 fn append(lines: &mut Vec<String>, word: &str, width: usize) {
-    let Some(line) = lines.last_mut() else { return };
+    let Some(mut line) = lines.pop() else { return };
     if !line.is_empty() {
         line.push(' ');
     }
     for letter in word.chars() {
-        if lines.last().is_some_and(|line| columns(line) >= width) {
-            lines.push(String::new());
+        let needed = columns(&line) + letter.width().unwrap_or(0);
+        if needed > width && !line.is_empty() {
+            lines.push(std::mem::take(&mut line));
         }
-        if let Some(line) = lines.last_mut() {
-            line.push(letter);
-        }
+        line.push(letter);
     }
+    lines.push(line);
 }
 
 #[cfg(test)]
@@ -82,5 +90,22 @@ mod tests {
     #[test]
     fn lines_under_a_mark_stand_under_its_first_word() {
         assert_eq!(hanging("- ", "one two", 5), ["- one", "  two"]);
+    }
+
+    #[test]
+    fn a_wide_letter_takes_two_columns_and_an_accent_none() {
+        assert_eq!(columns("小型 JSON"), 9);
+        assert_eq!(columns("e\u{301}"), 1);
+    }
+
+    #[test]
+    fn text_without_spaces_is_cut_between_letters_and_never_wider_than_the_line() {
+        assert_eq!(wrap("小型回應很快", 5), ["小型", "回應", "很快"]);
+        assert_eq!(wrap("小型", 1), ["小", "型"]);
+    }
+
+    #[test]
+    fn what_turns_the_order_of_letters_is_shown_as_a_mark() {
+        assert_eq!(printable("a\u{202e}cba"), "a\u{fffd}cba");
     }
 }
