@@ -7,7 +7,7 @@ use report::numbers;
 use super::Report;
 
 /// The quantiles shown, where the data carry them.
-pub(super) const QUANTILES: [f64; 6] = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
+pub(super) const QUANTILES: [f64; 7] = [0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999];
 /// A quantile is shown when so many observations lie beyond it.
 const BEYOND: f64 = 10.0;
 

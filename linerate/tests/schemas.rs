@@ -1,0 +1,109 @@
+//! The schemas of `docs/schema`: strict, explained, and true of what the program prints.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+mod common;
+mod load_program;
+mod load_server;
+#[path = "common/schema.rs"]
+mod schema;
+
+use common::{Folder, answer, linerate};
+use load_program::load_json;
+use load_server::{OK, answer_with};
+use serde_json::Value;
+
+fn names() -> Vec<String> {
+    let entries = std::fs::read_dir(schema::folder()).unwrap();
+    let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
+    let files = entries.map(|entry| name(entry).into_string().unwrap());
+    files
+        .filter_map(|file| file.strip_suffix(".json").map(str::to_owned))
+        .collect()
+}
+
+/// Calls `look` with every part of a schema and where it stands.
+fn walk(part: &Value, place: &str, look: &mut impl FnMut(&Value, &str)) {
+    look(part, place);
+    if let Some(object) = part.as_object() {
+        for (key, inner) in object {
+            walk(inner, &format!("{place}/{key}"), look);
+        }
+    }
+    for (index, inner) in part.as_array().into_iter().flatten().enumerate() {
+        walk(inner, &format!("{place}/{index}"), look);
+    }
+}
+
+#[test]
+fn every_property_of_every_schema_is_explained_and_none_may_come_unannounced() {
+    let names = names();
+    assert!(names.len() > 4, "{names:?}");
+    for name in names {
+        let text = schema::read(&name);
+        assert!(text["$schema"].as_str().unwrap().contains("2020-12"));
+        walk(&text, &name, &mut |part, place| {
+            let Some(properties) = part["properties"].as_object() else {
+                return;
+            };
+            for (property, of) in properties {
+                let explained = of["description"].as_str().unwrap_or_default();
+                assert!(!explained.is_empty(), "{place}: `{property}`");
+            }
+            let closed = part["additionalProperties"] == false
+                || part["unevaluatedProperties"] == false
+                // The kinds of doubt are open for `doubt` and `worded_doubt`, which close them.
+                || place.contains("/doubt_fields/");
+            assert!(closed, "{place} lets unknown properties in");
+        });
+    }
+}
+
+#[test]
+fn a_load_is_of_its_shape_in_each_mode() {
+    let short = ["-d", "100ms", "-c", "2", "--settle", "0ms"];
+    for mode in [&[][..], &["--rate", "200"], &["--throughput"]] {
+        schema::holds(
+            "load",
+            &load_json(answer_with(OK), &[&short, mode].concat()),
+        );
+    }
+    let broken = answer_with(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".as_slice());
+    schema::holds("load", &load_json(broken, &short));
+}
+
+#[test]
+fn a_run_folder_and_its_judgement_are_of_their_shapes() {
+    let folder = Folder::new("schemas");
+    let arguments = ["--smoke", "--yes", "--full", "--json", "--out", "run"];
+    let judgement = answer(&mut linerate(&folder, &arguments));
+    schema::holds("judgement", &serde_json::from_str(&judgement).unwrap());
+    for file in folder.names("run") {
+        let text = folder.text(&format!("run/{file}"));
+        match file.as_str() {
+            "run.json" => schema::holds("run", &serde_json::from_str(&text).unwrap()),
+            "blocks.jsonl" => blocks_hold(&text),
+            other => assert_eq!(other, "report.html", "a file without a schema"),
+        }
+    }
+}
+
+/// One block of each phase: they differ in what a block has.
+fn blocks_hold(text: &str) {
+    for phase in ["throughput", "latency"] {
+        let of_phase = format!("\"phase\":\"{phase}\"");
+        let line = text.lines().find(|line| line.contains(&of_phase)).unwrap();
+        schema::holds("block", &serde_json::from_str(line).unwrap());
+    }
+}
+
+#[test]
+#[should_panic(expected = "planted")]
+fn a_property_that_no_schema_knows_is_found() {
+    let short = ["-d", "100ms", "-c", "2", "--settle", "0ms"];
+    let mut load = load_json(answer_with(OK), &short);
+    load["planted"] = Value::Null;
+    schema::holds("load", &load);
+}
