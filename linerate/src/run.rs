@@ -61,7 +61,7 @@ impl RunFlags {
     /// The seed asked for, or one that nobody has chosen.
     pub(crate) fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(|| {
-            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            let now = sys::clock::wall().duration_since(std::time::UNIX_EPOCH);
             // Ten digits are enough to differ and few enough to type.
             now.map_or(0, |since| u64::from(since.subsec_nanos()))
         })
@@ -70,7 +70,7 @@ impl RunFlags {
     /// The folder asked for, or one under `linerate-runs` that carries study and time.
     pub(crate) fn folder(&self, study: &str) -> PathBuf {
         self.out.clone().unwrap_or_else(|| {
-            let utc = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
+            let utc = humantime::format_rfc3339_seconds(sys::clock::wall()).to_string();
             let stamp: String = utc.chars().filter(|c| !matches!(c, '-' | ':')).collect();
             PathBuf::from("linerate-runs").join(format!("{study}-{stamp}"))
         })

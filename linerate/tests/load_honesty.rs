@@ -31,6 +31,7 @@ fn doubts(load: &serde_json::Value) -> Vec<&str> {
 }
 
 /// A server that takes 5 ms for each answer.
+#[expect(clippy::disallowed_methods, reason = "the server is to be slow")]
 fn slow_server() -> std::net::SocketAddr {
     answer_each(|stream| {
         thread::sleep(Duration::from_millis(5));
@@ -105,6 +106,7 @@ fn an_open_loop_beyond_capacity_says_that_the_rate_was_not_reached_and_requests_
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the server is to stall")]
 fn one_stall_is_seen_by_all_who_came_meanwhile() {
     const STALL: Duration = Duration::from_millis(200);
     let count = AtomicU64::new(0);

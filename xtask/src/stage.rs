@@ -28,7 +28,7 @@ impl Stages {
         program: &str,
         arguments: &[&str],
     ) -> anyhow::Result<()> {
-        let begun = Instant::now();
+        let begun = sys::clock::now();
         println!("== {name}");
         let status = Command::new(program)
             .args(arguments)

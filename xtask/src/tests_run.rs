@@ -2,7 +2,6 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 use anyhow::Context as _;
 
@@ -10,7 +9,7 @@ use crate::stage::{Counts, Stages};
 
 /// Runs every test and adds up what the test programs said of themselves.
 pub(crate) fn cargo_tests(stages: &mut Stages) -> anyhow::Result<Counts> {
-    let begun = Instant::now();
+    let begun = sys::clock::now();
     println!("== tests");
     let mut cargo = Command::new("cargo")
         .args([

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use model::message::Failure;
 use sys::process::ChildSetup;
@@ -65,14 +65,10 @@ fn last_words(mut child: Child) -> Failure {
 impl Drop for ServerProcess {
     fn drop(&mut self) {
         let _ = sys::process::terminate(&self.child);
-        let begun = Instant::now();
-        while begun.elapsed() < DRAIN {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(2));
+        let ended = || !matches!(self.child.try_wait(), Ok(None));
+        if !sys::clock::wait_until(DRAIN, ended) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
         }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

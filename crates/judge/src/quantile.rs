@@ -26,7 +26,9 @@ impl<'a> Pooled<'a> {
     #[must_use]
     pub fn of(blocks: Vec<&'a Histogram>) -> Self {
         let mut whole = Histogram::default();
-        blocks.iter().for_each(|block| whole.merge(block));
+        for block in &blocks {
+            whole.merge(block);
+        }
         Self { blocks, whole }
     }
 
@@ -111,6 +113,10 @@ impl<'a> Pooled<'a> {
         (pearson / freedom).max(1.0)
     }
 
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a rank lies between 0 and the total"
+    )]
     fn observations_beyond(&self, quantile: f64) -> u64 {
         let rank = (quantile * self.total() as f64).ceil() as u64;
         self.total().saturating_sub(rank)
@@ -134,6 +140,7 @@ mod tests {
     use super::*;
 
     /// Evenly spread durations of 1 to `count` µs, times `scale`.
+    #[expect(clippy::cast_possible_truncation, reason = "durations of a test")]
     fn even(count: u64, scale: f64) -> Histogram {
         let mut histogram = Histogram::default();
         (1..=count).for_each(|us| histogram.record((us as f64 * 1e3 * scale) as u64));

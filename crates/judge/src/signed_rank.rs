@@ -133,7 +133,9 @@ fn distribution(ranks: &[usize], up_to: usize) -> Vec<f64> {
         for sum in (*rank..=up_to).rev() {
             probabilities[sum] += probabilities[sum - rank];
         }
-        probabilities.iter_mut().for_each(|p| *p /= 2.0);
+        for probability in &mut probabilities {
+            *probability /= 2.0;
+        }
     }
     probabilities
 }

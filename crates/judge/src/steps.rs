@@ -39,6 +39,10 @@ pub(crate) struct Comparisons<'a> {
 }
 
 impl<'a> Comparisons<'a> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a share of the rounds, which are a u32"
+    )]
     pub(crate) fn of(run: &'a RunRecord, rounds: &'a Rounds<'a>, outcome: Outcome) -> Self {
         let with_role = |role: Role| {
             let arms = run.arms.iter().filter(move |arm| arm.role == role);
@@ -56,7 +60,7 @@ impl<'a> Comparisons<'a> {
                 arm: last.arm,
                 against: &baseline.name,
             });
-        let share_needed = f64::from(rounds.complete(&run.arms)) * FEWEST_PAIRS_SHARE;
+        let pairs_needed = f64::from(rounds.complete(&run.arms)) * FEWEST_PAIRS_SHARE;
         Self {
             rounds,
             outcome,
@@ -64,7 +68,7 @@ impl<'a> Comparisons<'a> {
             steps,
             whole,
             control: with_role(Role::Control).next(),
-            fewest_pairs: FEWEST_PAIRS.max(share_needed.ceil() as u32),
+            fewest_pairs: FEWEST_PAIRS.max(pairs_needed.ceil() as u32),
         }
     }
 

@@ -71,7 +71,9 @@ mod tests {
 
     #[test]
     fn a_rate_that_keeps_rising_never_settles() {
-        let counts: Vec<f64> = (0..100).map(|index| 1000.0 + index as f64 * 20.0).collect();
+        let counts: Vec<f64> = (0..100)
+            .map(|index| 1000.0 + f64::from(index) * 20.0)
+            .collect();
         assert_eq!(mser5(&counts), WarmUp::NeverSettled);
     }
 

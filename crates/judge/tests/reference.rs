@@ -63,7 +63,7 @@ fn welch_p_values_are_those_of_scipy() {
 #[test]
 fn the_ranks_of_a_medians_interval_are_those_of_the_binomial() {
     for case in cases("median") {
-        let n = case["n"].as_u64().unwrap() as u32;
+        let n = u32::try_from(case["n"].as_u64().unwrap()).unwrap();
         let values: Vec<f64> = (1..=n).map(f64::from).collect();
         let found = median::estimate(&values, number(&case, "alpha")).unwrap();
         let rank = number(&case, "rank").max(1.0);

@@ -42,6 +42,10 @@ pub(crate) fn split(allowed: &[usize], quota: Option<f64>) -> CpuSplit {
 /// rounded down, the client the rest. A quota of so many CPUs' time leaves no more CPUs than that,
 /// rounded down, so that a busy pair is not throttled. A single core is split between its threads.
 #[must_use]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a quota that is no small number grants all CPUs: `as` saturates"
+)]
 pub fn split_by_cores(cores: &[Vec<usize>], quota: Option<f64>) -> CpuSplit {
     let all: Vec<usize> = cores.iter().flatten().copied().collect();
     // At least one: a quota below a whole CPU still lets one run, part of the time.

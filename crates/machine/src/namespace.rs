@@ -71,6 +71,10 @@ pub fn enter() -> io::Result<PrivateNamespace> {
 ///
 /// # Errors
 /// Those of reading a file.
+#[expect(
+    clippy::verbose_file_reads,
+    reason = "the files were opened in the namespace that was left"
+)]
 pub fn tcp_lists_of_the_machine() -> io::Result<String> {
     let opened;
     let lists = match LEFT_BEHIND.get() {

@@ -56,6 +56,10 @@ impl Histogram {
     /// The duration in ns that the share `quantile` (0 to 1) of the counts does not exceed: the
     /// upper edge of the bucket that holds that rank. `None` while nothing is counted.
     #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a rank lies between 0 and the total"
+    )]
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
         let rank = (quantile.clamp(0.0, 1.0) * self.total as f64).ceil() as u64;
         self.at_rank(rank.max(1))

@@ -33,6 +33,10 @@ impl SplitMix64 {
     }
 
     /// A number below `bound`; the bias of the multiplication is below 2⁻⁵⁰ for bounds up to 2¹⁴.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the upper half of the product is below the bound"
+    )]
     pub fn below(&mut self, bound: usize) -> usize {
         let wide = u128::from(self.bits()) * bound as u128;
         (wide >> 64) as usize

@@ -103,7 +103,10 @@ pub struct BadBlock {
 
 impl Blocks {
     /// Reads saved blocks. A last line without its newline is a write cut short and is left out;
-    /// any other line that is no block is an error, as is a block that stands there twice.
+    /// any other line is a block.
+    ///
+    /// # Errors
+    /// The first line that is no block, or a block that stands there twice.
     pub fn parse(text: &str) -> Result<Self, BadBlock> {
         let mut blocks = Self::default();
         let mut keys = std::collections::HashSet::new();

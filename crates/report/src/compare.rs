@@ -26,6 +26,9 @@ pub enum CompareError {
 ///
 /// Two runs lie apart in time, which is what makes a sequential comparison call identical servers
 /// different; so there is no verdict here, and the text says why.
+///
+/// # Errors
+/// When the two differ in study, workload or rig, so that their figures cannot be compared.
 pub fn compare(
     a: (&RunRecord, &Judgement),
     b: (&RunRecord, &Judgement),

@@ -56,6 +56,9 @@ pub enum ReadError {
 }
 
 /// Reads a run and its blocks. A last block that was cut short by a crash is left out.
+///
+/// # Errors
+/// A file that is not there, cannot be read, or is of another format, with what to do.
 pub fn read(folder: &Path) -> Result<(RunRecord, Vec<BlockRecord>), ReadError> {
     let run_path = folder.join(RUN_FILE);
     let text = read_text(&run_path, || ReadError::NoRun {

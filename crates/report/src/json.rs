@@ -3,6 +3,9 @@
 use model::Judgement;
 
 /// Pretty JSON of a judgement, without a newline at its end.
+///
+/// # Panics
+/// Never: all that a judgement holds, JSON holds too.
 #[must_use]
 pub fn render(judgement: &Judgement) -> String {
     serde_json::to_string_pretty(judgement)

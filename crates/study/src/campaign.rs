@@ -106,12 +106,13 @@ impl Campaign<'_> {
         let visible = self.rehearse(&order.study, &built.arms)?;
         self.announce(&order.study, built.arms.len(), visible);
         doubts.extend(blindness(visible, order.study.design.smallest_effect));
-        doubts.iter().for_each(|doubt| self.progress.doubt(doubt));
+        for doubt in &doubts {
+            self.progress.doubt(doubt);
+        }
         let record = RunRecord {
             format: RUN_FORMAT,
             linerate_version: order.linerate_version,
-            started_utc: humantime::format_rfc3339_seconds(std::time::SystemTime::now())
-                .to_string(),
+            started_utc: humantime::format_rfc3339_seconds(self.clock.wall()).to_string(),
             command: order.command,
             seed: order.seed,
             study: order.study,

@@ -1,22 +1,39 @@
 //! Time as the study sees it, so that a test can bring its own.
 
+use std::time::{Instant, SystemTime};
+
 /// A clock that only goes forward.
 pub trait Clock {
     /// Since some start of its own.
     fn now_ms(&self) -> u64;
+
+    /// The wall clock, for the record.
+    fn wall(&self) -> SystemTime;
 }
 
 /// The machine's clock.
-pub struct Monotonic(std::time::Instant);
+pub struct Monotonic(Instant);
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a study talks to agents and has no arrow to `sys`, where clocks are read"
+)]
 impl Default for Monotonic {
     fn default() -> Self {
-        Self(std::time::Instant::now())
+        Self(Instant::now())
     }
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a study talks to agents and has no arrow to `sys`, where clocks are read"
+)]
 impl Clock for Monotonic {
     fn now_ms(&self) -> u64 {
         u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn wall(&self) -> SystemTime {
+        SystemTime::now()
     }
 }

@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use model::facts::{Facts, Watched};
 use model::lever::LeverState;
@@ -127,6 +128,10 @@ impl Clock for FakeClock {
     fn now_ms(&self) -> u64 {
         self.0.set(self.0.get() + 600);
         self.0.get()
+    }
+
+    fn wall(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH
     }
 }
 

@@ -1,6 +1,14 @@
-//! Clocks: monotonic time, and the CPU time of threads and processes, all in nanoseconds.
+//! Clocks, the only place that reads them: monotonic and wall time, and the CPU time of threads and
+//! processes; and waiting for a condition.
+//!
+//! Others take time as an argument or ask here, so that one search finds every reading.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this is what everybody else is to call instead"
+)]
 
 use std::io;
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::check;
 
@@ -9,6 +17,33 @@ use crate::check;
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC).unwrap_or(0)
+}
+
+/// The same clock in the standard library's type, for limits of waiting.
+#[must_use]
+pub fn now() -> Instant {
+    Instant::now()
+}
+
+/// The wall clock, which may be set and may go back.
+#[must_use]
+pub fn wall() -> SystemTime {
+    SystemTime::now()
+}
+
+/// Asks every 2 ms whether the condition holds, until it does or `limit` has passed; whether it
+/// held. For what the kernel gives no descriptor to wait on.
+pub fn wait_until(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
+    let deadline = now() + limit;
+    loop {
+        if holds() {
+            return true;
+        }
+        if now() >= deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }
 
 /// CPU time that the calling thread has used.
@@ -58,6 +93,20 @@ mod tests {
         });
         busy.join().unwrap();
         assert!(process_cpu_ns(std::process::id()).unwrap() - before >= 5_000_000);
+    }
+
+    #[test]
+    fn waiting_ends_when_the_condition_holds_and_else_at_the_limit() {
+        let mut asked = 0;
+        let third_time = || {
+            asked += 1;
+            asked == 3
+        };
+        assert!(wait_until(Duration::from_secs(60), third_time));
+        assert_eq!(asked, 3);
+        let begun = now();
+        assert!(!wait_until(Duration::from_millis(20), || false));
+        assert!(begun.elapsed() >= Duration::from_millis(20));
     }
 
     #[test]

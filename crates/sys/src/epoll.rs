@@ -195,6 +195,10 @@ impl Epoll {
     }
 }
 
+#[expect(
+    clippy::cast_possible_wrap,
+    reason = "a remainder below 1e9 fits every c_long"
+)]
 fn timespec(duration_ns: u64) -> libc::timespec {
     libc::timespec {
         tv_sec: libc::time_t::try_from(duration_ns / 1_000_000_000).unwrap_or(libc::time_t::MAX),

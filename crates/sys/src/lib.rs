@@ -2,6 +2,10 @@
 //!
 //! It knows no HTTP and no metrics. Calls return `io::Result` with the kernel's own errno, so the
 //! caller can say what was refused.
+#![expect(
+    unsafe_code,
+    reason = "this is the one crate that speaks to the kernel; each block says why it is sound"
+)]
 
 pub mod alloc;
 pub mod clock;

@@ -26,6 +26,11 @@ pub fn enter_private() -> io::Result<()> {
     bring_loopback_up()
 }
 
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "ASCII and the kernel's constants fit the fields that they are for"
+)]
 fn bring_loopback_up() -> io::Result<()> {
     let socket = socket::control()?;
     // SAFETY: an all-zero ifreq is valid: an empty name and no flags.

@@ -133,6 +133,9 @@ impl Netlink {
 }
 
 /// Writes one message behind what `datagram` holds already; `fill` writes its payload.
+///
+/// # Panics
+/// When the payload is 4 GiB long.
 pub fn push_message(
     datagram: &mut Vec<u8>,
     kind: u16,
@@ -249,7 +252,7 @@ mod tests {
             let mut datagram = Vec::new();
             let kind = u16::try_from(libc::NLMSG_ERROR).unwrap();
             push_message(&mut datagram, kind, 0, 1, |payload| {
-                payload.extend(errno.to_ne_bytes())
+                payload.extend(errno.to_ne_bytes());
             });
             datagram
         };

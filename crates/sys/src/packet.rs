@@ -1,4 +1,8 @@
 //! Packet taps: sockets that are shown every packet of their network namespace.
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "the kernel's constants fit the fields that they are for"
+)]
 
 use std::fs::File;
 use std::io;

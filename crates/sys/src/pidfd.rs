@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::process::Child;
 
-use crate::check_size;
+use crate::check;
 
 /// Opens a descriptor that is readable once the child has ended (`pidfd_open`, Linux 5.3).
 ///
@@ -13,8 +13,8 @@ use crate::check_size;
 pub fn open(child: &Child) -> io::Result<OwnedFd> {
     let pid = libc::c_long::from(child.id());
     // SAFETY: no pointers. The child was not waited for, or the call fails: `Child` keeps it.
-    let fd = check_size(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as isize)?;
-    let fd = libc::c_int::try_from(fd).map_err(io::Error::other)?;
+    let returned = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    let fd = check(libc::c_int::try_from(returned).map_err(io::Error::other)?)?;
     // SAFETY: `fd` was just opened and nobody else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

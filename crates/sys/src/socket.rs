@@ -1,4 +1,8 @@
 //! TCP sockets: listen, connect, move bytes; all non-blocking and closed on exec.
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "the kernel's constants fit the fields that they are for"
+)]
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use crate::{check, check_size};
 
@@ -53,7 +53,7 @@ impl SecondTimer {
     }
 
     fn start_at_next_second(&self) -> io::Result<()> {
-        let since_epoch = SystemTime::now()
+        let since_epoch = crate::clock::wall()
             .duration_since(UNIX_EPOCH)
             .map_err(io::Error::other)?;
         let second = |seconds| libc::timespec {
@@ -96,7 +96,10 @@ mod tests {
         let epoll = Epoll::new().unwrap();
         epoll.add(timer.as_fd(), 7, Interest::READ).unwrap();
         let mut events = Events::with_capacity(1);
-        let unix_second = || UNIX_EPOCH.elapsed().unwrap().as_secs();
+        let unix_second = || {
+            let now = crate::clock::wall();
+            now.duration_since(UNIX_EPOCH).unwrap().as_secs()
+        };
         let before = unix_second();
         epoll.wait(&mut events, Some(5_000_000_000)).unwrap();
         assert_eq!(events.iter().count(), 1);

@@ -5,6 +5,10 @@
 //! to the [`Ring`]: the message never changes, and what is received lies in buffers that the
 //! kernel gets back only when the next completion is asked for. So no caller can free or change
 //! anything under the kernel's hands.
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "slots are 32 bits of an operation's name, and what the kernel limits is clamped"
+)]
 
 mod buffers;
 

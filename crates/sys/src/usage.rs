@@ -21,11 +21,14 @@ impl Usage {
     }
 }
 
-/// Waits until a child ends and returns what it used. It takes the child, since nobody can wait
-/// for it again.
+/// Waits until a child ends and returns what it used.
 ///
 /// # Errors
 /// `ECHILD` when it has been waited for already.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "nobody can wait for it again"
+)]
 pub fn wait(child: Child) -> io::Result<Usage> {
     let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
     let mut status = 0;

@@ -84,7 +84,7 @@ pub enum Body {
 ///
 /// # Errors
 /// What is wrong with it; the connection cannot be used any further.
-pub fn parse<'a>(input: &'a [u8], limits: Limits) -> Result<Option<(Request<'a>, usize)>, Refusal> {
+pub fn parse(input: &[u8], limits: Limits) -> Result<Option<(Request<'_>, usize)>, Refusal> {
     let window = &input[..input.len().min(limits.head_bytes)];
     let mut cursor = Cursor::new(window);
     match head(&mut cursor, limits) {

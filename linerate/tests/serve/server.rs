@@ -3,7 +3,6 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::SocketAddr;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
 
 use crate::client::{Client, PATIENCE};
 
@@ -64,11 +63,11 @@ impl Server {
 
     /// Waits for its end: how it ended and what it said of it.
     pub(crate) fn wait(mut self) -> (ExitStatus, String) {
-        let begun = Instant::now();
-        while self.child.try_wait().unwrap().is_none() {
-            assert!(begun.elapsed() < PATIENCE, "the server does not end");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let ended = || self.child.try_wait().unwrap().is_some();
+        assert!(
+            sys::clock::wait_until(PATIENCE, ended),
+            "the server does not end"
+        );
         let mut said = String::new();
         self.child
             .stderr

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use sys::process::ChildSetup;
@@ -53,14 +53,11 @@ impl Nginx {
     }
 
     fn wait_until_it_listens(&self) -> anyhow::Result<()> {
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_secs(5) {
-            if std::net::TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
-                return Ok(());
-            }
-            std::thread::sleep(Duration::from_millis(10));
+        let listens = || std::net::TcpStream::connect(("127.0.0.1", self.port)).is_ok();
+        if !sys::clock::wait_until(Duration::from_secs(5), listens) {
+            bail!("nginx does not listen on port {}", self.port);
         }
-        bail!("nginx does not listen on port {}", self.port);
+        Ok(())
     }
 
     /// CPU time of master and workers so far.

@@ -45,6 +45,10 @@ pub(crate) fn half_a_per_cent_is_not_called(lab: &Lab) -> anyhow::Result<Proof> 
 }
 
 /// So large a share of this machine's CPU time per request, in ns.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a share of some microseconds"
+)]
 fn share_ns(lab: &Lab, share: f64) -> anyhow::Result<u64> {
     let judgement = planted(lab, 0)?;
     let baseline = judgement.arms.first().context("no arm was judged")?;

@@ -52,6 +52,10 @@ pub(crate) fn with_arms(arms: &[Value], rounds: u32) -> RunRecord {
 }
 
 /// A throughput block of half a second at which each answer cost the server so many µs.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "nanoseconds of a made-up block"
+)]
 pub(crate) fn block(round: u32, position: u32, arm: &str, server_cpu_us: f64) -> BlockRecord {
     let answered = 50_000;
     let mut reading = Reading {

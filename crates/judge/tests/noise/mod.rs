@@ -30,6 +30,7 @@ impl Random {
         radius * (std::f64::consts::TAU * self.share()).cos()
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "an index below the length")]
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = (self.share() * (last + 1) as f64) as usize;

@@ -20,7 +20,7 @@ fn one_doubtful_block_in_sixteen_is_no_doubt_about_the_arm() {
 fn requests_cut_off_by_the_end_of_a_block_are_no_failures() {
     let mut blocks = rounds(16, &LADDER);
     change(&mut blocks, "step-2", |block| {
-        block.reading.ledger.errors.unfinished = 200
+        block.reading.ledger.errors.unfinished = 200;
     });
     assert_eq!(judged(&blocks).doubts, [Doubt::OneMachine]);
 }
@@ -70,6 +70,10 @@ fn a_measured_blindness_takes_the_place_of_the_forecast() {
 }
 
 #[test]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "nanoseconds of a made-up block"
+)]
 fn pairs_too_noisy_for_the_effect_sought_say_what_they_could_see() {
     let mut blocks = rounds(16, &LADDER);
     for block in &mut blocks {
@@ -120,7 +124,7 @@ fn a_server_of_the_users_elsewhere_is_not_on_this_machine() {
     let mut blocks = rounds(16, &LADDER[..1]);
     assert_eq!(judge(&run, &blocks).doubts, [Doubt::OneMachine]);
     change(&mut blocks, "baseline", |block| {
-        block.reading.cpu.server_ns = None
+        block.reading.cpu.server_ns = None;
     });
     assert_eq!(judge(&run, &blocks).doubts, []);
 }

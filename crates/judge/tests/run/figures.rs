@@ -89,7 +89,7 @@ fn the_smallest_visible_effect_is_that_of_the_control_pairs_at_the_first_error_o
 fn a_step_shows_what_it_does_to_the_client_too() {
     let mut blocks = rounds(16, &LADDER);
     change(&mut blocks, "step-1", |block| {
-        block.reading.cpu.client_ns = 500_000_000
+        block.reading.cpu.client_ns = 500_000_000;
     });
     let step = &judged(&blocks).steps[0];
     let ratio = |effect: Option<model::Effect>| effect.unwrap().ratio;

@@ -79,6 +79,10 @@ fn a_control_that_differs_by_one_percent_voids_nothing() {
 }
 
 #[test]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "nanoseconds of a made-up block"
+)]
 fn a_step_no_further_from_none_than_the_control_is_inconclusive() {
     // The control comes out 4 % dearer, give or take 12 %: too unsteady to void the run, but
     // further from none than a steady 3.7 %.

@@ -69,9 +69,9 @@ fn a_client_at_its_limit_voids_throughput_verdicts_and_not_those_on_cpu() {
     assert!(has(&on_cpu, |doubt| *doubt == limit));
     assert_eq!(verdicts(&on_cpu)[0], Verdict::Better);
     assert_ne!(verdicts(&on_cpu)[1], Verdict::Invalid);
-    blocks
-        .iter_mut()
-        .for_each(|block| block.reading.cpu.server_ns = None);
+    for block in &mut blocks {
+        block.reading.cpu.server_ns = None;
+    }
     let on_throughput = verdicts(&judged(&blocks));
     assert_ne!(on_throughput[0], Verdict::Invalid);
     assert_eq!(on_throughput[1..], [Verdict::Invalid; 2]);
@@ -81,7 +81,7 @@ fn a_client_at_its_limit_voids_throughput_verdicts_and_not_those_on_cpu() {
 fn arms_that_fail_differently_are_not_compared() {
     let mut blocks = rounds(16, &LADDER);
     change(&mut blocks, "step-2", |block| {
-        block.reading.ledger.errors.timeout = 200
+        block.reading.ledger.errors.timeout = 200;
     });
     let judgement = judged(&blocks);
     assert_eq!(

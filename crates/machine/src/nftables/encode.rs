@@ -112,6 +112,10 @@ impl Batch {
     ///
     /// Only the last message asks for one: errors are told of any, in the order of the messages,
     /// and before Linux 6.10 the end of a batch could not be acknowledged itself.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the flag is in the low byte"
+    )]
     pub(super) fn close(mut self) -> (Vec<u8>, u32) {
         let last = self.sequence;
         self.datagram[self.last_start + 6] |= ACKNOWLEDGE as u8;

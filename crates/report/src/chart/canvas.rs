@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_drawing_has_its_label_its_size_and_its_marks() {
         let svg = draw(10.0, 20.0, "a \"dot\"", |canvas| {
-            canvas.dot((5.0, 5.0), 2.0, Ink::Accent)
+            canvas.dot((5.0, 5.0), 2.0, Ink::Accent);
         });
         assert!(svg.starts_with(
             "<svg viewBox=\"0 0 80 160\" role=\"img\" aria-label=\"a &quot;dot&quot;\">"

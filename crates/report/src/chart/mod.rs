@@ -1,5 +1,9 @@
 //! Charts as inline SVG, one file each, drawn for a wide page and again for a narrow one: a chart
 //! that is only scaled down cannot be read on a telephone.
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "pixels and powers of ten on a chart are small numbers"
+)]
 
 mod canvas;
 mod gains;

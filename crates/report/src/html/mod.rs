@@ -14,6 +14,9 @@ const FIGURE: &str = include_str!("../../templates/figure.html");
 const STYLE: &str = include_str!("../../templates/style.css");
 
 /// Renders a judged run as one self-contained HTML file.
+///
+/// # Panics
+/// When a template that is compiled in is wrong, which a test would see.
 #[must_use]
 pub fn render(run: &RunRecord, judgement: &Judgement) -> String {
     let page = page::page(run, judgement, STYLE);

@@ -286,6 +286,10 @@ fn published(figures: Option<(f64, f64)>) -> Option<Published> {
 }
 
 /// A distribution with a long tail: a floor, an exponential body, and rare long waits.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "latencies of a made-up run"
+)]
 fn latency(arm: &str, title: &str, base_ns: f64, tail: f64) -> LatencyResult {
     let at = |quantile: f64| {
         let nines = -(1.0 - quantile).log10();

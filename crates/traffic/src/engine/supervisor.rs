@@ -4,7 +4,7 @@ use std::io::{self, Read as _};
 use std::net::TcpListener;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sys::epoll::{Epoll, Events, Interest};
 use sys::process::{ChildSetup, prepare_child, terminate};
@@ -113,11 +113,11 @@ impl Workers {
     }
 
     fn wait_for_all(&mut self, timeout: Duration) -> io::Result<()> {
-        let deadline = Instant::now() + timeout;
+        let deadline = sys::clock::now() + timeout;
         for worker in &mut self.workers {
             let epoll = Epoll::new()?;
             epoll.add(worker.ended.as_fd(), 0, Interest::READ)?;
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = deadline.saturating_duration_since(sys::clock::now());
             let left_ns = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
             epoll.wait(&mut Events::with_capacity(1), Some(left_ns))?;
         }

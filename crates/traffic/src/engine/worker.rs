@@ -3,7 +3,6 @@
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::time::SystemTime;
 
 use slab::Slab;
 use sys::epoll::{Epoll, Events, Interest};
@@ -99,7 +98,7 @@ impl<S: Service> Worker<S> {
         let timer = SecondTimer::new()?;
         epoll.add(timer.as_fd(), TIMER, Interest::READ)?;
         let door = Door::new(listener, LISTENER, &epoll)?;
-        service.second_began(SystemTime::now());
+        service.second_began(sys::clock::wall());
         Ok(Self {
             epoll,
             timer,
@@ -131,7 +130,7 @@ impl<S: Service> Worker<S> {
             .max_connections
             .saturating_sub(connections.len());
         door.admit(epoll, room, |socket| {
-            welcome(socket, epoll, connections, shared)
+            welcome(socket, epoll, connections, shared);
         })
     }
 
@@ -203,7 +202,7 @@ impl<S: Service> Worker<S> {
     fn begin_second(&mut self) -> io::Result<()> {
         self.timer.acknowledge()?;
         self.shared.second = self.shared.second.saturating_add(1);
-        self.shared.service.second_began(SystemTime::now());
+        self.shared.service.second_began(sys::clock::wall());
         let second = self.shared.second;
         self.connections
             .retain(|_, connection| !connection.is_overdue(second));

@@ -65,6 +65,10 @@ impl Schedule {
 
     /// When the next request is due, in ns from the start.
     #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "nanoseconds since the start, never negative; `as` saturates"
+    )]
     pub(super) fn due_ns(&self) -> u64 {
         self.due_ns as u64
     }

@@ -13,6 +13,10 @@ pub(super) const BLANK: u8 = 8;
 
 const CLASSES: [u8; 256] = classes();
 
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the loop ends at 255; a const fn has no try_from"
+)]
 const fn classes() -> [u8; 256] {
     let mut table = [0; 256];
     let mut byte = 0;

@@ -166,7 +166,7 @@ impl Fields {
     fn take(&mut self, line: &[u8]) -> Result<(), Malformed> {
         let colon = memchr(b':', line).ok_or(Malformed::Header)?;
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
-        if name.is_empty() || name.iter().any(|byte| byte.is_ascii_whitespace()) {
+        if name.is_empty() || name.iter().any(u8::is_ascii_whitespace) {
             return Err(Malformed::Header);
         }
         if name.eq_ignore_ascii_case(b"content-length") {

@@ -11,7 +11,7 @@ pub struct BodyMark {
 /// Hashes a body that comes in pieces. FNV-1a (Fowler, Noll, Vo) because the same bytes give the
 /// same hash however they are cut, and a page that answers in place of the right one needs no
 /// cryptography to be caught.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Marker {
     hash: u64,
 }

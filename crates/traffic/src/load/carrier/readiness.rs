@@ -137,6 +137,10 @@ impl Carrier for EpollCarrier {
 impl EpollCarrier {
     /// The slot that an event is about; `None` when that socket is closed by now.
     #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the token holds two numbers of 32 bits each"
+    )]
     fn slot_of(&self, event: &Event) -> Option<usize> {
         let slot = (event.token & u64::from(u32::MAX)) as usize;
         let generation = (event.token >> 32) as u32;
