@@ -6,6 +6,7 @@
 )]
 
 mod bench;
+mod commit;
 mod packages;
 mod prove;
 mod stage;
@@ -14,31 +15,39 @@ mod tests_run;
 
 use std::process::ExitCode;
 
+use anyhow::bail;
 use stage::Stages;
 
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
   test            everything CI checks; needs root, installs the Debian packages that tests need
-  prove [FILTER]  what is too slow for every commit: verdicts against planted truths, and bench
+  prove [FILTER] [--keep]
+                  what is too slow for every commit: verdicts against planted truths, and bench;
+                  --keep writes what it prints to a file under results/
   bench [FILTER]  our instruments beside the tools they replace, in interleaved pairs";
 
 fn main() -> ExitCode {
-    let command = std::env::args().nth(1);
-    let filter = std::env::args().nth(2).unwrap_or_default();
-    let outcome = match command.as_deref() {
-        Some("test") => test(),
-        Some("prove") => prove::run(&filter).map(code),
-        Some("bench") => bench::run(&filter).map(code),
-        _ => {
-            eprintln!("{USAGE}");
-            return ExitCode::from(2);
-        }
-    };
-    outcome.unwrap_or_else(|error| {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    run(&arguments).unwrap_or_else(|error| {
         eprintln!("xtask: {error:#}");
         ExitCode::from(2)
     })
+}
+
+fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
+    match arguments {
+        ["test"] => test(),
+        ["prove", rest @ ..] => prove::run(rest),
+        ["bench"] => bench::run("").map(code),
+        ["bench", filter] => bench::run(filter).map(code),
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => bail!("`{}` is no command\n\n{USAGE}", arguments.join(" ")),
+    }
 }
 
 fn code(well: bool) -> ExitCode {
@@ -52,18 +61,14 @@ fn code(well: bool) -> ExitCode {
 /// Every check of the first tier, in the order in which a failure is cheapest to learn.
 fn test() -> anyhow::Result<ExitCode> {
     packages::install_missing()?;
+    let _claim = target::claim()?;
     let mut stages = Stages::default();
-    stages.run("format", "cargo", &["fmt", "--all", "--check"])?;
-    let lints = [
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--quiet",
-        "--",
-        "-D",
-        "warnings",
-    ];
-    stages.run("lints", "cargo", &lints)?;
+    let format = ["fmt", "--all", "--check"];
+    stages.run("format", target::cargo(&format))?;
+    let lints = ["clippy", "--workspace", "--all-targets", "--quiet"];
+    let deny = ["--", "-D", "warnings"];
+    stages.run("lints", target::cargo(&[&lints[..], &deny].concat()))?;
     let tests = tests_run::cargo_tests(&mut stages)?;
+    prove::sample(&mut stages)?;
     Ok(stages.close(&tests))
 }

@@ -22,19 +22,13 @@ pub(crate) struct Stages {
 
 impl Stages {
     /// Runs one program as a stage; its output goes to the terminal.
-    pub(crate) fn run(
-        &mut self,
-        name: &str,
-        program: &str,
-        arguments: &[&str],
-    ) -> anyhow::Result<()> {
+    pub(crate) fn run(&mut self, name: &str, mut command: Command) -> anyhow::Result<()> {
         let begun = sys::clock::now();
         println!("== {name}");
-        let status = Command::new(program)
-            .args(arguments)
+        let status = command
             .stdin(Stdio::null())
             .status()
-            .with_context(|| format!("{program} could not be started"))?;
+            .with_context(|| format!("{} could not be started", command.get_program().display()))?;
         self.note(name, begun, status.success());
         Ok(())
     }

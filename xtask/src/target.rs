@@ -1,19 +1,124 @@
-//! Where cargo puts what it builds.
+//! Where cargo puts what the checks build: under the user's cache, so that a fresh clone is warm.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, ensure};
 
-/// The release build of the program, which must be there.
-pub(crate) fn linerate() -> anyhow::Result<PathBuf> {
-    // This program stands in the same target directory, in the folder of its own profile.
-    let own = std::env::current_exe().context("finding this program")?;
-    let target = own.ancestors().nth(2).context("the target directory")?;
-    let path = target.join("release/linerate");
-    ensure!(
-        path.exists(),
-        "{} is not there; `cargo build --release` makes it",
-        path.display()
-    );
-    Ok(path)
+/// The profiles that the checks build in.
+const PROFILES: [&str; 3] = ["dev", "checks", "release"];
+/// Says which checkout the target directory was last used for.
+const OWNER_FILE: &str = "checkout";
+
+/// The root of the workspace. Cargo tells it to what it runs; a program that was built in another
+/// checkout would know only that one.
+pub(crate) fn workspace() -> PathBuf {
+    let own = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let own = own.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    own.parent().map_or_else(|| own.clone(), Path::to_path_buf)
+}
+
+/// The target directory: `CARGO_TARGET_DIR`, else `linerate/target` under `XDG_CACHE_HOME`, else
+/// the same under `~/.cache`.
+pub(crate) fn directory() -> PathBuf {
+    chosen(&|name| std::env::var_os(name).map(PathBuf::from))
+}
+
+fn chosen(variable: &dyn Fn(&str) -> Option<PathBuf>) -> PathBuf {
+    let set = |name: &str| variable(name).filter(|path| !path.as_os_str().is_empty());
+    // The base directory specification wants a relative path there to be overlooked.
+    let cache = set("XDG_CACHE_HOME").filter(|path| path.is_absolute());
+    let cache = cache.or_else(|| set("HOME").map(|home| home.join(".cache")));
+    set("CARGO_TARGET_DIR")
+        .and_then(|path| std::path::absolute(path).ok())
+        .or_else(|| cache.map(|cache| cache.join("linerate/target")))
+        .unwrap_or_else(|| workspace().join("target"))
+}
+
+/// Cargo in the workspace, building into [`directory`].
+pub(crate) fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new("cargo");
+    command
+        .args(arguments)
+        .current_dir(workspace())
+        .env("CARGO_TARGET_DIR", directory())
+        .stdin(Stdio::null());
+    command
+}
+
+/// Builds the program as a user would and returns its path.
+pub(crate) fn release() -> anyhow::Result<PathBuf> {
+    let status = cargo(&["build", "--release", "--quiet"]).status()?;
+    ensure!(status.success(), "the release build failed");
+    Ok(directory().join("release/linerate"))
+}
+
+/// The right to the target directory, for this checkout alone, until it is dropped.
+pub(crate) struct Claim {
+    _lock: File,
+}
+
+/// Waits until no other checkout uses the target directory, and forgets what one built of the
+/// workspace there. Cargo knows its own crates by their path within the workspace and by the age
+/// of their files, so it would take the program of an older checkout for that of this one.
+pub(crate) fn claim() -> anyhow::Result<Claim> {
+    let directory = directory();
+    let shown = directory.display();
+    std::fs::create_dir_all(&directory).with_context(|| format!("making {shown}"))?;
+    let lock = File::create(directory.join("in-use"))?;
+    if lock.try_lock().is_err() {
+        println!("waiting for another check that builds into {shown}");
+        lock.lock()?;
+    }
+    let owner = directory.join(OWNER_FILE);
+    let here = workspace().display().to_string();
+    if std::fs::read_to_string(&owner).unwrap_or_default() != here {
+        forget_workspace()?;
+        std::fs::write(owner, here)?;
+    }
+    println!("building into {shown}");
+    Ok(Claim { _lock: lock })
+}
+
+fn forget_workspace() -> anyhow::Result<()> {
+    for profile in PROFILES {
+        let clean = ["clean", "--quiet", "--workspace", "--profile", profile];
+        ensure!(
+            cargo(&clean).status()?.success(),
+            "cargo {} failed",
+            clean.join(" ")
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen_with(variables: &[(&str, &str)]) -> PathBuf {
+        chosen(&|name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| PathBuf::from(value))
+        })
+    }
+
+    #[test]
+    fn a_target_directory_that_is_set_wins_over_the_cache() {
+        let both = [("CARGO_TARGET_DIR", "/t"), ("XDG_CACHE_HOME", "/c")];
+        assert_eq!(chosen_with(&both), Path::new("/t"));
+        let relative = chosen_with(&[("CARGO_TARGET_DIR", "out")]);
+        assert!(relative.is_absolute() && relative.ends_with("out"));
+    }
+
+    #[test]
+    fn the_cache_is_the_one_of_the_user() {
+        let cache = [("XDG_CACHE_HOME", "/c"), ("HOME", "/home/a")];
+        assert_eq!(chosen_with(&cache), Path::new("/c/linerate/target"));
+        let ignored = [("XDG_CACHE_HOME", "relative"), ("HOME", "/home/a")];
+        let home = Path::new("/home/a/.cache/linerate/target");
+        assert_eq!(chosen_with(&ignored), home);
+        assert_eq!(chosen_with(&[]), workspace().join("target"));
+    }
 }

@@ -1,25 +1,22 @@
 //! `cargo test` over the workspace, counted.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::Context as _;
 
 use crate::stage::{Counts, Stages};
+use crate::target;
+
+/// What the tests are built in; the program that they drive is built beside them.
+pub(crate) const PROFILE: &str = "checks";
 
 /// Runs every test and adds up what the test programs said of themselves.
 pub(crate) fn cargo_tests(stages: &mut Stages) -> anyhow::Result<Counts> {
     let begun = sys::clock::now();
     println!("== tests");
-    let mut cargo = Command::new("cargo")
-        .args([
-            "test",
-            "--workspace",
-            "--profile",
-            "checks",
-            "--no-fail-fast",
-        ])
-        .stdin(Stdio::null())
+    let all = ["test", "--workspace", "--no-fail-fast"];
+    let mut cargo = target::cargo(&[&all[..], &["--profile", PROFILE]].concat())
         .stdout(Stdio::piped())
         .spawn()
         .context("cargo could not be started")?;

@@ -6,7 +6,7 @@ mod nginx;
 mod pairs;
 mod server;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::Context as _;
@@ -21,7 +21,7 @@ const SERVER_CPU: usize = 1;
 
 /// Runs every comparison whose name holds `filter`; true when each keeps its bar.
 pub(crate) fn run(filter: &str) -> anyhow::Result<bool> {
-    let linerate = built()?;
+    let linerate = crate::target::release()?;
     println!("{}", versions(&linerate)?);
     let mut kept = true;
     let benches: [(&str, Bench); 3] = [
@@ -40,15 +40,6 @@ pub(crate) fn run(filter: &str) -> anyhow::Result<bool> {
 }
 
 type Bench = fn(&Path) -> anyhow::Result<Comparison>;
-
-/// Builds the program as a user would and returns its path.
-fn built() -> anyhow::Result<PathBuf> {
-    let status = Command::new("cargo")
-        .args(["build", "--release", "--quiet"])
-        .status()?;
-    anyhow::ensure!(status.success(), "the release build failed");
-    crate::target::linerate()
-}
 
 fn versions(linerate: &Path) -> anyhow::Result<String> {
     let first_line = |program: &str, argument: &str| -> anyhow::Result<String> {

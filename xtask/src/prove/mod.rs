@@ -1,14 +1,20 @@
 //! `cargo xtask prove`: what is too slow for every commit. Verdicts against planted truths, and
-//! the comparisons with peers.
+//! the comparisons with peers. `cargo xtask test` takes one of them at a time.
 
+mod keep;
 mod nginx_rules;
 mod planted;
+mod sample;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
+use model::judgement::StepResult;
 use model::{Judgement, Verdict};
+
+use crate::stage::{Counts, Stages};
+use crate::{commit, target, tests_run};
 
 /// One claim and whether it held.
 pub(crate) struct Proof {
@@ -17,43 +23,87 @@ pub(crate) struct Proof {
     held: bool,
 }
 
-/// Runs every proof whose name holds `filter`; true when all held.
-pub(crate) fn run(filter: &str) -> anyhow::Result<bool> {
-    crate::packages::install_missing()?;
-    let status = Command::new("cargo")
-        .args(["build", "--release", "--quiet"])
-        .status()?;
-    ensure!(status.success(), "the release build failed");
-    let lab = Lab::new()?;
-    let mut all_held = true;
-    let proofs: [(&str, Prove); 5] = [
-        (
-            "identical",
-            planted::identical_servers_are_not_called_different,
-        ),
-        ("planted-large", planted::ten_per_cent_is_found),
-        ("planted-small", planted::half_a_per_cent_is_not_called),
-        ("nginx-rules", nginx_rules::two_hundred_rules_are_found),
-        (
-            "nginx-itself",
-            nginx_rules::nginx_is_not_called_different_from_itself,
-        ),
-    ];
-    for (name, proof) in proofs.into_iter().filter(|(name, _)| name.contains(filter)) {
-        let Proof { claim, seen, held } = proof(&lab).with_context(|| name.to_owned())?;
-        println!(
-            "{} {name}: {claim}\n     {seen}",
-            if held { "held " } else { "FAILED" }
-        );
-        all_held &= held;
+type Prove = fn(&Lab) -> anyhow::Result<Proof>;
+
+/// Verdicts against planted truths, by name.
+const PROOFS: [(&str, Prove); 5] = [
+    (
+        "identical",
+        planted::identical_servers_are_not_called_different,
+    ),
+    ("planted-large", planted::ten_per_cent_is_found),
+    ("planted-small", planted::half_a_per_cent_is_not_called),
+    ("nginx-rules", nginx_rules::two_hundred_rules_are_found),
+    (
+        "nginx-itself",
+        nginx_rules::nginx_is_not_called_different_from_itself,
+    ),
+];
+
+/// `cargo xtask prove [FILTER] [--keep]`.
+pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
+    let (flags, filters): (Vec<&str>, Vec<&str>) =
+        arguments.iter().partition(|word| word.starts_with('-'));
+    match (&flags[..], &filters[..]) {
+        ([], []) => run_now(""),
+        ([], [filter]) => run_now(filter),
+        (["--keep"], []) => keep::run(""),
+        (["--keep"], [filter]) => keep::run(filter),
+        _ => bail!("expected: cargo xtask prove [FILTER] [--keep]"),
     }
-    if "bench".contains(filter) {
-        all_held &= crate::bench::run("")?;
-    }
-    Ok(all_held)
 }
 
-type Prove = fn(&Lab) -> anyhow::Result<Proof>;
+/// Runs every proof whose name holds `filter`.
+fn run_now(filter: &str) -> anyhow::Result<ExitCode> {
+    let proofs: Vec<_> = PROOFS.into_iter().chain(sample::SAMPLED).collect();
+    let names = proofs.iter().map(|(name, _)| *name).chain(["bench"]);
+    let names: Vec<&str> = names.filter(|name| name.contains(filter)).collect();
+    ensure!(!names.is_empty(), "no proof is named like `{filter}`");
+    crate::packages::install_missing()?;
+    let _claim = target::claim()?;
+    let lab = Lab::new(target::release()?)?;
+    let mut stages = Stages::default();
+    for (name, proof) in proofs.iter().filter(|(name, _)| names.contains(name)) {
+        prove(&mut stages, name, *proof, &lab);
+    }
+    if names.contains(&"bench") {
+        let begun = sys::clock::now();
+        stages.note("bench", begun, crate::bench::run("")?);
+    }
+    Ok(stages.close(&Counts::default()))
+}
+
+/// The one slow proof whose turn it is, on the program that the tests were run with.
+pub(crate) fn sample(stages: &mut Stages) -> anyhow::Result<()> {
+    let turn = sample::turn(commit::hash().as_deref());
+    let (name, proof) = sample::SAMPLED[turn];
+    println!(
+        "== slow proof {} of {}, by the commit's hash; again: cargo xtask prove {name}",
+        turn + 1,
+        sample::SAMPLED.len()
+    );
+    let program = target::directory()
+        .join(tests_run::PROFILE)
+        .join("linerate");
+    prove(stages, name, proof, &Lab::new(program)?);
+    Ok(())
+}
+
+fn prove(stages: &mut Stages, name: &str, proof: Prove, lab: &Lab) {
+    let begun = sys::clock::now();
+    let held = match proof(lab) {
+        Ok(Proof { claim, seen, held }) => {
+            let word = if held { "held " } else { "FAILED" };
+            println!("{word} {name}: {claim}\n     {seen}");
+            held
+        }
+        Err(error) => {
+            println!("FAILED {name}: could not be carried out: {error:#}");
+            false
+        }
+    };
+    stages.note(name, begun, held);
+}
 
 /// A folder for runs, and the program.
 pub(crate) struct Lab {
@@ -62,13 +112,10 @@ pub(crate) struct Lab {
 }
 
 impl Lab {
-    fn new() -> anyhow::Result<Self> {
+    fn new(linerate: PathBuf) -> anyhow::Result<Self> {
         let folder = std::env::temp_dir().join(format!("linerate-prove-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
-        Ok(Self {
-            folder,
-            linerate: crate::target::linerate()?,
-        })
+        Ok(Self { folder, linerate })
     }
 
     fn folder(&self) -> &Path {
@@ -100,20 +147,30 @@ fn read_judgement(command: &mut Command) -> anyhow::Result<Judgement> {
     serde_json::from_slice(&output.stdout).context("the judgement")
 }
 
+fn last_step(judgement: &Judgement) -> anyhow::Result<&StepResult> {
+    judgement.steps.last().context("no step was judged")
+}
+
 /// The verdict on the last step, with its figures.
 fn verdict(judgement: &Judgement) -> anyhow::Result<(Verdict, String)> {
-    let step = judgement.steps.last().context("no step was judged")?;
-    let effect = step.effect.context("the step has no effect")?;
+    let step = last_step(judgement)?;
+    ensure!(step.effect.is_some(), "the step has no effect");
+    Ok((step.verdict, step_words(step)))
+}
+
+fn step_words(step: &StepResult) -> String {
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-    let words = format!(
-        "{} {:+.1} % ({:+.1} … {:+.1}), n {}",
-        step.verdict.words(),
-        percent(effect.ratio),
-        percent(effect.low),
-        percent(effect.high),
-        effect.n
-    );
-    Ok((step.verdict, words))
+    let figures = step.effect.map(|effect| {
+        format!(
+            "{:+.1} % ({:+.1} … {:+.1}), n {}",
+            percent(effect.ratio),
+            percent(effect.low),
+            percent(effect.high),
+            effect.n
+        )
+    });
+    let figures = figures.unwrap_or_else(|| "without figures".to_owned());
+    format!("{} {figures}", step.verdict.words())
 }
 
 /// Whether a verdict claims a difference.

@@ -4,16 +4,16 @@
 use std::fmt::Write as _;
 use std::process::Command;
 
-use model::Verdict;
+use model::{Judgement, Verdict};
 
 use super::{Lab, Proof, claims_a_difference, read_judgement, verdict};
 
 const PLAIN_PORT: u16 = 18_090;
 const RULED_PORT: u16 = 18_091;
-const RULES: usize = 200;
+pub(super) const RULES: usize = 200;
 
 pub(crate) fn two_hundred_rules_are_found(lab: &Lab) -> anyhow::Result<Proof> {
-    let (verdict, seen) = versus(lab, "rules", RULES)?;
+    let (verdict, seen) = verdict(&versus(lab, "rules", RULES)?)?;
     let claim = format!("nginx behind {RULES} nft rules is called worse than nginx");
     Ok(Proof {
         claim,
@@ -23,7 +23,7 @@ pub(crate) fn two_hundred_rules_are_found(lab: &Lab) -> anyhow::Result<Proof> {
 }
 
 pub(crate) fn nginx_is_not_called_different_from_itself(lab: &Lab) -> anyhow::Result<Proof> {
-    let (verdict, seen) = versus(lab, "itself", 0)?;
+    let (verdict, seen) = verdict(&versus(lab, "itself", 0)?)?;
     let claim = "nginx is not called different from itself".to_owned();
     Ok(Proof {
         claim,
@@ -33,7 +33,7 @@ pub(crate) fn nginx_is_not_called_different_from_itself(lab: &Lab) -> anyhow::Re
 }
 
 /// Compares two nginx inside one namespace, which takes servers and rules with it when it ends.
-fn versus(lab: &Lab, name: &str, rules: usize) -> anyhow::Result<(Verdict, String)> {
+pub(super) fn versus(lab: &Lab, name: &str, rules: usize) -> anyhow::Result<Judgement> {
     let folder = lab.folder().join(name);
     std::fs::create_dir_all(&folder)?;
     let configuration = include_str!("../../../bench/nginx.conf");
@@ -59,7 +59,7 @@ fn versus(lab: &Lab, name: &str, rules: usize) -> anyhow::Result<(Verdict, Strin
     command
         .args(["--net", "sh", "-c", &script])
         .current_dir(&folder);
-    verdict(&read_judgement(&mut command)?)
+    read_judgement(&mut command)
 }
 
 /// Rules that never match, in the way of the one port only.

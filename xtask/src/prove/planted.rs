@@ -49,7 +49,7 @@ pub(crate) fn half_a_per_cent_is_not_called(lab: &Lab) -> anyhow::Result<Proof> 
     clippy::cast_possible_truncation,
     reason = "a share of some microseconds"
 )]
-fn share_ns(lab: &Lab, share: f64) -> anyhow::Result<u64> {
+pub(super) fn share_ns(lab: &Lab, share: f64) -> anyhow::Result<u64> {
     let judgement = planted(lab, 0)?;
     let baseline = judgement.arms.first().context("no arm was judged")?;
     let cpu_us = baseline
@@ -58,7 +58,8 @@ fn share_ns(lab: &Lab, share: f64) -> anyhow::Result<u64> {
     Ok((cpu_us.value * 1e3 * share).round() as u64)
 }
 
-fn planted(lab: &Lab, busy_work_ns: u64) -> anyhow::Result<Judgement> {
+/// A run of our server against itself with so much more work a request.
+pub(super) fn planted(lab: &Lab, busy_work_ns: u64) -> anyhow::Result<Judgement> {
     let file = lab.folder().join("planted.toml");
     std::fs::write(
         &file,

@@ -1,0 +1,69 @@
+//! One slow proof for every commit, each in its turn, with margins so wide that only a mistake
+//! in the program misses them: a busy machine may make a verdict wait, but it does not move the
+//! estimate of CPU time per request by this much.
+
+use model::{Judgement, Verdict};
+
+use super::{Lab, Proof, Prove, nginx_rules, planted, step_words};
+
+/// The proofs that take turns, with the names to run them by.
+pub(super) const SAMPLED: [(&str, Prove); 3] = [
+    ("wide-planted", a_planted_half_is_seen),
+    ("wide-identical", identical_servers_cost_alike),
+    ("wide-rules", two_hundred_rules_are_seen),
+];
+
+/// Which proof's turn it is: the commit decides, so a commit that failed fails again.
+pub(super) fn turn(commit_hash: Option<&str>) -> usize {
+    let digits = commit_hash.and_then(|hash| hash.get(..8));
+    let number = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    number.unwrap_or(0) as usize % SAMPLED.len()
+}
+
+fn a_planted_half_is_seen(lab: &Lab) -> anyhow::Result<Proof> {
+    let judgement = planted::planted(lab, planted::share_ns(lab, 0.5)?)?;
+    let claim = "a planted slowdown of 50 % is estimated at 20 to 150 %, and not called better";
+    estimate_within(&judgement, claim, 1.2..=2.5)
+}
+
+fn identical_servers_cost_alike(lab: &Lab) -> anyhow::Result<Proof> {
+    let judgement = planted::planted(lab, 0)?;
+    let claim = "identical servers are estimated within 20 % of each other";
+    estimate_within(&judgement, claim, 1.0 / 1.2..=1.2)
+}
+
+fn two_hundred_rules_are_seen(lab: &Lab) -> anyhow::Result<Proof> {
+    let judgement = nginx_rules::versus(lab, "wide-rules", nginx_rules::RULES)?;
+    let claim = "200 nft rules are estimated to cost nginx 10 to 300 %, and not called better";
+    estimate_within(&judgement, claim, 1.1..=4.0)
+}
+
+fn estimate_within(
+    judgement: &Judgement,
+    claim: &str,
+    wanted: std::ops::RangeInclusive<f64>,
+) -> anyhow::Result<Proof> {
+    let step = super::last_step(judgement)?;
+    let near = step
+        .effect
+        .is_some_and(|effect| wanted.contains(&effect.ratio));
+    let wrong = step.verdict == Verdict::Better && *wanted.start() >= 1.0;
+    Ok(Proof {
+        claim: claim.to_owned(),
+        seen: step_words(step),
+        held: near && !wrong,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_turn_follows_from_the_commit_and_every_proof_gets_one() {
+        let turns = ["00000000", "00000001", "00000002"].map(|hash| turn(Some(hash)));
+        assert_eq!(turns, [0, 1, 2]);
+        assert_eq!(turn(Some("0000000300000001")), 0);
+        assert_eq!(turn(None), 0);
+    }
+}
