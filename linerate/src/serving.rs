@@ -131,14 +131,10 @@ impl Serving {
     }
 
     fn cpus(&self) -> anyhow::Result<Vec<usize>> {
-        let allowed = sys::cpu::allowed().context("asking which CPUs may be used")?;
         let Some(Cpus(wanted)) = &self.cpus else {
-            return Ok(allowed);
+            return sys::cpu::allowed().context("asking which CPUs may be used");
         };
-        if let Some(cpu) = wanted.iter().find(|cpu| !allowed.contains(cpu)) {
-            let allowed = sys::cpu::format_list(&allowed);
-            anyhow::bail!("CPU {cpu} of --cpus may not be used here; these may: {allowed}");
-        }
+        sys::cpu::all_allowed(wanted).context("--cpus")?;
         Ok(wanted.clone())
     }
 

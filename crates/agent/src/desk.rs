@@ -87,7 +87,7 @@ impl Desk {
         let (target, doubts) = match program {
             Program::Serve => target::serve(&self.setup, plan, workload, &self.cpus)?,
             Program::Echo => target::echo(&self.setup, plan, sizes, &self.cpus)?,
-            Program::Url(url) => target::running(&name, url, plan)?,
+            Program::Url(url) => target::running(&name, url, plan, &self.cpus)?,
         };
         self.targets.insert(name.clone(), target);
         Ok(Tell::Started {

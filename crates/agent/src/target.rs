@@ -147,12 +147,20 @@ pub(crate) fn echo(
 }
 
 /// Takes up with a server that runs already.
-pub(crate) fn running(name: &str, url: &str, plan: Plan) -> Result<(Target, Vec<Doubt>), Failure> {
+pub(crate) fn running(
+    name: &str,
+    url: &str,
+    plan: Plan,
+    cpus: &CpuSplit,
+) -> Result<(Target, Vec<Doubt>), Failure> {
     let url = HttpUrl::parse(url).map_err(|error| failure(&error.to_string()))?;
     let address = resolve(&url)?;
     let speaks = speak_http(address, &url.host_header(), &url.target)?;
     let (pids, doubts) = match machine::targets::listening_on(address) {
-        Ok(pids) => (pids, Vec::new()),
+        Ok(pids) => {
+            let doubts = machine::cpus::sharing(&pids, &cpus.client);
+            (pids, doubts.into_iter().collect())
+        }
         Err(error) => {
             let (target, reason) = (name.to_owned(), error.to_string());
             (Vec::new(), vec![Doubt::TargetCpuHidden { target, reason }])

@@ -2,7 +2,10 @@
 
 use std::io;
 
-use crate::cgroup::CpuGroup;
+use model::Doubt;
+use sys::cgroup::{Controller, Group};
+
+use crate::targets;
 use crate::tree::Tree;
 
 /// The CPUs of each side; the same single one where there is only one.
@@ -28,7 +31,7 @@ impl CpuSplit {
 pub fn here() -> io::Result<CpuSplit> {
     let tree = Tree::of_this_machine();
     let allowed = sys::cpu::allowed()?;
-    Ok(split_by_cores(&cores(&tree, &allowed), quota(&tree)))
+    Ok(split_by_cores(&cores(&tree, &allowed), quota_in(&tree)))
 }
 
 /// As [`split_by_cores`], with each CPU a core of its own, as the tests want it.
@@ -77,9 +80,18 @@ fn halves(cores: &[Vec<usize>], count: usize) -> (Vec<usize>, Vec<usize>) {
     }
 }
 
+/// The doubt that a server which is running here and a client on `client_cpus` have but one CPU
+/// between them; `None` where they have more, or the server's processes cannot be seen.
+#[must_use]
+pub fn sharing(server_pids: &[u32], client_cpus: &[usize]) -> Option<Doubt> {
+    let server_cpus = targets::cpus_of(server_pids);
+    let is_shared = matches!((&server_cpus[..], client_cpus), ([one], [other]) if one == other);
+    is_shared.then_some(Doubt::SharedCpus { cpus: 1 })
+}
+
 /// CPUs' worth of time that our control group grants; `None` without a quota.
-pub(crate) fn quota(tree: &Tree) -> Option<f64> {
-    CpuGroup::of_this_process(tree)?.quota(tree)
+pub(crate) fn quota_in(tree: &Tree) -> Option<f64> {
+    Group::below(tree.path(""), Controller::Cpu)?.cpu_quota()
 }
 
 /// The allowed CPUs by the core that they are threads of.

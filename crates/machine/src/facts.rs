@@ -27,7 +27,7 @@ fn collect_from(tree: &Tree, full: bool) -> Facts {
         cpu_model: cpu_model(&cpuinfo).unwrap_or_else(|| "unknown".to_owned()),
         cpus_online: cpus_online(tree),
         cpus_allowed: sys::cpu::format_list(&sys::cpu::allowed().unwrap_or_default()),
-        cpu_quota: cpus::quota(tree),
+        cpu_quota: cpus::quota_in(tree),
         memory_bytes: memory_bytes(&text("proc/meminfo")),
         virtualisation: virtualisation(tree, &cpuinfo),
         clocksource: tree.text("sys/devices/system/clocksource/clocksource0/current_clocksource"),

@@ -2,7 +2,6 @@
 //!
 //! It carries no traffic: an instrument or a lever works on any program.
 
-mod cgroup;
 mod cpu_ticks;
 pub mod cpus;
 pub mod facts;

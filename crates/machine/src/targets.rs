@@ -78,6 +78,20 @@ pub(crate) fn holders(links: &[String]) -> (Vec<u32>, usize) {
     (pids, hidden)
 }
 
+/// The CPUs that any of these processes may run on, in ascending order; a process that cannot be
+/// seen adds none.
+#[must_use]
+pub fn cpus_of(pids: &[u32]) -> Vec<usize> {
+    let lists = pids.iter().filter_map(|pid| {
+        let status = sys::kernel_file::text(format!("/proc/{pid}/status"))?;
+        let mut lines = status.lines();
+        let list = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+        sys::cpu::parse_list(list).ok()
+    });
+    let cpus: std::collections::BTreeSet<_> = lists.flatten().collect();
+    cpus.into_iter().collect()
+}
+
 /// The numbers of all processes that can be seen.
 pub(crate) fn processes() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten();
@@ -110,6 +124,12 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let pids = listening_on(listener.local_addr().unwrap()).unwrap();
         assert_eq!(pids, [std::process::id()]);
+    }
+
+    #[test]
+    fn our_own_cpus_are_those_of_the_affinity_mask() {
+        let own = sys::cpu::allowed().unwrap();
+        assert_eq!(cpus_of(&[std::process::id(), u32::MAX]), own);
     }
 
     #[test]

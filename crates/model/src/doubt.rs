@@ -32,6 +32,8 @@ pub enum Doubt {
     ServingOthers { connections: u32 },
     /// Client and server share CPUs, because there are too few.
     SharedCpus { cpus: u32 },
+    /// The control group grants less CPU time than client and server could use.
+    CpuQuota { cpus: f64 },
     /// Client and server are on one machine: absolute throughput says little.
     OneMachine,
     /// A lever cannot be used here, and what needs it was left out.
@@ -105,6 +107,10 @@ impl Doubt {
             Self::SharedCpus { cpus } => {
                 format!("client and server share {cpus} CPU: each takes time from the other")
             }
+            Self::CpuQuota { cpus } => format!(
+                "the control group grants {cpus:.2} CPUs' worth of time: what runs in it is \
+                 stopped for the rest of each period once that is used"
+            ),
             Self::OneMachine => {
                 "client and server are on one machine: the implied rate is a claim about CPU time, \
                  not a throughput that was seen"
@@ -149,7 +155,10 @@ impl Doubt {
                 "stop the other work, or trust CPU per request before throughput"
             }
             Self::ServingOthers { .. } => "do not load a machine at work without its owner's word",
-            Self::SharedCpus { .. } => "use a machine with two CPUs or more",
+            Self::SharedCpus { .. } => "use a machine, or an affinity mask, of two CPUs or more",
+            Self::CpuQuota { .. } => {
+                "ask for a quota of two CPUs or more; until then trust CPU per request alone"
+            }
             Self::OneMachine => "for throughput that counts, put the client on another machine",
             Self::LeverSkipped { .. } => "see `linerate doctor`; the other steps stand",
             Self::NoPrivateNamespace { .. } => {
@@ -198,6 +207,7 @@ impl Doubt {
             Self::CpuPressure { psi_some_avg10 } => *psi_some_avg10,
             Self::ServingOthers { connections } => f64::from(*connections),
             Self::SharedCpus { cpus } => -f64::from(*cpus),
+            Self::CpuQuota { cpus } => -cpus,
             Self::TooFewPairs { pairs, .. } => -f64::from(*pairs),
             Self::MachineShifted { share } => *share,
             Self::OneMachine

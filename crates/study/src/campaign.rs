@@ -95,7 +95,10 @@ impl Campaign<'_> {
             mut doubts,
         } = self.meet(order.full)?;
         let built = match order.targets {
-            Targets::Ours => arms::build(&order.study, &Program::Serve, &levers),
+            Targets::Ours => {
+                doubts.extend(preflight::sharing_doubt(&facts));
+                arms::build(&order.study, &Program::Serve, &levers)
+            }
             Targets::Running(arms) => arms::Arms {
                 arms,
                 doubts: Vec::new(),
@@ -189,7 +192,7 @@ impl Campaign<'_> {
                 reason: reason.clone(),
             });
         }
-        doubts.extend(preflight::cpu_doubts(&facts));
+        doubts.extend(preflight::quota_doubt(&facts));
         Ok(Acquaintance {
             rig,
             facts: *facts,

@@ -7,6 +7,8 @@ use model::facts::{Facts, Watched};
 const FOREIGN_CPU_SHARE: f64 = 0.10;
 /// PSI above this, in per cent, means that tasks wait.
 const PSI_PERCENT: f64 = 5.0;
+/// CPUs' worth of time that a busy client and a busy server use together.
+const BOTH_SIDES_CPUS: f64 = 2.0;
 
 /// The doubts that a look at the machine at rest raises. Any of them means that it is at work,
 /// and that it should not be loaded without its owner's word.
@@ -34,12 +36,19 @@ pub fn work_of_others(watched: &Watched) -> Vec<Doubt> {
     doubts
 }
 
-/// Doubts about client and server sharing too little.
+/// The doubt that a quota below what both sides use raises: whoever runs in it is stopped.
 #[must_use]
-pub fn cpu_doubts(facts: &Facts) -> Option<Doubt> {
-    let alone = !facts.cpus_allowed.contains(['-', ',']);
-    let starved = facts.cpu_quota.is_some_and(|quota| quota < 2.0);
-    (alone || starved).then_some(Doubt::SharedCpus { cpus: 1 })
+pub fn quota_doubt(facts: &Facts) -> Option<Doubt> {
+    let cpus = facts.cpu_quota.filter(|cpus| *cpus < BOTH_SIDES_CPUS)?;
+    Some(Doubt::CpuQuota { cpus })
+}
+
+/// The doubt that a server of ours must run on the client's CPU, as one CPU or a quota that keeps
+/// no more than one busy leaves no other.
+#[must_use]
+pub fn sharing_doubt(facts: &Facts) -> Option<Doubt> {
+    let is_alone = !facts.cpus_allowed.contains(['-', ',']);
+    (is_alone || quota_doubt(facts).is_some()).then_some(Doubt::SharedCpus { cpus: 1 })
 }
 
 #[cfg(test)]
@@ -79,14 +88,20 @@ mod tests {
     }
 
     #[test]
-    fn one_cpu_or_a_small_quota_is_shared() {
-        let facts = |list: &str, cpu_quota| Facts {
-            cpus_allowed: list.to_owned(),
-            cpu_quota,
-            ..Facts::default()
+    fn one_cpu_is_shared_and_a_small_quota_stops_both_sides_too() {
+        let doubts = |list: &str, cpu_quota| {
+            let facts = Facts {
+                cpus_allowed: list.to_owned(),
+                cpu_quota,
+                ..Facts::default()
+            };
+            (sharing_doubt(&facts), quota_doubt(&facts))
         };
-        assert!(cpu_doubts(&facts("0-1", None)).is_none());
-        assert!(cpu_doubts(&facts("3", None)).is_some());
-        assert!(cpu_doubts(&facts("0-7", Some(0.5))).is_some());
+        let shared = || Some(Doubt::SharedCpus { cpus: 1 });
+        assert_eq!(doubts("0-1", None), (None, None));
+        assert_eq!(doubts("0-7", Some(2.0)), (None, None));
+        assert_eq!(doubts("3", None), (shared(), None));
+        let stopped = Some(Doubt::CpuQuota { cpus: 0.5 });
+        assert_eq!(doubts("0-7", Some(0.5)), (shared(), stopped));
     }
 }

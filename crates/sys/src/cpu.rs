@@ -1,5 +1,6 @@
 //! Which CPUs may be used, and running on chosen ones.
 
+use std::fmt;
 use std::io;
 
 use crate::check;
@@ -19,6 +20,37 @@ pub fn allowed() -> io::Result<Vec<usize>> {
     Ok((0..limit)
         .filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) })
         .collect())
+}
+
+/// A CPU that does not exist, or that the inherited affinity mask leaves out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotAllowed {
+    pub cpu: usize,
+    pub allowed: Vec<usize>,
+}
+
+impl fmt::Display for NotAllowed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (cpu, allowed) = (self.cpu, format_list(&self.allowed));
+        write!(
+            formatter,
+            "CPU {cpu} may not be used here; these may: {allowed}"
+        )
+    }
+}
+
+impl std::error::Error for NotAllowed {}
+
+/// Looks whether the calling thread may run on each of these CPUs.
+///
+/// # Errors
+/// [`NotAllowed`] for the first on which it may not; else as [`allowed`].
+pub fn all_allowed(cpus: &[usize]) -> io::Result<()> {
+    let allowed = allowed()?;
+    match cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+        Some(&cpu) => Err(io::Error::other(NotAllowed { cpu, allowed })),
+        None => Ok(()),
+    }
 }
 
 /// Lets the calling thread, and the children it forks later, run on these CPUs only.

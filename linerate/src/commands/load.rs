@@ -9,9 +9,9 @@ mod target;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
-use model::Pace;
+use anyhow::Context as _;
 use model::workload::Arrivals;
+use model::{Doubt, Pace};
 use traffic::load::http::HttpProtocol;
 use traffic::load::{Engine, LoadOutcome, LoadPlan, NoObserver};
 use wire::url::HttpUrl;
@@ -157,7 +157,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         false => request.without_comparing_bodies(),
     };
     announce(&plan, &target, console);
-    let outcome = load(arguments, &mut plan, &request, &mut notes)?;
+    let mut outcome = load(arguments, &mut plan, &request, &mut notes)?;
+    outcome.doubts.extend(cpu_doubts(&plan)?);
     let report = Report {
         target: &target,
         plan: &plan,
@@ -220,13 +221,7 @@ fn plan(arguments: &Arguments) -> anyhow::Result<LoadPlan> {
         seed: arguments.seed,
     });
     let cpus = arguments.cpus.clone().unwrap_or_default();
-    let allowed = sys::cpu::allowed().context("reading which CPUs may be used")?;
-    if let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-        bail!(
-            "CPU {cpu} may not be used here; allowed are {}",
-            sys::cpu::format_list(&allowed)
-        );
-    }
+    sys::cpu::all_allowed(&cpus).context("--cpus")?;
     Ok(LoadPlan {
         address: ([0, 0, 0, 0], 0).into(),
         connections: arguments.connections,
@@ -243,6 +238,18 @@ fn plan(arguments: &Arguments) -> anyhow::Result<LoadPlan> {
             Carrier::Uring => Engine::Uring,
         },
     })
+}
+
+/// Whether the server runs here on the client's only CPU, and whether a quota stops the client.
+fn cpu_doubts(plan: &LoadPlan) -> anyhow::Result<Vec<Doubt>> {
+    let client_cpus = match &plan.cpus[..] {
+        [] => sys::cpu::allowed().context("reading which CPUs may be used")?,
+        named => named.to_vec(),
+    };
+    let server_pids = machine::targets::listening_on(plan.address).unwrap_or_default();
+    let sharing = machine::cpus::sharing(&server_pids, &client_cpus);
+    let quota = study::preflight::quota_doubt(&machine::facts::collect(false));
+    Ok(sharing.into_iter().chain(quota).collect())
 }
 
 /// Says what comes and how long it takes, where that is long enough to wonder.

@@ -1,23 +1,20 @@
 //! Whether the control group limits our CPU time, and whether the limit was hit.
 
 use model::finding::{Finding, Severity};
+use sys::cgroup::{Controller, Group, Throttling};
 
 use super::{Subject, fine};
-use crate::cgroup::{CpuGroup, Throttling};
 
 const NAME: &str = "cpu-quota";
 /// Share of the periods in which the group was stopped, from which tails are the quota's work.
 const OFTEN: f64 = 0.01;
 
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
-    let Some(group) = CpuGroup::of_this_process(&subject.tree) else {
+    let Some(group) = Group::below(subject.tree.path(""), Controller::Cpu) else {
         let what = "No control group limits our CPU time.";
         return Some(fine(NAME, what, "no CPU controller is mounted"));
     };
-    Some(judge(
-        group.quota(&subject.tree),
-        group.throttling(&subject.tree),
-    ))
+    Some(judge(group.cpu_quota(), group.throttling()))
 }
 
 fn judge(quota: Option<f64>, throttling: Option<Throttling>) -> Finding {

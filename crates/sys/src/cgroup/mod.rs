@@ -1,0 +1,213 @@
+//! Control groups of both versions: the group that a process is in, what it grants, and how often
+//! it was stopped for having used it up.
+
+mod limits;
+mod place;
+
+use std::path::{Path, PathBuf};
+
+use crate::kernel_file;
+pub use limits::Throttling;
+
+/// The part of the kernel that a group limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Controller {
+    Cpu,
+    Cpuset,
+    Memory,
+}
+
+impl Controller {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Cpuset => "cpuset",
+            Self::Memory => "memory",
+        }
+    }
+}
+
+/// Version 1 has a hierarchy of groups for each controller, version 2 one for all (cgroups(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    One,
+    Two,
+}
+
+/// The group of this process for one controller, with its ancestors as far as they can be seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    version: Version,
+    /// Innermost first.
+    folders: Vec<PathBuf>,
+}
+
+impl Group {
+    /// The group of this process; `None` where the controller is not mounted.
+    #[must_use]
+    pub fn of_this_process(controller: Controller) -> Option<Self> {
+        Self::below("/", controller)
+    }
+
+    /// The same, from a copy of the files of `/proc` and `/sys` below `root`.
+    #[must_use]
+    pub fn below(root: impl AsRef<Path>, controller: Controller) -> Option<Self> {
+        let root = root.as_ref();
+        let cgroup = kernel_file::text(root.join("proc/self/cgroup"))?;
+        let mountinfo = kernel_file::text(root.join("proc/self/mountinfo"))?;
+        let (version, folders) = place::find(&cgroup, &mountinfo, controller)?;
+        let folders = folders.iter().map(|folder| root.join(folder)).collect();
+        Some(Self { version, folders })
+    }
+
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// CPUs' worth of time granted: the tightest quota of the group and its ancestors, since each
+    /// of them is kept. `None` without a quota.
+    #[must_use]
+    pub fn cpu_quota(&self) -> Option<f64> {
+        let quotas = self.texts(|folder| match self.version {
+            Version::One => {
+                let quota = kernel_file::text(folder.join("cpu.cfs_quota_us"))?;
+                let period = kernel_file::text(folder.join("cpu.cfs_period_us"))?;
+                Some(format!("{quota} {period}"))
+            }
+            Version::Two => kernel_file::text(folder.join("cpu.max")),
+        });
+        quotas
+            .filter_map(|text| limits::quota(&text))
+            .min_by(f64::total_cmp)
+    }
+
+    /// How often the group, or the ancestor that was throttled most, was stopped; `None` where no
+    /// group counts it.
+    #[must_use]
+    pub fn throttling(&self) -> Option<Throttling> {
+        let stats = self.texts(|folder| kernel_file::text(folder.join("cpu.stat")));
+        stats
+            .map(|text| limits::throttling(&text))
+            .max_by_key(|throttling| throttling.throttled_periods)
+    }
+
+    /// The CPUs that the group may run on, as a list such as `0-3`, after what its ancestors
+    /// leave of them; `None` where no group limits them.
+    #[must_use]
+    pub fn cpuset(&self) -> Option<String> {
+        let file = match self.version {
+            Version::One => "cpuset.effective_cpus",
+            Version::Two => "cpuset.cpus.effective",
+        };
+        self.texts(|folder| kernel_file::text(folder.join(file)))
+            .next()
+    }
+
+    /// The memory that the group may use, in bytes: the tightest limit of it and its ancestors.
+    /// `None` without a limit.
+    #[must_use]
+    pub fn memory_limit_bytes(&self) -> Option<u64> {
+        let file = match self.version {
+            Version::One => "memory.limit_in_bytes",
+            Version::Two => "memory.max",
+        };
+        self.texts(|folder| kernel_file::text(folder.join(file)))
+            .filter_map(|text| limits::memory_bytes(&text))
+            .min()
+    }
+
+    /// What `read` finds in the group and its ancestors, innermost first.
+    fn texts<'a>(
+        &'a self,
+        read: impl Fn(&Path) -> Option<String> + 'a,
+    ) -> impl Iterator<Item = String> + 'a {
+        self.folders.iter().filter_map(move |folder| read(folder))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const V1: &str = "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n\
+                      33 31 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+    const V2: &str = "25 30 0:23 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup rw\n";
+
+    /// A copy of a machine's files, gone again with the test.
+    struct Copy(PathBuf);
+
+    impl Copy {
+        fn of(test: &str, membership: &str, mounts: &str, files: &[(&str, &str)]) -> Self {
+            let name = format!("linerate-sys-cgroup-{}-{test}", std::process::id());
+            let copy = Self(std::env::temp_dir().join(name));
+            copy.write("proc/self/cgroup", membership);
+            copy.write("proc/self/mountinfo", mounts);
+            for (file, text) in files {
+                copy.write(&format!("sys/fs/cgroup/{file}"), text);
+            }
+            copy
+        }
+
+        fn write(&self, file: &str, text: &str) {
+            let path = self.0.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+
+        fn group(&self, controller: Controller) -> Group {
+            Group::below(&self.0, controller).unwrap()
+        }
+    }
+
+    impl Drop for Copy {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn the_tightest_limits_of_all_ancestors_count_in_version_2() {
+        let files = [
+            ("a/b/cpu.max", "max 100000\n"),
+            ("a/cpu.max", "150000 100000\n"),
+            ("cpu.max", "400000 100000\n"),
+            ("a/b/memory.max", "max\n"),
+            ("a/memory.max", "1073741824\n"),
+            ("a/b/cpuset.cpus.effective", "2-3\n"),
+            ("a/b/cpu.stat", "nr_periods 10\nnr_throttled 1\n"),
+            ("a/cpu.stat", "nr_periods 10\nnr_throttled 4\n"),
+        ];
+        let copy = Copy::of("two", "0::/a/b\n", V2, &files);
+        let group = copy.group(Controller::Cpu);
+        assert_eq!(
+            (group.version(), group.cpu_quota()),
+            (Version::Two, Some(1.5))
+        );
+        assert_eq!(group.throttling().unwrap().throttled_periods, 4);
+        assert_eq!(copy.group(Controller::Cpuset).cpuset().unwrap(), "2-3");
+        let memory = copy.group(Controller::Memory).memory_limit_bytes();
+        assert_eq!(memory, Some(1 << 30));
+    }
+
+    #[test]
+    fn a_group_of_version_1_is_read_by_its_own_files() {
+        let files = [
+            ("cpu/job/cpu.cfs_quota_us", "50000\n"),
+            ("cpu/job/cpu.cfs_period_us", "100000\n"),
+            ("cpu/cpu.cfs_quota_us", "-1\n"),
+            ("cpu/cpu.cfs_period_us", "100000\n"),
+            ("memory/memory.limit_in_bytes", "9223372036854771712\n"),
+        ];
+        let copy = Copy::of("one", "2:memory:/\n1:cpu:/job\n0::/\n", V1, &files);
+        let group = copy.group(Controller::Cpu);
+        assert_eq!(
+            (group.version(), group.cpu_quota()),
+            (Version::One, Some(0.5))
+        );
+        assert_eq!(copy.group(Controller::Memory).memory_limit_bytes(), None);
+        assert_eq!(Group::below(&copy.0, Controller::Cpuset), None);
+    }
+}
