@@ -61,7 +61,7 @@ impl Progress for ConsoleProgress<'_> {
         ));
         self.line(match rig {
             Rig::PrivateNamespace => {
-                "rig: a user and network namespace of our own; nothing of this machine is changed"
+                "rig: a network namespace of our own; nothing of this machine is changed"
             }
             Rig::Loopback { .. } => "rig: this machine's own loopback",
         });

@@ -54,8 +54,8 @@ fn load_without_uring(address: SocketAddr, engine: &str) -> Output {
     command.args(["load", &format!("http://{address}/"), "--json"]);
     command.args(SHORT).args(["--engine", engine]);
     let setup = ChildSetup {
-        cpus: Vec::new(),
         seccomp: refuse_io_uring_setup().to_vec(),
+        ..ChildSetup::default()
     };
     prepare_child(&mut command, setup);
     command.output().unwrap()

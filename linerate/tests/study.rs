@@ -4,7 +4,10 @@
     reason = "a helper of tests may fail as a test does"
 )]
 
+#[path = "common/as_nobody.rs"]
+mod as_nobody;
 mod common;
+mod study_targets;
 
 use std::collections::HashSet;
 use std::process::{Child, Stdio};

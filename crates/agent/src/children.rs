@@ -30,7 +30,9 @@ impl ServerProcess {
                 "{} could not be started: {error}",
                 command.get_program().display()
             ),
-            advice: String::new(),
+            advice: "a target never runs as root: under root it is the user `nobody`, who must \
+                     be allowed to execute the program"
+                .to_owned(),
         })?;
         let address = child.stdout.take().and_then(|output| {
             let mut line = String::new();

@@ -23,7 +23,7 @@ pub struct Setup {
     /// The Linerate program, started again for the servers.
     pub program: PathBuf,
     pub linerate_version: String,
-    /// Work in a user and network namespace of our own where the kernel allows it.
+    /// Work in a network namespace of our own where the kernel allows it.
     pub private_namespace: bool,
 }
 

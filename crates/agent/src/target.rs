@@ -8,6 +8,7 @@ use machine::levers::{ChildPart, LeverError, Setting};
 use model::lever::LeverSetting;
 use model::message::Failure;
 use model::{Binds, Doubt, Workload};
+use sys::descent::Descent;
 use sys::process::ChildSetup;
 use traffic::floor::protocol::EchoProtocol;
 use traffic::load::http::HttpProtocol;
@@ -100,7 +101,7 @@ pub(crate) fn serve(
     command
         .args(["serve", "--listen", "127.0.0.1:0", "--workers", "1"])
         .args(&plan.arguments);
-    let process = ServerProcess::start(command, child_setup(plan.child, cpus))?;
+    let process = ServerProcess::start(command, child_setup(plan.child, cpus)?)?;
     let speaks = speak_http(
         process.address,
         &process.address.to_string(),
@@ -135,7 +136,7 @@ pub(crate) fn echo(
         "--answer-bytes",
         &answer.to_string(),
     ]);
-    let process = ServerProcess::start(command, child_setup(plan.child, cpus))?;
+    let process = ServerProcess::start(command, child_setup(plan.child, cpus)?)?;
     let target = Target {
         address: process.address,
         speaks: Speaks::Echo(EchoProtocol::new(request, answer)),
@@ -185,11 +186,15 @@ fn resolve(url: &HttpUrl) -> Result<SocketAddr, Failure> {
     first.ok_or_else(|| failure(&format!("{} has no address", url.host)))
 }
 
-fn child_setup(part: ChildPart, cpus: &CpuSplit) -> ChildSetup {
-    ChildSetup {
+/// What every target starts with: a CPU, its levers' part, and no root's powers.
+fn child_setup(part: ChildPart, cpus: &CpuSplit) -> Result<ChildSetup, Failure> {
+    let descent = Descent::from_here();
+    Ok(ChildSetup {
         cpus: cpus.server.first().copied().into_iter().collect(),
         seccomp: part.seccomp,
-    }
+        descent: descent.map_err(|error| failure(&format!("/proc/self/uid_map: {error}")))?,
+        ..ChildSetup::default()
+    })
 }
 
 /// Puts one request, to see that the target answers it rightly and how large both are.

@@ -45,7 +45,7 @@ impl fmt::Display for NotPrivate {
 
 impl std::error::Error for NotPrivate {}
 
-/// Moves this process into a user and network namespace of its own; to be called before the first
+/// Moves this process into a network namespace of its own; to be called before the first
 /// thread is made.
 ///
 /// # Errors

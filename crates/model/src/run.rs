@@ -43,7 +43,7 @@ pub struct RunRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rig {
-    /// One user and network namespace of our own, with its own loopback.
+    /// A network namespace of our own, with its own loopback.
     PrivateNamespace,
     /// The machine's loopback.
     Loopback {

@@ -163,8 +163,7 @@ fn at(found: &[QuantileEstimate], quantile: f64) -> Option<&QuantileEstimate> {
 pub(crate) fn rig(rig: &Rig) -> String {
     match rig {
         Rig::PrivateNamespace => {
-            "client and server in one private user and network namespace, over its loopback"
-                .to_owned()
+            "client and server in one private network namespace, over its loopback".to_owned()
         }
         Rig::Loopback { reason: None } => {
             "the machine's own loopback; the targets were already running".to_owned()

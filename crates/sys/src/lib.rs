@@ -11,6 +11,7 @@ pub mod alloc;
 pub mod cgroup;
 pub mod clock;
 pub mod cpu;
+pub mod descent;
 pub mod epoll;
 pub mod kernel_file;
 pub mod namespace;

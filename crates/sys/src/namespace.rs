@@ -1,4 +1,4 @@
-//! A user and network namespace of our own: a lab that the rest of the machine cannot see.
+//! A network namespace of our own: a lab that the rest of the machine cannot see.
 
 use std::fs;
 use std::io;
@@ -7,16 +7,23 @@ use std::os::fd::AsRawFd as _;
 use crate::check;
 use crate::socket;
 
-/// Moves the calling process into a new user and network namespace in which it is root, and
-/// brings its loopback up. Needs no privilege where user namespaces are allowed. The kernel takes
-/// the namespace down with its last process, and with it everything that was set inside.
+/// Moves the calling process into a new network namespace in which it is root, and brings its
+/// loopback up. Root goes there as he is, so that his children can become another user; anybody
+/// else goes by way of a user namespace, which needs no privilege where those are allowed. The
+/// kernel takes the namespace down with its last process, and with it everything that was set
+/// inside.
 ///
 /// # Errors
-/// `EPERM` or `ENOSPC` where user namespaces are forbidden; `EINVAL` in a process with threads.
+/// `EPERM` or `ENOSPC` where namespaces are forbidden; `EINVAL` in a process with threads.
 pub fn enter_private() -> io::Result<()> {
     // SAFETY: plain system calls without pointers.
     let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
-    // SAFETY: no pointers; the flags only change what this process belongs to.
+    if user == 0 {
+        // SAFETY: no pointers; the flag only changes what this process belongs to.
+        check(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
+        return bring_loopback_up();
+    }
+    // SAFETY: as above.
     check(unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) })?;
     // A process without privilege may map its own group only after giving up setgroups(2);
     // see user_namespaces(7).

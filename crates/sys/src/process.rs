@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use crate::check;
+use crate::descent::Descent;
 
 /// Asks to be told of SIGTERM and SIGINT through a descriptor instead of by a signal handler.
 /// Call it before the first thread is made: threads inherit the blocked signals.
@@ -47,14 +48,46 @@ impl AsFd for StopSignal {
     }
 }
 
+/// A signal that asks a program to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    Interrupt,
+    Quit,
+    Terminate,
+}
+
 /// Sends SIGTERM to a child of ours.
 ///
 /// # Errors
 /// `ESRCH` when it is gone.
 pub fn terminate(child: &std::process::Child) -> io::Result<()> {
+    ask_to_end(child, Signal::Terminate)
+}
+
+/// Sends a child of ours a signal that asks it to end.
+///
+/// # Errors
+/// `ESRCH` when it is gone.
+pub fn ask_to_end(child: &std::process::Child, signal: Signal) -> io::Result<()> {
+    let number = match signal {
+        Signal::Interrupt => libc::SIGINT,
+        Signal::Quit => libc::SIGQUIT,
+        Signal::Terminate => libc::SIGTERM,
+    };
     let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
     // SAFETY: no pointers. The pid is that of a child not yet waited for, so it is not reused.
-    check(unsafe { libc::kill(pid, libc::SIGTERM) })?;
+    check(unsafe { libc::kill(pid, number) })?;
+    Ok(())
+}
+
+/// Kills what is left of the process group that a child of ours led, with its whole offspring.
+///
+/// # Errors
+/// `ESRCH` when nobody is left.
+pub fn kill_group(leader: &std::process::Child) -> io::Result<()> {
+    let group = libc::pid_t::try_from(leader.id()).map_err(io::Error::other)?;
+    // SAFETY: no pointers. A group's number is not given out again while it has a member.
+    check(unsafe { libc::killpg(group, libc::SIGKILL) })?;
     Ok(())
 }
 
@@ -103,6 +136,10 @@ pub struct ChildSetup {
     pub cpus: Vec<usize>,
     /// A seccomp filter to live under, as the kernel's BPF instructions; empty for none.
     pub seccomp: Vec<FilterInstruction>,
+    /// How it becomes an ordinary user.
+    pub descent: Descent,
+    /// No file may grow beyond this, in bytes; what is written past it fails with `EFBIG`.
+    pub file_limit_bytes: Option<u64>,
 }
 
 /// One instruction of a classic BPF program: `struct sock_filter`.
@@ -123,17 +160,35 @@ pub fn prepare_child(command: &mut Command, setup: ChildSetup) {
 }
 
 fn enter_child(setup: &ChildSetup) -> io::Result<()> {
+    setup.descent.carry_out()?;
+    // Another user's process has lost the wish (prctl(2)), so it comes after the descent.
     // SAFETY: no pointers.
     check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) })?;
     unblock_signals()?;
     if !setup.cpus.is_empty() {
         crate::cpu::pin(&setup.cpus)?;
     }
+    if let Some(limit_bytes) = setup.file_limit_bytes {
+        limit_files(limit_bytes)?;
+    }
     if setup.seccomp.is_empty() {
         Ok(())
     } else {
         live_under(&setup.seccomp)
     }
+}
+
+/// Without the signal ignored, writing past the limit would end the program (setrlimit(2)).
+fn limit_files(limit_bytes: u64) -> io::Result<()> {
+    let limit = libc::rlimit {
+        rlim_cur: limit_bytes,
+        rlim_max: limit_bytes,
+    };
+    // SAFETY: `limit` is a valid rlimit.
+    check(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) })?;
+    // SAFETY: no handler of ours is named; a signal that is ignored stays so across exec.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    Ok(())
 }
 
 /// A blocked signal stays blocked across exec; the child decides for itself.

@@ -49,7 +49,7 @@ fn cpu_us_per_request(command: &[&str], answered: fn(&str) -> Option<u64>) -> an
         &mut client,
         ChildSetup {
             cpus: vec![CLIENT_CPU],
-            seccomp: Vec::new(),
+            ..ChildSetup::default()
         },
     );
     let mut child = client.spawn().with_context(|| command[0].to_owned())?;

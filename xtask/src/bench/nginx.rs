@@ -39,7 +39,7 @@ impl Nginx {
             &mut command,
             ChildSetup {
                 cpus: vec![cpu],
-                seccomp: Vec::new(),
+                ..ChildSetup::default()
             },
         );
         let master = command.spawn().context("nginx could not be started")?;

@@ -44,7 +44,7 @@ fn loaded(url: &str, server_cpu_ns: impl Fn() -> anyhow::Result<u64>) -> anyhow:
         &mut wrk,
         ChildSetup {
             cpus: vec![CLIENT_CPU],
-            seccomp: Vec::new(),
+            ..ChildSetup::default()
         },
     );
     let output = wrk.output().context("wrk could not be started")?;
@@ -74,7 +74,7 @@ impl Served {
             &mut command,
             ChildSetup {
                 cpus: vec![SERVER_CPU],
-                seccomp: Vec::new(),
+                ..ChildSetup::default()
             },
         );
         let mut child = command.spawn()?;

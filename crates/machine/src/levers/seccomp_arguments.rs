@@ -103,8 +103,8 @@ mod tests {
         let mut command = Command::new("cat");
         command.arg("/proc/self/status");
         let setup = sys::process::ChildSetup {
-            cpus: Vec::new(),
             seccomp: filter(),
+            ..sys::process::ChildSetup::default()
         };
         sys::process::prepare_child(&mut command, setup);
         let output = command.output().unwrap();
