@@ -1,42 +1,46 @@
 //! The only place that prints.
-#![expect(clippy::print_stderr, reason = "this is where printing is done")]
 
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::io::{BufRead as _, IsTerminal as _};
 
 /// Columns of a page that nobody sees on a terminal.
 const PLAIN_WIDTH: usize = 100;
 
 /// Standard output for answers, standard error for everything else.
 pub(crate) struct Console {
+    /// Answers and errors only.
+    quiet: bool,
+    /// Whether standard error is a terminal.
     terminal: bool,
 }
 
 impl Console {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(quiet: bool) -> Self {
         Self {
+            quiet,
             terminal: std::io::stderr().is_terminal(),
         }
     }
 
-    /// An answer. A reader that has gone, as in `| head`, is no error.
+    /// An answer.
     pub(crate) fn say(&self, text: &str) {
-        let mut output = std::io::stdout().lock();
-        let _ = writeln!(output, "{text}").and_then(|()| output.flush());
+        print(std::io::stdout().lock(), text, "\n");
     }
 
     /// A remark beside the answer.
     pub(crate) fn note(&self, text: &str) {
-        eprintln!("{text}");
+        if !self.quiet {
+            print(std::io::stderr().lock(), text, "\n");
+        }
     }
 
     /// What happened, where, and what to do.
     pub(crate) fn error(&self, text: &str) {
-        eprintln!("linerate: {text}");
+        print(std::io::stderr().lock(), &format!("linerate: {text}"), "\n");
     }
 
-    /// Whether a person is there to see progress and to answer a question.
-    pub(crate) fn is_terminal(&self) -> bool {
-        self.terminal && std::io::stdin().is_terminal()
+    /// Whether a line that changes may be drawn on standard error.
+    pub(crate) fn may_draw(&self) -> bool {
+        self.terminal && !self.quiet
     }
 
     /// Columns of the page that standard output is.
@@ -47,20 +51,55 @@ impl Console {
         terminal_size::terminal_size().map_or(PLAIN_WIDTH, |(width, _)| usize::from(width.0))
     }
 
-    /// Whether colour is welcome: on a terminal, and not with `NO_COLOR` (no-color.org).
+    /// Whether colour is welcome on standard output.
     pub(crate) fn colour(&self) -> bool {
-        std::io::stdout().is_terminal()
-            && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty())
+        let asked = |name: &str| std::env::var(name).ok();
+        wants_colour(std::io::stdout().is_terminal(), asked)
     }
 
-    /// Asks a person; nobody there means no.
+    /// Asks a person; nobody there, or nobody who wants to be asked, means no.
     pub(crate) fn asks_yes(&self, question: &str) -> bool {
-        if !self.is_terminal() {
+        if !self.may_draw() || !std::io::stdin().is_terminal() {
             return false;
         }
-        eprint!("{question} [y/N] ");
+        print(std::io::stderr().lock(), question, " [y/N] ");
         let mut answer = String::new();
         let read = std::io::stdin().lock().read_line(&mut answer);
         read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+    }
+}
+
+/// A reader that has gone, as in `| head`, is no error: nobody is there to be told.
+fn print(mut output: impl std::io::Write, text: &str, end: &str) {
+    let _ = write!(output, "{text}{end}").and_then(|()| output.flush());
+}
+
+/// The word of no-color.org before that of bixense.com/clicolors, and both before what the
+/// terminal is.
+fn wants_colour(is_terminal: bool, environment: impl Fn(&str) -> Option<String>) -> bool {
+    let set = |name| environment(name).filter(|value| !value.is_empty());
+    let never = set("NO_COLOR").is_some();
+    let always = set("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+    let can = is_terminal && set("TERM").is_none_or(|name| name != "dumb");
+    !never && (always || can)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_colour_wins_over_forced_colour_and_that_over_the_terminal() {
+        let wants = |is_terminal, set: &[(&str, &str)]| {
+            wants_colour(is_terminal, |name| {
+                let found = set.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert!(wants(true, &[("NO_COLOR", ""), ("TERM", "xterm")]));
+        assert!(!wants(true, &[("TERM", "dumb")]));
+        assert!(!wants(false, &[("CLICOLOR_FORCE", "0")]));
+        assert!(wants(false, &[("CLICOLOR_FORCE", "1"), ("TERM", "dumb")]));
+        assert!(!wants(true, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
     }
 }

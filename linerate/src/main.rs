@@ -1,5 +1,6 @@
 //! Linerate: how fast a Linux machine can serve, what holds it back, what each fix buys.
 
+mod arguments;
 mod commands;
 mod console;
 mod ownership;
@@ -10,32 +11,34 @@ mod slo;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use commands::Command;
+use arguments::Arguments;
 use console::Console;
 
-/// How fast this machine can serve, what holds it back, and what each fix buys
-///
-/// Without a command it runs the built-in study `http-json` in quick form: two minutes on
-/// loopback, no privilege needed, nothing left but one folder under `linerate-runs/`.
-#[derive(Parser)]
-#[command(version, max_term_width = 100, args_conflicts_with_subcommands = true)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Option<Command>,
-    #[command(flatten)]
-    flags: run::RunFlags,
-}
+/// The exit code of what could not run.
+const COULD_NOT_RUN: u8 = 2;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let console = Console::new();
+    let arguments = match Arguments::read() {
+        Ok(arguments) => arguments,
+        Err(other) => return say_other(&other),
+    };
+    let console = Console::new(arguments.quiet);
     let outcome = commands::run(arguments.command, &arguments.flags, &console);
     outcome.unwrap_or_else(|error| {
         console.error(&words(&error));
-        ExitCode::from(2)
+        ExitCode::from(COULD_NOT_RUN)
     })
+}
+
+/// What the parser gives instead of arguments: the help or the version asked for, or what was
+/// wrong. A reader that has gone is no error.
+fn say_other(other: &clap::Error) -> ExitCode {
+    let _ = other.print();
+    if other.use_stderr() {
+        ExitCode::from(COULD_NOT_RUN)
+    } else {
+        ExitCode::SUCCESS
+    }
 }
 
 /// An error with its causes, each said once: some messages hold their cause already.

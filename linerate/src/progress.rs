@@ -24,7 +24,12 @@ pub(crate) struct ConsoleProgress<'a> {
 
 impl<'a> ConsoleProgress<'a> {
     pub(crate) fn new(console: &'a Console, yes: bool) -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
+        let target = if console.may_draw() {
+            ProgressDrawTarget::stderr_with_hz(5)
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
         let style = ProgressStyle::with_template("  {bar:24} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         Self {
@@ -107,7 +112,7 @@ impl Progress for ConsoleProgress<'_> {
         self.bar.set_position(done as u64);
         self.bar.set_message(left.clone());
         let due = done * PLAIN_LINES / planned.max(1);
-        if !self.console.is_terminal() && due > self.plain_lines_said {
+        if !self.console.may_draw() && due > self.plain_lines_said {
             self.plain_lines_said = due;
             self.console.note(&left);
         }

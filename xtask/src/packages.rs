@@ -6,11 +6,12 @@ use std::process::Command;
 use anyhow::{Context as _, bail};
 
 /// Package and a file that is there once it is installed.
-const NEEDED: [(&str, &str); 4] = [
+const NEEDED: [(&str, &str); 5] = [
     ("nginx-light", "/usr/sbin/nginx"),
     ("wrk", "/usr/bin/wrk"),
     ("nftables", "/usr/sbin/nft"),
     ("curl", "/usr/bin/curl"),
+    ("groff-base", "/usr/bin/groff"),
 ];
 
 /// Installs what is missing; without root it prints the line to type and fails.

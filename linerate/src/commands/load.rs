@@ -255,7 +255,7 @@ fn cpu_doubts(plan: &LoadPlan) -> anyhow::Result<Vec<Doubt>> {
 /// Says what comes and how long it takes, where that is long enough to wonder.
 fn announce(plan: &LoadPlan, target: &Target, console: &Console) {
     let total_ns = plan.settle_ns + plan.score_ns;
-    if total_ns > 2_000_000_000 && console.is_terminal() {
+    if total_ns > 2_000_000_000 && console.may_draw() {
         let time = report::numbers::duration(total_ns);
         console.note(&format!("loading {} for {time}", target.shown));
     }

@@ -1,9 +1,11 @@
 //! The commands, one file each: arguments in, a call into a library, words out.
 
 mod agent;
+mod completions;
 mod doctor;
 mod echo;
 mod load;
+mod man;
 mod serve;
 mod study;
 mod versus;
@@ -25,6 +27,8 @@ pub(crate) enum Command {
     Study(study::Arguments),
     Serve(serve::Arguments),
     Load(load::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
     #[command(hide = true)]
     Echo(echo::Arguments),
     #[command(hide = true)]
@@ -43,6 +47,8 @@ pub(crate) fn run(
         Some(Command::Study(arguments)) => study::run(&arguments, console),
         Some(Command::Serve(arguments)) => serve::run(&arguments, console),
         Some(Command::Load(arguments)) => load::run(&arguments, console),
+        Some(Command::Completions(arguments)) => Ok(completions::run(&arguments, console)),
+        Some(Command::Man(arguments)) => man::run(&arguments, console),
         Some(Command::Echo(arguments)) => echo::run(&arguments, console),
         Some(Command::Agent(arguments)) => agent::run(&arguments),
         None => study::measure(MAIN_STUDY, flags, console),

@@ -1,0 +1,53 @@
+//! `linerate completions SHELL`: what a shell needs to complete a command line.
+
+use std::process::ExitCode;
+
+use clap::{Command, CommandFactory as _};
+use clap_complete::Shell;
+
+use crate::console::Console;
+
+/// Print a script that completes commands and flags in a shell
+///
+/// It is made from the declaration that the parser itself uses, so it knows every command and
+/// every flag of this very program. Print it again after an update.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  In this shell only, for bash:
+    source <(linerate completions bash)
+  In every bash of yours from now on:
+    linerate completions bash > ~/.local/share/bash-completion/completions/linerate
+  For zsh, into a folder that is in $fpath:
+    linerate completions zsh > ~/.zfunc/_linerate
+  For fish:
+    linerate completions fish > ~/.config/fish/completions/linerate.fish")]
+pub(crate) struct Arguments {
+    /// The shell to write for
+    shell: Shell,
+}
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> ExitCode {
+    let mut script = Vec::new();
+    let mut command = without_hidden(&crate::arguments::Arguments::command());
+    clap_complete::generate(arguments.shell, &mut command, "linerate", &mut script);
+    console.say(String::from_utf8_lossy(&script).trim_end());
+    ExitCode::SUCCESS
+}
+
+/// The generators would offer hidden commands and flags too, and a command cannot be told to
+/// forget one: so it is made anew from what is shown.
+fn without_hidden(command: &Command) -> Command {
+    let arguments = command.get_arguments();
+    let inner = command.get_subcommands();
+    Command::new(command.get_name().to_owned())
+        .version(command.get_version().unwrap_or_default().to_owned())
+        .about(command.get_about().cloned().unwrap_or_default())
+        .disable_version_flag(command.get_version().is_none())
+        .args(arguments.filter(|argument| !argument.is_hide_set()))
+        .subcommands(
+            inner
+                .filter(|inner| !inner.is_hide_set())
+                .map(without_hidden),
+        )
+}

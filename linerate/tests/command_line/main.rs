@@ -1,0 +1,52 @@
+//! The command line as people and shells meet it: completions and manual pages.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+mod completions;
+mod man;
+
+use std::process::{Command, Output, Stdio};
+
+/// Runs the program with these words.
+fn linerate(words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_linerate"));
+    command.args(words).stdin(Stdio::null()).output().unwrap()
+}
+
+/// Standard output of a command that must do well.
+fn answer(words: &[&str]) -> String {
+    let output = linerate(words);
+    assert!(output.status.success(), "{words:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Every command that the help lists, as the words that call it; the program itself first.
+fn commands() -> Vec<Vec<String>> {
+    let mut found = vec![Vec::new()];
+    let mut next = 0;
+    while next < found.len() {
+        let words = found[next].clone();
+        let page = answer(&[&as_str(&words)[..], &["-h"]].concat());
+        found.extend(listed(&page).map(|name| [&words[..], &[name]].concat()));
+        next += 1;
+    }
+    found
+}
+
+fn as_str(words: &[String]) -> Vec<&str> {
+    words.iter().map(String::as_str).collect()
+}
+
+/// The names under `Commands:` of a help page, without `help` itself.
+fn listed(page: &str) -> impl Iterator<Item = String> {
+    let lines = page
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty());
+    let entries = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names = entries.filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned)
+}
