@@ -2,6 +2,7 @@
 //! restore. What they do lives in `machine`; this is only how they are written down.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -76,6 +77,45 @@ impl TryFrom<String> for LeverSetting {
 impl From<LeverSetting> for String {
     fn from(setting: LeverSetting) -> Self {
         setting.to_string()
+    }
+}
+
+/// How a lever may be written in a study file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeverShape {
+    pub name: &'static str,
+    /// The numbers that it takes; `None` for a lever that is on or off.
+    pub values: Option<RangeInclusive<u64>>,
+}
+
+impl LeverShape {
+    /// Whether it takes this value; without one it has its default.
+    #[must_use]
+    pub fn takes(&self, value: Option<u64>) -> bool {
+        value.is_none_or(|value| {
+            self.values
+                .as_ref()
+                .is_some_and(|values| values.contains(&value))
+        })
+    }
+}
+
+impl fmt::Display for LeverShape {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.values {
+            Some(values) => write!(
+                formatter,
+                "`{}=number` with a number from {} to {}",
+                self.name,
+                values.start(),
+                values.end()
+            ),
+            None => write!(
+                formatter,
+                "`{}` without a number: it is on or off",
+                self.name
+            ),
+        }
     }
 }
 

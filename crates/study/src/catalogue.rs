@@ -1,9 +1,12 @@
 //! The studies that are there: those compiled in, and files on disk, which win.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use model::Study;
+use model::lever::LeverShape;
 
+use crate::spec::nearest::did_you_mean;
 use crate::spec::{self, SpecError};
 
 /// Studies compiled into the program: file name and text.
@@ -15,9 +18,9 @@ const BUILT_IN: &[(&str, &str)] = &[(
 /// Why a study could not be had.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
-    #[error("there is no study `{name}`; `linerate study list` shows those there are")]
-    Unknown { name: String },
-    #[error("{path} cannot be read: {source}")]
+    #[error("there is no study `{name}`{meant}; `linerate study list` shows those there are")]
+    Unknown { name: String, meant: String },
+    #[error("{path} cannot be read: {source}; expected the file of a study or its name")]
     Unreadable {
         path: String,
         source: std::io::Error,
@@ -30,8 +33,26 @@ pub enum CatalogueError {
 #[derive(Debug)]
 pub struct Found {
     pub study: Study,
-    /// `None` for a study compiled in.
-    pub file: Option<String>,
+    /// The path of its file; of a study compiled in, the name that its file had.
+    pub file: String,
+    /// As its author wrote it.
+    pub text: Cow<'static, str>,
+}
+
+impl Found {
+    fn read(text: impl Into<Cow<'static, str>>, file: String) -> Result<Self, SpecError> {
+        let text = text.into();
+        let study = spec::parse(&text, &file)?;
+        Ok(Self { study, file, text })
+    }
+
+    /// Whether every lever that the study puts on is one of `known` and takes its value.
+    ///
+    /// # Errors
+    /// The first that is not, and where it stands in the file.
+    pub fn check_levers(&self, known: &[LeverShape]) -> Result<(), SpecError> {
+        spec::check_levers(&self.study, &self.text, &self.file, known)
+    }
 }
 
 /// Finds a study by the path of its file, or by name: `studies/NAME.toml` below the current
@@ -49,28 +70,26 @@ pub fn find(name: &str) -> Result<Found, CatalogueError> {
         return from_disk(on_disk);
     }
     let file = format!("{name}.toml");
-    let text = BUILT_IN
-        .iter()
-        .find(|(built_in, _)| *built_in == file)
-        .map(|(_, text)| *text);
-    let text = text.ok_or_else(|| CatalogueError::Unknown {
-        name: name.to_owned(),
-    })?;
-    Ok(Found {
-        study: spec::parse(text, &file)?,
-        file: None,
-    })
+    let built_in = BUILT_IN.iter().find(|(known, _)| *known == file);
+    let (_, text) = built_in.ok_or_else(|| unknown(name))?;
+    Ok(Found::read(*text, file)?)
 }
 
 fn from_disk(path: String) -> Result<Found, CatalogueError> {
-    let text = std::fs::read_to_string(&path).map_err(|source| CatalogueError::Unreadable {
-        path: path.clone(),
-        source,
-    })?;
-    Ok(Found {
-        study: spec::parse(&text, &path)?,
-        file: Some(path),
-    })
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(Found::read(text, path)?),
+        Err(source) => Err(CatalogueError::Unreadable { path, source }),
+    }
+}
+
+fn unknown(name: &str) -> CatalogueError {
+    let known = BUILT_IN
+        .iter()
+        .filter_map(|(file, _)| file.strip_suffix(".toml"));
+    CatalogueError::Unknown {
+        name: name.to_owned(),
+        meant: did_you_mean(name, known),
+    }
 }
 
 /// Every study compiled in.
@@ -82,14 +101,4 @@ pub fn built_in() -> Result<Vec<Study>, SpecError> {
         .iter()
         .map(|(file, text)| spec::parse(text, file))
         .collect()
-}
-
-/// The file of a study compiled in, as its author wrote it.
-#[must_use]
-pub fn built_in_text(name: &str) -> Option<&'static str> {
-    let file = format!("{name}.toml");
-    BUILT_IN
-        .iter()
-        .find(|(built_in, _)| *built_in == file)
-        .map(|(_, text)| *text)
 }

@@ -90,7 +90,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 
 /// Measures a study by name: also the main job.
 pub(crate) fn measure(name: &str, flags: &RunFlags, console: &Console) -> anyhow::Result<ExitCode> {
-    let mut study = study::catalogue::find(name)?.study;
+    let found = study::catalogue::find(name)?;
+    found.check_levers(&machine::levers::shapes())?;
+    let mut study = found.study;
     flags.shorten(&mut study);
     let seed = flags.seed();
     let folder = flags.folder(&study.name);
@@ -120,13 +122,7 @@ fn list(console: &Console) -> anyhow::Result<ExitCode> {
 }
 
 fn show(name: &str, console: &Console) -> anyhow::Result<ExitCode> {
-    let found = study::catalogue::find(name)?;
-    let text = match &found.file {
-        Some(file) => std::fs::read_to_string(file)?,
-        None => study::catalogue::built_in_text(name)
-            .unwrap_or_default()
-            .to_owned(),
-    };
+    let text = study::catalogue::find(name)?.text;
     console.say(text.trim_end());
     Ok(ExitCode::SUCCESS)
 }

@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 use model::Binds;
 
 use super::table::HeldTable;
-use super::{Held, Lever, LeverError, Setting, no_value, tried};
+use super::{Held, Lever, LeverError, Setting, check_value, tried};
 use crate::nftables::Rule;
 
 const NAME: &str = "conntrack";
@@ -35,7 +35,7 @@ impl Lever for Conntrack {
     }
 
     fn set(&self, value: Option<u64>) -> Result<Setting, LeverError> {
-        no_value(NAME, value)?;
+        check_value(self, value)?;
         let rules = [Rule::LookAtConnectionState];
         let table = HeldTable::add(NAME, c"linerate-conntrack", &rules)?;
         Ok(Setting::Held(Box::new(HeldConntrack(table))))

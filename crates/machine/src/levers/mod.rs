@@ -11,8 +11,10 @@ mod serve;
 mod table;
 
 use std::io;
+use std::ops::RangeInclusive;
 
 use model::Binds;
+use model::lever::LeverShape;
 use sys::process::FilterInstruction;
 use thiserror::Error;
 
@@ -28,6 +30,11 @@ pub trait Lever: Send + Sync {
 
     /// What it does and what it costs, in one sentence.
     fn summary(&self) -> &'static str;
+
+    /// The numbers that it takes; `None` for a lever that is on or off.
+    fn values(&self) -> Option<RangeInclusive<u64>> {
+        None
+    }
 
     /// `None` where it can be used by this process, else the reason with its errno.
     fn unavailable(&self) -> Option<String>;
@@ -73,11 +80,11 @@ pub trait Held {
 /// Why a lever could not be set, verified or undone.
 #[derive(Debug, Error)]
 pub enum LeverError {
-    #[error("{lever} cannot be {value}; give it {expected}")]
+    #[error("{lever} cannot be {value}; expected {expected}")]
     BadValue {
         lever: &'static str,
         value: u64,
-        expected: &'static str,
+        expected: LeverShape,
     },
     #[error("{lever}: {reason}")]
     NotPrivate {
@@ -127,34 +134,33 @@ fn tried(lever: &dyn Lever) -> Option<String> {
     .map(|error| error.to_string())
 }
 
-/// The value, or the default, if it lies within the bounds.
-fn value_within(
-    lever: &'static str,
-    value: Option<u64>,
-    default: u64,
-    bounds: std::ops::RangeInclusive<u64>,
-    expected: &'static str,
-) -> Result<u64, LeverError> {
-    let value = value.unwrap_or(default);
-    if bounds.contains(&value) {
-        Ok(value)
-    } else {
-        Err(LeverError::BadValue {
-            lever,
-            value,
-            expected,
-        })
+/// How a lever may be written.
+fn shape(lever: &dyn Lever) -> LeverShape {
+    LeverShape {
+        name: lever.name(),
+        values: lever.values(),
     }
 }
 
-/// For levers that are either on or off.
-fn no_value(lever: &'static str, value: Option<u64>) -> Result<(), LeverError> {
-    match value {
+/// How each lever may be written in a study file.
+#[must_use]
+pub fn shapes() -> Vec<LeverShape> {
+    all().iter().copied().map(shape).collect()
+}
+
+/// The value, or the default, if the lever takes it.
+fn value_of(lever: &dyn Lever, value: Option<u64>, default: u64) -> Result<u64, LeverError> {
+    check_value(lever, value).map(|()| value.unwrap_or(default))
+}
+
+fn check_value(lever: &dyn Lever, value: Option<u64>) -> Result<(), LeverError> {
+    let expected = shape(lever);
+    match value.filter(|_| !expected.takes(value)) {
         None => Ok(()),
         Some(value) => Err(LeverError::BadValue {
-            lever,
+            lever: lever.name(),
             value,
-            expected: "no value: it is on or off",
+            expected,
         }),
     }
 }

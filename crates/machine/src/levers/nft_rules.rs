@@ -1,9 +1,11 @@
 //! `nft-rules=N`: a firewall of N rules that are tried one after the other.
 
+use std::ops::RangeInclusive;
+
 use model::Binds;
 
 use super::table::HeldTable;
-use super::{Held, Lever, LeverError, Setting, tried, value_within};
+use super::{Held, Lever, LeverError, Setting, tried, value_of};
 use crate::nftables::Rule;
 
 const NAME: &str = "nft-rules";
@@ -27,18 +29,16 @@ impl Lever for NftRules {
          them about +29 % server CPU per request"
     }
 
+    fn values(&self) -> Option<RangeInclusive<u64>> {
+        Some(1..=MOST)
+    }
+
     fn unavailable(&self) -> Option<String> {
         tried(self)
     }
 
     fn set(&self, value: Option<u64>) -> Result<Setting, LeverError> {
-        let count = value_within(
-            NAME,
-            value,
-            100,
-            1..=MOST,
-            "a number of rules from 1 to 500",
-        )?;
+        let count = value_of(self, value, 100)?;
         // The last byte of an address repeats after 254 rules, which changes nothing: none matches.
         let rules: Vec<_> = (0..count)
             .map(|index| Rule::DropFromNobody((index % 254) as u8 + 1))

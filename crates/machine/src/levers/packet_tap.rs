@@ -1,11 +1,12 @@
 //! `packet-tap=N`: idle sockets that are shown every packet, as a DHCP client holds one.
 
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 use model::Binds;
 use sys::packet::Tap;
 
-use super::{Held, Lever, LeverError, Setting, tried, value_within};
+use super::{Held, Lever, LeverError, Setting, tried, value_of};
 use crate::namespace;
 
 const NAME: &str = "packet-tap";
@@ -29,12 +30,16 @@ impl Lever for PacketTap {
          copied: one about +5 % server CPU per request"
     }
 
+    fn values(&self) -> Option<RangeInclusive<u64>> {
+        Some(1..=64)
+    }
+
     fn unavailable(&self) -> Option<String> {
         tried(self)
     }
 
     fn set(&self, value: Option<u64>) -> Result<Setting, LeverError> {
-        let count = value_within(NAME, value, 1, 1..=64, "a number of sockets from 1 to 64")?;
+        let count = value_of(self, value, 1)?;
         namespace::ours().map_err(|reason| LeverError::NotPrivate {
             lever: NAME,
             reason,

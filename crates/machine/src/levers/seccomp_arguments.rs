@@ -3,7 +3,7 @@
 use model::Binds;
 use sys::process::FilterInstruction;
 
-use super::{ChildPart, Lever, LeverError, Setting, no_value};
+use super::{ChildPart, Lever, LeverError, Setting, check_value};
 
 /// Three instructions each: with the last one that makes 301, as long as a container's profile.
 const COMPARISONS: u32 = 100;
@@ -42,7 +42,7 @@ impl Lever for SeccompArguments {
     }
 
     fn set(&self, value: Option<u64>) -> Result<Setting, LeverError> {
-        no_value(self.name(), value)?;
+        check_value(self, value)?;
         Ok(Setting::Child(ChildPart { seccomp: filter() }))
     }
 }

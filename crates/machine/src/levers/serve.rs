@@ -1,8 +1,10 @@
 //! Levers that are an argument of our own server.
 
+use std::ops::RangeInclusive;
+
 use model::Binds;
 
-use super::{Lever, LeverError, Setting, no_value, value_within};
+use super::{Lever, LeverError, Setting, check_value, value_of};
 
 /// Headers and body leave in two sends.
 pub(super) const SPLIT_SEND: ServeFlag = ServeFlag {
@@ -48,7 +50,7 @@ impl Lever for ServeFlag {
     }
 
     fn set(&self, value: Option<u64>) -> Result<Setting, LeverError> {
-        no_value(self.name, value)?;
+        check_value(self, value)?;
         Ok(Setting::ServeArgument(vec![self.flag.to_owned()]))
     }
 }
@@ -69,14 +71,17 @@ impl Lever for BusyWork {
         "the server spins for so many nanoseconds on each request: a slowdown of known size"
     }
 
+    /// 0 is the lever that does nothing, for runs that must find no difference.
+    fn values(&self) -> Option<RangeInclusive<u64>> {
+        Some(0..=1_000_000_000)
+    }
+
     fn unavailable(&self) -> Option<String> {
         None
     }
 
     fn set(&self, value: Option<u64>) -> Result<Setting, LeverError> {
-        // 0 is the lever that does nothing, for runs that must find no difference.
-        let expected = "nanoseconds per request, up to 1000000000";
-        let busy_ns = value_within(self.name(), value, 1_000, 0..=1_000_000_000, expected)?;
+        let busy_ns = value_of(self, value, 1_000)?;
         Ok(Setting::ServeArgument(vec![
             "--busy-work-ns".to_owned(),
             busy_ns.to_string(),

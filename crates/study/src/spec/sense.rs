@@ -1,0 +1,104 @@
+//! What no field shows by itself: whether the fields of a study agree with one another.
+
+use std::collections::HashSet;
+
+use model::Study;
+use model::lever::LeverSetting;
+use model::study::StepSpec;
+
+use crate::arms::{BASELINE, CONTROL, FLOOR};
+
+/// A field, as keys and as numbers into lists, and what is wrong with it.
+pub(super) type Complaint = (Vec<String>, String);
+
+/// The first fields that contradict one another.
+pub(super) fn complaint(study: &Study) -> Option<Complaint> {
+    threads(study)
+        .or_else(|| twice(&study.baseline.levers).map(at(&["baseline", "levers"])))
+        .or_else(|| steps(study))
+}
+
+fn threads(study: &Study) -> Option<Complaint> {
+    let (threads, connections) = (study.workload.threads, study.workload.connections);
+    (threads > connections).then(|| {
+        let what =
+            format!("{threads} threads cannot share {connections} connections; expected fewer");
+        at(&["workload", "threads"])(what)
+    })
+}
+
+/// A step must have a name of its own, change something, take away only what is there, and add
+/// only what is not.
+fn steps(study: &Study) -> Option<Complaint> {
+    let mut names = HashSet::from([BASELINE, CONTROL, FLOOR]);
+    let mut levers = study.baseline.levers.clone();
+    for (index, step) in study.steps.iter().enumerate() {
+        let place = |field: &str| {
+            let path = vec!["step".to_owned(), index.to_string(), field.to_owned()];
+            move |what| (path, what)
+        };
+        if !names.insert(&step.name) {
+            let what = format!(
+                "another arm is called `{}`; expected a name of its own",
+                step.name
+            );
+            return Some(place("name")(what));
+        }
+        let changed = change(&levers, step).map_err(|(field, what)| place(field)(what));
+        match changed {
+            Ok(changed) => levers = changed,
+            Err(complaint) => return Some(complaint),
+        }
+    }
+    None
+}
+
+/// The levers of an arm after one of its steps.
+fn change(
+    before: &[LeverSetting],
+    step: &StepSpec,
+) -> Result<Vec<LeverSetting>, (&'static str, String)> {
+    if step.add.is_empty() && step.take_away.is_empty() {
+        let what = format!(
+            "`{}` changes nothing; expected `add` or `take_away`",
+            step.name
+        );
+        return Err(("name", what));
+    }
+    let mut levers = before.to_vec();
+    for lever in &step.take_away {
+        let there = levers.iter().position(|held| held == lever);
+        let place = there.ok_or_else(|| ("take_away", not_there(lever, &levers)))?;
+        levers.remove(place);
+    }
+    levers.extend(step.add.iter().cloned());
+    match twice(&levers) {
+        Some(what) => Err(("add", what)),
+        None => Ok(levers),
+    }
+}
+
+fn not_there(lever: &LeverSetting, levers: &[LeverSetting]) -> String {
+    let there: Vec<String> = levers.iter().map(|held| format!("`{held}`")).collect();
+    let expected = if there.is_empty() {
+        "none, because the arm before has no levers".to_owned()
+    } else {
+        format!("one of those that the arm before has: {}", there.join(", "))
+    };
+    format!("`{lever}` cannot be taken away; expected {expected}")
+}
+
+/// A lever has one value at a time.
+fn twice(levers: &[LeverSetting]) -> Option<String> {
+    let mut seen = HashSet::new();
+    let lever = levers.iter().find(|lever| !seen.insert(&lever.name))?;
+    Some(format!(
+        "`{}` would be on twice; expected each lever once in an arm",
+        lever.name
+    ))
+}
+
+fn at(path: &[&str]) -> impl FnOnce(String) -> Complaint {
+    let path = path.iter().map(|key| (*key).to_owned()).collect();
+    move |what| (path, what)
+}

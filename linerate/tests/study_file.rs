@@ -1,0 +1,193 @@
+//! A study file with any single field wrong: made from every field of every shipped study.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+#[expect(dead_code, reason = "a test uses what it needs of it")]
+mod common;
+#[path = "common/mutations.rs"]
+mod mutations;
+
+use std::path::Path;
+
+use common::{Folder, errors, linerate};
+use mutations::{Mutation, mutations};
+
+/// Changes that leave a study which means something: a field and what was done to it.
+const HARMLESS: [(&str, &str); 20] = [
+    // Any words are a title, a question, a method and so on.
+    ("title", "as no word of ours"),
+    ("question", "as no word of ours"),
+    ("method", "as no word of ours"),
+    ("pitfalls", "as no word of ours"),
+    ("machine", "as no word of ours"),
+    ("why", "as no word of ours"),
+    // What a study may do without.
+    ("pitfalls", "missing"),
+    ("source", "missing"),
+    ("latency", "missing"),
+    ("floor", "missing"),
+    ("path", "missing"),
+    ("published", "missing"),
+    ("gain", "missing"),
+    ("why", "missing"),
+    // Without a step it still asks how much two identical servers differ.
+    ("step", "missing"),
+    ("pitfalls", "with its first item twice"),
+    // Blocks that score at once are a bad habit, and not a mistake.
+    ("settle_ms", "zero"),
+    // A published figure may be any.
+    ("throughput_rps", "as a broken number"),
+    ("gain", "as a whole number"),
+    ("gain", "zero"),
+];
+
+/// The text of every study that comes with the program or its tests.
+fn shipped() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let folders = ["studies", "xtask/studies"].map(|folder| root.join(folder));
+    let files = folders
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    // One of them is a template, whose number is put in by what uses it.
+    texts
+        .map(|text| text.replace("NANOSECONDS", "1000"))
+        .collect()
+}
+
+#[test]
+fn any_single_wrong_field_is_named_with_its_place_before_anything_is_touched() {
+    let folder = Folder::new("study-file");
+    let mut complaints = Vec::new();
+    for mutation in shipped().iter().flat_map(|study| mutations(study)) {
+        std::fs::write(folder.path().join("wrong.toml"), &mutation.text).unwrap();
+        let checked = if HARMLESS.contains(&(mutation.key(), mutation.how)) {
+            is_taken(&folder)
+        } else {
+            is_refused(&folder, &mutation)
+        };
+        complaints.extend(checked.err().map(|why| format!("{mutation}: {why}")));
+    }
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+fn is_taken(folder: &Folder) -> Result<(), String> {
+    let mut show = linerate(folder, &["study", "show", "wrong.toml"]);
+    let shown = show.output().unwrap();
+    if shown.status.success() {
+        Ok(())
+    } else {
+        Err(errors(&shown))
+    }
+}
+
+fn is_refused(folder: &Folder, mutation: &Mutation) -> Result<(), String> {
+    let arguments = [
+        "study",
+        "run",
+        "wrong.toml",
+        "--yes",
+        "--smoke",
+        "--out",
+        "run",
+    ];
+    let output = linerate(folder, &arguments).output().unwrap();
+    let said = errors(&output);
+    let ((line, column), what) = place(&said).ok_or_else(|| format!("no place: {said}"))?;
+    let line = mutation.text.lines().nth(line - 1).unwrap_or_default();
+    let holds = [
+        (output.status.code() == Some(2), "it ends with 2"),
+        (output.stdout.is_empty(), "it has no answer"),
+        (folder.names("") == ["wrong.toml"], "nothing is left behind"),
+        (column <= line.chars().count() + 1, "the column is there"),
+        (mutation.is_at(line), "the line is that of the field"),
+        (what.contains("expected"), "it says what was expected"),
+        (what.contains(mutation.key()), "it names the field"),
+        (
+            mutation.how != "misspelt" || what.contains("did you mean"),
+            "it says what was meant",
+        ),
+        (said.len() < 1_000, "it is short enough to be read"),
+    ];
+    match holds.iter().find(|(holds, _)| !holds) {
+        None => Ok(()),
+        Some((_, claim)) => Err(format!("not so: {claim}: {said}")),
+    }
+}
+
+/// The line and column that a message names, and the rest of it.
+fn place(said: &str) -> Option<((usize, usize), &str)> {
+    let rest = said.strip_prefix("linerate: wrong.toml:")?;
+    let mut parts = rest.splitn(3, ':');
+    let line = parts.next()?.parse().ok()?;
+    let column = parts.next()?.parse().ok()?;
+    Some(((line, column), parts.next()?))
+}
+
+/// What a run of the shipped study says when a piece of its text is another.
+fn complaint(from: &str, to: &str) -> String {
+    let folder = Folder::new("study-file-one");
+    let text = shipped()
+        .into_iter()
+        .find(|text| text.contains(from))
+        .unwrap();
+    let wrong = text.replace(from, to);
+    std::fs::write(folder.path().join("wrong.toml"), wrong).unwrap();
+    let run = ["study", "run", "wrong.toml", "--yes", "--smoke"];
+    let output = linerate(&folder, &run).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+    errors(&output)
+}
+
+#[test]
+fn a_lever_that_is_unknown_or_out_of_range_is_told_from_those_there_are() {
+    let said = complaint("\"conntrack\"", "\"contrack\"");
+    assert!(said.contains("did you mean `conntrack`?"), "{said}");
+    let said = complaint("\"nft-rules=100\"", "\"nft-rules=501\"");
+    assert!(said.contains("from 1 to 500"), "{said}");
+    let said = complaint("\"split-send\"", "\"split-send=1\"");
+    assert!(said.contains("on or off"), "{said}");
+}
+
+#[test]
+fn a_file_of_another_format_is_said_to_be_that_and_nothing_else() {
+    for format in ["format = 2\nriddle = true", "format = 0"] {
+        let said = complaint("format = 1", format);
+        assert!(said.contains("`format` is"), "{said}");
+        assert!(said.contains("another version of Linerate"), "{said}");
+    }
+}
+
+#[test]
+fn what_is_no_toml_is_named_with_its_place() {
+    for (to, words) in [
+        ("rounds = = 16", "wrong.toml:"),
+        ("rounds = 16\nrounds = 16", "duplicate key"),
+    ] {
+        let said = complaint("rounds = 16", to);
+        let (place, _) = place(&said).unwrap();
+        assert!(place.0 > 1 && said.contains(words), "{said}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_and_a_name_that_is_none_say_what_to_give() {
+    let folder = Folder::new("study-file-none");
+    std::fs::create_dir(folder.path().join("folder.toml")).unwrap();
+    std::fs::write(folder.path().join("bytes.toml"), [0xff, 0xfe]).unwrap();
+    for (name, words) in [
+        ("folder.toml", "expected the file of a study"),
+        ("bytes.toml", "expected the file of a study"),
+        ("nowhere.toml", "expected the file of a study"),
+        ("http-jsn", "did you mean `http-json`?"),
+        ("", "`linerate study list`"),
+    ] {
+        let run = ["study", "run", name, "--yes", "--smoke"];
+        let output = linerate(&folder, &run).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert!(errors(&output).contains(words), "{}", errors(&output));
+    }
+    assert_eq!(folder.names(""), ["bytes.toml", "folder.toml"]);
+}
