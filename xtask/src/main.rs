@@ -12,6 +12,7 @@ mod prove;
 mod stage;
 mod target;
 mod tests_run;
+mod tidy;
 
 use std::process::ExitCode;
 
@@ -25,6 +26,8 @@ usage: cargo xtask <command>
   prove [FILTER] [--keep]
                   what is too slow for every commit: verdicts against planted truths, and bench;
                   --keep writes what it prints to a file under results/
+  tidy [--rules] [--numbers]
+                  the house rules: checked, listed, or the numbers of the house
   bench [FILTER]  our instruments beside the tools they replace, in interleaved pairs";
 
 fn main() -> ExitCode {
@@ -40,6 +43,7 @@ fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
     match arguments {
         ["test"] => test(),
         ["prove", rest @ ..] => prove::run(rest),
+        ["tidy", rest @ ..] => tidy::run(rest).map(code),
         ["bench"] => bench::run("").map(code),
         ["bench", filter] => bench::run(filter).map(code),
         [] | ["help" | "--help" | "-h"] => {

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn filters_are_counted() {
+    fn the_filters_of_a_process_are_counted() {
         let finding = judge(
             "Name:\tnginx\nSeccomp:\t2\nSeccomp_filters:\t3\n",
             "Process 9",

@@ -1,0 +1,243 @@
+//! Reads the repository in: files, what cargo knows of crates, what the program says of itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use super::rules::sessions;
+use super::tree::{Commit, Member, Tree};
+use crate::target;
+
+/// How far back commits are looked at.
+const COMMITS: &str = "100";
+
+/// Files and crates: what needs nothing built.
+pub(super) fn house() -> anyhow::Result<Tree> {
+    let top = target::workspace();
+    let mut tree = Tree::default();
+    let ignored = ignored(&top);
+    read_folder(&top, &top, &ignored, &mut tree)?;
+    read_metadata(&mut tree)?;
+    Ok(tree)
+}
+
+/// Everything that the rules look at. Builds the program, to ask it for its commands.
+pub(super) fn tree() -> anyhow::Result<Tree> {
+    let mut tree = house()?;
+    let program = build()?;
+    read_helps(&program, "", &mut tree.helps)?;
+    crate::USAGE.clone_into(&mut tree.xtask_help);
+    tree.outputs = outputs(&program, &tree)?;
+    tree.commits = commits(&target::workspace());
+    Ok(tree)
+}
+
+/// The paths that `.gitignore` names from the top.
+fn ignored(top: &Path) -> Vec<PathBuf> {
+    let text = std::fs::read_to_string(top.join(".gitignore")).unwrap_or_default();
+    let paths = text.lines().filter_map(|line| line.strip_prefix('/'));
+    let paths = paths.chain([".git"]);
+    paths
+        .map(|path| top.join(path.trim_end_matches('/')))
+        .collect()
+}
+
+fn read_folder(
+    top: &Path,
+    folder: &Path,
+    ignored: &[PathBuf],
+    tree: &mut Tree,
+) -> anyhow::Result<()> {
+    let entries =
+        std::fs::read_dir(folder).with_context(|| format!("listing {}", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if ignored.contains(&path) {
+            continue;
+        }
+        if path.is_dir() {
+            read_folder(top, &path, ignored, tree)?;
+        } else {
+            let bytes =
+                std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+            let name = path.strip_prefix(top)?.to_string_lossy().into_owned();
+            tree.add_bytes(&name, bytes)?;
+        }
+    }
+    Ok(())
+}
+
+fn read_metadata(tree: &mut Tree) -> anyhow::Result<()> {
+    let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let arguments = [
+        "metadata",
+        "--format-version",
+        "1",
+        "--locked",
+        "--filter-platform",
+        &platform,
+    ];
+    let text = output(&mut target::cargo(&arguments))?;
+    let metadata: Value = serde_json::from_str(&text).context("what cargo metadata printed")?;
+    let packages = list(&metadata["packages"]);
+    tree.linux_packages = packages.len();
+    let members: BTreeSet<&str> = texts(&metadata["workspace_members"]).collect();
+    let graph = graph(&metadata);
+    let ours = packages
+        .iter()
+        .filter(|package| members.contains(text_of(&package["id"])));
+    tree.members = ours.map(|package| member(package, &graph)).collect();
+    Ok(())
+}
+
+/// What each package is built from, by id, the packages of its tests left out.
+fn graph(metadata: &Value) -> BTreeMap<&str, Vec<&str>> {
+    let is_for_tests = |dependency: &&Value| {
+        list(&dependency["dep_kinds"])
+            .iter()
+            .all(|kind| kind["kind"] == "dev")
+    };
+    let nodes = list(&metadata["resolve"]["nodes"]).iter();
+    let edges = nodes.map(|node| {
+        let used = list(&node["deps"])
+            .iter()
+            .filter(|used| !is_for_tests(used));
+        (
+            text_of(&node["id"]),
+            used.map(|used| text_of(&used["pkg"])).collect(),
+        )
+    });
+    edges.collect()
+}
+
+fn member(package: &Value, graph: &BTreeMap<&str, Vec<&str>>) -> Member {
+    let dependencies = list(&package["dependencies"]).iter();
+    let ours = dependencies.filter(|used| used["path"].is_string() && used["kind"] != "dev");
+    Member {
+        name: text_of(&package["name"]).to_owned(),
+        uses: ours.map(|used| text_of(&used["name"]).to_owned()).collect(),
+        packages: reachable(text_of(&package["id"]), graph) - 1,
+    }
+}
+
+fn reachable(from: &str, graph: &BTreeMap<&str, Vec<&str>>) -> usize {
+    let mut seen = BTreeSet::from([from]);
+    let mut waiting = vec![from];
+    while let Some(next) = waiting.pop() {
+        let used = graph.get(next).map_or(&[][..], Vec::as_slice);
+        waiting.extend(used.iter().filter(|used| seen.insert(used)));
+    }
+    seen.len()
+}
+
+/// The build that the tests use, so that it is made once.
+fn build() -> anyhow::Result<PathBuf> {
+    let profile = ["build", "--quiet", "--profile", "checks"];
+    let which = ["--package", "linerate"];
+    output(&mut target::cargo(&[&profile[..], &which].concat()))?;
+    Ok(target::directory().join("checks/linerate"))
+}
+
+/// The help of a command and of all below it, the hidden ones left out.
+fn read_helps(
+    program: &Path,
+    command: &str,
+    helps: &mut BTreeMap<String, String>,
+) -> anyhow::Result<()> {
+    let words = command.split_whitespace().chain(["--help"]);
+    let help = output(Command::new(program).args(words))?;
+    for inner in subcommands(&help) {
+        let longer = format!("{command} {inner}");
+        read_helps(program, longer.trim_start(), helps)?;
+    }
+    helps.insert(command.to_owned(), help);
+    Ok(())
+}
+
+/// The names in the paragraph `Commands:`.
+fn subcommands(help: &str) -> Vec<&str> {
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let lines = lines.take_while(|line| !line.trim().is_empty());
+    let names = lines.filter_map(|line| {
+        let name = line.strip_prefix("  ")?;
+        (!name.starts_with(' ')).then(|| name.split(' ').next().unwrap_or_default())
+    });
+    names.filter(|name| *name != "help").collect()
+}
+
+/// What the commands print whose output documents quote.
+fn outputs(program: &Path, tree: &Tree) -> anyhow::Result<BTreeMap<String, String>> {
+    let sessions = tree.documents().flat_map(|(_, text)| sessions(text));
+    let commands: BTreeSet<&str> = sessions.map(|session| session.command).collect();
+    let steady = commands
+        .into_iter()
+        .filter(|command| super::rules::is_steady(command));
+    steady
+        .map(|command| {
+            let words = command.split_whitespace().skip(1);
+            Ok((
+                command.to_owned(),
+                output(Command::new(program).args(words))?,
+            ))
+        })
+        .collect()
+}
+
+fn commits(top: &Path) -> Vec<Commit> {
+    let arguments = ["log", "--no-merges", "-n", COMMITS, "--format=%h\t%s"];
+    let log = output(Command::new("git").args(arguments).current_dir(top)).unwrap_or_default();
+    let lines = log.lines().filter_map(|line| line.split_once('\t'));
+    lines
+        .map(|(hash, subject)| Commit {
+            hash: hash.to_owned(),
+            subject: subject.to_owned(),
+        })
+        .collect()
+}
+
+/// Standard output of a program that must do well.
+fn output(command: &mut Command) -> anyhow::Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .output()
+        .with_context(|| format!("{name} could not be started"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(
+        output.status.success(),
+        "{command:?} failed: {}",
+        said.trim()
+    );
+    String::from_utf8(output.stdout).with_context(|| format!("what {name} printed"))
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn texts(value: &Value) -> impl Iterator<Item = &str> {
+    list(value).iter().map(text_of)
+}
+
+fn text_of(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commands_of_a_help_text_are_its_paragraph_of_commands() {
+        let help = "Usage: x\n\nCommands:\n  load   Put load\n         on it\n  help   This\n\nOptions:\n  -a\n";
+        assert_eq!(subcommands(help), ["load"]);
+    }
+
+    #[test]
+    fn what_is_reachable_is_counted_once_and_round_trips_end() {
+        let graph = BTreeMap::from([("a", vec!["b", "c"]), ("b", vec!["c", "a"])]);
+        assert_eq!(reachable("a", &graph), 3);
+    }
+}

@@ -1,0 +1,110 @@
+//! Only levers write to `/proc` and `/sys`: what changes a machine can be found, and be undone.
+
+use crate::tidy::Rule;
+use crate::tidy::rust::{self, Word, words};
+use crate::tidy::tree::{Source, Tree, Violation};
+
+/// Crates that hold paths of the kernel in variables: they write no file at all.
+const HANDS: [&str; 4] = [
+    "crates/agent/src/",
+    "crates/machine/src/",
+    "crates/sys/src/",
+    "crates/traffic/src/",
+];
+/// Who may: levers, and who maps the users of a namespace that is just made.
+const WRITERS: [&str; 3] = [
+    "crates/machine/src/levers/",
+    "crates/sys/src/descent.rs",
+    "crates/sys/src/namespace.rs",
+];
+/// What opens a file for writing or changes a folder.
+const WRITES: [&[&str]; 9] = [
+    &["fs", "::", "write"],
+    &["fs", "::", "create_dir"],
+    &["fs", "::", "create_dir_all"],
+    &["fs", "::", "rename"],
+    &["fs", "::", "remove_dir"],
+    &["fs", "::", "remove_file"],
+    &["File", "::", "create"],
+    &["File", "::", "options"],
+    &["OpenOptions", "::", "new"],
+];
+
+pub(super) const RULE: Rule = Rule {
+    name: "kernel-files",
+    says: "Only levers write to files of the kernel, and the machine's crates write no others.",
+    check,
+};
+
+fn check(tree: &Tree) -> Vec<Violation> {
+    let sources = tree.sources.iter().filter(|(path, _)| {
+        !rust::is_test_file(path) && !WRITERS.iter().any(|writer| path.starts_with(writer))
+    });
+    sources
+        .flat_map(|(path, source)| writes(path, source))
+        .collect()
+}
+
+fn writes(path: &str, source: &Source) -> Vec<Violation> {
+    let words = words(&source.tokens);
+    let tests = rust::test_lines(source);
+    let is_hand = HANDS.iter().any(|hand| path.starts_with(hand));
+    let calls = (0..words.len()).filter(|index| is_write(&words[*index..]));
+    calls
+        .filter(|index| is_hand || names_kernel_file(&words[index + 3..]))
+        .map(|index| words[index].line)
+        .filter(|line| !tests.iter().any(|lines| lines.contains(line)))
+        .map(|line| {
+            let what = "a file is written where kernel files are known";
+            let advice = "make it a lever, with verify and undo, in crates/machine/src/levers";
+            Violation::new(path, line, what, advice)
+        })
+        .collect()
+}
+
+fn is_write(words: &[Word]) -> bool {
+    let texts = || words.iter().map(|word| word.text.as_str());
+    WRITES
+        .iter()
+        .any(|write| texts().take(write.len()).eq(write.iter().copied()))
+}
+
+/// Whether a path of the kernel stands in the arguments that follow.
+fn names_kernel_file(words: &[Word]) -> bool {
+    let arguments = words.iter().take_while(|word| word.text != ";");
+    let mut texts = arguments.map(|word| word.text.as_str());
+    texts.any(|text| text.contains("\"/proc/") || text.contains("\"/sys/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::rules::said;
+
+    const BY_NAME: &str = "fn f() { std::fs::write(\"/proc/sys/vm/x\", b\"1\") }";
+    const BY_VARIABLE: &str = "fn f(p: &str) { File::create(p) }";
+
+    #[test]
+    fn a_write_beside_a_kernel_path_is_named_everywhere_but_in_levers() {
+        let files = [
+            ("linerate/src/a.rs", BY_NAME),
+            ("crates/machine/src/levers/a.rs", BY_NAME),
+            ("linerate/src/b.rs", BY_VARIABLE),
+            ("linerate/tests/c.rs", BY_NAME),
+        ];
+        let said = said(&RULE, &files);
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].starts_with("linerate/src/a.rs:1: a file is written"));
+    }
+
+    #[test]
+    fn the_crates_of_the_machine_write_no_file_by_any_path() {
+        let files = [
+            ("crates/machine/src/a.rs", BY_VARIABLE),
+            ("crates/study/src/a.rs", BY_VARIABLE),
+        ];
+        let said = said(&RULE, &files);
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].starts_with("crates/machine/src/a.rs:1"));
+    }
+}
