@@ -14,6 +14,7 @@ pub mod cpu;
 pub mod descent;
 pub mod epoll;
 pub mod kernel_file;
+pub mod launch;
 pub mod namespace;
 pub mod netlink;
 pub mod packet;

@@ -162,8 +162,7 @@ pub fn prepare_child(command: &mut Command, setup: ChildSetup) {
 fn enter_child(setup: &ChildSetup) -> io::Result<()> {
     setup.descent.carry_out()?;
     // Another user's process has lost the wish (prctl(2)), so it comes after the descent.
-    // SAFETY: no pointers.
-    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) })?;
+    die_with_parent()?;
     unblock_signals()?;
     if !setup.cpus.is_empty() {
         crate::cpu::pin(&setup.cpus)?;
@@ -191,8 +190,15 @@ fn limit_files(limit_bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// The kernel kills the caller when the thread that forked it ends.
+pub(crate) fn die_with_parent() -> io::Result<()> {
+    // SAFETY: no pointers.
+    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) })?;
+    Ok(())
+}
+
 /// A blocked signal stays blocked across exec; the child decides for itself.
-fn unblock_signals() -> io::Result<()> {
+pub(crate) fn unblock_signals() -> io::Result<()> {
     // SAFETY: an all-zero sigset_t is writable memory that sigemptyset initialises.
     let mut none: libc::sigset_t = unsafe { std::mem::zeroed() };
     // SAFETY: `none` is a valid sigset_t throughout.

@@ -1,16 +1,20 @@
 //! What a child process used, told by the kernel when it is waited for.
 
 use std::io;
-use std::process::Child;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, ExitStatus};
 
 use crate::check;
 
 /// Resources of an ended child and its own ended children, as of wait4(2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     pub user_ns: u64,
     pub system_ns: u64,
-    pub exited_well: bool,
+    /// The most memory that any one of these processes held at once (`ru_maxrss`); never less
+    /// than what the fork copied of the parent.
+    pub peak_memory_bytes: u64,
+    pub status: ExitStatus,
 }
 
 impl Usage {
@@ -30,7 +34,11 @@ impl Usage {
     reason = "nobody can wait for it again"
 )]
 pub fn wait(child: Child) -> io::Result<Usage> {
-    let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
+    wait_for(libc::pid_t::try_from(child.id()).map_err(io::Error::other)?)
+}
+
+/// The same for a child that is known by its process id only.
+pub(crate) fn wait_for(pid: libc::pid_t) -> io::Result<Usage> {
     let mut status = 0;
     // SAFETY: an all-zero rusage is valid: integers only.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -39,7 +47,9 @@ pub fn wait(child: Child) -> io::Result<Usage> {
     Ok(Usage {
         user_ns: nanoseconds(usage.ru_utime),
         system_ns: nanoseconds(usage.ru_stime),
-        exited_well: status == 0,
+        // Linux counts it in KiB.
+        peak_memory_bytes: u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1024,
+        status: ExitStatus::from_raw(status),
     })
 }
 
@@ -59,12 +69,20 @@ mod tests {
         let script = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
         let child = Command::new("sh").args(["-c", script]).spawn().unwrap();
         let usage = wait(child).unwrap();
-        assert!(usage.cpu_ns() > 0 && usage.exited_well, "{usage:?}");
+        assert!(usage.cpu_ns() > 0 && usage.status.success(), "{usage:?}");
+    }
+
+    #[test]
+    fn the_peak_is_that_of_the_memory_a_child_touched() {
+        let script = "head -c 40000000 /dev/zero | tail -c 40000000 >/dev/null";
+        let child = Command::new("sh").args(["-c", script]).spawn().unwrap();
+        let usage = wait(child).unwrap();
+        assert!(usage.peak_memory_bytes > 40_000_000, "{usage:?}");
     }
 
     #[test]
     fn a_child_that_failed_is_told_from_one_that_did_well() {
         let child = Command::new("false").spawn().unwrap();
-        assert!(!wait(child).unwrap().exited_well);
+        assert!(!wait(child).unwrap().status.success());
     }
 }

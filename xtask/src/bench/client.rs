@@ -56,7 +56,11 @@ fn cpu_us_per_request(command: &[&str], answered: fn(&str) -> Option<u64>) -> an
     let output = child.stdout.take().context("standard output")?;
     let output = std::io::read_to_string(output)?;
     let usage = sys::usage::wait(child)?;
-    ensure!(usage.exited_well, "{} failed: {output}", command.join(" "));
+    ensure!(
+        usage.status.success(),
+        "{} failed: {output}",
+        command.join(" ")
+    );
     let answered = answered(&output).with_context(|| format!("no count in: {output}"))?;
     Ok(usage.cpu_ns() as f64 / 1e3 / answered as f64)
 }

@@ -1,0 +1,181 @@
+//! A program started so that its own time can be told from the time that starting it took.
+
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command};
+use std::ptr::NonNull;
+
+use crate::check;
+use crate::clock;
+use crate::process;
+
+/// What a child notes of itself as its last act before exec.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Stamp {
+    /// Monotonic time, ns.
+    pub at_ns: u64,
+    /// CPU time that the child had used by then, ns: the fork's, not the program's.
+    pub cpu_ns: u64,
+}
+
+/// Starts programs and knows when each began to be itself.
+///
+/// A program is forked, never spawned on the parent's memory as `posix_spawn` does: at exec the
+/// kernel carries the peak memory of the address space that is left over into the child's
+/// `ru_maxrss` (`exec_mmap` in fs/exec.c), and on shared memory that would be our own peak. A fork
+/// leaves over only what it copied of us; see [`Launcher::memory_floor_bytes`].
+#[derive(Debug)]
+pub struct Launcher {
+    /// One stamp on a page that is shared with every child.
+    page: NonNull<Stamp>,
+}
+
+impl Launcher {
+    /// Maps the shared page.
+    ///
+    /// # Errors
+    /// `ENOMEM`.
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: a new anonymous mapping at a place that the kernel chooses; nothing is aliased.
+        let page = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                size_of::<Stamp>(),
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        if page == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let page = NonNull::new(page.cast()).ok_or_else(io::Error::last_os_error)?;
+        Ok(Self { page })
+    }
+
+    /// Starts a command in a process group of its own, to die with the calling thread, with no
+    /// signal blocked. The stamp is that of the moment before exec.
+    ///
+    /// # Errors
+    /// Those of [`Command::spawn`]: `ENOENT` for a program that is not there.
+    pub fn start(&mut self, mut command: Command) -> io::Result<(Child, Stamp)> {
+        let page = self.page.as_ptr() as usize;
+        command.process_group(0);
+        // SAFETY: the closure makes only async-signal-safe calls and allocates nothing. The page
+        // lives as long as `self`, which is borrowed until the child has left it by exec.
+        unsafe { command.pre_exec(move || enter(page as *mut Stamp)) };
+        let child = command.spawn()?;
+        // SAFETY: the page is a mapped, aligned Stamp; `spawn` returned after exec, so its one
+        // writer has gone.
+        let stamp = unsafe { self.page.as_ptr().read_volatile() };
+        Ok((child, stamp))
+    }
+
+    /// Peak memory, bytes, of a child that does nothing: the least that `ru_maxrss` can tell of
+    /// any program started from here.
+    ///
+    /// # Errors
+    /// `EAGAIN` at the limit of processes.
+    pub fn memory_floor_bytes(&self) -> io::Result<u64> {
+        // SAFETY: the child calls nothing but _exit, which is async-signal-safe.
+        let pid = check(unsafe { libc::fork() })?;
+        if pid == 0 {
+            // SAFETY: ends the child at once, without running the parent's exit handlers.
+            unsafe { libc::_exit(0) };
+        }
+        Ok(crate::usage::wait_for(pid)?.peak_memory_bytes)
+    }
+}
+
+impl Drop for Launcher {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, of this length, and nobody uses it any more.
+        unsafe { libc::munmap(self.page.as_ptr().cast(), size_of::<Stamp>()) };
+    }
+}
+
+/// In the child: dies with the parent, blocks no signal, and notes when it is ready for exec.
+fn enter(page: *mut Stamp) -> io::Result<()> {
+    process::die_with_parent()?;
+    process::unblock_signals()?;
+    let stamp = Stamp {
+        cpu_ns: clock::thread_cpu_ns(),
+        at_ns: clock::monotonic_ns(),
+    };
+    // SAFETY: the page is shared and mapped in the child too, and the parent reads it only later.
+    unsafe { page.write_volatile(stamp) };
+    Ok(())
+}
+
+/// Sends a signal to a child's whole process group.
+///
+/// # Errors
+/// `ESRCH` when no process of the group is left.
+pub fn signal_group(leader: u32, signal: i32) -> io::Result<()> {
+    let group = libc::pid_t::try_from(leader).map_err(io::Error::other)?;
+    // SAFETY: no pointers.
+    check(unsafe { libc::kill(-group, signal) })?;
+    Ok(())
+}
+
+/// Whether any process of a group is left, ended and not waited for or alive.
+#[must_use]
+pub fn group_is_alive(leader: u32) -> bool {
+    signal_group(leader, 0).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::usage;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn the_stamp_is_of_the_time_between_the_call_and_the_programs_start() {
+        let mut launcher = Launcher::new().unwrap();
+        let before_ns = clock::monotonic_ns();
+        let (child, stamp) = launcher.start(shell(":")).unwrap();
+        assert!(
+            (before_ns..=clock::monotonic_ns()).contains(&stamp.at_ns),
+            "{stamp:?}"
+        );
+        let usage = usage::wait(child).unwrap();
+        // The kernel tells usage in whole microseconds.
+        assert!(stamp.cpu_ns <= usage.cpu_ns() + 1000, "{stamp:?} {usage:?}");
+    }
+
+    #[test]
+    fn the_parents_own_memory_is_not_taken_for_the_childs() {
+        let mut launcher = Launcher::new().unwrap();
+        // Touched and given back: our peak holds it, our present memory does not.
+        drop(std::hint::black_box(vec![1_u8; 64 << 20]));
+        let (child, _) = launcher.start(Command::new("/bin/true")).unwrap();
+        let peak = usage::wait(child).unwrap().peak_memory_bytes;
+        assert!(peak < 32 << 20, "{peak}");
+        assert!(launcher.memory_floor_bytes().unwrap() <= peak);
+    }
+
+    #[test]
+    fn a_group_is_alive_until_its_last_process_has_ended() {
+        let mut launcher = Launcher::new().unwrap();
+        let (child, _) = launcher.start(shell("sleep 600 & exit 0")).unwrap();
+        let leader = child.id();
+        usage::wait(child).unwrap();
+        assert!(group_is_alive(leader));
+        signal_group(leader, libc::SIGKILL).unwrap();
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_an_error_and_no_child() {
+        let mut launcher = Launcher::new().unwrap();
+        let error = launcher.start(Command::new("/nowhere/at-all")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+}
