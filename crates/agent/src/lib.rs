@@ -5,6 +5,7 @@
 
 mod block;
 mod children;
+pub mod command;
 mod desk;
 mod live;
 mod target;

@@ -3,6 +3,8 @@
 //! There is no I/O here, no clock and no arithmetic beyond the types' own, so a run folder reads
 //! the same on the machine that wrote it and on a laptop that only renders it.
 
+pub mod bench;
+pub mod command;
 pub mod doubt;
 pub mod facts;
 pub mod finding;
@@ -17,6 +19,7 @@ pub mod study;
 pub mod verdict;
 pub mod workload;
 
+pub use command::{CommandReading, CommandSpec};
 pub use doubt::Doubt;
 pub use facts::Facts;
 pub use finding::Finding;

@@ -109,6 +109,11 @@ fn enter(page: *mut Stamp) -> io::Result<()> {
     Ok(())
 }
 
+/// Asks a process to end.
+pub const SIGTERM: i32 = libc::SIGTERM;
+/// Ends a process at once.
+pub const SIGKILL: i32 = libc::SIGKILL;
+
 /// Sends a signal to a child's whole process group.
 ///
 /// # Errors

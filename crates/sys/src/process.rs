@@ -1,7 +1,7 @@
 //! The process itself: signals, its parent's death, timers, open files, and its children's start.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
@@ -39,6 +39,20 @@ impl StopSignal {
         // SAFETY: `fd` was just opened and nobody else owns it.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         Ok(Self { fd })
+    }
+
+    /// Takes note of the signals so far: the descriptor is silent until the next.
+    pub fn acknowledge(&self) {
+        let mut signals = [0_u8; 4 * size_of::<libc::signalfd_siginfo>()];
+        // SAFETY: the buffer is writable for its length, which is passed along. The descriptor
+        // does not block; that there was nothing to read is as good.
+        let _ = unsafe {
+            libc::read(
+                self.fd.as_raw_fd(),
+                signals.as_mut_ptr().cast(),
+                signals.len(),
+            )
+        };
     }
 }
 

@@ -1,0 +1,118 @@
+//! A program to be run once, and what running it once came to.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::Failure;
+
+/// A program with everything that decides how it runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CommandSpec {
+    /// The program and its arguments; a shell, `-c` and a line where a shell is wanted.
+    pub words: Vec<String>,
+    pub input: CommandInput,
+    pub output: CommandOutput,
+    /// Ended by force when it takes longer, ms.
+    pub timeout_ms: Option<u64>,
+}
+
+/// Where standard input comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandInput {
+    /// `/dev/null`.
+    #[default]
+    Null,
+    File(PathBuf),
+}
+
+/// Where standard output goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandOutput {
+    /// `/dev/null`, which some programs know and then work less.
+    #[default]
+    Null,
+    /// A pipe that is read and thrown away.
+    Pipe,
+    /// Ours, with standard error.
+    Inherit,
+    File(PathBuf),
+}
+
+/// One run of a command, as told by the kernel when it ended (wait4(2)).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CommandReading {
+    /// From exec to the end of the process.
+    pub wall_ns: u64,
+    /// CPU time of the process and of the children it waited for; what our fork cost is left out.
+    pub user_ns: u64,
+    pub system_ns: u64,
+    /// The most that any one of these processes held at once.
+    pub peak_memory_bytes: u64,
+    pub end: CommandEnd,
+    /// Processes of its group were still there when it had ended.
+    #[serde(default)]
+    pub left_running: bool,
+    /// The end of what it wrote to standard error.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub last_words: String,
+}
+
+impl CommandReading {
+    /// User and system time together.
+    #[must_use]
+    pub fn cpu_ns(&self) -> u64 {
+        self.user_ns + self.system_ns
+    }
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandEnd {
+    Exited(i32),
+    Killed {
+        signal: i32,
+    },
+    /// Ended by us because its time was up.
+    TimedOut,
+}
+
+impl CommandEnd {
+    /// Whether it is what a successful program does.
+    #[must_use]
+    pub fn is_success(self) -> bool {
+        self == Self::Exited(0)
+    }
+
+    /// The exit code, where there is one.
+    #[must_use]
+    pub fn exit_code(self) -> Option<i32> {
+        match self {
+            Self::Exited(code) => Some(code),
+            Self::Killed { .. } | Self::TimedOut => None,
+        }
+    }
+
+    /// For a sentence: `exited with 3`.
+    #[must_use]
+    pub fn words(self) -> String {
+        match self {
+            Self::Exited(code) => format!("exited with {code}"),
+            Self::Killed { signal } => format!("was killed by signal {signal}"),
+            Self::TimedOut => "did not end in time".to_owned(),
+        }
+    }
+}
+
+/// Why there is no reading.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandTrouble {
+    /// Somebody asked us to stop, by SIGINT or SIGTERM.
+    Stopped,
+    /// It could not be run.
+    Failed(Failure),
+}
