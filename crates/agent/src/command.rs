@@ -80,7 +80,7 @@ impl CommandRunner {
     ///
     /// # Errors
     /// At the limit of processes.
-    pub fn memory_floor_bytes(&self) -> Result<u64, CommandTrouble> {
+    pub fn memory_floor_bytes(&mut self) -> Result<u64, CommandTrouble> {
         self.launcher.memory_floor_bytes().map_err(|error| {
             cannot(
                 format!("no process could be forked: {error}"),

@@ -4,6 +4,10 @@ use std::mem::discriminant;
 
 use serde::{Deserialize, Serialize};
 
+mod command;
+
+pub use command::CommandDoubt;
+
 /// Something about a measurement that a sceptic would ask about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "doubt", rename_all = "snake_case")]
@@ -51,35 +55,8 @@ pub enum Doubt {
     TargetCpuHidden { target: String, reason: String },
     /// The speed of a fixed piece of work shifted while the run went on.
     MachineShifted { share: f64 },
-    /// A comparison of commands ended before its plan was done.
-    Stopped {
-        rounds_done: u32,
-        rounds_planned: u32,
-    },
-    /// Runs of a command failed, and were counted all the same.
-    CommandFailed {
-        command: String,
-        failed: u32,
-        runs: u32,
-    },
-    /// The first run of a command took so many times as long as its others.
-    FirstRunSlower { command: String, ratio: f64 },
-    /// So many runs of a command lie far from the others, the furthest at so many times their
-    /// median.
-    Outliers {
-        command: String,
-        outliers: u32,
-        runs: u32,
-        furthest_ratio: f64,
-    },
-    /// A command is so short that starting and ending it is much of what is seen.
-    ShortCommand { command: String, wall_ns: u64 },
-    /// The shell's own start is much of what is seen of a command.
-    ShellShare { command: String, share: f64 },
-    /// A command left processes behind, which were not measured and disturb what comes after.
-    LeftRunning { command: String, runs: u32 },
-    /// The peak memory of a command is what any child of ours has.
-    MemoryBelowFloor { command: String, floor_bytes: u64 },
+    /// About commands that were compared.
+    Command(CommandDoubt),
 }
 
 impl Doubt {
@@ -167,48 +144,7 @@ impl Doubt {
                     percent(*share)
                 )
             }
-            Self::Stopped {
-                rounds_done,
-                rounds_planned,
-            } => format!("it ended after {rounds_done} of {rounds_planned} rounds"),
-            Self::CommandFailed {
-                command,
-                failed,
-                runs,
-            } => format!("{failed} of {runs} runs of {command} failed"),
-            Self::FirstRunSlower { command, ratio } => {
-                format!("the first run of {command} took {ratio:.1} times as long as its others")
-            }
-            Self::Outliers {
-                command,
-                outliers,
-                runs,
-                furthest_ratio,
-            } => format!(
-                "{outliers} of {runs} runs of {command} lie far from the others, the furthest at \
-                 {furthest_ratio:.1} times their median"
-            ),
-            Self::ShortCommand { command, wall_ns } => format!(
-                "{command} takes only {:.1} ms: starting and ending a process is much of that",
-                *wall_ns as f64 / 1e6
-            ),
-            Self::ShellShare { command, share } => format!(
-                "the shell's own start is {} of the time of {command}, and draws every ratio \
-                 towards 1",
-                percent(*share)
-            ),
-            Self::LeftRunning { command, runs } => format!(
-                "{command} left processes running after {runs} of its runs, whose time is not \
-                 counted"
-            ),
-            Self::MemoryBelowFloor {
-                command,
-                floor_bytes,
-            } => format!(
-                "the peak memory of {command} is at most {:.1} MB: what any child of this program \
-                 has, so less cannot be told",
-                *floor_bytes as f64 / 1e6
-            ),
+            Self::Command(doubt) => doubt.what(),
         }
     }
 
@@ -239,18 +175,7 @@ impl Doubt {
             Self::TooFewPairs { .. } => "ask for more rounds, and see why pairs were lost if any",
             Self::TargetCpuHidden { .. } => "run as the target's user or as root",
             Self::MachineShifted { .. } => "look for throttling, migration or spent burst credit",
-            Self::Stopped { .. } => "run it again to the end for a verdict",
-            Self::CommandFailed { .. } => "look at what it says when run by hand",
-            Self::FirstRunSlower { .. } => {
-                "warm caches with --warmup 1, or empty them before each run with --prepare"
-            }
-            Self::Outliers { .. } => {
-                "look for other work on this machine; the pairs keep it out of the verdict"
-            }
-            Self::ShortCommand { .. } => "let the command do its work several times",
-            Self::ShellShare { .. } => "run it without a shell (-N) where it needs none",
-            Self::LeftRunning { .. } => "let it wait for its children, or end them in --conclude",
-            Self::MemoryBelowFloor { .. } => "read its peak memory as “no more than this”",
+            Self::Command(doubt) => doubt.advice(),
         }
     }
 
@@ -263,6 +188,7 @@ impl Doubt {
             | (Self::TargetCpuHidden { target: a, .. }, Self::TargetCpuHidden { target: b, .. }) => {
                 a == b
             }
+            (Self::Command(a), Self::Command(b)) => a.is_same_kind(b),
             _ => discriminant(self) == discriminant(other),
         }
     }
@@ -292,15 +218,9 @@ impl Doubt {
             Self::SharedCpus { cpus } => -f64::from(*cpus),
             Self::CpuQuota { cpus } => -cpus,
             Self::TooFewPairs { pairs, .. } => -f64::from(*pairs),
-            Self::MachineShifted { share } | Self::ShellShare { share, .. } => *share,
-            Self::CommandFailed { failed, .. } => f64::from(*failed),
-            Self::FirstRunSlower { ratio, .. } => *ratio,
-            Self::Outliers { furthest_ratio, .. } => *furthest_ratio,
-            Self::ShortCommand { wall_ns, .. } => -(*wall_ns as f64),
-            Self::LeftRunning { runs, .. } => f64::from(*runs),
-            Self::Stopped { .. }
-            | Self::MemoryBelowFloor { .. }
-            | Self::OneMachine
+            Self::MachineShifted { share } => *share,
+            Self::Command(doubt) => doubt.severity(),
+            Self::OneMachine
             | Self::LeverSkipped { .. }
             | Self::NoPrivateNamespace { .. }
             | Self::Unfinished { .. }
@@ -310,7 +230,7 @@ impl Doubt {
 }
 
 /// Two digits are what a share's reader can use.
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent < 10.0 {
         format!("{percent:.1} %")

@@ -20,7 +20,7 @@ pub mod verdict;
 pub mod workload;
 
 pub use command::{CommandReading, CommandSpec};
-pub use doubt::Doubt;
+pub use doubt::{CommandDoubt, Doubt};
 pub use facts::Facts;
 pub use finding::Finding;
 pub use histogram::Histogram;

@@ -61,11 +61,7 @@ impl Launcher {
     /// # Errors
     /// Those of [`Command::spawn`]: `ENOENT` for a program that is not there.
     pub fn start(&mut self, mut command: Command) -> io::Result<(Child, Stamp)> {
-        let page = self.page.as_ptr() as usize;
-        command.process_group(0);
-        // SAFETY: the closure makes only async-signal-safe calls and allocates nothing. The page
-        // lives as long as `self`, which is borrowed until the child has left it by exec.
-        unsafe { command.pre_exec(move || enter(page as *mut Stamp)) };
+        self.enter_by(&mut command);
         let child = command.spawn()?;
         // SAFETY: the page is a mapped, aligned Stamp; `spawn` returned after exec, so its one
         // writer has gone.
@@ -73,19 +69,25 @@ impl Launcher {
         Ok((child, stamp))
     }
 
-    /// Peak memory, bytes, of a child that does nothing: the least that `ru_maxrss` can tell of
-    /// any program started from here.
+    /// Peak memory, bytes, of a child that goes all the way to exec and ends there: the least that
+    /// `ru_maxrss` can tell of any program started from here.
     ///
     /// # Errors
     /// `EAGAIN` at the limit of processes.
-    pub fn memory_floor_bytes(&self) -> io::Result<u64> {
-        // SAFETY: the child calls nothing but _exit, which is async-signal-safe.
-        let pid = check(unsafe { libc::fork() })?;
-        if pid == 0 {
-            // SAFETY: ends the child at once, without running the parent's exit handlers.
-            unsafe { libc::_exit(0) };
-        }
-        Ok(crate::usage::wait_for(pid)?.peak_memory_bytes)
+    pub fn memory_floor_bytes(&mut self) -> io::Result<u64> {
+        let mut command = Command::new("/");
+        self.enter_by(&mut command);
+        // SAFETY: the closure only ends the child at once, without the parent's exit handlers.
+        unsafe { command.pre_exec(|| libc::_exit(0)) };
+        Ok(crate::usage::wait(command.spawn()?)?.peak_memory_bytes)
+    }
+
+    fn enter_by(&self, command: &mut Command) {
+        let page = self.page.as_ptr() as usize;
+        command.process_group(0);
+        // SAFETY: the closure makes only async-signal-safe calls and allocates nothing. The page
+        // lives as long as `self`, which the callers borrow until the child has left by exec.
+        unsafe { command.pre_exec(move || enter(page as *mut Stamp)) };
     }
 }
 

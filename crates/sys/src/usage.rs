@@ -34,11 +34,7 @@ impl Usage {
     reason = "nobody can wait for it again"
 )]
 pub fn wait(child: Child) -> io::Result<Usage> {
-    wait_for(libc::pid_t::try_from(child.id()).map_err(io::Error::other)?)
-}
-
-/// The same for a child that is known by its process id only.
-pub(crate) fn wait_for(pid: libc::pid_t) -> io::Result<Usage> {
+    let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
     let mut status = 0;
     // SAFETY: an all-zero rusage is valid: integers only.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
