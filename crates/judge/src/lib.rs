@@ -5,6 +5,7 @@
 //! them together. Differences are natural logarithms of ratios throughout, because effects on
 //! rates and costs multiply.
 
+pub mod bench;
 pub mod detectable;
 pub mod holm;
 pub mod looks;
@@ -24,10 +25,12 @@ mod failures;
 mod latency;
 mod metric;
 mod rounds;
+mod rules;
 mod run;
 mod steps;
 mod surroundings;
 
+pub use bench::judge_bench;
 pub use detectable::smallest_visible;
 pub use looks::{Looks, Progress};
 pub use run::judge;

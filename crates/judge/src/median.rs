@@ -38,6 +38,16 @@ pub fn estimate(values: &[f64], alpha: f64) -> Option<Estimate> {
     })
 }
 
+/// The quantile `q` (0 to 1), between two values in proportion; `None` without values.
+#[must_use]
+pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
+    let values = sorted(values);
+    let place = q.clamp(0.0, 1.0) * values.len().checked_sub(1)? as f64;
+    let (below, above) = (place.floor() as usize, place.ceil() as usize);
+    let way = place - place.floor();
+    Some(values[below] + (values[above] - values[below]) * way)
+}
+
 /// The median of values that are in ascending order and not empty.
 pub(crate) fn of_sorted(values: &[f64]) -> f64 {
     let middle = values.len() / 2;
@@ -91,6 +101,17 @@ mod tests {
         let wild = [1.0, 2.0, 3.0, 4.0, 5000.0];
         assert_eq!(robust_sigma(&calm), robust_sigma(&wild));
         assert_eq!(robust_sigma(&calm), Some(1.4826));
+    }
+
+    #[test]
+    fn a_quantile_lies_between_two_values_in_proportion() {
+        let values: Vec<f64> = (0..=10).rev().map(f64::from).collect();
+        assert_eq!(quantile(&values, 0.1), Some(1.0));
+        assert_eq!(quantile(&[1.0, 2.0], 0.9), Some(1.9));
+        assert_eq!(
+            (quantile(&[3.0], 0.5), quantile(&[], 0.5)),
+            (Some(3.0), None)
+        );
     }
 
     #[test]

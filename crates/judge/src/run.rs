@@ -96,6 +96,7 @@ fn is_void(comparison: &Comparison<'_>, rounds: &Rounds<'_>, outcome: Outcome) -
 fn control_doubt(comparisons: &Comparisons<'_>, control: Option<&StepResult>) -> Option<Doubt> {
     let effect = control?.effect?;
     comparisons
+        .rules
         .control_differs(&effect)
         .then_some(Doubt::ControlDiffers {
             ratio: effect.ratio,
@@ -104,7 +105,7 @@ fn control_doubt(comparisons: &Comparisons<'_>, control: Option<&StepResult>) ->
 }
 
 fn too_few_pairs(comparisons: &Comparisons<'_>) -> Option<Doubt> {
-    let needed = comparisons.fewest_pairs;
+    let needed = comparisons.rules.fewest_pairs;
     let all = comparisons.steps.iter().chain(&comparisons.control);
     let pairs = all
         .chain(&comparisons.whole)

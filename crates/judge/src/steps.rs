@@ -6,17 +6,12 @@ use model::{Arm, Effect, RunRecord, Verdict};
 
 use crate::metric::Metric;
 use crate::rounds::Rounds;
-use crate::{holm, signed_rank, verdict};
+use crate::rules::{CONTROL_ALPHA, FEWEST_PAIRS, Rules};
+use crate::{holm, signed_rank};
 
-/// Pairs below which no verdict is given, and the fewest that the first planned look has.
-const FEWEST_PAIRS: u32 = 10;
 /// Share of the rounds done that must have given pairs; losing more than a quarter is a choice of
 /// data by whatever lost them.
 const FEWEST_PAIRS_SHARE: f64 = 0.75;
-/// Error of the control's interval, which is shown as the noise floor.
-const CONTROL_ALPHA: f64 = 0.05;
-/// Level at which a control that differs voids a run.
-const CONTROL_VOIDS_AT: f64 = 0.005;
 
 /// An arm and what it is measured against.
 #[derive(Clone, Copy, Debug)]
@@ -29,13 +24,12 @@ pub(crate) struct Comparison<'a> {
 pub(crate) struct Comparisons<'a> {
     rounds: &'a Rounds<'a>,
     outcome: Outcome,
-    smallest_effect: f64,
+    pub(crate) rules: Rules,
     /// Each step against its own reference.
     pub(crate) steps: Vec<Comparison<'a>>,
     /// The last step against the baseline.
     pub(crate) whole: Option<Comparison<'a>>,
     pub(crate) control: Option<Comparison<'a>>,
-    pub(crate) fewest_pairs: u32,
 }
 
 impl<'a> Comparisons<'a> {
@@ -64,11 +58,13 @@ impl<'a> Comparisons<'a> {
         Self {
             rounds,
             outcome,
-            smallest_effect: run.study.design.smallest_effect,
+            rules: Rules {
+                smallest_effect: run.study.design.smallest_effect,
+                fewest_pairs: FEWEST_PAIRS.max(pairs_needed.ceil() as u32),
+            },
             steps,
             whole,
             control: with_role(Role::Control).next(),
-            fewest_pairs: FEWEST_PAIRS.max(pairs_needed.ceil() as u32),
         }
     }
 
@@ -83,31 +79,12 @@ impl<'a> Comparisons<'a> {
         self.steps.len() + usize::from(self.has_whole_of_its_own())
     }
 
-    /// The control against the baseline. It is not claimed to be better or worse: either its
-    /// difference voids the run, or it is none.
+    /// The control against the baseline.
     pub(crate) fn judge_control(&self) -> Option<StepResult> {
         let control = self.control.as_ref()?;
         let mut result = self.result(control, CONTROL_ALPHA);
-        result.verdict = match result.effect {
-            Some(effect) if self.has_enough(&effect) && !self.control_differs(&effect) => {
-                if verdict::is_within(&effect, self.smallest_effect) {
-                    Verdict::NoDifferenceThatMatters
-                } else {
-                    Verdict::Inconclusive
-                }
-            }
-            _ => Verdict::Invalid,
-        };
+        result.verdict = self.rules.control_verdict(result.effect.as_ref());
         Some(result)
-    }
-
-    /// Whether two identical arms came out different at the 0.5 % level.
-    ///
-    /// A difference that lies wholly within the smallest effect does not count: two processes of
-    /// one binary do differ by a few tenths of a per cent, by where their memory lies, and enough
-    /// pairs will show it. No verdict is about so little, and each must clear the noise floor.
-    pub(crate) fn control_differs(&self, effect: &Effect) -> bool {
-        effect.p_value < CONTROL_VOIDS_AT && !verdict::is_within(effect, self.smallest_effect)
     }
 
     /// Every step and the whole, with Holm's share of the family's error for each. `is_void` says
@@ -126,7 +103,9 @@ impl<'a> Comparisons<'a> {
             .map(|(comparison, alpha)| {
                 let mut result = self.result(comparison, alpha);
                 if !is_void(comparison) {
-                    result.verdict = self.verdict(result.effect.as_ref(), alpha, control);
+                    let direction = Metric::of_outcome(self.outcome).direction();
+                    let effect = result.effect.as_ref();
+                    result.verdict = self.rules.verdict(effect, direction, alpha, control);
                 }
                 result
             })
@@ -142,24 +121,6 @@ impl<'a> Comparisons<'a> {
     fn has_whole_of_its_own(&self) -> bool {
         let last_reference = self.steps.last().map(|step| step.against);
         self.whole.map(|whole| whole.against) != last_reference
-    }
-
-    fn verdict(&self, effect: Option<&Effect>, alpha: f64, control: Option<&Effect>) -> Verdict {
-        let Some(effect) = effect.filter(|effect| self.has_enough(effect)) else {
-            return Verdict::Invalid;
-        };
-        let direction = Metric::of_outcome(self.outcome).direction();
-        let said = verdict::decide(effect, direction, self.smallest_effect);
-        let stands = effect.alpha <= alpha
-            && control.is_none_or(|control| verdict::is_beyond_noise_floor(effect, control));
-        match said {
-            Verdict::Better | Verdict::Worse if !stands => Verdict::Inconclusive,
-            said => said,
-        }
-    }
-
-    fn has_enough(&self, effect: &Effect) -> bool {
-        effect.n >= self.fewest_pairs
     }
 
     fn p_value(&self, comparison: &Comparison<'_>) -> f64 {

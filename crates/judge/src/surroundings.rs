@@ -59,11 +59,21 @@ fn shift(run: &RunRecord, rounds: &Rounds<'_>) -> Option<Doubt> {
         .map(|metric| rounds.values(&baseline.name, metric))
         .into_iter()
         .find(|values| values.len() >= FEWEST_BLOCKS_FOR_THIRDS)?;
+    let share = shift_of(&values)?;
+    Some(Doubt::MachineShifted { share })
+}
+
+/// By how much the last third of some values differs from the first, as a share, where that is
+/// worth a doubt.
+pub(crate) fn shift_of(values: &[f64]) -> Option<f64> {
+    if values.len() < FEWEST_BLOCKS_FOR_THIRDS {
+        return None;
+    }
     let third = values.len() / 3;
     let first = median::of(&values[..third])?;
     let last = median::of(&values[values.len() - third..])?;
     let share = (last / first).ln().abs().exp_m1();
-    (share > SHIFT).then_some(Doubt::MachineShifted { share })
+    (share > SHIFT).then_some(share)
 }
 
 /// Servers that we start run beside the client. A server of the user's does too if it is reached
