@@ -2,6 +2,7 @@
 //! block, save each block. It drives agents by messages and makes no system call of its own.
 
 pub mod arms;
+pub mod bench;
 pub mod campaign;
 pub mod catalogue;
 pub mod clock;

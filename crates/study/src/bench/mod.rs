@@ -1,0 +1,9 @@
+//! Comparing commands: from an order to a plan, and the plan run round by round.
+
+pub mod drive;
+pub mod parameters;
+pub mod plan;
+
+pub use drive::{BenchProgress, Ending, Hands, run};
+pub use parameters::Parameter;
+pub use plan::{BenchOrder, BenchPlan, OrderError, Rounds, Tolerated, words};

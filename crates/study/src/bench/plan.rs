@@ -1,0 +1,321 @@
+//! From what somebody asked to compare to the commands to run.
+
+use std::collections::BTreeMap;
+
+use model::bench::BenchArm;
+use model::command::{CommandEnd, CommandInput, CommandOutput};
+use model::{CommandSpec, Role};
+
+use super::parameters::{Parameter, combinations, fill};
+
+/// The most commands of one comparison: each is run in every round.
+const MOST_COMMANDS: usize = 200;
+/// Titles of the two arms that nobody gave.
+const SHELL_TITLE: &str = "(the shell alone)";
+
+/// What to compare, as it was asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BenchOrder {
+    pub commands: Vec<String>,
+    /// Names in place of the commands, in their order; one may hold parameters and serve all.
+    pub names: Vec<String>,
+    /// What all are compared with; otherwise the first command.
+    pub reference: Option<String>,
+    pub reference_name: Option<String>,
+    pub parameters: Vec<Parameter>,
+    /// Once before all rounds, and once after, for each command.
+    pub setup: Option<String>,
+    pub cleanup: Option<String>,
+    /// Before and after each run: none, one for all, or one for each command.
+    pub prepare: Vec<String>,
+    pub conclude: Vec<String>,
+    /// The program and arguments that a line is given to; empty to run commands directly.
+    pub shell: Vec<String>,
+    pub input: CommandInput,
+    /// None, one for all, or one for each command.
+    pub output: Vec<CommandOutput>,
+    pub timeout_ms: Option<u64>,
+    pub tolerated: Tolerated,
+    pub warmup_rounds: u32,
+    pub rounds: Rounds,
+    pub seed: u64,
+    /// The smallest change worth knowing, as a share.
+    pub smallest_effect: f64,
+    pub linerate_version: String,
+}
+
+/// How many rounds are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rounds {
+    pub fewest: u32,
+    pub most: u32,
+}
+
+impl Default for Rounds {
+    /// At least what the one look of a quick study has; at most what is judged in no time.
+    fn default() -> Self {
+        Self {
+            fewest: judge::looks::QUICK_PAIRS,
+            most: 200,
+        }
+    }
+}
+
+/// Failures that do not end the comparison.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Tolerated {
+    #[default]
+    None,
+    AllExits,
+    Exits(Vec<i32>),
+}
+
+impl Tolerated {
+    /// Whether a run that ended so counts.
+    #[must_use]
+    pub fn admits(&self, end: CommandEnd) -> bool {
+        end.is_success()
+            || match (self, end) {
+                (_, CommandEnd::TimedOut) | (Self::None, _) => false,
+                (Self::AllExits, _) => true,
+                (Self::Exits(codes), end) => {
+                    end.exit_code().is_some_and(|code| codes.contains(&code))
+                }
+            }
+    }
+}
+
+/// Why an order makes no plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OrderError {
+    #[error("a command is empty; give a program or a line for the shell")]
+    EmptyCommand,
+    #[error("`{0}` has a quote that is not closed; mend it, or use a shell")]
+    Quotes(String),
+    #[error("no command has {{{0}}}; write it where a value of {0} shall stand")]
+    UnknownParameter(String),
+    #[error("the parameter {0} is given twice")]
+    ParameterTwice(String),
+    #[error("{0} is no range; give numbers, the smaller first, and a step above zero")]
+    Range(String),
+    #[error("{given} values of {option} for {commands} commands; give one for all or one for each")]
+    Count {
+        option: &'static str,
+        given: usize,
+        commands: usize,
+    },
+    #[error("{0} commands are too many; compare at most {MOST_COMMANDS} at once")]
+    TooMany(usize),
+}
+
+/// What is run, in full.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BenchPlan {
+    pub arms: Vec<PlannedArm>,
+    pub order: BenchOrder,
+}
+
+/// A command with all that belongs to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedArm {
+    pub arm: BenchArm,
+    pub spec: CommandSpec,
+    pub setup: Option<CommandSpec>,
+    pub prepare: Option<CommandSpec>,
+    pub conclude: Option<CommandSpec>,
+    pub cleanup: Option<CommandSpec>,
+}
+
+impl BenchOrder {
+    /// Fills in the parameters and adds what makes the comparison honest: the reference again
+    /// where there is something to compare, and where a shell runs the commands, that shell
+    /// alone.
+    ///
+    /// # Errors
+    /// When the order contradicts itself; it says how.
+    pub fn plan(self) -> Result<BenchPlan, OrderError> {
+        self.check_parameters()?;
+        let lines = self.lines();
+        if lines.len() > MOST_COMMANDS {
+            return Err(OrderError::TooMany(lines.len()));
+        }
+        self.check_counts(lines.len())?;
+        let mut arms = Vec::new();
+        for (index, (line, values)) in lines.iter().enumerate() {
+            arms.push(self.command(index, line, values)?);
+        }
+        let extra = [self.control(&arms), self.shell_alone(&arms)];
+        arms.extend(extra.into_iter().flatten());
+        Ok(BenchPlan { arms, order: self })
+    }
+
+    fn check_parameters(&self) -> Result<(), OrderError> {
+        let own = [&self.setup, &self.cleanup].into_iter().flatten();
+        let lists = [&self.commands, &self.prepare, &self.conclude, &self.names];
+        let templates: Vec<&String> = lists.into_iter().flatten().chain(own).collect();
+        for (index, parameter) in self.parameters.iter().enumerate() {
+            let same = |other: &Parameter| other.name == parameter.name;
+            if self.parameters[..index].iter().any(same) {
+                return Err(OrderError::ParameterTwice(parameter.name.clone()));
+            }
+            let wanted = parameter.placeholder();
+            if !templates.iter().any(|template| template.contains(&wanted)) {
+                return Err(OrderError::UnknownParameter(parameter.name.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_counts(&self, commands: usize) -> Result<(), OrderError> {
+        for (option, given) in [
+            ("--prepare", self.prepare.len()),
+            ("--conclude", self.conclude.len()),
+            ("--output", self.output.len()),
+            ("--command-name", self.named(commands)),
+        ] {
+            if given > 1 && given != commands {
+                return Err(OrderError::Count {
+                    option,
+                    given,
+                    commands,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Names may be fewer than commands, where no parameters multiply these.
+    fn named(&self, commands: usize) -> usize {
+        let own = commands - usize::from(self.reference.is_some());
+        let is_few = self.parameters.is_empty() && self.names.len() <= own;
+        match self.names.len() {
+            given if is_few || given == own => 0,
+            given => given,
+        }
+    }
+
+    /// Every command line with its parameters, the reference first.
+    fn lines(&self) -> Vec<(&String, BTreeMap<String, String>)> {
+        let reference = self.reference.iter().map(|line| (line, BTreeMap::new()));
+        let filled = combinations(&self.parameters);
+        let filled = filled.into_iter().flat_map(|values| {
+            let lines = self.commands.iter();
+            lines.map(move |line| (line, values.clone()))
+        });
+        reference.chain(filled).collect()
+    }
+
+    fn command(
+        &self,
+        index: usize,
+        line: &str,
+        values: &BTreeMap<String, String>,
+    ) -> Result<PlannedArm, OrderError> {
+        let line = fill(line, values);
+        let beside = |template: Option<&String>| {
+            let spec = |template: &String| self.spec(&fill(template, values), None);
+            template.map(spec).transpose()
+        };
+        let role = if index == 0 {
+            Role::Baseline
+        } else {
+            Role::Step
+        };
+        Ok(PlannedArm {
+            spec: CommandSpec {
+                timeout_ms: self.timeout_ms,
+                input: self.input.clone(),
+                ..self.spec(&line, one_or_each(&self.output, index))?
+            },
+            setup: beside(self.setup.as_ref())?,
+            prepare: beside(one_or_each(&self.prepare, index))?,
+            conclude: beside(one_or_each(&self.conclude, index))?,
+            cleanup: beside(self.cleanup.as_ref())?,
+            arm: BenchArm {
+                name: (index + 1).to_string(),
+                title: self.title(index, &line, values),
+                role,
+                command: line,
+                parameters: values.clone(),
+            },
+        })
+    }
+
+    fn spec(&self, line: &str, output: Option<&CommandOutput>) -> Result<CommandSpec, OrderError> {
+        if line.trim().is_empty() {
+            return Err(OrderError::EmptyCommand);
+        }
+        Ok(CommandSpec {
+            words: self.words(line)?,
+            output: output.cloned().unwrap_or_default(),
+            ..CommandSpec::default()
+        })
+    }
+
+    fn words(&self, line: &str) -> Result<Vec<String>, OrderError> {
+        if self.shell.is_empty() {
+            return words(line);
+        }
+        let line = ["-c".to_owned(), line.to_owned()];
+        Ok(self.shell.iter().cloned().chain(line).collect())
+    }
+
+    fn title(&self, index: usize, line: &str, values: &BTreeMap<String, String>) -> String {
+        let own = index.checked_sub(usize::from(self.reference.is_some()));
+        let name = match own {
+            None => self.reference_name.as_ref(),
+            Some(own) if self.parameters.is_empty() => self.names.get(own),
+            Some(own) => one_or_each(&self.names, own),
+        };
+        name.map_or_else(|| line.to_owned(), |name| fill(name, values))
+    }
+
+    /// The reference a second time, where there is something to compare.
+    fn control(&self, commands: &[PlannedArm]) -> Option<PlannedArm> {
+        let reference = commands.first().filter(|_| commands.len() > 1)?;
+        let mut control = reference.clone();
+        (control.setup, control.cleanup) = (None, None);
+        control.arm.name = "control".to_owned();
+        control.arm.title = format!("{}, again", reference.arm.title);
+        control.arm.role = Role::Control;
+        Some(control)
+    }
+
+    /// The shell without anything to do, in the same rounds.
+    fn shell_alone(&self, commands: &[PlannedArm]) -> Option<PlannedArm> {
+        let like = commands.first().filter(|_| !self.shell.is_empty())?;
+        Some(PlannedArm {
+            spec: CommandSpec {
+                words: self.words("").ok()?,
+                ..like.spec.clone()
+            },
+            arm: BenchArm {
+                name: "shell".to_owned(),
+                title: SHELL_TITLE.to_owned(),
+                role: Role::Floor,
+                command: String::new(),
+                parameters: BTreeMap::new(),
+            },
+            setup: None,
+            prepare: None,
+            conclude: None,
+            cleanup: None,
+        })
+    }
+}
+
+/// The words of a line, quotes taken as a shell takes them.
+///
+/// # Errors
+/// For a quote that is not closed.
+pub fn words(line: &str) -> Result<Vec<String>, OrderError> {
+    shell_words::split(line).map_err(|_| OrderError::Quotes(line.to_owned()))
+}
+
+/// The one for all, or the one in this place.
+fn one_or_each<T>(given: &[T], index: usize) -> Option<&T> {
+    match given {
+        [one] => Some(one),
+        each => each.get(index),
+    }
+}
