@@ -60,11 +60,7 @@ impl RunFlags {
 
     /// The seed asked for, or one that nobody has chosen.
     pub(crate) fn seed(&self) -> u64 {
-        self.seed.unwrap_or_else(|| {
-            let now = sys::clock::wall().duration_since(std::time::UNIX_EPOCH);
-            // Ten digits are enough to differ and few enough to type.
-            now.map_or(0, |since| u64::from(since.subsec_nanos()))
-        })
+        self.seed.unwrap_or_else(fresh_seed)
     }
 
     /// The folder asked for, or one under `linerate-runs` that carries study and time.
@@ -75,6 +71,13 @@ impl RunFlags {
             PathBuf::from("linerate-runs").join(format!("{study}-{stamp}"))
         })
     }
+}
+
+/// A seed that nobody has chosen.
+pub(crate) fn fresh_seed() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    // Ten digits are enough to differ and few enough to type.
+    now.map_or(0, |since| u64::from(since.subsec_nanos()))
 }
 
 /// Measures an order into a new folder and reports on it.

@@ -98,17 +98,23 @@ impl CommandRunner {
         let command = command(spec)?;
         let started = self.launcher.start(command);
         let (child, stamp) = started.map_err(|error| not_started(spec, &error))?;
-        let mut running = self.watch(child, stamp).map_err(broken)?;
+        let mut running = self.watch(child, stamp).map_err(|error| broken(&error))?;
         let limit_ns = spec.timeout_ms.map(|ms| stamp.at_ns + ms * 1_000_000);
-        let woken = self.wait(&mut running, limit_ns).map_err(broken)?;
+        let woken = self
+            .wait(&mut running, limit_ns)
+            .map_err(|error| broken(&error))?;
         if let Woken::Ended { at_ns } = woken {
-            return self.reading(running, at_ns, None).map_err(broken);
+            return self
+                .reading(running, at_ns, None)
+                .map_err(|error| broken(&error));
         }
-        let at_ns = self.end_by_force(&mut running).map_err(broken)?;
+        let at_ns = self
+            .end_by_force(&mut running)
+            .map_err(|error| broken(&error))?;
         let reading = self.reading(running, at_ns, Some(CommandEnd::TimedOut));
         match woken {
             Woken::Stop => Err(CommandTrouble::Stopped),
-            _ => reading.map_err(broken),
+            _ => reading.map_err(|error| broken(&error)),
         }
     }
 
@@ -316,7 +322,7 @@ fn cannot(what: String, advice: &str) -> CommandTrouble {
 }
 
 /// A call that does not fail on a healthy machine.
-fn broken(error: io::Error) -> CommandTrouble {
+fn broken(error: &io::Error) -> CommandTrouble {
     cannot(
         format!("a command could not be watched: {error}"),
         "look at the limits of open files and processes",

@@ -40,6 +40,7 @@ pub fn estimate(values: &[f64], alpha: f64) -> Option<Estimate> {
 
 /// The quantile `q` (0 to 1), between two values in proportion; `None` without values.
 #[must_use]
+#[expect(clippy::cast_possible_truncation, reason = "indices below the length")]
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let values = sorted(values);
     let place = q.clamp(0.0, 1.0) * values.len().checked_sub(1)? as f64;

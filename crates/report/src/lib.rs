@@ -3,6 +3,7 @@
 //! Everything but [`folder`] takes values and returns values: a page never looks at the machine
 //! that it is rendered on, so a run reads the same on a laptop.
 
+pub mod bench;
 pub mod compare;
 pub mod folder;
 pub mod html;

@@ -1,6 +1,7 @@
 //! The commands, one file each: arguments in, a call into a library, words out.
 
 mod agent;
+mod bench;
 mod completions;
 mod doctor;
 mod echo;
@@ -23,6 +24,7 @@ const MAIN_STUDY: &str = "http-json";
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Versus(versus::Arguments),
+    Bench(bench::Arguments),
     Doctor(doctor::Arguments),
     Study(study::Arguments),
     Serve(serve::Arguments),
@@ -43,6 +45,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<ExitCode> {
     match command {
         Some(Command::Versus(arguments)) => versus::run(&arguments, console),
+        Some(Command::Bench(arguments)) => bench::run(&arguments, console),
         Some(Command::Doctor(arguments)) => doctor::run(&arguments, console),
         Some(Command::Study(arguments)) => study::run(&arguments, console),
         Some(Command::Serve(arguments)) => serve::run(&arguments, console),

@@ -174,7 +174,7 @@ fn short(arm: &BenchArm, walls: &[f64]) -> Option<CommandDoubt> {
     let wall_ns = median::of(walls)?;
     (wall_ns < SHORT_NS).then(|| CommandDoubt::Short {
         command: arm.title.clone(),
-        wall_ns: wall_ns as u64,
+        wall_ns,
     })
 }
 

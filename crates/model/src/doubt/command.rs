@@ -31,7 +31,7 @@ pub enum CommandDoubt {
         furthest_ratio: f64,
     },
     /// So short that starting and ending it is much of what is seen.
-    Short { command: String, wall_ns: u64 },
+    Short { command: String, wall_ns: f64 },
     /// The shell's own start is much of what is seen.
     ShellShare { command: String, share: f64 },
     /// Processes were left behind, which were not measured and disturb what comes after.
@@ -68,7 +68,7 @@ impl CommandDoubt {
             ),
             Self::Short { command, wall_ns } => format!(
                 "{command} takes only {:.1} ms: starting and ending a process is much of that",
-                *wall_ns as f64 / 1e6
+                wall_ns / 1e6
             ),
             Self::ShellShare { command, share } => format!(
                 "the shell's own start is {} of the time of {command}, and draws every ratio \
@@ -123,7 +123,7 @@ impl CommandDoubt {
             Self::Failed { failed, .. } => f64::from(*failed),
             Self::FirstRunSlower { ratio, .. } => *ratio,
             Self::Outliers { outliers, .. } => f64::from(*outliers),
-            Self::Short { wall_ns, .. } => -(*wall_ns as f64),
+            Self::Short { wall_ns, .. } => -wall_ns,
             Self::ShellShare { share, .. } => *share,
             Self::LeftRunning { runs, .. } => f64::from(*runs),
             Self::Stopped { .. } | Self::MemoryAtFloor { .. } => 0.0,

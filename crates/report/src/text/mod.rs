@@ -7,7 +7,7 @@ mod wrap;
 
 use model::{Judgement, RunRecord};
 
-pub(crate) use paint::Paint;
+pub(crate) use paint::{Paint, Style};
 pub(crate) use table::Table;
 pub(crate) use wrap::{hanging, wrap};
 

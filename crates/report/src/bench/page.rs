@@ -1,0 +1,160 @@
+//! The page for a terminal: the answer, the table, the noise floor, the doubts.
+
+use model::bench::{
+    BenchArm, BenchArmResult, BenchComparison, BenchEffect, BenchReport, Distribution,
+};
+use model::study::Role;
+
+use super::whole_ns;
+use crate::numbers;
+use crate::text::{NARROWEST, Paint, Style, Table, hanging, wrap};
+
+/// Renders a comparison for a terminal of `width` columns, with or without colour.
+#[must_use]
+pub fn render(report: &BenchReport, width: usize, colour: bool) -> String {
+    let (width, paint) = (width.max(NARROWEST), Paint { colour });
+    let answer = wrap(&report.answer, width).join("\n");
+    let mut parts = vec![
+        paint.lines(Style::Strong, &answer),
+        table(report).render(width, paint).join("\n"),
+    ];
+    let beside = [noise_floor(report), how(report)];
+    let beside = beside.into_iter().flatten();
+    parts.extend(beside.map(|text| wrap(&text, width).join("\n")));
+    parts.extend(doubts(report, width));
+    parts.join("\n\n")
+}
+
+fn table(report: &BenchReport) -> Table {
+    let arms = report.record.arms.iter().zip(&report.judgement.arms);
+    let rows = arms.map(|(arm, figures)| row(report, arm, figures));
+    let headings = [
+        "command",
+        "wall time",
+        "p10 … p90",
+        "CPU time",
+        "peak memory",
+        "change of wall time",
+        "verdict",
+        "change of CPU time",
+        "verdict",
+        "change of memory",
+        "verdict",
+        "n",
+    ];
+    Table::new(&headings, rows.collect())
+}
+
+fn row(report: &BenchReport, arm: &BenchArm, figures: &BenchArmResult) -> Vec<String> {
+    let compared = comparison(report, arm);
+    let change = |pick: fn(&BenchComparison) -> BenchEffect| {
+        let found = compared.map(pick);
+        let effect = found.and_then(|found| found.effect);
+        let change = effect.map_or_else(String::new, |effect| numbers::effect(&effect));
+        let verdict = found.map_or("", |found| found.verdict.words());
+        [change, verdict.to_owned()]
+    };
+    let shown = |found: Option<Distribution>, show: fn(&Distribution) -> String| {
+        found.map_or_else(|| numbers::MISSING.to_owned(), |found| show(&found))
+    };
+    let n = figures.wall_ns.map_or(0, |found| found.median.n);
+    let mut cells = vec![
+        arm.title.clone(),
+        shown(figures.wall_ns, median),
+        if report.judgement.comparisons.is_empty() {
+            shown(figures.wall_ns, range)
+        } else {
+            // Beside others, the changes say more.
+            String::new()
+        },
+        shown(figures.cpu_ns, |found| {
+            numbers::duration(whole_ns(found.median.value))
+        }),
+        shown(figures.peak_memory_bytes, |found| {
+            megabytes(found.median.value)
+        }),
+    ];
+    cells.extend(change(|one| one.wall));
+    cells.extend(change(|one| one.cpu));
+    cells.extend(change(|one| one.peak_memory));
+    cells.push(n.to_string());
+    cells
+}
+
+fn comparison<'a>(report: &'a BenchReport, arm: &BenchArm) -> Option<&'a BenchComparison> {
+    let judged = &report.judgement;
+    let mut all = judged.comparisons.iter().chain(&judged.control);
+    all.find(|comparison| comparison.arm == arm.name)
+}
+
+fn median(found: &Distribution) -> String {
+    let [value, low, high] =
+        [found.median.value, found.median.low, found.median.high].map(whole_ns);
+    numbers::duration_with_interval(value, low, high)
+}
+
+fn range(found: &Distribution) -> String {
+    let [p10, p90] = [found.p10, found.p90].map(|ns| numbers::duration(whole_ns(ns)));
+    format!("{p10} … {p90}")
+}
+
+/// Commands differ by tenths of a megabyte.
+fn megabytes(bytes: f64) -> String {
+    match bytes / 1e6 {
+        small if small < 99.95 => format!("{small:.1} MB"),
+        large => format!("{} MB", numbers::whole(large)),
+    }
+}
+
+fn noise_floor(report: &BenchReport) -> Option<String> {
+    let judged = &report.judgement;
+    let Some(effect) = judged
+        .control
+        .as_ref()
+        .and_then(|control| control.wall.effect)
+    else {
+        let noise = judged.arms.first()?.wall_ns?.noise_share?;
+        return Some(format!(
+            "Noise: two runs in three lie within {} of the median.",
+            numbers::share(noise)
+        ));
+    };
+    let visible = judged.smallest_visible.map_or_else(String::new, |visible| {
+        format!(
+            "; these pairs can see changes from about {} on",
+            numbers::share(visible)
+        )
+    });
+    Some(format!(
+        "Noise floor: the first command against itself differs by {}{visible}.",
+        numbers::effect(&effect)
+    ))
+}
+
+/// What the figures are, and how to have the same order again.
+fn how(report: &BenchReport) -> Option<String> {
+    let record = &report.record;
+    let in_shell = record.arms.iter().any(|arm| arm.role == Role::Floor);
+    let shell = if in_shell {
+        " The shell's start is in every figure; nothing is subtracted."
+    } else {
+        ""
+    };
+    (!record.runs.is_empty()).then(|| {
+        format!(
+            "{} rounds in random order (--seed {}); medians with 95 % intervals, changes by pairs \
+             within rounds, 5 % error for all verdicts together.{shell}",
+            report.judgement.rounds_done, record.seed
+        )
+    })
+}
+
+fn doubts(report: &BenchReport, width: usize) -> Option<String> {
+    let doubts = &report.judgement.doubts;
+    let lines = doubts.iter().flat_map(|doubt| {
+        let text = format!("{}: {}", doubt.what(), doubt.advice());
+        hanging("- ", &text, width)
+    });
+    let lines: Vec<String> = lines.collect();
+    (!lines.is_empty()).then(|| format!("Doubts\n{}", lines.join("\n")))
+}

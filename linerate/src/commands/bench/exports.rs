@@ -1,0 +1,93 @@
+//! The files asked for: opened before anything is measured, so that none is measured in vain.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use model::bench::BenchRecord;
+use report::bench::exports;
+
+use super::Arguments;
+
+/// Turns a record into the text of a file.
+type Render = fn(&BenchRecord) -> String;
+
+/// Files that can be written.
+pub(super) struct Exports(Vec<Export>);
+
+struct Export {
+    path: PathBuf,
+    file: File,
+    render: Render,
+    /// Made by us and still empty: taken away again when nothing comes of it.
+    is_new: bool,
+}
+
+impl Exports {
+    /// Opens each for writing and changes none.
+    pub(super) fn open(arguments: &Arguments) -> anyhow::Result<Self> {
+        let wanted: [(&Option<PathBuf>, Render); 3] = [
+            (&arguments.export_json, exports::json),
+            (&arguments.export_csv, exports::csv),
+            (&arguments.export_markdown, exports::markdown),
+        ];
+        let named = wanted
+            .into_iter()
+            .filter_map(|(path, render)| Some((path.as_ref()?, render)));
+        let opened = named.map(|(path, render)| Export::open(path, render));
+        opened.collect::<anyhow::Result<_>>().map(Self)
+    }
+
+    pub(super) fn write(mut self, record: &BenchRecord) -> anyhow::Result<()> {
+        self.0
+            .iter_mut()
+            .try_for_each(|export| export.write(record))
+    }
+}
+
+impl Export {
+    fn open(path: &Path, render: Render) -> anyhow::Result<Self> {
+        let is_new = !path.exists();
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .with_context(|| {
+                format!(
+                    "{} cannot be written, so nothing was measured; give another file",
+                    path.display()
+                )
+            })?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            render,
+            is_new,
+        })
+    }
+
+    fn write(&mut self, record: &BenchRecord) -> anyhow::Result<()> {
+        let text = (self.render)(record);
+        // A pipe or a device has no length to cut.
+        let is_regular = self.file.metadata().is_ok_and(|about| about.is_file());
+        let cut = if is_regular {
+            self.file.set_len(0)
+        } else {
+            Ok(())
+        };
+        cut.and_then(|()| self.file.write_all(text.as_bytes()))
+            .with_context(|| format!("writing {}", self.path.display()))?;
+        self.is_new = false;
+        Ok(())
+    }
+}
+
+impl Drop for Export {
+    fn drop(&mut self) {
+        if self.is_new {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! From the command line to an order.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anyhow::{Context as _, ensure};
+use model::command::{CommandInput, CommandOutput};
+use study::bench::{BenchOrder, Parameter, Rounds, Tolerated};
+
+use super::Arguments;
+
+/// `all-non-zero`, or codes such as `1,2`.
+#[derive(Clone, Debug)]
+pub(super) struct IgnoredCodes(Tolerated);
+
+impl FromStr for IgnoredCodes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "all-non-zero" {
+            return Ok(Self(Tolerated::AllExits));
+        }
+        let codes = text.split(',').map(|code| code.trim().parse());
+        let codes: Result<Vec<i32>, _> = codes.collect();
+        codes
+            .map(|codes| Self(Tolerated::Exits(codes)))
+            .map_err(|_| "expected `all-non-zero`, or exit codes such as 1,2".to_owned())
+    }
+}
+
+pub(super) fn order(arguments: &Arguments) -> anyhow::Result<BenchOrder> {
+    let percent = arguments.smallest_effect;
+    ensure!(
+        (0.1..=90.0).contains(&percent),
+        "--smallest-effect takes per cent from 0.1 to 90, not {percent}"
+    );
+    let tolerated = arguments.ignore_failure.as_ref();
+    Ok(BenchOrder {
+        commands: arguments.commands.clone(),
+        names: arguments.command_name.clone(),
+        reference: arguments.reference.clone(),
+        reference_name: arguments.reference_name.clone(),
+        parameters: parameters(arguments)?,
+        setup: arguments.setup.clone(),
+        cleanup: arguments.cleanup.clone(),
+        prepare: arguments.prepare.clone(),
+        conclude: arguments.conclude.clone(),
+        shell: shell(arguments)?,
+        input: input(arguments)?,
+        output: output(arguments),
+        timeout_ms: timeout_ms(arguments)?,
+        tolerated: tolerated.map_or(Tolerated::None, |codes| codes.0.clone()),
+        warmup_rounds: arguments.warmup,
+        rounds: rounds(arguments)?,
+        seed: arguments.seed.unwrap_or_else(crate::run::fresh_seed),
+        smallest_effect: percent / 100.0,
+        linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
+    })
+}
+
+fn parameters(arguments: &Arguments) -> anyhow::Result<Vec<Parameter>> {
+    let lists = arguments.parameter_list.chunks_exact(2);
+    let mut parameters: Vec<Parameter> = lists
+        .map(|pair| Parameter::list(&pair[0], &pair[1]))
+        .collect();
+    let step = &arguments.parameter_step_size;
+    for range in arguments.parameter_scan.chunks_exact(3) {
+        parameters.push(Parameter::range(&range[0], &range[1], &range[2], step)?);
+    }
+    Ok(parameters)
+}
+
+fn shell(arguments: &Arguments) -> anyhow::Result<Vec<String>> {
+    if arguments.no_shell || arguments.shell == "none" {
+        return Ok(Vec::new());
+    }
+    let words = study::bench::words(&arguments.shell)?;
+    ensure!(
+        !words.is_empty(),
+        "--shell is empty; give a shell, or -N for none"
+    );
+    match words.as_slice() {
+        [only] if only == "default" => Ok(vec!["sh".to_owned()]),
+        _ => Ok(words),
+    }
+}
+
+/// A file that cannot be read is known before anything runs.
+fn input(arguments: &Arguments) -> anyhow::Result<CommandInput> {
+    if arguments.input == "null" {
+        return Ok(CommandInput::Null);
+    }
+    let path = PathBuf::from(&arguments.input);
+    std::fs::File::open(&path)
+        .with_context(|| format!("--input {} cannot be read; give another", path.display()))?;
+    Ok(CommandInput::File(path))
+}
+
+fn output(arguments: &Arguments) -> Vec<CommandOutput> {
+    if arguments.show_output {
+        return vec![CommandOutput::Inherit];
+    }
+    let where_to = |text: &String| match text.as_str() {
+        "null" => CommandOutput::Null,
+        "pipe" => CommandOutput::Pipe,
+        "inherit" => CommandOutput::Inherit,
+        path => CommandOutput::File(PathBuf::from(path)),
+    };
+    arguments.output.iter().map(where_to).collect()
+}
+
+fn timeout_ms(arguments: &Arguments) -> anyhow::Result<Option<u64>> {
+    let Some(timeout) = arguments.timeout else {
+        return Ok(None);
+    };
+    let ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+    ensure!(
+        (1..=u64::from(u32::MAX)).contains(&ms),
+        "--timeout takes a time from 1 ms to 49 days"
+    );
+    Ok(Some(ms))
+}
+
+fn rounds(arguments: &Arguments) -> anyhow::Result<Rounds> {
+    let usual = Rounds::default();
+    if let Some(runs) = arguments.runs {
+        return Ok(Rounds {
+            fewest: runs,
+            most: runs,
+        });
+    }
+    let most = arguments.max_runs;
+    let fewest = arguments
+        .min_runs
+        .unwrap_or_else(|| usual.fewest.min(most.unwrap_or(usual.fewest)));
+    let most = most.unwrap_or_else(|| usual.most.max(fewest));
+    ensure!(
+        fewest <= most,
+        "--min-runs {fewest} is more than --max-runs {most}; give the smaller as --min-runs"
+    );
+    Ok(Rounds { fewest, most })
+}
