@@ -75,7 +75,7 @@ impl RunFlags {
 
 /// A seed that nobody has chosen.
 pub(crate) fn fresh_seed() -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = sys::clock::wall().duration_since(std::time::UNIX_EPOCH);
     // Ten digits are enough to differ and few enough to type.
     now.map_or(0, |since| u64::from(since.subsec_nanos()))
 }

@@ -24,7 +24,7 @@ const MAIN_STUDY: &str = "http-json";
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Versus(versus::Arguments),
-    Bench(bench::Arguments),
+    Bench(Box<bench::Arguments>),
     Doctor(doctor::Arguments),
     Study(study::Arguments),
     Serve(serve::Arguments),
