@@ -1,5 +1,7 @@
 //! What is saved of a run: `run.json` once, and one line of `blocks.jsonl` for each block.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use crate::doubt::Doubt;
@@ -37,6 +39,46 @@ pub struct RunRecord {
     pub expected_visible: Option<f64>,
     /// Doubts known before the first block, such as levers that this machine refuses.
     pub doubts: Vec<Doubt>,
+}
+
+/// Why a text is no run record that this version reads.
+#[derive(Debug, thiserror::Error)]
+pub enum BadRun {
+    #[error(
+        "it was written by a newer Linerate: its format is {found}, this one reads {RUN_FORMAT}; \
+         use that version or a later one"
+    )]
+    Newer { found: u64 },
+    #[error(
+        "it was written by an older Linerate: its format is {found}, this one reads {RUN_FORMAT}; \
+         use that version, or run the study again"
+    )]
+    Older { found: u64 },
+    #[error(
+        "it is no run record: {0}; the file was changed or cut short, so take it from its source \
+         again"
+    )]
+    Broken(#[from] serde_json::Error),
+}
+
+impl RunRecord {
+    /// Reads a `run.json`. Its format is looked at first, because the rest of another format
+    /// would only give a misleading error.
+    ///
+    /// # Errors
+    /// Another format, or a text that is none.
+    pub fn parse(text: &str) -> Result<Self, BadRun> {
+        #[derive(Deserialize)]
+        struct Format {
+            format: u64,
+        }
+        let Format { format: found } = serde_json::from_str(text)?;
+        match found.cmp(&u64::from(RUN_FORMAT)) {
+            Ordering::Greater => Err(BadRun::Newer { found }),
+            Ordering::Less => Err(BadRun::Older { found }),
+            Ordering::Equal => Ok(serde_json::from_str(text)?),
+        }
+    }
 }
 
 /// The hosts and links of a run.

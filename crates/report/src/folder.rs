@@ -3,9 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use model::run::{BLOCKS_FILE, Blocks, RUN_FILE, RUN_FORMAT};
+use model::run::{BLOCKS_FILE, BadRun, Blocks, RUN_FILE};
 use model::{BlockRecord, RunRecord};
-use serde::Deserialize;
 
 /// Why a folder could not be read as a run: what, where, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -21,32 +20,18 @@ pub enum ReadError {
     /// The system refused.
     #[error("{path} cannot be read: {source}; look at its permissions")]
     Refused { path: PathBuf, source: io::Error },
-    /// Saved by a later version of this program.
-    #[error(
-        "{path} was written by a newer Linerate: its format is {found}, this one reads {RUN_FORMAT}; \
-         read it with that version or a later one"
-    )]
-    Newer { path: PathBuf, found: u64 },
-    /// Saved by an earlier version of this program.
-    #[error(
-        "{path} was written by an older Linerate: its format is {found}, this one reads {RUN_FORMAT}; \
-         read it with that version, or run the study again"
-    )]
-    Older { path: PathBuf, found: u64 },
-    /// The text is no run record.
-    #[error(
-        "{path}:{line}:{column} is no run record: {reason}; the file was changed or cut short, \
-         so take it from its source again"
-    )]
+    /// Of another format, or no run record at all.
+    #[error("{path}{place}: {reason}")]
     BadRun {
         path: PathBuf,
-        line: usize,
-        column: usize,
-        reason: String,
+        /// `:line:column`, where there is one.
+        place: String,
+        reason: BadRun,
     },
     /// A whole line of `blocks.jsonl` is no block.
     #[error(
-        "{path}:{line} is no block: {reason}; the lines before it can be kept and the rest cut"
+        "{path}:{line} is no block: {reason}; keep the lines before it and cut the rest, and \
+         `linerate study resume` measures those again"
     )]
     BadBlock {
         path: PathBuf,
@@ -87,39 +72,15 @@ fn read_text(path: &Path, absent: impl FnOnce() -> ReadError) -> Result<String, 
     })
 }
 
-/// The one field that every format has; it is read first, because the rest of another format
-/// would only give a misleading error.
-#[derive(Deserialize)]
-struct Format {
-    format: u64,
-}
-
 fn parse_run(text: &str, path: &Path) -> Result<RunRecord, ReadError> {
-    let bad = |error: serde_json::Error| ReadError::BadRun {
+    RunRecord::parse(text).map_err(|reason| ReadError::BadRun {
         path: path.to_owned(),
-        line: error.line(),
-        column: error.column(),
-        reason: without_place(&error.to_string()),
-    };
-    let Format { format: found } = serde_json::from_str(text).map_err(bad)?;
-    let path_buf = || path.to_owned();
-    match found.cmp(&u64::from(RUN_FORMAT)) {
-        std::cmp::Ordering::Greater => Err(ReadError::Newer {
-            path: path_buf(),
-            found,
-        }),
-        std::cmp::Ordering::Less => Err(ReadError::Older {
-            path: path_buf(),
-            found,
-        }),
-        std::cmp::Ordering::Equal => serde_json::from_str(text).map_err(bad),
-    }
-}
-
-/// The parser's message ends with its line and column, which stand before the message already.
-fn without_place(message: &str) -> String {
-    let reason = message.rsplit_once(" at line ");
-    reason.map_or(message, |(reason, _)| reason).to_owned()
+        place: match &reason {
+            BadRun::Broken(error) => format!(":{}:{}", error.line(), error.column()),
+            _ => String::new(),
+        },
+        reason,
+    })
 }
 
 #[cfg(test)]

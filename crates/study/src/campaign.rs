@@ -87,6 +87,7 @@ impl Campaign<'_> {
     /// # Errors
     /// What was saved before an error stays and can be resumed.
     pub fn run(&mut self, order: Order, folder: &Path) -> Result<Store, CampaignError> {
+        let claim = Store::claim(folder)?;
         let Acquaintance {
             rig,
             facts,
@@ -130,7 +131,7 @@ impl Campaign<'_> {
             expected_visible: visible,
             doubts,
         };
-        let mut store = Store::create(folder, &record)?;
+        let mut store = claim.describe(&record)?;
         self.measure(&record, &built.arms, Vec::new(), &mut store)?;
         Ok(store)
     }

@@ -3,9 +3,10 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use model::run::{BLOCKS_FILE, Blocks, RUN_FILE, RUN_FORMAT};
+use model::run::{BLOCKS_FILE, Blocks, RUN_FILE};
 use model::{BlockRecord, RunRecord};
 
 /// Why a run folder could not be used.
@@ -13,11 +14,25 @@ use model::{BlockRecord, RunRecord};
 pub enum StoreError {
     #[error("{path}: {source}")]
     File { path: PathBuf, source: io::Error },
-    #[error("{path} holds a run already; `linerate study resume {path}` goes on with it")]
+    #[error("no room for {path}: {source}; make room on its disk")]
+    Full { path: PathBuf, source: io::Error },
+    #[error(
+        "no run can be saved in {path}: {source}; give another folder with `--out`, or see to its \
+         permissions"
+    )]
+    Refused { path: PathBuf, source: io::Error },
+    #[error(
+        "{path} holds a run already; `linerate study resume {path}` goes on with it, and `--out` \
+         takes another folder"
+    )]
     Taken { path: PathBuf },
-    #[error("{path} is being written by another Linerate")]
+    #[error("{path} holds blocks without their {RUN_FILE}; give another folder with `--out`")]
+    Orphans { path: PathBuf },
+    #[error("{path} is being written by another Linerate; wait for it, or use another folder")]
     InUse { path: PathBuf },
-    #[error("{path} is no run that can be resumed: {reason}")]
+    #[error("{path} was removed while the run went on; start the run again")]
+    Removed { path: PathBuf },
+    #[error("{path} cannot be resumed: {reason}")]
     Unreadable { path: PathBuf, reason: String },
 }
 
@@ -29,24 +44,34 @@ pub struct Store {
 }
 
 impl Store {
-    /// Makes the folder and describes the run in it.
+    /// Makes the folder and takes it for a run that is described later, so that a folder that
+    /// cannot be had is known before anything is measured.
     ///
     /// # Errors
-    /// When the folder holds a run already or cannot be written.
-    pub fn create(folder: &Path, run: &RunRecord) -> Result<Self, StoreError> {
-        fs::create_dir_all(folder).map_err(at(folder))?;
-        let path = folder.join(RUN_FILE);
-        if path.exists() {
-            return Err(StoreError::Taken {
+    /// When the folder holds a run already, another process has it, or it cannot be written.
+    pub fn claim(folder: &Path) -> Result<Claim, StoreError> {
+        let made = Made::folders(folder).map_err(refused(folder))?;
+        let path = folder.join(BLOCKS_FILE);
+        let is_described = folder.join(RUN_FILE).exists();
+        if is_described && !path.exists() {
+            return Err(taken(folder));
+        }
+        let made = made.with_file(&path);
+        let blocks = open_blocks(folder)?;
+        if is_described {
+            return Err(taken(folder));
+        }
+        // A run that was killed before its description leaves an empty file, which does no harm.
+        if blocks.metadata().map_err(at(&path))?.len() > 0 {
+            return Err(StoreError::Orphans {
                 path: folder.to_owned(),
             });
         }
-        let store = Self {
-            folder: folder.to_owned(),
-            blocks: open_blocks(folder)?,
-        };
-        store.write_whole(RUN_FILE, to_text(run, &path)?.as_bytes())?;
-        Ok(store)
+        let folder = folder.to_owned();
+        Ok(Claim {
+            store: Self { folder, blocks },
+            made,
+        })
     }
 
     /// Opens the folder of a run that was stopped, and takes what a crash left half written off
@@ -61,7 +86,10 @@ impl Store {
         let text = fs::read_to_string(&path).map_err(at(&path))?;
         let saved = Blocks::parse(&text).map_err(|bad| StoreError::Unreadable {
             path: path.clone(),
-            reason: format!("line {}: {}", bad.line, bad.reason),
+            reason: format!(
+                "line {} is no block: {}; keep the lines before it, cut the rest, and resume again",
+                bad.line, bad.reason
+            ),
         })?;
         blocks
             .set_len(saved.whole_bytes as u64)
@@ -85,7 +113,12 @@ impl Store {
         let path = self.folder.join(BLOCKS_FILE);
         let line = to_text(block, &path)? + "\n";
         self.blocks.write_all(line.as_bytes()).map_err(at(&path))?;
-        self.blocks.sync_data().map_err(at(&path))
+        self.blocks.sync_data().map_err(at(&path))?;
+        // Without its name the file goes with this process, and the run with it.
+        if self.blocks.metadata().map_err(at(&path))?.nlink() == 0 {
+            return Err(StoreError::Removed { path });
+        }
+        Ok(())
     }
 
     /// Writes a file of the folder so that it is either whole or absent.
@@ -112,9 +145,94 @@ impl Store {
     }
 }
 
+/// A folder that is ours until it is described or given up. Dropping it leaves the disk as it was.
+#[derive(Debug)]
+pub struct Claim {
+    store: Store,
+    made: Made,
+}
+
+impl Claim {
+    /// Describes the run; from now on the folder stays.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn describe(self, run: &RunRecord) -> Result<Store, StoreError> {
+        let Self { store, made } = self;
+        let text = to_text(run, &store.folder.join(RUN_FILE))?;
+        store.write_whole(RUN_FILE, text.as_bytes())?;
+        made.keep();
+        Ok(store)
+    }
+}
+
+/// What was made for a run, outermost first; dropping it removes it again.
+#[derive(Debug, Default)]
+struct Made {
+    folders: Vec<PathBuf>,
+    file: Option<PathBuf>,
+}
+
+impl Made {
+    /// Makes a folder and those around it that are missing.
+    fn folders(folder: &Path) -> io::Result<Self> {
+        let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        let missing = folder.ancestors().take_while(is_missing);
+        let mut made = Self {
+            folders: missing.map(Path::to_owned).collect(),
+            file: None,
+        };
+        made.folders.reverse();
+        fs::create_dir_all(folder)?;
+        Ok(made)
+    }
+
+    /// Also a file, unless it is there already.
+    fn with_file(mut self, path: &Path) -> Self {
+        self.file = (!path.exists()).then(|| path.to_owned());
+        self
+    }
+
+    fn keep(mut self) {
+        self.folders.clear();
+        self.file = None;
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        if let Some(file) = &self.file {
+            let _ = fs::remove_file(file);
+        }
+        // A folder in which somebody has put something meanwhile stays.
+        for folder in self.folders.iter().rev() {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+fn taken(folder: &Path) -> StoreError {
+    StoreError::Taken {
+        path: folder.to_owned(),
+    }
+}
+
 fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     let path = path.to_owned();
-    move |source| StoreError::File { path, source }
+    move |source| match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            StoreError::Full { path, source }
+        }
+        _ => StoreError::File { path, source },
+    }
+}
+
+fn refused(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    let path = path.to_owned();
+    move |source| match at(&path)(source) {
+        StoreError::File { path, source } => StoreError::Refused { path, source },
+        other => other,
+    }
 }
 
 fn to_text<T: serde::Serialize>(value: &T, path: &Path) -> Result<String, StoreError> {
@@ -128,7 +246,7 @@ fn open_blocks(folder: &Path) -> Result<File, StoreError> {
         .append(true)
         .create(true)
         .open(&path)
-        .map_err(at(&path))?;
+        .map_err(refused(folder))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StoreError::InUse {
@@ -140,20 +258,17 @@ fn open_blocks(folder: &Path) -> Result<File, StoreError> {
 
 fn read_run(folder: &Path) -> Result<RunRecord, StoreError> {
     let path = folder.join(RUN_FILE);
-    let text = fs::read_to_string(&path).map_err(at(&path))?;
-    let unreadable = |reason: String| StoreError::Unreadable {
-        path: path.clone(),
+    let unreadable = |path: &Path, reason: String| StoreError::Unreadable {
+        path: path.to_owned(),
         reason,
     };
-    let format = serde_json::from_str::<serde_json::Value>(&text)
-        .map_err(|error| unreadable(error.to_string()))?
-        .get("format")
-        .and_then(serde_json::Value::as_u64);
-    if format != Some(u64::from(RUN_FORMAT)) {
-        let found = format.map_or_else(|| "none".to_owned(), |format| format.to_string());
-        return Err(unreadable(format!(
-            "its format is {found}, this Linerate writes {RUN_FORMAT}"
-        )));
-    }
-    serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let reason = format!("there is no {RUN_FILE} in it; give the folder of a run");
+            return Err(unreadable(folder, reason));
+        }
+        Err(error) => return Err(at(&path)(error)),
+    };
+    RunRecord::parse(&text).map_err(|bad| unreadable(&path, bad.to_string()))
 }
