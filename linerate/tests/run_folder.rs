@@ -9,7 +9,7 @@ mod common;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use common::{Folder, answer, errors, linerate};
 
@@ -240,7 +240,7 @@ fn long_run(folder: &Folder) -> Child {
 }
 
 fn wait_for(holds: impl Fn() -> bool) {
-    let begun = Instant::now();
+    let begun = sys::clock::now();
     while !holds() {
         assert!(begun.elapsed() < PATIENCE, "it does not happen");
         std::thread::yield_now();
