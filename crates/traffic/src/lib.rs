@@ -6,4 +6,5 @@
 pub mod engine;
 pub mod floor;
 pub mod load;
+pub mod protocol;
 pub mod server;

@@ -5,7 +5,7 @@
 
 use wire::response::BodyMark;
 
-use crate::load::{Fate, FirstAnswer, Framing, Protocol};
+use crate::protocol::{Fate, FirstAnswer, Framing, Protocol};
 
 /// Requests and answers of fixed lengths.
 #[derive(Clone, Debug)]

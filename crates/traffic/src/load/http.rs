@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use wire::response::{BodyMark, KnownHead, Progress, Reply, ResponseReader};
 
-use super::protocol::{Fate, FirstAnswer, Framing, Protocol};
+use crate::protocol::{Fate, FirstAnswer, Framing, Protocol};
 
 /// One answer in so many has its body compared with the first.
 const VERIFIED_EVERY: u32 = 64;

@@ -7,7 +7,7 @@
 //!
 //! A request takes this way: the schedule or the answer before it makes it due (`schedule`), the
 //! worker sends it on a free connection (`worker`, `connections`, `carrier`), the protocol says where its
-//! answer ends (`protocol`, `http`), and it lands in exactly one bin (`recorder`).
+//! answer ends (`http`), and it lands in exactly one bin (`recorder`).
 
 mod borrowed;
 mod carrier;
@@ -19,7 +19,6 @@ pub mod http;
 mod outcome;
 mod plan;
 mod probe;
-mod protocol;
 mod recorder;
 mod schedule;
 mod usage;
@@ -32,13 +31,14 @@ use carrier::{Carrier, EpollCarrier, UringCarrier};
 use gate::Gate;
 use worker::Worker;
 
+use crate::protocol::Protocol;
+
 pub use error::LoadError;
 use outcome::WorkerOutcome;
 
 pub use outcome::{ConnectionCounts, LoadOutcome};
 pub use plan::{Engine, LoadPlan};
 pub use probe::{Probe, ProbeError, probe};
-pub use protocol::{Fate, FirstAnswer, Framing, Protocol};
 pub use recorder::TICK_NS;
 
 /// Called by the first worker at the edges of the scored window, so that counters are read in

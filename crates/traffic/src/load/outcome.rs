@@ -4,10 +4,10 @@ use model::Doubt;
 use model::reading::{LatencyReading, Ledger};
 use wire::response::BodyMark;
 
-use super::protocol::FirstAnswer;
 use super::recorder::{Distributions, Recorder};
 use super::usage::Usage;
 use super::{Engine, LoadPlan};
+use crate::protocol::FirstAnswer;
 
 /// From this share of a thread's time on, the client holds the load back.
 const CLIENT_LIMIT_SHARE: f64 = 0.85;

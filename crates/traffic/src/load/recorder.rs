@@ -3,7 +3,7 @@
 use model::Histogram;
 use model::reading::Ledger;
 
-use super::protocol::Fate;
+use crate::protocol::Fate;
 
 /// Answers are also counted for each piece of the block of this length, to see it settle.
 pub const TICK_NS: u64 = 100_000_000;

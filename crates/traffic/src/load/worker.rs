@@ -13,11 +13,11 @@ use super::free::FreeQueue;
 use super::gate::{Gate, Passage};
 use super::outcome::WorkerOutcome;
 use super::plan::LoadPlan;
-use super::protocol::{Fate, Protocol};
 use super::recorder::{Edges, Recorder, Scoring};
 use super::schedule::Schedule;
 use super::usage::Usage;
 use super::{LoadError, Observer};
+use crate::protocol::{Fate, Protocol};
 
 /// How long connections may take to open before the block begins without the missing ones.
 const OPENING_PATIENCE_NS: u64 = 2_000_000_000;

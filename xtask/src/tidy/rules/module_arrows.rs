@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(tree: &Tree) -> Vec<Violation> {
     let rows: BTreeMap<String, Row> = table::rows(tree)
         .into_iter()
-        .filter_map(|(path, row)| Some((path.strip_prefix(HOME)?.to_owned(), row)))
+        .filter_map(|(path, row)| Some((module_of_row(&path)?.to_owned(), row)))
         .collect();
     let uses = uses(tree);
     let strange = uses
@@ -88,6 +88,12 @@ fn uses(tree: &Tree) -> Vec<Use<'_>> {
         }
     }
     uses
+}
+
+/// The module that a row of the map is about, given as a folder or as a file.
+fn module_of_row(path: &str) -> Option<&str> {
+    let inner = path.strip_prefix(HOME)?;
+    Some(inner.strip_suffix(".rs").unwrap_or(inner))
 }
 
 /// The module at the top of the crate that a file belongs to; `None` for `lib.rs`.
@@ -165,7 +171,7 @@ mod tests {
 
     const TABLE: &str = "| module | is | uses |\n|---|---|---|\n\
                          | `crates/traffic/src/engine` | a | |\n\
-                         | `crates/traffic/src/load` | b | `engine` |\n\
+                         | `crates/traffic/src/load.rs` | b | `engine` |\n\
                          | `crates/traffic/src/server` | c | `engine` |\n";
 
     fn said_of_load(file: &str, text: &str) -> Vec<String> {

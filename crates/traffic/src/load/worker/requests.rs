@@ -5,8 +5,8 @@ use sys::clock;
 use super::{Phase, Worker};
 use crate::load::carrier::{Carrier, News};
 use crate::load::connections::Stage;
-use crate::load::protocol::{Fate, Framing, Protocol};
 use crate::load::recorder::Request;
+use crate::protocol::{Fate, Framing, Protocol};
 
 impl<P: Protocol, C: Carrier> Worker<'_, P, C> {
     /// Sends what is due in an open loop, on connections that are free, in the order in which it
