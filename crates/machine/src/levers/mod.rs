@@ -3,11 +3,14 @@
 //! A lever that binds live sets something in the network namespace of this process, and only if
 //! that namespace is our own: see [`crate::namespace`].
 
+mod busy_work_ns;
 mod conntrack;
 mod nft_rules;
 mod packet_tap;
+mod rearm_oneshot;
 mod seccomp_arguments;
-mod serve;
+mod serve_flag;
+mod split_send;
 mod table;
 
 use std::io;
@@ -102,9 +105,9 @@ pub enum LeverError {
 }
 
 static ALL: &[&dyn Lever] = &[
-    &serve::SPLIT_SEND,
-    &serve::REARM_ONESHOT,
-    &serve::BUSY_WORK,
+    &split_send::LEVER,
+    &rearm_oneshot::LEVER,
+    &busy_work_ns::BusyWork,
     &seccomp_arguments::SeccompArguments,
     &nft_rules::NftRules,
     &conntrack::Conntrack,

@@ -1,0 +1,35 @@
+//! A lever that is a flag of our own server, on or off.
+
+use model::Binds;
+
+use super::{Lever, LeverError, Setting, check_value};
+
+/// A flag of `linerate serve` that is on or off.
+pub(super) struct ServeFlag {
+    pub(super) name: &'static str,
+    pub(super) flag: &'static str,
+    pub(super) summary: &'static str,
+}
+
+impl Lever for ServeFlag {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn binds(&self) -> Binds {
+        Binds::Fork
+    }
+
+    fn summary(&self) -> &'static str {
+        self.summary
+    }
+
+    fn unavailable(&self) -> Option<String> {
+        None
+    }
+
+    fn set(&self, value: Option<u64>) -> Result<Setting, LeverError> {
+        check_value(self, value)?;
+        Ok(Setting::ServeArgument(vec![self.flag.to_owned()]))
+    }
+}
