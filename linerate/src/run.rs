@@ -154,7 +154,7 @@ pub(crate) fn show(folder: &Path, json: bool, console: &Console) -> anyhow::Resu
     let (run, blocks, judgement) = judged(folder)?;
     let page = folder.join(REPORT_FILE);
     // A report that cannot be written takes nothing from the figures.
-    let written = std::fs::write(&page, report::html::render(&run, &judgement));
+    let written = std::fs::write(&page, report::html::render(&run, &blocks, &judgement));
     if json {
         console.say(&report::json::render(&judgement));
         return Ok(ExitCode::SUCCESS);

@@ -108,7 +108,7 @@ fn row(arm: &ArmResult, step: Option<&StepResult>) -> Row {
 }
 
 /// Control and floor say what they are, whatever their titles.
-fn role_title(arm: &ArmResult) -> String {
+pub(crate) fn role_title(arm: &ArmResult) -> String {
     match arm.role {
         Role::Control => format!("control: {}", arm.title),
         Role::Floor => format!("floor: {}", arm.title),

@@ -57,11 +57,19 @@ impl Type {
     }
 }
 
-/// Draws a chart of a size in CSS pixels; `label` tells a reader who cannot see it what it shows.
+/// What a chart is called and shows, for a reader who cannot see it.
+pub(crate) struct Words {
+    /// Unlike that of every other drawing of the page.
+    pub(crate) id: String,
+    pub(crate) title: &'static str,
+    pub(crate) description: String,
+}
+
+/// Draws a chart of a size in CSS pixels.
 pub(crate) fn draw(
     width: f64,
     height: f64,
-    label: &str,
+    words: &Words,
     paint: impl FnOnce(&Canvas<'_>),
 ) -> String {
     let mut svg = String::new();
@@ -75,10 +83,22 @@ pub(crate) fn draw(
     let body = svg.split_once('>').map_or("", |(_, body)| body);
     let (units_wide, units_high) = (width * UNITS, height * UNITS);
     format!(
-        "<svg viewBox=\"0 0 {units_wide:.0} {units_high:.0}\" role=\"img\" aria-label=\"{}\">{}",
-        escaped(label),
+        "<svg viewBox=\"0 0 {units_wide:.0} {units_high:.0}\" role=\"img\" {}{}",
+        words.markup(),
         themed(body).trim_end()
     )
+}
+
+impl Words {
+    /// The rest of the drawing's first tag, and the two elements that it names.
+    fn markup(&self) -> String {
+        let Self { id, title, .. } = self;
+        let description = escaped(&self.description);
+        format!(
+            "aria-labelledby=\"{id}-title {id}-desc\"><title id=\"{id}-title\">{title}</title>\
+             <desc id=\"{id}-desc\">{description}</desc>"
+        )
+    }
 }
 
 impl Canvas<'_> {
@@ -183,12 +203,23 @@ mod tests {
 
     #[test]
     fn a_drawing_has_its_label_its_size_and_its_marks() {
-        let svg = draw(10.0, 20.0, "a \"dot\"", |canvas| {
+        let words = Words {
+            id: "dot".to_owned(),
+            title: "Dot",
+            description: "a \"dot\"".to_owned(),
+        };
+        let svg = draw(10.0, 20.0, &words, |canvas| {
             canvas.dot((5.0, 5.0), 2.0, Ink::Accent);
         });
-        assert!(svg.starts_with(
-            "<svg viewBox=\"0 0 80 160\" role=\"img\" aria-label=\"a &quot;dot&quot;\">"
-        ));
+        assert!(
+            svg.starts_with("<svg viewBox=\"0 0 80 160\" role=\"img\" "),
+            "{svg}"
+        );
+        let named = "aria-labelledby=\"dot-title dot-desc\"><title id=\"dot-title\">Dot</title>";
+        assert!(
+            svg.contains(named) && svg.contains(">a &quot;dot&quot;</desc>"),
+            "{svg}"
+        );
         assert!(
             svg.contains("fill=\"var(--accent)\"") && svg.contains("cx=\"40\""),
             "{svg}"

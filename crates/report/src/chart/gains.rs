@@ -5,7 +5,7 @@ use model::judgement::{Outcome, StepResult};
 use model::{Effect, Judgement, RunRecord};
 use plotters::style::text_anchor::HPos;
 
-use super::canvas::{Canvas, Type, draw};
+use super::canvas::{Canvas, Type, Words, draw};
 use super::ink::Ink;
 use super::scale::Scale;
 use super::{Form, TITLES, fitted};
@@ -76,8 +76,12 @@ pub(crate) fn gains(run: &RunRecord, judgement: &Judgement, form: Form) -> Optio
         form,
         outcome: judgement.outcome,
     };
-    let label = described(&plot.rows, sentences::compared_with(run));
-    Some(draw(form.width(), plot.bottom() + FOOT, &label, |canvas| {
+    let words = Words {
+        id: form.id("gains"),
+        title: "What each step gains",
+        description: described(&plot.rows, sentences::compared_with(run)),
+    };
+    Some(draw(form.width(), plot.bottom() + FOOT, &words, |canvas| {
         plot.draw(canvas);
     }))
 }

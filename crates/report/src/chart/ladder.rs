@@ -4,7 +4,7 @@
 use model::judgement::{ArmResult, Outcome};
 use model::{Estimate, Judgement, Role, RunRecord};
 
-use super::canvas::draw;
+use super::canvas::{Words, draw};
 use super::ink::Ink;
 use super::panel::{Bar, Panel, Place, Titles};
 use super::{Form, TITLES};
@@ -20,7 +20,12 @@ pub(crate) fn ladder(run: &RunRecord, judgement: &Judgement, form: Form) -> Opti
     let mut panels = vec![here(judgement)?];
     panels.extend(article(run, judgement));
     let (places, height) = places(&panels, form);
-    let svg = draw(form.width(), height, &described(&panels), |canvas| {
+    let words = Words {
+        id: form.id("ladder"),
+        title: "The figure of every step",
+        description: described(&panels),
+    };
+    let svg = draw(form.width(), height, &words, |canvas| {
         for (panel, place) in panels.iter().zip(&places) {
             panel.draw(canvas, place);
         }

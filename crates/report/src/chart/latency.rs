@@ -4,7 +4,7 @@
 use model::judgement::LatencyResult;
 use plotters::style::text_anchor::HPos;
 
-use super::canvas::{At, Canvas, Type, draw};
+use super::canvas::{At, Canvas, Type, Words, draw};
 use super::ink::Ink;
 use super::scale::{Scale, log_ticks};
 use super::{Form, fitted};
@@ -35,7 +35,12 @@ pub(crate) fn latency(results: &[LatencyResult], form: Form) -> Option<String> {
     };
     let curves: Vec<Vec<(f64, f64)>> = results.iter().map(carried).collect();
     let plot = Plot::new(results, &curves, form, height)?;
-    let svg = draw(form.width(), height, &described(results), |canvas| {
+    let words = Words {
+        id: form.id("latency"),
+        title: "Response time by percentile",
+        description: described(results),
+    };
+    let svg = draw(form.width(), height, &words, |canvas| {
         plot.axes(canvas);
         for (index, (result, curve)) in results.iter().zip(&curves).enumerate() {
             let ink = if index + 1 == results.len() {
@@ -214,7 +219,7 @@ fn described(results: &[LatencyResult]) -> String {
             format!("{}: {}", result.title, quantiles.join(", "))
         })
         .collect();
-    format!("Response time by percentile. {}", arms.join("; "))
+    arms.join("; ")
 }
 
 #[cfg(test)]

@@ -12,12 +12,14 @@ mod ladder;
 mod latency;
 mod panel;
 mod scale;
+mod series;
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 pub(crate) use gains::gains;
 pub(crate) use ladder::ladder;
 pub(crate) use latency::latency;
+pub(crate) use series::series;
 
 /// Width of the titles left of a wide chart's marks.
 const TITLES: f64 = 250.0;
@@ -34,6 +36,14 @@ impl Form {
         match self {
             Self::Wide => 980.0,
             Self::Narrow => 358.0,
+        }
+    }
+
+    /// A name for the drawing in this form: a page holds both, and no name twice.
+    fn id(self, chart: &str) -> String {
+        match self {
+            Self::Wide => format!("{chart}-wide"),
+            Self::Narrow => format!("{chart}-narrow"),
         }
     }
 }
@@ -69,6 +79,7 @@ mod tests {
                     ladder(&run, judgement, form),
                     gains(&run, judgement, form),
                     latency(&judgement.latency, form),
+                    series(&sample::blocks(), judgement, form),
                 ]
             })
             .flatten()
@@ -78,10 +89,10 @@ mod tests {
     #[test]
     fn every_chart_is_drawn_in_both_forms_and_says_what_it_shows() {
         let charts = all(&sample::judgement());
-        assert_eq!(charts.len(), 6);
+        assert_eq!(charts.len(), 8);
         for chart in charts {
             assert!(chart.starts_with("<svg") && chart.ends_with("</svg>"));
-            assert!(chart.contains("role=\"img\" aria-label=\""));
+            assert!(chart.contains("role=\"img\" aria-labelledby=\""));
         }
     }
 
@@ -89,7 +100,7 @@ mod tests {
     fn all_colours_are_the_themes_and_nothing_is_loaded() {
         for chart in all(&sample::judgement()) {
             assert!(!chart.contains("\"#"), "a fixed colour: {chart}");
-            assert!(!chart.contains("http"), "{chart}");
+            assert!(!chart.contains("://"), "{chart}");
         }
     }
 

@@ -5,7 +5,7 @@ mod page;
 
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, HtmlEscape};
-use model::{Judgement, RunRecord};
+use model::{BlockRecord, Judgement, RunRecord};
 
 use crate::numbers;
 
@@ -18,8 +18,8 @@ const STYLE: &str = include_str!("../../templates/style.css");
 /// # Panics
 /// When a template that is compiled in is wrong, which a test would see.
 #[must_use]
-pub fn render(run: &RunRecord, judgement: &Judgement) -> String {
-    let page = page::page(run, judgement, STYLE);
+pub fn render(run: &RunRecord, blocks: &[BlockRecord], judgement: &Judgement) -> String {
+    let page = page::page(run, blocks, judgement, STYLE);
     templates()
         .get_template("page.html")
         .and_then(|template| template.render(Serde(&page)))
@@ -63,7 +63,7 @@ mod tests {
     const PLANTED: &str = "<script>alert(1)</script>\"><img src=x>";
 
     fn rendered() -> String {
-        render(&sample::run(), &sample::judgement())
+        render(&sample::run(), &sample::blocks(), &sample::judgement())
     }
 
     #[test]
@@ -84,7 +84,7 @@ mod tests {
             step.title = PLANTED.to_owned();
         }
         judgement.latency[0].title = PLANTED.to_owned();
-        let page = render(&run, &judgement);
+        let page = render(&run, &sample::blocks(), &judgement);
         assert!(page.contains("&lt;script&gt;"));
         assert!(!page.contains("<script") && !page.contains("<img"));
     }
@@ -100,7 +100,7 @@ mod tests {
     fn the_query_of_a_request_is_not_shown() {
         let mut run = sample::run();
         run.study.workload.path = "/json?token=planted".to_owned();
-        let page = render(&run, &sample::judgement());
+        let page = render(&run, &sample::blocks(), &sample::judgement());
         assert!(page.contains("json over 64") && !page.contains("planted"));
     }
 
@@ -110,7 +110,7 @@ mod tests {
         if let Some(source) = &mut run.study.source {
             source.url = "javascript:alert(1)".to_owned();
         }
-        let page = render(&run, &sample::judgement());
+        let page = render(&run, &sample::blocks(), &sample::judgement());
         assert!(!page.contains("href=\"javascript"), "{page}");
     }
 
@@ -164,26 +164,26 @@ mod tests {
         ] {
             assert!(page.contains(part), "{part}");
         }
-        assert_eq!(page.matches("<svg").count(), 6);
+        assert_eq!(page.matches("<svg").count(), 8);
     }
 
     #[test]
     fn a_comparison_of_two_servers_has_a_page_of_its_own_kind() {
         let (run, judgement) = sample::versus(Verdict::Better, 0.88, 0.03);
-        let page = render(&run, &judgement);
+        let page = render(&run, &sample::blocks(), &judgement);
         assert!(page.contains("B is better") && !page.contains("The article"));
     }
 
     #[test]
     fn columns_that_hold_nothing_are_left_out() {
         let (run, mut judgement) = sample::versus(Verdict::Better, 1.2, 0.03);
-        assert!(render(&run, &judgement).contains("Implied<small>"));
+        assert!(render(&run, &sample::blocks(), &judgement).contains("Implied<small>"));
         judgement.outcome = Outcome::Throughput;
         for arm in &mut judgement.arms {
             arm.server_cpu_us_per_request = None;
             arm.implied_rps_per_cpu = None;
         }
-        let page = render(&run, &judgement);
+        let page = render(&run, &sample::blocks(), &judgement);
         assert!(!page.contains("Implied<small>") && !page.contains("Of the&nbsp;floor"));
         assert!(page.contains("20\u{a0}% more throughput") && page.contains("hidden here"));
     }
@@ -197,7 +197,7 @@ mod tests {
         judgement.whole = None;
         judgement.control = None;
         judgement.sequential = None;
-        let page = render(&sample::run(), &judgement);
+        let page = render(&sample::run(), &[], &judgement);
         assert!(page.contains("Too little was measured") && !page.contains("<svg"));
     }
 }

@@ -2,7 +2,7 @@
 
 use model::judgement::{ArmResult, LatencyResult, Outcome};
 use model::study::DesignKind;
-use model::{Judgement, Role, RunRecord};
+use model::{BlockRecord, Judgement, Role, RunRecord};
 use serde::Serialize;
 
 use super::facts::{Fact, facts};
@@ -27,6 +27,7 @@ pub(crate) struct Page<'a> {
     ladder: Option<Figure>,
     ladder_caption: String,
     gains: Option<Figure>,
+    series: Option<Figure>,
     latency: Option<Figure>,
     is_ladder: bool,
     against: &'static str,
@@ -118,7 +119,12 @@ struct DoubtView {
 }
 
 /// Gathers the page of a judged run.
-pub(crate) fn page<'a>(run: &'a RunRecord, judgement: &'a Judgement, style: &'a str) -> Page<'a> {
+pub(crate) fn page<'a>(
+    run: &'a RunRecord,
+    blocks: &[BlockRecord],
+    judgement: &'a Judgement,
+    style: &'a str,
+) -> Page<'a> {
     let latency = sentences::latency_for_readers(run, judgement);
     let (study, rows) = (&run.study, rows_with_reasons(run, judgement));
     Page {
@@ -139,6 +145,7 @@ pub(crate) fn page<'a>(run: &'a RunRecord, judgement: &'a Judgement, style: &'a 
         ladder: figure("ladder", |form| chart::ladder(run, judgement, form)),
         ladder_caption: ladder_caption(run, judgement),
         gains: figure("gains", |form| chart::gains(run, judgement, form)),
+        series: figure("series", |form| chart::series(blocks, judgement, form)),
         latency: figure("latency", |form| chart::latency(&latency, form)),
         is_ladder: study.design.kind == DesignKind::Ladder,
         against: sentences::compared_with(run),

@@ -8,9 +8,9 @@ use model::judgement::{
     ArmResult, CurvePoint, JUDGEMENT_FORMAT, LatencyResult, Outcome, QuantileEstimate,
     SequentialError, StepResult,
 };
-use model::run::{RUN_FORMAT, Rig};
+use model::run::{Phase, RUN_FORMAT, Rig};
 use model::study::{DesignKind, Published};
-use model::{Doubt, Effect, Estimate, Judgement, Role, RunRecord, Verdict};
+use model::{BlockRecord, Doubt, Effect, Estimate, Judgement, Reading, Role, RunRecord, Verdict};
 
 const PAIRS: u32 = 16;
 
@@ -132,6 +132,46 @@ pub(crate) fn judgement() -> Judgement {
                 reason: "prctl(PR_SET_SECCOMP): EACCES".to_owned(),
             },
         ],
+    }
+}
+
+/// The blocks of the made-up ladder, whose machine was slower for some of the rounds.
+pub(crate) fn blocks() -> Vec<BlockRecord> {
+    blocks_of(&arm_results())
+}
+
+/// Blocks of some arms, round by round.
+pub(crate) fn blocks_of(arms: &[ArmResult]) -> Vec<BlockRecord> {
+    let mut blocks: Vec<BlockRecord> = Vec::new();
+    for round in 0..PAIRS {
+        for (position, arm) in (0..).zip(arms) {
+            let at_ms = 640 * blocks.len() as u64;
+            blocks.push(block(round, position, arm, at_ms));
+        }
+    }
+    blocks
+}
+
+fn block(round: u32, position: u32, arm: &ArmResult, at_ms: u64) -> BlockRecord {
+    let wobble = f64::from((round * 37 + position * 23) % 17) / 17.0 - 0.5;
+    let slow = if (5..9).contains(&round) { 0.06 } else { 0.0 };
+    let us = arm
+        .server_cpu_us_per_request
+        .map_or(1.0, |found| found.value);
+    let mut reading = Reading {
+        window_ns: 500_000_000,
+        answered: 40_000,
+        ..Reading::default()
+    };
+    reading.cpu.server_ns = Some((us * (1.0 + slow + 0.03 * wobble) * 40_000e3) as u64);
+    BlockRecord {
+        phase: Phase::Throughput,
+        epoch: 0,
+        round,
+        position,
+        arm: arm.name.clone(),
+        at_ms,
+        reading,
     }
 }
 
