@@ -47,6 +47,21 @@ pub struct Source {
     pub year: u32,
     /// The machine it was measured on.
     pub machine: String,
+    /// Steps of the article that the study leaves out: its published figures hold their gains too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_crossed: Vec<NotCrossed>,
+}
+
+/// A step of the article that the study leaves out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NotCrossed {
+    pub title: String,
+    /// Why it is left out.
+    pub why: String,
+    /// Gain over the step before it, as a share, where the article has it.
+    #[serde(default)]
+    pub gain: Option<f64>,
 }
 
 /// How arms are compared and how long each block lasts.

@@ -27,9 +27,13 @@ fn the_text_page_is_there_to_look_at_in_three_widths() {
 
 #[test]
 fn the_html_page_is_there_to_look_at() {
-    let page = report::html::render(&sample::run(), &sample::blocks(), &sample::judgement());
+    let page = report::html::render(
+        &sample::run(),
+        &sample::blocks(&sample::judgement()),
+        &sample::judgement(),
+    );
     assert!(kept("ladder.html", page).starts_with("<!doctype html>"));
     let (run, judgement) = sample::versus(Verdict::Better, 0.88, 0.03);
-    let page = report::html::render(&run, &sample::blocks_of(&judgement.arms), &judgement);
+    let page = report::html::render(&run, &sample::blocks(&judgement), &judgement);
     assert!(kept("versus.html", page).ends_with("</html>"));
 }

@@ -189,7 +189,7 @@ impl Row<'_> {
         };
         match form {
             Form::Wide => {
-                let text = fitted(self.title, TITLES - 12.0, Type::BODY.size);
+                let text = fitted(self.title, TITLES - 12.0, Type::BODY);
                 canvas.text(
                     &text,
                     (TITLES - 12.0, top + 12.0),
@@ -197,7 +197,7 @@ impl Row<'_> {
                 );
             }
             Form::Narrow => canvas.text(
-                &fitted(self.title, 350.0, Type::BODY.size),
+                &fitted(self.title, 350.0, Type::BODY),
                 (0.0, top + 12.0),
                 Type::BODY,
             ),

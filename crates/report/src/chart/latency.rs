@@ -179,12 +179,12 @@ impl Plot {
         match form {
             Form::Wide => {
                 let (x, y) = (self.x.at(*end_nines) + 12.0, self.y.at(end_ns.ln()));
-                canvas.text(&fitted(&result.title, 178.0, set.size), (x, y), set);
+                canvas.text(&fitted(&result.title, 178.0, set), (x, y), set);
             }
             Form::Narrow => {
                 let y = 30.0 + 20.0 * index as f64;
                 canvas.line((0.0, y), (20.0, y), ink, 2.25);
-                canvas.text(&fitted(&result.title, 320.0, set.size), (28.0, y), set);
+                canvas.text(&fitted(&result.title, 320.0, set), (28.0, y), set);
             }
         }
     }

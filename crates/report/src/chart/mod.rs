@@ -16,6 +16,7 @@ mod series;
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+use canvas::Type;
 pub(crate) use gains::gains;
 pub(crate) use ladder::ladder;
 pub(crate) use latency::latency;
@@ -49,9 +50,10 @@ impl Form {
 }
 
 /// Text cut to about so many pixels; the table beside a chart has it whole.
-fn fitted(text: &str, pixels: f64, size: f64) -> String {
+fn fitted(text: &str, pixels: f64, set: Type) -> String {
     // Letters of a system's sans serif are a little over half as wide as they are high.
-    let room = (pixels / (size * 0.54)) as usize;
+    let letter = if set.bold { 0.6 } else { 0.56 };
+    let room = (pixels / (set.size * letter)) as usize;
     if text.width() <= room {
         return text.to_owned();
     }
@@ -79,7 +81,7 @@ mod tests {
                     ladder(&run, judgement, form),
                     gains(&run, judgement, form),
                     latency(&judgement.latency, form),
-                    series(&sample::blocks(), judgement, form),
+                    series(&sample::blocks(judgement), judgement, form),
                 ]
             })
             .flatten()
@@ -128,8 +130,9 @@ mod tests {
 
     #[test]
     fn a_title_too_long_for_its_place_is_cut_with_a_mark() {
-        assert_eq!(fitted("abcdefgh", 30.0, 10.0), "abcd…");
-        assert_eq!(fitted("abc", 30.0, 10.0), "abc");
-        assert_eq!(fitted("小型回應", 30.0, 10.0), "小型…");
+        let cut = |text| fitted(text, 36.5, Type::BODY);
+        assert_eq!(cut("abcdefgh"), "abcd…");
+        assert_eq!(cut("abc"), "abc");
+        assert_eq!(cut("小型回應"), "小型…");
     }
 }

@@ -155,11 +155,11 @@ impl Bar {
         match place.titles {
             Titles::Left(width) => {
                 let at = (place.left + width - 12.0, row + place.titles.middle());
-                let text = fitted(&self.title, width - 12.0, set.size);
+                let text = fitted(&self.title, width - 12.0, set);
                 canvas.text(&text, at, set.align(HPos::Right));
             }
             Titles::Above => {
-                let text = fitted(&self.title, place.width, set.size);
+                let text = fitted(&self.title, place.width, set);
                 canvas.text(&text, (place.left, row + 12.0), set);
             }
             Titles::Elsewhere => {}

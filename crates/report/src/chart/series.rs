@@ -176,7 +176,7 @@ impl Plot {
             }
             Form::Narrow => (350.0, (0.0, top + 10.0), HPos::Left),
         };
-        let text = fitted(&lane.title, width, Type::BODY.size);
+        let text = fitted(&lane.title, width, Type::BODY);
         canvas.text(&text, at, Type::BODY.align(align));
     }
 
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_run_that_was_taken_up_again_goes_on_where_it_stopped() {
-        let mut blocks = sample::blocks();
+        let mut blocks = sample::blocks(&sample::judgement());
         blocks.truncate(4);
         for (block, at_ms) in blocks.iter_mut().zip([100, 700, 50, 650]) {
             block.at_ms = at_ms;
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn every_arm_has_a_lane_with_all_its_blocks_and_the_control_has_marks_of_its_own() {
         let judgement = sample::judgement();
-        let svg = series(&sample::blocks(), &judgement, Form::Wide).unwrap();
+        let svg = series(&sample::blocks(&judgement), &judgement, Form::Wide).unwrap();
         for arm in &judgement.arms {
             let lane = format!("{}: 16 blocks", rows::role_title(arm));
             assert!(svg.contains(&lane), "{lane}");
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn latency_blocks_are_no_part_of_the_lanes() {
-        let mut blocks = sample::blocks();
+        let mut blocks = sample::blocks(&sample::judgement());
         for block in &mut blocks {
             block.phase = Phase::Latency;
         }

@@ -63,7 +63,11 @@ mod tests {
     const PLANTED: &str = "<script>alert(1)</script>\"><img src=x>";
 
     fn rendered() -> String {
-        render(&sample::run(), &sample::blocks(), &sample::judgement())
+        render(
+            &sample::run(),
+            &sample::blocks(&sample::judgement()),
+            &sample::judgement(),
+        )
     }
 
     #[test]
@@ -84,7 +88,7 @@ mod tests {
             step.title = PLANTED.to_owned();
         }
         judgement.latency[0].title = PLANTED.to_owned();
-        let page = render(&run, &sample::blocks(), &judgement);
+        let page = render(&run, &sample::blocks(&judgement), &judgement);
         assert!(page.contains("&lt;script&gt;"));
         assert!(!page.contains("<script") && !page.contains("<img"));
     }
@@ -100,7 +104,11 @@ mod tests {
     fn the_query_of_a_request_is_not_shown() {
         let mut run = sample::run();
         run.study.workload.path = "/json?token=planted".to_owned();
-        let page = render(&run, &sample::blocks(), &sample::judgement());
+        let page = render(
+            &run,
+            &sample::blocks(&sample::judgement()),
+            &sample::judgement(),
+        );
         assert!(page.contains("json over 64") && !page.contains("planted"));
     }
 
@@ -110,7 +118,11 @@ mod tests {
         if let Some(source) = &mut run.study.source {
             source.url = "javascript:alert(1)".to_owned();
         }
-        let page = render(&run, &sample::blocks(), &sample::judgement());
+        let page = render(
+            &run,
+            &sample::blocks(&sample::judgement()),
+            &sample::judgement(),
+        );
         assert!(!page.contains("href=\"javascript"), "{page}");
     }
 
@@ -170,20 +182,20 @@ mod tests {
     #[test]
     fn a_comparison_of_two_servers_has_a_page_of_its_own_kind() {
         let (run, judgement) = sample::versus(Verdict::Better, 0.88, 0.03);
-        let page = render(&run, &sample::blocks(), &judgement);
+        let page = render(&run, &sample::blocks(&judgement), &judgement);
         assert!(page.contains("B is better") && !page.contains("The article"));
     }
 
     #[test]
     fn columns_that_hold_nothing_are_left_out() {
         let (run, mut judgement) = sample::versus(Verdict::Better, 1.2, 0.03);
-        assert!(render(&run, &sample::blocks(), &judgement).contains("Implied<small>"));
+        assert!(render(&run, &sample::blocks(&judgement), &judgement).contains("Implied<small>"));
         judgement.outcome = Outcome::Throughput;
         for arm in &mut judgement.arms {
             arm.server_cpu_us_per_request = None;
             arm.implied_rps_per_cpu = None;
         }
-        let page = render(&run, &sample::blocks(), &judgement);
+        let page = render(&run, &sample::blocks(&judgement), &judgement);
         assert!(!page.contains("Implied<small>") && !page.contains("Of the&nbsp;floor"));
         assert!(page.contains("20\u{a0}% more throughput") && page.contains("hidden here"));
     }

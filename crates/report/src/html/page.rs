@@ -26,6 +26,7 @@ pub(crate) struct Page<'a> {
     keys: Vec<Key>,
     ladder: Option<Figure>,
     ladder_caption: String,
+    not_crossed: Vec<NotCrossed>,
     gains: Option<Figure>,
     series: Option<Figure>,
     latency: Option<Figure>,
@@ -54,6 +55,14 @@ pub(crate) struct Page<'a> {
 struct Key {
     figure: String,
     caption: String,
+}
+
+/// A step that the article took and this run did not.
+#[derive(Serialize)]
+struct NotCrossed {
+    title: String,
+    gain: String,
+    why: String,
 }
 
 /// A chart in its two forms, as SVG.
@@ -144,6 +153,7 @@ pub(crate) fn page<'a>(
         keys: keys(run, judgement),
         ladder: figure("ladder", |form| chart::ladder(run, judgement, form)),
         ladder_caption: ladder_caption(run, judgement),
+        not_crossed: not_crossed(run),
         gains: figure("gains", |form| chart::gains(run, judgement, form)),
         series: figure("series", |form| chart::series(blocks, judgement, form)),
         latency: figure("latency", |form| chart::latency(&latency, form)),
@@ -212,6 +222,27 @@ fn ladder_caption(run: &RunRecord, judgement: &Judgement) -> String {
     }
     parts.push("The bracket is the interval of the median.");
     parts.join(" ")
+}
+
+/// The article's steps that the study leaves out, and those that this machine refused.
+fn not_crossed(run: &RunRecord) -> Vec<NotCrossed> {
+    let Some(source) = &run.study.source else {
+        return Vec::new();
+    };
+    let shown = |gain: Option<f64>| gain.map(numbers::published_gain).unwrap_or_default();
+    let left_out = source.not_crossed.iter().map(|step| NotCrossed {
+        title: step.title.clone(),
+        gain: shown(step.gain),
+        why: step.why.clone(),
+    });
+    let is_run = |name: &str| run.arms.iter().any(|arm| arm.name == name);
+    let refused = run.study.steps.iter().filter(|step| !is_run(&step.name));
+    let refused = refused.map(|step| NotCrossed {
+        title: step.title.clone(),
+        gain: shown(step.published.and_then(|beside| beside.gain)),
+        why: "this machine refuses it, as the doubts say".to_owned(),
+    });
+    left_out.chain(refused).collect()
 }
 
 /// The few figures that a reader takes along.

@@ -96,8 +96,9 @@ pub(crate) struct Finding {
 pub(crate) fn visit(browser: &mut Browser, page: &Path, view: View) -> Visit {
     open(browser, page, view);
     let look = evaluate(browser, LOOK);
-    let axe_source = std::fs::read_to_string(AXE)
-        .unwrap_or_else(|error| panic!("{AXE}: {error}; run `npm ci` in crates/report/tests/browser"));
+    let axe_source = std::fs::read_to_string(AXE).unwrap_or_else(|error| {
+        panic!("{AXE}: {error}; run `npm ci` in crates/report/tests/browser")
+    });
     browser.evaluate(&format!("{axe_source};0"));
     let axe = evaluate(browser, FINDINGS);
     let stops = stops(browser, &look);
@@ -167,7 +168,9 @@ fn requests(browser: &Browser) -> Vec<String> {
 
 fn complaints(browser: &Browser) -> Vec<String> {
     let is_loud = |event: &&Value| event["type"] == "error" || event["type"] == "warning";
-    let said = browser.events_of("Runtime.consoleAPICalled").filter(is_loud);
+    let said = browser
+        .events_of("Runtime.consoleAPICalled")
+        .filter(is_loud);
     said.chain(browser.events_of("Runtime.exceptionThrown"))
         .chain(browser.events_of("Log.entryAdded"))
         .map(Value::to_string)

@@ -135,16 +135,11 @@ pub(crate) fn judgement() -> Judgement {
     }
 }
 
-/// The blocks of the made-up ladder, whose machine was slower for some of the rounds.
-pub(crate) fn blocks() -> Vec<BlockRecord> {
-    blocks_of(&arm_results())
-}
-
-/// Blocks of some arms, round by round.
-pub(crate) fn blocks_of(arms: &[ArmResult]) -> Vec<BlockRecord> {
+/// Blocks that could have led to a judgement, of a machine that was slower for some rounds.
+pub(crate) fn blocks(judgement: &Judgement) -> Vec<BlockRecord> {
     let mut blocks: Vec<BlockRecord> = Vec::new();
     for round in 0..PAIRS {
-        for (position, arm) in (0..).zip(arms) {
+        for (position, arm) in (0..).zip(&judgement.arms) {
             let at_ms = 640 * blocks.len() as u64;
             blocks.push(block(round, position, arm, at_ms));
         }

@@ -2,7 +2,8 @@
 
 use model::facts::Facts;
 use model::study::{
-    BaselineSpec, Design, DesignKind, LatencyDesign, Program, STUDY_FORMAT, Source, StepSpec,
+    BaselineSpec, Design, DesignKind, LatencyDesign, NotCrossed, Program, STUDY_FORMAT, Source,
+    StepSpec,
 };
 use model::{Arm, Role, Study, Workload};
 
@@ -32,6 +33,11 @@ pub(super) fn study() -> Study {
                 .to_owned(),
             year: 2021,
             machine: "EC2 c5n.xlarge, 4 vCPU, kernel 4.14".to_owned(),
+            not_crossed: vec![NotCrossed {
+                title: "mitigations of speculative execution off".to_owned(),
+                why: "needs a reboot".to_owned(),
+                gain: Some(0.28),
+            }],
         }),
         design: Design {
             kind: DesignKind::Ladder,

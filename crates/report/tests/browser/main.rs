@@ -1,0 +1,137 @@
+//! The report as a browser lays it out: every page at two sizes in light and dark, in one
+//! headless Chromium. `cargo xtask test` installs it, and `npm ci` here brings axe-core.
+
+mod devtools;
+mod pages;
+mod visit;
+
+#[path = "../sample/mod.rs"]
+mod sample;
+
+use std::sync::LazyLock;
+
+use devtools::Browser;
+use visit::{DESKTOP, DESKTOP_DARK, PHONE, PHONE_DARK, Visit};
+
+/// Smaller letters than these are not read on a telephone, CSS pixels.
+const LEGIBLE_PX: f64 = 11.0;
+
+static VISITS: LazyLock<Vec<Visit>> = LazyLock::new(|| {
+    let mut browser = Browser::start();
+    let views = [DESKTOP, DESKTOP_DARK, PHONE, PHONE_DARK];
+    pages::all()
+        .iter()
+        .flat_map(|page| views.map(|view| (page, view)))
+        .map(|(page, view)| visit::visit(&mut browser, page, view))
+        .collect()
+});
+
+/// Holds a property against every visit, and names all visits that lack it.
+fn on_every_page(faults: impl Fn(&Visit) -> Vec<String>) {
+    let found: Vec<String> = VISITS
+        .iter()
+        .flat_map(|visit| {
+            faults(visit)
+                .into_iter()
+                .map(|fault| format!("{}: {fault}", visit.place))
+        })
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn a_page_asks_for_its_own_file_and_nothing_else() {
+    on_every_page(|visit| match visit.requests.as_slice() {
+        [own] if own.contains("file:///") => vec![],
+        requests => requests.to_vec(),
+    });
+}
+
+#[test]
+fn the_console_stays_silent() {
+    on_every_page(|visit| visit.complaints.clone());
+}
+
+#[test]
+fn nothing_is_wider_than_the_window() {
+    on_every_page(|visit| {
+        let look = &visit.look;
+        let fits = look.scroll_width <= look.client_width && look.window_width == visit.view.width;
+        if fits {
+            return vec![];
+        }
+        vec![format!("{} px in {}", look.scroll_width, look.client_width)]
+    });
+}
+
+#[test]
+fn what_scrolls_sideways_can_be_scrolled_by_keyboard() {
+    on_every_page(|visit| visit.look.unreachable.clone());
+}
+
+#[test]
+fn the_keyboard_reaches_everything_that_can_be_used_and_shows_where_it_is() {
+    on_every_page(|visit| {
+        let reached: Vec<&String> = visit.stops.iter().map(|stop| &stop.name).collect();
+        let missed = visit.look.focusable.iter();
+        let missed = missed.filter(|name| !reached.contains(name));
+        let unseen = visit
+            .stops
+            .iter()
+            .filter(|stop| !stop.outlined || !stop.in_view);
+        missed
+            .map(|name| format!("the keyboard does not reach {name}"))
+            .chain(unseen.map(|stop| format!("focus cannot be seen on {}", stop.name)))
+            .collect()
+    });
+}
+
+#[test]
+fn axe_finds_nothing_serious() {
+    on_every_page(|visit| {
+        assert!(
+            visit.axe.rules_passed > 10,
+            "axe did not run: {}",
+            visit.place
+        );
+        let findings = visit.axe.findings.iter();
+        let serious = findings.filter(|finding| finding.impact != "minor");
+        serious.map(|finding| finding.what.clone()).collect()
+    });
+}
+
+#[test]
+fn letters_can_be_read_on_a_telephone() {
+    on_every_page(|visit| {
+        let look = &visit.look;
+        if look.smallest_px >= LEGIBLE_PX {
+            return vec![];
+        }
+        vec![format!("{} px: {}", look.smallest_px, look.smallest_text)]
+    });
+}
+
+#[test]
+fn words_in_a_chart_do_not_collide_and_stay_within_it() {
+    on_every_page(|visit| {
+        let collisions = visit.look.collisions.iter();
+        let leaving = visit.look.leaving.iter();
+        collisions
+            .map(|pair| format!("{pair} collide"))
+            .chain(leaving.map(|text| format!("{text} leaves its chart")))
+            .collect()
+    });
+}
+
+#[test]
+fn every_chart_is_named_and_described_in_words() {
+    on_every_page(|visit| {
+        assert!(visit.look.charts >= 2, "no chart: {}", visit.place);
+        vec!["a chart without title and description".to_owned(); visit.look.unnamed_charts as usize]
+    });
+}
+
+#[test]
+fn nothing_moves() {
+    on_every_page(|visit| vec!["an animation".to_owned(); visit.look.moving as usize]);
+}

@@ -1,0 +1,118 @@
+//! The pages that are visited: a real run, and made-up ones that are hard to set.
+
+use std::path::{Path, PathBuf};
+
+use model::{Doubt, Judgement, RunRecord, Verdict};
+
+use crate::sample;
+
+const HOSTILE: &str = "<script>console.error('planted')</script>\"><img src=http://127.0.0.1:9/x>";
+const LONG: &str = "one_setting_whose_name_has_no_place_at_which_a_line_could_be_broken_anywhere";
+const CHINESE: &str = "每次回應只送一次，不再重新註冊通知，並且關閉連線追蹤與封包過濾規則";
+
+/// Writes all pages and gives their paths.
+pub(crate) fn all() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
+    std::fs::create_dir_all(&folder).expect("cargo makes the directory above for its tests");
+    let pages = [
+        ("run", recorded("http-json")),
+        ("smoke", recorded("smoke")),
+        ("ladder", rendered(&sample::run(), &sample::judgement())),
+        ("versus", versus()),
+        ("doubtful", doubtful()),
+        ("invalid", invalid()),
+        ("hostile", titled(HOSTILE)),
+        ("long", titled(LONG)),
+        ("chinese", titled(CHINESE)),
+    ];
+    let written = pages.into_iter().map(|(name, page)| {
+        let path = folder.join(format!("{name}.html"));
+        std::fs::write(&path, page).expect("the target directory can be written");
+        path
+    });
+    written.collect()
+}
+
+/// The page of a run that was measured and kept.
+pub(crate) fn recorded(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let (run, blocks) = report::folder::read(&folder.join(name)).expect("the run is kept here");
+    report::html::render(&run, &blocks, &judge::judge(&run, &blocks))
+}
+
+fn rendered(run: &RunRecord, judgement: &Judgement) -> String {
+    report::html::render(run, &sample::blocks(judgement), judgement)
+}
+
+fn versus() -> String {
+    let (run, judgement) = sample::versus(Verdict::Inconclusive, 0.97, 0.09);
+    rendered(&run, &judgement)
+}
+
+/// A run with verdicts of every kind and a list of doubts.
+fn doubtful() -> String {
+    let mut judgement = sample::judgement();
+    let verdicts = [
+        Verdict::Worse,
+        Verdict::NoDifferenceThatMatters,
+        Verdict::Inconclusive,
+    ];
+    for (step, verdict) in judgement.steps.iter_mut().zip(verdicts) {
+        step.verdict = verdict;
+    }
+    judgement.doubts.extend([
+        Doubt::ClientIsLimit { busy_share: 0.97 },
+        Doubt::ForeignWork { cpu_share: 0.31 },
+        Doubt::NoPrivateNamespace {
+            reason: "unshare(CLONE_NEWUSER): EPERM".to_owned(),
+        },
+        Doubt::Unfinished {
+            rounds_done: 11,
+            rounds_planned: 16,
+        },
+    ]);
+    rendered(&sample::run(), &judgement)
+}
+
+/// A run whose control differs: figures, and no verdict.
+fn invalid() -> String {
+    let mut judgement = sample::judgement();
+    for step in judgement.steps.iter_mut().chain(&mut judgement.whole) {
+        step.verdict = Verdict::Invalid;
+    }
+    judgement.doubts.push(Doubt::ControlDiffers {
+        ratio: 1.042,
+        p_value: 0.0003,
+    });
+    rendered(&sample::run(), &judgement)
+}
+
+/// A ladder in which everything that has a title has this one.
+fn titled(title: &str) -> String {
+    let (mut run, mut judgement) = (sample::run(), sample::judgement());
+    for text in [
+        &mut run.study.title,
+        &mut run.study.question,
+        &mut run.study.method,
+        &mut run.study.workload.path,
+        &mut run.facts.cpu_model,
+        &mut run.command,
+    ] {
+        title.clone_into(text);
+    }
+    run.study.pitfalls = vec![title.to_owned()];
+    for step in &mut run.study.steps {
+        title.clone_into(&mut step.why);
+    }
+    let arms = judgement.arms.iter_mut().map(|arm| &mut arm.title);
+    let steps = judgement.steps.iter_mut().map(|step| &mut step.title);
+    let curves = judgement.latency.iter_mut().map(|curve| &mut curve.title);
+    for text in arms.chain(steps).chain(curves) {
+        title.clone_into(text);
+    }
+    judgement.doubts.push(Doubt::LeverSkipped {
+        lever: title.to_owned(),
+        reason: title.to_owned(),
+    });
+    rendered(&run, &judgement)
+}
