@@ -13,6 +13,7 @@ pub mod text;
 
 mod answer;
 mod chart;
+mod not_crossed;
 mod rows;
 mod sentences;
 

@@ -129,6 +129,14 @@ impl Canvas<'_> {
         );
     }
 
+    /// A hollow dot: the figure is there, and no verdict on it.
+    pub(crate) fn ring(&self, at: At, radius: f64, ink: Ink) {
+        self.dot(at, radius, Ink::Paper);
+        let style = ink.stand_in().stroke_width((1.75 * UNITS) as u32);
+        let circle = Circle::new(units(at), (radius * UNITS) as i32, style);
+        sure(self.area.draw(&circle));
+    }
+
     /// A hollow diamond: a mark that is told from a dot without colour.
     pub(crate) fn diamond(&self, (x, y): At, radius: f64, ink: Ink) {
         let corners = [

@@ -2,7 +2,7 @@
 //! between machines, absolute figures cannot.
 
 use model::judgement::{Outcome, StepResult};
-use model::{Effect, Judgement, RunRecord};
+use model::{Effect, Judgement, RunRecord, Verdict};
 use plotters::style::text_anchor::HPos;
 
 use super::canvas::{Canvas, Type, Words, draw};
@@ -45,6 +45,7 @@ impl Gain {
 struct Row<'a> {
     title: &'a str,
     here: Gain,
+    is_void: bool,
     article: Option<f64>,
 }
 
@@ -162,6 +163,7 @@ fn row<'a>(step: &'a StepResult, judgement: &Judgement) -> Option<Row<'a>> {
     Some(Row {
         title: &step.title,
         here: Gain::of(step.effect.as_ref()?, judgement.outcome),
+        is_void: step.verdict == Verdict::Invalid,
         article: step
             .published
             .and_then(|beside| beside.gain)
@@ -202,18 +204,7 @@ impl Row<'_> {
                 Type::BODY,
             ),
         }
-        canvas.whisker(
-            scale.at(self.here.low),
-            scale.at(self.here.high),
-            here_y,
-            Ink::Accent,
-        );
-        // On a narrow chart a larger dot would hide its interval.
-        let radius = if form == Form::Wide { 4.5 } else { 3.0 };
-        canvas.dot((scale.at(self.here.percent), here_y), radius, Ink::Accent);
-        let label = format!("here {} %", numbers::signed(self.here.percent));
-        let from = scale.at(self.here.high) + 12.0;
-        canvas.text(&label, (from, here_y), Type::BODY.bold().ink(Ink::Accent));
+        self.mark(canvas, scale, here_y, form);
         if let Some(article) = self.article {
             canvas.diamond((scale.at(article), article_y), 4.5, Ink::Published);
             let label = format!("article {}", numbers::published_gain(article / 100.0));
@@ -224,6 +215,27 @@ impl Row<'_> {
             );
         }
     }
+
+    /// The gain here with its interval and figure; hollow and grey where there is no verdict.
+    fn mark(&self, canvas: &Canvas<'_>, scale: &Scale, y: f64, form: Form) {
+        let ink = if self.is_void {
+            Ink::Muted
+        } else {
+            Ink::Accent
+        };
+        canvas.whisker(scale.at(self.here.low), scale.at(self.here.high), y, ink);
+        // On a narrow chart a larger dot would hide its interval.
+        let radius = if form == Form::Wide { 4.5 } else { 3.0 };
+        let at = (scale.at(self.here.percent), y);
+        if self.is_void {
+            canvas.ring(at, radius, ink);
+        } else {
+            canvas.dot(at, radius, ink);
+        }
+        let label = format!("here {} %", numbers::signed(self.here.percent));
+        let from = scale.at(self.here.high) + 12.0;
+        canvas.text(&label, (from, y), Type::BODY.bold().ink(ink));
+    }
 }
 
 fn described(rows: &[Row<'_>], against: &str) -> String {
@@ -233,11 +245,13 @@ fn described(rows: &[Row<'_>], against: &str) -> String {
             let article = row.article.map_or_else(String::new, |gain| {
                 format!(", in the article {}", numbers::published_gain(gain / 100.0))
             });
-            format!(
-                "{} {} %{article}",
-                row.title,
-                numbers::signed(row.here.percent)
-            )
+            let void = if row.is_void {
+                " without a verdict"
+            } else {
+                ""
+            };
+            let here = numbers::signed(row.here.percent);
+            format!("{} {here} %{void}{article}", row.title)
         })
         .collect();
     format!("Gain of each step over {against}: {}", gains.join("; "))
@@ -246,6 +260,7 @@ fn described(rows: &[Row<'_>], against: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample;
 
     #[test]
     fn a_cost_cut_to_four_fifths_makes_room_for_a_quarter_more() {
@@ -262,5 +277,18 @@ mod tests {
         assert!((gain.low - 0.0).abs() < 1e-9 && (gain.high - 100.0).abs() < 1e-9);
         let rate = Gain::of(&effect, Outcome::Throughput);
         assert!((rate.percent + 20.0).abs() < 1e-9 && rate.low < rate.high);
+    }
+
+    #[test]
+    fn a_step_without_a_verdict_has_a_hollow_mark_and_says_so() {
+        let mut judgement = sample::judgement();
+        judgement.steps[0].verdict = Verdict::Invalid;
+        let svg = gains(&sample::run(), &judgement, Form::Wide).unwrap();
+        assert_eq!(svg.matches("without a verdict").count(), 1);
+        assert_eq!(
+            svg.matches("fill=\"none\" stroke=\"var(--muted)\"").count(),
+            1,
+            "{svg}"
+        );
     }
 }

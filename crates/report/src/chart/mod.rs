@@ -52,7 +52,7 @@ impl Form {
 /// Text cut to about so many pixels; the table beside a chart has it whole.
 fn fitted(text: &str, pixels: f64, set: Type) -> String {
     // Letters of a system's sans serif are a little over half as wide as they are high.
-    let letter = if set.bold { 0.6 } else { 0.56 };
+    let letter = if set.bold { 0.6 } else { 0.55 };
     let room = (pixels / (set.size * letter)) as usize;
     if text.width() <= room {
         return text.to_owned();

@@ -174,7 +174,7 @@ impl Plot {
                 let y = self.percent_scale(top).at(0.0);
                 (TITLES - 12.0, (TITLES - 12.0, y), HPos::Right)
             }
-            Form::Narrow => (350.0, (0.0, top + 10.0), HPos::Left),
+            Form::Narrow => (350.0, (0.0, top + 13.0), HPos::Left),
         };
         let text = fitted(&lane.title, width, Type::BODY);
         canvas.text(&text, at, Type::BODY.align(align));
@@ -220,7 +220,7 @@ impl Plot {
     fn lane_top(&self, index: usize) -> f64 {
         let height = match self.form {
             Form::Wide => 42.0,
-            Form::Narrow => 60.0,
+            Form::Narrow => 64.0,
         };
         TOP + index as f64 * height
     }
@@ -234,7 +234,7 @@ impl Plot {
         let (low, high) = self.span;
         let (from, to) = match self.form {
             Form::Wide => (top + 42.0, top),
-            Form::Narrow => (top + 60.0, top + 18.0),
+            Form::Narrow => (top + 64.0, top + 20.0),
         };
         Scale::new(low..high, from - MARGIN..to + MARGIN)
     }

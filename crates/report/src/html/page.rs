@@ -1,12 +1,13 @@
 //! What the page's template shows, as plain text; the template only lays it out.
 
-use model::judgement::{ArmResult, LatencyResult, Outcome};
+use model::judgement::{ArmResult, LatencyResult, Outcome, StepResult};
 use model::study::DesignKind;
-use model::{BlockRecord, Judgement, Role, RunRecord};
+use model::{BlockRecord, Judgement, Role, RunRecord, Verdict};
 use serde::Serialize;
 
 use super::facts::{Fact, facts};
 use crate::chart::{self, Form};
+use crate::not_crossed::{self, NotCrossed};
 use crate::rows::Row;
 use crate::{answer, numbers, rows, sentences};
 
@@ -28,6 +29,7 @@ pub(crate) struct Page<'a> {
     ladder_caption: String,
     not_crossed: Vec<NotCrossed>,
     gains: Option<Figure>,
+    gains_caption: String,
     series: Option<Figure>,
     latency: Option<Figure>,
     is_ladder: bool,
@@ -55,14 +57,6 @@ pub(crate) struct Page<'a> {
 struct Key {
     figure: String,
     caption: String,
-}
-
-/// A step that the article took and this run did not.
-#[derive(Serialize)]
-struct NotCrossed {
-    title: String,
-    gain: String,
-    why: String,
 }
 
 /// A chart in its two forms, as SVG.
@@ -153,9 +147,10 @@ pub(crate) fn page<'a>(
         keys: keys(run, judgement),
         ladder: figure("ladder", |form| chart::ladder(run, judgement, form)),
         ladder_caption: ladder_caption(run, judgement),
-        not_crossed: not_crossed(run),
+        not_crossed: not_crossed::not_crossed(run),
         gains: figure("gains", |form| chart::gains(run, judgement, form)),
         series: figure("series", |form| chart::series(blocks, judgement, form)),
+        gains_caption: gains_caption(judgement),
         latency: figure("latency", |form| chart::latency(&latency, form)),
         is_ladder: study.design.kind == DesignKind::Ladder,
         against: sentences::compared_with(run),
@@ -224,25 +219,19 @@ fn ladder_caption(run: &RunRecord, judgement: &Judgement) -> String {
     parts.join(" ")
 }
 
-/// The article's steps that the study leaves out, and those that this machine refused.
-fn not_crossed(run: &RunRecord) -> Vec<NotCrossed> {
-    let Some(source) = &run.study.source else {
-        return Vec::new();
-    };
-    let shown = |gain: Option<f64>| gain.map(numbers::published_gain).unwrap_or_default();
-    let left_out = source.not_crossed.iter().map(|step| NotCrossed {
-        title: step.title.clone(),
-        gain: shown(step.gain),
-        why: step.why.clone(),
-    });
-    let is_run = |name: &str| run.arms.iter().any(|arm| arm.name == name);
-    let refused = run.study.steps.iter().filter(|step| !is_run(&step.name));
-    let refused = refused.map(|step| NotCrossed {
-        title: step.title.clone(),
-        gain: shown(step.published.and_then(|beside| beside.gain)),
-        why: "this machine refuses it, as the doubts say".to_owned(),
-    });
-    left_out.chain(refused).collect()
+fn gains_caption(judgement: &Judgement) -> String {
+    let mut parts = vec![
+        "Gains come from pairs of blocks within a round, so what drifts from round to round does \
+         not touch them; the medians above it does.",
+    ];
+    if sentences::noise(judgement).is_some() {
+        parts.push("The grey band is how far two identical servers differed in this run.");
+    }
+    let is_void = |step: &StepResult| step.verdict == Verdict::Invalid;
+    if judgement.steps.iter().any(is_void) {
+        parts.push("Hollow marks have no verdict; the doubts say why.");
+    }
+    parts.join(" ")
 }
 
 /// The few figures that a reader takes along.

@@ -72,6 +72,7 @@ mod tests {
                 "9of17windows",
                 "p99.99",
                 "linearnftrules",
+                "speculativeexecutionoff(+28%)",
             ] {
                 assert!(
                     text.contains(figure),

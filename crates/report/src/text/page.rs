@@ -6,6 +6,7 @@ use model::{Judgement, RunRecord};
 use super::paint::{Paint, Style};
 use super::table::Table;
 use super::wrap::{hanging, wrap};
+use crate::not_crossed::not_crossed;
 use crate::{answer, numbers, rows, sentences};
 
 /// A page of a width under construction.
@@ -135,6 +136,23 @@ impl Page {
             source.title, source.year, source.machine
         ));
         self.put_table(&["published step", "requests/s", "gain"], cells);
+        self.not_crossed(run);
+    }
+
+    fn not_crossed(&mut self, run: &RunRecord) {
+        let steps: Vec<String> = not_crossed(run)
+            .into_iter()
+            .map(|step| match step.gain.as_str() {
+                "" => step.title,
+                gain => format!("{} ({gain})", step.title),
+            })
+            .collect();
+        if !steps.is_empty() {
+            self.paragraph(&format!(
+                "Published, not crossed here: {}.",
+                steps.join("; ")
+            ));
+        }
     }
 
     /// The judge has put the run's own doubts among its own.
