@@ -6,6 +6,7 @@
 )]
 
 mod bench;
+mod browser;
 mod commit;
 mod packages;
 mod prove;
@@ -28,7 +29,8 @@ usage: cargo xtask <command>
                   --keep writes what it prints to a file under results/
   tidy [--rules] [--numbers]
                   the house rules: checked, listed, or the numbers of the house
-  bench [FILTER]  our instruments beside the tools they replace, in interleaved pairs";
+  bench [FILTER]  our instruments beside the tools they replace, in interleaved pairs
+  pictures        take the documents' pictures of the report anew, after a change to its looks";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -46,6 +48,7 @@ fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
         ["tidy", rest @ ..] => tidy::run(rest).map(code),
         ["bench"] => bench::run("").map(code),
         ["bench", filter] => bench::run(filter).map(code),
+        ["pictures"] => browser::take_pictures().map(code),
         [] | ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(ExitCode::SUCCESS)
@@ -65,6 +68,7 @@ fn code(well: bool) -> ExitCode {
 /// Every check of the first tier, in the order in which a failure is cheapest to learn.
 fn test() -> anyhow::Result<ExitCode> {
     packages::install_missing()?;
+    browser::install_axe()?;
     let _claim = target::claim()?;
     let mut stages = Stages::default();
     let format = ["fmt", "--all", "--check"];

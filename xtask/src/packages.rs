@@ -6,12 +6,19 @@ use std::process::Command;
 use anyhow::{Context as _, bail};
 
 /// Package and a file that is there once it is installed.
-const NEEDED: [(&str, &str); 5] = [
+const NEEDED: [(&str, &str); 8] = [
     ("nginx-light", "/usr/sbin/nginx"),
     ("wrk", "/usr/bin/wrk"),
     ("nftables", "/usr/sbin/nft"),
     ("curl", "/usr/bin/curl"),
     ("groff-base", "/usr/bin/groff"),
+    ("chromium", "/usr/bin/chromium"),
+    // The letters in which the documents' pictures are set.
+    (
+        "fonts-liberation",
+        "/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf",
+    ),
+    ("npm", "/usr/bin/npm"),
 ];
 
 /// Installs what is missing; without root it prints the line to type and fails.

@@ -1,8 +1,10 @@
 //! The report as a browser lays it out: every page at two sizes in light and dark, in one
 //! headless Chromium. `cargo xtask test` installs it, and `npm ci` here brings axe-core.
 
+mod alike;
 mod devtools;
 mod pages;
+mod pictures;
 mod visit;
 
 #[path = "../sample/mod.rs"]
@@ -10,25 +12,56 @@ mod sample;
 
 use std::sync::LazyLock;
 
+use alike::Pixels;
 use devtools::Browser;
-use visit::{DESKTOP, DESKTOP_DARK, PHONE, PHONE_DARK, Visit};
+use pictures::Picture;
+use visit::{DESKTOP, DESKTOP_DARK, PHONE, PHONE_DARK, Paper, Visit};
 
 /// Smaller letters than these are not read on a telephone, CSS pixels.
 const LEGIBLE_PX: f64 = 11.0;
 
-static VISITS: LazyLock<Vec<Visit>> = LazyLock::new(|| {
+/// Styles that break the layout, each in another way.
+const BREAKS: [&str; 4] = [
+    ".keys { display: block }",
+    ".chart { visibility: hidden }",
+    ".answer { font-size: 1.3rem }",
+    ":root { --soft: var(--paper) }",
+];
+
+/// All that the tests look at, gathered in one go of one browser.
+struct Seen {
+    visits: Vec<Visit>,
+    pictures: Vec<Picture>,
+    broken: Vec<Pixels>,
+    paper: Paper,
+    /// With scripts and without.
+    scripts: [Pixels; 2],
+}
+
+static SEEN: LazyLock<Seen> = LazyLock::new(|| {
     let mut browser = Browser::start();
     let views = [DESKTOP, DESKTOP_DARK, PHONE, PHONE_DARK];
-    pages::all()
-        .iter()
-        .flat_map(|page| views.map(|view| (page, view)))
-        .map(|(page, view)| visit::visit(&mut browser, page, view))
-        .collect()
+    let pages = pages::all();
+    let run = &pages[0];
+    Seen {
+        pictures: pictures::take_all(&mut browser, run),
+        paper: visit::print(&mut browser, run),
+        broken: BREAKS
+            .map(|style| pictures::take_with_style(&mut browser, run, style))
+            .to_vec(),
+        scripts: [false, true].map(|off| pictures::take_without_scripts(&mut browser, run, off)),
+        visits: pages
+            .iter()
+            .flat_map(|page| views.map(|view| (page, view)))
+            .map(|(page, view)| visit::visit(&mut browser, page, view))
+            .collect(),
+    }
 });
 
 /// Holds a property against every visit, and names all visits that lack it.
 fn on_every_page(faults: impl Fn(&Visit) -> Vec<String>) {
-    let found: Vec<String> = VISITS
+    let found: Vec<String> = SEEN
+        .visits
         .iter()
         .flat_map(|visit| {
             faults(visit)
@@ -134,4 +167,55 @@ fn every_chart_is_named_and_described_in_words() {
 #[test]
 fn nothing_moves() {
     on_every_page(|visit| vec!["an animation".to_owned(); visit.look.moving as usize]);
+}
+
+#[test]
+fn the_pictures_in_the_documents_are_of_this_page() {
+    let taken_anew = std::env::var_os("TAKE_PICTURES").is_some();
+    for picture in &SEEN.pictures {
+        if taken_anew {
+            std::fs::write(&picture.file, &picture.png).expect("docs/ can be written");
+        }
+        let file = picture.file.display();
+        let kept = std::fs::read(&picture.file).unwrap_or_else(|error| panic!("{file}: {error}"));
+        if let Some(reason) = Pixels::of(&kept).unlike(&Pixels::of(&picture.png)) {
+            panic!("{file} shows another page: {reason}; `cargo xtask pictures` takes it anew");
+        }
+        assert!(
+            kept.len() < 300_000,
+            "{file} is heavy: {} bytes",
+            kept.len()
+        );
+    }
+}
+
+#[test]
+fn a_broken_layout_is_told_from_the_picture_and_other_hinting_is_not() {
+    let whole = Pixels::of(&SEEN.pictures[0].png);
+    for (style, broken) in BREAKS.iter().zip(&SEEN.broken) {
+        assert!(whole.unlike(broken).is_some(), "not told: {style}");
+    }
+    assert!(whole.unlike(&whole.with_a_gap(300, 4)).is_some());
+    assert_eq!(whole.unlike(&whole.with_other_hinting()), None);
+}
+
+#[test]
+fn a_page_looks_the_same_where_scripts_are_off() {
+    let [with, without] = &SEEN.scripts;
+    assert_eq!(with.unlike(without), None);
+}
+
+#[test]
+fn on_paper_stands_everything_in_dark_letters() {
+    let paper = &SEEN.paper;
+    assert!(
+        paper.darkest_ink < 64.0,
+        "letters of level {}",
+        paper.darkest_ink
+    );
+    assert!(paper.fits, "the page is wider than the sheet");
+    assert!(
+        paper.wide_charts && paper.details,
+        "a chart or a list is not printed"
+    );
 }

@@ -13,6 +13,7 @@ const AXE: &str = concat!(
 );
 const LOOK: &str = include_str!("look.js");
 const STOP: &str = include_str!("stop.js");
+const PAPER: &str = include_str!("paper.js");
 const FINDINGS: &str = include_str!("axe.js");
 
 /// How a reader looks at a page.
@@ -78,6 +79,16 @@ pub(crate) struct Stop {
     pub(crate) in_view: bool,
 }
 
+/// The layout for print, as `paper.js` measures it.
+#[derive(Deserialize)]
+pub(crate) struct Paper {
+    /// The largest of the three parts of the letters' colour, 0 to 255.
+    pub(crate) darkest_ink: f64,
+    pub(crate) fits: bool,
+    pub(crate) wide_charts: bool,
+    pub(crate) details: bool,
+}
+
 /// The verdict of axe-core.
 #[derive(Deserialize)]
 pub(crate) struct Axe {
@@ -132,6 +143,17 @@ pub(crate) fn open(browser: &mut Browser, page: &Path, view: View) {
     let address = format!("file://{}", page.display());
     browser.call("Page.navigate", json!({"url": address}));
     browser.await_event("Page.loadEventFired");
+}
+
+/// Lays a page out for a sheet of A4 with margins of 1 cm, for a reader who likes it dark.
+pub(crate) fn print(browser: &mut Browser, page: &Path) -> Paper {
+    open(browser, page, view(718, 1047, "dark"));
+    let scheme = json!({"name": "prefers-color-scheme", "value": "dark"});
+    let media = json!({"media": "print", "features": [scheme]});
+    browser.call("Emulation.setEmulatedMedia", media);
+    let paper = evaluate(browser, PAPER);
+    browser.call("Emulation.setEmulatedMedia", json!({"media": "screen"}));
+    paper
 }
 
 fn evaluate<T: serde::de::DeserializeOwned>(browser: &mut Browser, script: &str) -> T {

@@ -1,0 +1,74 @@
+//! The documents' pictures: taken of a kept run, and held against those in `docs/`.
+
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use serde_json::json;
+
+use crate::alike::Pixels;
+use crate::devtools::Browser;
+use crate::visit::{DESKTOP, DESKTOP_DARK, PHONE, View, open};
+
+/// Pictures by file, with the view and how far down the page they reach, CSS pixels.
+const KEPT: [(&str, View, u32); 3] = [
+    ("report.png", DESKTOP, 1310),
+    ("report-dark.png", DESKTOP_DARK, 1310),
+    ("report-phone.png", PHONE, 844),
+];
+
+/// The letters of Debian's fonts-liberation, on every machine: with others, lines break elsewhere.
+const LETTERS: &str = "for (const [kind, family] of [['sans', 'Sans'], ['serif', 'Serif'], ['mono', 'Mono']]) \
+     document.documentElement.style.setProperty(`--${kind}`, `'Liberation ${family}'`)";
+
+/// A picture of the kept run's page, and where the documents have theirs.
+pub(crate) struct Picture {
+    pub(crate) file: PathBuf,
+    pub(crate) png: Vec<u8>,
+}
+
+/// Takes every picture that the documents show.
+pub(crate) fn take_all(browser: &mut Browser, page: &Path) -> Vec<Picture> {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let pictures = KEPT.iter().map(|(name, view, height)| {
+        open(browser, page, *view);
+        browser.evaluate(LETTERS);
+        Picture {
+            file: docs.join(name),
+            png: take(browser, *view, *height),
+        }
+    });
+    pictures.collect()
+}
+
+/// The same page and view after a change to its style.
+pub(crate) fn take_with_style(browser: &mut Browser, page: &Path, style: &str) -> Pixels {
+    open(browser, page, DESKTOP);
+    browser.evaluate(LETTERS);
+    let add = format!("document.head.insertAdjacentHTML('beforeend', '<style>{style}</style>')");
+    browser.evaluate(&add);
+    Pixels::of(&take(browser, DESKTOP, KEPT[0].2))
+}
+
+/// What a browser shows that runs no scripts.
+pub(crate) fn take_without_scripts(browser: &mut Browser, page: &Path, off: bool) -> Pixels {
+    browser.call(
+        "Emulation.setScriptExecutionDisabled",
+        json!({"value": off}),
+    );
+    open(browser, page, DESKTOP);
+    let picture = Pixels::of(&take(browser, DESKTOP, 4000));
+    browser.call(
+        "Emulation.setScriptExecutionDisabled",
+        json!({"value": false}),
+    );
+    picture
+}
+
+fn take(browser: &mut Browser, view: View, height: u32) -> Vec<u8> {
+    let clip = json!({"x": 0, "y": 0, "width": view.width, "height": height, "scale": 1});
+    let parameters = json!({"format": "png", "captureBeyondViewport": true, "clip": clip});
+    let answer = browser.call("Page.captureScreenshot", parameters);
+    let data = answer["data"].as_str().expect("a screenshot has data");
+    let decoded = base64::prelude::BASE64_STANDARD.decode(data);
+    decoded.expect("the protocol sends base64")
+}
