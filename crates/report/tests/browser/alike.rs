@@ -80,7 +80,7 @@ impl Pixels {
     pub(crate) fn with_other_hinting(&self) -> Self {
         let mut other = self.clone();
         for (index, level) in other.rgb.iter_mut().enumerate() {
-            let step = (index / 3 % 5) as u8 * 3;
+            let step = [0, 3, 6, 9, 12][index / 3 % 5];
             *level = if index % 2 == 0 {
                 level.saturating_sub(step)
             } else {

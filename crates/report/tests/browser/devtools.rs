@@ -5,12 +5,12 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 const CHROMIUM: &str = "/usr/bin/chromium";
-/// The longest wait for any one answer; on a loaded machine the first takes some seconds.
+/// The longest silence of the browser; on a loaded machine its first word takes some seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running browser with one page in it.
@@ -51,17 +51,17 @@ impl Browser {
     }
 
     fn open_page(&mut self) {
-        let target = self.call("Target.createTarget", json!({"url": "about:blank"}));
+        let target = self.call("Target.createTarget", &json!({"url": "about:blank"}));
         let attach = json!({"targetId": target["targetId"], "flatten": true});
-        let attached = self.call("Target.attachToTarget", attach);
+        let attached = self.call("Target.attachToTarget", &attach);
         self.session = attached["sessionId"].as_str().map(str::to_owned);
         for domain in ["Page", "Runtime", "Network", "Log"] {
-            self.call(&format!("{domain}.enable"), json!({}));
+            self.call(&format!("{domain}.enable"), &json!({}));
         }
     }
 
     /// Sends a command and waits for its result.
-    pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
+    pub(crate) fn call(&mut self, method: &str, parameters: &Value) -> Value {
         self.last_id += 1;
         let mut message = json!({"id": self.last_id, "method": method, "params": parameters});
         if let Some(session) = &self.session {
@@ -83,10 +83,8 @@ impl Browser {
     }
 
     fn wait_for(&mut self, what: &str, is_it: impl Fn(&Value, u64) -> bool) -> Value {
-        let deadline = Instant::now() + PATIENCE;
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let message = self.from.recv_timeout(left).unwrap_or_else(|reason| {
+            let message = self.from.recv_timeout(PATIENCE).unwrap_or_else(|reason| {
                 panic!("{CHROMIUM} gave no answer to {what}: {reason}; is it installed?")
             });
             let found = is_it(&message, self.last_id);
@@ -116,7 +114,7 @@ impl Browser {
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
         let parameters =
             json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
-        let answer = self.call("Runtime.evaluate", parameters);
+        let answer = self.call("Runtime.evaluate", &parameters);
         let thrown = answer.get("exceptionDetails");
         assert!(thrown.is_none(), "the page threw: {thrown:?}");
         answer["result"]["value"].clone()

@@ -165,7 +165,7 @@ fn every_chart_is_named_and_described_in_words() {
 }
 
 #[test]
-fn nothing_moves() {
+fn nothing_on_a_page_moves() {
     on_every_page(|visit| vec!["an animation".to_owned(); visit.look.moving as usize]);
 }
 

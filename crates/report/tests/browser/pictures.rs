@@ -53,13 +53,13 @@ pub(crate) fn take_with_style(browser: &mut Browser, page: &Path, style: &str) -
 pub(crate) fn take_without_scripts(browser: &mut Browser, page: &Path, off: bool) -> Pixels {
     browser.call(
         "Emulation.setScriptExecutionDisabled",
-        json!({"value": off}),
+        &json!({"value": off}),
     );
     open(browser, page, DESKTOP);
     let picture = Pixels::of(&take(browser, DESKTOP, 4000));
     browser.call(
         "Emulation.setScriptExecutionDisabled",
-        json!({"value": false}),
+        &json!({"value": false}),
     );
     picture
 }
@@ -67,7 +67,7 @@ pub(crate) fn take_without_scripts(browser: &mut Browser, page: &Path, off: bool
 fn take(browser: &mut Browser, view: View, height: u32) -> Vec<u8> {
     let clip = json!({"x": 0, "y": 0, "width": view.width, "height": height, "scale": 1});
     let parameters = json!({"format": "png", "captureBeyondViewport": true, "clip": clip});
-    let answer = browser.call("Page.captureScreenshot", parameters);
+    let answer = browser.call("Page.captureScreenshot", &parameters);
     let data = answer["data"].as_str().expect("a screenshot has data");
     let decoded = base64::prelude::BASE64_STANDARD.decode(data);
     decoded.expect("the protocol sends base64")

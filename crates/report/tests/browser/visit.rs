@@ -136,12 +136,12 @@ pub(crate) fn open(browser: &mut Browser, page: &Path, view: View) {
         "width": view.width, "height": view.height, "mobile": view.is_phone(),
         "deviceScaleFactor": if view.is_phone() { 2 } else { 1 },
     });
-    browser.call("Emulation.setDeviceMetricsOverride", metrics);
+    browser.call("Emulation.setDeviceMetricsOverride", &metrics);
     let scheme = json!({"name": "prefers-color-scheme", "value": view.scheme});
-    browser.call("Emulation.setEmulatedMedia", json!({"features": [scheme]}));
+    browser.call("Emulation.setEmulatedMedia", &json!({"features": [scheme]}));
     browser.forget_events();
     let address = format!("file://{}", page.display());
-    browser.call("Page.navigate", json!({"url": address}));
+    browser.call("Page.navigate", &json!({"url": address}));
     browser.await_event("Page.loadEventFired");
 }
 
@@ -150,9 +150,9 @@ pub(crate) fn print(browser: &mut Browser, page: &Path) -> Paper {
     open(browser, page, view(718, 1047, "dark"));
     let scheme = json!({"name": "prefers-color-scheme", "value": "dark"});
     let media = json!({"media": "print", "features": [scheme]});
-    browser.call("Emulation.setEmulatedMedia", media);
+    browser.call("Emulation.setEmulatedMedia", &media);
     let paper = evaluate(browser, PAPER);
-    browser.call("Emulation.setEmulatedMedia", json!({"media": "screen"}));
+    browser.call("Emulation.setEmulatedMedia", &json!({"media": "screen"}));
     paper
 }
 
@@ -176,7 +176,7 @@ fn stops(browser: &mut Browser, look: &Look) -> Vec<Stop> {
 fn press_tab(browser: &mut Browser) {
     for kind in ["keyDown", "keyUp"] {
         let key = json!({"type": kind, "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9});
-        browser.call("Input.dispatchKeyEvent", key);
+        browser.call("Input.dispatchKeyEvent", &key);
     }
 }
 

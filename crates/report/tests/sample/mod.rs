@@ -147,6 +147,10 @@ pub(crate) fn blocks(judgement: &Judgement) -> Vec<BlockRecord> {
     blocks
 }
 
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "CPU times of a made-up run"
+)]
 fn block(round: u32, position: u32, arm: &ArmResult, at_ms: u64) -> BlockRecord {
     let wobble = f64::from((round * 37 + position * 23) % 17) / 17.0 - 0.5;
     let slow = if (5..9).contains(&round) { 0.06 } else { 0.0 };
