@@ -18,7 +18,7 @@ pub(crate) const REPORT_FILE: &str = "report.html";
 /// Flags of everything that measures.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct RunFlags {
-    /// Folder for the run [default: linerate-runs/<study>-<UTC>]
+    /// Folder for the run [default: linerate-runs/STUDY-UTC]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
     /// Load this machine even when it is at work

@@ -8,6 +8,8 @@
 mod bench;
 mod browser;
 mod commit;
+mod documents;
+mod format;
 mod packages;
 mod prove;
 mod stage;
@@ -27,6 +29,8 @@ usage: cargo xtask <command>
   prove [FILTER] [--keep]
                   what is too slow for every commit: verdicts against planted truths, and bench;
                   --keep writes what it prints to a file under results/
+  fmt             formats everything
+  docs            the documents of the code, private items included; a warning is an error
   tidy [--rules] [--numbers]
                   the house rules: checked, listed, or the numbers of the house
   bench [FILTER]  our instruments beside the tools they replace, in interleaved pairs
@@ -45,6 +49,8 @@ fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
     match arguments {
         ["test"] => test(),
         ["prove", rest @ ..] => prove::run(rest),
+        ["fmt"] => format::run().map(code),
+        ["docs"] => documents::run().map(code),
         ["tidy", rest @ ..] => tidy::run(rest).map(code),
         ["bench"] => bench::run("").map(code),
         ["bench", filter] => bench::run(filter).map(code),
@@ -71,11 +77,11 @@ fn test() -> anyhow::Result<ExitCode> {
     browser::install_axe()?;
     let _claim = target::claim()?;
     let mut stages = Stages::default();
-    let format = ["fmt", "--all", "--check"];
-    stages.run("format", target::cargo(&format))?;
+    format::check(&mut stages)?;
     let lints = ["clippy", "--workspace", "--all-targets", "--quiet"];
     let deny = ["--", "-D", "warnings"];
     stages.run("lints", target::cargo(&[&lints[..], &deny].concat()))?;
+    stages.run("docs", documents::command())?;
     let tests = tests_run::cargo_tests(&mut stages)?;
     prove::sample(&mut stages)?;
     Ok(stages.close(&tests))

@@ -18,8 +18,7 @@ const COMMITS: &str = "100";
 pub(super) fn house() -> anyhow::Result<Tree> {
     let top = target::workspace();
     let mut tree = Tree::default();
-    let ignored = ignored(&top);
-    read_folder(&top, &top, &ignored, &mut tree)?;
+    read_folder(&top, &top, &mut tree)?;
     read_metadata(&mut tree)?;
     Ok(tree)
 }
@@ -35,39 +34,33 @@ pub(super) fn tree() -> anyhow::Result<Tree> {
     Ok(tree)
 }
 
-/// The paths that `.gitignore` names from the top.
-fn ignored(top: &Path) -> Vec<PathBuf> {
-    let text = std::fs::read_to_string(top.join(".gitignore")).unwrap_or_default();
-    let paths = text.lines().filter_map(|line| line.strip_prefix('/'));
-    let paths = paths.chain([".git"]);
-    paths
-        .map(|path| top.join(path.trim_end_matches('/')))
-        .collect()
-}
-
-fn read_folder(
-    top: &Path,
-    folder: &Path,
-    ignored: &[PathBuf],
-    tree: &mut Tree,
-) -> anyhow::Result<()> {
-    let entries =
-        std::fs::read_dir(folder).with_context(|| format!("listing {}", folder.display()))?;
-    for entry in entries {
+fn read_folder(top: &Path, folder: &Path, tree: &mut Tree) -> anyhow::Result<()> {
+    let shown = folder.display();
+    let ignored = ignored(folder);
+    for entry in std::fs::read_dir(folder).with_context(|| format!("listing {shown}"))? {
         let path = entry?.path();
-        if ignored.contains(&path) {
+        if path
+            .file_name()
+            .is_some_and(|name| ignored.iter().any(|other| **other == *name))
+        {
             continue;
         }
         if path.is_dir() {
-            read_folder(top, &path, ignored, tree)?;
-        } else {
-            let bytes =
-                std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
-            let name = path.strip_prefix(top)?.to_string_lossy().into_owned();
-            tree.add_bytes(&name, bytes)?;
+            read_folder(top, &path, tree)?;
+            continue;
         }
+        let bytes = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+        let name = path.strip_prefix(top)?.to_string_lossy().into_owned();
+        tree.add_bytes(&name, bytes)?;
     }
     Ok(())
+}
+
+/// Git's own files, and the names that a folder's `.gitignore` gives.
+fn ignored(folder: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(folder.join(".gitignore")).unwrap_or_default();
+    let names = text.lines().map(|line| line.trim().trim_matches('/'));
+    names.chain([".git"]).map(str::to_owned).collect()
 }
 
 fn read_metadata(tree: &mut Tree) -> anyhow::Result<()> {

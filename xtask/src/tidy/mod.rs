@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<bool> {
 }
 
 /// Checks every rule over this repository and prints what is wrong; whether nothing is.
-pub(crate) fn check() -> anyhow::Result<bool> {
+fn check() -> anyhow::Result<bool> {
     let tree = gather::tree()?;
     let mut wrong = 0;
     for rule in rules::ALL {

@@ -32,7 +32,7 @@ fn wrong(subject: &str) -> Option<String> {
         !area.is_empty()
             && area
                 .chars()
-                .all(|c| c.is_ascii_lowercase() || ", -".contains(c))
+                .all(|c| c.is_ascii_lowercase() || ", -_".contains(c))
     };
     let begins_well = |rest: &str| rest.starts_with(|c: char| c.is_alphanumeric() || c == '`');
     match subject.split_once(": ") {
