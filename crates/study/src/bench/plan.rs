@@ -287,6 +287,8 @@ impl BenchOrder {
         Some(PlannedArm {
             spec: CommandSpec {
                 words: self.words("").ok()?,
+                // It has nothing to say, and must not empty a file in which others say it.
+                output: CommandOutput::Null,
                 ..like.spec.clone()
             },
             arm: BenchArm {

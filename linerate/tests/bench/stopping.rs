@@ -1,0 +1,48 @@
+//! SIGINT while it measures: what was measured is kept and told.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::common::{Folder, linerate};
+
+fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
+    let there = sys::clock::wait_until(Duration::from_secs(60), || is_there());
+    assert!(there, "{what} did not come");
+}
+
+#[test]
+fn an_interrupt_ends_the_command_under_way_keeps_the_rounds_and_cleans_up() {
+    let folder = Folder::new("bench-interrupt");
+    // The third run of the second command hangs, so the interrupt comes while it runs.
+    let hangs = "echo x >> count; test $(wc -l < count) -lt 3 || { touch hanging; sleep 600; }";
+    let words = [
+        "bench",
+        "-r",
+        "20",
+        "-c",
+        "touch cleaned",
+        "--export-json",
+        "out.json",
+        "true",
+        hangs,
+    ];
+    let mut command = linerate(&folder, &words);
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for("the third run", || folder.path().join("hanging").exists());
+    sys::process::ask_to_end(&child, sys::process::Signal::Interrupt).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(
+        error.contains("stopped; the figures of 2 finished rounds"),
+        "{error}"
+    );
+    let page = String::from_utf8(output.stdout).unwrap();
+    assert!(page.contains("after 2 of 20 rounds"), "{page}");
+    assert!(folder.path().join("cleaned").exists());
+    assert!(folder.text("out.json").contains("\"times\""));
+}
