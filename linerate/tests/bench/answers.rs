@@ -10,7 +10,7 @@ const LONG: &str = "sleep 0.06";
 fn kinds(value: &serde_json::Value) -> Vec<String> {
     let doubts = value["judgement"]["doubts"].as_array().unwrap();
     let kind = |doubt: &serde_json::Value| {
-        let kind = doubt.get("kind").unwrap_or(&doubt["doubt"]);
+        let kind = doubt.get("kind").or_else(|| doubt.get("doubt")).unwrap();
         kind.as_str().unwrap().to_owned()
     };
     doubts.iter().map(kind).collect()

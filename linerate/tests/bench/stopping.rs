@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::common::{Folder, linerate};
 
-fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
-    let there = sys::clock::wait_until(Duration::from_secs(60), || is_there());
+fn wait_for(what: &str, is_there: impl FnMut() -> bool) {
+    let there = sys::clock::wait_until(Duration::from_secs(60), is_there);
     assert!(there, "{what} did not come");
 }
 
