@@ -6,11 +6,15 @@ use std::process::Command;
 use anyhow::{Context as _, bail};
 
 /// Package and a file that is there once it is installed.
-const NEEDED: [(&str, &str); 8] = [
+const NEEDED: [(&str, &str); 12] = [
     ("nginx-light", "/usr/sbin/nginx"),
     ("wrk", "/usr/bin/wrk"),
     ("nftables", "/usr/sbin/nft"),
     ("curl", "/usr/bin/curl"),
+    ("util-linux", "/usr/bin/lscpu"),
+    ("iproute2", "/usr/sbin/ip"),
+    ("ethtool", "/usr/sbin/ethtool"),
+    ("pciutils", "/usr/bin/lspci"),
     ("groff-base", "/usr/bin/groff"),
     ("chromium", "/usr/bin/chromium"),
     // The letters in which the documents' pictures are set.

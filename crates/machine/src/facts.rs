@@ -14,7 +14,7 @@ pub fn collect(full: bool) -> Facts {
     collect_from(&Tree::of_this_machine(), full)
 }
 
-fn collect_from(tree: &Tree, full: bool) -> Facts {
+pub(crate) fn collect_from(tree: &Tree, full: bool) -> Facts {
     let cpuinfo = tree.text("proc/cpuinfo").unwrap_or_default();
     let text = |file: &str| tree.text(file).unwrap_or_default();
     Facts {

@@ -42,6 +42,12 @@ impl Tree {
         sys::kernel_file::number(self.path(file))
     }
 
+    /// The last part of what a link points at; `None` where there is no link.
+    pub(crate) fn link_name(&self, link: &str) -> Option<String> {
+        let target = fs::read_link(self.path(link)).ok()?;
+        Some(target.file_name()?.to_string_lossy().into_owned())
+    }
+
     /// The names in a folder, in order; none when it cannot be read.
     pub(crate) fn names(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(folder));

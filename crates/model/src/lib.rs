@@ -9,6 +9,7 @@ pub mod doubt;
 pub mod facts;
 pub mod finding;
 pub mod histogram;
+pub mod inventory;
 pub mod judgement;
 pub mod lever;
 pub mod message;

@@ -13,6 +13,7 @@ pub mod clock;
 pub mod cpu;
 pub mod descent;
 pub mod epoll;
+pub mod ethtool;
 pub mod kernel_file;
 pub mod launch;
 pub mod namespace;

@@ -21,6 +21,8 @@ pub enum Family {
     Netfilter,
     /// The audit subsystem.
     Audit,
+    /// Network devices, their queueing disciplines and the filters on them.
+    Route,
 }
 
 /// One message: its type, whether it is one of several, its sequence number and what it holds.
@@ -47,6 +49,7 @@ impl Netlink {
         let protocol = match family {
             Family::Netfilter => libc::NETLINK_NETFILTER,
             Family::Audit => libc::NETLINK_AUDIT,
+            Family::Route => libc::NETLINK_ROUTE,
         };
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
         // SAFETY: no pointers.
@@ -172,6 +175,22 @@ pub fn messages(datagram: &[u8]) -> impl Iterator<Item = Message<'_>> {
     })
 }
 
+/// The attributes of a payload, as type and value, without the flag for nested ones; bytes that
+/// make no attribute end it. Layout: `struct nlattr` in linux/netlink.h.
+pub fn attributes(payload: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    const HEADER: usize = 4;
+    const NESTED: u16 = 1 << 15;
+    let mut rest = payload;
+    std::iter::from_fn(move || {
+        let header = rest.get(..HEADER)?;
+        let length = usize::from(u16::from_ne_bytes([header[0], header[1]]));
+        let kind = u16::from_ne_bytes([header[2], header[3]]) & !NESTED;
+        let value = rest.get(HEADER..length)?;
+        rest = rest.get(aligned(length)..).unwrap_or_default();
+        Some((kind, value))
+    })
+}
+
 enum Ending {
     NotYet,
     Dump,
@@ -244,6 +263,17 @@ mod tests {
             datagram[0..4].copy_from_slice(&wrong_length.to_ne_bytes());
             assert_eq!(messages(&datagram).count(), 0, "{wrong_length}");
         }
+    }
+
+    #[test]
+    fn attributes_are_read_and_one_with_a_wrong_length_ends_them() {
+        let mut payload = Vec::new();
+        payload.extend(7_u16.to_ne_bytes());
+        payload.extend(0x8003_u16.to_ne_bytes());
+        payload.extend(b"odd\0");
+        payload.extend([2, 0, 1, 0]);
+        let read: Vec<_> = attributes(&payload).collect();
+        assert_eq!(read, [(3, &b"odd"[..])]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use machine::findings::{self, Summary};
 use model::finding::{Finding, Severity};
+use report::text::wrap;
 
 use crate::console::Console;
 
@@ -126,27 +127,11 @@ fn severity_word(severity: Severity) -> &'static str {
     }
 }
 
-/// Words in lines no longer than `width` where words allow, the first indented once and the
-/// following ones twice.
+/// Words in lines that keep to the width, the first indented once and the following ones twice.
 fn wrapped(words: &str, indent: &str, width: usize) -> String {
-    let mut text = String::new();
-    let mut line = indent.to_owned();
-    let mut is_empty = true;
-    for word in words.split_whitespace() {
-        let longer = line.chars().count() + usize::from(!is_empty) + word.chars().count();
-        if !is_empty && longer > width {
-            text += &line;
-            text.push('\n');
-            line = indent.repeat(2);
-            is_empty = true;
-        }
-        if !is_empty {
-            line.push(' ');
-        }
-        line += word;
-        is_empty = false;
-    }
-    text + &line + "\n"
+    let lines = wrap(words, width.saturating_sub(2 * indent.len()));
+    let between = format!("\n{}", indent.repeat(2));
+    format!("{indent}{}\n", lines.join(&between))
 }
 
 /// Columns of the terminal, or the widest where there is none.
@@ -188,19 +173,6 @@ mod tests {
         assert!(at("dear (notice)") < at("Could not be looked at"));
         assert!(at("[evidence of hidden]") < at("As it should be"));
         assert!(!text.contains("evidence of good"));
-    }
-
-    #[test]
-    fn lines_keep_to_the_width_unless_a_word_is_longer() {
-        let text = wrapped(
-            "one two three four /a/very/long/path/that/no/line/can/hold x",
-            "  ",
-            16,
-        );
-        assert_eq!(
-            text,
-            "  one two three\n    four\n    /a/very/long/path/that/no/line/can/hold\n    x\n"
-        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod bench;
 mod completions;
 mod doctor;
 mod echo;
+mod facts;
 mod load;
 mod man;
 mod serve;
@@ -26,6 +27,7 @@ pub(crate) enum Command {
     Versus(versus::Arguments),
     Bench(Box<bench::Arguments>),
     Doctor(doctor::Arguments),
+    Facts(facts::Arguments),
     Study(study::Arguments),
     Serve(serve::Arguments),
     Load(load::Arguments),
@@ -47,6 +49,7 @@ pub(crate) fn run(
         Some(Command::Versus(arguments)) => versus::run(&arguments, console),
         Some(Command::Bench(arguments)) => bench::run(&arguments, console),
         Some(Command::Doctor(arguments)) => doctor::run(&arguments, console),
+        Some(Command::Facts(arguments)) => facts::run(&arguments, console),
         Some(Command::Study(arguments)) => study::run(&arguments, console),
         Some(Command::Serve(arguments)) => serve::run(&arguments, console),
         Some(Command::Load(arguments)) => load::run(&arguments, console),

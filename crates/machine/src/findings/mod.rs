@@ -106,12 +106,12 @@ fn unknown(name: &str, what: impl Into<String>, evidence: impl Into<String>) -> 
 }
 
 /// A file's error as evidence, with the name of its errno.
-fn denied(file: &str, error: &io::Error) -> String {
+pub(crate) fn denied(file: &str, error: &io::Error) -> String {
     format!("{file}: {}", errno(error))
 }
 
 /// An errno in its own words, such as `Operation not permitted (EPERM)`.
-fn errno(error: &io::Error) -> String {
+pub(crate) fn errno(error: &io::Error) -> String {
     let name = match error.raw_os_error() {
         Some(1) => "EPERM",
         Some(2) => "ENOENT",

@@ -9,7 +9,7 @@ use model::{Judgement, RunRecord};
 
 pub(crate) use paint::{Paint, Style};
 pub(crate) use table::Table;
-pub(crate) use wrap::{hanging, wrap};
+pub use wrap::{hanging, wrap};
 
 /// Narrower than this nothing can be set; such a terminal gets lines of this width.
 pub const NARROWEST: usize = 20;

@@ -6,7 +6,8 @@ use crate::numbers;
 
 /// Fills lines with words, and shows what would steer the terminal as a mark. A number stays with
 /// its unit. A word wider than a line is cut, because a terminal would cut it too.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+#[must_use]
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let glued = numbers::glued(&printable(text));
     for word in glued.split_ascii_whitespace() {
@@ -21,7 +22,8 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// Lines behind a mark, such as a list's dash; further lines stand under the first word.
-pub(crate) fn hanging(mark: &str, text: &str, width: usize) -> Vec<String> {
+#[must_use]
+pub fn hanging(mark: &str, text: &str, width: usize) -> Vec<String> {
     let indent = columns(mark);
     wrap(text, width.saturating_sub(indent).max(1))
         .into_iter()

@@ -1,21 +1,12 @@
 //! A machine that gives less than it has: one CPU, half a CPU's time, a CPU that is not there,
 //! files of the kernel that cannot be seen.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a helper of tests may fail as a test does"
-)]
 
-mod common;
-#[path = "common/confined.rs"]
-mod confined;
-#[path = "common/server.rs"]
-mod server;
-
-use common::{Folder, answer, errors, linerate};
-use confined::{QuotaGroup, on_cpus, without};
+use crate::common::{Folder, answer, errors, linerate};
+use crate::confined::{QuotaGroup, on_cpus, without};
+use crate::schema;
+use crate::server::Server;
 use model::Doubt;
 use model::run::RunRecord;
-use server::Server;
 
 const SMOKE: [&str; 7] = [
     "study",
@@ -35,7 +26,9 @@ fn two_cpus() -> (String, String) {
 }
 
 fn run_record(folder: &Folder) -> RunRecord {
-    serde_json::from_str(&folder.text("run/run.json")).unwrap()
+    let text = folder.text("run/run.json");
+    schema::holds("run", &serde_json::from_str(&text).unwrap());
+    serde_json::from_str(&text).unwrap()
 }
 
 fn finding(json: &str, name: &str) -> serde_json::Value {

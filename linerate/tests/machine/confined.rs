@@ -1,14 +1,10 @@
 //! The program where it has less than the machine: in a control group with a quota, on chosen
 //! CPUs, in a mount namespace where files are hidden.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a helper of tests may fail as a test does"
-)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::Folder;
+use crate::common::Folder;
 
 /// A control group of one's own that grants so many µs of CPU time in each 100 ms; version 1 where
 /// its CPU controller is mounted, else version 2. Gone again with the test.
@@ -71,7 +67,12 @@ fn after(step: &str, folder: &Folder, arguments: &[&str]) -> Command {
 }
 
 /// The program in a shell's place, after a step there that must succeed.
-fn in_place_of_a_shell(shell: &[&str], step: &str, folder: &Folder, arguments: &[&str]) -> Command {
+pub(crate) fn in_place_of_a_shell(
+    shell: &[&str],
+    step: &str,
+    folder: &Folder,
+    arguments: &[&str],
+) -> Command {
     let mut command = Command::new(shell[0]);
     command
         .args(&shell[1..])

@@ -1,0 +1,88 @@
+//! Block devices and their parts.
+
+use model::inventory::Disk;
+
+use super::look::Look;
+use super::memory::chosen;
+
+const FOLDER: &str = "sys/class/block";
+const WHAT: &str = "disks";
+/// Sizes are written in sectors of so many bytes, whatever the device's own are.
+const SECTOR_BYTES: u64 = 512;
+/// Mount points that tell nothing of an owner.
+const USUAL_MOUNT_POINTS: [&str; 10] = [
+    "/",
+    "/boot",
+    "/boot/efi",
+    "/home",
+    "/mnt",
+    "/opt",
+    "/srv",
+    "/tmp",
+    "/usr",
+    "/var",
+];
+
+/// Devices with something on them: of the empty loop devices there are many.
+pub(super) fn collect(look: &Look) -> Vec<Disk> {
+    let mounts = look
+        .text("proc/self/mountinfo", "mount points")
+        .unwrap_or_default();
+    let names = look.tree().names(FOLDER);
+    let disks = names.iter().map(|name| disk(look, name, &mounts));
+    disks
+        .filter(|disk| disk.size_bytes > 0 || !disk.name.starts_with("loop"))
+        .collect()
+}
+
+fn disk(look: &Look, name: &str, mounts: &str) -> Disk {
+    let text = |file: &str| look.text(&format!("{FOLDER}/{name}/{file}"), WHAT);
+    let is = |file: &str| text(file).map(|text| text == "1");
+    let number = |file: &str| text(file)?.parse().ok();
+    let device = text("dev").unwrap_or_default();
+    let sectors = text("size").and_then(|sectors| sectors.parse::<u64>().ok());
+    Disk {
+        name: name.to_owned(),
+        part_of: part_of(look, name),
+        size_bytes: sectors.unwrap_or(0) * SECTOR_BYTES,
+        model: text("device/model"),
+        is_rotational: is("queue/rotational"),
+        is_read_only: is("ro"),
+        is_removable: is("removable"),
+        scheduler: text("queue/scheduler").map(|text| chosen(&text).unwrap_or(text)),
+        logical_block_bytes: number("queue/logical_block_size"),
+        physical_block_bytes: number("queue/physical_block_size"),
+        queue_requests: number("queue/nr_requests"),
+        mount_points: mount_points(mounts, &device, look.full()),
+        serial: serial(look, name),
+    }
+}
+
+/// A partition is a link to a folder within its disk's.
+fn part_of(look: &Look, name: &str) -> Option<String> {
+    look.tree().text(&format!("{FOLDER}/{name}/partition"))?;
+    let path = std::fs::canonicalize(look.tree().path(&format!("{FOLDER}/{name}"))).ok()?;
+    let disk = path.parent()?.file_name()?;
+    Some(disk.to_string_lossy().into_owned())
+}
+
+/// Where a device, as MAJOR:MINOR, is mounted. Fields: see proc_pid_mountinfo(5).
+fn mount_points(mounts: &str, device: &str, full: bool) -> Vec<String> {
+    let points = mounts.lines().filter_map(|line| {
+        let mut fields = line.split(' ').skip(2);
+        let (found, root, point) = (fields.next()?, fields.next()?, fields.next()?);
+        (found == device && root == "/").then_some(point)
+    });
+    let told = points.filter(|point| full || USUAL_MOUNT_POINTS.contains(point));
+    let points: std::collections::BTreeSet<_> = told.map(str::to_owned).collect();
+    points.into_iter().collect()
+}
+
+fn serial(look: &Look, name: &str) -> Option<String> {
+    let text = |file: &str| look.text(&format!("{FOLDER}/{name}/{file}"), "serial numbers");
+    let serial = || text("serial").or_else(|| text("device/serial"));
+    look.full()
+        .then(serial)
+        .flatten()
+        .filter(|serial| !serial.is_empty())
+}

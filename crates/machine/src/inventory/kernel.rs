@@ -1,0 +1,201 @@
+//! What the kernel can do and how it was started.
+
+use model::inventory::{Availability, Kernel, Part};
+
+use super::look::Look;
+use crate::findings::{denied, errno};
+use crate::tree::Tree;
+
+/// Parts that a study may want: name, module, and a function that is there while the part is. Many
+/// kernels have some built in, and then only their list of functions tells.
+const PARTS: [(&str, &str, &str); 6] = [
+    ("fq", "sch_fq", "fq_enqueue"),
+    ("netem", "sch_netem", "netem_enqueue"),
+    ("kTLS", "tls", "tls_sw_recvmsg"),
+    ("tun", "tun", "tun_chr_open"),
+    ("veth", "veth", "veth_xmit"),
+    ("WireGuard", "wireguard", "wg_xmit"),
+];
+
+/// Options of the command line that bear on speed; it may hold secrets too, so no other is told.
+const BOOT_OPTIONS: [&str; 24] = [
+    "amd_pstate",
+    "audit",
+    "clocksource",
+    "cpufreq.default_governor",
+    "cpuidle.governor",
+    "default_hugepagesz",
+    "hugepages",
+    "hugepagesz",
+    "idle",
+    "intel_idle.max_cstate",
+    "intel_iommu",
+    "intel_pstate",
+    "iommu",
+    "isolcpus",
+    "irqaffinity",
+    "mitigations",
+    "nohz",
+    "nohz_full",
+    "nosmt",
+    "preempt",
+    "processor.max_cstate",
+    "rcu_nocbs",
+    "transparent_hugepage",
+    "tsc",
+];
+
+pub(super) fn collect(look: &Look) -> Kernel {
+    let text = |file: &str| {
+        look.text(file, "how the kernel was started")
+            .unwrap_or_default()
+    };
+    let modules = look.text("sys/kernel/security/lsm", "security modules");
+    let modules = modules.unwrap_or_default();
+    let mut parts = vec![io_uring(), pressure(look.tree())];
+    parts.extend(loadable(look));
+    Kernel {
+        preemption: preemption(&text("proc/sys/kernel/version")),
+        boot_options: boot_options(&text("proc/cmdline")),
+        security_modules: modules
+            .split(',')
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect(),
+        parts,
+    }
+}
+
+fn preemption(version: &str) -> Option<String> {
+    let mut words = version.split_whitespace();
+    words
+        .find(|word| word.starts_with("PREEMPT"))
+        .map(str::to_owned)
+}
+
+fn boot_options(command_line: &str) -> Vec<String> {
+    let is_told = |option: &&str| {
+        let name = option.split('=').next().unwrap_or_default();
+        BOOT_OPTIONS.contains(&name)
+    };
+    let told = command_line.split_whitespace().filter(is_told);
+    told.map(str::to_owned).collect()
+}
+
+/// By asking for the ring that the load generator would use: settings, capabilities and system
+/// call filters all have their say.
+fn io_uring() -> Part {
+    let (state, evidence) = match sys::uring::Ring::new(b"", 1) {
+        Ok(_) => (
+            Availability::Present,
+            "io_uring_setup: a ring was made".to_owned(),
+        ),
+        Err(error) => (
+            refused(&error),
+            format!("io_uring_setup: {}", errno(&error)),
+        ),
+    };
+    part("io_uring", state, evidence)
+}
+
+fn refused(error: &std::io::Error) -> Availability {
+    match error.kind() {
+        std::io::ErrorKind::Unsupported => Availability::Absent,
+        std::io::ErrorKind::PermissionDenied => Availability::Forbidden,
+        _ => Availability::Unknown,
+    }
+}
+
+fn pressure(tree: &Tree) -> Part {
+    let (state, evidence) = match tree.try_text("proc/pressure/cpu") {
+        Ok(_) => (Availability::Present, "/proc/pressure/cpu".to_owned()),
+        Err(error) => (Availability::Absent, denied("/proc/pressure/cpu", &error)),
+    };
+    part("PSI", state, evidence)
+}
+
+fn part(name: &str, state: Availability, evidence: String) -> Part {
+    let name = name.to_owned();
+    Part {
+        name,
+        state,
+        evidence,
+    }
+}
+
+fn loadable(look: &Look) -> Vec<Part> {
+    let sources = Sources::read(look);
+    let parts = PARTS.iter().map(|(name, module, function)| {
+        let (state, evidence) = sources.availability(look.tree(), module, function);
+        part(name, state, evidence)
+    });
+    parts.collect()
+}
+
+/// What tells of modules and of functions; each may be missing.
+struct Sources {
+    functions: Option<String>,
+    /// Built in and as files, by path.
+    builtin: Option<String>,
+    files: Option<String>,
+    has_modules: bool,
+}
+
+impl Sources {
+    fn read(look: &Look) -> Self {
+        let release = look
+            .tree()
+            .text("proc/sys/kernel/osrelease")
+            .unwrap_or_default();
+        let list =
+            |file: &str| look.text(&format!("lib/modules/{release}/{file}"), "kernel modules");
+        Self {
+            functions: look.text("proc/kallsyms", "functions of the kernel"),
+            builtin: list("modules.builtin"),
+            files: list("modules.dep"),
+            has_modules: look.tree().text("proc/modules").is_some(),
+        }
+    }
+
+    fn availability(&self, tree: &Tree, module: &str, function: &str) -> (Availability, String) {
+        let names = |list: &Option<String>| {
+            let file = format!("/{module}.ko");
+            list.as_ref().map(|list| list.contains(&file))
+        };
+        let folder = format!("sys/module/{module}");
+        if tree.path(&folder).exists() {
+            return (Availability::Present, format!("/{folder}"));
+        }
+        if self.has_function(function) == Some(true) {
+            return (Availability::Present, format!("/proc/kallsyms: {function}"));
+        }
+        if names(&self.builtin) == Some(true) {
+            return (Availability::Present, format!("modules.builtin: {module}"));
+        }
+        match (names(&self.files), self.has_function(function)) {
+            (Some(true), _) => (Availability::Loadable, format!("modules.dep: {module}")),
+            (Some(false), Some(false)) => (
+                Availability::Absent,
+                "neither function nor module".to_owned(),
+            ),
+            (None, Some(false)) if !self.has_modules => (
+                Availability::Absent,
+                "no such function, and no modules".to_owned(),
+            ),
+            _ => (
+                Availability::Unknown,
+                "the kernel's lists cannot be read in full".to_owned(),
+            ),
+        }
+    }
+
+    /// Lines of kallsyms: address, type, name, and the module in brackets. `None` where the list
+    /// is not there or empty.
+    fn has_function(&self, function: &str) -> Option<bool> {
+        let list = self.functions.as_deref().filter(|list| !list.is_empty())?;
+        let mut names = list
+            .lines()
+            .filter_map(|line| line.split_whitespace().nth(2));
+        Some(names.any(|name| name == function))
+    }
+}

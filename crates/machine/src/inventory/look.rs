@@ -1,0 +1,93 @@
+//! A look at a tree of files that remembers what was refused.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::io;
+
+use model::inventory::Hidden;
+
+use crate::findings::errno;
+use crate::tree::Tree;
+
+/// Without one of these, a whole part of the page is empty.
+const SOURCES: [(&str, &str); 12] = [
+    ("proc/cpuinfo", "model and flags of the CPUs"),
+    (
+        "sys/devices/system/cpu",
+        "topology, caches and mitigations of the CPUs",
+    ),
+    ("proc/meminfo", "memory"),
+    ("sys/devices/system/node", "NUMA nodes"),
+    ("sys/class/block", "disks"),
+    ("sys/bus/pci/devices", "PCI devices"),
+    ("sys/bus/usb/devices", "USB devices"),
+    ("proc/sys/net/core", "network defaults"),
+    ("sys/kernel/security/lsm", "security modules"),
+    ("proc/pressure/cpu", "pressure stall information"),
+    ("proc/self/cgroup", "the control group"),
+    ("proc/self/limits", "limits of this process"),
+];
+
+/// Files as one process sees them.
+pub(super) struct Look {
+    tree: Tree,
+    full: bool,
+    hidden: RefCell<BTreeSet<Hidden>>,
+}
+
+impl Look {
+    /// With `full`, what identifies the machine and its owner may be told.
+    pub(super) fn new(tree: Tree, full: bool) -> Self {
+        let hidden = RefCell::default();
+        Self { tree, full, hidden }
+    }
+
+    pub(super) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    pub(super) fn full(&self) -> bool {
+        self.full
+    }
+
+    /// The file's text without the white space around it. A file that is there and refused is
+    /// remembered as hiding `what`; one that is not there, or has nothing to say, is only none.
+    pub(super) fn text(&self, file: &str, what: &str) -> Option<String> {
+        match self.tree.try_text(file) {
+            Ok(text) => Some(text.trim().to_owned()),
+            Err(error) => {
+                if error.kind() == io::ErrorKind::PermissionDenied {
+                    self.hide(what, format!("/{file}: {}", errno(&error)));
+                }
+                None
+            }
+        }
+    }
+
+    /// The file's text as a number.
+    pub(super) fn number<N: std::str::FromStr>(&self, file: &str, what: &str) -> Option<N> {
+        self.text(file, what)?.parse().ok()
+    }
+
+    /// Remembers that something could not be seen.
+    pub(super) fn hide(&self, what: &str, why: String) {
+        let what = what.to_owned();
+        self.hidden.borrow_mut().insert(Hidden { what, why });
+    }
+
+    /// Remembers which sources of whole parts of the page are not there or refused.
+    pub(super) fn note_missing_sources(&self) {
+        for (source, what) in SOURCES {
+            let path = self.tree.path(source);
+            let opened = std::fs::File::open(&path).map(drop);
+            if let Err(error) = opened {
+                self.hide(what, format!("/{source}: {}", errno(&error)));
+            }
+        }
+    }
+
+    /// What could not be seen, in order.
+    pub(super) fn hidden(&self) -> Vec<Hidden> {
+        self.hidden.borrow().iter().cloned().collect()
+    }
+}

@@ -1,0 +1,70 @@
+//! What this machine has, for one page: a file per kind of thing. Each part copes with missing
+//! files by itself, so that the whole never fails, and what was hidden is named.
+
+mod cpu;
+mod disks;
+mod kernel;
+mod limits;
+mod links;
+mod look;
+mod memory;
+mod names;
+mod network;
+mod pci;
+mod permissions;
+mod usb;
+
+use model::inventory::{ControlGroup, INVENTORY_FORMAT, Inventory};
+use sys::cgroup::{Controller, Group, Version};
+
+use crate::facts;
+use crate::tree::Tree;
+use look::Look;
+
+/// The inventory of this machine; with `full`, names, addresses and serial numbers too.
+#[must_use]
+pub fn collect(full: bool) -> Inventory {
+    let look = Look::new(Tree::of_this_machine(), full);
+    let links = links::here(&look);
+    Inventory {
+        links,
+        ..from_files(&look)
+    }
+}
+
+/// All of it but the network devices, which are no files.
+fn from_files(look: &Look) -> Inventory {
+    look.note_missing_sources();
+    Inventory {
+        format: INVENTORY_FORMAT,
+        facts: facts::collect_from(look.tree(), look.full()),
+        cpu: cpu::collect(look),
+        memory: memory::collect(look),
+        disks: disks::collect(look),
+        pci: pci::collect(look),
+        usb: usb::collect(look),
+        links: Vec::new(),
+        network: network::collect(look),
+        kernel: kernel::collect(look),
+        control_group: control_group(look.tree()),
+        limits: limits::collect(look),
+        permissions: permissions::collect(look),
+        hidden: look.hidden(),
+    }
+}
+
+fn control_group(tree: &Tree) -> ControlGroup {
+    let group = |controller| Group::below(tree.path(""), controller);
+    let version = group(Controller::Cpu).map(|group| match group.version() {
+        Version::One => 1,
+        Version::Two => 2,
+    });
+    ControlGroup {
+        version,
+        cpus: group(Controller::Cpuset).and_then(|group| group.cpuset()),
+        memory_bytes: group(Controller::Memory).and_then(|group| group.memory_limit_bytes()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,240 @@
+//! What a network device and its driver can do and are set to: the questions of ethtool(8), by the
+//! one ioctl that has answered them on every kernel. Nothing is set. Layouts: linux/ethtool.h.
+
+use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+
+use crate::{check, socket};
+
+const GET_DRIVER: u32 = 0x03;
+const GET_COALESCING: u32 = 0x0e;
+const GET_RINGS: u32 = 0x10;
+const GET_STRINGS: u32 = 0x1b;
+const GET_SET_SIZES: u32 = 0x37;
+const GET_FEATURES: u32 = 0x3a;
+const GET_CHANNELS: u32 = 0x3c;
+/// The set of strings that names the features (`ETH_SS_FEATURES`).
+const FEATURE_NAMES: u32 = 4;
+/// Length of each string of a set (`ETH_GSTRING_LEN`).
+const NAME_BYTES: usize = 32;
+/// Features of one block of the answer, one bit each.
+const BLOCK_BITS: usize = 32;
+/// More features than any kernel has; 64 of them are in use.
+const MOST_FEATURES: usize = 4096;
+
+/// Asks about network devices of the caller's network namespace.
+#[derive(Debug)]
+pub struct Ethtool {
+    socket: OwnedFd,
+}
+
+/// A driver and where its device sits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Driver {
+    pub name: String,
+    /// Such as 0000:00:03.0; empty for a virtual device.
+    pub bus: String,
+}
+
+/// One feature of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Feature {
+    pub name: String,
+    pub is_on: bool,
+    pub can_change: bool,
+}
+
+/// Descriptors of a device's rings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rings {
+    pub receive: u32,
+    pub receive_most: u32,
+    pub transmit: u32,
+    pub transmit_most: u32,
+}
+
+/// Queues of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Channels {
+    pub receive: u32,
+    pub transmit: u32,
+    pub combined: u32,
+    pub combined_most: u32,
+}
+
+/// How interrupts are held back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Coalescing {
+    pub receive_us: u32,
+    pub receive_frames: u32,
+    pub transmit_us: u32,
+    pub transmit_frames: u32,
+    pub is_adaptive_receive: bool,
+    pub is_adaptive_transmit: bool,
+}
+
+impl Ethtool {
+    /// # Errors
+    /// `EMFILE` at the limit of open files.
+    pub fn open() -> io::Result<Self> {
+        let socket = socket::control()?;
+        Ok(Self { socket })
+    }
+
+    /// # Errors
+    /// `EOPNOTSUPP` for a device without a driver's word, `ENODEV` when it is gone.
+    pub fn driver(&self, device: &str) -> io::Result<Driver> {
+        // cmd, driver[32], version[32], fw_version[32], bus_info[32], and the rest.
+        let mut answer = [0_u32; 49];
+        self.ask(device, GET_DRIVER, &mut answer)?;
+        let bytes = bytes(&answer[1..]);
+        Ok(Driver {
+            name: string(&bytes[..NAME_BYTES]),
+            bus: string(&bytes[3 * NAME_BYTES..4 * NAME_BYTES]),
+        })
+    }
+
+    /// # Errors
+    /// As [`Self::driver`].
+    pub fn rings(&self, device: &str) -> io::Result<Rings> {
+        // cmd; at most: receive, mini, jumbo, transmit; then the same as set.
+        let mut answer = [0_u32; 9];
+        self.ask(device, GET_RINGS, &mut answer)?;
+        Ok(Rings {
+            receive: answer[5],
+            receive_most: answer[1],
+            transmit: answer[8],
+            transmit_most: answer[4],
+        })
+    }
+
+    /// # Errors
+    /// As [`Self::driver`].
+    pub fn channels(&self, device: &str) -> io::Result<Channels> {
+        // cmd; at most: receive, transmit, other, combined; then the same as set.
+        let mut answer = [0_u32; 9];
+        self.ask(device, GET_CHANNELS, &mut answer)?;
+        Ok(Channels {
+            receive: answer[5],
+            transmit: answer[6],
+            combined: answer[8],
+            combined_most: answer[4],
+        })
+    }
+
+    /// # Errors
+    /// As [`Self::driver`].
+    pub fn coalescing(&self, device: &str) -> io::Result<Coalescing> {
+        let mut answer = [0_u32; 23];
+        self.ask(device, GET_COALESCING, &mut answer)?;
+        Ok(Coalescing {
+            receive_us: answer[1],
+            receive_frames: answer[2],
+            transmit_us: answer[5],
+            transmit_frames: answer[6],
+            is_adaptive_receive: answer[10] != 0,
+            is_adaptive_transmit: answer[11] != 0,
+        })
+    }
+
+    /// What the device can do, in the kernel's order and by its names.
+    ///
+    /// # Errors
+    /// As [`Self::driver`].
+    pub fn features(&self, device: &str) -> io::Result<Vec<Feature>> {
+        let names = self.feature_names(device)?;
+        let blocks = names.len().div_ceil(BLOCK_BITS);
+        // cmd, number of blocks, and for each: available, requested, active, never changed.
+        let mut answer = vec![0_u32; 2 + 4 * blocks];
+        answer[1] = u32::try_from(blocks).unwrap_or(0);
+        self.ask(device, GET_FEATURES, &mut answer)?;
+        let bit = |at: usize, field: usize| {
+            let block = answer[2 + 4 * (at / BLOCK_BITS) + field];
+            block >> (at % BLOCK_BITS) & 1 == 1
+        };
+        let features = names.into_iter().enumerate();
+        let present = features.filter(|(_, name)| !name.is_empty());
+        let feature = |(at, name)| Feature {
+            name,
+            is_on: bit(at, 2),
+            can_change: bit(at, 0) && !bit(at, 3),
+        };
+        Ok(present.map(feature).collect())
+    }
+
+    fn feature_names(&self, device: &str) -> io::Result<Vec<String>> {
+        // cmd, reserved, mask of 64 bits, and the size of the one set asked for.
+        let mut sizes = [0; 5];
+        let (mask_low, mask_high) = if cfg!(target_endian = "little") {
+            (2, 3)
+        } else {
+            (3, 2)
+        };
+        (sizes[mask_low], sizes[mask_high]) = (1 << FEATURE_NAMES, 0);
+        self.ask(device, GET_SET_SIZES, &mut sizes)?;
+        let count = usize::try_from(sizes[4]).map_err(io::Error::other)?;
+        if count > MOST_FEATURES {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        // cmd, set, number of strings, strings.
+        let mut answer = vec![0_u32; 3 + count * NAME_BYTES / 4];
+        answer[1] = FEATURE_NAMES;
+        self.ask(device, GET_STRINGS, &mut answer)?;
+        let bytes = bytes(&answer[3..]);
+        Ok(bytes.chunks_exact(NAME_BYTES).map(string).collect())
+    }
+
+    /// Puts one question; the kernel writes its answer over `answer`, which has to be as long as
+    /// the answer to this question is.
+    fn ask(&self, device: &str, question: u32, answer: &mut [u32]) -> io::Result<()> {
+        answer[0] = question;
+        // SAFETY: an all-zero ifreq is valid: an empty name.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        let room = request.ifr_name.len() - 1;
+        for (to, from) in request.ifr_name[..room].iter_mut().zip(device.bytes()) {
+            *to = libc::c_char::from_ne_bytes([from]);
+        }
+        request.ifr_ifru.ifru_data = answer.as_mut_ptr().cast();
+        // SAFETY: `request` lives through the call, and the answer it points at is writable for
+        // what the kernel writes to this question: each caller gives the length of its structure.
+        // The names end after as many as the kernel has just counted, which is constant while it
+        // runs, and the blocks after as many as the question says.
+        check(unsafe {
+            libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request)
+        })?;
+        Ok(())
+    }
+}
+
+fn bytes(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+}
+
+/// Up to the first zero.
+fn string(bytes: &[u8]) -> String {
+    let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_loopback_segments_in_the_kernel_and_has_no_rings() {
+        let ethtool = Ethtool::open().unwrap();
+        let features = ethtool.features("lo").unwrap();
+        let feature = |name| features.iter().find(|feature| feature.name == name);
+        assert!(feature("tx-tcp-segmentation").is_some(), "{features:?}");
+        let fixed = feature("loopback").unwrap();
+        assert!(fixed.is_on && !fixed.can_change, "{fixed:?}");
+        let error = ethtool.rings("lo").unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP));
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_is_an_error() {
+        let error = Ethtool::open().unwrap().driver("nowhere0").unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENODEV));
+    }
+}

@@ -1,0 +1,15 @@
+//! What the program tells of this machine, and what it makes of one that gives less than it has.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod confined;
+mod facts;
+mod limits;
+#[path = "../common/schema.rs"]
+mod schema;
+#[path = "../common/server.rs"]
+mod server;
