@@ -113,10 +113,7 @@ impl Doubt {
             Self::SharedCpus { cpus } => {
                 format!("client and server share {cpus} CPU: each takes time from the other")
             }
-            Self::CpuQuota { cpus } => format!(
-                "the control group grants {cpus:.2} CPUs' worth of time: what runs in it is \
-                 stopped for the rest of each period once that is used"
-            ),
+            Self::CpuQuota { cpus } => quota(*cpus),
             Self::OneMachine => {
                 "client and server are on one machine: the implied rate is a claim about CPU time, \
                  not a throughput that was seen"
@@ -227,6 +224,13 @@ impl Doubt {
             | Self::TargetCpuHidden { .. } => 0.0,
         }
     }
+}
+
+fn quota(cpus: f64) -> String {
+    format!(
+        "the control group grants {cpus:.2} CPUs' worth of time: what runs in it is stopped for \
+         the rest of each period once that is used"
+    )
 }
 
 /// Two digits are what a share's reader can use.
