@@ -144,16 +144,20 @@ pub struct BadBlock {
 }
 
 impl Blocks {
-    /// Reads saved blocks. A last line without its newline is a write cut short and is left out;
-    /// any other line is a block.
+    /// Reads saved blocks, as bytes: a write may be cut short within a character. A last line
+    /// without its newline is such a write and is left out; any other line is a block.
     ///
     /// # Errors
     /// The first line that is no block, or a block that stands there twice.
-    pub fn parse(text: &str) -> Result<Self, BadBlock> {
+    pub fn parse(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<Self, BadBlock> {
         let mut blocks = Self::default();
         let mut keys = std::collections::HashSet::new();
-        for (index, line) in text.split_inclusive('\n').enumerate() {
-            if !line.ends_with('\n') {
+        for (index, line) in text
+            .as_ref()
+            .split_inclusive(|byte| *byte == b'\n')
+            .enumerate()
+        {
+            if !line.ends_with(b"\n") {
                 break;
             }
             let bad = |reason: String| BadBlock {
@@ -161,7 +165,7 @@ impl Blocks {
                 reason,
             };
             let record: BlockRecord =
-                serde_json::from_str(line).map_err(|error| bad(error.to_string()))?;
+                serde_json::from_slice(line).map_err(|error| bad(error.to_string()))?;
             if !keys.insert((record.phase, record.round, record.arm.clone())) {
                 return Err(bad(format!(
                     "round {} of {} stands twice",

@@ -46,15 +46,16 @@ pub enum ReadError {
 /// A file that is not there, cannot be read, or is of another format, with what to do.
 pub fn read(folder: &Path) -> Result<(RunRecord, Vec<BlockRecord>), ReadError> {
     let run_path = folder.join(RUN_FILE);
-    let text = read_text(&run_path, || ReadError::NoRun {
+    let text = read_file(&run_path, std::fs::read_to_string, || ReadError::NoRun {
         path: folder.to_owned(),
     })?;
     let run = parse_run(&text, &run_path)?;
     let blocks_path = folder.join(BLOCKS_FILE);
-    let text = read_text(&blocks_path, || ReadError::NoBlocks {
+    // As bytes: a write may have been cut short within a character.
+    let bytes = read_file(&blocks_path, std::fs::read, || ReadError::NoBlocks {
         path: blocks_path.clone(),
     })?;
-    let blocks = Blocks::parse(&text).map_err(|bad| ReadError::BadBlock {
+    let blocks = Blocks::parse(&bytes).map_err(|bad| ReadError::BadBlock {
         path: blocks_path.clone(),
         line: bad.line,
         reason: bad.reason,
@@ -62,8 +63,12 @@ pub fn read(folder: &Path) -> Result<(RunRecord, Vec<BlockRecord>), ReadError> {
     Ok((run, blocks.records))
 }
 
-fn read_text(path: &Path, absent: impl FnOnce() -> ReadError) -> Result<String, ReadError> {
-    std::fs::read_to_string(path).map_err(|source| match source.kind() {
+fn read_file<T>(
+    path: &Path,
+    read: impl FnOnce(PathBuf) -> io::Result<T>,
+    absent: impl FnOnce() -> ReadError,
+) -> Result<T, ReadError> {
+    read(path.to_owned()).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => absent(),
         _ => ReadError::Refused {
             path: path.to_owned(),
@@ -135,6 +140,16 @@ mod tests {
         let blocks = block_line(0) + &block_line(1)[..30];
         let (run, blocks) = read_once("cut", &run_text(), Some(&blocks)).unwrap();
         assert_eq!((run, blocks.len()), (sample::run(), 1));
+    }
+
+    #[test]
+    fn a_last_block_that_was_cut_within_a_character_costs_no_other() {
+        let path = folder("character", &run_text(), None);
+        let bytes = [block_line(0).as_bytes(), b"{\"arm\":\"\xe2\x82"].concat();
+        std::fs::write(path.join(BLOCKS_FILE), bytes).unwrap();
+        let (_, blocks) = read(&path).unwrap();
+        std::fs::remove_dir_all(path).unwrap();
+        assert_eq!(blocks.len(), 1);
     }
 
     #[test]

@@ -83,8 +83,9 @@ impl Store {
         let run = read_run(folder)?;
         let path = folder.join(BLOCKS_FILE);
         let blocks = open_blocks(folder)?;
-        let text = fs::read_to_string(&path).map_err(at(&path))?;
-        let saved = Blocks::parse(&text).map_err(|bad| StoreError::Unreadable {
+        // As bytes: a write may have been cut short within a character.
+        let bytes = fs::read(&path).map_err(at(&path))?;
+        let saved = Blocks::parse(&bytes).map_err(|bad| StoreError::Unreadable {
             path: path.clone(),
             reason: format!(
                 "line {} is no block: {}; keep the lines before it, cut the rest, and resume again",
