@@ -1,0 +1,122 @@
+//! What is saved or sent is read back the same, and histograms add up, for values that nobody
+//! thought of.
+
+mod values;
+
+use std::fmt::Debug;
+
+use model::Histogram;
+use model::run::Blocks;
+use proptest::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+fn read_back<T: Serialize + DeserializeOwned>(value: &T) -> T {
+    let line = serde_json::to_string(value).expect("it has an encoding");
+    assert!(!line.contains('\n'), "one line each");
+    serde_json::from_str(&line).expect("its encoding is understood")
+}
+
+fn survives<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T) {
+    assert_eq!(read_back(value), *value);
+}
+
+proptest! {
+    #[test]
+    fn what_a_study_asks_is_understood(ask in values::ask()) {
+        survives(&ask);
+    }
+
+    #[test]
+    fn what_an_agent_tells_is_understood(tell in values::tell()) {
+        survives(&tell);
+    }
+
+    #[test]
+    fn a_run_is_read_as_it_was_saved(run in values::run_record()) {
+        survives(&run);
+    }
+
+    #[test]
+    fn blocks_are_read_as_they_were_saved_but_for_a_line_cut_short(
+        mut blocks in proptest::collection::vec(values::block_record(), 0..5),
+        cut in 1_usize..20,
+    ) {
+        // No block stands twice.
+        for (round, block) in (0..).zip(&mut blocks) {
+            block.round = round;
+        }
+        let lines: Vec<String> = blocks
+            .iter()
+            .map(|block| serde_json::to_string(block).expect("it has an encoding") + "\n")
+            .collect();
+        let text = lines.concat();
+        let saved = Blocks::parse(&text).expect("blocks");
+        prop_assert_eq!((&saved.records, saved.whole_bytes), (&blocks, text.len()));
+        if let Some(last) = lines.last() {
+            let left = &text.as_bytes()[..text.len() - cut.min(last.len())];
+            let saved = Blocks::parse(left).expect("blocks");
+            prop_assert_eq!(&saved.records[..], &blocks[..blocks.len() - 1]);
+        }
+    }
+}
+
+/// Durations of every order of magnitude.
+fn durations() -> impl Strategy<Value = Vec<u64>> {
+    let duration = (0_u32..64, any::<u64>()).prop_map(|(shift, bits)| bits >> shift);
+    proptest::collection::vec(duration, 0..200)
+}
+
+fn histogram(durations_ns: &[u64]) -> Histogram {
+    let mut histogram = Histogram::default();
+    durations_ns.iter().for_each(|ns| histogram.record(*ns));
+    histogram
+}
+
+fn merged(one: &Histogram, other: &Histogram) -> Histogram {
+    let mut sum = one.clone();
+    sum.merge(other);
+    sum
+}
+
+/// Longer durations count as this long, 2³⁶ − 1 ns.
+const LONGEST_NS: u64 = (1 << 36) - 1;
+
+proptest! {
+    #[test]
+    fn merging_is_the_same_in_any_order_and_grouping(
+        one in durations(), two in durations(), three in durations()
+    ) {
+        let all = histogram(&[one.clone(), two.clone(), three.clone()].concat());
+        let [one, two, three] = [one, two, three].map(|durations| histogram(&durations));
+        prop_assert_eq!(&merged(&one, &two), &merged(&two, &one));
+        prop_assert_eq!(&merged(&merged(&one, &two), &three), &merged(&one, &merged(&two, &three)));
+        prop_assert_eq!(&merged(&merged(&one, &two), &three), &all);
+    }
+
+    #[test]
+    fn merging_loses_no_count(one in durations(), other in durations()) {
+        let sum = merged(&histogram(&one), &histogram(&other));
+        let counts: u64 = sum.buckets().map(|(_, count)| count).sum();
+        prop_assert_eq!(counts, (one.len() + other.len()) as u64);
+        prop_assert_eq!(sum.total(), counts);
+    }
+
+    #[test]
+    fn a_quantile_is_off_by_less_than_its_bucket_is_wide(
+        mut values in durations(), share in 0.0..=1.0_f64
+    ) {
+        prop_assume!(!values.is_empty());
+        let found = histogram(&values).quantile(share).expect("something is counted");
+        values.sort_unstable();
+        let rank = (share * values.len() as f64).ceil().max(1.0);
+        let exact = values[rank as usize - 1].min(LONGEST_NS);
+        prop_assert!(found >= exact, "{found} for {exact}");
+        prop_assert!(found - exact <= exact / 128, "{found} for {exact}");
+    }
+
+    #[test]
+    fn a_histogram_is_read_as_it_was_saved(values in durations()) {
+        survives(&histogram(&values));
+    }
+}
