@@ -61,7 +61,7 @@ pub enum Method {
     Patch,
 }
 
-/// The version that decides how a connection is kept; a later minor version counts as 1.1.
+/// The version that decides how a connection is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     Http10,
@@ -166,13 +166,11 @@ fn version(cursor: &mut Cursor<'_>) -> Result<Version, Stop> {
     match text {
         b"HTTP/1.1" => Ok(Version::Http11),
         b"HTTP/1.0" => Ok(Version::Http10),
+        // RFC 9110 would have a later minor version taken for 1.1, but no other parser takes it.
         [b'H', b'T', b'T', b'P', b'/', major, b'.', minor]
             if major.is_ascii_digit() && minor.is_ascii_digit() =>
         {
-            match major {
-                b'1' => Ok(Version::Http11),
-                _ => Err(Refusal::Version.into()),
-            }
+            Err(Refusal::Version.into())
         }
         _ => Err(Refusal::RequestLine.into()),
     }
