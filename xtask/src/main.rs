@@ -10,6 +10,7 @@ mod browser;
 mod commit;
 mod documents;
 mod format;
+mod fuzz;
 mod packages;
 mod prove;
 mod stage;
@@ -33,6 +34,8 @@ usage: cargo xtask <command>
   docs            the documents of the code, private items included; a warning is an error
   tidy [--rules] [--numbers]
                   the house rules: checked, listed, or the numbers of the house
+  fuzz TARGET [SECONDS]
+                  one fuzz target for longer than the five seconds that test gives it
   bench [FILTER]  our instruments beside the tools they replace, in interleaved pairs
   pictures        take the documents' pictures of the report anew, after a change to its looks";
 
@@ -52,6 +55,8 @@ fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
         ["fmt"] => format::run().map(code),
         ["docs"] => documents::run().map(code),
         ["tidy", rest @ ..] => tidy::run(rest).map(code),
+        ["fuzz", target] => fuzz::run_one(target, 60).map(code),
+        ["fuzz", target, seconds] => fuzz::run_one(target, seconds.parse()?).map(code),
         ["bench"] => bench::run("").map(code),
         ["bench", filter] => bench::run(filter).map(code),
         ["pictures"] => browser::take_pictures().map(code),
@@ -83,6 +88,7 @@ fn test() -> anyhow::Result<ExitCode> {
     stages.run("lints", target::cargo(&[&lints[..], &deny].concat()))?;
     stages.run("docs", documents::command())?;
     let tests = tests_run::cargo_tests(&mut stages)?;
+    fuzz::run(&mut stages)?;
     prove::sample(&mut stages)?;
     Ok(stages.close(&tests))
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context as _, bail};
 
 /// Package and a file that is there once it is installed.
-const NEEDED: [(&str, &str); 12] = [
+const NEEDED: &[(&str, &str)] = &[
     ("nginx-light", "/usr/sbin/nginx"),
     ("wrk", "/usr/bin/wrk"),
     ("nftables", "/usr/sbin/nft"),
@@ -23,20 +23,19 @@ const NEEDED: [(&str, &str); 12] = [
         "/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf",
     ),
     ("npm", "/usr/bin/npm"),
+    ("nodejs", "/usr/bin/node"),
+    ("g++", "/usr/bin/g++"),
 ];
 
 /// Installs what is missing; without root it prints the line to type and fails.
 pub(crate) fn install_missing() -> anyhow::Result<()> {
-    let missing: Vec<&str> = NEEDED
-        .iter()
-        .filter(|(_, file)| !Path::new(file).exists())
-        .map(|(name, _)| *name)
-        .collect();
+    let mut missing = NEEDED.to_vec();
+    missing.retain(|(_, file)| !Path::new(file).exists());
     if !is_root()? {
         bail!(
             "the tests of namespaces, levers and peers need root and would be skipped; run\n  \
              sudo apt-get update && sudo apt-get install {}\n  sudo cargo xtask test",
-            NEEDED.map(|(name, _)| name).join(" ")
+            names(NEEDED).join(" ")
         );
     }
     if missing.is_empty() {
@@ -44,8 +43,12 @@ pub(crate) fn install_missing() -> anyhow::Result<()> {
     }
     apt_get(&["update", "-qq"])?;
     let mut install = vec!["install", "-y", "-qq", "--no-install-recommends"];
-    install.extend(missing);
+    install.extend(names(&missing));
     apt_get(&install)
+}
+
+fn names(packages: &[(&'static str, &str)]) -> Vec<&'static str> {
+    packages.iter().map(|(name, _)| *name).collect()
 }
 
 fn apt_get(arguments: &[&str]) -> anyhow::Result<()> {

@@ -4,42 +4,35 @@ use std::collections::BTreeMap;
 
 use model::doubt::Doubt;
 use model::facts::{Facts, Identity, Watched};
-use model::lever::{Binds, LeverState};
-use model::message::{BlockAsk, Failure};
 use model::reading::{CpuReading, Errors, LatencyReading, Ledger};
-use model::run::{Phase, Rig};
-use model::study::{
-    BaselineSpec, Design, DesignKind, LatencyDesign, Program, Published, Source, StepSpec,
-};
+use model::run::Rig;
+use model::study::Program;
 use model::workload::Arrivals;
-use model::{
-    Arm, Ask, BlockRecord, Histogram, LeverSetting, Pace, Reading, Role, RunRecord, Study, Tell,
-    Workload,
-};
+use model::{Histogram, LeverSetting, Pace, Reading, Workload};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
 /// A number that JSON can hold.
-fn number() -> impl Strategy<Value = f64> {
+pub(crate) fn number() -> impl Strategy<Value = f64> {
     use proptest::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
     POSITIVE | NEGATIVE | NORMAL | SUBNORMAL | ZERO
 }
 
-fn text() -> impl Strategy<Value = String> {
+pub(crate) fn text() -> impl Strategy<Value = String> {
     any::<String>()
 }
 
-fn lever() -> impl Strategy<Value = LeverSetting> {
+pub(crate) fn lever() -> impl Strategy<Value = LeverSetting> {
     ("[a-z0-9-]{1,12}", any::<Option<u64>>()).prop_map(|(name, value)| LeverSetting { name, value })
 }
 
-fn levers() -> impl Strategy<Value = Vec<LeverSetting>> {
+pub(crate) fn levers() -> impl Strategy<Value = Vec<LeverSetting>> {
     vec(lever(), 0..3)
 }
 
-fn program() -> impl Strategy<Value = Program> {
+pub(crate) fn program() -> impl Strategy<Value = Program> {
     prop_oneof![
         Just(Program::Serve),
         Just(Program::Echo),
@@ -47,7 +40,7 @@ fn program() -> impl Strategy<Value = Program> {
     ]
 }
 
-fn workload() -> impl Strategy<Value = Workload> {
+pub(crate) fn workload() -> impl Strategy<Value = Workload> {
     (text(), any::<[u32; 2]>()).prop_map(|(path, [connections, threads])| Workload {
         path,
         connections,
@@ -55,7 +48,7 @@ fn workload() -> impl Strategy<Value = Workload> {
     })
 }
 
-fn pace() -> impl Strategy<Value = Pace> {
+pub(crate) fn pace() -> impl Strategy<Value = Pace> {
     let arrivals = select(vec![Arrivals::Uniform, Arrivals::Poisson]);
     let open =
         (number(), arrivals, any::<u64>()).prop_map(|(rate_rps, arrivals, seed)| Pace::Open {
@@ -80,11 +73,11 @@ fn doubt() -> impl Strategy<Value = Doubt> {
     ]
 }
 
-fn doubts() -> impl Strategy<Value = Vec<Doubt>> {
+pub(crate) fn doubts() -> impl Strategy<Value = Vec<Doubt>> {
     vec(doubt(), 0..3)
 }
 
-fn rig() -> impl Strategy<Value = Rig> {
+pub(crate) fn rig() -> impl Strategy<Value = Rig> {
     let loopback = option::of(text()).prop_map(|reason| Rig::Loopback { reason });
     prop_oneof![Just(Rig::PrivateNamespace), loopback]
 }
@@ -92,7 +85,9 @@ fn rig() -> impl Strategy<Value = Rig> {
 fn histogram() -> impl Strategy<Value = Histogram> {
     vec(any::<u64>(), 0..20).prop_map(|durations_ns| {
         let mut histogram = Histogram::default();
-        durations_ns.into_iter().for_each(|ns| histogram.record(ns));
+        for ns in durations_ns {
+            histogram.record(ns);
+        }
         histogram
     })
 }
@@ -158,7 +153,7 @@ fn cpu() -> impl Strategy<Value = CpuReading> {
         )
 }
 
-fn reading() -> impl Strategy<Value = Reading> {
+pub(crate) fn reading() -> impl Strategy<Value = Reading> {
     (
         any::<[u64; 2]>(),
         ledger(),
@@ -178,7 +173,7 @@ fn reading() -> impl Strategy<Value = Reading> {
         )
 }
 
-fn facts() -> impl Strategy<Value = Facts> {
+pub(crate) fn facts() -> impl Strategy<Value = Facts> {
     let identity =
         (text(), text(), vec(text(), 0..3)).prop_map(|(host_name, user_name, addresses)| {
             Identity {
@@ -251,7 +246,7 @@ fn made_facts(
     })
 }
 
-fn watched() -> impl Strategy<Value = Watched> {
+pub(crate) fn watched() -> impl Strategy<Value = Watched> {
     (
         option::of(number()),
         option::of(number()),
@@ -274,237 +269,4 @@ fn watched() -> impl Strategy<Value = Watched> {
                 spin_robust_cv,
             },
         )
-}
-
-fn published() -> impl Strategy<Value = Option<Published>> {
-    option::of(
-        (number(), option::of(number())).prop_map(|(throughput_rps, gain)| Published {
-            throughput_rps,
-            gain,
-        }),
-    )
-}
-
-fn design() -> impl Strategy<Value = Design> {
-    let kind = select(vec![DesignKind::Ladder, DesignKind::Compare]);
-    (kind, any::<[u32; 3]>(), number()).prop_map(
-        |(kind, [rounds, settle_ms, score_ms], smallest_effect)| Design {
-            kind,
-            rounds,
-            settle_ms,
-            score_ms,
-            smallest_effect,
-        },
-    )
-}
-
-fn step() -> impl Strategy<Value = StepSpec> {
-    (text(), text(), text(), levers(), levers(), published()).prop_map(
-        |(name, title, why, add, take_away, published)| StepSpec {
-            name,
-            title,
-            why,
-            add,
-            take_away,
-            published,
-        },
-    )
-}
-
-fn study() -> impl Strategy<Value = Study> {
-    let source =
-        (text(), text(), any::<u32>(), text()).prop_map(|(title, url, year, machine)| Source {
-            title,
-            url,
-            year,
-            machine,
-        });
-    let latency =
-        (number(), any::<[u32; 2]>()).prop_map(|(rate_share, [blocks, score_ms])| LatencyDesign {
-            rate_share,
-            blocks,
-            score_ms,
-        });
-    let baseline =
-        (text(), levers(), published()).prop_map(|(title, levers, published)| BaselineSpec {
-            title,
-            levers,
-            published,
-        });
-    let texts = (any::<[String; 4]>(), vec(text(), 0..3), option::of(source));
-    (
-        texts,
-        any::<(u32, bool)>(),
-        design(),
-        workload(),
-        option::of(latency),
-        baseline,
-        vec(step(), 0..3),
-    )
-        .prop_map(
-            |(
-                ([name, title, question, method], pitfalls, source),
-                (format, floor),
-                design,
-                workload,
-                latency,
-                baseline,
-                steps,
-            )| Study {
-                format,
-                name,
-                title,
-                question,
-                method,
-                pitfalls,
-                source,
-                design,
-                workload,
-                latency,
-                floor,
-                baseline,
-                steps,
-            },
-        )
-}
-
-fn arm() -> impl Strategy<Value = Arm> {
-    let role = select(vec![Role::Baseline, Role::Control, Role::Step, Role::Floor]);
-    (
-        text(),
-        text(),
-        role,
-        program(),
-        levers(),
-        option::of(text()),
-        published(),
-    )
-        .prop_map(
-            |(name, title, role, program, levers, against, published)| Arm {
-                name,
-                title,
-                role,
-                program,
-                levers,
-                against,
-                published,
-            },
-        )
-}
-
-/// A run as it is saved.
-pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
-    let seen = (facts(), watched(), option::of(number()), doubts());
-    (
-        any::<(u32, u64)>(),
-        any::<[String; 3]>(),
-        study(),
-        vec(arm(), 0..3),
-        rig(),
-        seen,
-    )
-        .prop_map(
-            |(
-                (format, seed),
-                [linerate_version, started_utc, command],
-                study,
-                arms,
-                rig,
-                (facts, watched, expected_visible, doubts),
-            )| RunRecord {
-                format,
-                linerate_version,
-                started_utc,
-                command,
-                seed,
-                study,
-                arms,
-                rig,
-                facts,
-                watched,
-                expected_visible,
-                doubts,
-            },
-        )
-}
-
-/// A block as it is saved.
-pub(crate) fn block_record() -> impl Strategy<Value = BlockRecord> {
-    let phase = select(vec![Phase::Throughput, Phase::Latency]);
-    (phase, any::<[u32; 3]>(), text(), any::<u64>(), reading()).prop_map(
-        |(phase, [epoch, round, position], arm, at_ms, reading)| BlockRecord {
-            phase,
-            epoch,
-            round,
-            position,
-            arm,
-            at_ms,
-            reading,
-        },
-    )
-}
-
-/// Every kind of ask.
-pub(crate) fn ask() -> impl Strategy<Value = Ask> {
-    let start = (text(), program(), levers(), workload()).prop_map(
-        |(target, program, levers, workload)| Ask::Start {
-            target,
-            program,
-            levers,
-            workload,
-        },
-    );
-    let block = (text(), workload(), pace(), any::<[u32; 2]>()).prop_map(
-        |(target, workload, pace, [settle_ms, score_ms])| {
-            Ask::Block(Box::new(BlockAsk {
-                target,
-                workload,
-                pace,
-                settle_ms,
-                score_ms,
-            }))
-        },
-    );
-    prop_oneof![
-        any::<u32>().prop_map(|protocol| Ask::Hello { protocol }),
-        any::<bool>().prop_map(|full| Ask::Facts { full }),
-        Just(Ask::Levers),
-        any::<u32>().prop_map(|watch_ms| Ask::Watch { watch_ms }),
-        start,
-        block,
-        text().prop_map(|target| Ask::Stop { target }),
-    ]
-}
-
-/// Every kind of tell.
-pub(crate) fn tell() -> impl Strategy<Value = Tell> {
-    let binds = select(vec![
-        Binds::Live,
-        Binds::Connect,
-        Binds::Listen,
-        Binds::Fork,
-        Binds::Boot,
-    ]);
-    let state =
-        (text(), binds, option::of(text())).prop_map(|(name, binds, unavailable)| LeverState {
-            name,
-            binds,
-            unavailable,
-        });
-    let hello =
-        (any::<u32>(), text(), rig()).prop_map(|(protocol, linerate_version, rig)| Tell::Hello {
-            protocol,
-            linerate_version,
-            rig,
-        });
-    prop_oneof![
-        hello,
-        facts().prop_map(|facts| Tell::Facts(Box::new(facts))),
-        vec(state, 0..3).prop_map(|levers| Tell::Levers { levers }),
-        watched().prop_map(Tell::Watched),
-        (text(), doubts()).prop_map(|(target, doubts)| Tell::Started { target, doubts }),
-        reading().prop_map(|reading| Tell::Reading(Box::new(reading))),
-        text().prop_map(|target| Tell::Stopped { target }),
-        (text(), text()).prop_map(|(what, advice)| Tell::Failed(Failure { what, advice })),
-    ]
 }

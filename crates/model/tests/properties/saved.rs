@@ -1,0 +1,181 @@
+//! Runs and blocks as they are saved.
+
+use model::run::Phase;
+use model::study::{BaselineSpec, Design, DesignKind, LatencyDesign, Published, Source, StepSpec};
+use model::{Arm, BlockRecord, Role, RunRecord, Study};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::values::{
+    doubts, facts, levers, number, program, reading, rig, text, watched, workload,
+};
+
+fn published() -> impl Strategy<Value = Option<Published>> {
+    option::of(
+        (number(), option::of(number())).prop_map(|(throughput_rps, gain)| Published {
+            throughput_rps,
+            gain,
+        }),
+    )
+}
+
+fn design() -> impl Strategy<Value = Design> {
+    let kind = select(vec![DesignKind::Ladder, DesignKind::Compare]);
+    (kind, any::<[u32; 3]>(), number()).prop_map(
+        |(kind, [rounds, settle_ms, score_ms], smallest_effect)| Design {
+            kind,
+            rounds,
+            settle_ms,
+            score_ms,
+            smallest_effect,
+        },
+    )
+}
+
+fn step() -> impl Strategy<Value = StepSpec> {
+    (text(), text(), text(), levers(), levers(), published()).prop_map(
+        |(name, title, why, add, take_away, published)| StepSpec {
+            name,
+            title,
+            why,
+            add,
+            take_away,
+            published,
+        },
+    )
+}
+
+fn study() -> impl Strategy<Value = Study> {
+    let source =
+        (text(), text(), any::<u32>(), text()).prop_map(|(title, url, year, machine)| Source {
+            title,
+            url,
+            year,
+            machine,
+        });
+    let latency =
+        (number(), any::<[u32; 2]>()).prop_map(|(rate_share, [blocks, score_ms])| LatencyDesign {
+            rate_share,
+            blocks,
+            score_ms,
+        });
+    let baseline =
+        (text(), levers(), published()).prop_map(|(title, levers, published)| BaselineSpec {
+            title,
+            levers,
+            published,
+        });
+    let texts = (any::<[String; 4]>(), vec(text(), 0..3), option::of(source));
+    (
+        texts,
+        any::<(u32, bool)>(),
+        design(),
+        workload(),
+        option::of(latency),
+        baseline,
+        vec(step(), 0..3),
+    )
+        .prop_map(
+            |(
+                ([name, title, question, method], pitfalls, source),
+                (format, floor),
+                design,
+                workload,
+                latency,
+                baseline,
+                steps,
+            )| Study {
+                format,
+                name,
+                title,
+                question,
+                method,
+                pitfalls,
+                source,
+                design,
+                workload,
+                latency,
+                floor,
+                baseline,
+                steps,
+            },
+        )
+}
+
+fn arm() -> impl Strategy<Value = Arm> {
+    let role = select(vec![Role::Baseline, Role::Control, Role::Step, Role::Floor]);
+    (
+        text(),
+        text(),
+        role,
+        program(),
+        levers(),
+        option::of(text()),
+        published(),
+    )
+        .prop_map(
+            |(name, title, role, program, levers, against, published)| Arm {
+                name,
+                title,
+                role,
+                program,
+                levers,
+                against,
+                published,
+            },
+        )
+}
+
+/// A run as it is saved.
+pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
+    let seen = (facts(), watched(), option::of(number()), doubts());
+    (
+        any::<(u32, u64)>(),
+        any::<[String; 3]>(),
+        study(),
+        vec(arm(), 0..3),
+        rig(),
+        seen,
+    )
+        .prop_map(
+            |(
+                (format, seed),
+                [linerate_version, started_utc, command],
+                study,
+                arms,
+                rig,
+                (facts, watched, expected_visible, doubts),
+            )| RunRecord {
+                format,
+                linerate_version,
+                started_utc,
+                command,
+                seed,
+                study,
+                arms,
+                rig,
+                facts,
+                watched,
+                expected_visible,
+                doubts,
+            },
+        )
+}
+
+/// A block as it is saved.
+pub(crate) fn block_record() -> impl Strategy<Value = BlockRecord> {
+    let phase = select(vec![Phase::Throughput, Phase::Latency]);
+    (phase, any::<[u32; 3]>(), text(), any::<u64>(), reading()).prop_map(
+        |(phase, [epoch, round, position], arm, at_ms, reading)| BlockRecord {
+            phase,
+            epoch,
+            round,
+            position,
+            arm,
+            at_ms,
+            reading,
+        },
+    )
+}

@@ -1,0 +1,14 @@
+//! The lines between study and agent, each way: what is understood can be said again.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use model::{Ask, Tell};
+
+fuzz_target!(|line: &[u8]| {
+    if let Ok(ask) = serde_json::from_slice::<Ask>(line) {
+        fuzz::survives_encoding(&ask);
+    }
+    if let Ok(tell) = serde_json::from_slice::<Tell>(line) {
+        fuzz::survives_encoding(&tell);
+    }
+});

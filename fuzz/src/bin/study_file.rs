@@ -1,0 +1,23 @@
+//! Study files: a right one keeps to its ranges and survives being saved, a wrong one is
+//! complained about at a place that is in the file.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    match study::spec::parse(text, "study.toml") {
+        Ok(study) => {
+            assert!((1..=1000).contains(&study.design.rounds));
+            assert!(study.workload.threads <= study.workload.connections);
+            fuzz::survives_encoding(&study);
+        }
+        Err(error) => {
+            let line = text
+                .split('\n')
+                .nth(error.line - 1)
+                .expect("the line is there");
+            assert!(error.column <= line.chars().count() + 1, "{error}");
+            assert!(!error.what.is_empty());
+        }
+    }
+});

@@ -1,0 +1,123 @@
+//! Every fuzz target for a few seconds, from its seeds and from what earlier runs found.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, ensure};
+
+use crate::stage::Stages;
+use crate::target;
+
+/// The programs of `fuzz/src/bin`; `cargo xtask tidy` holds this list against that folder.
+const TARGETS: [&str; 5] = [
+    "agent_protocol",
+    "request",
+    "response",
+    "run_folder",
+    "study_file",
+];
+/// The same seconds for every target.
+const SECONDS: u32 = 5;
+/// An input that takes so long is a fault; the slowest takes milliseconds.
+const SLOWEST_SECONDS: u32 = 10;
+/// What stands before the number of inputs in the fuzzer's statistics.
+const INPUTS: &str = "stat::number_of_executed_units:";
+/// Bytes of the longest input; the largest seed must fit.
+const LONGEST_BYTES: u32 = 32 * 1024;
+
+/// Builds the targets and runs each as a stage.
+pub(crate) fn run(stages: &mut Stages) -> anyhow::Result<()> {
+    let begun = sys::clock::now();
+    println!("== fuzz build");
+    let built = build()?;
+    stages.note("fuzz build", begun, built);
+    if !built {
+        println!("the fuzz targets were not run");
+        return Ok(());
+    }
+    for name in TARGETS {
+        let begun = sys::clock::now();
+        println!("== fuzz {name}");
+        let well = fuzz(name, SECONDS)?;
+        stages.note(&format!("fuzz {name}"), begun, well);
+    }
+    Ok(())
+}
+
+/// Builds one target and runs it for so long; true when it found nothing.
+pub(crate) fn run_one(name: &str, seconds: u32) -> anyhow::Result<bool> {
+    ensure!(
+        TARGETS.contains(&name),
+        "there is no fuzz target `{name}`; there are {}",
+        TARGETS.join(", ")
+    );
+    Ok(build()? && fuzz(name, seconds)?)
+}
+
+/// Runs a target that is built; what the fuzzer says is shown only when it found something.
+fn fuzz(name: &str, seconds: u32) -> anyhow::Result<bool> {
+    let output = fuzzer(name, seconds)?.output()?;
+    let words = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() {
+        let inputs = words.lines().find_map(|line| line.strip_prefix(INPUTS));
+        println!("{} inputs", inputs.context("no count of inputs")?.trim());
+    } else {
+        println!("{words}\nagain: the target with the path above as its argument");
+    }
+    Ok(output.status.success())
+}
+
+/// Cargo reads the compiler flags that count coverage from `fuzz/.cargo`, and only from there.
+fn build() -> anyhow::Result<bool> {
+    let status = target::cargo(&["build", "--release", "--quiet", "--bins"])
+        .current_dir(folder())
+        .env("CARGO_TARGET_DIR", target::directory().join("fuzz"))
+        .env_remove("RUSTFLAGS")
+        .status()
+        .context("cargo could not be started")?;
+    Ok(status.success())
+}
+
+/// A target that writes what it finds into the target directory, never among the seeds.
+fn fuzzer(name: &str, seconds: u32) -> anyhow::Result<Command> {
+    let target = target::directory().join("fuzz");
+    let found = target.join("found").join(name);
+    std::fs::create_dir_all(&found)?;
+    let mut command = Command::new(target.join(triple()).join("release").join(name));
+    command
+        .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-timeout={SLOWEST_SECONDS}"))
+        .arg(format!("-max_len={LONGEST_BYTES}"))
+        .arg(format!(
+            "-artifact_prefix={}/crash-{name}-",
+            target.display()
+        ))
+        .args(["-verbosity=0", "-print_final_stats=1"])
+        .arg(found)
+        .arg(folder().join("seeds").join(name));
+    Ok(command)
+}
+
+fn folder() -> PathBuf {
+    target::workspace().join("fuzz")
+}
+
+/// The folder that cargo builds into: the target that `fuzz/.cargo/config.toml` names.
+fn triple() -> &'static Path {
+    Path::new("x86_64-unknown-linux-gnu")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_seed_of_every_fuzz_target_fits() {
+        for name in TARGETS {
+            for seed in std::fs::read_dir(folder().join("seeds").join(name)).unwrap() {
+                let bytes = seed.unwrap().metadata().unwrap().len();
+                assert!(bytes <= u64::from(LONGEST_BYTES), "{name}: {bytes}");
+            }
+        }
+    }
+}
