@@ -1,7 +1,9 @@
 //! Runs and blocks as they are saved.
 
 use model::run::Phase;
-use model::study::{BaselineSpec, Design, DesignKind, LatencyDesign, Published, Source, StepSpec};
+use model::study::{
+    BaselineSpec, Design, DesignKind, LatencyDesign, NotCrossed, Published, Source, StepSpec,
+};
 use model::{Arm, BlockRecord, Role, RunRecord, Study};
 use proptest::collection::vec;
 use proptest::option;
@@ -47,14 +49,22 @@ fn step() -> impl Strategy<Value = StepSpec> {
     )
 }
 
-fn study() -> impl Strategy<Value = Study> {
-    let source =
-        (text(), text(), any::<u32>(), text()).prop_map(|(title, url, year, machine)| Source {
+fn source() -> impl Strategy<Value = Source> {
+    let not_crossed = (text(), text(), option::of(number()))
+        .prop_map(|(title, why, gain)| NotCrossed { title, why, gain });
+    let texts = any::<[String; 3]>();
+    (texts, any::<u32>(), vec(not_crossed, 0..3)).prop_map(
+        |([title, url, machine], year, not_crossed)| Source {
             title,
             url,
             year,
             machine,
-        });
+            not_crossed,
+        },
+    )
+}
+
+fn study() -> impl Strategy<Value = Study> {
     let latency =
         (number(), any::<[u32; 2]>()).prop_map(|(rate_share, [blocks, score_ms])| LatencyDesign {
             rate_share,
@@ -67,7 +77,11 @@ fn study() -> impl Strategy<Value = Study> {
             levers,
             published,
         });
-    let texts = (any::<[String; 4]>(), vec(text(), 0..3), option::of(source));
+    let texts = (
+        any::<[String; 4]>(),
+        vec(text(), 0..3),
+        option::of(source()),
+    );
     (
         texts,
         any::<(u32, bool)>(),
