@@ -66,6 +66,13 @@ const SOURCE: &[Field] = &[
     must("url", Url),
     must("year", Whole(1950, 2200)),
     must("machine", Text(1_000)),
+    may("not_crossed", List(&Table(NOT_CROSSED))),
+];
+
+const NOT_CROSSED: &[Field] = &[
+    must("title", Text(200)),
+    must("why", Text(1_000)),
+    may("gain", Number(-1.0, 1e6)).hint("a share: 0.28 is +28 %"),
 ];
 
 const DESIGN: &[Field] = &[
