@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_tree_breaks_nothing_but_what_asks_for_a_table() {
+    fn an_empty_tree_breaks_no_rule() {
         let tree = super::super::Tree::default();
         for rule in ALL {
             assert_eq!(said_of(rule, &tree), Vec::<String>::new(), "{}", rule.name);

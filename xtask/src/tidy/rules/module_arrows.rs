@@ -120,7 +120,8 @@ fn named(words: &[Word], depth: usize) -> Vec<(usize, String)> {
             },
             _ => continue,
         };
-        found.extend(heads(rest).map(|head| (word.line, head.to_owned())));
+        let heads = heads(rest).into_iter();
+        found.extend(heads.map(|head| (word.line, head.to_owned())));
     }
     found
 }
@@ -134,34 +135,34 @@ fn climb(words: &[Word], depth: usize) -> Option<&[Word]> {
     (chain == depth || chain == depth + 1).then(|| &words[2 * chain - 1..])
 }
 
-/// The first names of what stands behind `::`, one or a group of them.
-fn heads(words: &[Word]) -> impl Iterator<Item = &str> {
+/// The first names of what stands behind `::`: of one path, or of each path of a group.
+fn heads(words: &[Word]) -> Vec<&str> {
     let texts = words.iter().map(|word| word.text.as_str());
     let mut texts = texts.skip_while(|text| *text == "::");
-    let first = texts.next().unwrap_or_default();
-    let mut level = usize::from(first == "{");
-    let is_group = level == 1;
-    let mut begins = true;
-    let group = texts.take_while(move |text| {
-        level = match *text {
-            "{" => level + 1,
-            "}" => level.saturating_sub(1),
-            _ => level,
-        };
-        is_group && level > 0
-    });
-    let mut nested = 0_usize;
-    let group = group.filter(move |text| {
-        let is_head = begins && nested == 0;
-        nested = match *text {
-            "{" => nested + 1,
-            "}" => nested.saturating_sub(1),
-            _ => nested,
-        };
-        begins = *text == ",";
-        is_head
-    });
-    (!is_group).then_some(first).into_iter().chain(group)
+    match texts.next() {
+        Some("{") => heads_of_group(texts),
+        Some(only) => vec![only],
+        None => Vec::new(),
+    }
+}
+
+/// The names that begin a group or follow a comma in it, those of groups within left out.
+fn heads_of_group<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut heads = Vec::new();
+    let (mut level, mut begins) = (1, true);
+    for text in texts {
+        match text {
+            "{" => level += 1,
+            "}" => level -= 1,
+            _ if begins && level == 1 => heads.push(text),
+            _ => {}
+        }
+        if level == 0 {
+            break;
+        }
+        begins = text == ",";
+    }
+    heads
 }
 
 #[cfg(test)]
