@@ -56,6 +56,8 @@ Exit codes:
   2    could not run: wrong usage, bad input, or the environment refuses; nothing was changed
   3    the machine was left changed; the message says what and how to undo it. No command of this
        version can: what a run changes lives in a namespace that ends with it
+  130  stopped by Ctrl-C (SIGINT), 143 by SIGTERM, 129 by SIGHUP: what was measured is kept, and
+       the message says how to go on. The same signal once more ends it at once
 
 Environment:
   NO_COLOR         set to anything: no colour

@@ -63,9 +63,10 @@ impl Console {
             return false;
         }
         print(std::io::stderr().lock(), question, " [y/N] ");
-        let mut answer = String::new();
-        let read = std::io::stdin().lock().read_line(&mut answer);
-        read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+        // Not `read_line`, which would hide that Ctrl-C was the answer.
+        let mut input = std::io::stdin().lock();
+        let answer = input.fill_buf().unwrap_or_default().trim_ascii();
+        matches!(answer, b"y" | b"Y" | b"yes")
     }
 }
 

@@ -8,6 +8,7 @@ mod progress;
 mod run;
 mod serving;
 mod slo;
+mod stopping;
 
 use std::process::ExitCode;
 

@@ -1,16 +1,19 @@
 //! One run from order to report, as the main job, `study run`, `study resume` and `versus` share
 //! it: start an agent, drive the campaign, judge, write the report, say the answer.
 
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::Context as _;
 use model::{BlockRecord, Judgement, RunRecord};
 use study::transport::LocalAgent;
-use study::{Campaign, Monotonic, Order};
+use study::{Campaign, CampaignError, Monotonic, Order};
+use sys::stop::{Again, StopSignal};
 
 use crate::console::Console;
 use crate::progress::ConsoleProgress;
+use crate::stopping;
 
 /// Name of the report in a run folder.
 pub(crate) const REPORT_FILE: &str = "report.html";
@@ -87,14 +90,11 @@ pub(crate) fn measure(
     flags: &RunFlags,
     console: &Console,
 ) -> anyhow::Result<ExitCode> {
-    let private_namespace = matches!(order.targets, study::Targets::Ours);
-    with_campaign(private_namespace, flags.yes, console, |campaign| {
-        campaign
-            .run(order, folder)
-            .map(drop)
-            .or_else(|error| keep_what_was_measured(error, folder))
-    })?;
-    show(folder, flags.json, console)
+    let ours = matches!(order.targets, study::Targets::Ours);
+    let outcome = with_campaign(ours, flags.yes, console, |campaign| {
+        campaign.run(order, folder).map(drop)
+    });
+    conclude(outcome, folder, ours, flags.json, console)
 }
 
 /// Goes on with a run that was stopped, and reports on it.
@@ -103,29 +103,55 @@ pub(crate) fn resume(
     flags: &RunFlags,
     console: &Console,
 ) -> anyhow::Result<ExitCode> {
-    with_campaign(true, flags.yes, console, |campaign| {
-        campaign.resume(folder).map(drop).map_err(Into::into)
-    })?;
-    show(folder, flags.json, console)
+    let outcome = with_campaign(true, flags.yes, console, |campaign| {
+        campaign.resume(folder).map(drop)
+    });
+    conclude(outcome, folder, true, flags.json, console)
 }
 
-fn keep_what_was_measured(error: study::CampaignError, folder: &Path) -> anyhow::Result<()> {
-    let error = anyhow::Error::from(error);
-    if !folder.join(model::run::RUN_FILE).exists() {
-        return Err(error);
+/// Shows a run that ended, and says what is left of one that did not.
+fn conclude(
+    outcome: anyhow::Result<()>,
+    folder: &Path,
+    can_resume: bool,
+    json: bool,
+    console: &Console,
+) -> anyhow::Result<ExitCode> {
+    let Err(error) = outcome else {
+        return show(folder, json, console);
+    };
+    let left = whats_left(folder, can_resume);
+    match (sys::stop::heard(), left) {
+        (Some(signal), left) => {
+            let left = left.unwrap_or_else(|| "nothing was measured, nothing is left".to_owned());
+            console.error(&format!("stopped by {}; {left}", stopping::name(signal)));
+            Ok(stopping::exit_code(signal))
+        }
+        (None, Some(left)) => Err(error.context(format!("the run stopped early; {left}"))),
+        (None, None) => Err(error),
     }
-    Err(error.context(format!(
-        "the run stopped early; what was measured is kept: `linerate study resume {}` goes on",
-        folder.display()
-    )))
+}
+
+/// What is kept of a run that did not end, and how to go on; `None` before its description.
+fn whats_left(folder: &Path, can_resume: bool) -> Option<String> {
+    folder.join(model::run::RUN_FILE).exists().then(|| {
+        let (action, does) = if can_resume {
+            ("resume", "goes on")
+        } else {
+            ("report", "judges it")
+        };
+        let folder = folder.display();
+        format!("what was measured is kept: `linerate study {action} {folder}` {does}")
+    })
 }
 
 fn with_campaign(
     private_namespace: bool,
     yes: bool,
     console: &Console,
-    work: impl FnOnce(&mut Campaign<'_>) -> anyhow::Result<()>,
+    work: impl FnOnce(&mut Campaign<'_>) -> Result<(), CampaignError>,
 ) -> anyhow::Result<()> {
+    let _stop = StopSignal::listen(Again::Kills)?;
     let mut agent = start_agent(private_namespace)?;
     let mut progress = ConsoleProgress::new(console, yes);
     let clock = Monotonic::default();
@@ -136,7 +162,11 @@ fn with_campaign(
     };
     let outcome = work(&mut campaign);
     progress.end();
-    outcome
+    if sys::stop::heard().is_some() {
+        // It may be in the midst of a block; without this it would go on to the block's end.
+        let _ = sys::process::terminate(agent.process());
+    }
+    Ok(outcome?)
 }
 
 fn start_agent(private_namespace: bool) -> anyhow::Result<LocalAgent> {
@@ -146,7 +176,11 @@ fn start_agent(private_namespace: bool) -> anyhow::Result<LocalAgent> {
     if private_namespace {
         command.arg("--private-namespace");
     }
-    Ok(LocalAgent::start(&mut command)?)
+    // Ctrl-C on a terminal goes to us alone; we tell the agent, which undoes what it did.
+    command.process_group(0);
+    sys::process::outlive_to_undo(&mut command);
+    let is_stopped = || sys::stop::heard().is_some();
+    Ok(LocalAgent::start(&mut command, is_stopped)?)
 }
 
 /// Reads a run folder, judges it, writes its report and says the answer.

@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use sys::process::StopSignal;
+use sys::stop::{Again, StopSignal};
 use traffic::engine::supervisor::Workers;
 use traffic::engine::{Service, Settings, listeners};
 
@@ -42,7 +42,8 @@ pub(crate) struct Serving {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_seconds)]
     request_timeout: Seconds,
 
-    /// On SIGTERM or SIGINT, let answers under way take so long to finish
+    /// On SIGTERM, SIGINT or SIGHUP, let answers under way take so long to finish; a second signal
+    /// ends them at once
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_seconds)]
     drain_timeout: Seconds,
 
@@ -78,14 +79,16 @@ impl Serving {
         console: &Console,
         service: impl FnOnce() -> S,
     ) -> anyhow::Result<ExitCode> {
-        let stop = StopSignal::new()?;
         if self.worker {
+            // Its parent passes on what the terminal has told it already.
+            let stop = StopSignal::listen(Again::Waits)?;
             let listener = TcpListener::from(sys::standard_input::take()?);
             let service = service();
             // The parent waits for this line and passes it on when all workers have said it.
             console.say("ready");
             return self.work(listener, &stop, service);
         }
+        let stop = StopSignal::listen(Again::Kills)?;
         let cpus = self.cpus()?;
         let count = self.worker_count(&cpus);
         let mut listeners = self.open_listeners(count)?;

@@ -35,6 +35,12 @@ pub(crate) fn measure(
         Speaks::Http(protocol, _) => load::run(&plan, protocol, &mut window),
         Speaks::Echo(protocol) => load::run(&plan, protocol, &mut window),
     };
+    if sys::stop::heard().is_some() {
+        return Err(Failure {
+            what: format!("the block on `{}` was cut short by a signal", ask.target),
+            advice: String::new(),
+        });
+    }
     outcome
         .map(|outcome| reading(outcome, &window.0))
         .map_err(|error| failure(ask, &error))
@@ -50,6 +56,10 @@ impl Observer for Window {
 
     fn window_closes(&mut self) {
         self.0.close();
+    }
+
+    fn is_over(&self) -> bool {
+        sys::stop::heard().is_some()
     }
 }
 

@@ -11,7 +11,7 @@ use model::message::Failure;
 use model::{CommandReading, CommandSpec};
 use sys::epoll::{Epoll, Events, Interest};
 use sys::launch::{self, Launcher, Stamp};
-use sys::process::StopSignal;
+use sys::stop::{Again, StopSignal};
 use sys::usage::{self, Usage};
 use sys::{clock, pidfd};
 
@@ -66,7 +66,7 @@ impl CommandRunner {
     /// # Errors
     /// `EMFILE` at the limit of open files, `ENOMEM`.
     pub fn new() -> io::Result<Self> {
-        let (epoll, stop) = (Epoll::new()?, StopSignal::new()?);
+        let (epoll, stop) = (Epoll::new()?, StopSignal::listen(Again::Waits)?);
         epoll.add(stop.as_fd(), STOP, Interest::READ)?;
         Ok(Self {
             launcher: Launcher::new()?,

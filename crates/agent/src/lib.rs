@@ -28,14 +28,15 @@ pub struct Setup {
     pub private_namespace: bool,
 }
 
-/// Answers asks until the input ends; then stops its servers and takes its levers back.
+/// Answers asks until the input ends or, in a process that listens for it, a signal asks to stop;
+/// then stops its servers and takes its levers back.
 ///
 /// # Errors
 /// When the line itself breaks. What cannot be done is told, not returned.
-pub fn answer(setup: Setup, input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+pub fn answer(setup: Setup, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     let mut desk = Desk::new(setup);
-    for line in input.lines() {
-        let tell = match serde_json::from_str::<Ask>(&line?) {
+    while let Some(line) = next_line(&mut input)? {
+        let tell = match serde_json::from_slice::<Ask>(&line) {
             Ok(ask) => desk.handle(ask).unwrap_or_else(Tell::Failed),
             Err(error) => Tell::Failed(Failure {
                 what: format!("not an ask: {error}"),
@@ -47,4 +48,27 @@ pub fn answer(setup: Setup, input: impl BufRead, mut output: impl Write) -> io::
         output.flush()?;
     }
     Ok(())
+}
+
+/// The next line; `None` at the end of the input, or when a signal asks to stop.
+fn next_line(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    while sys::stop::heard().is_none() {
+        let piece = match input.fill_buf() {
+            // A signal woke it, which `read_line` would hide.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            piece => piece?,
+        };
+        if piece.is_empty() {
+            break;
+        }
+        let end = piece.iter().position(|byte| *byte == b'\n');
+        line.extend_from_slice(&piece[..end.unwrap_or(piece.len())]);
+        let taken = end.map_or(piece.len(), |end| end + 1);
+        input.consume(taken);
+        if end.is_some() {
+            return Ok(Some(line));
+        }
+    }
+    Ok(None)
 }

@@ -1,7 +1,9 @@
 //! How a study reaches an agent: a child process that reads asks and writes tells, a line each.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
 
 use model::message::Failure;
 use model::{Ask, Tell};
@@ -19,13 +21,15 @@ pub trait Agent {
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     #[error("the agent could not be started: {0}")]
-    Start(std::io::Error),
+    Start(io::Error),
     #[error("the line to the agent broke: {0}")]
-    Line(std::io::Error),
+    Line(io::Error),
     #[error("the agent went away; its servers and levers went with it")]
     Gone,
     #[error("the agent said what is no answer: {0}")]
     Garbled(String),
+    #[error("stopped by a signal")]
+    Stopped,
     #[error("{}", words(.0))]
     Refused(Failure),
 }
@@ -38,32 +42,69 @@ fn words(failure: &Failure) -> String {
     }
 }
 
+/// How often a wait for an answer looks whether it is to end.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
 /// An agent on this machine. Dropping it ends its input, at which it undoes everything and goes.
 pub struct LocalAgent {
     child: Child,
     asks: Option<ChildStdin>,
-    tells: BufReader<ChildStdout>,
+    tells: Receiver<io::Result<String>>,
+    is_stopped: fn() -> bool,
 }
 
 impl LocalAgent {
-    /// Starts an agent by its command.
+    /// Starts an agent by its command. An ask whose answer is still out when `is_stopped` turns
+    /// true ends with [`AgentError::Stopped`].
     ///
     /// # Errors
     /// When the program cannot be started.
-    pub fn start(command: &mut Command) -> Result<Self, AgentError> {
+    pub fn start(command: &mut Command, is_stopped: fn() -> bool) -> Result<Self, AgentError> {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .map_err(AgentError::Start)?;
         let asks = child.stdin.take();
-        let tells = child
-            .stdout
-            .take()
-            .map(BufReader::new)
-            .ok_or(AgentError::Gone)?;
-        Ok(Self { child, asks, tells })
+        let output = child.stdout.take().ok_or(AgentError::Gone)?;
+        Ok(Self {
+            child,
+            asks,
+            tells: lines(output),
+            is_stopped,
+        })
     }
+
+    /// Its process.
+    #[must_use]
+    pub fn process(&self) -> &Child {
+        &self.child
+    }
+
+    /// The next line, unless the wait is to end.
+    fn next_line(&self) -> Result<String, AgentError> {
+        while !(self.is_stopped)() {
+            match self.tells.recv_timeout(LOOK_INTERVAL) {
+                Ok(line) => return line.map_err(AgentError::Line),
+                Err(RecvTimeoutError::Disconnected) => return Err(AgentError::Gone),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+        Err(AgentError::Stopped)
+    }
+}
+
+/// Reads lines in a thread of its own, so that waiting for one can end.
+fn lines(output: ChildStdout) -> Receiver<io::Result<String>> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(output).lines() {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
 }
 
 impl Agent for LocalAgent {
@@ -73,15 +114,7 @@ impl Agent for LocalAgent {
         line.push('\n');
         let asks = self.asks.as_mut().ok_or(AgentError::Gone)?;
         asks.write_all(line.as_bytes()).map_err(AgentError::Line)?;
-        let mut answer = String::new();
-        if self
-            .tells
-            .read_line(&mut answer)
-            .map_err(AgentError::Line)?
-            == 0
-        {
-            return Err(AgentError::Gone);
-        }
+        let answer = self.next_line()?;
         match serde_json::from_str(&answer) {
             Ok(Tell::Failed(failure)) => Err(AgentError::Refused(failure)),
             Ok(tell) => Ok(tell),

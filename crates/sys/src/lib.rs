@@ -23,6 +23,7 @@ pub mod pidfd;
 pub mod process;
 pub mod socket;
 pub mod standard_input;
+pub mod stop;
 pub mod timer;
 pub mod uring;
 pub mod usage;

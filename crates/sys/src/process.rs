@@ -1,66 +1,11 @@
 //! The process itself: signals, its parent's death, timers, open files, and its children's start.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use crate::check;
 use crate::descent::Descent;
-
-/// Asks to be told of SIGTERM and SIGINT through a descriptor instead of by a signal handler.
-/// Call it before the first thread is made: threads inherit the blocked signals.
-#[derive(Debug)]
-pub struct StopSignal {
-    fd: OwnedFd,
-}
-
-impl StopSignal {
-    /// Blocks both signals and opens the descriptor.
-    ///
-    /// # Errors
-    /// `EMFILE` at the limit of open files.
-    pub fn new() -> io::Result<Self> {
-        // SAFETY: an all-zero sigset_t is writable memory that sigemptyset initialises.
-        let mut signals: libc::sigset_t = unsafe { std::mem::zeroed() };
-        // SAFETY: `signals` is a valid sigset_t throughout; SIGTERM and SIGINT are signals.
-        let fd = unsafe {
-            libc::sigemptyset(&raw mut signals);
-            libc::sigaddset(&raw mut signals, libc::SIGTERM);
-            libc::sigaddset(&raw mut signals, libc::SIGINT);
-            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals, std::ptr::null_mut());
-            libc::signalfd(
-                -1,
-                &raw const signals,
-                libc::SFD_CLOEXEC | libc::SFD_NONBLOCK,
-            )
-        };
-        let fd = check(fd)?;
-        // SAFETY: `fd` was just opened and nobody else owns it.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        Ok(Self { fd })
-    }
-
-    /// Takes note of the signals so far: the descriptor is silent until the next.
-    pub fn acknowledge(&self) {
-        let mut signals = [0_u8; 4 * size_of::<libc::signalfd_siginfo>()];
-        // SAFETY: the buffer is writable for its length, which is passed along. The descriptor
-        // does not block; that there was nothing to read is as good.
-        let _ = unsafe {
-            libc::read(
-                self.fd.as_raw_fd(),
-                signals.as_mut_ptr().cast(),
-                signals.len(),
-            )
-        };
-    }
-}
-
-impl AsFd for StopSignal {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
-    }
-}
 
 /// A signal that asks a program to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,6 +111,12 @@ pub struct FilterInstruction {
     pub value: u32,
 }
 
+/// Lets a command be told by SIGTERM that its parent has died, so that it can undo what it did.
+pub fn outlive_to_undo(command: &mut Command) {
+    // SAFETY: the closure makes only async-signal-safe system calls and does not allocate.
+    unsafe { command.pre_exec(|| at_death_of_parent(libc::SIGTERM)) };
+}
+
 /// Lets a command die with its parent and start as `setup` says.
 pub fn prepare_child(command: &mut Command, setup: ChildSetup) {
     // SAFETY: the closure makes only async-signal-safe system calls and does not allocate: the
@@ -189,6 +140,12 @@ fn enter_child(setup: &ChildSetup) -> io::Result<()> {
     } else {
         live_under(&setup.seccomp)
     }
+}
+
+fn at_death_of_parent(signal: libc::c_int) -> io::Result<()> {
+    // SAFETY: no pointers.
+    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal, 0, 0, 0) })?;
+    Ok(())
 }
 
 /// Without the signal ignored, writing past the limit would end the program (setrlimit(2)).

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use sys::stop::{Again, StopSignal};
+
 /// One host's hands for a study: asks on standard input, tells on standard output
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -19,6 +21,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         private_namespace: arguments.private_namespace,
     };
+    let _stop = StopSignal::listen(Again::Kills)?;
     agent::answer(setup, std::io::stdin().lock(), std::io::stdout().lock())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -12,11 +12,13 @@ use std::time::Duration;
 use anyhow::Context as _;
 use model::workload::Arrivals;
 use model::{Doubt, Pace};
+use sys::stop::{Again, StopSignal};
 use traffic::load::http::HttpProtocol;
-use traffic::load::{Engine, LoadOutcome, LoadPlan, NoObserver};
+use traffic::load::{Engine, LoadOutcome, LoadPlan, Observer};
 use wire::url::HttpUrl;
 
 use crate::console::Console;
+use crate::stopping;
 use settling::Settling;
 use target::Target;
 
@@ -170,11 +172,26 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     } else {
         page::render(&report)
     });
+    if let Some(signal) = sys::stop::heard() {
+        return Ok(stopping::exit_code(signal));
+    }
     Ok(if outcome.answered > 0 {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// Lets a signal end the load early, with what was measured until then.
+struct UntilStopped;
+
+impl Observer for UntilStopped {
+    fn window_opens(&mut self) {}
+    fn window_closes(&mut self) {}
+
+    fn is_over(&self) -> bool {
+        sys::stop::heard().is_some()
+    }
 }
 
 /// Puts the load on; once more, with a longer start left out, when throughput settled late and
@@ -185,7 +202,18 @@ fn load(
     request: &HttpProtocol,
     notes: &mut Vec<String>,
 ) -> anyhow::Result<LoadOutcome> {
-    let outcome = traffic::load::run(plan, request, &mut NoObserver)?;
+    let _stop = StopSignal::listen(Again::Kills)?;
+    let outcome = traffic::load::run(plan, request, &mut UntilStopped)?;
+    if let Some(signal) = sys::stop::heard() {
+        let (by, asked) = (
+            stopping::name(signal),
+            report::numbers::duration(plan.score_ns),
+        );
+        notes.push(format!(
+            "stopped by {by} before the {asked} asked for were over"
+        ));
+        return Ok(outcome);
+    }
     match settling::look(&outcome.window_counts, plan.settle_ns) {
         Settling::InTime => Ok(outcome),
         Settling::Never => {
@@ -205,7 +233,7 @@ fn load(
                 "throughput settled after {late}; measured again without that"
             ));
             plan.settle_ns = after_ns;
-            Ok(traffic::load::run(plan, request, &mut NoObserver)?)
+            Ok(traffic::load::run(plan, request, &mut UntilStopped)?)
         }
     }
 }

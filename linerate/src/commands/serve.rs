@@ -12,8 +12,8 @@ use crate::serving::Serving;
 /// GET /json answers {"message":"Hello, World!"}, made by a serialiser for each request;
 /// GET /plaintext the message alone. HTTP/1.0 and 1.1, keep-alive and pipelining.
 ///
-/// It prints one line, `listening on ADDR:PORT`, when it is ready, and serves until SIGTERM or
-/// SIGINT; then it finishes the answers under way and exits with 0.
+/// It prints one line, `listening on ADDR:PORT`, when it is ready, and serves until SIGTERM,
+/// SIGINT or SIGHUP; then it finishes the answers under way and exits with 0.
 #[derive(clap::Args)]
 #[command(after_help = "Example, with the load on another CPU than the server:
   linerate serve --cpus 1 --listen 8080 &

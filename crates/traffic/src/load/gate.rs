@@ -11,6 +11,8 @@ pub(super) struct Gate {
     open_connections: AtomicU64,
     failed_attempts: AtomicU64,
     start_ns: OnceLock<u64>,
+    /// When the block was cut short; `u64::MAX` while it was not.
+    cut_ns: AtomicU64,
 }
 
 /// What the gate said.
@@ -31,7 +33,18 @@ impl Gate {
             open_connections: AtomicU64::new(0),
             failed_attempts: AtomicU64::new(0),
             start_ns: OnceLock::new(),
+            cut_ns: AtomicU64::new(u64::MAX),
         }
+    }
+
+    /// Ends the block for everybody at this moment.
+    pub(super) fn cut_short(&self, now_ns: u64) {
+        self.cut_ns.fetch_min(now_ns, Ordering::Relaxed);
+    }
+
+    /// When the block was cut short; `u64::MAX` while it was not.
+    pub(super) fn cut_ns(&self) -> u64 {
+        self.cut_ns.load(Ordering::Relaxed)
     }
 
     /// Waits for all, having so many connections open after so many failed attempts.

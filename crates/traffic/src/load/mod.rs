@@ -48,6 +48,10 @@ pub trait Observer {
     fn window_opens(&mut self);
     /// The scored window has just closed.
     fn window_closes(&mut self);
+    /// Whether the block is to end now. It is asked often, and at least each tenth of a second.
+    fn is_over(&self) -> bool {
+        false
+    }
 }
 
 /// An observer that reads nothing.

@@ -86,6 +86,11 @@ impl Recorder {
         }
     }
 
+    /// Takes edges that were drawn in.
+    pub(super) fn set_edges(&mut self, edges: Edges) {
+        self.edges = edges;
+    }
+
     pub(super) fn open_window(&mut self) {
         self.is_open = true;
     }

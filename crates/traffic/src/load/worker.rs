@@ -78,7 +78,7 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
         };
         let start_ns = worker.pass(gate)?;
         worker.begin(start_ns, index);
-        worker.drive(observer).map_err(LoadError::Wait)?;
+        worker.drive(gate, observer).map_err(LoadError::Wait)?;
         Ok(worker.finish())
     }
 
@@ -181,10 +181,14 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
     }
 
     /// The loop: edges, what is due, what is to be looked after, a wait, and what it brought.
-    fn drive(&mut self, mut observer: Option<&mut dyn Observer>) -> io::Result<()> {
+    fn drive(&mut self, gate: &Gate, mut observer: Option<&mut dyn Observer>) -> io::Result<()> {
         let mut now_ns = clock::monotonic_ns();
         loop {
             self.recorder.tick(now_ns);
+            if observer.as_ref().is_some_and(|observer| observer.is_over()) {
+                gate.cut_short(now_ns);
+            }
+            self.end_by(gate.cut_ns());
             self.pass_edges(now_ns, &mut observer);
             if self.is_done(now_ns) {
                 return Ok(());
@@ -195,6 +199,15 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
             while let Some((slot, news)) = self.connections.next_news() {
                 self.handle(slot, news, now_ns);
             }
+        }
+    }
+
+    /// Draws the edges in when the block was cut short.
+    fn end_by(&mut self, cut_ns: u64) {
+        if cut_ns < self.edges.close_ns {
+            self.edges.open_ns = self.edges.open_ns.min(cut_ns);
+            self.edges.close_ns = cut_ns;
+            self.recorder.set_edges(self.edges);
         }
     }
 
