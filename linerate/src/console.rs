@@ -1,6 +1,7 @@
 //! The only place that prints.
 
-use std::io::{BufRead as _, IsTerminal as _};
+use std::cell::OnceCell;
+use std::io::{BufRead as _, ErrorKind, IsTerminal as _};
 
 /// Columns of a page that nobody sees on a terminal.
 const PLAIN_WIDTH: usize = 100;
@@ -11,6 +12,8 @@ pub(crate) struct Console {
     quiet: bool,
     /// Whether standard error is a terminal.
     terminal: bool,
+    /// Why the first answer that could not be written was not.
+    unwritten: OnceCell<std::io::Error>,
 }
 
 impl Console {
@@ -18,12 +21,24 @@ impl Console {
         Self {
             quiet,
             terminal: std::io::stderr().is_terminal(),
+            unwritten: OnceCell::new(),
         }
     }
 
-    /// An answer.
+    /// An answer. A reader that has gone, as in `| head`, is no error: it has what it wanted.
     pub(crate) fn say(&self, text: &str) {
-        print(std::io::stdout().lock(), text, "\n");
+        match write(std::io::stdout().lock(), text, "\n") {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                // The first says it all.
+                let _ = self.unwritten.set(error);
+            }
+            _ => {}
+        }
+    }
+
+    /// Why an answer could not be written, as on a full disk.
+    pub(crate) fn unwritten(&self) -> Option<&std::io::Error> {
+        self.unwritten.get()
     }
 
     /// A remark beside the answer.
@@ -70,9 +85,13 @@ impl Console {
     }
 }
 
-/// A reader that has gone, as in `| head`, is no error: nobody is there to be told.
-fn print(mut output: impl std::io::Write, text: &str, end: &str) {
-    let _ = write!(output, "{text}{end}").and_then(|()| output.flush());
+/// Where there is nobody to be told, there is nothing to do about it.
+fn print(output: impl std::io::Write, text: &str, end: &str) {
+    let _ = write(output, text, end);
+}
+
+fn write(mut output: impl std::io::Write, text: &str, end: &str) -> std::io::Result<()> {
+    write!(output, "{text}{end}").and_then(|()| output.flush())
 }
 
 /// The word of no-color.org before that of bixense.com/clicolors, and both before what the

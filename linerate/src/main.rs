@@ -25,10 +25,15 @@ fn main() -> ExitCode {
     };
     let console = Console::new(arguments.quiet);
     let outcome = commands::run(arguments.command, &arguments.flags, &console);
-    outcome.unwrap_or_else(|error| {
+    let code = outcome.unwrap_or_else(|error| {
         console.error(&words(&error));
         ExitCode::from(COULD_NOT_RUN)
-    })
+    });
+    let Some(error) = console.unwritten() else {
+        return code;
+    };
+    console.error(&format!("the answer could not be written: {error}"));
+    ExitCode::from(COULD_NOT_RUN)
 }
 
 /// What the parser gives instead of arguments: the help or the version asked for, or what was

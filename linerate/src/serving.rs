@@ -1,5 +1,6 @@
 //! What `serve` and `echo` have in common: flags, the ready line, one worker or several.
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::os::fd::AsFd as _;
 use std::process::{Command, ExitCode};
@@ -153,13 +154,48 @@ impl Serving {
 
     fn open_listeners(&self, count: usize) -> anyhow::Result<Vec<TcpListener>> {
         let address = self.listen;
-        listeners::open(address, count).with_context(|| {
-            let port = address.port();
-            format!(
-                "cannot listen on {address}; `ss -ltnp 'sport = :{port}'` shows who does, and \
-                 `--listen 0` takes any free port"
-            )
+        listeners::open(address, count).map_err(|error| {
+            let advice = advice(address, &error);
+            anyhow::Error::new(error).context(format!("cannot listen on {address}: {advice}"))
         })
+    }
+}
+
+/// Why an address cannot be had, and what to do.
+fn advice(address: SocketAddr, error: &io::Error) -> String {
+    let (ip, port) = (address.ip(), address.port());
+    match error.kind() {
+        io::ErrorKind::AddrInUse => format!(
+            "{}; stop it, or take any free port with `--listen {ip}:0`",
+            holder(address)
+        ),
+        io::ErrorKind::PermissionDenied => format!(
+            "port {port} needs root or CAP_NET_BIND_SERVICE; ports from 1024 on do not, such as \
+             `--listen {ip}:8080`"
+        ),
+        io::ErrorKind::AddrNotAvailable => {
+            format!("this machine has no address {ip}; `ip address` shows those it has")
+        }
+        _ => "try another address".to_owned(),
+    }
+}
+
+/// Who has a port, as far as we may see.
+fn holder(address: SocketAddr) -> String {
+    let port = address.port();
+    let name = |pid: &u32| {
+        let name = sys::kernel_file::text(format!("/proc/{pid}/comm")).unwrap_or_default();
+        format!("`{name}` (process {pid})")
+    };
+    match machine::targets::listening_on(address) {
+        Ok(pids) => {
+            let names: Vec<String> = pids.iter().map(name).collect();
+            format!("the port is taken by {}", names.join(", "))
+        }
+        Err(_) => format!(
+            "the port is taken by somebody we may not see, and \
+             `sudo ss -ltnp 'sport = :{port}'` shows who"
+        ),
     }
 }
 

@@ -134,6 +134,88 @@ fn a_server_that_stalls_is_in_the_bin_timeout_and_its_waiting_is_counted() {
 }
 
 #[test]
+fn chunks_and_lengths_of_no_size_are_in_the_bin_malformed() {
+    let chunked =
+        |body: &str| format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{body}");
+    let lengths = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok".to_owned();
+    for bytes in [
+        chunked("zz\r\nok\r\n0\r\n\r\n"),
+        chunked("-2\r\nok\r\n0\r\n\r\n"),
+        chunked("2\r\nokay\r\n0\r\n\r\n"),
+        chunked("ffffffffffffffffff\r\nok"),
+        lengths,
+        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n".to_owned(),
+    ] {
+        for outcome in load_all_ways(answer_with(bytes.clone())) {
+            let errors = outcome.ledger.errors;
+            assert!(
+                errors.malformed > 0 && outcome.answered == 0,
+                "{bytes}: {errors:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_comes_unasked_is_taken_once_for_a_connection_at_most() {
+    let unasked = serve(|mut stream, _| {
+        let _ = stream.write_all(OK);
+        while read_request(&mut stream).is_some() {}
+    });
+    // Once a request is out, nobody can tell whether an answer was written before or after.
+    for outcome in load_all_ways(unasked) {
+        let connections = outcome.connections.opened + outcome.connections.reopened;
+        assert!(outcome.ledger.answered <= connections, "{outcome:?}");
+        assert!(outcome.ledger.errors.failed() > 0, "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_body_that_never_comes_whole_and_endless_hints_are_given_up_in_time() {
+    let long = b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\nshort".as_slice();
+    let address = answer_with(long);
+    for outcome in load_all_ways(address) {
+        let errors = outcome.ledger.errors;
+        assert!(
+            errors.timeout > 0 && errors.failed() == errors.timeout,
+            "{errors:?}"
+        );
+    }
+    // Interim answers without end, and a body a byte at a time: both for as long as they are read.
+    let endless: [&[u8]; 2] = [b"HTTP/1.1 100 Continue\r\n\r\n", b"x"];
+    for piece in endless {
+        let address = serve(move |mut stream, _| {
+            read_request(&mut stream);
+            let head: &[u8] = if piece == b"x" { long } else { b"" };
+            let _ = stream.write_all(head);
+            while stream.write_all(piece).is_ok() {
+                std::thread::yield_now();
+            }
+        });
+        for outcome in load_all_ways(address) {
+            let errors = outcome.ledger.errors;
+            assert!(outcome.answered == 0 && errors.failed() > 0, "{errors:?}");
+        }
+    }
+}
+
+#[test]
+fn a_reset_in_the_midst_of_a_body_is_in_the_bin_closed() {
+    let address = serve(|mut stream, _| {
+        read_request(&mut stream);
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf");
+        sys::socket::reset_on_close(stream.as_fd()).unwrap();
+    });
+    for outcome in load_all_ways(address) {
+        let errors = outcome.ledger.errors;
+        assert!(
+            errors.closed > 0 && errors.failed() == errors.closed,
+            "{errors:?}"
+        );
+    }
+}
+
+#[test]
 fn an_error_status_and_another_body_have_their_bins() {
     let busy = answer_with(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n".as_slice());
     for outcome in load_all_ways(busy) {

@@ -89,7 +89,22 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
     for (arguments, reason) in [
         (&["-c", "0"][..], "at least one connection"),
         (&["-d", "0s"], "duration above zero"),
+        (&["-c", "65536"], "there are ports for"),
+        (&["-c", "4294967295", "-t", "4294967295"], "65535"),
+        (&["-c", "-1"], "'-1'"),
+        (&["-c", "5000000000"], "--connections"),
+        (&["-c", "2000", "-t", "1025"], "more than the 1024"),
+        (&["-d", "NaNs"], "is no duration"),
+        (&["-d", "-1s"], "'-1'"),
+        (&["-d", "1e300s"], "at most a day"),
+        (&["--settle", "25h"], "at most a day"),
         (&["--rate", "0"], "rate above zero"),
+        (&["--rate=-5"], "rate above zero"),
+        (&["--rate", "NaN"], "rate above zero"),
+        (&["--rate", "inf"], "rate above zero"),
+        (&["--rate", "1e308"], "rate above zero"),
+        (&["--rate", "1e-300"], "rate above zero"),
+        (&["--rate", "many"], "--rate"),
         (&["-c", "2", "-t", "3"], "no more threads than connections"),
         (&["-t", "0"], "at least one thread"),
         (&["--timeout", "0s"], "timeout above zero"),
@@ -101,6 +116,46 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
     ] {
         let error = refusal(&url, arguments);
         assert!(error.contains(reason), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn more_connections_than_open_files_are_refused_with_the_limit_and_how_to_raise_it() {
+    let url = format!("http://{}/", answer_with(OK));
+    let limited = "ulimit -n 100; exec \"$0\" load \"$1\" -c 100 -d 100ms";
+    let mut command = std::process::Command::new("sh");
+    let output = command
+        .args(["-c", limited, env!("CARGO_BIN_EXE_linerate"), &url])
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("may have 100"), "{error}");
+    assert!(
+        error.contains("ulimit -Hn") && error.contains("LimitNOFILE="),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_url_that_is_none_is_refused_with_what_one_looks_like() {
+    for (url, reason) in [
+        ("", "must start with http://"),
+        ("127.0.0.1:8080", "must start with http://"),
+        ("http://", "names no host"),
+        ("http://:80/", "names no host"),
+        ("http://127.0.0.1:0/", "from 1 to 65535"),
+        ("http://127.0.0.1:65536/", "from 1 to 65535"),
+        ("http://127.0.0.1/a b", "a space or a control character"),
+        (
+            "http://127.0.0.1/\u{1b}[31m",
+            "a space or a control character",
+        ),
+        ("http://[::1/", "from 1 to 65535"),
+        ("http://no.such.host.invalid/", "looking up the host"),
+    ] {
+        let error = refusal(url, &["-d", "100ms"]);
+        assert!(error.contains(reason), "{url}: {error}");
     }
 }
 

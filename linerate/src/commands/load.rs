@@ -151,6 +151,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let request = request::prepare(arguments, &url)?;
     let mut plan = plan(arguments)?;
     plan.check()?;
+    plan.make_room()?;
     let target = Target::find(&url, &arguments.mine, &request, plan.timeout_ns)?;
     plan.address = target.address;
     let mut notes = target.notes();

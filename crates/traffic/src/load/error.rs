@@ -2,6 +2,15 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+
+/// The requests per second that an open loop may offer: one in a quarter of an hour, and more
+/// than any client can send.
+pub(super) const RATE_RANGE: RangeInclusive<f64> = 0.001..=10_000_000.0;
+/// The most threads of a load.
+pub(super) const THREADS_MAX: u32 = 1024;
+/// The most connections to one address: each takes a port of ours.
+pub(super) const CONNECTIONS_MAX: u32 = 65_535;
 
 /// What stopped a block of load: what happened, where, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -17,8 +26,25 @@ pub enum LoadError {
     NoTime,
     #[error("a load needs a timeout above zero")]
     NoTimeout,
-    #[error("{rate} requests/s cannot be offered: ask for a rate above zero")]
+    #[error(
+        "{rate} requests/s cannot be offered: \
+         ask for a rate above zero, from {least} to {most}",
+        least = RATE_RANGE.start(), most = RATE_RANGE.end()
+    )]
     NoRate { rate: f64 },
+    #[error("{threads} threads are more than the {THREADS_MAX} that a load may have")]
+    ManyThreads { threads: u32 },
+    #[error(
+        "{connections} connections to one address are more than the {CONNECTIONS_MAX} that there \
+         are ports for"
+    )]
+    ManyConnections { connections: u32 },
+    #[error(
+        "{connections} connections need as many open files, and this process may have {limit}: ask \
+         for fewer, or raise the hard limit (as root: `ulimit -Hn {connections}0`, or LimitNOFILE= \
+         of a service)"
+    )]
+    FewFiles { connections: u32, limit: u64 },
     #[error(
         "a load thread cannot run on CPU {cpu}: {source}; `taskset -p $$` shows what is allowed"
     )]

@@ -75,8 +75,7 @@ pub fn run<P: Protocol>(
     observer: &mut dyn Observer,
 ) -> Result<LoadOutcome, LoadError> {
     plan.check()?;
-    // Without it, what the soft limit forbids shows up as failed connections.
-    let _ = sys::process::raise_open_file_limit();
+    plan.make_room()?;
     let engine = carrier::choose(plan)?;
     let outcomes = match engine {
         Engine::Uring => carry::<P, UringCarrier>(plan, protocol, observer),

@@ -5,6 +5,11 @@ use std::net::SocketAddr;
 use model::Pace;
 
 use super::LoadError;
+use super::error::{CONNECTIONS_MAX, RATE_RANGE, THREADS_MAX};
+
+/// Open files that are no connections: standard streams and what the program holds. Each thread
+/// has a few of its own besides.
+const OTHER_FILES: u64 = 16;
 
 /// What carries the bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,23 +49,34 @@ impl LoadPlan {
     /// # Errors
     /// The first thing that makes no sense.
     pub fn check(&self) -> Result<(), LoadError> {
-        if self.connections == 0 {
-            return Err(LoadError::NoConnections);
-        }
-        if self.threads == 0 || self.threads > self.connections {
-            return Err(LoadError::IdleThreads {
-                threads: self.threads,
-                connections: self.connections,
-            });
-        }
-        if self.score_ns == 0 {
-            return Err(LoadError::NoTime);
-        }
-        if self.timeout_ns == 0 {
-            return Err(LoadError::NoTimeout);
-        }
-        match self.rate_rps() {
-            Some(rate) if !rate.is_finite() || rate <= 0.0 => Err(LoadError::NoRate { rate }),
+        let (threads, connections) = (self.threads, self.connections);
+        let rate = self.rate_rps().filter(|rate| !RATE_RANGE.contains(rate));
+        let wrong = [
+            (connections == 0).then_some(LoadError::NoConnections),
+            (connections > CONNECTIONS_MAX).then_some(LoadError::ManyConnections { connections }),
+            (threads > THREADS_MAX).then_some(LoadError::ManyThreads { threads }),
+            (threads == 0 || threads > connections).then_some(LoadError::IdleThreads {
+                threads,
+                connections,
+            }),
+            (self.score_ns == 0).then_some(LoadError::NoTime),
+            (self.timeout_ns == 0).then_some(LoadError::NoTimeout),
+            rate.map(|rate| LoadError::NoRate { rate }),
+        ];
+        wrong.into_iter().flatten().next().map_or(Ok(()), Err)
+    }
+
+    /// Whether so many connections can be open at once; raises the limit of open files as far as
+    /// it goes without privilege.
+    ///
+    /// # Errors
+    /// [`LoadError::FewFiles`].
+    pub fn make_room(&self) -> Result<(), LoadError> {
+        let connections = self.connections;
+        let needed = u64::from(connections) + OTHER_FILES + 4 * u64::from(self.threads);
+        // A kernel that does not say leaves it to the connections to fail.
+        match sys::process::raise_open_file_limit() {
+            Ok(limit) if limit < needed => Err(LoadError::FewFiles { connections, limit }),
             _ => Ok(()),
         }
     }

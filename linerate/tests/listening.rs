@@ -1,0 +1,62 @@
+//! Addresses that cannot be listened on.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+#[expect(dead_code, reason = "a test uses what it needs of it")]
+mod common;
+
+use std::net::TcpListener;
+
+use common::{Folder, errors, linerate};
+
+/// What `serve` says of an address that it cannot have.
+fn refusal(arguments: &[&str]) -> String {
+    let folder = Folder::new("listening");
+    let arguments = [&["serve", "--listen"], arguments].concat();
+    let output = linerate(&folder, &arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+    assert!(output.stdout.is_empty());
+    errors(&output)
+}
+
+#[test]
+fn a_port_in_use_is_named_with_who_has_it_and_what_to_do() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    for workers in ["1", "2"] {
+        let said = refusal(&[&address, "--workers", workers]);
+        assert!(said.contains(&address), "{said}");
+        let (name, pid) = ("`listening-", format!("(process {})", std::process::id()));
+        assert!(said.contains(name) && said.contains(&pid), "{said}");
+        assert!(said.contains("--listen 127.0.0.1:0"), "{said}");
+    }
+}
+
+#[test]
+fn an_address_that_is_not_ours_is_told_from_a_port_in_use() {
+    // TEST-NET-1 (RFC 5737) belongs to nobody.
+    let said = refusal(&["192.0.2.1:8080"]);
+    assert!(said.contains("no address 192.0.2.1"), "{said}");
+    assert!(!said.contains("taken"), "{said}");
+}
+
+#[test]
+fn a_port_that_needs_privilege_says_so() {
+    let folder = Folder::new("privilege");
+    let serve = "exec \"$0\" serve --listen 127.0.0.1:81";
+    let mut command = std::process::Command::new("unshare");
+    // Root keeps its name there and loses its privilege over the ports of the machine.
+    let output = command
+        .args(["--user", "sh", "-c", serve, env!("CARGO_BIN_EXE_linerate")])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        errors(&output).contains("needs root or CAP_NET_BIND_SERVICE"),
+        "{}",
+        errors(&output)
+    );
+}
