@@ -103,9 +103,10 @@ fn a_load_on_one_that_is_hostile_from_the_start_is_refused_with_the_address() {
 fn a_comparison_with_it_ends_and_gives_it_no_verdict() {
     let folder = Folder::new("hostile-versus");
     let good = format!("http://{}/", answer_with(OK));
-    for (name, misdeed) in MISDEEDS {
+    // A comparison takes seconds; the other misdeeds come to the same bins as these.
+    for (name, misdeed) in &MISDEEDS[..3] {
         // One request goes beforehand.
-        let bad = format!("http://{}/", turns_after(1, misdeed));
+        let bad = format!("http://{}/", turns_after(1, *misdeed));
         let out = name.replace(' ', "-");
         let arguments = [
             "versus", &good, &bad, "-c", "2", "--smoke", "--yes", "--json", "--out", &out,

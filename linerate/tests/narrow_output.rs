@@ -6,13 +6,16 @@
 
 #[expect(dead_code, reason = "a test uses what it needs of it")]
 mod common;
+#[path = "common/whole_run.rs"]
+mod whole_run;
 
 use std::process::{Command, Output, Stdio};
 
-use common::{Folder, answer, errors, linerate};
+use common::{Folder, errors};
+use whole_run::{Run, folder_with, whole_run};
 
 /// The commands that print and need nothing but a run folder.
-const PRINTING: [&str; 9] = [
+const PRINTING: [&str; 8] = [
     "--help",
     "help load",
     "help study run",
@@ -21,16 +24,11 @@ const PRINTING: [&str; 9] = [
     "study report run",
     "study report run --json",
     "study compare run run",
-    "doctor --verbose",
 ];
 
 fn folder_with_run(name: &str) -> Folder {
-    let folder = Folder::new(name);
-    answer(&mut linerate(
-        &folder,
-        &["--smoke", "--yes", "--out", "run"],
-    ));
-    folder
+    let Run { run, blocks } = whole_run();
+    folder_with(name, run, blocks)
 }
 
 /// Runs a line of shell in a folder, in which `$0` is the program.
@@ -94,7 +92,7 @@ fn an_answer_that_cannot_be_written_is_an_error() {
 #[test]
 fn on_a_terminal_of_twenty_columns_every_command_prints_what_it_has() {
     let folder = folder_with_run("narrow");
-    for command in PRINTING {
+    for command in PRINTING.into_iter().chain(["doctor --verbose"]) {
         let shown = on_a_terminal(&folder, 20, command);
         assert!(shown.status.success(), "{command}: {}", text(&shown));
         assert!(

@@ -5,48 +5,20 @@
 )]
 
 mod common;
+#[path = "common/whole_run.rs"]
+mod whole_run;
 
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use common::{Folder, answer, errors, linerate};
+use whole_run::{Run, folder_with, whole_run};
 
 /// How long anything here may take before a test gives it up.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Blocks of a smoke run: two rounds of eight arms, and one of two in latency mode.
 const BLOCKS: usize = 18;
-
-/// The files of one whole run, measured once for all tests.
-struct Run {
-    run: String,
-    blocks: String,
-}
-
-fn whole_run() -> &'static Run {
-    static RUN: OnceLock<Run> = OnceLock::new();
-    RUN.get_or_init(|| {
-        let folder = Folder::new("whole-run");
-        answer(&mut linerate(
-            &folder,
-            &["--smoke", "--yes", "--out", "run"],
-        ));
-        Run {
-            run: folder.text("run/run.json"),
-            blocks: folder.text("run/blocks.jsonl"),
-        }
-    })
-}
-
-/// A run folder made of these texts.
-fn folder_with(name: &str, run: &str, blocks: &str) -> Folder {
-    let folder = Folder::new(name);
-    std::fs::create_dir(folder.path().join("run")).unwrap();
-    std::fs::write(folder.path().join("run/run.json"), run).unwrap();
-    std::fs::write(folder.path().join("run/blocks.jsonl"), blocks).unwrap();
-    folder
-}
 
 fn study(folder: &Folder, action: &str, more: &[&str]) -> Output {
     let arguments = [&["study", action, "run"], more].concat();
