@@ -37,7 +37,7 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
     /// Rounds instead of the study's own; verdicts need 10
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2000))]
     pub(crate) rounds: Option<u32>,
     /// Two short rounds to see that everything works; gives figures but no verdicts
     #[arg(long, conflicts_with = "rounds")]
@@ -169,7 +169,7 @@ fn with_campaign(
     Ok(outcome?)
 }
 
-fn start_agent(private_namespace: bool) -> anyhow::Result<LocalAgent> {
+pub(crate) fn start_agent(private_namespace: bool) -> anyhow::Result<LocalAgent> {
     let program = std::env::current_exe().context("finding the program itself")?;
     let mut command = Command::new(program);
     command.arg("agent");

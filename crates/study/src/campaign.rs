@@ -73,7 +73,7 @@ pub struct Campaign<'a> {
 }
 
 /// What the agent told of its host.
-struct Acquaintance {
+pub(crate) struct Acquaintance {
     rig: Rig,
     facts: Facts,
     levers: Vec<LeverState>,
@@ -163,7 +163,7 @@ impl Campaign<'_> {
     }
 
     /// Learns what the machine is and whether it may be loaded.
-    fn meet(&mut self, full: bool) -> Result<Acquaintance, CampaignError> {
+    pub(crate) fn meet(&mut self, full: bool) -> Result<Acquaintance, CampaignError> {
         let hello = Ask::Hello {
             protocol: model::message::PROTOCOL,
         };
@@ -204,7 +204,7 @@ impl Campaign<'_> {
     }
 
     /// Brings every arm's target up; the floor last, since it takes its sizes from the others.
-    fn start_targets(
+    pub(crate) fn start_targets(
         &mut self,
         arms: &[Arm],
         workload: &Workload,
@@ -233,25 +233,7 @@ impl Campaign<'_> {
     /// Measures the baseline against itself for a moment.
     fn rehearse(&mut self, study: &Study, arms: &[Arm]) -> Result<Option<f64>, CampaignError> {
         self.progress.phase("rehearsing with two identical arms");
-        let mut pairs = Vec::new();
-        for pair in 0..rehearsal::PAIRS {
-            let mut block = |arm: &str| {
-                let score_ms = rehearsal::SCORE_MS;
-                self.block(study, arm, Pace::Closed, score_ms)
-            };
-            // Turn and turn about, so that drift falls on both.
-            let (first, second) = if pair % 2 == 0 {
-                (arms::BASELINE, arms::CONTROL)
-            } else {
-                (arms::CONTROL, arms::BASELINE)
-            };
-            let (one, other) = (block(first)?, block(second)?);
-            pairs.push(if pair % 2 == 0 {
-                (one, other)
-            } else {
-                (other, one)
-            });
-        }
+        let pairs = self.rehearsal_pairs(study, rehearsal::PAIRS)?;
         let steps = arms
             .iter()
             .filter(|arm| arm.role == Role::Step)
@@ -264,6 +246,16 @@ impl Campaign<'_> {
             study.design.rounds,
             alpha,
         ))
+    }
+
+    pub(crate) fn rehearsal_pairs(
+        &mut self,
+        study: &Study,
+        count: u32,
+    ) -> Result<Vec<rehearsal::Pair>, CampaignError> {
+        rehearsal::pairs(count, |arm| {
+            self.block(study, arm, Pace::Closed, rehearsal::SCORE_MS)
+        })
     }
 
     fn announce(&mut self, study: &Study, arms: usize, expected_visible: Option<f64>) {

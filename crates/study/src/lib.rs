@@ -14,8 +14,10 @@ pub mod rehearsal;
 pub mod spec;
 pub mod store;
 pub mod transport;
+pub mod visible;
 
 pub use campaign::{Campaign, CampaignError, Order, Targets};
 pub use clock::{Clock, Monotonic};
 pub use progress::Progress;
 pub use transport::Agent;
+pub use visible::Visible;

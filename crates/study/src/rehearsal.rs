@@ -1,28 +1,60 @@
 //! A few short blocks of identical arms before the first that counts: they warm the servers and
-//! tell how small an effect the plan will be able to see.
+//! tell how small an effect will be seen.
 
 use model::Reading;
 
-/// Pairs of baseline and control in a rehearsal.
+use crate::arms::{BASELINE, CONTROL};
+
+/// Pairs of baseline and control before a run.
 pub const PAIRS: u32 = 6;
-/// Scored length of its blocks; short blocks are noisier, so the outlook errs to the cautious.
+/// Scored length of their blocks; short blocks are noisier, so the outlook errs to the cautious.
 pub const SCORE_MS: u32 = 200;
+
+/// The readings of baseline and control in blocks that follow each other.
+pub type Pair = (Reading, Reading);
+
+/// Measures so many pairs; `block` measures one arm by its name.
+///
+/// # Errors
+/// The first that `block` gives.
+pub fn pairs<E>(
+    count: u32,
+    mut block: impl FnMut(&str) -> Result<Reading, E>,
+) -> Result<Vec<Pair>, E> {
+    // Turn and turn about, so that drift falls on both.
+    let pair = |number: u32| {
+        if number.is_multiple_of(2) {
+            let baseline = block(BASELINE)?;
+            Ok((baseline, block(CONTROL)?))
+        } else {
+            let control = block(CONTROL)?;
+            Ok((block(BASELINE)?, control))
+        }
+    };
+    (0..count).map(pair).collect()
+}
 
 /// Natural logarithm of control ÷ baseline for each pair: of CPU per request where both tell it,
 /// else of throughput.
 #[must_use]
-pub fn differences(pairs: &[(Reading, Reading)]) -> Vec<f64> {
-    let cpu = pairs
-        .iter()
-        .map(|(a, b)| Some((b.server_cpu_us_per_request()? / a.server_cpu_us_per_request()?).ln()));
-    let rate = pairs
-        .iter()
-        .map(|(a, b)| (b.throughput_rps() / a.throughput_rps()).ln());
-    let differences = cpu
-        .collect::<Option<Vec<f64>>>()
-        .unwrap_or_else(|| rate.collect());
+pub fn differences(pairs: &[Pair]) -> Vec<f64> {
+    let told = |(baseline, control): &Pair| {
+        let cpu = Reading::server_cpu_us_per_request;
+        cpu(baseline).is_some() && cpu(control).is_some()
+    };
+    if pairs.iter().all(told) {
+        differences_of(pairs, Reading::server_cpu_us_per_request)
+    } else {
+        differences_of(pairs, |reading| Some(reading.throughput_rps()))
+    }
+}
+
+/// Natural logarithm of control ÷ baseline of one value, for each pair in which both have it.
+#[must_use]
+pub fn differences_of(pairs: &[Pair], value: impl Fn(&Reading) -> Option<f64>) -> Vec<f64> {
+    let difference = |(baseline, control): &Pair| Some((value(control)? / value(baseline)?).ln());
+    let differences = pairs.iter().filter_map(difference);
     differences
-        .into_iter()
         .filter(|difference| difference.is_finite())
         .collect()
 }
@@ -51,6 +83,22 @@ mod tests {
         assert!((differences(&known)[0] - 2.0_f64.ln()).abs() < 1e-12);
         let hidden = [(reading(100, None), reading(400, None))];
         assert!((differences(&hidden)[0] - 4.0_f64.ln()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_two_arms_take_turns_in_going_first() {
+        let mut order = Vec::new();
+        let measured = pairs(2, |arm| {
+            order.push(arm.to_owned());
+            Ok::<_, ()>(reading(order.len() as u64, None))
+        });
+        assert_eq!(order, [BASELINE, CONTROL, CONTROL, BASELINE]);
+        let answered: Vec<_> = measured
+            .unwrap()
+            .iter()
+            .map(|(a, b)| (a.answered, b.answered))
+            .collect();
+        assert_eq!(answered, [(1, 2), (4, 3)]);
     }
 
     #[test]

@@ -1,31 +1,49 @@
-//! `linerate doctor`: what costs this machine speed, and whether it is fit to measure.
+//! `linerate doctor`: what costs this machine speed, whether it is fit to measure, and how small
+//! an effect it can see.
+
+mod page;
+mod sight;
 
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use machine::findings::{self, Summary};
-use model::finding::{Finding, Severity};
-use report::text::wrap;
+use model::finding::Finding;
 
 use crate::console::Console;
+use sight::Sight;
 
 /// Version of the shape of `--json`.
 const FORMAT: u32 = 1;
-/// Lines longer than this are hard to read, however wide the terminal.
-const WIDEST: usize = 100;
-const NARROWEST: usize = 40;
-/// What continues an entry stands below its first word.
-const INDENT: &str = "  ";
 
-/// Look at this machine: what costs it speed, and is it fit to measure?
+/// Look at this machine: is it fit to measure, what to mend, and what effect can it see?
 ///
-/// Changes nothing and puts no load on anything; takes less than two seconds. What only root may
-/// look at is named with the reason.
+/// Changes nothing. A machine at rest is then loaded for eight seconds: two identical servers of
+/// ours, on a loopback of our own where that can be had, are measured against each other, because
+/// only that shows how small an effect a comparison can see in 1, 5 and 30 minutes. A machine at
+/// work is not loaded unless --yes says so. What only root may look at is named with the reason.
 #[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  linerate doctor
+  linerate doctor --no-load --verbose
+  linerate doctor --check && linerate
+
+Exit status: 0 when it could look, whatever it found; with --check, 1 when this machine is not fit
+to measure now; 2 when it could not look.")]
 pub(crate) struct Arguments {
     /// Also look at this process: its system call filters and its workers
     #[arg(long)]
     pid: Option<u32>,
+    /// Only look, in less than two seconds: put no load on the machine
+    #[arg(long, conflicts_with = "yes")]
+    no_load: bool,
+    /// Load this machine even when it is at work
+    #[arg(long)]
+    yes: bool,
+    /// End with exit status 1 when this machine is not fit to measure now
+    #[arg(long)]
+    check: bool,
     /// Print one JSON value instead of text
     #[arg(long)]
     json: bool,
@@ -44,143 +62,35 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     }
     let findings = findings::look(arguments.pid);
     let summary = findings::summary(&findings);
+    let sight = match arguments.no_load {
+        true => Sight::not_measured("--no-load puts no load on the machine"),
+        false => sight::measure(arguments.yes, console),
+    };
     if arguments.json {
-        console.say(&as_json(&summary, &findings)?);
+        console.say(&as_json(&summary, &sight, &findings)?);
     } else {
-        console.say(&as_text(&summary, &findings, width(), arguments.verbose));
+        let verbose = arguments.verbose;
+        console.say(&page::render(
+            &summary,
+            &sight,
+            &findings,
+            page::width(),
+            verbose,
+        ));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(match arguments.check && !summary.fit {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    })
 }
 
-fn as_json(summary: &Summary, findings: &[Finding]) -> anyhow::Result<String> {
+fn as_json(summary: &Summary, sight: &Sight, findings: &[Finding]) -> anyhow::Result<String> {
     let value = serde_json::json!({
         "format": FORMAT,
         "fit": summary.fit,
         "answer": summary.answer,
+        "visible": sight.as_json(),
         "findings": findings,
     });
     serde_json::to_string_pretty(&value).context("writing the findings as JSON")
-}
-
-/// The answer, then what costs something with all that is known of it, then the rest in short.
-fn as_text(summary: &Summary, findings: &[Finding], width: usize, verbose: bool) -> String {
-    let mut text = wrapped(&summary.answer, "", width);
-    let of = |severity| {
-        findings
-            .iter()
-            .filter(move |finding| finding.severity == severity)
-    };
-    for finding in of(Severity::Problem).chain(of(Severity::Notice)) {
-        text += &in_full(finding, width);
-    }
-    let headings = [
-        (Severity::Unknown, "Could not be looked at"),
-        (Severity::Fine, "As it should be"),
-    ];
-    for (severity, heading) in headings {
-        if of(severity).next().is_none() {
-            continue;
-        }
-        text += &format!("\n{heading}\n");
-        let with_evidence = verbose || severity == Severity::Unknown;
-        for finding in of(severity) {
-            text += &in_short(finding, width, with_evidence);
-        }
-    }
-    text.trim_end().to_owned()
-}
-
-fn in_full(finding: &Finding, width: usize) -> String {
-    let mut text = format!("\n{} ({})\n", finding.name, severity_word(finding.severity));
-    text += &wrapped(&finding.what, INDENT, width);
-    for (label, part) in [
-        ("evidence", &finding.evidence),
-        ("cost", &finding.cost),
-        ("to do", &finding.advice),
-    ] {
-        if !part.is_empty() {
-            text += &wrapped(&format!("{label}: {part}"), INDENT, width);
-        }
-    }
-    text
-}
-
-fn in_short(finding: &Finding, width: usize, with_evidence: bool) -> String {
-    let evidence = if with_evidence {
-        format!(" [{}]", finding.evidence)
-    } else {
-        String::new()
-    };
-    wrapped(
-        &format!("{}: {}{evidence}", finding.name, finding.what),
-        INDENT,
-        width,
-    )
-}
-
-fn severity_word(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Problem => "problem",
-        Severity::Notice => "notice",
-        Severity::Unknown => "unknown",
-        Severity::Fine => "fine",
-    }
-}
-
-/// Words in lines that keep to the width, the first indented once and the following ones twice.
-fn wrapped(words: &str, indent: &str, width: usize) -> String {
-    let lines = wrap(words, width.saturating_sub(2 * indent.len()));
-    let between = format!("\n{}", indent.repeat(2));
-    format!("{indent}{}\n", lines.join(&between))
-}
-
-/// Columns of the terminal, or the widest where there is none.
-fn width() -> usize {
-    let columns = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    columns.unwrap_or(WIDEST).clamp(NARROWEST, WIDEST)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn finding(name: &str, severity: Severity) -> Finding {
-        Finding {
-            name: name.to_owned(),
-            severity,
-            what: format!("What of {name}."),
-            evidence: format!("evidence of {name}"),
-            cost: "+5 % server CPU per request".to_owned(),
-            advice: "stop it".to_owned(),
-        }
-    }
-
-    #[test]
-    fn the_answer_comes_first_then_what_costs_then_the_rest() {
-        let findings = [
-            finding("good", Severity::Fine),
-            finding("dear", Severity::Notice),
-            finding("hidden", Severity::Unknown),
-            finding("bad", Severity::Problem),
-        ];
-        let text = as_text(&findings::summary(&findings), &findings, 80, false);
-        let at = |what: &str| {
-            text.find(what)
-                .unwrap_or_else(|| panic!("{what} not in {text}"))
-        };
-        assert!(text.starts_with("This machine is not fit to measure now: what of bad;"));
-        assert!(at("bad (problem)") < at("dear (notice)"));
-        assert!(at("dear (notice)") < at("Could not be looked at"));
-        assert!(at("[evidence of hidden]") < at("As it should be"));
-        assert!(!text.contains("evidence of good"));
-    }
-
-    #[test]
-    fn the_json_has_its_format_the_answer_and_the_findings() {
-        let findings = [finding("dear", Severity::Notice)];
-        let text = as_json(&findings::summary(&findings), &findings).unwrap();
-        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert_eq!((&value["format"], &value["fit"]), (&1.into(), &true.into()));
-        assert_eq!(value["findings"][0]["severity"], "notice");
-    }
 }

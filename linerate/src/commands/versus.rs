@@ -80,16 +80,37 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     Ok(code)
 }
 
+/// Arms of a comparison: A, A again, B.
+pub(super) const ARMS: usize = 3;
+
 fn study(arguments: &Arguments) -> Study {
+    let question = format!(
+        "Which is better: A, {}, or B, {}?",
+        url_without_secrets(&arguments.a),
+        url_without_secrets(&arguments.b)
+    );
+    let workload = Workload {
+        path: "/".to_owned(),
+        connections: arguments.connections,
+        threads: 1,
+    };
+    Study {
+        latency: arguments.slo.as_ref().map(|_| LatencyDesign {
+            rate_share: 0.7,
+            blocks: 4,
+            score_ms: 1000,
+        }),
+        ..comparison(question, workload, arguments.smallest_effect / 100.0)
+    }
+}
+
+/// The study of two servers in closed loop; the smallest effect sought is a share.
+pub(super) fn comparison(question: String, workload: Workload, smallest_effect: f64) -> Study {
     Study {
         format: STUDY_FORMAT,
         name: "versus".to_owned(),
         title: "Two running servers".to_owned(),
-        question: format!(
-            "Which is better: A, {}, or B, {}?",
-            url_without_secrets(&arguments.a),
-            url_without_secrets(&arguments.b)
-        ),
+        question,
         method: "Both are loaded in closed loop in turn, in random order within each round, over \
                  fresh connections for each block; the first stands in a second time as its own \
                  control. Verdicts come from pairs of blocks of one round."
@@ -104,18 +125,10 @@ fn study(arguments: &Arguments) -> Study {
             rounds: 16,
             settle_ms: 60,
             score_ms: 450,
-            smallest_effect: arguments.smallest_effect / 100.0,
+            smallest_effect,
         },
-        workload: Workload {
-            path: "/".to_owned(),
-            connections: arguments.connections,
-            threads: 1,
-        },
-        latency: arguments.slo.as_ref().map(|_| LatencyDesign {
-            rate_share: 0.7,
-            blocks: 4,
-            score_ms: 1000,
-        }),
+        workload,
+        latency: None,
         floor: false,
         baseline: BaselineSpec {
             title: "A".to_owned(),

@@ -112,7 +112,11 @@ fn versus_and_load_doubt_a_server_on_the_clients_only_cpu_and_no_other() {
 #[test]
 fn the_doctor_on_one_cpu_says_what_it_costs_and_what_to_do() {
     let folder = Folder::new("one-cpu-doctor");
-    let json = answer(&mut on_cpus(&two_cpus().0, &folder, &["doctor", "--json"]));
+    let json = answer(&mut on_cpus(
+        &two_cpus().0,
+        &folder,
+        &["doctor", "--no-load", "--json"],
+    ));
     let finding = finding(&json, "cpus");
     assert_eq!(finding["severity"], "notice");
     assert_eq!(finding["what"], "Server and client must share one CPU.");
@@ -130,7 +134,7 @@ fn half_a_cpus_time_is_a_doubt_of_the_run_and_of_the_load_and_a_finding() {
     for doubt in [Doubt::CpuQuota { cpus: 0.5 }, Doubt::SharedCpus { cpus: 1 }] {
         assert!(record.doubts.contains(&doubt), "{:?}", record.doubts);
     }
-    let json = answer(&mut group.linerate(&folder, &["doctor", "--json"]));
+    let json = answer(&mut group.linerate(&folder, &["doctor", "--no-load", "--json"]));
     let finding = finding(&json, "cpu-quota");
     assert_ne!(finding["severity"], "fine");
     let what = finding["what"].as_str().unwrap();
@@ -146,7 +150,11 @@ fn half_a_cpus_time_is_a_doubt_of_the_run_and_of_the_load_and_a_finding() {
 fn without_pressure_files_everything_runs_and_the_doctor_says_what_it_lacks() {
     let folder = Folder::new("no-pressure");
     let hidden = "/proc/pressure";
-    let json = answer(&mut without(hidden, &folder, &["doctor", "--json"]));
+    let json = answer(&mut without(
+        hidden,
+        &folder,
+        &["doctor", "--no-load", "--json"],
+    ));
     let pressure = finding(&json, "cpu-pressure");
     assert_eq!(pressure["severity"], "unknown");
     let evidence = pressure["evidence"].as_str().unwrap();
@@ -159,7 +167,7 @@ fn without_pressure_files_everything_runs_and_the_doctor_says_what_it_lacks() {
 fn without_its_files_a_machine_is_measured_all_the_same() {
     for (number, hidden) in ["/sys", "/proc/stat", "/proc/cpuinfo"].iter().enumerate() {
         let folder = Folder::new(&format!("hidden-{number}"));
-        answer(&mut without(hidden, &folder, &["doctor"]));
+        answer(&mut without(hidden, &folder, &["doctor", "--no-load"]));
         answer(&mut without(hidden, &folder, &SMOKE));
         let blocks = folder.text("run/blocks.jsonl");
         assert!(blocks.lines().count() > 10, "{hidden}: {blocks}");

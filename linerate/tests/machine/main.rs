@@ -7,6 +7,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod confined;
+mod doctor;
 mod facts;
 mod limits;
 #[path = "../common/schema.rs"]

@@ -1,0 +1,134 @@
+//! `linerate doctor` as a stranger runs it.
+
+use std::process::Output;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::common::{Folder, answer, errors, linerate};
+use crate::confined::in_place_of_a_shell;
+use crate::schema;
+use serde_json::Value;
+
+fn doctor(test: &str, arguments: &[&str]) -> Output {
+    let folder = Folder::new(test);
+    let arguments = [&["doctor"], arguments].concat();
+    let output = linerate(&folder, &arguments).output().unwrap();
+    assert_eq!(folder.names(""), [""; 0], "nothing is left behind");
+    output
+}
+
+fn page(output: &Output) -> Value {
+    let page = serde_json::from_slice(&output.stdout).unwrap();
+    schema::holds("doctor", &page);
+    page
+}
+
+#[test]
+fn it_answers_first_and_succeeds_whatever_it_finds() {
+    let output = doctor("answer", &["--no-load"]);
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("This machine is "), "{text}");
+    assert!(text.contains("not measured: --no-load"), "{text}");
+}
+
+#[test]
+fn its_json_says_whether_the_machine_is_fit_and_why() {
+    let own = std::process::id().to_string();
+    let page = page(&doctor("json", &["--json", "--no-load", "--pid", &own]));
+    let findings = page["findings"].as_array().unwrap();
+    let names: Vec<_> = findings
+        .iter()
+        .filter_map(|finding| finding["name"].as_str())
+        .collect();
+    for name in [
+        "packet-taps",
+        "seccomp",
+        "workers",
+        "clocksource",
+        "foreign-work",
+    ] {
+        assert!(names.contains(&name), "{name} is not among {names:?}");
+    }
+}
+
+#[test]
+fn it_measures_itself_and_more_time_sees_smaller_effects() {
+    let page = page(&doctor("itself", &["--json", "--yes"]));
+    let visible = &page["visible"];
+    assert!(visible["reason"].is_null(), "{visible}");
+    let budgets = visible["budgets"].as_array().unwrap();
+    let column = |key: &str| -> Vec<f64> {
+        budgets
+            .iter()
+            .map(|budget| budget[key].as_f64().unwrap())
+            .collect()
+    };
+    assert_eq!(column("minutes"), [1.0, 5.0, 30.0]);
+    assert!(column("rounds").is_sorted(), "{visible}");
+    for key in ["cpu_per_request_share", "throughput_share"] {
+        let effects = column(key);
+        assert!(effects.iter().all(|effect| *effect > 0.0), "{visible}");
+        assert!(effects.is_sorted_by(|more, less| more > less), "{visible}");
+    }
+}
+
+#[test]
+fn a_machine_at_work_is_looked_at_but_not_loaded_and_fails_a_check() {
+    let _hogs = Hogs::start();
+    let output = doctor("at-rest", &["--json"]);
+    let found = page(&output);
+    assert_eq!(
+        (output.status.code(), &found["fit"]),
+        (Some(0), &Value::Bool(false))
+    );
+    let reason = found["visible"]["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("at work") && reason.contains("--yes"),
+        "{reason}"
+    );
+    assert!(found["visible"]["budgets"].is_null());
+    assert_eq!(
+        doctor("check", &["--no-load", "--check"]).status.code(),
+        Some(1)
+    );
+}
+
+/// Keeps every CPU busy until it is dropped.
+struct Hogs(Arc<AtomicBool>);
+
+impl Hogs {
+    fn start() -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        for _ in 0..std::thread::available_parallelism().unwrap().get() {
+            let stop = Arc::clone(&stop);
+            let spin = move || while !stop.load(Ordering::Relaxed) {};
+            std::thread::spawn(spin);
+        }
+        Self(stop)
+    }
+}
+
+impl Drop for Hogs {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_process_that_is_not_there_is_an_error_that_says_what_to_do() {
+    let output = doctor("no-process", &["--pid", "4194303"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(errors(&output).contains("--pid"), "{}", errors(&output));
+}
+
+#[test]
+fn the_name_of_the_host_is_nowhere_in_it() {
+    let folder = Folder::new("doctor-host");
+    let shell = ["unshare", "--user", "--map-root-user", "--uts", "sh"];
+    let arguments = ["doctor", "--no-load", "--json", "--verbose"];
+    let step = "hostname planted-host";
+    let text = answer(&mut in_place_of_a_shell(&shell, step, &folder, &arguments));
+    assert!(text.contains("\"findings\""), "{text}");
+    assert!(!text.contains("planted-host"), "{text}");
+}
