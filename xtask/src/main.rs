@@ -13,6 +13,7 @@ mod format;
 mod fuzz;
 mod packages;
 mod prove;
+mod release;
 mod stage;
 mod target;
 mod tests_run;
@@ -37,6 +38,7 @@ usage: cargo xtask <command>
   fuzz TARGET [SECONDS]
                   one fuzz target for longer than the five seconds that test gives it
   bench [FILTER]  our instruments beside the tools they replace, in interleaved pairs
+  release         a static program, a Debian package and their checksums, into dist/
   pictures        take the documents' pictures of the report anew, after a change to its looks";
 
 fn main() -> ExitCode {
@@ -59,6 +61,7 @@ fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
         ["fuzz", target, seconds] => fuzz::run_one(target, seconds.parse()?).map(code),
         ["bench"] => bench::run("").map(code),
         ["bench", filter] => bench::run(filter).map(code),
+        ["release"] => release::run().map(code),
         ["pictures"] => browser::take_pictures().map(code),
         [] | ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -4,6 +4,7 @@
 mod keep;
 mod nginx_rules;
 mod planted;
+mod release;
 mod sample;
 
 use std::path::{Path, PathBuf};
@@ -25,8 +26,8 @@ pub(crate) struct Proof {
 
 type Prove = fn(&Lab) -> anyhow::Result<Proof>;
 
-/// Verdicts against planted truths, by name.
-const PROOFS: [(&str, Prove); 5] = [
+/// Verdicts against planted truths, and what a user is given, by name.
+const PROOFS: &[(&str, Prove)] = &[
     (
         "identical",
         planted::identical_servers_are_not_called_different,
@@ -38,6 +39,7 @@ const PROOFS: [(&str, Prove); 5] = [
         "nginx-itself",
         nginx_rules::nginx_is_not_called_different_from_itself,
     ),
+    ("release", release::the_package_works_for_an_ordinary_user),
 ];
 
 /// `cargo xtask prove [FILTER] [--keep]`.
@@ -55,7 +57,7 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
 
 /// Runs every proof whose name holds `filter`.
 fn run_now(filter: &str) -> anyhow::Result<ExitCode> {
-    let proofs: Vec<_> = PROOFS.into_iter().chain(sample::SAMPLED).collect();
+    let proofs: Vec<_> = PROOFS.iter().copied().chain(sample::SAMPLED).collect();
     let names = proofs.iter().map(|(name, _)| *name).chain(["bench"]);
     let names: Vec<&str> = names.filter(|name| name.contains(filter)).collect();
     ensure!(!names.is_empty(), "no proof is named like `{filter}`");
