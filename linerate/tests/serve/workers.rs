@@ -89,7 +89,7 @@ fn a_taken_port_is_named_with_advice() {
             let said = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(2), "{said}");
             assert!(
-                said.contains(&address) && said.contains("--listen 0"),
+                said.contains(&address) && said.contains("--listen 127.0.0.1:0"),
                 "{said}"
             );
             assert!(output.stdout.is_empty());
