@@ -90,6 +90,7 @@ fn test() -> anyhow::Result<ExitCode> {
     let deny = ["--", "-D", "warnings"];
     stages.run("lints", target::cargo(&[&lints[..], &deny].concat()))?;
     stages.run("docs", documents::command())?;
+    tidy::stage(&mut stages)?;
     let tests = tests_run::cargo_tests(&mut stages)?;
     fuzz::run(&mut stages)?;
     prove::sample(&mut stages)?;

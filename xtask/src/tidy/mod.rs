@@ -13,6 +13,7 @@ mod tree;
 use anyhow::bail;
 use tree::{Tree, Violation};
 
+use crate::stage::Stages;
 use crate::target;
 
 /// One house rule.
@@ -53,6 +54,15 @@ fn check() -> anyhow::Result<bool> {
     }
     println!("{} house rules, {wrong} violations", rules::ALL.len());
     Ok(wrong == 0)
+}
+
+/// The check as a stage of `cargo xtask test`; the caller has the target directory already.
+pub(crate) fn stage(stages: &mut Stages) -> anyhow::Result<()> {
+    let begun = sys::clock::now();
+    println!("== tidy");
+    let held = check()?;
+    stages.note("tidy", begun, held);
+    Ok(())
 }
 
 /// Prints the numbers of the house.
