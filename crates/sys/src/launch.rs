@@ -175,8 +175,15 @@ mod tests {
         let (child, _) = launcher.start(shell("sleep 600 & exit 0")).unwrap();
         let leader = child.id();
         usage::wait(child).unwrap();
-        assert!(group_is_alive(leader));
+        let was_alive = group_is_alive(leader);
+        // Before the assertion, so that a failure leaves nobody behind.
         signal_group(leader, libc::SIGKILL).unwrap();
+        assert!(was_alive);
+        let is_gone = || !group_is_alive(leader);
+        assert!(clock::wait_until(
+            std::time::Duration::from_secs(30),
+            is_gone
+        ));
     }
 
     #[test]
