@@ -8,7 +8,7 @@ use model::run::Blocks;
 
 fuzz_target!(|text: &str| {
     let (run, blocks) = text.split_once('\n').unwrap_or((text, ""));
-    let Ok(run) = serde_json::from_str::<RunRecord>(run) else {
+    let Ok(run) = RunRecord::parse(run) else {
         return;
     };
     let Ok(Blocks {
@@ -21,7 +21,7 @@ fuzz_target!(|text: &str| {
     blocks.iter().for_each(fuzz::survives_encoding);
     let judgement = judge::judge(&run, &blocks);
     assert!(!report::text::render(&run, &judgement, 80, false).is_empty());
-    assert!(report::html::render(&run, &judgement).ends_with("</html>"));
+    assert!(report::html::render(&run, &blocks, &judgement).ends_with("</html>"));
     let json = report::json::render(&judgement);
     assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
 });
