@@ -12,6 +12,7 @@ pub mod levers;
 mod links;
 pub mod namespace;
 pub mod nftables;
+mod packet_filters;
 mod packet_list;
 mod pressure;
 pub mod targets;

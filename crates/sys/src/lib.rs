@@ -8,6 +8,7 @@
 )]
 
 pub mod alloc;
+pub mod bpf;
 pub mod cgroup;
 pub mod clock;
 pub mod cpu;

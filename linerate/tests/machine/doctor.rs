@@ -94,6 +94,28 @@ fn a_machine_at_work_is_looked_at_but_not_loaded_and_fails_a_check() {
     );
 }
 
+#[test]
+fn a_program_on_the_packets_of_a_device_is_found_and_without_one_there_is_none() {
+    let folder = Folder::new("doctor-bpf");
+    let shell = ["unshare", "--net", "sh"];
+    let evidence = |step: &str| {
+        let arguments = ["doctor", "--no-load", "--json"];
+        let json = answer(&mut in_place_of_a_shell(&shell, step, &folder, &arguments));
+        let page: Value = serde_json::from_str(&json).unwrap();
+        let mut findings = page["findings"].as_array().unwrap().iter();
+        let found = findings.find(|finding| finding["name"] == "bpf-programs");
+        found.unwrap()["evidence"].as_str().unwrap().to_owned()
+    };
+    // One instruction of a classic program: take the whole packet.
+    let filter = "tc qdisc add dev lo clsact && \
+                  tc filter add dev lo ingress bpf bytecode '1,6 0 0 65535'";
+    let sign = "a bpf filter on packets into device 1";
+    let told = evidence(filter);
+    assert!(told.contains(sign), "{told}");
+    let told = evidence("true");
+    assert!(!told.contains(sign), "{told}");
+}
+
 /// Keeps every CPU busy until it is dropped.
 struct Hogs(Arc<AtomicBool>);
 

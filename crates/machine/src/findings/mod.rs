@@ -3,6 +3,7 @@
 
 mod audit;
 mod backlog;
+mod bpf_programs;
 mod clocksource;
 mod connection_tracking;
 mod cpu_quota;
@@ -16,6 +17,7 @@ mod mitigations;
 mod packet_taps;
 mod pressure;
 mod seccomp;
+mod security_modules;
 mod served_connections;
 mod speed;
 mod stolen_time;
@@ -47,11 +49,13 @@ struct Subject {
 /// A check; `None` where it does not apply.
 type Check = fn(&Subject) -> Option<Finding>;
 
-static CHECKS: [Check; 20] = [
+static CHECKS: [Check; 22] = [
     packet_taps::check,
     connection_tracking::check,
     firewall_rules::check,
+    bpf_programs::check,
     seccomp::check,
+    security_modules::check,
     audit::check,
     halt_polling::check,
     mitigations::check,
