@@ -40,6 +40,8 @@ pub struct LoadOutcome {
     pub window_ns: u64,
     /// Right answers that came in within the scored window.
     pub answered: u64,
+    /// Bytes received within the scored window: heads, bodies and chunk framing.
+    pub received_bytes: u64,
     /// Every request of the whole block, settling included, in its bin.
     pub ledger: Ledger,
     /// CPU time of all load threads within the scored window, less the time they spun.
@@ -82,6 +84,7 @@ impl LoadOutcome {
             engine,
             window_ns,
             answered: 0,
+            received_bytes: 0,
             ledger: Ledger::default(),
             client_cpu_ns: 0,
             client_busy_share: 0.0,
@@ -107,6 +110,7 @@ impl LoadOutcome {
 
     fn add(&mut self, worker: WorkerOutcome) {
         self.answered += worker.recorder.scored;
+        self.received_bytes += worker.recorder.received_bytes;
         self.ledger.add(&worker.recorder.ledger);
         self.client_cpu_ns += worker.used.work_ns();
         self.client_busy_share = self.client_busy_share.max(worker.used.busy_share());
@@ -129,6 +133,12 @@ impl LoadOutcome {
     #[must_use]
     pub fn throughput_rps(&self) -> f64 {
         self.answered as f64 / (self.window_ns.max(1) as f64 / 1e9)
+    }
+
+    /// Bytes received per second of the scored window.
+    #[must_use]
+    pub fn received_bytes_per_second(&self) -> f64 {
+        self.received_bytes as f64 / (self.window_ns.max(1) as f64 / 1e9)
     }
 
     /// CPU time of the load threads per answer, in µs; `None` when nothing was answered.

@@ -56,6 +56,8 @@ pub(super) struct Recorder {
     pub(super) ledger: Ledger,
     /// Answered while the window was open.
     pub(super) scored: u64,
+    /// Bytes of answers, heads and all, that came while the window was open.
+    pub(super) received_bytes: u64,
     /// Requests that were due in the window and left, whenever.
     pub(super) due_sent: u64,
     /// Requests that were due in the window and found no connection.
@@ -77,6 +79,7 @@ impl Recorder {
             is_open: false,
             ledger: Ledger::default(),
             scored: 0,
+            received_bytes: 0,
             due_sent: 0,
             due_unsent: 0,
             due_answered: 0,
@@ -121,6 +124,12 @@ impl Recorder {
             let lateness = request.sent_ns.saturating_sub(request.intended_ns);
             distributions.lateness.record(lateness);
         }
+    }
+
+    /// A piece of an answer came.
+    #[inline]
+    pub(super) fn received(&mut self, bytes: usize) {
+        self.received_bytes += if self.is_open { bytes as u64 } else { 0 };
     }
 
     /// A request ended.

@@ -4,7 +4,7 @@ use model::{Doubt, Histogram, Pace};
 use serde_json::{Map, Value, json};
 
 use super::Report;
-use super::page::{QUANTILES, carried};
+use super::distributions::{QUANTILES, carried};
 
 /// The version of this shape. Keys may be added under the same version; none is renamed, taken
 /// away or given another meaning.
@@ -36,6 +36,8 @@ fn value(report: &Report<'_>) -> Value {
         "answered": outcome.ledger.answered,
         "errors": outcome.ledger.errors,
         "answered_in_window": outcome.answered,
+        "received_bytes": outcome.received_bytes,
+        "received_bytes_per_second": outcome.received_bytes_per_second(),
         "throughput_rps": outcome.throughput_rps(),
         "client_cpu_us_per_request": outcome.client_cpu_us_per_request(),
         "client_busy_share": outcome.client_busy_share,

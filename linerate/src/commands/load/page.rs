@@ -1,27 +1,16 @@
 //! What a person sees of a load: the answer, the table, the failures, the doubts.
 
+use model::Pace;
 use model::reading::{Errors, LatencyReading};
-use model::{Histogram, Pace};
 use report::numbers;
 
 use super::Report;
+use super::distributions::{self, carried};
 
-/// The quantiles shown, where the data carry them.
-pub(super) const QUANTILES: [f64; 7] = [0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999];
-/// A quantile is shown when so many observations lie beyond it.
-const BEYOND: f64 = 10.0;
-
-/// The quantile in ns; `None` where fewer than ten observations lie beyond it.
-pub(super) fn carried(histogram: &Histogram, quantile: f64) -> Option<u64> {
-    let beyond = histogram.total() as f64 * (1.0 - quantile);
-    // The small sum is for 1 − 0.99, which is a little less than it should be.
-    (beyond + 1e-6 >= BEYOND).then(|| histogram.quantile(quantile))?
-}
-
-/// The whole page.
-pub(super) fn render(report: &Report<'_>) -> String {
+/// The whole page; `in_full` with a line for each quantile of the latency.
+pub(super) fn render(report: &Report<'_>, in_full: bool) -> String {
     let mut parts = vec![answer(report), table(report)];
-    parts.extend(latency(report));
+    parts.extend(distributions::render(report, in_full));
     parts.extend(failures(report));
     parts.extend(doubts(report));
     parts.join("\n\n")
@@ -100,6 +89,7 @@ fn table(report: &Report<'_>) -> String {
             "throughput",
             format!("{} requests/s", numbers::whole(outcome.throughput_rps())),
         ),
+        ("transfer", transfer(report)),
         ("requests", requests(report)),
     ];
     let lines = rows
@@ -131,6 +121,16 @@ fn pace(pace: &Pace) -> String {
     }
 }
 
+/// Decimal units: 1 MB/s is 1,000,000 bytes a second.
+fn transfer(report: &Report<'_>) -> String {
+    let bytes_per_second = report.outcome.received_bytes_per_second();
+    format!(
+        "{:.2} MB/s received ({} Mbit/s)",
+        bytes_per_second / 1e6,
+        numbers::rate(bytes_per_second * 8.0 / 1e6)
+    )
+}
+
 fn requests(report: &Report<'_>) -> String {
     let ledger = report.outcome.ledger;
     format!(
@@ -140,53 +140,6 @@ fn requests(report: &Report<'_>) -> String {
         numbers::whole(ledger.errors.failed() as f64),
         numbers::whole(ledger.errors.unfinished as f64),
     )
-}
-
-/// The table of quantiles.
-fn latency(report: &Report<'_>) -> Option<String> {
-    let latency = report.outcome.latency.as_ref()?;
-    let (title, rows): (_, Vec<(&str, &Histogram)>) = match report.plan.pace {
-        Pace::Closed => (
-            "  latency, from send to last byte (leaves out the waiting that a slow server causes; \
-             --rate counts it)",
-            vec![("service", &latency.service)],
-        ),
-        Pace::Open { .. } => (
-            "  latency: response = from when it was due, service = from when it was sent, \
-             lateness = between the two",
-            vec![
-                ("response", &latency.response),
-                ("service", &latency.service),
-                ("lateness", &latency.lateness),
-            ],
-        ),
-    };
-    let carried_by_any = |quantile: &f64| {
-        rows.iter()
-            .any(|(_, row)| carried(row, *quantile).is_some())
-    };
-    let shown: Vec<f64> = QUANTILES.into_iter().filter(carried_by_any).collect();
-    if shown.is_empty() {
-        return None;
-    }
-    let cells = |name: &str, texts: Vec<String>| {
-        let cells = texts.into_iter().map(|text| format!("{text:>11}"));
-        format!("  {name:<14}{}", cells.collect::<String>())
-    };
-    let mut lines = vec![title.to_owned()];
-    lines.push(cells(
-        "",
-        shown
-            .iter()
-            .map(|quantile| numbers::quantile(*quantile))
-            .collect(),
-    ));
-    for (name, row) in rows {
-        let text =
-            |quantile: &f64| carried(row, *quantile).map_or_else(String::new, numbers::duration);
-        lines.push(cells(name, shown.iter().map(text).collect()));
-    }
-    Some(lines.join("\n"))
 }
 
 /// Each bin that is not empty, and what it means.
@@ -247,19 +200,4 @@ fn doubts(report: &Report<'_>) -> Option<String> {
         .chain(report.notes.iter().map(|note| format!("  note: {note}")))
         .collect::<Vec<_>>();
     (!lines.is_empty()).then(|| lines.join("\n"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_quantile_needs_ten_observations_beyond_it() {
-        let mut histogram = Histogram::default();
-        (0..999).for_each(|_| histogram.record(5));
-        assert_eq!(carried(&histogram, 0.99), None);
-        histogram.record(5);
-        assert_eq!(carried(&histogram, 0.99), Some(5));
-        assert_eq!(carried(&histogram, 0.999), None);
-    }
 }

@@ -87,6 +87,7 @@ impl<P: Protocol, C: Carrier> Worker<'_, P, C> {
         let Ok(piece) = piece else {
             return Some((Framing::CutShort, false));
         };
+        self.recorder.received(piece.bytes.len());
         if piece.bytes.is_empty() {
             return Some((self.protocol.read_end(memory, exchange), false));
         }

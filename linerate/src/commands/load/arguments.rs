@@ -1,0 +1,191 @@
+//! The flags of `linerate load`, and the plan that they say.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::ValueHint;
+use model::Pace;
+use model::workload::Arrivals;
+use traffic::load::{Engine, LoadPlan};
+
+use super::values;
+
+/// What is scored begins so long after the first request, unless told otherwise.
+const DEFAULT_SETTLE: Duration = Duration::from_millis(500);
+
+/// Put load on an HTTP server and say how fast it answers
+///
+/// Closed loop (the default): every connection sends its next request when the answer to the last
+/// is in. It shows capacity and CPU per request. Its latencies leave out the waiting that a slow
+/// server causes, because a slow server is simply asked less often (coordinated omission).
+///
+/// Open loop (--rate): requests are due on a schedule that the server cannot slow down, as from
+/// users who do not know of one another. A due request takes a free connection; when none is free
+/// it waits for one, and that wait counts: latency runs from the moment it was due. Give it enough
+/// connections, or the wait is for them and not for the server.
+///
+/// Two requests are sent beforehand to see that the target answers and whether its body stays the
+/// same; if so, one body in 64 is compared with the first. Redirects are answers and are not
+/// followed. Only http:// is spoken.
+///
+/// It takes a command line of wrk as it stands, but for Lua scripts: -c, -t, -d, -H, --latency and
+/// --timeout mean the same. Where they are left out the defaults differ: wrk takes 10 connections,
+/// 2 threads and 2 s for a timeout.
+///
+/// The exit code is 1 when not one request was answered rightly within the scored window. Single
+/// failures are counted by kind and doubted, and change no exit code.
+#[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// What to load, such as http://127.0.0.1:8080/json
+    #[arg(value_hint = ValueHint::Url)]
+    pub(super) url: String,
+
+    /// Connections held open at once
+    #[arg(short, long, value_name = "N", default_value = "64", value_parser = values::parse_count)]
+    connections: u32,
+    /// Load threads; connections are dealt evenly between them
+    #[arg(short, long, value_name = "N", default_value = "1", value_parser = values::parse_count)]
+    threads: u32,
+    /// Length of the scored window: 500ms, 10s, 2m
+    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = values::parse_duration)]
+    duration: Duration,
+    /// Load before the scored window [default: 500ms, or until throughput settles]
+    ///
+    /// Without it, when throughput turns out to have settled later than after 500 ms, the load is
+    /// put on once more and so much longer is waited.
+    #[arg(long, value_name = "TIME", value_parser = values::parse_duration)]
+    pub(super) settle: Option<Duration>,
+    /// A request unanswered for so long has failed
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = values::parse_duration)]
+    timeout: Duration,
+    /// Throughput mode: move requests in batches, report no latency
+    #[arg(long, conflicts_with_all = ["rate", "latency"])]
+    throughput: bool,
+
+    /// Requests per second to offer
+    #[arg(long, value_name = "RPS", help_heading = OPEN)]
+    rate: Option<f64>,
+    /// How the requests are spread over time
+    #[arg(long, value_name = "SPREAD", value_enum, default_value = "uniform", requires = "rate", help_heading = OPEN)]
+    arrivals: Spread,
+    /// Seed of Poisson arrivals; the same seed gives the same schedule
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "rate", help_heading = OPEN)]
+    seed: u64,
+
+    /// HTTP method [default: GET, or POST with a body]
+    #[arg(short = 'X', long, help_heading = REQUEST)]
+    pub(super) method: Option<String>,
+    /// Header to add, such as 'Accept: text/plain'; may be repeated
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = values::parse_header, help_heading = REQUEST)]
+    pub(super) headers: Vec<(String, String)>,
+    /// Body to send: a text, or @FILE for the content of a file
+    #[arg(long, value_name = "TEXT|@FILE", help_heading = REQUEST)]
+    pub(super) body: Option<String>,
+    /// For wrk's fingers: answered with what to say instead
+    #[arg(short, long, hide = true, value_parser = values::refuse_script)]
+    script: Option<String>,
+
+    /// This host is mine: needed beyond this machine's loopback
+    ///
+    /// Load can put a server out of service, so it goes only where you say, by name, that it may.
+    #[arg(long, value_name = "HOST", help_heading = WHERE)]
+    pub(super) mine: Vec<String>,
+    /// CPUs for the load threads, in turn: 0 or 0-3,8 [default: any]
+    #[arg(long, value_name = "LIST", value_parser = sys::cpu::parse_list, help_heading = WHERE)]
+    cpus: Option<std::vec::Vec<usize>>,
+    /// What carries the bytes
+    #[arg(long, value_enum, default_value = "auto", help_heading = WHERE)]
+    engine: Carrier,
+
+    /// Print the distribution of the latency, a line for each quantile
+    ///
+    /// In closed loop it is that of the service time, from the send to the last byte; with --rate
+    /// the response time, from when the request was due, stands beside it. A quantile with fewer
+    /// than ten requests beyond it is left out.
+    #[arg(long, help_heading = OUTPUT)]
+    pub(super) latency: bool,
+    /// Print one JSON value (docs/schema/load.json)
+    #[arg(long, help_heading = OUTPUT)]
+    pub(super) json: bool,
+}
+
+const OPEN: &str = "Open loop";
+const REQUEST: &str = "Request";
+const WHERE: &str = "Where and by what";
+const OUTPUT: &str = "Output";
+
+const EXAMPLES: &str = "\
+Examples:
+  How many requests can it answer, and at what cost to the client?
+    linerate load http://127.0.0.1:8080/json -c 64 -d 10s
+  As you would type it for wrk:
+    linerate load -t2 -c100 -d30s --latency http://127.0.0.1:8080/json
+  The most that this machine can carry, without latency:
+    linerate load http://127.0.0.1:8080/json -c 64 --throughput
+  How long do users wait at 20,000 requests/s?
+    linerate load http://127.0.0.1:8080/json --rate 20000 --latency
+  The same from CPUs that the server does not use:
+    linerate load http://127.0.0.1:8080/json --rate 20000 -t 2 --cpus 0-1
+  A POST with a body from a file:
+    linerate load http://127.0.0.1:8080/items --body @item.json
+  A machine of yours:
+    linerate load http://10.0.0.7:8080/ --mine 10.0.0.7";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Spread {
+    /// Evenly: one each 1/rate
+    Uniform,
+    /// At random, as from many independent users
+    Poisson,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Carrier {
+    /// io_uring in throughput mode where the kernel lets us, else epoll
+    Auto,
+    /// One system call for each request and each answer
+    Epoll,
+    /// Few system calls; Linux 6.1 or later, and 6.12 to wait for several answers at once
+    Uring,
+}
+
+impl Arguments {
+    /// What the flags say, the address left open.
+    pub(super) fn plan(&self) -> anyhow::Result<LoadPlan> {
+        let cpus = self.cpus.clone().unwrap_or_default();
+        sys::cpu::all_allowed(&cpus).context("--cpus")?;
+        Ok(LoadPlan {
+            address: ([0, 0, 0, 0], 0).into(),
+            connections: self.connections,
+            threads: self.threads,
+            cpus,
+            pace: self.pace(),
+            settle_ns: nanoseconds(self.settle.unwrap_or(DEFAULT_SETTLE)),
+            score_ns: nanoseconds(self.duration),
+            timeout_ns: nanoseconds(self.timeout),
+            record_latency: !self.throughput,
+            engine: match self.engine {
+                Carrier::Auto => Engine::Auto,
+                Carrier::Epoll => Engine::Epoll,
+                Carrier::Uring => Engine::Uring,
+            },
+        })
+    }
+
+    fn pace(&self) -> Pace {
+        let arrivals = match self.arrivals {
+            Spread::Uniform => Arrivals::Uniform,
+            Spread::Poisson => Arrivals::Poisson,
+        };
+        self.rate.map_or(Pace::Closed, |rate_rps| Pace::Open {
+            rate_rps,
+            arrivals,
+            seed: self.seed,
+        })
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

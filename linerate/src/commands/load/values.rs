@@ -1,0 +1,93 @@
+//! Values of flags as people type them, wrk's spelling among them.
+
+use std::time::Duration;
+
+/// The longest duration that makes sense here, in seconds: one day.
+const LONGEST_SECONDS: f64 = 86_400.0;
+
+/// `Name: value`.
+pub(super) fn parse_header(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text
+        .split_once(':')
+        .ok_or("a header is written `Name: value`")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// A number with its unit, `500ms`, `10s`, `1.5m`, or of seconds without, as wrk takes it.
+pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is no duration: write 500ms, 10s or 2m, of at most a day");
+    let digits = text
+        .find(|letter: char| letter.is_ascii_alphabetic())
+        .unwrap_or(text.len());
+    let number: f64 = text[..digits].parse().map_err(|_| wrong())?;
+    let seconds = match &text[digits..] {
+        "us" => number / 1e6,
+        "ms" => number / 1e3,
+        "" | "s" => number,
+        "m" => number * 60.0,
+        "h" => number * 3600.0,
+        _ => return Err(wrong()),
+    };
+    if (0.0..=LONGEST_SECONDS).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(wrong())
+    }
+}
+
+/// A whole number, in thousands with a `k`, as wrk takes it.
+pub(super) fn parse_count(text: &str) -> Result<u32, String> {
+    let (digits, unit) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1000),
+        None => (text, 1),
+    };
+    let count = digits.parse().ok().and_then(|n: u32| n.checked_mul(unit));
+    count.ok_or_else(|| format!("`{text}` is no whole number such as 64 or 2k"))
+}
+
+/// What wrk's users have in a script and say here with flags.
+pub(super) fn refuse_script(_: &str) -> Result<String, String> {
+    Err(
+        "Lua scripts are not run. A method is said with -X, a header with -H, a body with \
+         --body TEXT or --body @FILE; each request is the same"
+            .to_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_carry_their_unit_or_are_seconds() {
+        for (text, ms) in [
+            ("500ms", 500),
+            ("10s", 10_000),
+            ("30", 30_000),
+            ("1.5m", 90_000),
+            ("1h", 3_600_000),
+            ("0s", 0),
+            ("250us", 0),
+        ] {
+            assert_eq!(parse_duration(text).unwrap().as_millis(), ms, "{text}");
+        }
+        for text in ["", "s", "-1", "-1s", "1e9s", "NaNs", "1d", "25h", "90000"] {
+            assert!(parse_duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn counts_may_be_in_thousands() {
+        assert_eq!((parse_count("64"), parse_count("2k")), (Ok(64), Ok(2000)));
+        for text in ["", "k", "-1", "1.5k", "64x", "5000000k"] {
+            assert!(parse_count(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_header_is_cut_at_its_first_colon() {
+        let header = parse_header("Referer: http://a/").unwrap();
+        assert_eq!(header, ("Referer".to_owned(), "http://a/".to_owned()));
+        assert!(parse_header("no colon").is_err());
+    }
+}
