@@ -27,11 +27,11 @@ use crate::run::RunFlags;
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) flags: RunFlags,
     /// Print only answers and errors: no remarks, no progress, no questions
     #[arg(short, long, global = true, help_heading = EVERYWHERE)]
     pub(crate) quiet: bool,
-    #[command(flatten)]
-    pub(crate) flags: RunFlags,
 }
 
 /// Heading of the flags that every command takes.
@@ -48,21 +48,27 @@ Examples:
   How long do users wait at 20,000 requests/s?
     linerate load http://127.0.0.1:8080/ --rate 20000
   The judgement of a run for another program, without a word beside it:
-    linerate study report linerate-runs/http-json-20260101T120000Z --json --quiet
+    linerate study report linerate-runs/RUN --json --quiet
 
 Exit codes:
   0    done; what was asked is answered
-  1    the answer is no: `load`, and not one request was answered
-  2    could not run: wrong usage, bad input, or the environment refuses; nothing was changed
-  3    the machine was left changed; the message says what and how to undo it. No command of this
-       version can: what a run changes lives in a namespace that ends with it
-  130  stopped by Ctrl-C (SIGINT), 143 by SIGTERM, 129 by SIGHUP: what was measured is kept, and
-       the message says how to go on. The same signal once more ends it at once
+  1    the answer is no, to a question with a yes and a no: of
+       `versus --fail-if-worse`, B is worse; of `versus --slo`, B fails it;
+       of `bench --fail-if-slower`, a command is slower; of `doctor --check`,
+       this machine is not fit; of `load`, not one request was answered
+  2    could not run: wrong usage, bad input, or the environment refuses.
+       What was measured until then is kept
+  3    the machine was left changed; the message says what, and how to undo
+       it. No command of this version can do that: what a run changes lives
+       in a namespace that ends with it. The code is kept for those that may
+  130  stopped by Ctrl-C (SIGINT), 143 by SIGTERM, 129 by SIGHUP: what was
+       measured is kept, and the message says how to go on. The same signal
+       once more ends it at once
 
 Environment:
   NO_COLOR         set to anything: no colour
-  CLICOLOR_FORCE   set to anything but 0: colour also where there is no terminal
-  Without either, colour is for terminals, as is the changing line of progress.";
+  CLICOLOR_FORCE   set to anything but 0: colour without a terminal too
+  Otherwise colour is for terminals, as is the changing line of progress.";
 
 impl Arguments {
     /// Reads the command line of this process.
@@ -117,7 +123,7 @@ mod tests {
                 continue;
             }
             for word in piece.split_whitespace() {
-                if ["|", "&", ">", "#"].contains(&word) {
+                if ["|", "&", "&&", ">", "#"].contains(&word) {
                     return words;
                 }
                 words.push(word.to_owned());

@@ -21,28 +21,34 @@ pub(crate) const REPORT_FILE: &str = "report.html";
 /// Flags of everything that measures.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct RunFlags {
-    /// Folder for the run [default: linerate-runs/STUDY-UTC]
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) out: Option<PathBuf>,
-    /// Load this machine even when it is at work
-    #[arg(long)]
-    pub(crate) yes: bool,
-    /// Print the judgement as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Also record host name, user name and addresses in the run folder
-    #[arg(long)]
-    pub(crate) full: bool,
-    /// Seed of the order of arms and of arrivals; the same seed repeats the same plan
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) seed: Option<u64>,
     /// Rounds instead of the study's own; verdicts need 10
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2000), help_heading = MEASURING)]
     pub(crate) rounds: Option<u32>,
-    /// Two short rounds to see that everything works; gives figures but no verdicts
-    #[arg(long, conflicts_with = "rounds")]
+    /// Two short rounds to see that everything works; no verdicts
+    #[arg(long, conflicts_with = "rounds", help_heading = MEASURING)]
     pub(crate) smoke: bool,
+    /// Seed of the order of arms and of arrivals; the same seed repeats the same plan
+    #[arg(long, value_name = "NUMBER", help_heading = MEASURING)]
+    pub(crate) seed: Option<u64>,
+    /// Load this machine even when it is at work
+    ///
+    /// Before a run this machine is looked at. Where other work uses its CPUs, or a server here has
+    /// connections from elsewhere, a person at a terminal is asked, and nobody else is loaded.
+    #[arg(long, help_heading = MEASURING)]
+    pub(crate) yes: bool,
+    /// Folder for the run [default: linerate-runs/STUDY-UTC]
+    #[arg(long, value_name = "FOLDER", help_heading = RESULT)]
+    pub(crate) out: Option<PathBuf>,
+    /// Also record host name, user name and addresses in the run folder
+    #[arg(long, help_heading = RESULT)]
+    pub(crate) full: bool,
+    /// Print the judgement as one JSON value (docs/schema/judgement.json)
+    #[arg(long, help_heading = RESULT)]
+    pub(crate) json: bool,
 }
+
+const MEASURING: &str = "Measuring";
+const RESULT: &str = "Result";
 
 impl RunFlags {
     /// Applies `--rounds` and `--smoke` to a study.
@@ -83,49 +89,48 @@ pub(crate) fn fresh_seed() -> u64 {
     now.map_or(0, |since| u64::from(since.subsec_nanos()))
 }
 
-/// Measures an order into a new folder and reports on it.
+/// Measures an order into a new folder; the exit code to give where a signal stopped it.
 pub(crate) fn measure(
     order: Order,
     folder: &Path,
     flags: &RunFlags,
     console: &Console,
-) -> anyhow::Result<ExitCode> {
+) -> anyhow::Result<Option<ExitCode>> {
     let ours = matches!(order.targets, study::Targets::Ours);
     let outcome = with_campaign(ours, flags.yes, console, |campaign| {
         campaign.run(order, folder).map(drop)
     });
-    conclude(outcome, folder, ours, flags.json, console)
+    conclude(outcome, folder, ours, console)
 }
 
-/// Goes on with a run that was stopped, and reports on it.
+/// Goes on with a run that was stopped; the exit code to give where it is stopped again.
 pub(crate) fn resume(
     folder: &Path,
-    flags: &RunFlags,
+    yes: bool,
     console: &Console,
-) -> anyhow::Result<ExitCode> {
-    let outcome = with_campaign(true, flags.yes, console, |campaign| {
+) -> anyhow::Result<Option<ExitCode>> {
+    let outcome = with_campaign(true, yes, console, |campaign| {
         campaign.resume(folder).map(drop)
     });
-    conclude(outcome, folder, true, flags.json, console)
+    conclude(outcome, folder, true, console)
 }
 
-/// Shows a run that ended, and says what is left of one that did not.
+/// Says what is left of a run that did not end.
 fn conclude(
     outcome: anyhow::Result<()>,
     folder: &Path,
     can_resume: bool,
-    json: bool,
     console: &Console,
-) -> anyhow::Result<ExitCode> {
+) -> anyhow::Result<Option<ExitCode>> {
     let Err(error) = outcome else {
-        return show(folder, json, console);
+        return Ok(None);
     };
     let left = whats_left(folder, can_resume);
     match (sys::stop::heard(), left) {
         (Some(signal), left) => {
             let left = left.unwrap_or_else(|| "nothing was measured, nothing is left".to_owned());
             console.error(&format!("stopped by {}; {left}", stopping::name(signal)));
-            Ok(stopping::exit_code(signal))
+            Ok(Some(stopping::exit_code(signal)))
         }
         (None, Some(left)) => Err(error.context(format!("the run stopped early; {left}"))),
         (None, None) => Err(error),
@@ -183,31 +188,59 @@ pub(crate) fn start_agent(private_namespace: bool) -> anyhow::Result<LocalAgent>
     Ok(LocalAgent::start(&mut command, is_stopped)?)
 }
 
+/// What a command has to say of a judgement beyond the judgement itself.
+pub(crate) struct Addition {
+    /// For a reader.
+    pub(crate) text: String,
+    /// Name of the property that holds `value` in the JSON of the judgement.
+    pub(crate) name: &'static str,
+    pub(crate) value: serde_json::Value,
+}
+
 /// Reads a run folder, judges it, writes its report and says the answer.
 pub(crate) fn show(folder: &Path, json: bool, console: &Console) -> anyhow::Result<ExitCode> {
+    show_with(folder, json, console, |_| None).map(|_| ExitCode::SUCCESS)
+}
+
+/// The same with what else there is to say of this judgement, which is returned.
+pub(crate) fn show_with(
+    folder: &Path,
+    json: bool,
+    console: &Console,
+    addition: impl FnOnce(&Judgement) -> Option<Addition>,
+) -> anyhow::Result<Judgement> {
     let (run, blocks, judgement) = judged(folder)?;
     let page = folder.join(REPORT_FILE);
     // A report that cannot be written takes nothing from the figures.
     let written = std::fs::write(&page, report::html::render(&run, &blocks, &judgement));
+    let addition = addition(&judgement);
     if json {
-        console.say(&report::json::render(&judgement));
-        return Ok(ExitCode::SUCCESS);
+        console.say(&as_json(&judgement, addition)?);
+        return Ok(judgement);
     }
-    console.say(&report::text::render(
-        &run,
-        &judgement,
-        console.width(),
-        console.colour(),
-    ));
+    let (width, colour) = (console.width(), console.colour());
+    console.say(&report::text::render(&run, &judgement, width, colour));
     console.say(&format!("\nrepeat: {}", run.command));
     match written {
         Ok(()) => console.say(&format!("report: {}", page.display())),
-        Err(error) => console.note(&format!("no report: {}: {error}", page.display())),
+        Err(error) => console.error(&format!("no report: {}: {error}", page.display())),
     }
     if blocks.is_empty() {
         console.note("no block was measured");
     }
-    Ok(ExitCode::SUCCESS)
+    if let Some(addition) = addition {
+        console.say(&addition.text);
+    }
+    Ok(judgement)
+}
+
+fn as_json(judgement: &Judgement, addition: Option<Addition>) -> anyhow::Result<String> {
+    let Some(addition) = addition else {
+        return Ok(report::json::render(judgement));
+    };
+    let mut value = serde_json::to_value(judgement).context("writing the judgement as JSON")?;
+    value[addition.name] = addition.value;
+    Ok(format!("{value:#}"))
 }
 
 /// A run folder and what the judge makes of it.

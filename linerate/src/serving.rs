@@ -16,6 +16,12 @@ use crate::console::Console;
 /// Descriptors that are not connections: listener, epoll, timer, signals, standard streams.
 const OTHER_DESCRIPTORS: u64 = 32;
 
+const LIMITS: &str = "Limits";
+/// Heading of what costs something and gains nothing.
+pub(crate) const MEASURED: &str = "To be measured";
+/// Version of the shape of the ready line with `--json`.
+const FORMAT: u32 = 1;
+
 #[derive(clap::Args)]
 pub(crate) struct Serving {
     /// Where to listen; a port alone means loopback, port 0 any free port
@@ -36,28 +42,32 @@ pub(crate) struct Serving {
     cpus: Option<Cpus>,
 
     /// Close a connection that sends no request, or does not read, for so long
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_seconds)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_seconds, help_heading = LIMITS)]
     idle_timeout: Seconds,
 
     /// Close a connection whose request is not complete so long after its first byte
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_seconds)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_seconds, help_heading = LIMITS)]
     request_timeout: Seconds,
 
     /// On SIGTERM, SIGINT or SIGHUP, let answers under way take so long to finish; a second signal
     /// ends them at once
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_seconds)]
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_seconds, help_heading = LIMITS)]
     drain_timeout: Seconds,
 
-    /// Connections that each worker holds at once; more wait [default: by the limit of open files]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Connections that each worker holds; more wait [default: by the limit of open files]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = LIMITS)]
     max_connections: Option<u32>,
 
     /// Arm each connection for one event and again after each request (`EPOLLONESHOT`)
     ///
     /// It costs a system call per request; servers that share one epoll between threads need it,
     /// this one does not. It is here to be measured.
-    #[arg(long)]
+    #[arg(long, help_heading = MEASURED)]
     rearm_oneshot: bool,
+
+    /// Print the ready line as one JSON value (docs/schema/serve.json)
+    #[arg(long)]
+    json: bool,
 
     /// Be one worker of several; the listener is standard input
     #[arg(long, hide = true)]
@@ -97,7 +107,7 @@ impl Serving {
         listeners::steer_by_cpu(&listeners, &cpus).context("steering connections by CPU")?;
         if listeners.len() > 1 {
             let workers = Workers::start(listeners, &cpus, worker_command()?)?;
-            console.say(&format!("listening on {address}"));
+            self.say_ready(address, console);
             workers.supervise(
                 stop.as_fd(),
                 Duration::from_secs(self.drain_timeout.0.into()),
@@ -106,8 +116,22 @@ impl Serving {
         }
         sys::cpu::pin(&cpus[..1]).with_context(|| format!("running on CPU {}", cpus[0]))?;
         let service = service();
-        console.say(&format!("listening on {address}"));
+        self.say_ready(address, console);
         self.work(listeners.remove(0), &stop, service)
+    }
+
+    /// The port that was taken is known only now, where any free one was asked for.
+    fn say_ready(&self, address: SocketAddr, console: &Console) {
+        if !self.json {
+            return console.say(&format!("listening on {address}"));
+        }
+        let ready = serde_json::json!({
+            "format": FORMAT,
+            "linerate_version": env!("CARGO_PKG_VERSION"),
+            "listening": address.to_string(),
+            "port": address.port(),
+        });
+        console.say(&ready.to_string());
     }
 
     fn work<S: Service>(

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use model::judgement::LatencyResult;
+use model::judgement::{LatencyResult, QuantileEstimate};
 
 /// A quantile of the response time and the time it must stay below.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,24 +45,30 @@ impl fmt::Display for Slo {
 }
 
 impl Slo {
-    /// Holds, fails or cannot tell: a verdict only where the whole interval is on one side.
+    /// Whether the result holds it; `None` where the data cannot tell: a verdict only where the
+    /// whole interval is on one side.
+    pub(crate) fn holds(&self, result: &LatencyResult) -> Option<bool> {
+        let found = self.found(result)?;
+        let limit_ns = self.limit.as_nanos();
+        if u128::from(found.high_ns) < limit_ns {
+            Some(true)
+        } else if u128::from(found.low_ns) > limit_ns {
+            Some(false)
+        } else {
+            None
+        }
+    }
+
+    /// The same in words, with the figures.
     pub(crate) fn words(&self, result: &LatencyResult) -> String {
         let rate = format!("at {:.0} requests/s", result.offered_rps);
-        let wanted = self.percent / 100.0;
-        let found = result
-            .response
-            .iter()
-            .find(|found| (found.quantile - wanted).abs() < 1e-9);
-        let Some(found) = found else {
+        let Some(found) = self.found(result) else {
             return format!("cannot tell whether {self} holds {rate}: too few requests");
         };
-        let limit_ns = self.limit.as_nanos();
-        let verdict = if u128::from(found.high_ns) < limit_ns {
-            "holds"
-        } else if u128::from(found.low_ns) > limit_ns {
-            "fails"
-        } else {
-            "cannot tell whether it holds"
+        let verdict = match self.holds(result) {
+            Some(true) => "holds",
+            Some(false) => "fails",
+            None => "cannot tell whether it holds",
         };
         let micros = |ns: u64| ns as f64 / 1e3;
         format!(
@@ -72,12 +78,17 @@ impl Slo {
             micros(found.high_ns)
         )
     }
+
+    fn found<'a>(&self, result: &'a LatencyResult) -> Option<&'a QuantileEstimate> {
+        let wanted = self.percent / 100.0;
+        let mut found = result.response.iter();
+        found.find(|found| (found.quantile - wanted).abs() < 1e-9)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::judgement::QuantileEstimate;
 
     fn result(low_ns: u64, high_ns: u64) -> LatencyResult {
         LatencyResult {

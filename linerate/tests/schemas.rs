@@ -10,6 +10,10 @@ mod load_server;
 #[path = "common/schema.rs"]
 mod schema;
 
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpStream;
+use std::process::Stdio;
+
 use common::{Folder, answer, linerate};
 use load_program::load_json;
 use load_server::{OK, answer_with};
@@ -75,11 +79,52 @@ fn a_load_is_of_its_shape_in_each_mode() {
 }
 
 #[test]
+fn the_studies_are_of_their_shapes_in_a_list_and_alone() {
+    let folder = Folder::new("studies");
+    let json = |words: &[&str]| {
+        let text = answer(&mut linerate(&folder, words));
+        serde_json::from_str::<Value>(&text).unwrap()
+    };
+    let list = json(&["study", "list", "--json"]);
+    schema::holds("study-list", &list);
+    for study in list["studies"].as_array().unwrap() {
+        let name = study["name"].as_str().unwrap();
+        let shown = json(&["study", "show", name, "--json"]);
+        schema::holds("study-show", &shown);
+        assert_eq!(shown["study"]["title"], study["title"]);
+    }
+}
+
+#[test]
+fn the_ready_line_is_of_its_shape_and_names_the_port_that_was_taken() {
+    let folder = Folder::new("ready");
+    let mut serve = linerate(&folder, &["serve", "--listen", "0", "--json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let output = serve.stdout.take().unwrap();
+    BufReader::new(output).read_line(&mut line).unwrap();
+    let ready: Value = serde_json::from_str(&line).unwrap();
+    schema::holds("serve", &ready);
+    let connected = TcpStream::connect(ready["listening"].as_str().unwrap());
+    let port = connected.map(|stream| stream.peer_addr().unwrap().port());
+    serve.kill().unwrap();
+    serve.wait().unwrap();
+    assert_eq!(ready["port"], port.unwrap());
+}
+
+#[test]
 fn a_run_folder_and_its_judgement_are_of_their_shapes() {
     let folder = Folder::new("schemas");
     let arguments = ["--smoke", "--yes", "--full", "--json", "--out", "run"];
     let judgement = answer(&mut linerate(&folder, &arguments));
     schema::holds("judgement", &serde_json::from_str(&judgement).unwrap());
+    let compared = answer(&mut linerate(
+        &folder,
+        &["study", "compare", "run", "run", "--json"],
+    ));
+    schema::holds("study-compare", &serde_json::from_str(&compared).unwrap());
     for file in folder.names("run") {
         let text = folder.text(&format!("run/{file}"));
         match file.as_str() {

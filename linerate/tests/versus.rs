@@ -9,7 +9,7 @@ use model::{Judgement, Verdict};
 use server::Server;
 
 #[test]
-fn a_server_that_does_twice_the_work_is_called_worse() {
+fn a_server_that_does_twice_the_work_is_called_worse_and_does_not_pass_the_gate() {
     let folder = Folder::new("versus");
     let (plain, slow) = (
         Server::start(&[]),
@@ -19,10 +19,15 @@ fn a_server_that_does_twice_the_work_is_called_worse() {
         format!("http://{}/json", plain.address),
         format!("http://{}/json", slow.address),
     );
-    let json = answer(&mut linerate(
-        &folder,
-        &["versus", &a, &b, "--yes", "--json", "--out", "run"],
-    ));
+    let words = ["versus", &a, &b, "--yes", "--out", "run", "--rounds", "10"];
+    let gate = linerate(&folder, &[&words[..], &["--fail-if-worse"]].concat())
+        .output()
+        .unwrap();
+    assert_eq!(gate.status.code(), Some(1), "{}", errors(&gate));
+    assert!(errors(&gate).contains("--fail-if-worse: B is worse than A"));
+    // Whoever only asks again what came of it asks no gate, and gets 0.
+    let words = ["study", "report", "run", "--json"];
+    let json = answer(&mut linerate(&folder, &words));
     let judgement: Judgement = serde_json::from_str(&json).unwrap();
     let step = judgement.steps.last().unwrap();
     assert_eq!(step.verdict, Verdict::Worse, "{:?}", step.effect);

@@ -1,10 +1,13 @@
 //! Two runs of one study side by side: figures, and no verdict.
 
+mod json;
+
 use model::run::Rig;
 use model::{Estimate, Judgement, RunRecord};
 
 use crate::text::{self, Paint, Table};
 use crate::{numbers, sentences};
+pub use json::value;
 
 /// Why two runs cannot stand side by side.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

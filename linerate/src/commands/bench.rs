@@ -62,28 +62,33 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "N", value_parser = rounds())]
     runs: Option<u32>,
     /// At least so many rounds
-    #[arg(short, long, value_name = "N", value_parser = rounds(), conflicts_with = "runs")]
+    #[arg(short, long, value_name = "N", value_parser = rounds(), conflicts_with = "runs", hide_short_help = true)]
     min_runs: Option<u32>,
     /// At most so many rounds
-    #[arg(short = 'M', long, value_name = "N", value_parser = rounds(), conflicts_with = "runs")]
+    #[arg(short = 'M', long, value_name = "N", value_parser = rounds(), conflicts_with = "runs", hide_short_help = true)]
     max_runs: Option<u32>,
     /// Run this once for each command before the first round
-    #[arg(short, long, value_name = "CMD")]
+    #[arg(short, long, value_name = "CMD", hide_short_help = true)]
     setup: Option<String>,
     /// Run this before each run: one for all commands, or one for each
     #[arg(short, long, value_name = "CMD")]
     prepare: Vec<String>,
     /// Run this after each run: one for all commands, or one for each
-    #[arg(short = 'C', long, value_name = "CMD")]
+    #[arg(short = 'C', long, value_name = "CMD", hide_short_help = true)]
     conclude: Vec<String>,
     /// Run this once for each command after the last round, whatever happened
-    #[arg(short, long, value_name = "CMD")]
+    #[arg(short, long, value_name = "CMD", hide_short_help = true)]
     cleanup: Option<String>,
     /// Compare with this command instead of the first
     #[arg(long, value_name = "CMD")]
     reference: Option<String>,
     /// A name for the reference
-    #[arg(long, value_name = "NAME", requires = "reference")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "reference",
+        hide_short_help = true
+    )]
     reference_name: Option<String>,
     /// A name for a command; once for each, in order
     #[arg(short = 'n', long, value_name = "NAME")]
@@ -93,7 +98,7 @@ pub(crate) struct Arguments {
     parameter_list: Vec<String>,
     /// The same for each number from MIN to MAX
     #[arg(short = 'P', long, num_args = 3, value_names = ["VAR", "MIN", "MAX"],
-          allow_hyphen_values = true, conflicts_with = "parameter_list")]
+          allow_hyphen_values = true, conflicts_with = "parameter_list", hide_short_help = true)]
     parameter_scan: Vec<String>,
     /// Steps of --parameter-scan
     #[arg(
@@ -101,7 +106,8 @@ pub(crate) struct Arguments {
         long,
         value_name = "STEP",
         default_value = "1",
-        requires = "parameter_scan"
+        requires = "parameter_scan",
+        hide_short_help = true
     )]
     parameter_step_size: String,
     /// The shell, with its options; `none` for none
@@ -118,13 +124,18 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     timeout: Option<Duration>,
     /// Standard input: `null` or a file
-    #[arg(long, value_name = "WHERE", default_value = "null")]
+    #[arg(
+        long,
+        value_name = "WHERE",
+        default_value = "null",
+        hide_short_help = true
+    )]
     input: String,
     /// Standard output: `null`, `pipe`, `inherit` or a file; one for all commands, or one for each
     #[arg(long, value_name = "WHERE")]
     output: Vec<String>,
     /// The same as --output inherit
-    #[arg(long, conflicts_with = "output")]
+    #[arg(long, conflicts_with = "output", hide_short_help = true)]
     show_output: bool,
     /// The smallest change worth knowing, in per cent
     #[arg(long, default_value_t = 3.0, value_name = "PERCENT")]
@@ -135,7 +146,7 @@ pub(crate) struct Arguments {
           default_missing_value = "0")]
     fail_if_slower: Option<f64>,
     /// The random order of an earlier comparison again
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     seed: Option<u64>,
     /// Print one JSON value instead of the page
     #[arg(long)]
@@ -144,10 +155,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     export_json: Option<PathBuf>,
     /// Write a summary as CSV
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     export_csv: Option<PathBuf>,
     /// Write a summary as a Markdown table
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     export_markdown: Option<PathBuf>,
 }
 

@@ -25,12 +25,17 @@ const FORMAT: u32 = 1;
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  linerate doctor
-  linerate doctor --no-load --verbose
-  linerate doctor --check && linerate
+  Is it fit to measure, and what effect can it see?
+    linerate doctor
+  Only look, and show the evidence of what is well too:
+    linerate doctor --no-load --verbose
+  Measure only on a machine that is fit:
+    linerate doctor --check && linerate
 
-Exit status: 0 when it could look, whatever it found; with --check, 1 when this machine is not fit
-to measure now; 2 when it could not look.")]
+Exit codes:
+  0    it could look, whatever it found
+  1    with --check: this machine is not fit to measure now
+  2    it could not look")]
 pub(crate) struct Arguments {
     /// Also look at this process: its system call filters and its workers
     #[arg(long)]

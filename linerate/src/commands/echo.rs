@@ -15,9 +15,11 @@ use crate::serving::Serving;
 ///
 /// It prints one line, `listening on ADDR:PORT`, when it is ready.
 #[derive(clap::Args)]
-#[command(after_help = "Example, three requests at once:
-  linerate echo --listen 7000 --request-bytes 5 --answer-bytes 3 &
-  printf 'helloworldagain' | nc -N 127.0.0.1 7000        # prints xxxxxxxxx")]
+#[command(after_long_help = "\
+Examples:
+  Three requests at once:
+    linerate echo --listen 7000 --request-bytes 5 --answer-bytes 3 &
+    printf 'helloworldagain' | nc -N 127.0.0.1 7000        # prints xxxxxxxxx")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     serving: Serving,

@@ -90,12 +90,13 @@ fn page(command: &Command) -> std::io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// Text whose headings stand at the margin and end with a colon, otherwise as it stands.
+/// Paragraphs whose first line stands at the margin as their heading, otherwise as they stand.
 fn sections(text: &str) -> Roff {
     let mut roff = Roff::new();
     for section in text.split("\n\n") {
-        let (heading, rest) = section.split_once(":\n").unwrap_or(("Notes", section));
-        roff.control("SH", [heading.to_uppercase().as_str()]);
+        let (heading, rest) = section.split_once('\n').unwrap_or(("Notes", section));
+        let heading = heading.trim_end_matches(':').to_uppercase();
+        roff.control("SH", [heading.as_str()]);
         roff.control("nf", []);
         for line in rest.lines() {
             roff.text([roman(line.strip_prefix("  ").unwrap_or(line))]);

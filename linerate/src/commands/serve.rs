@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use traffic::server::{Http, Options};
 
 use crate::console::Console;
-use crate::serving::Serving;
+use crate::serving::{MEASURED, Serving};
 
 /// Serve two small HTTP answers, as fast as this machine can
 ///
@@ -13,11 +13,18 @@ use crate::serving::Serving;
 /// GET /plaintext the message alone. HTTP/1.0 and 1.1, keep-alive and pipelining.
 ///
 /// It prints one line, `listening on ADDR:PORT`, when it is ready, and serves until SIGTERM,
-/// SIGINT or SIGHUP; then it finishes the answers under way and exits with 0.
+/// SIGINT or SIGHUP; then it finishes the answers under way and exits with 0. With --json the line
+/// is one JSON value.
 #[derive(clap::Args)]
-#[command(after_help = "Example, with the load on another CPU than the server:
-  linerate serve --cpus 1 --listen 8080 &
-  taskset -c 0 wrk -t1 -c64 -d5s http://127.0.0.1:8080/json")]
+#[command(after_long_help = "\
+Examples:
+  The server on one CPU and the load on another:
+    linerate serve --cpus 1 --listen 8080 &
+    linerate load http://127.0.0.1:8080/json --cpus 0
+  Any free port, for a script:
+    linerate serve --listen 0 --json
+  For other machines to reach:
+    linerate serve --listen 0.0.0.0:8080")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     serving: Serving,
@@ -30,7 +37,7 @@ pub(crate) struct Arguments {
     ///
     /// Many servers do. It costs a system call and a segment per answer, and gains nothing. It
     /// is here to be measured.
-    #[arg(long)]
+    #[arg(long, help_heading = MEASURED)]
     split_send: bool,
 
     /// Compute so many nanoseconds for each request

@@ -1,15 +1,22 @@
 //! `linerate study`: the studies there are, and runs of them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use serde_json::json;
 use study::{Order, Targets};
 
 use crate::console::Console;
 use crate::run::{self, RunFlags};
 
+/// Version of the shapes of `list --json` and `show --json`.
+const FORMAT: u32 = 1;
+
 /// Run a study, go on with one that was stopped, or report on a run
+///
+/// A study is a question with a design, factors and a workload: one TOML file. Those listed are
+/// built in; `studies/NAME.toml` below the current folder wins over the built-in one of that name.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -18,73 +25,111 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// The studies there are
-    List,
+    /// The studies that are built in
+    #[command(after_long_help = "\
+Examples:
+  linerate study list
+  The names alone, for a script:
+    linerate study list --json | jq -r '.studies[].name'")]
+    List {
+        /// Print one JSON value (docs/schema/study-list.json)
+        #[arg(long)]
+        json: bool,
+    },
     /// A study's file: its question, method, steps and published figures
+    #[command(after_long_help = "\
+Examples:
+  Read what the main job asks and how:
+    linerate study show http-json
+  Begin a study of your own:
+    linerate study show http-json > mine.toml")]
     Show {
         /// Name of a study, or path of its file
         study: String,
+        /// Print the study as one JSON value (docs/schema/study-show.json)
+        #[arg(long)]
+        json: bool,
     },
     /// Measure a study on this machine
+    ///
+    /// Client and server are built in a namespace of their own; nothing of this machine is changed.
+    /// What was measured is on the disk after each block, so a run that is stopped loses at most the
+    /// block that was under way.
+    #[command(after_long_help = "\
+Examples:
+  The main job, with its folder named:
+    linerate study run http-json --out before
+  A study of your own, a first look:
+    linerate study run mine.toml --smoke
+  The judgement for another program:
+    linerate study run http-json --json --quiet")]
     Run {
-        /// Name of a study, or path of its file; `studies/NAME.toml` here wins over the built-in
+        /// Name of a study, or path of its file
         study: String,
         #[command(flatten)]
         flags: RunFlags,
     },
     /// Go on with a run that was stopped
+    ///
+    /// The blocks that are saved stay; the rest of the plan is measured, in a new epoch.
+    #[command(after_long_help = "\
+Examples:
+  linerate study resume linerate-runs/http-json-20260101T120000Z")]
     Resume {
         /// Folder of the run
         folder: PathBuf,
-        #[command(flatten)]
-        flags: ResumeFlags,
+        /// Load this machine even when it is at work
+        #[arg(long)]
+        yes: bool,
+        /// Print the judgement as one JSON value (docs/schema/judgement.json)
+        #[arg(long)]
+        json: bool,
     },
     /// Judge a run again and write its report
+    ///
+    /// Reads the run folder alone, so it works on any machine. The report is written into the folder
+    /// as `report.html`.
+    #[command(after_long_help = "\
+Examples:
+  linerate study report linerate-runs/http-json-20260101T120000Z
+  The effect of each step, for a script:
+    linerate study report before --json | jq '.steps[] | [.arm, .effect.ratio]'")]
     Report {
         /// Folder of the run
         folder: PathBuf,
-        /// Print the judgement as JSON
+        /// Print the judgement as one JSON value (docs/schema/judgement.json)
         #[arg(long)]
         json: bool,
     },
     /// Two runs side by side, without a verdict
+    ///
+    /// Two runs lie apart in time, and what changed meanwhile may be the machine: so there are
+    /// figures and no verdict. For a verdict, measure both as arms of one run.
+    #[command(after_long_help = "\
+Examples:
+  linerate study compare before after")]
     Compare {
         /// Folder of one run
         one: PathBuf,
         /// Folder of another run of the same study
         other: PathBuf,
+        /// Print one JSON value (docs/schema/study-compare.json)
+        #[arg(long)]
+        json: bool,
     },
-}
-
-#[derive(clap::Args)]
-struct ResumeFlags {
-    /// Load this machine even when it is at work
-    #[arg(long)]
-    yes: bool,
-    /// Print the judgement as JSON
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     match &arguments.action {
-        Action::List => list(console),
-        Action::Show { study } => show(study, console),
+        Action::List { json } => list(*json, console),
+        Action::Show { study, json } => show(study, *json, console),
         Action::Run { study, flags } => measure(study, flags, console),
-        Action::Resume { folder, flags } => {
-            let ResumeFlags { yes, json } = *flags;
-            run::resume(
-                folder,
-                &RunFlags {
-                    yes,
-                    json,
-                    ..RunFlags::default()
-                },
-                console,
-            )
-        }
+        Action::Resume { folder, yes, json } => match run::resume(folder, *yes, console)? {
+            Some(stopped) => Ok(stopped),
+            None => run::show(folder, *json, console),
+        },
         Action::Report { folder, json } => run::show(folder, *json, console),
-        Action::Compare { one, other } => compare(one, other, console),
+        Action::Compare { one, other, json } => compare(one, other, *json, console),
     }
 }
 
@@ -111,34 +156,51 @@ pub(crate) fn measure(name: &str, flags: &RunFlags, console: &Console) -> anyhow
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         full: flags.full,
     };
-    run::measure(order, &folder, flags, console)
+    match run::measure(order, &folder, flags, console)? {
+        Some(stopped) => Ok(stopped),
+        None => run::show(&folder, flags.json, console),
+    }
 }
 
-fn list(console: &Console) -> anyhow::Result<ExitCode> {
-    for study in study::catalogue::built_in()? {
+fn list(as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
+    let studies = study::catalogue::built_in()?;
+    if as_json {
+        let one = |study: &model::Study| {
+            let (name, title, question) = (&study.name, &study.title, &study.question);
+            json!({ "name": name, "title": title, "question": question })
+        };
+        let studies: Vec<_> = studies.iter().map(one).collect();
+        console.say(&format!(
+            "{:#}",
+            json!({ "format": FORMAT, "studies": studies })
+        ));
+        return Ok(ExitCode::SUCCESS);
+    }
+    for study in studies {
         console.say(&format!("{:<16} {}", study.name, study.title));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(name: &str, console: &Console) -> anyhow::Result<ExitCode> {
-    let text = study::catalogue::find(name)?.text;
-    console.say(text.trim_end());
+fn show(name: &str, as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
+    let found = study::catalogue::find(name)?;
+    console.say(&if as_json {
+        let value = json!({ "format": FORMAT, "file": found.file, "study": found.study });
+        format!("{value:#}")
+    } else {
+        found.text.trim_end().to_owned()
+    });
     Ok(ExitCode::SUCCESS)
 }
 
-fn compare(
-    one: &std::path::Path,
-    other: &std::path::Path,
-    console: &Console,
-) -> anyhow::Result<ExitCode> {
+fn compare(one: &Path, other: &Path, as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
     let (one_run, _, one_judged) = run::judged(one)?;
     let (other_run, _, other_judged) = run::judged(other)?;
-    let page = report::compare::compare(
-        (&one_run, &one_judged),
-        (&other_run, &other_judged),
-        console.width(),
-    )?;
-    console.say(&page);
+    let (a, b) = ((&one_run, &one_judged), (&other_run, &other_judged));
+    console.say(&if as_json {
+        format!("{:#}", report::compare::value(a, b)?)
+    } else {
+        report::compare::compare(a, b, console.width())?
+    });
     Ok(ExitCode::SUCCESS)
 }

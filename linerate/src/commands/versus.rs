@@ -3,52 +3,81 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
+use clap::ValueHint;
+use model::judgement::StepResult;
 use model::study::{
     Arm, BaselineSpec, Design, DesignKind, LatencyDesign, Program, Role, STUDY_FORMAT, Study,
     url_without_secrets,
 };
-use model::{Judgement, Workload};
+use model::{Judgement, Verdict, Workload};
+use serde_json::json;
 use study::arms::{BASELINE, CONTROL};
 use study::{Order, Targets};
 use wire::url::HttpUrl;
 
 use crate::console::Console;
 use crate::ownership;
-use crate::run::{self, RunFlags};
+use crate::run::{self, Addition, RunFlags};
 use crate::slo::Slo;
 
-/// Which of two running servers is better: CPU per request and throughput, in pairs, in 30 s
+/// Which of two running servers is better, in pairs, in 30 s
+///
+/// Both are loaded in turn, in random order within each round, over fresh connections for each
+/// block; the first also stands in as its own control, and if that differs from itself no verdict
+/// is given. The verdict is about server CPU per request where the servers run on this machine and
+/// their processes may be seen, as their user or as root; otherwise about throughput. Absolute
+/// throughput counts only with the client on another machine.
+///
+/// Neither server is started, stopped or changed.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  linerate versus http://127.0.0.1:8080/ http://127.0.0.1:8081/
-  linerate versus http://127.0.0.1:8080/api http://127.0.0.1:9090/api --slo 'p99<5ms'
+  Which is better?
+    linerate versus http://127.0.0.1:8080/ http://127.0.0.1:8081/
+  Does each answer 99 % within 5 ms, at a rate that the first can carry?
+    linerate versus http://127.0.0.1:80/ http://127.0.0.1:81/ --slo 'p99<5ms'
+  A gate for a change: the old server first, the new one second
+    linerate versus http://127.0.0.1:80/ http://127.0.0.1:81/ --fail-if-worse
 
-The two are loaded in turn, in random order, with the first also standing in as its own control.
-CPU per request is compared where the servers run on this machine and their processes may be
-seen: as their user or as root. Absolute throughput counts only with the client elsewhere.")]
+Exit codes:
+  0    measured; of a gate: nothing speaks against B
+  1    a gate was asked for and B does not pass: with --fail-if-worse the
+       verdict on B is worse, with --slo B fails the objective with its
+       whole interval. Inconclusive, invalid and cannot tell are not no
+  2    could not run")]
 pub(crate) struct Arguments {
     /// The first server, the reference: http://host:port/path
-    #[arg(value_name = "URL_A")]
+    #[arg(value_name = "URL_A", value_hint = ValueHint::Url)]
     a: String,
     /// The second server
-    #[arg(value_name = "URL_B")]
+    #[arg(value_name = "URL_B", value_hint = ValueHint::Url)]
     b: String,
-    /// Also ask whether each holds a latency at a common rate, such as p99<5ms
-    #[arg(long, value_name = "QUANTILE<TIME")]
-    slo: Option<Slo>,
     /// Connections held open to each server
-    #[arg(short, long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
     /// The smallest difference worth knowing, in per cent
     #[arg(long, default_value_t = 3.0, value_name = "PERCENT")]
     smallest_effect: f64,
-    /// I may load this host, which is neither this machine nor a namespace of mine
+    /// This host is mine: needed beyond this machine's loopback
     #[arg(long, value_name = "HOST")]
     mine: Vec<String>,
+    /// Does each hold a latency at a common rate? p99<5ms
+    ///
+    /// Both are loaded once more, in open loop at 70 % of what the first carried in closed loop.
+    /// One of p50, p99, p99.9 and p99.99 of the response time, and a time that it must stay below.
+    /// Exits with 1 where B fails it.
+    #[arg(long, value_name = "QUANTILE<TIME", help_heading = GATES)]
+    slo: Option<Slo>,
+    /// Exit with 1 if B is worse than A
+    #[arg(long, help_heading = GATES)]
+    fail_if_worse: bool,
     #[command(flatten)]
     flags: RunFlags,
 }
+
+const GATES: &str = "Gates";
+/// Name of the arm that is B.
+const CANDIDATE: &str = "b";
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     if !(0.1..=90.0).contains(&arguments.smallest_effect) {
@@ -72,12 +101,45 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         full: arguments.flags.full,
     };
-    let code = run::measure(order, &folder, &arguments.flags, console)?;
-    if let (Some(slo), false) = (&arguments.slo, arguments.flags.json) {
-        let (_, _, judgement) = run::judged(&folder)?;
-        say_slo(slo, &judgement, console);
+    if let Some(stopped) = run::measure(order, &folder, &arguments.flags, console)? {
+        return Ok(stopped);
     }
-    Ok(code)
+    let judgement = run::show_with(&folder, arguments.flags.json, console, |judgement| {
+        arguments.slo.as_ref().map(|slo| of_slo(slo, judgement))
+    })?;
+    let Some(objection) = objection(arguments, &judgement) else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    console.note(&objection);
+    Ok(ExitCode::FAILURE)
+}
+
+/// Why B does not pass a gate that was asked for.
+fn objection(arguments: &Arguments, judgement: &Judgement) -> Option<String> {
+    let is_worse = |step: &StepResult| step.arm == CANDIDATE && step.verdict == Verdict::Worse;
+    if arguments.fail_if_worse && judgement.steps.iter().any(is_worse) {
+        return Some("--fail-if-worse: B is worse than A".to_owned());
+    }
+    let slo = arguments.slo.as_ref()?;
+    let mut results = judgement.latency.iter();
+    let result = results.find(|result| result.arm == CANDIDATE)?;
+    (slo.holds(result) == Some(false)).then(|| format!("--slo: B does not hold {slo}"))
+}
+
+/// Whether each of the two holds the objective.
+fn of_slo(slo: &Slo, judgement: &Judgement) -> Addition {
+    let results = &judgement.latency;
+    let lines = results
+        .iter()
+        .map(|of| format!("{}: {}", of.title, slo.words(of)));
+    let arms = results
+        .iter()
+        .map(|of| json!({ "arm": of.arm, "holds": slo.holds(of) }));
+    Addition {
+        text: lines.collect::<Vec<_>>().join("\n"),
+        name: "slo",
+        value: json!({ "objective": slo.to_string(), "arms": arms.collect::<Vec<_>>() }),
+    }
 }
 
 /// Arms of a comparison: A, A again, B.
@@ -159,7 +221,7 @@ fn arms(arguments: &Arguments) -> Vec<Arm> {
             a,
             Some(BASELINE),
         ),
-        arm("b", "B".to_owned(), Role::Step, b, Some(BASELINE)),
+        arm(CANDIDATE, "B".to_owned(), Role::Step, b, Some(BASELINE)),
     ]
 }
 
@@ -175,10 +237,4 @@ fn command(arguments: &Arguments, seed: u64) -> String {
         url_without_secrets(&arguments.b),
         arguments.connections,
     )
-}
-
-fn say_slo(slo: &Slo, judgement: &Judgement, console: &Console) {
-    for result in &judgement.latency {
-        console.say(&format!("{}: {}", result.title, slo.words(result)));
-    }
 }

@@ -1,23 +1,32 @@
-//! The command line as people and shells meet it: completions and manual pages.
+//! The command line as people and shells meet it: help, completions, man pages, exit codes.
 #![expect(
     clippy::unwrap_used,
     reason = "a helper of tests may fail as a test does"
 )]
 
 mod completions;
+mod exit_codes;
+mod help;
 mod man;
+mod quiet;
+#[path = "../common/schema.rs"]
+mod schema;
+#[path = "../common/server.rs"]
+mod server;
+mod wrk;
 
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
-/// Runs the program with these words.
-fn linerate(words: &[&str]) -> Output {
+/// The program with these words, asked by nobody.
+fn linerate(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_linerate"));
-    command.args(words).stdin(Stdio::null()).output().unwrap()
+    command.args(words).stdin(Stdio::null());
+    command
 }
 
 /// Standard output of a command that must do well.
 fn answer(words: &[&str]) -> String {
-    let output = linerate(words);
+    let output = linerate(words).output().unwrap();
     assert!(output.status.success(), "{words:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
