@@ -242,27 +242,27 @@ fn a_load_on_a_server_that_is_silent_is_stopped_before_it_begins() {
 #[test]
 fn the_same_signal_again_ends_a_run_at_once_and_its_agent_undoes_the_rest() {
     let folder = Folder::new("signal-twice");
-    let run = long_study(&folder, 30_000);
+    let mut run = long_study(&folder, 30_000);
     wait_for(|| !folder.text("runs/one/run.json").is_empty());
     let below = offspring(run.child.id());
     let agent = below[0];
     // An agent that does not move keeps the run from ending by itself.
     signal("STOP", agent);
     run.signal("INT");
-    wait_for(|| has_handled(run.child.id(), 2));
+    wait_for(|| !is_caught(run.child.id(), 2));
     run.signal("INT");
-    let (status, _) = run.ends(&[]);
-    assert_eq!(status.signal(), Some(2));
+    wait_for(|| run.child.try_wait().unwrap().is_some());
     signal("CONT", agent);
-    wait_for(|| !below.iter().any(|pid| is_alive(*pid)));
+    let (status, _) = run.ends(&below);
+    assert_eq!(status.signal(), Some(2));
 }
 
-/// Whether a process no longer catches a signal, as after its first.
-fn has_handled(pid: u32, signal: u32) -> bool {
+/// Whether a process catches a signal: not after the first, and not what it was given to ignore.
+fn is_caught(pid: u32, signal: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     let caught = u64::from_str_radix(caught.unwrap().trim(), 16).unwrap();
-    caught & (1 << (signal - 1)) == 0
+    caught & (1 << (signal - 1)) != 0
 }
 
 #[test]
@@ -277,8 +277,9 @@ fn a_signal_that_whoever_started_us_ignores_stays_ignored() {
     let mut line = String::new();
     let mut output = BufReader::new(run.child.stdout.take().unwrap());
     output.read_line(&mut line).unwrap();
+    // Ready, it catches what it heeds; what it does not catch stays as it was given.
+    assert!(is_caught(run.child.id(), 15) && !is_caught(run.child.id(), 1));
     run.signal("HUP");
-    // Signals are delivered before a process goes on, so a server that answers has not heeded it.
     let address = line.trim().strip_prefix("listening on ").unwrap();
     let mut client = std::net::TcpStream::connect(address).unwrap();
     std::io::Write::write_all(&mut client, b"GET /json HTTP/1.0\r\n\r\n").unwrap();
@@ -313,7 +314,7 @@ fn a_server_that_drains_is_ended_at_once_by_the_same_signal_again() {
         std::io::Write::write_all(&mut client, b"GET /json HTTP/1.1\r\n").unwrap();
         let below = offspring(run.child.id());
         run.signal("INT");
-        wait_for(|| has_handled(run.child.id(), 2));
+        wait_for(|| !is_caught(run.child.id(), 2));
         run.signal("INT");
         let (status, _) = run.ends(&below);
         assert_eq!(status.signal(), Some(2), "{workers}");
