@@ -77,7 +77,8 @@ pub(crate) fn claim() -> anyhow::Result<Claim> {
         forget_workspace()?;
         std::fs::write(owner, here)?;
     }
-    println!("building into {shown}");
+    // Not with the results: a kept log names no path of the machine.
+    eprintln!("building into {shown}");
     Ok(Claim { _lock: lock })
 }
 
