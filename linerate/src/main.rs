@@ -9,6 +9,7 @@ mod run;
 mod serving;
 mod slo;
 mod stopping;
+mod target;
 
 use std::process::ExitCode;
 

@@ -14,6 +14,7 @@ use sys::stop::{Again, StopSignal};
 use crate::console::Console;
 use crate::progress::ConsoleProgress;
 use crate::stopping;
+use crate::target::TrustFlag;
 
 /// Name of the report in a run folder.
 pub(crate) const REPORT_FILE: &str = "report.html";
@@ -96,7 +97,7 @@ pub(crate) fn measure(
     flags: &RunFlags,
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
-    let ours = matches!(order.targets, study::Targets::Ours);
+    let ours = !matches!(order.targets, study::Targets::Running(_));
     let outcome = with_campaign(ours, flags.yes, console, |campaign| {
         campaign.run(order, folder).map(drop)
     });
@@ -107,8 +108,14 @@ pub(crate) fn measure(
 pub(crate) fn resume(
     folder: &Path,
     yes: bool,
+    trust: TrustFlag,
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
+    // A folder that cannot be read is the campaign's to complain of.
+    if let Ok((run, _)) = report::folder::read(folder) {
+        run.service
+            .map_or(Ok(()), |service| trust.check(&service.description))?;
+    }
     let outcome = with_campaign(true, yes, console, |campaign| {
         campaign.resume(folder).map(drop)
     });

@@ -11,6 +11,8 @@ const NEEDED: &[(&str, &str)] = &[
     ("wrk", "/usr/bin/wrk"),
     ("nftables", "/usr/sbin/nft"),
     ("curl", "/usr/bin/curl"),
+    ("apache2-utils", "/usr/bin/ab"),
+    ("nghttp2-client", "/usr/bin/h2load"),
     ("util-linux", "/usr/bin/lscpu"),
     ("iproute2", "/usr/sbin/ip"),
     ("ethtool", "/usr/sbin/ethtool"),

@@ -7,7 +7,7 @@ use model::lever::{LeverSetting, LeverState};
 use model::message::{Failure, PROTOCOL};
 use model::run::Rig;
 use model::study::Program;
-use model::{Ask, Tell, Workload};
+use model::{Ask, Service, Tell, Workload};
 
 use crate::Setup;
 use crate::block;
@@ -20,6 +20,8 @@ pub(crate) struct Desk {
     setup: Setup,
     rig: Rig,
     targets: BTreeMap<String, Target>,
+    /// Those that were found, by name.
+    services: BTreeMap<String, Service>,
     live: LiveLevers,
     cpus: CpuSplit,
 }
@@ -35,6 +37,7 @@ impl Desk {
             setup,
             rig,
             targets: BTreeMap::new(),
+            services: BTreeMap::new(),
             live: LiveLevers::default(),
             cpus: machine::cpus::here().unwrap_or_default(),
         }
@@ -47,6 +50,7 @@ impl Desk {
             Ask::Facts { full } => Ok(Tell::Facts(Box::new(machine::facts::collect(full)))),
             Ask::Levers => Ok(Tell::Levers { levers: levers() }),
             Ask::Watch { watch_ms } => Ok(Tell::Watched(machine::watch(watch_ms))),
+            Ask::Find { service } => self.find(*service),
             Ask::Start {
                 target,
                 program,
@@ -73,6 +77,12 @@ impl Desk {
         })
     }
 
+    fn find(&mut self, service: Service) -> Result<Tell, Failure> {
+        let found = crate::service::find(&service)?;
+        self.services.insert(service.name.clone(), service);
+        Ok(Tell::Found(found))
+    }
+
     fn start(
         &mut self,
         name: String,
@@ -87,6 +97,10 @@ impl Desk {
         let (target, doubts) = match program {
             Program::Serve => target::serve(&self.setup, plan, workload, &self.cpus)?,
             Program::Echo => target::echo(&self.setup, plan, sizes, &self.cpus)?,
+            Program::Service(name) => {
+                let service = self.services.get(name).ok_or_else(|| not_found(name))?;
+                target::service(service, plan, workload, &self.cpus)?
+            }
             Program::Url(url) => target::running(&name, url, plan, &self.cpus)?,
         };
         self.targets.insert(name.clone(), target);
@@ -106,10 +120,14 @@ impl Desk {
     fn block(&mut self, ask: &model::message::BlockAsk) -> Result<Tell, Failure> {
         let target = self
             .targets
-            .get(&ask.target)
+            .get_mut(&ask.target)
             .ok_or_else(|| unknown(&ask.target))?;
         self.live.become_these(&target.live_levers)?;
-        let reading = block::measure(target, ask, &self.cpus)?;
+        let measured = block::measure(target, ask, &self.cpus);
+        // A target that has ended explains a block that failed, and voids one that did not.
+        let doubt = target.check()?;
+        let mut reading = measured?;
+        reading.doubts.extend(doubt);
         self.live.verify()?;
         Ok(Tell::Reading(Box::new(reading)))
     }
@@ -130,8 +148,16 @@ fn levers() -> Vec<LeverState> {
         name: lever.name().to_owned(),
         binds: lever.binds(),
         unavailable: lever.unavailable(),
+        only_serve: lever.only_serve(),
     };
     machine::levers::all().iter().map(state).collect()
+}
+
+fn not_found(service: &str) -> Failure {
+    Failure {
+        what: format!("the service `{service}` was not looked for"),
+        advice: "ask whether it is here first".to_owned(),
+    }
 }
 
 fn unknown(target: &str) -> Failure {

@@ -8,6 +8,7 @@ mod children;
 pub mod command;
 mod desk;
 mod live;
+pub mod service;
 mod target;
 
 use std::io::{self, BufRead, Write};

@@ -7,15 +7,17 @@ use machine::cpus::CpuSplit;
 use machine::levers::{ChildPart, LeverError, Setting};
 use model::lever::LeverSetting;
 use model::message::Failure;
-use model::{Binds, Doubt, Workload};
+use model::{Binds, Doubt, Service, Workload};
 use sys::descent::Descent;
 use sys::process::ChildSetup;
 use traffic::floor::protocol::EchoProtocol;
 use traffic::load::http::HttpProtocol;
+use wire::response::BodyMark;
 use wire::url::HttpUrl;
 
 use crate::Setup;
 use crate::children::ServerProcess;
+use crate::service::RunningService;
 
 /// How long the first answer of a target may take.
 const PROBE_TIMEOUT_NS: u64 = 5_000_000_000;
@@ -27,8 +29,17 @@ pub(crate) struct Target {
     /// The processes whose CPU time is the target's; empty where they are hidden.
     pub(crate) pids: Vec<u32>,
     pub(crate) live_levers: Vec<LeverSetting>,
-    /// Ours, and so stopped with the target.
-    _process: Option<ServerProcess>,
+    process: Process,
+}
+
+/// What is stopped with the target.
+enum Process {
+    Ours {
+        _stops_when_dropped: ServerProcess,
+    },
+    Service(Box<RunningService>),
+    /// Not started by us.
+    Running,
 }
 
 /// The protocol that a target speaks.
@@ -50,6 +61,14 @@ impl Target {
         match &self.speaks {
             Speaks::Http(_, sizes) => Some(*sizes),
             Speaks::Echo(_) => None,
+        }
+    }
+
+    /// Whether it is still up, as far as that can be told, and what it makes doubtful.
+    pub(crate) fn check(&mut self) -> Result<Option<Doubt>, Failure> {
+        match &mut self.process {
+            Process::Service(service) => service.check().map(|()| service.flood()),
+            Process::Ours { .. } | Process::Running => Ok(None),
         }
     }
 }
@@ -102,17 +121,45 @@ pub(crate) fn serve(
         .args(["serve", "--listen", "127.0.0.1:0", "--workers", "1"])
         .args(&plan.arguments);
     let process = ServerProcess::start(command, child_setup(plan.child, cpus)?)?;
-    let speaks = speak_http(
-        process.address,
-        &process.address.to_string(),
-        &workload.path,
-    )?;
+    let host = process.address.to_string();
+    let (speaks, _) = speak_http(process.address, &host, &workload.path)?;
     let target = Target {
         address: process.address,
         speaks,
         pids: vec![process.pid()],
         live_levers: plan.live,
-        _process: Some(process),
+        process: Process::Ours {
+            _stops_when_dropped: process,
+        },
+    };
+    Ok((target, Vec::new()))
+}
+
+/// Starts a service, and looks whether it answers byte for byte what its description says.
+pub(crate) fn service(
+    service: &Service,
+    plan: Plan,
+    workload: &Workload,
+    cpus: &CpuSplit,
+) -> Result<(Target, Vec<Doubt>), Failure> {
+    let process = RunningService::start(service, child_setup(plan.child, cpus)?)?;
+    let (address, path) = (process.address, &workload.path);
+    let expected = process.body_of(path)?;
+    let (speaks, body) = speak_http(address, &address.to_string(), path)
+        .map_err(|failure| process.failure(&format!("is up, but {}", failure.what)))?;
+    if body != expected {
+        let (bytes, wanted) = (body.bytes, expected.bytes);
+        return Err(process.failure(&format!(
+            "answers `GET {path}` with another body than `serves` of its description has: \
+             {bytes} bytes where it has {wanted}"
+        )));
+    }
+    let target = Target {
+        address,
+        speaks,
+        pids: vec![process.pid()],
+        live_levers: plan.live,
+        process: Process::Service(Box::new(process)),
     };
     Ok((target, Vec::new()))
 }
@@ -142,7 +189,9 @@ pub(crate) fn echo(
         speaks: Speaks::Echo(EchoProtocol::new(request, answer)),
         pids: vec![process.pid()],
         live_levers: plan.live,
-        _process: Some(process),
+        process: Process::Ours {
+            _stops_when_dropped: process,
+        },
     };
     Ok((target, Vec::new()))
 }
@@ -156,7 +205,7 @@ pub(crate) fn running(
 ) -> Result<(Target, Vec<Doubt>), Failure> {
     let url = HttpUrl::parse(url).map_err(|error| failure(&error.to_string()))?;
     let address = resolve(&url)?;
-    let speaks = speak_http(address, &url.host_header(), &url.target)?;
+    let (speaks, _) = speak_http(address, &url.host_header(), &url.target)?;
     let (pids, doubts) = match machine::targets::listening_on(address) {
         Ok(pids) => {
             let doubts = machine::cpus::sharing(&pids, &cpus.client);
@@ -172,7 +221,7 @@ pub(crate) fn running(
         speaks,
         pids,
         live_levers: plan.live,
-        _process: None,
+        process: Process::Running,
     };
     Ok((target, doubts))
 }
@@ -198,7 +247,7 @@ fn child_setup(part: ChildPart, cpus: &CpuSplit) -> Result<ChildSetup, Failure> 
 }
 
 /// Puts one request, to see that the target answers it rightly and how large both are.
-fn speak_http(address: SocketAddr, host: &str, path: &str) -> Result<Speaks, Failure> {
+fn speak_http(address: SocketAddr, host: &str, path: &str) -> Result<(Speaks, BodyMark), Failure> {
     let protocol = HttpProtocol::new("GET", host, path, &[], &[])
         .map_err(|error| failure(&error.to_string()))?;
     let seen = traffic::load::probe(address, &protocol, PROBE_TIMEOUT_NS)
@@ -213,7 +262,7 @@ fn speak_http(address: SocketAddr, host: &str, path: &str) -> Result<Speaks, Fai
         request: seen.request_bytes,
         answer: usize::try_from(seen.response_bytes).unwrap_or(usize::MAX),
     };
-    Ok(Speaks::Http(protocol, sizes))
+    Ok((Speaks::Http(protocol, sizes), seen.body))
 }
 
 fn failure(what: &str) -> Failure {

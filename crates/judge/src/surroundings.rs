@@ -80,7 +80,7 @@ pub(crate) fn shift_of(values: &[f64]) -> Option<f64> {
 /// over loopback, or if its CPU time could be read here.
 fn one_machine(run: &RunRecord, rounds: &Rounds<'_>) -> Option<Doubt> {
     let is_local = |program: &Program| match program {
-        Program::Serve | Program::Echo => true,
+        Program::Serve | Program::Echo | Program::Service(_) => true,
         Program::Url(url) => is_loopback(url),
     };
     let local = run.arms.iter().any(|arm| is_local(&arm.program))

@@ -4,6 +4,7 @@
 
 mod cpu_ticks;
 pub mod cpus;
+pub mod distribution;
 pub mod facts;
 pub mod findings;
 pub mod instruments;

@@ -53,6 +53,12 @@ pub enum Doubt {
     TooFewPairs { pairs: u32, needed: u32 },
     /// CPU time of the target cannot be read.
     TargetCpuHidden { target: String, reason: String },
+    /// A service has written so much that its log was cut off.
+    LogFlooded {
+        service: String,
+        file: String,
+        limit_bytes: u64,
+    },
     /// The speed of a fixed piece of work shifted while the run went on.
     MachineShifted { share: f64 },
     /// About commands that were compared.
@@ -135,12 +141,8 @@ impl Doubt {
             Self::TargetCpuHidden { target, reason } => {
                 format!("the CPU time of {target} cannot be read: {reason}")
             }
-            Self::MachineShifted { share } => {
-                format!(
-                    "the machine's own speed shifted by {} during the run",
-                    percent(*share)
-                )
-            }
+            Self::LogFlooded { service, file, .. } => flooded(service, file),
+            Self::MachineShifted { share } => shifted(*share),
             Self::Command(doubt) => doubt.what(),
         }
     }
@@ -164,13 +166,18 @@ impl Doubt {
                 "ask for a quota of two CPUs or more; until then trust CPU per request alone"
             }
             Self::OneMachine => "for throughput that counts, put the client on another machine",
-            Self::LeverSkipped { .. } => "see `linerate doctor`; the other steps stand",
+            Self::LeverSkipped { .. } => {
+                "the other steps stand; `linerate doctor` tells what this machine lacks"
+            }
             Self::NoPrivateNamespace { .. } => {
                 "allow user namespaces (user.max_user_namespaces), or run as root"
             }
             Self::Unfinished { .. } => "`linerate study resume` goes on where it stopped",
             Self::TooFewPairs { .. } => "ask for more rounds, and see why pairs were lost if any",
             Self::TargetCpuHidden { .. } => "run as the target's user or as root",
+            Self::LogFlooded { .. } => {
+                "see what it complains about, or have it log less: writing is measured with it"
+            }
             Self::MachineShifted { .. } => "look for throttling, migration or spent burst credit",
             Self::Command(doubt) => doubt.advice(),
         }
@@ -221,7 +228,8 @@ impl Doubt {
             | Self::LeverSkipped { .. }
             | Self::NoPrivateNamespace { .. }
             | Self::Unfinished { .. }
-            | Self::TargetCpuHidden { .. } => 0.0,
+            | Self::TargetCpuHidden { .. }
+            | Self::LogFlooded { .. } => 0.0,
         }
     }
 }
@@ -231,6 +239,15 @@ fn quota(cpus: f64) -> String {
         "the control group grants {cpus:.2} CPUs' worth of time: what runs in it is stopped for \
          the rest of each period once that is used"
     )
+}
+
+fn flooded(service: &str, file: &str) -> String {
+    format!("{service} floods its log: {file} has come to its limit and was cut off")
+}
+
+fn shifted(share: f64) -> String {
+    let share = percent(share);
+    format!("the machine's own speed shifted by {share} during the run")
 }
 
 /// Two digits are what a share's reader can use.

@@ -126,6 +126,9 @@ pub struct LeverState {
     pub binds: Binds,
     /// `None` where it can be used; otherwise the reason with its errno.
     pub unavailable: Option<String>,
+    /// Whether it is a switch of our own server, that no other program has.
+    #[serde(default)]
+    pub only_serve: bool,
 }
 
 #[cfg(test)]

@@ -10,11 +10,12 @@ use crate::facts::{Facts, Watched};
 use crate::lever::{LeverSetting, LeverState};
 use crate::reading::Reading;
 use crate::run::Rig;
+use crate::service::{FoundService, Service};
 use crate::study::Program;
 use crate::workload::{Pace, Workload};
 
 /// The version of this protocol; agents and studies of different versions do not talk.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// A request to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +34,10 @@ pub enum Ask {
     /// Look at the machine at rest for so long.
     Watch {
         watch_ms: u32,
+    },
+    /// Is the program of this service here? From then on [`Program::Service`] means it.
+    Find {
+        service: Box<Service>,
     },
     /// Bring a target up and wait until it answers. `levers` are all of the arm's; those that
     /// bind at start take hold now, live ones at each block.
@@ -73,6 +78,7 @@ pub enum Tell {
         levers: Vec<LeverState>,
     },
     Watched(Watched),
+    Found(FoundService),
     Started {
         target: String,
         doubts: Vec<Doubt>,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::doubt::Doubt;
 use crate::facts::{Facts, Watched};
 use crate::reading::Reading;
+use crate::service::ServiceRecord;
 use crate::study::{Arm, Study};
 
 /// The version of the run folder's shape that this program writes.
@@ -30,6 +31,9 @@ pub struct RunRecord {
     pub seed: u64,
     pub study: Study,
     pub arms: Vec<Arm>,
+    /// The program under test, where it is not our own server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<ServiceRecord>,
     pub rig: Rig,
     pub facts: Facts,
     pub watched: Watched,

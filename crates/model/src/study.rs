@@ -18,7 +18,8 @@ pub struct Study {
     pub name: String,
     pub title: String,
     pub question: String,
-    /// How the answer is found, for a reader of the report.
+    /// How the answer is found, for a reader of the report. Here, in the title and in the
+    /// question, `{target}` stands for the program under test.
     pub method: String,
     /// What may mislead a reader of the figures.
     #[serde(default)]
@@ -36,6 +37,15 @@ pub struct Study {
     pub baseline: BaselineSpec,
     #[serde(default, rename = "step", skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepSpec>,
+}
+
+impl Study {
+    /// Says in its words which program is measured: `{target}` becomes its name.
+    pub fn name_target(&mut self, name: &str) {
+        for text in [&mut self.title, &mut self.question, &mut self.method] {
+            *text = text.replace("{target}", name);
+        }
+    }
 }
 
 /// The article that a study reproduces.
@@ -144,6 +154,8 @@ pub enum Program {
     Serve,
     /// Our own bare echo with the bytes of the HTTP exchange, started by the agent.
     Echo,
+    /// A service by its name, started by the agent that was told how.
+    Service(String),
     /// A server that is already running; never started or stopped by us.
     Url(String),
 }

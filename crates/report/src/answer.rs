@@ -7,13 +7,13 @@ use model::judgement::{ArmResult, Outcome, StepResult};
 use model::study::DesignKind;
 use model::{Doubt, Effect, Judgement, RunRecord, Verdict};
 
-use crate::numbers;
+use crate::{numbers, sentences};
 
 /// The answer to the study's question.
 pub(crate) fn sentence(run: &RunRecord, judgement: &Judgement) -> String {
     match run.study.design.kind {
-        DesignKind::Ladder => ladder(judgement),
-        DesignKind::Compare => compare(judgement),
+        DesignKind::Ladder => ladder(run, judgement),
+        DesignKind::Compare => compare(run, judgement),
     }
 }
 
@@ -23,10 +23,12 @@ struct Ends<'a> {
     last: &'a ArmResult,
     effect: Effect,
     outcome: Outcome,
+    /// The program under test, where it is not our own server.
+    service: Option<&'a str>,
 }
 
-fn ladder(judgement: &Judgement) -> String {
-    let Some((ends, verdict)) = ends(judgement) else {
+fn ladder(run: &RunRecord, judgement: &Judgement) -> String {
+    let Some((ends, verdict)) = ends(run, judgement) else {
         return too_little(judgement);
     };
     match verdict {
@@ -42,21 +44,24 @@ fn ladder(judgement: &Judgement) -> String {
             ends.costs()
         ),
         Verdict::Inconclusive => format!(
-            "This run cannot tell whether the steps help: the change is {}; {} were seen.",
+            "This run cannot tell whether the steps help{}: the change is {}; {} were seen.",
+            ends.service
+                .map_or_else(String::new, |name| format!(" {name}")),
             numbers::effect(&ends.effect),
             ends.figures()
         ),
-        Verdict::Invalid => format!("{} {} were seen.", void(judgement), ends.figures()),
+        Verdict::Invalid => format!("{} {} were seen.", void(run, judgement), ends.figures()),
     }
 }
 
-fn ends(judgement: &Judgement) -> Option<(Ends<'_>, Verdict)> {
+fn ends<'a>(run: &'a RunRecord, judgement: &'a Judgement) -> Option<(Ends<'a>, Verdict)> {
     let whole = judgement.whole.as_ref()?;
     let ends = Ends {
         first: arm(judgement, &whole.against)?,
         last: arm(judgement, &whole.arm)?,
         effect: whole.effect?,
         outcome: judgement.outcome,
+        service: run.service.as_ref().map(|of| of.description.title.as_str()),
     };
     Some((ends, whole.verdict))
 }
@@ -68,10 +73,14 @@ impl Ends<'_> {
         let change = numbers::change_roughly(self.effect.ratio);
         match self.outcome {
             Outcome::ServerCpuPerRequest => {
-                format!("a request costs {last} of server CPU instead of {first} ({change})")
+                let to = self
+                    .service
+                    .map_or_else(String::new, |name| format!(" to {name}"));
+                format!("a request{to} costs {last} of server CPU instead of {first} ({change})")
             }
             Outcome::Throughput => {
-                format!("the server answers {last} requests/s instead of {first} ({change})")
+                let server = self.service.unwrap_or("the server");
+                format!("{server} answers {last} requests/s instead of {first} ({change})")
             }
         }
     }
@@ -133,11 +142,11 @@ fn largest_gain(judgement: &Judgement) -> String {
         })
 }
 
-fn compare(judgement: &Judgement) -> String {
+fn compare(run: &RunRecord, judgement: &Judgement) -> String {
     let sentences: Vec<String> = judgement
         .steps
         .iter()
-        .map(|step| compared(judgement, step))
+        .map(|step| compared(run, judgement, step))
         .collect();
     if sentences.is_empty() {
         return too_little(judgement);
@@ -145,7 +154,7 @@ fn compare(judgement: &Judgement) -> String {
     sentences.join(" ")
 }
 
-fn compared(judgement: &Judgement, step: &StepResult) -> String {
+fn compared(run: &RunRecord, judgement: &Judgement, step: &StepResult) -> String {
     let against = arm(judgement, &step.against).map_or(step.against.as_str(), |arm| &arm.title);
     let Some(effect) = step.effect else {
         return format!(
@@ -165,7 +174,7 @@ fn compared(judgement: &Judgement, step: &StepResult) -> String {
             "Cannot tell whether {} is better than {against}: {size}.",
             step.title
         ),
-        Verdict::Invalid => format!("{} Seen was {size}.", void(judgement)),
+        Verdict::Invalid => format!("{} Seen was {size}.", void(run, judgement)),
     }
 }
 
@@ -193,10 +202,13 @@ fn difference(effect: &Effect, outcome: Outcome) -> String {
 }
 
 /// Why a comparison is void: the usual reasons in words, the others are among the doubts.
-fn void(judgement: &Judgement) -> String {
+fn void(run: &RunRecord, judgement: &Judgement) -> String {
     let reason = judgement.doubts.iter().find_map(|doubt| match doubt {
         Doubt::ControlDiffers { .. } => {
-            Some("in this run two identical servers came out different".to_owned())
+            let servers = sentences::servers(run);
+            Some(format!(
+                "in this run two identical {servers} came out different"
+            ))
         }
         Doubt::TooFewPairs { pairs, needed } => Some(format!(
             "pairs are too few, {pairs} where {needed} are needed"
@@ -236,6 +248,40 @@ mod tests {
             "Tuned, a request costs 6.3 µs of server CPU instead of 11.9 µs (−47 %), which implies \
              158,000 requests/s per server CPU; the largest gain was “no linear nft rules” (−22 %)."
         );
+    }
+
+    #[test]
+    fn a_service_is_called_by_its_name() {
+        let mut run = sample::run();
+        run.service = serde_json::from_value(serde_json::json!({
+            "version": "1.22.1",
+            "sha256": "0".repeat(64),
+            "description": {
+                "format": 1, "name": "nginx", "title": "nginx",
+                "find": {
+                    "programs": ["nginx"], "version_arguments": ["-v"],
+                    "version_pattern": "nginx/{version}", "install": {}, "home": "",
+                },
+                "start": { "arguments": [] },
+                "ready": { "path": "/json", "within_ms": 1 },
+                "serves": {},
+                "stop": { "signal": "SIGTERM", "grace_ms": 1 },
+            },
+        }))
+        .unwrap();
+        let said = sentence(&run, &sample::judgement());
+        assert!(
+            said.starts_with("Tuned, a request to nginx costs"),
+            "{said}"
+        );
+        let mut judgement = sample::judgement();
+        judgement.outcome = Outcome::Throughput;
+        let said = sentence(&run, &judgement);
+        assert!(said.starts_with("Tuned, nginx answers"), "{said}");
+        let noise = sentences::noise_floor(&run, &judgement).unwrap();
+        assert!(noise.starts_with("Two identical nginx servers"), "{noise}");
+        let under_test = sentences::under_test(&run).unwrap();
+        assert!(under_test.contains("nginx 1.22.1"), "{under_test}");
     }
 
     #[test]

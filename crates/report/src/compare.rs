@@ -20,6 +20,9 @@ pub enum CompareError {
         "the study `{name}` was changed between the runs; run it again for the one that is older"
     )]
     StudyChanged { name: String },
+    /// Different programs under test.
+    #[error("the runs have different targets ({a}; {b}); give two runs of one target")]
+    Targets { a: String, b: String },
     /// Different hosts and links.
     #[error("the runs have different rigs ({a}; {b}); give two runs on one rig")]
     Rigs { a: String, b: String },
@@ -55,11 +58,25 @@ pub fn compare(
     Ok(lines.join("\n") + "\n")
 }
 
+/// Versions may differ: that is often the question.
+fn target(run: &RunRecord) -> String {
+    run.service.as_ref().map_or_else(
+        || "the study's own".to_owned(),
+        |service| service.description.title.clone(),
+    )
+}
+
 fn refuse_strangers(a: &RunRecord, b: &RunRecord) -> Result<(), CompareError> {
     if a.study.name != b.study.name {
         return Err(CompareError::Studies {
             a: a.study.name.clone(),
             b: b.study.name.clone(),
+        });
+    }
+    if target(a) != target(b) {
+        return Err(CompareError::Targets {
+            a: target(a),
+            b: target(b),
         });
     }
     if a.study != b.study {

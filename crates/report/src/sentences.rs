@@ -48,11 +48,31 @@ fn verdict_and_n(step: &StepResult) -> String {
     format!("{}, n = {n} pairs", step.verdict.words())
 }
 
+/// The program under test, where it is not our own server.
+pub(crate) fn under_test(run: &RunRecord) -> Option<String> {
+    let service = run.service.as_ref()?;
+    Some(format!(
+        "Under test was {} {}, configured as the service file with the SHA-256 {}… says.",
+        service.description.title,
+        service.version,
+        service.sha256.get(..12).unwrap_or(&service.sha256)
+    ))
+}
+
+/// Two of what is under test: `servers`, or `nginx servers`.
+pub(crate) fn servers(run: &RunRecord) -> String {
+    run.service.as_ref().map_or_else(
+        || "servers".to_owned(),
+        |service| format!("{} servers", service.description.title),
+    )
+}
+
 /// How far two identical servers seem apart.
-pub(crate) fn noise_floor(judgement: &Judgement) -> Option<String> {
+pub(crate) fn noise_floor(run: &RunRecord, judgement: &Judgement) -> Option<String> {
     let effect = noise(judgement)?;
     Some(format!(
-        "Two identical servers differ here by {} % (n = {} pairs).",
+        "Two identical {} differ here by {} % (n = {} pairs).",
+        servers(run),
         spread(&effect),
         effect.n
     ))
@@ -195,7 +215,7 @@ mod tests {
                 .unwrap()
                 .contains("in 9 of 17 windows")
         );
-        let floor = noise_floor(&judgement).unwrap();
+        let floor = noise_floor(&sample::run(), &judgement).unwrap();
         assert_eq!(
             floor,
             "Two identical servers differ here by −0.4…+0.6 % (n = 16 pairs)."
@@ -208,7 +228,10 @@ mod tests {
         judgement.control = None;
         judgement.sequential = None;
         assert_eq!(
-            (noise_floor(&judgement), sequential_error(&judgement)),
+            (
+                noise_floor(&sample::run(), &judgement),
+                sequential_error(&judgement)
+            ),
             (None, None)
         );
     }
@@ -218,6 +241,6 @@ mod tests {
         let mut judgement = sample::judgement();
         let control = judgement.control.as_mut().unwrap();
         control.effect.as_mut().unwrap().high = f64::INFINITY;
-        assert_eq!(noise_floor(&judgement), None);
+        assert_eq!(noise_floor(&sample::run(), &judgement), None);
     }
 }

@@ -22,7 +22,7 @@ pub struct Arms {
 /// every arm by name; a step in which nothing is left to change is left out as a whole.
 #[must_use]
 pub fn build(study: &Study, program: &Program, levers: &[LeverState]) -> Arms {
-    let refusal = |setting: &LeverSetting| refusal(setting, levers);
+    let refusal = |setting: &LeverSetting| refusal(setting, program, levers);
     let usable = |wanted: &[LeverSetting]| -> Vec<LeverSetting> {
         wanted
             .iter()
@@ -79,7 +79,7 @@ pub fn build(study: &Study, program: &Program, levers: &[LeverState]) -> Arms {
     }
     Arms {
         arms,
-        doubts: left_out(study, levers),
+        doubts: left_out(study, refusal),
     }
 }
 
@@ -96,19 +96,24 @@ fn floor(last: &Arm) -> Arm {
     }
 }
 
-fn refusal(setting: &LeverSetting, levers: &[LeverState]) -> Option<String> {
+fn refusal(setting: &LeverSetting, program: &Program, levers: &[LeverState]) -> Option<String> {
     let Some(state) = levers.iter().find(|state| state.name == setting.name) else {
         return Some("this version of Linerate has no such lever".to_owned());
     };
-    state.unavailable.clone()
+    match program {
+        Program::Service(name) if state.only_serve => Some(format!(
+            "{name} has no such switch, it is one of `linerate serve`"
+        )),
+        _ => state.unavailable.clone(),
+    }
 }
 
-fn left_out(study: &Study, levers: &[LeverState]) -> Vec<Doubt> {
+fn left_out(study: &Study, refusal: impl Fn(&LeverSetting) -> Option<String>) -> Vec<Doubt> {
     let mut wanted: Vec<&LeverSetting> = study.baseline.levers.iter().collect();
     wanted.extend(study.steps.iter().flat_map(|step| &step.add));
     wanted.dedup();
     let refused = wanted.into_iter().filter_map(|setting| {
-        let reason = refusal(setting, levers)?;
+        let reason = refusal(setting)?;
         Some(Doubt::LeverSkipped {
             lever: setting.to_string(),
             reason,
@@ -130,6 +135,7 @@ mod tests {
             unavailable: (setting.name == "conntrack")
                 .then(|| unavailable.map(str::to_owned))
                 .flatten(),
+            only_serve: setting.name == "split-send" || setting.name == "rearm-oneshot",
         };
         study.baseline.levers.iter().map(state).collect()
     }
@@ -168,5 +174,23 @@ mod tests {
             reason: "EPERM".to_owned(),
         };
         assert_eq!(built.doubts, [expected]);
+    }
+
+    #[test]
+    fn a_step_that_only_our_server_can_take_is_left_out_of_a_service_by_name() {
+        let nginx = Program::Service("nginx".to_owned());
+        let built = build(&study(), &nginx, &states(None));
+        let names: Vec<&str> = built.arms.iter().map(|arm| arm.name.as_str()).collect();
+        assert!(!names.contains(&"application"), "{names:?}");
+        assert_eq!(built.arms[0].program, nginx);
+        assert_eq!(built.arms[2].against.as_deref(), Some(BASELINE));
+        let words: Vec<String> = built.doubts.iter().map(Doubt::what).collect();
+        assert_eq!(words.len(), 2, "{words:?}");
+        for (lever, words) in ["split-send", "rearm-oneshot"].iter().zip(&words) {
+            assert!(
+                words.starts_with(lever) && words.contains("nginx has no such switch"),
+                "{words}"
+            );
+        }
     }
 }

@@ -17,6 +17,7 @@ use crate::progress::{Outlook, Progress};
 use crate::rehearsal;
 use crate::store::{Store, StoreError};
 use crate::transport::{Agent, AgentError};
+use crate::under_test::{self, Targets};
 
 /// How long the machine is looked at before it is loaded.
 const WATCH_MS: u32 = 1000;
@@ -41,6 +42,15 @@ pub enum CampaignError {
     },
     #[error("the run compares servers that were running then; start it again instead")]
     NotOurTargets,
+    #[error(
+        "this run was measured with {title} {was}, here is {title} {now}: they do not mix; start \
+         the run again"
+    )]
+    OtherVersion {
+        title: String,
+        was: String,
+        now: String,
+    },
     #[error("`{arm}` answered nothing in its closed-loop blocks, so no rate can be set for it")]
     NoAnswers { arm: String },
 }
@@ -55,14 +65,6 @@ pub struct Order {
     pub linerate_version: String,
     /// Also record names and addresses.
     pub full: bool,
-}
-
-/// What the arms drive.
-pub enum Targets {
-    /// Our own server, started once per arm.
-    Ours,
-    /// Arms over servers that are running already.
-    Running(Vec<Arm>),
 }
 
 /// Drives one agent through one run.
@@ -95,10 +97,12 @@ impl Campaign<'_> {
             watched,
             mut doubts,
         } = self.meet(order.full)?;
+        let service = order.targets.find(self.agent)?;
+        let program = order.targets.program();
         let built = match order.targets {
-            Targets::Ours => {
+            Targets::Ours | Targets::Service(_) => {
                 doubts.extend(preflight::sharing_doubt(&facts));
-                arms::build(&order.study, &Program::Serve, &levers)
+                arms::build(&order.study, &program, &levers)
             }
             Targets::Running(arms) => arms::Arms {
                 arms,
@@ -125,6 +129,7 @@ impl Campaign<'_> {
             } else {
                 without_secrets(&built.arms)
             },
+            service,
             rig,
             facts,
             watched,
@@ -157,6 +162,7 @@ impl Campaign<'_> {
             let (was, now) = (rig_name(&record.rig), rig_name(&met.rig));
             return Err(CampaignError::OtherRig { was, now });
         }
+        under_test::find_again(&record, self.agent)?;
         self.start_targets(&record.arms, &record.study.workload)?;
         self.measure(&record, &record.arms, saved, &mut store)?;
         Ok(store)

@@ -11,13 +11,17 @@ pub mod plan;
 pub mod preflight;
 pub mod progress;
 pub mod rehearsal;
+pub mod service_spec;
+pub mod services;
 pub mod spec;
 pub mod store;
 pub mod transport;
+pub mod under_test;
 pub mod visible;
 
-pub use campaign::{Campaign, CampaignError, Order, Targets};
+pub use campaign::{Campaign, CampaignError, Order};
 pub use clock::{Clock, Monotonic};
 pub use progress::Progress;
 pub use transport::Agent;
+pub use under_test::Targets;
 pub use visible::Visible;

@@ -59,14 +59,14 @@ pub fn check_levers(
 }
 
 /// An error at a field, by its name and its place.
-fn error_about(text: &str, file: &str, (field, what): Complaint) -> SpecError {
+pub(crate) fn error_about(text: &str, file: &str, (field, what): Complaint) -> SpecError {
     let is_key = |key: &&String| key.parse::<usize>().is_err();
     let keys: Vec<&str> = field.iter().filter(is_key).map(String::as_str).collect();
     let what = format!("`{}`: {what}", keys.join("."));
     error_at(text, file, place_of(text, &field), &what)
 }
 
-fn error_at(text: &str, file: &str, byte: usize, what: &str) -> SpecError {
+pub(crate) fn error_at(text: &str, file: &str, byte: usize, what: &str) -> SpecError {
     let before = &text[..text.floor_char_boundary(byte.min(text.len()))];
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     SpecError {

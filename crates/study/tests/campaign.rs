@@ -12,7 +12,9 @@ use model::facts::{Facts, Watched};
 use model::lever::LeverState;
 use model::message::Failure;
 use model::reading::CpuReading;
-use model::run::{BLOCKS_FILE, Blocks, Phase, Rig};
+use model::run::{BLOCKS_FILE, Blocks, Phase, Rig, RunRecord};
+use model::service::FoundService;
+use model::study::Program;
 use model::{Ask, Binds, Doubt, Pace, Reading, Tell};
 use study::progress::Outlook;
 use study::transport::AgentError;
@@ -24,6 +26,7 @@ struct FakeAgent {
     watched: Watched,
     rig: Rig,
     blocks_until_failure: Option<usize>,
+    service_version: String,
 }
 
 impl Default for FakeAgent {
@@ -33,6 +36,7 @@ impl Default for FakeAgent {
             watched: Watched::default(),
             rig: Rig::PrivateNamespace,
             blocks_until_failure: None,
+            service_version: "1.22.1".to_owned(),
         }
     }
 }
@@ -61,6 +65,10 @@ impl FakeAgent {
             }
             Ask::Levers => Tell::Levers { levers: levers() },
             Ask::Watch { .. } => Tell::Watched(self.watched.clone()),
+            Ask::Find { .. } => Tell::Found(FoundService {
+                program: "/usr/sbin/nginx".to_owned(),
+                version: self.service_version.clone(),
+            }),
             Ask::Start { target, .. } => Tell::Started {
                 target: target.clone(),
                 doubts: Vec::new(),
@@ -112,6 +120,7 @@ fn levers() -> Vec<LeverState> {
         name,
         binds: Binds::Live,
         unavailable: None,
+        only_serve: false,
     };
     study
         .baseline
@@ -206,6 +215,22 @@ fn run(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError> {
         clock: &clock,
     };
     campaign.run(order(), &folder.0).map(drop)
+}
+
+/// The same run with nginx in the place of our own server.
+fn run_nginx(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError> {
+    let nginx = study::services::find("nginx").unwrap();
+    let order = Order {
+        targets: Targets::Service(Box::new(nginx)),
+        ..order()
+    };
+    let clock = FakeClock::default();
+    let mut campaign = Campaign {
+        agent,
+        progress: &mut Silent,
+        clock: &clock,
+    };
+    campaign.run(order, &folder.0).map(drop)
 }
 
 fn resume(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError> {
@@ -372,4 +397,45 @@ fn a_run_folder_of_another_format_is_refused_by_name() {
     std::fs::write(&path, text).unwrap();
     let error = resume(&mut FakeAgent::default(), &folder).unwrap_err();
     assert!(error.to_string().contains("format is 99"), "{error}");
+}
+
+#[test]
+fn a_run_of_a_service_says_which_and_goes_on_with_the_same_version_only() {
+    let folder = Folder::new("service");
+    let mut failing = FakeAgent {
+        blocks_until_failure: Some(12 + 9),
+        ..FakeAgent::default()
+    };
+    run_nginx(&mut failing, &folder).unwrap_err();
+    let text = std::fs::read_to_string(folder.0.join(model::run::RUN_FILE)).unwrap();
+    let record: RunRecord = serde_json::from_str(&text).unwrap();
+    let service = record.service.unwrap();
+    let nginx = study::services::find("nginx").unwrap();
+    assert_eq!(
+        (service.description, service.sha256),
+        (nginx.service.clone(), nginx.sha256())
+    );
+    assert_eq!(service.version, "1.22.1");
+
+    let mut newer = FakeAgent {
+        service_version: "1.26.0".to_owned(),
+        ..FakeAgent::default()
+    };
+    let error = resume(&mut newer, &folder).unwrap_err().to_string();
+    assert!(
+        error.contains("nginx 1.22.1") && error.contains("nginx 1.26.0"),
+        "{error}"
+    );
+    assert_eq!(newer.blocks().count(), 0);
+
+    let mut same = FakeAgent::default();
+    resume(&mut same, &folder).unwrap();
+    assert!(same.asked.iter().any(|ask| matches!(
+        ask,
+        Ask::Find { service } if **service == nginx.service
+    )));
+    assert!(same.asked.iter().any(|ask| matches!(
+        ask,
+        Ask::Start { program: Program::Service(name), .. } if name == "nginx"
+    )));
 }

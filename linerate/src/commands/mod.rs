@@ -9,6 +9,7 @@ mod facts;
 mod load;
 mod man;
 mod serve;
+mod service;
 mod study;
 mod versus;
 
@@ -18,6 +19,7 @@ use clap::Subcommand;
 
 use crate::console::Console;
 use crate::run::RunFlags;
+use crate::target::TargetFlags;
 
 /// The study that runs without a command.
 const MAIN_STUDY: &str = "http-json";
@@ -29,6 +31,7 @@ pub(crate) enum Command {
     Doctor(doctor::Arguments),
     Facts(facts::Arguments),
     Study(study::Arguments),
+    Service(service::Arguments),
     Serve(serve::Arguments),
     Load(load::Arguments),
     Completions(completions::Arguments),
@@ -51,12 +54,13 @@ pub(crate) fn run(
         Some(Command::Doctor(arguments)) => doctor::run(&arguments, console),
         Some(Command::Facts(arguments)) => facts::run(&arguments, console),
         Some(Command::Study(arguments)) => study::run(&arguments, console),
+        Some(Command::Service(arguments)) => service::run(&arguments, console),
         Some(Command::Serve(arguments)) => serve::run(&arguments, console),
         Some(Command::Load(arguments)) => load::run(&arguments, console),
         Some(Command::Completions(arguments)) => Ok(completions::run(&arguments, console)),
         Some(Command::Man(arguments)) => man::run(&arguments, console),
         Some(Command::Echo(arguments)) => echo::run(&arguments, console),
         Some(Command::Agent(arguments)) => agent::run(&arguments),
-        None => study::measure(MAIN_STUDY, flags, console),
+        None => study::measure(MAIN_STUDY, &TargetFlags::default(), flags, console),
     }
 }

@@ -9,6 +9,7 @@ use study::{Order, Targets};
 
 use crate::console::Console;
 use crate::run::{self, RunFlags};
+use crate::target::{self, TargetFlags, TrustFlag};
 
 /// Version of the shapes of `list --json` and `show --json`.
 const FORMAT: u32 = 1;
@@ -59,6 +60,8 @@ Examples:
 Examples:
   The main job, with its folder named:
     linerate study run http-json --out before
+  The same with nginx in the place of our own server:
+    linerate study run http-json --target nginx
   A study of your own, a first look:
     linerate study run mine.toml --smoke
   The judgement for another program:
@@ -66,6 +69,8 @@ Examples:
     Run {
         /// Name of a study, or path of its file
         study: String,
+        #[command(flatten)]
+        target: TargetFlags,
         #[command(flatten)]
         flags: RunFlags,
     },
@@ -81,6 +86,8 @@ Examples:
         /// Load this machine even when it is at work
         #[arg(long)]
         yes: bool,
+        #[command(flatten)]
+        trust: TrustFlag,
         /// Print the judgement as one JSON value (docs/schema/judgement.json)
         #[arg(long)]
         json: bool,
@@ -123,8 +130,17 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     match &arguments.action {
         Action::List { json } => list(*json, console),
         Action::Show { study, json } => show(study, *json, console),
-        Action::Run { study, flags } => measure(study, flags, console),
-        Action::Resume { folder, yes, json } => match run::resume(folder, *yes, console)? {
+        Action::Run {
+            study,
+            target,
+            flags,
+        } => measure(study, target, flags, console),
+        Action::Resume {
+            folder,
+            yes,
+            trust,
+            json,
+        } => match run::resume(folder, *yes, *trust, console)? {
             Some(stopped) => Ok(stopped),
             None => run::show(folder, *json, console),
         },
@@ -134,14 +150,24 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 }
 
 /// Measures a study by name: also the main job.
-pub(crate) fn measure(name: &str, flags: &RunFlags, console: &Console) -> anyhow::Result<ExitCode> {
+pub(crate) fn measure(
+    name: &str,
+    target: &TargetFlags,
+    flags: &RunFlags,
+    console: &Console,
+) -> anyhow::Result<ExitCode> {
     let found = study::catalogue::find(name)?;
     found.check_levers(&machine::levers::shapes())?;
+    let targets = target.targets()?;
     let mut study = found.study;
+    study.name_target(target::name(&targets));
     flags.shorten(&mut study);
     let seed = flags.seed();
-    let folder = flags.folder(&study.name);
-    let mut command = format!("linerate study run {name} --seed {seed}");
+    let folder = flags.folder(&match &targets {
+        Targets::Service(known) => format!("{}-{}", study.name, known.service.name),
+        Targets::Ours | Targets::Running(_) => study.name.clone(),
+    });
+    let mut command = format!("linerate study run {name}{} --seed {seed}", target.words());
     if flags.smoke {
         command += " --smoke";
     }
@@ -150,7 +176,7 @@ pub(crate) fn measure(name: &str, flags: &RunFlags, console: &Console) -> anyhow
     }
     let order = Order {
         study,
-        targets: Targets::Ours,
+        targets,
         seed,
         command,
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -5,9 +5,10 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, ensure};
 use sys::process::ChildSetup;
+use sys::usage::Usage;
 
 use super::nginx::Nginx;
-use super::pairs::Comparison;
+use super::pairs::{Bar, Comparison};
 use super::{CLIENT_CPU, CONNECTIONS, SERVER_CPU};
 
 /// Highest ratio to wrk's CPU per request.
@@ -23,24 +24,63 @@ pub(crate) fn latency_mode(linerate: &Path) -> anyhow::Result<Comparison> {
     compare(linerate, "latency recorded", &[])
 }
 
-fn compare(linerate: &Path, mode: &str, flags: &[&str]) -> anyhow::Result<Comparison> {
+/// The rate that each reports in its default mode, as wall time per request: both send the next
+/// request of a connection when its answer is in, so both must find the same nginx.
+pub(crate) fn rate(linerate: &Path) -> anyhow::Result<Comparison> {
     let nginx = Nginx::start(SERVER_CPU)?;
-    let url = format!("http://127.0.0.1:{}/json", nginx.port);
+    let [ours, peers] = commands(linerate, &[], nginx.port)?;
+    Comparison::measure(
+        "load generator, latency recorded, 64 connections, against nginx: the rate it reports",
+        "time per request",
+        Bar::Parity,
+        [ours.join(" "), peers.join(" ")],
+        || us_per_request(&ours, ours_rps),
+        || us_per_request(&peers, wrk_rps),
+    )
+}
+
+fn commands(linerate: &Path, flags: &[&str], port: u16) -> anyhow::Result<[Vec<String>; 2]> {
+    let url = format!("http://127.0.0.1:{port}/json");
     let common = ["-c", CONNECTIONS, "-t", "1", "-d", "1s", &url];
     let program = linerate.to_str().context("the program's path")?;
-    let ours = [&[program, "load", "--json"], flags, &common].concat();
-    let peers = [&["wrk"][..], &common].concat();
+    let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
+    Ok([
+        owned([&[program, "load", "--json"], flags, &common].concat()),
+        owned([&["wrk"][..], &common].concat()),
+    ])
+}
+
+fn compare(linerate: &Path, mode: &str, flags: &[&str]) -> anyhow::Result<Comparison> {
+    let nginx = Nginx::start(SERVER_CPU)?;
+    let [ours, peers] = commands(linerate, flags, nginx.port)?;
     Comparison::measure(
         &format!("load generator, {mode}, 64 connections, against nginx: whole process"),
-        BAR,
+        "CPU per request",
+        Bar::AtMost(BAR),
         [ours.join(" "), peers.join(" ")],
         || cpu_us_per_request(&ours, ours_answered),
         || cpu_us_per_request(&peers, wrk_answered),
     )
 }
 
-fn cpu_us_per_request(command: &[&str], answered: fn(&str) -> Option<u64>) -> anyhow::Result<f64> {
-    let mut client = Command::new(command[0]);
+fn cpu_us_per_request(
+    command: &[String],
+    answered: fn(&str) -> Option<u64>,
+) -> anyhow::Result<f64> {
+    let (output, usage) = run(command)?;
+    let answered = answered(&output).with_context(|| format!("no count in: {output}"))?;
+    Ok(usage.cpu_ns() as f64 / 1e3 / answered as f64)
+}
+
+fn us_per_request(command: &[String], rps: fn(&str) -> Option<f64>) -> anyhow::Result<f64> {
+    let (output, _) = run(command)?;
+    let rps = rps(&output).with_context(|| format!("no rate in: {output}"))?;
+    Ok(1e6 / rps)
+}
+
+/// Runs a client on its CPU, and returns what it said and what it used.
+fn run(command: &[String]) -> anyhow::Result<(String, Usage)> {
+    let mut client = Command::new(&command[0]);
     client
         .args(&command[1..])
         .stdin(Stdio::null())
@@ -52,7 +92,7 @@ fn cpu_us_per_request(command: &[&str], answered: fn(&str) -> Option<u64>) -> an
             ..ChildSetup::default()
         },
     );
-    let mut child = client.spawn().with_context(|| command[0].to_owned())?;
+    let mut child = client.spawn().with_context(|| command[0].clone())?;
     let output = child.stdout.take().context("standard output")?;
     let output = std::io::read_to_string(output)?;
     let usage = sys::usage::wait(child)?;
@@ -61,8 +101,7 @@ fn cpu_us_per_request(command: &[&str], answered: fn(&str) -> Option<u64>) -> an
         "{} failed: {output}",
         command.join(" ")
     );
-    let answered = answered(&output).with_context(|| format!("no count in: {output}"))?;
-    Ok(usage.cpu_ns() as f64 / 1e3 / answered as f64)
+    Ok((output, usage))
 }
 
 /// All requests answered, settling included, since the CPU time includes it too.
@@ -82,6 +121,20 @@ pub(super) fn wrk_answered(output: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
+/// Over the scored window.
+fn ours_rps(output: &str) -> Option<f64> {
+    let report: serde_json::Value = serde_json::from_str(output).ok()?;
+    report["throughput_rps"].as_f64()
+}
+
+/// From wrk's line `Requests/sec:  57766.14`.
+fn wrk_rps(output: &str) -> Option<f64> {
+    let rest = output
+        .lines()
+        .find_map(|line| line.strip_prefix("Requests/sec:"))?;
+    rest.trim().parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,6 +143,8 @@ mod tests {
     fn the_counts_are_found_in_both_outputs() {
         let wrk = "Running 1s test\n  57843 requests in 1.00s, 9.10MB read\nRequests/sec: 57766.14";
         assert_eq!(wrk_answered(wrk), Some(57843));
+        assert_eq!(wrk_rps(wrk), Some(57766.14));
+        assert_eq!(ours_rps("{\"throughput_rps\": 1.5}"), Some(1.5));
         assert_eq!(ours_answered("{\"sent\": 12, \"answered\": 11}"), Some(11));
     }
 }

@@ -1,5 +1,5 @@
 //! `cargo xtask bench`: our instruments beside the tools they replace, in interleaved pairs,
-//! by CPU time per request. The peers are Debian's nginx and wrk.
+//! by CPU time per request and by the rate they report. The peers are Debian's nginx and wrk.
 
 mod client;
 mod nginx;
@@ -24,7 +24,8 @@ pub(crate) fn run(filter: &str) -> anyhow::Result<bool> {
     let linerate = crate::target::release()?;
     println!("{}", versions(&linerate)?);
     let mut kept = true;
-    let benches: [(&str, Bench); 3] = [
+    let benches: [(&str, Bench); 4] = [
+        ("client-rate", client::rate),
         ("client-throughput", client::throughput_mode),
         ("client-latency", client::latency_mode),
         ("server", server::run),

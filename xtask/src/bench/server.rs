@@ -8,7 +8,7 @@ use anyhow::{Context as _, ensure};
 use sys::process::ChildSetup;
 
 use super::nginx::Nginx;
-use super::pairs::Comparison;
+use super::pairs::{Bar, Comparison};
 use super::{CLIENT_CPU, CONNECTIONS, SERVER_CPU};
 
 /// Highest ratio to nginx's CPU per request.
@@ -21,7 +21,8 @@ pub(crate) fn run(linerate: &Path) -> anyhow::Result<Comparison> {
     let peer_address = format!("127.0.0.1:{}", nginx.port);
     Comparison::measure(
         "server, keep-alive JSON, 64 connections, under wrk -t1 -c64 -d1s: server processes",
-        BAR,
+        "CPU per request",
+        Bar::AtMost(BAR),
         [
             "linerate serve --workers 1".to_owned(),
             "nginx, bench/nginx.conf".to_owned(),

@@ -20,6 +20,10 @@ impl Lever for BusyWork {
         Binds::Fork
     }
 
+    fn only_serve(&self) -> bool {
+        true
+    }
+
     fn summary(&self) -> &'static str {
         "the server spins for so many nanoseconds on each request: a slowdown of known size"
     }

@@ -39,6 +39,11 @@ pub trait Lever: Send + Sync {
         None
     }
 
+    /// Whether it is a switch of our own server, that no other program has.
+    fn only_serve(&self) -> bool {
+        false
+    }
+
     /// `None` where it can be used by this process, else the reason with its errno.
     fn unavailable(&self) -> Option<String>;
 

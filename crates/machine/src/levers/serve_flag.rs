@@ -20,6 +20,10 @@ impl Lever for ServeFlag {
         Binds::Fork
     }
 
+    fn only_serve(&self) -> bool {
+        true
+    }
+
     fn summary(&self) -> &'static str {
         self.summary
     }

@@ -3,6 +3,7 @@
 
 mod messages;
 mod saved;
+mod services;
 mod values;
 
 use std::fmt::Debug;

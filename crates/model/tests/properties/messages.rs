@@ -8,6 +8,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::services::{found, service};
 use super::values::{doubts, facts, levers, pace, program, reading, rig, text, watched, workload};
 
 /// Every kind of ask.
@@ -35,6 +36,9 @@ pub(crate) fn ask() -> impl Strategy<Value = Ask> {
         any::<u32>().prop_map(|protocol| Ask::Hello { protocol }),
         any::<bool>().prop_map(|full| Ask::Facts { full }),
         Just(Ask::Levers),
+        service().prop_map(|service| Ask::Find {
+            service: Box::new(service)
+        }),
         any::<u32>().prop_map(|watch_ms| Ask::Watch { watch_ms }),
         start,
         block,
@@ -51,12 +55,14 @@ pub(crate) fn tell() -> impl Strategy<Value = Tell> {
         Binds::Fork,
         Binds::Boot,
     ]);
-    let state =
-        (text(), binds, option::of(text())).prop_map(|(name, binds, unavailable)| LeverState {
+    let state = (text(), binds, option::of(text()), any::<bool>()).prop_map(
+        |(name, binds, unavailable, only_serve)| LeverState {
             name,
             binds,
             unavailable,
-        });
+            only_serve,
+        },
+    );
     let hello =
         (any::<u32>(), text(), rig()).prop_map(|(protocol, linerate_version, rig)| Tell::Hello {
             protocol,
@@ -68,6 +74,7 @@ pub(crate) fn tell() -> impl Strategy<Value = Tell> {
         facts().prop_map(|facts| Tell::Facts(Box::new(facts))),
         vec(state, 0..3).prop_map(|levers| Tell::Levers { levers }),
         watched().prop_map(Tell::Watched),
+        found().prop_map(Tell::Found),
         (text(), doubts()).prop_map(|(target, doubts)| Tell::Started { target, doubts }),
         reading().prop_map(|reading| Tell::Reading(Box::new(reading))),
         text().prop_map(|target| Tell::Stopped { target }),

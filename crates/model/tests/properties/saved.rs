@@ -10,6 +10,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::services::service_record;
 use super::values::{
     doubts, facts, levers, number, program, reading, rig, text, watched, workload,
 };
@@ -149,7 +150,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
         any::<(u32, u64)>(),
         any::<[String; 3]>(),
         study(),
-        vec(arm(), 0..3),
+        (vec(arm(), 0..3), option::of(service_record())),
         rig(),
         seen,
     )
@@ -158,7 +159,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 (format, seed),
                 [linerate_version, started_utc, command],
                 study,
-                arms,
+                (arms, service),
                 rig,
                 (facts, watched, expected_visible, doubts),
             )| RunRecord {
@@ -169,6 +170,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 seed,
                 study,
                 arms,
+                service,
                 rig,
                 facts,
                 watched,

@@ -36,6 +36,7 @@ pub(crate) fn program() -> impl Strategy<Value = Program> {
     prop_oneof![
         Just(Program::Serve),
         Just(Program::Echo),
+        text().prop_map(Program::Service),
         text().prop_map(Program::Url)
     ]
 }

@@ -43,6 +43,7 @@ pub(crate) struct Page<'a> {
     latency_rows: Vec<LatencyRow>,
     source: Option<SourceView<'a>>,
     doubts: Vec<DoubtView>,
+    under_test: Option<String>,
     workload: String,
     rig: String,
     facts: Vec<Fact>,
@@ -157,12 +158,13 @@ pub(crate) fn page<'a>(
         whole: sentences::whole_effect(run, judgement),
         shows: Columns::of(&rows),
         rows,
-        trust: trust(judgement),
+        trust: trust(run, judgement),
         latency_design: sentences::latency_design(&latency),
         latency_arms: latency.iter().map(|arm| arm.title.clone()).collect(),
         latency_rows: latency_rows(&latency),
         source: source(run),
         doubts: doubts(judgement),
+        under_test: sentences::under_test(run),
         workload: workload(run),
         rig: sentences::capitalised(&sentences::rig(&run.rig)),
         facts: facts(run),
@@ -292,9 +294,9 @@ fn from_to(outcome: Outcome, is_ladder: bool, first: &ArmResult, last: &ArmResul
     Some(Key { figure, caption })
 }
 
-fn trust(judgement: &Judgement) -> Vec<String> {
+fn trust(run: &RunRecord, judgement: &Judgement) -> Vec<String> {
     [
-        sentences::noise_floor(judgement),
+        sentences::noise_floor(run, judgement),
         sentences::smallest_visible(judgement),
         sentences::sequential_error(judgement),
     ]

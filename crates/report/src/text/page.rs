@@ -74,11 +74,14 @@ impl Page {
     }
 
     fn beside(&mut self, run: &RunRecord, judgement: &Judgement) {
+        if let Some(under_test) = sentences::under_test(run) {
+            self.paragraph(&under_test);
+        }
         if let Some(whole) = sentences::whole_effect(run, judgement) {
             self.paragraph(&format!("Whole effect: {whole}"));
         }
         let noise = [
-            sentences::noise_floor(judgement),
+            sentences::noise_floor(run, judgement),
             sentences::smallest_visible(judgement),
             sentences::sequential_error(judgement),
         ];

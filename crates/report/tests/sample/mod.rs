@@ -81,6 +81,7 @@ pub(crate) fn run() -> RunRecord {
         seed: 5_358_979_323,
         study: study::study(),
         arms: study::arms(),
+        service: None,
         rig: Rig::PrivateNamespace,
         facts: study::facts(),
         watched: Watched {

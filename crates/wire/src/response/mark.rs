@@ -8,6 +8,16 @@ pub struct BodyMark {
     pub hash: u64,
 }
 
+impl BodyMark {
+    /// The mark of a whole body.
+    #[must_use]
+    pub fn of(body: &[u8]) -> Self {
+        let mut marker = Marker::default();
+        marker.add(body);
+        marker.mark(body.len() as u64)
+    }
+}
+
 /// Hashes a body that comes in pieces. FNV-1a (Fowler, Noll, Vo) because the same bytes give the
 /// same hash however they are cut, and a page that answers in place of the right one needs no
 /// cryptography to be caught.
@@ -50,5 +60,6 @@ mod tests {
         marker.add(b"foo");
         marker.add(b"bar");
         assert_eq!(marker.mark(6).hash, 0x8594_4171_f739_67e8);
+        assert_eq!(BodyMark::of(b"foobar"), marker.mark(6));
     }
 }

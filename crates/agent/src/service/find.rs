@@ -1,0 +1,178 @@
+//! Finds a service's program and asks it for its version.
+
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use model::Service;
+use model::message::Failure;
+use model::service::{Find, FoundService};
+use sys::descent::Descent;
+use sys::process::ChildSetup;
+
+/// Servers are installed there, and the paths of ordinary users leave it out.
+const SERVERS_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+/// How long a program may take to tell its version.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// More than any program says about its version, and less than a pipe holds.
+const MOST_SAID_BYTES: u64 = 16 << 10;
+
+/// Looks whether the program of a service is here and which version it is.
+///
+/// # Errors
+/// When it is absent, with the line that installs it; or when it does not tell its version.
+pub fn find(service: &Service) -> Result<FoundService, Failure> {
+    let program = locate(service)?;
+    let said = version_words(&program, &service.find)?;
+    let version = version_in(&said, &service.find.version_pattern).ok_or_else(|| Failure {
+        what: format!(
+            "{} does not tell its version as `{}`: it says `{}`",
+            program.display(),
+            service.find.version_pattern,
+            said.lines().next().unwrap_or_default().escape_debug()
+        ),
+        advice: format!(
+            "is it the program that the service `{}` means?",
+            service.name
+        ),
+    })?;
+    Ok(FoundService {
+        program: program.display().to_string(),
+        version,
+    })
+}
+
+/// Where the program of a service is.
+///
+/// # Errors
+/// When it is absent, with the line that installs it.
+pub fn locate(service: &Service) -> Result<PathBuf, Failure> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = || {
+        let named = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+        named.chain(SERVERS_FOLDERS.iter().map(PathBuf::from))
+    };
+    let names = service.find.programs.iter();
+    let found = names.flat_map(|name| folders().map(move |folder| folder.join(name)));
+    let mut found = found.filter(|path| is_program(path));
+    found.next().ok_or_else(|| absent(service))
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata()
+        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+fn absent(service: &Service) -> Failure {
+    let Find {
+        programs,
+        install,
+        home,
+        ..
+    } = &service.find;
+    let ids = machine::distribution::ids();
+    let line = ids.iter().find_map(|id| install.get(id));
+    Failure {
+        what: format!(
+            "{} is not installed: no program `{}` is on the PATH or in {}",
+            service.title,
+            programs.join("` or `"),
+            SERVERS_FOLDERS.join(", ")
+        ),
+        advice: match line {
+            Some(line) => format!("install it with `{line}`"),
+            None => format!("see {home} for how to install it"),
+        },
+    }
+}
+
+/// What the program says on its standard output and error when asked for its version.
+fn version_words(program: &Path, find: &Find) -> Result<String, Failure> {
+    let failed = |what: String| Failure {
+        what: format!(
+            "`{} {}` {what}",
+            program.display(),
+            find.version_arguments.join(" ")
+        ),
+        advice: String::new(),
+    };
+    let mut command = Command::new(program);
+    command
+        .args(&find.version_arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    let descent = Descent::from_here().map_err(|error| failed(error.to_string()))?;
+    let setup = ChildSetup {
+        descent,
+        ..ChildSetup::default()
+    };
+    sys::process::prepare_child(&mut command, setup);
+    let mut child = command
+        .spawn()
+        .map_err(|error| failed(format!("could not be started: {error}")))?;
+    let ended = sys::clock::wait_until(PATIENCE, || !matches!(child.try_wait(), Ok(None)));
+    // Also what it may have left behind, which would hold the pipes open.
+    let _ = sys::process::kill_group(&child);
+    let _ = child.wait();
+    if !ended {
+        let seconds = PATIENCE.as_secs();
+        return Err(failed(format!("did not end within {seconds} s")));
+    }
+    Ok(everything_said(&mut child))
+}
+
+fn everything_said(child: &mut Child) -> String {
+    let mut said = Vec::new();
+    if let Some(output) = child.stdout.take() {
+        let _ = output.take(MOST_SAID_BYTES).read_to_end(&mut said);
+    }
+    if let Some(errors) = child.stderr.take() {
+        let _ = errors.take(MOST_SAID_BYTES).read_to_end(&mut said);
+    }
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+/// The version as it stands between what the pattern has before and after it; it begins with a
+/// digit and holds no white space.
+fn version_in(said: &str, pattern: &str) -> Option<String> {
+    let (before, after) = pattern.split_once("{version}")?;
+    let starts = said
+        .match_indices(before)
+        .map(|(at, _)| &said[at + before.len()..]);
+    let mut versions = starts.filter_map(|rest| {
+        let word = rest.split_whitespace().next()?;
+        let end = if after.is_empty() {
+            word.len()
+        } else {
+            rest.find(after)?
+        };
+        word.get(..end)
+            .filter(|version| version.starts_with(|c: char| c.is_ascii_digit()))
+    });
+    versions.next().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_read_where_the_pattern_has_it() {
+        for (said, pattern, version) in [
+            ("nginx version: nginx/1.22.1\n", "nginx/{version}", "1.22.1"),
+            ("Redis server v=7.0.15 sha=0", "v={version}", "7.0.15"),
+            ("go version go1.22.3 linux", "go{version} linux", "1.22.3"),
+            ("postgres (PostgreSQL) 15.8 (D)", "QL) {version} (", "15.8"),
+            ("v20.1.0", "v{version}", "20.1.0"),
+        ] {
+            assert_eq!(version_in(said, pattern).as_deref(), Some(version));
+        }
+        assert_eq!(version_in("Apache/2.4", "nginx/{version}"), None);
+        assert_eq!(version_in("nginx/", "nginx/{version}"), None);
+    }
+}

@@ -1,0 +1,41 @@
+//! Which distribution this is, and which ones it takes after: what its packages go by.
+
+use crate::tree::Tree;
+
+/// The `ID` of this machine's distribution and, after it, those of `ID_LIKE`: the nearest kin
+/// first (os-release(5)). Empty where there is no such file.
+#[must_use]
+pub fn ids() -> Vec<String> {
+    ids_from(&Tree::of_this_machine())
+}
+
+fn ids_from(tree: &Tree) -> Vec<String> {
+    let text = tree.text("etc/os-release").unwrap_or_default();
+    let value = |key: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(key));
+        line.unwrap_or_default().trim_matches(['"', '\''])
+    };
+    [value("ID="), value("ID_LIKE=")]
+        .into_iter()
+        .flat_map(str::split_whitespace)
+        .map(str::to_owned)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::planted::Planted;
+
+    #[test]
+    fn the_distribution_comes_before_those_it_takes_after() {
+        let text = "NAME=\"openSUSE\"\nID=\"opensuse-leap\"\nVERSION_ID=\"15\"\nID_LIKE=\"suse opensuse\"\n";
+        let planted = Planted::new("distribution", &[("etc/os-release", text)]);
+        assert_eq!(
+            ids_from(&planted.tree),
+            ["opensuse-leap", "suse", "opensuse"]
+        );
+        let empty = Planted::new("no-distribution", &[]);
+        assert!(ids_from(&empty.tree).is_empty());
+    }
+}

@@ -1,0 +1,214 @@
+//! Service files: text to [`Service`], with errors that name file, line, column and what was
+//! expected.
+
+use model::Service;
+use model::service::{SERVICE_FORMAT, VARIABLES, words_in_braces};
+
+use crate::spec::{SpecError, error_about, error_at};
+
+/// A path to a field, and what is wrong with it.
+type Complaint = (Vec<String>, String);
+
+/// The longest that a service may take to come up or to go, ms.
+const LONGEST_MS: u32 = 600_000;
+
+/// Reads a service from its text; `file` is the name that errors give.
+///
+/// # Errors
+/// The first thing that is wrong with it.
+pub fn parse(text: &str, file: &str) -> Result<Service, SpecError> {
+    let service: Service = toml::from_str(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        error_at(text, file, at, error.message())
+    })?;
+    match complaint(&service) {
+        None => Ok(service),
+        Some(complaint) => Err(error_about(text, file, complaint)),
+    }
+}
+
+/// The first value that has the right type but makes no sense.
+fn complaint(service: &Service) -> Option<Complaint> {
+    identity_complaint(service)
+        .or_else(|| find_complaint(service))
+        .or_else(|| path_complaint(service))
+        .or_else(|| time_complaint(service))
+        .or_else(|| variable_complaint(service))
+}
+
+fn identity_complaint(service: &Service) -> Option<Complaint> {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if service.format != SERVICE_FORMAT {
+        let what = format!("expected format = {SERVICE_FORMAT}");
+        return Some((field(&["format"]), what));
+    }
+    if service.name.is_empty() || !service.name.bytes().all(plain) {
+        let what = "expected lower-case letters, digits and hyphens";
+        return Some((field(&["name"]), what.to_owned()));
+    }
+    let untitled = service.title.trim().is_empty();
+    untitled.then(|| {
+        (
+            field(&["title"]),
+            "expected what readers call it".to_owned(),
+        )
+    })
+}
+
+fn find_complaint(service: &Service) -> Option<Complaint> {
+    let find = &service.find;
+    let wrong = |program: &String| program.is_empty() || program.contains('/');
+    if find.programs.is_empty() || find.programs.iter().any(wrong) {
+        let what = "expected the names under which the program is found on the PATH, without `/`";
+        return Some((field(&["find", "programs"]), what.to_owned()));
+    }
+    let versions = find.version_pattern.matches("{version}").count();
+    (versions != 1).then(|| {
+        let what = "expected `{version}` once, where the version stands, as in `nginx/{version}`";
+        (field(&["find", "version_pattern"]), what.to_owned())
+    })
+}
+
+fn path_complaint(service: &Service) -> Option<Complaint> {
+    let is_path = |path: &str| path.starts_with('/') && path.bytes().all(|b| b.is_ascii_graphic());
+    if service.serves.is_empty() {
+        let what = "expected at least one path with the body of its answer";
+        return Some((field(&["serves"]), what.to_owned()));
+    }
+    if let Some(path) = service.serves.keys().find(|path| !is_path(path)) {
+        let what = format!("`{path}` is no path: it starts with `/` and holds no spaces");
+        return Some((field(&["serves", path]), what));
+    }
+    if !is_path(&service.ready.path) {
+        let what = "expected a path that starts with `/` and holds no spaces";
+        return Some((field(&["ready", "path"]), what.to_owned()));
+    }
+    if let Some(file) = service.files.keys().find(|file| !stays_below(file)) {
+        let what = format!("`{file}` leads out of the service's folder; expected a path below it");
+        return Some((field(&["files", file]), what));
+    }
+    let logs = service.logs.files.iter();
+    let astray = logs.enumerate().find(|(_, log)| !stays_below(log))?;
+    let what = format!("`{}` leads out of the service's folder", astray.1);
+    Some((field(&["logs", "files", &astray.0.to_string()]), what))
+}
+
+/// Whether a path names something below the folder that it is relative to.
+fn stays_below(path: &str) -> bool {
+    path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}
+
+fn time_complaint(service: &Service) -> Option<Complaint> {
+    let times = [
+        (["ready", "within_ms"], service.ready.within_ms),
+        (["stop", "grace_ms"], service.stop.grace_ms),
+    ];
+    let (keys, _) = times
+        .into_iter()
+        .find(|(_, ms)| !(1..=LONGEST_MS).contains(ms))?;
+    Some((field(&keys), format!("expected 1 to {LONGEST_MS} ms")))
+}
+
+/// A word in braces that is no variable is more likely a slip than meant.
+fn variable_complaint(service: &Service) -> Option<Complaint> {
+    service.texts().find_map(|(place, text)| {
+        let unknown = words_in_braces(text).find(|word| !VARIABLES.contains(word))?;
+        let known = VARIABLES.map(|word| format!("{{{word}}}")).join(", ");
+        let what = format!(
+            "`{{{unknown}}}` is none of {known}; for the word itself write `{{{{{unknown}}}}}`"
+        );
+        Some((place, what))
+    })
+}
+
+fn field(keys: &[&str]) -> Vec<String> {
+    keys.iter().map(|key| (*key).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NGINX: &str = include_str!("../../../services/nginx.toml");
+
+    /// The error about a file in which one piece of text stands instead of another.
+    fn error_about(from: &str, to: &str) -> String {
+        assert!(NGINX.contains(from), "{from} is not in the file");
+        parse(&NGINX.replacen(from, to, 1), "s.toml")
+            .unwrap_err()
+            .to_string()
+    }
+
+    fn line_of(text: &str) -> usize {
+        NGINX
+            .lines()
+            .position(|line| line.starts_with(text))
+            .unwrap()
+            + 1
+    }
+
+    #[test]
+    fn the_shipped_service_is_right() {
+        assert_eq!(parse(NGINX, "nginx.toml").unwrap().name, "nginx");
+    }
+
+    #[test]
+    fn each_wrong_value_is_named_with_its_line_and_what_was_expected() {
+        for (from, to, line, expected) in [
+            ("format = 1", "format = 2", "format", "format = 1"),
+            ("name = \"nginx\"", "name = \"Nginx\"", "name", "lower-case"),
+            ("title = \"nginx\"", "title = \" \"", "title", "call it"),
+            ("[\"nginx\"]", "[\"/usr/sbin/nginx\"]", "programs", "PATH"),
+            ("[\"nginx\"]", "[]", "programs", "PATH"),
+            ("nginx/{version}", "nginx/", "version_pattern", "{version}"),
+            ("path = \"/json\"", "path = \"json\"", "path =", "`/`"),
+            (
+                "within_ms = 5000",
+                "within_ms = 0",
+                "within_ms",
+                "600000 ms",
+            ),
+            (
+                "grace_ms = 2000",
+                "grace_ms = 900000",
+                "grace_ms",
+                "600000 ms",
+            ),
+            ("SIGTERM", "SIGKILL", "signal", "SIGTERM"),
+            (
+                "[\"error.log\"]",
+                "[\"../error.log\"]",
+                "files =",
+                "leads out",
+            ),
+            (
+                "\"-c\", \"{dir}",
+                "\"-c\", \"{folder}",
+                "arguments",
+                "{folder}",
+            ),
+            (
+                "\"/plaintext\" =",
+                "\"plaintext\" =",
+                "\"/plaintext\"",
+                "no path",
+            ),
+            ("grace_ms = 2000", "grace = 2000", "grace_ms", "grace_ms"),
+        ] {
+            let error = error_about(from, to);
+            let place = format!("s.toml:{}:", line_of(line));
+            assert!(
+                error.starts_with(&place) && error.contains(expected),
+                "{to}: {error}, not at {place}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_configuration_file_stays_in_its_folder() {
+        for path in ["/etc/passwd", "../x", "a/../../x", "a//b", "", "./x"] {
+            let error = error_about("\"nginx.conf\" =", &format!("\"{path}\" ="));
+            assert!(error.contains("leads out"), "{path}: {error}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The services that are there: those compiled in, and files on disk, which win.
+
+use std::path::Path;
+
+use model::Service;
+use model::service::ServiceRecord;
+use sha2::{Digest as _, Sha256};
+
+use crate::service_spec;
+use crate::spec::SpecError;
+
+/// Services compiled into the program: name and text.
+const BUILT_IN: [(&str, &str); 1] = [("nginx", include_str!("../../../services/nginx.toml"))];
+
+/// Where services of one's own are looked for, below the current folder.
+const FOLDER: &str = "services";
+
+/// Why a service could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    #[error("there is no service `{name}`; there are: {known}")]
+    Unknown { name: String, known: String },
+    #[error("{path} cannot be read: {source}")]
+    Unreadable {
+        path: String,
+        source: std::io::Error,
+    },
+    #[error(transparent)]
+    Wrong(#[from] SpecError),
+}
+
+/// A service and where it came from.
+#[derive(Clone, Debug)]
+pub struct KnownService {
+    pub service: Service,
+    /// `None` for a service compiled in.
+    pub file: Option<String>,
+    /// The file, as its author wrote it.
+    pub text: String,
+}
+
+impl KnownService {
+    fn read(text: String, name: &str, file: Option<String>) -> Result<Self, SpecError> {
+        let shown = file.clone().unwrap_or_else(|| format!("{name}.toml"));
+        Ok(Self {
+            service: service_spec::parse(&text, &shown)?,
+            file,
+            text,
+        })
+    }
+
+    /// SHA-256 of the file, in hexadecimal, as `sha256sum` prints it.
+    #[must_use]
+    pub fn sha256(&self) -> String {
+        format!("{:x}", Sha256::digest(self.text.as_bytes()))
+    }
+}
+
+/// Finds a service by the path of its file, or by name: `services/NAME.toml` below the current
+/// folder wins over the service compiled in.
+///
+/// # Errors
+/// When there is none, or its file cannot be read or is wrong.
+pub fn find(name: &str) -> Result<KnownService, ServiceError> {
+    let is_path = name.ends_with(".toml");
+    let on_disk = if is_path {
+        name.to_owned()
+    } else {
+        format!("{FOLDER}/{name}.toml")
+    };
+    if is_path || Path::new(&on_disk).exists() {
+        return from_disk(name, on_disk);
+    }
+    match BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
+        Some((_, text)) => Ok(KnownService::read((*text).to_owned(), name, None)?),
+        None => Err(ServiceError::Unknown {
+            name: name.to_owned(),
+            known: names().join(", "),
+        }),
+    }
+}
+
+fn from_disk(name: &str, path: String) -> Result<KnownService, ServiceError> {
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(KnownService::read(text, name, Some(path))?),
+        Err(source) => Err(ServiceError::Unreadable { path, source }),
+    }
+}
+
+/// The names of all services, compiled in and on disk, in order.
+#[must_use]
+pub fn names() -> Vec<String> {
+    let entries = std::fs::read_dir(FOLDER).into_iter().flatten();
+    let files = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let on_disk = files.filter_map(|file| Some(file.strip_suffix(".toml")?.to_owned()));
+    let mut names: Vec<String> = on_disk
+        .chain(BUILT_IN.iter().map(|(name, _)| (*name).to_owned()))
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Whether a service is, word for word, one that is compiled in: what it runs was read by the
+/// authors of this program. Any other may run anything.
+#[must_use]
+pub fn is_our_own(service: &Service) -> bool {
+    BUILT_IN.iter().any(|(name, text)| {
+        service_spec::parse(text, name).is_ok_and(|built_in| built_in == *service)
+    })
+}
+
+/// What is saved of a service that was found with a version.
+#[must_use]
+pub fn record(known: &KnownService, version: String) -> ServiceRecord {
+    ServiceRecord {
+        description: known.service.clone(),
+        sha256: known.sha256(),
+        version,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_service_compiled_in_is_found_by_the_name_it_bears() {
+        for (name, text) in BUILT_IN {
+            let found = find(name).unwrap();
+            assert_eq!((found.service.name.as_str(), found.file), (name, None));
+            assert_eq!(found.text, text);
+            assert!(is_our_own(&found.service));
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_unknown_is_answered_with_those_that_are() {
+        let error = find("ngnix").unwrap_err().to_string();
+        assert_eq!(error, "there is no service `ngnix`; there are: nginx");
+    }
+
+    #[test]
+    fn a_service_with_one_word_changed_is_not_our_own() {
+        let mut service = find("nginx").unwrap().service;
+        service.start.arguments.push("-q".to_owned());
+        assert!(!is_our_own(&service));
+    }
+
+    #[test]
+    fn the_hash_is_that_of_sha256sum() {
+        let mut known = find("nginx").unwrap();
+        known.text = "abc".to_owned();
+        let published = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(known.sha256(), published);
+    }
+}

@@ -1,0 +1,93 @@
+//! Services and runs that end in the midst.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use model::run::Blocks;
+
+use crate::bench::{Bench, RUN_FAKE};
+use crate::common::{answer, errors};
+
+const START: &str = "exec linerate serve";
+/// Writes its number into its own folder, so that it can be found and killed.
+const NUMBERED: &str = "echo $$ > pid; exec linerate serve";
+const LONGEST: Duration = Duration::from_secs(60);
+
+fn saved_blocks(bench: &Bench) -> usize {
+    let text = bench.0.text("run/blocks.jsonl");
+    Blocks::parse(&text).unwrap().records.len()
+}
+
+/// Waits until a run has saved its first block.
+fn await_first_block(run: &mut Child, bench: &Bench) {
+    let saved = sys::clock::wait_until(LONGEST, || {
+        saved_blocks(bench) > 0 || run.try_wait().unwrap().is_some()
+    });
+    assert!(saved, "no block within {LONGEST:?}");
+}
+
+/// The numbers of the services that are up.
+fn services(bench: &Bench) -> Vec<String> {
+    let folders = bench.0.names("tmp");
+    let numbers = folders
+        .iter()
+        .map(|folder| bench.0.text(&format!("tmp/{folder}/pid")));
+    numbers
+        .map(|number| number.trim().to_owned())
+        .filter(|number| !number.is_empty())
+        .collect()
+}
+
+fn is_there(pid: &str) -> bool {
+    std::path::Path::new("/proc").join(pid).exists()
+}
+
+fn start(bench: &Bench) -> Child {
+    let mut command = bench.linerate(&RUN_FAKE);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+#[test]
+fn a_service_that_dies_in_the_midst_ends_the_run_which_can_go_on() {
+    let bench = Bench::with_fake("dies", START, NUMBERED);
+    let mut run = start(&bench);
+    await_first_block(&mut run, &bench);
+    let services = services(&bench);
+    assert_eq!(services.len(), 6, "{services:?}");
+    let killed = Command::new("kill").arg("-9").args(&services).status();
+    assert!(killed.unwrap().success());
+    let output = run.wait_with_output().unwrap();
+    let words = errors(&output);
+    assert_eq!(output.status.code(), Some(2), "{words}");
+    assert!(
+        words.contains("Fake ended in the midst: signal: 9"),
+        "{words}"
+    );
+    assert!(words.contains("linerate study resume run"), "{words}");
+    bench.assert_nothing_is_left();
+    let kept = saved_blocks(&bench);
+    assert!(kept > 0);
+    answer(&mut bench.linerate(&["study", "resume", "run", "--yes", "--trust"]));
+    assert!(saved_blocks(&bench) > kept, "it went on");
+    bench.assert_nothing_is_left();
+}
+
+#[test]
+fn the_services_of_a_run_that_is_killed_end_and_leave_nothing() {
+    let bench = Bench::with_fake("run-killed", START, NUMBERED);
+    let mut run = start(&bench);
+    await_first_block(&mut run, &bench);
+    let services = services(&bench);
+    assert!(!services.is_empty());
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let gone = sys::clock::wait_until(LONGEST, || {
+        bench.0.names("tmp").is_empty() && !services.iter().any(|pid| is_there(pid))
+    });
+    assert!(gone, "{:?} and {services:?}", bench.0.names("tmp"));
+}

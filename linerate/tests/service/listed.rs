@@ -1,0 +1,66 @@
+//! The list of services.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+use serde_json::Value;
+
+use crate::bench::Bench;
+use crate::common::answer;
+use crate::schema;
+
+fn list(bench: &Bench, flags: &[&str]) -> Value {
+    let arguments = [&["service", "list", "--json"], flags].concat();
+    let list = serde_json::from_str(&answer(&mut bench.linerate(&arguments))).unwrap();
+    schema::holds("services", &list);
+    list
+}
+
+#[test]
+fn the_list_says_of_each_service_whether_it_is_here_and_how_to_get_it() {
+    let bench = Bench::with_fake("list", "[\"sh\"]", "[\"no-such-program\"]");
+    let list = list(&bench, &[]);
+    let [fake, nginx] = list["services"].as_array().unwrap().as_slice() else {
+        panic!("{list}");
+    };
+    assert_eq!(nginx["name"], "nginx");
+    assert_eq!(nginx["program"], "/usr/sbin/nginx");
+    assert!(
+        nginx["version"].is_string() && nginx["missing"].is_null(),
+        "{nginx}"
+    );
+    assert_eq!(fake["file"], "services/fake.toml");
+    assert!(fake["program"].is_null(), "{fake}");
+    let missing = fake["missing"].as_str().unwrap();
+    assert!(missing.contains("sudo apt-get install fake"), "{missing}");
+    let page = answer(&mut bench.linerate(&["service", "list"]));
+    assert!(page.contains("sudo apt-get install fake"), "{page}");
+}
+
+#[test]
+fn the_version_of_a_program_of_somebody_elses_is_asked_for_with_his_word_only() {
+    let bench = Bench::with_fake("list-trust", "fake/1.0", "fake/1.0");
+    assert!(list(&bench, &[])["services"][0]["version"].is_null());
+    let trusted = list(&bench, &["--trust"]);
+    assert_eq!(trusted["services"][0]["version"], "1.0");
+}
+
+#[test]
+fn the_hash_of_a_service_is_that_of_the_file_it_shows() {
+    let bench = Bench::new("hash");
+    let file = bench.0.path().join("copy.toml");
+    std::fs::write(
+        &file,
+        answer(&mut bench.linerate(&["service", "show", "nginx"])),
+    )
+    .unwrap();
+    let mut sum = std::process::Command::new("sha256sum");
+    let sum = answer(sum.arg(&file));
+    let listed = list(&bench, &[])["services"][0]["sha256"].clone();
+    assert_eq!(sum.split_whitespace().next(), listed.as_str());
+    let json = answer(&mut bench.linerate(&["service", "show", "nginx", "--json"]));
+    let shown: Value = serde_json::from_str(&json).unwrap();
+    schema::holds("service-show", &shown);
+    assert_eq!(shown["sha256"], listed);
+}

@@ -1,0 +1,17 @@
+//! Services through the program: listed, shown, measured, and what happens when they misbehave.
+
+#[path = "../common/as_nobody.rs"]
+mod as_nobody;
+mod bench;
+#[path = "../common/mod.rs"]
+mod common;
+mod killed;
+mod listed;
+mod loaded;
+mod misbehaving;
+mod nginx;
+#[path = "../common/schema.rs"]
+mod schema;
+#[path = "../common/server.rs"]
+mod server;
+mod trusted;
