@@ -10,14 +10,14 @@ mod load_server;
 #[path = "common/schema.rs"]
 mod schema;
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::process::Stdio;
 
 use common::{Folder, answer, linerate};
 use load_program::load_json;
 use load_server::{OK, answer_with};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn names() -> Vec<String> {
     let entries = std::fs::read_dir(schema::folder()).unwrap();
@@ -58,8 +58,8 @@ fn every_property_of_every_schema_is_explained_and_none_may_come_unannounced() {
             }
             let closed = part["additionalProperties"] == false
                 || part["unevaluatedProperties"] == false
-                // The kinds of doubt are open for `doubt` and `worded_doubt`, which close them.
-                || place.contains("/doubt_fields/");
+                // These are open for others that add to them and close them.
+                || place.contains("_fields");
             assert!(closed, "{place} lets unknown properties in");
         });
     }
@@ -112,6 +112,54 @@ fn the_ready_line_is_of_its_shape_and_names_the_port_that_was_taken() {
     serve.kill().unwrap();
     serve.wait().unwrap();
     assert_eq!(ready["port"], port.unwrap());
+}
+
+#[test]
+fn what_a_study_asks_of_an_agent_and_what_it_tells_are_of_their_shapes() {
+    let workload = json!({ "path": "/json", "connections": 2, "threads": 1 });
+    let asks = [
+        json!({ "ask": "hello", "protocol": model::message::PROTOCOL }),
+        json!({ "ask": "facts", "full": true }),
+        json!({ "ask": "levers" }),
+        json!({ "ask": "watch", "watch_ms": 20 }),
+        json!({ "ask": "start", "target": "a", "program": "serve", "levers": ["split-send"],
+                "workload": workload }),
+        json!({ "ask": "block", "target": "a", "workload": workload, "pace": { "loop": "closed" },
+                "settle_ms": 10, "score_ms": 50 }),
+        json!({ "ask": "stop", "target": "a" }),
+        json!({ "ask": "stop", "target": "nobody" }),
+    ];
+    let tells = [
+        "hello", "facts", "levers", "watched", "started", "reading", "stopped", "failed",
+    ];
+    let answers = agent_answers(&asks);
+    assert_eq!(answers.len(), tells.len());
+    for ((ask, kind), tell) in asks.iter().zip(tells).zip(answers) {
+        schema::holds("ask", ask);
+        schema::holds("tell", &tell);
+        assert_eq!(tell["tell"], kind, "{ask}: {tell}");
+        // What the program itself would send is the same.
+        let read: model::Ask = serde_json::from_value(ask.clone()).unwrap();
+        schema::holds("ask", &serde_json::to_value(&read).unwrap());
+    }
+}
+
+/// What an agent answers to these asks, a line each.
+fn agent_answers(asks: &[Value]) -> Vec<Value> {
+    let folder = Folder::new("agent");
+    let mut agent = linerate(&folder, &["agent"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines: String = asks.iter().map(|ask| format!("{ask}\n")).collect();
+    let mut input = agent.stdin.take().unwrap();
+    input.write_all(lines.as_bytes()).unwrap();
+    drop(input);
+    let output = agent.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let read = |line| serde_json::from_str(line).unwrap();
+    text.lines().map(read).collect()
 }
 
 #[test]
