@@ -152,9 +152,10 @@ fn agent_answers(asks: &[Value]) -> Vec<Value> {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let lines: String = asks.iter().map(|ask| format!("{ask}\n")).collect();
     let mut input = agent.stdin.take().unwrap();
-    input.write_all(lines.as_bytes()).unwrap();
+    for ask in asks {
+        writeln!(input, "{ask}").unwrap();
+    }
     drop(input);
     let output = agent.wait_with_output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
