@@ -122,6 +122,7 @@ fn what_a_study_asks_of_an_agent_and_what_it_tells_are_of_their_shapes() {
         json!({ "ask": "facts", "full": true }),
         json!({ "ask": "levers" }),
         json!({ "ask": "watch", "watch_ms": 20 }),
+        json!({ "ask": "find", "service": nginx() }),
         json!({ "ask": "start", "target": "a", "program": "serve", "levers": ["split-send"],
                 "workload": workload }),
         json!({ "ask": "block", "target": "a", "workload": workload, "pace": { "loop": "closed" },
@@ -130,7 +131,7 @@ fn what_a_study_asks_of_an_agent_and_what_it_tells_are_of_their_shapes() {
         json!({ "ask": "stop", "target": "nobody" }),
     ];
     let tells = [
-        "hello", "facts", "levers", "watched", "started", "reading", "stopped", "failed",
+        "hello", "facts", "levers", "watched", "found", "started", "reading", "stopped", "failed",
     ];
     let answers = agent_answers(&asks);
     assert_eq!(answers.len(), tells.len());
@@ -142,6 +143,14 @@ fn what_a_study_asks_of_an_agent_and_what_it_tells_are_of_their_shapes() {
         let read: model::Ask = serde_json::from_value(ask.clone()).unwrap();
         schema::holds("ask", &serde_json::to_value(&read).unwrap());
     }
+}
+
+/// A service that is built in.
+fn nginx() -> Value {
+    let folder = Folder::new("service");
+    let words = ["service", "show", "nginx", "--json"];
+    let shown = answer(&mut linerate(&folder, &words));
+    serde_json::from_str::<Value>(&shown).unwrap()["service"].take()
 }
 
 /// What an agent answers to these asks, a line each.
