@@ -43,10 +43,12 @@ fn json_url(server: &Server) -> String {
 #[test]
 fn wrk_gets_nothing_but_right_answers() {
     let server = Server::start(&[]);
-    let text = said("wrk", &["-t1", "-c8", "-d1s", &json_url(&server)]);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wrk_answers.lua");
+    let url = json_url(&server);
+    let text = said("wrk", &["-t1", "-c8", "-d1s", "-s", script, &url]);
     assert!(text.contains(" requests in "), "{text}");
     assert!(!text.contains(" 0 requests in "), "{text}");
-    for trouble in ["Non-2xx", "Socket errors"] {
+    for trouble in ["Non-2xx", "Socket errors", "WRONG ANSWER"] {
         assert!(!text.contains(trouble), "{text}");
     }
 }
@@ -89,6 +91,8 @@ fn h2load_gets_right_answers_over_http_1() {
         "{text}"
     );
     assert!(text.contains("1000 2xx, 0 3xx, 0 4xx, 0 5xx"), "{text}");
+    let body_bytes = format!("({}) data", 1000 * JSON.len());
+    assert!(text.contains(&body_bytes), "{text}");
 }
 
 /// What curl shows: head and body.
@@ -130,10 +134,10 @@ fn curl_gets_a_head_without_a_body() {
     assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
     let length = format!("content-length: {}\r\n", JSON.len());
     assert!(text.to_lowercase().contains(&length), "{text}");
-    assert!(text.ends_with("\r\n\r\n"), "{text}");
 }
 
-/// curl itself gave up sending requests ahead; as a telnet client it sends what it is given.
+/// curl itself gave up sending requests ahead; as a telnet client it sends what it is given. It also
+/// shows what comes after a head here, which it drops in HTTP.
 #[test]
 fn requests_that_curl_sends_all_at_once_are_answered_in_order() {
     let server = Server::start(&[]);
@@ -145,6 +149,7 @@ fn requests_that_curl_sends_all_at_once_are_answered_in_order() {
         .spawn()
         .unwrap();
     let requests = "GET /json HTTP/1.1\r\nHost: a\r\n\r\n\
+                    HEAD /json HTTP/1.1\r\nHost: a\r\n\r\n\
                     GET /plaintext HTTP/1.1\r\nHost: a\r\n\r\n\
                     GET /json HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     let input = curl.stdin.as_mut().unwrap();
@@ -165,16 +170,16 @@ fn requests_that_curl_sends_all_at_once_are_answered_in_order() {
         .skip(1)
         .map(|answer| answer.split("\r\n\r\n").nth(1).unwrap())
         .collect();
-    assert_eq!(bodies, [JSON, "Hello, World!", JSON], "{text}");
+    assert_eq!(bodies, [JSON, "", "Hello, World!", JSON], "{text}");
 }
 
 /// The answer does not depend on the body, so it comes at once and the body is not asked for
-/// (RFC 9110 §10.1.1).
+/// (RFC 9110 §10.1.1); a client that had to wait would be given up before it sent its body.
 #[test]
 fn curl_that_waits_for_leave_to_send_a_body_is_answered_without_it() {
     let server = Server::start(&[]);
     let url = json_url(&server);
-    let expecting = ["-H", "Expect: 100-continue", "--expect100-timeout", "15"];
+    let expecting = ["-H", "Expect: 100-continue", "--expect100-timeout", "60"];
     let posted = curl(&[&expecting[..], &["-d", "a body", &url]].concat());
     assert!(posted.starts_with("HTTP/1.1 405 "), "{posted}");
     let got = curl(&[&expecting[..], &["-X", "GET", "-d", "a body", &url]].concat());
