@@ -18,7 +18,7 @@ const BUILT_IN: &[(&str, &str)] = &[(
 /// Why a study could not be had.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
-    #[error("there is no study `{name}`{meant}; `linerate study list` shows those there are")]
+    #[error("there is no study `{name}`; `linerate study list` shows those there are{meant}")]
     Unknown { name: String, meant: String },
     #[error("{path} cannot be read: {source}; expected the file of a study or its name")]
     Unreadable {
