@@ -195,13 +195,14 @@ fn a_comparison_of_running_servers_says_how_to_judge_what_there_is() {
 #[test]
 fn a_load_says_what_it_measured_until_then() {
     let folder = Folder::new("signal-load");
-    let (counted, count) = std::sync::mpsc::channel();
-    let target = load_server::answer_each(move |stream| {
-        let _ = std::io::Write::write_all(stream, load_server::OK);
-        let _ = counted.send(());
-    });
-    let url = format!("http://{target}/");
     for engine in ["epoll", "uring"] {
+        // A server each, so that nothing counted is of the load before.
+        let (counted, count) = std::sync::mpsc::channel();
+        let target = load_server::answer_each(move |stream| {
+            let _ = std::io::Write::write_all(stream, load_server::OK);
+            let _ = counted.send(());
+        });
+        let url = format!("http://{target}/");
         let arguments = [
             "load", &url, "-c", "2", "-t", "2", "-d", "1h", "--settle", "0ms",
         ];
