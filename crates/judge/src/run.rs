@@ -1,7 +1,8 @@
 //! Judges a run: puts the statistics together in the order in which one needs the other.
 
 use model::judgement::{JUDGEMENT_FORMAT, Judgement, Outcome, StepResult};
-use model::study::Role;
+use model::run::Phase;
+use model::study::{Arm, Role};
 use model::{BlockRecord, Doubt, RunRecord};
 
 use crate::detectable::smallest_visible;
@@ -33,6 +34,7 @@ pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
         too_few_pairs(&comparisons),
         unfinished(run, rounds_done),
         failed_requests(run, blocks),
+        answered_nothing(run, blocks),
         blind(run, smallest_visible),
     ];
     Judgement {
@@ -135,6 +137,21 @@ fn failed_requests(run: &RunRecord, blocks: &[BlockRecord]) -> Option<Doubt> {
         .map(|arm| of_arm(&arm.name))
         .max_by(f64::total_cmp)?;
     failures::is_doubtful(failed_share).then_some(Doubt::RequestsFailed { failed_share })
+}
+
+/// The first arm whose median block of closed loop is without an answer.
+fn answered_nothing(run: &RunRecord, blocks: &[BlockRecord]) -> Option<Doubt> {
+    let is_silent = |arm: &&Arm| {
+        let closed =
+            |block: &&BlockRecord| block.phase == Phase::Throughput && block.arm == arm.name;
+        let of_arm = blocks.iter().filter(closed);
+        let (all, silent) = of_arm.fold((0_u32, 0_u32), |(all, silent), block| {
+            (all + 1, silent + u32::from(block.reading.answered == 0))
+        });
+        silent > 0 && silent * 2 >= all
+    };
+    let arm = run.arms.iter().find(is_silent)?.name.clone();
+    Some(Doubt::AnsweredNothing { arm })
 }
 
 fn blind(run: &RunRecord, smallest_visible: Option<f64>) -> Option<Doubt> {

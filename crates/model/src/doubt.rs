@@ -59,6 +59,8 @@ pub enum Doubt {
         file: String,
         limit_bytes: u64,
     },
+    /// In closed loop an arm had no answer in half of its blocks or more.
+    AnsweredNothing { arm: String },
     /// The speed of a fixed piece of work shifted while the run went on.
     MachineShifted { share: f64 },
     /// About commands that were compared.
@@ -142,6 +144,7 @@ impl Doubt {
                 format!("the CPU time of {target} cannot be read: {reason}")
             }
             Self::LogFlooded { service, file, .. } => flooded(service, file),
+            Self::AnsweredNothing { arm } => silent(arm),
             Self::MachineShifted { share } => shifted(*share),
             Self::Command(doubt) => doubt.what(),
         }
@@ -177,6 +180,10 @@ impl Doubt {
             Self::TargetCpuHidden { .. } => "run as the target's user or as root",
             Self::LogFlooded { .. } => {
                 "see what it complains about, or have it log less: writing is measured with it"
+            }
+            Self::AnsweredNothing { .. } => {
+                "see whether the server stalls or other work takes its CPU; without a rate of its \
+                 own no latency is measured"
             }
             Self::MachineShifted { .. } => "look for throttling, migration or spent burst credit",
             Self::Command(doubt) => doubt.advice(),
@@ -229,6 +236,7 @@ impl Doubt {
             | Self::NoPrivateNamespace { .. }
             | Self::Unfinished { .. }
             | Self::TargetCpuHidden { .. }
+            | Self::AnsweredNothing { .. }
             | Self::LogFlooded { .. } => 0.0,
         }
     }
@@ -243,6 +251,10 @@ fn quota(cpus: f64) -> String {
 
 fn flooded(service: &str, file: &str) -> String {
     format!("{service} floods its log: {file} has come to its limit and was cut off")
+}
+
+fn silent(arm: &str) -> String {
+    format!("`{arm}` answered nothing in half of its closed-loop blocks or more")
 }
 
 fn shifted(share: f64) -> String {

@@ -51,8 +51,6 @@ pub enum CampaignError {
         was: String,
         now: String,
     },
-    #[error("`{arm}` answered nothing in its closed-loop blocks, so no rate can be set for it")]
-    NoAnswers { arm: String },
 }
 
 /// What to run.
@@ -287,7 +285,10 @@ impl Campaign<'_> {
         let begun_ms = self.clock.now_ms();
         self.progress.phase("measuring");
         for (done, next) in remaining.iter().enumerate() {
-            let pace = self.pace(record, next, &saved)?;
+            let Some(pace) = pace(record, next, &saved) else {
+                // The judge says which arm answered nothing.
+                break;
+            };
             let score_ms = plan::score_ms(record, next.phase);
             let reading = self.block(&record.study, &arms[next.arm].name, pace, score_ms)?;
             let now_ms = self.clock.now_ms() - begun_ms;
@@ -309,28 +310,6 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    fn pace(
-        &self,
-        record: &RunRecord,
-        next: &Planned,
-        saved: &[BlockRecord],
-    ) -> Result<Pace, CampaignError> {
-        match next.phase {
-            Phase::Throughput => Ok(Pace::Closed),
-            Phase::Latency => {
-                let rate_rps = plan::common_rate_rps(record, saved)
-                    .map_err(|arm| CampaignError::NoAnswers { arm })?;
-                // Both arms of a round replay the same arrivals.
-                let seed = record.seed.wrapping_add(u64::from(next.round));
-                Ok(Pace::Open {
-                    rate_rps,
-                    arrivals: model::workload::Arrivals::Poisson,
-                    seed,
-                })
-            }
-        }
-    }
-
     fn block(
         &mut self,
         study: &Study,
@@ -349,6 +328,19 @@ impl Campaign<'_> {
             Tell::Reading(reading) => Ok(*reading),
             _ => Err(CampaignError::Unexpected("block")),
         }
+    }
+}
+
+/// How a block is driven; `None` where no rate can be set for it.
+fn pace(record: &RunRecord, next: &Planned, saved: &[BlockRecord]) -> Option<Pace> {
+    match next.phase {
+        Phase::Throughput => Some(Pace::Closed),
+        Phase::Latency => Some(Pace::Open {
+            rate_rps: plan::common_rate_rps(record, saved)?,
+            arrivals: model::workload::Arrivals::Poisson,
+            // Both arms of a round replay the same arrivals.
+            seed: record.seed.wrapping_add(u64::from(next.round)),
+        }),
     }
 }
 

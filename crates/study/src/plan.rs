@@ -6,7 +6,6 @@ use model::run::Phase;
 use model::study::Role;
 use model::{BlockRecord, RunRecord};
 
-use crate::arms::BASELINE;
 use crate::order;
 
 /// One block that is to be measured.
@@ -88,29 +87,18 @@ pub fn score_ms(record: &RunRecord, phase: Phase) -> u32 {
 }
 
 /// The open-loop rate that first and last arm are both offered: the study's share of what the
-/// slower of the two carried in closed loop, by its median block.
-///
-/// # Errors
-/// The name of an arm that answered nothing.
-pub fn common_rate_rps(record: &RunRecord, saved: &[BlockRecord]) -> Result<f64, String> {
-    let share = record
-        .study
-        .latency
-        .as_ref()
-        .map_or(1.0, |latency| latency.rate_share);
+/// slower of the two carried in closed loop, by its median block. `None` where one of them
+/// answered nothing.
+#[must_use]
+pub fn common_rate_rps(record: &RunRecord, saved: &[BlockRecord]) -> Option<f64> {
+    let latency = record.study.latency.as_ref();
+    let share = latency.map_or(1.0, |latency| latency.rate_share);
     let mut slower = f64::INFINITY;
     for arm in first_and_last(record) {
-        let name = &record.arms[arm].name;
-        let capacity_rps = median_throughput_rps(saved, name)
-            .filter(|rate_rps| *rate_rps > 0.0)
-            .ok_or_else(|| name.clone())?;
+        let capacity_rps = median_throughput_rps(saved, &record.arms[arm].name)?;
         slower = slower.min(capacity_rps);
     }
-    if slower.is_finite() {
-        Ok(slower * share)
-    } else {
-        Err(BASELINE.to_owned())
-    }
+    (slower > 0.0 && slower.is_finite()).then_some(slower * share)
 }
 
 fn median_throughput_rps(saved: &[BlockRecord], arm: &str) -> Option<f64> {

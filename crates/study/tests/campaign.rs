@@ -22,6 +22,8 @@ use study::{Agent, Campaign, CampaignError, Clock, Order, Progress, Targets};
 
 /// An agent that answers everything, until it is told to fail.
 struct FakeAgent {
+    /// Requests answered in each block.
+    answered: u64,
     asked: Vec<Ask>,
     watched: Watched,
     rig: Rig,
@@ -32,6 +34,7 @@ struct FakeAgent {
 impl Default for FakeAgent {
     fn default() -> Self {
         Self {
+            answered: 1000,
             asked: Vec::new(),
             watched: Watched::default(),
             rig: Rig::PrivateNamespace,
@@ -96,7 +99,7 @@ impl FakeAgent {
         };
         let reading = Reading {
             window_ns: 500_000_000,
-            answered: 1000,
+            answered: self.answered,
             cpu,
             ..Reading::default()
         };
@@ -315,6 +318,18 @@ fn a_resumed_run_keeps_the_order_that_was_planned() {
             .collect()
     };
     assert_eq!(names(&whole), names(&stopped));
+}
+
+#[test]
+fn without_an_answer_in_closed_loop_a_run_ends_without_its_latency_blocks() {
+    let folder = Folder::new("silent");
+    let mut agent = FakeAgent {
+        answered: 0,
+        ..FakeAgent::default()
+    };
+    run(&mut agent, &folder).unwrap();
+    let is_closed = |block: &model::message::BlockAsk| block.pace == model::workload::Pace::Closed;
+    assert!(agent.blocks().count() > 0 && agent.blocks().all(is_closed));
 }
 
 #[test]

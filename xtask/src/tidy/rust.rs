@@ -14,7 +14,8 @@ use super::tree::Source;
 pub(super) struct Function {
     pub(super) name: String,
     pub(super) line: usize,
-    /// From its signature to its closing brace.
+    /// From its signature to its closing brace; of a body that is one `match`, a table, those of
+    /// the longest arm.
     pub(super) lines: usize,
     /// It carries `#[test]`.
     pub(super) is_test: bool,
@@ -82,11 +83,20 @@ impl Walk {
         self.functions.push(Function {
             name: signature.ident.to_string(),
             line: first,
-            lines: last + 1 - first,
+            lines: longest_arm(body).unwrap_or(last + 1 - first),
             is_test,
             in_tests: is_test || self.depth_in_tests > 0,
         });
     }
+}
+
+/// The lines of the longest arm, where a body is one `match` and nothing else.
+fn longest_arm(body: &Block) -> Option<usize> {
+    let [syn::Stmt::Expr(syn::Expr::Match(table), None)] = body.stmts.as_slice() else {
+        return None;
+    };
+    let lines = |arm: &syn::Arm| arm.span().end().line + 1 - line_of(arm.span());
+    table.arms.iter().map(lines).max()
 }
 
 impl<'ast> Visit<'ast> for Walk {

@@ -91,6 +91,24 @@ fn pairs_too_noisy_for_the_effect_sought_say_what_they_could_see() {
 }
 
 #[test]
+fn an_arm_without_an_answer_in_half_of_its_blocks_is_named() {
+    let mut blocks = rounds(16, &LADDER);
+    let silence = |blocks: &mut [BlockRecord], from: u32| {
+        change(blocks, "step-2", |block| {
+            if block.round >= from {
+                block.reading.answered = 0;
+            }
+        });
+    };
+    let is_silent =
+        |doubt: &Doubt| matches!(doubt, Doubt::AnsweredNothing { arm } if arm == "step-2");
+    silence(&mut blocks, 9);
+    assert!(!has(&judged(&blocks), is_silent));
+    silence(&mut blocks, 8);
+    assert!(has(&judged(&blocks), is_silent));
+}
+
+#[test]
 fn the_bare_echo_may_have_the_client_as_its_limit() {
     let floor = built_run::arm("floor", "floor", None);
     let baseline = built_run::arm("baseline", "baseline", None);
