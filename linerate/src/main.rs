@@ -5,6 +5,7 @@ mod commands;
 mod console;
 mod ownership;
 mod progress;
+mod progress_line;
 mod run;
 mod serving;
 mod slo;

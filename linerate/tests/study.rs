@@ -7,14 +7,15 @@
 #[path = "common/as_nobody.rs"]
 mod as_nobody;
 mod common;
+#[path = "common/hogs.rs"]
+mod hogs;
 mod study_targets;
 
 use std::collections::HashSet;
 use std::process::{Child, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::{Folder, answer, errors, linerate};
+use hogs::Hogs;
 use model::run::{Blocks, RunRecord};
 
 fn blocks(folder: &Folder) -> Vec<model::BlockRecord> {
@@ -197,27 +198,6 @@ fn two_runs_of_one_study_stand_side_by_side_without_a_verdict() {
         &["study", "compare", "one", "other"],
     ));
     assert!(page.contains("ordinary box"), "{page}");
-}
-
-/// Keeps every CPU busy until it is dropped.
-struct Hogs(Arc<AtomicBool>);
-
-impl Hogs {
-    fn start() -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        for _ in 0..std::thread::available_parallelism().unwrap().get() {
-            let stop = Arc::clone(&stop);
-            let spin = move || while !stop.load(Ordering::Relaxed) {};
-            std::thread::spawn(spin);
-        }
-        Self(stop)
-    }
-}
-
-impl Drop for Hogs {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 #[test]

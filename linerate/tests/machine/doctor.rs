@@ -1,11 +1,10 @@
 //! `linerate doctor` as a stranger runs it.
 
 use std::process::Output;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::{Folder, answer, errors, linerate};
 use crate::confined::in_place_of_a_shell;
+use crate::hogs::Hogs;
 use crate::schema;
 use serde_json::Value;
 
@@ -114,27 +113,6 @@ fn a_program_on_the_packets_of_a_device_is_found_and_without_one_there_is_none()
     assert!(told.contains(sign), "{told}");
     let told = evidence("true");
     assert!(!told.contains(sign), "{told}");
-}
-
-/// Keeps every CPU busy until it is dropped.
-struct Hogs(Arc<AtomicBool>);
-
-impl Hogs {
-    fn start() -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        for _ in 0..std::thread::available_parallelism().unwrap().get() {
-            let stop = Arc::clone(&stop);
-            let spin = move || while !stop.load(Ordering::Relaxed) {};
-            std::thread::spawn(spin);
-        }
-        Self(stop)
-    }
-}
-
-impl Drop for Hogs {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 #[test]

@@ -9,6 +9,8 @@ mod common;
 mod confined;
 mod doctor;
 mod facts;
+#[path = "../common/hogs.rs"]
+mod hogs;
 mod limits;
 #[path = "../common/schema.rs"]
 mod schema;

@@ -1,0 +1,59 @@
+//! How far something is: one line that changes on a terminal, a few plain ones elsewhere.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::console::Console;
+
+pub(crate) struct ProgressLine<'a> {
+    console: &'a Console,
+    bar: ProgressBar,
+    plain_lines: usize,
+    plain_lines_said: usize,
+}
+
+impl<'a> ProgressLine<'a> {
+    /// Where nothing can be drawn, a plain line comes at each of so many equal parts.
+    pub(crate) fn new(console: &'a Console, plain_lines: usize) -> Self {
+        let target = if console.may_draw() {
+            ProgressDrawTarget::stderr_with_hz(5)
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
+        let style = ProgressStyle::with_template("  {bar:24} {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Self {
+            console,
+            bar,
+            plain_lines,
+            plain_lines_said: 0,
+        }
+    }
+
+    /// A line that stays, above the one that changes.
+    pub(crate) fn say(&self, text: &str) {
+        self.bar.suspend(|| self.console.note(text));
+    }
+
+    /// What is going on, on the line that changes.
+    pub(crate) fn phase(&self, what: &str) {
+        self.bar.set_message(what.to_owned());
+    }
+
+    /// One more of `planned` is done; the last needs no plain line, since the answer follows.
+    pub(crate) fn step(&mut self, done: usize, planned: usize, text: &str) {
+        self.bar.set_length(planned as u64);
+        self.bar.set_position(done as u64);
+        self.bar.set_message(text.to_owned());
+        let due = done * self.plain_lines / planned.max(1);
+        if !self.console.may_draw() && done < planned && due > self.plain_lines_said {
+            self.plain_lines_said = due;
+            self.console.note(text);
+        }
+    }
+
+    /// Takes the changing line away.
+    pub(crate) fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}
