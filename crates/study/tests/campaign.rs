@@ -4,134 +4,20 @@
     reason = "a helper of tests may fail as a test does"
 )]
 
+#[path = "campaign/fake_agent.rs"]
+mod fake_agent;
+
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use fake_agent::FakeAgent;
 use model::facts::{Facts, Watched};
-use model::lever::LeverState;
-use model::message::Failure;
-use model::reading::CpuReading;
 use model::run::{BLOCKS_FILE, Blocks, Phase, Rig, RunRecord};
-use model::service::FoundService;
 use model::study::Program;
-use model::{Ask, Binds, Doubt, Pace, Reading, Tell};
+use model::{Ask, Doubt, Pace};
 use study::progress::Outlook;
-use study::transport::AgentError;
-use study::{Agent, Campaign, CampaignError, Clock, Order, Progress, Targets};
-
-/// An agent that answers everything, until it is told to fail.
-struct FakeAgent {
-    /// Requests answered in each block.
-    answered: u64,
-    asked: Vec<Ask>,
-    watched: Watched,
-    rig: Rig,
-    blocks_until_failure: Option<usize>,
-    service_version: String,
-}
-
-impl Default for FakeAgent {
-    fn default() -> Self {
-        Self {
-            answered: 1000,
-            asked: Vec::new(),
-            watched: Watched::default(),
-            rig: Rig::PrivateNamespace,
-            blocks_until_failure: None,
-            service_version: "1.22.1".to_owned(),
-        }
-    }
-}
-
-impl FakeAgent {
-    fn blocks(&self) -> impl Iterator<Item = &model::message::BlockAsk> {
-        self.asked.iter().filter_map(|ask| match ask {
-            Ask::Block(block) => Some(&**block),
-            _ => None,
-        })
-    }
-
-    fn answer(&mut self, ask: &Ask) -> Tell {
-        match ask {
-            Ask::Hello { protocol } => Tell::Hello {
-                protocol: *protocol,
-                linerate_version: String::new(),
-                rig: self.rig.clone(),
-            },
-            Ask::Facts { .. } => {
-                let cpus_allowed = "0-1".to_owned();
-                Tell::Facts(Box::new(Facts {
-                    cpus_allowed,
-                    ..Facts::default()
-                }))
-            }
-            Ask::Levers => Tell::Levers { levers: levers() },
-            Ask::Watch { .. } => Tell::Watched(self.watched.clone()),
-            Ask::Find { .. } => Tell::Found(FoundService {
-                program: "/usr/sbin/nginx".to_owned(),
-                version: self.service_version.clone(),
-            }),
-            Ask::Start { target, .. } => Tell::Started {
-                target: target.clone(),
-                doubts: Vec::new(),
-            },
-            Ask::Block(_) => self.block(),
-            Ask::Stop { target } => Tell::Stopped {
-                target: target.clone(),
-            },
-        }
-    }
-
-    fn block(&mut self) -> Tell {
-        if let Some(left) = &mut self.blocks_until_failure {
-            if *left == 0 {
-                return Tell::Failed(Failure {
-                    what: "the server is gone".to_owned(),
-                    advice: String::new(),
-                });
-            }
-            *left -= 1;
-        }
-        let cpu = CpuReading {
-            server_ns: Some(6_000_000),
-            ..CpuReading::default()
-        };
-        let reading = Reading {
-            window_ns: 500_000_000,
-            answered: self.answered,
-            cpu,
-            ..Reading::default()
-        };
-        Tell::Reading(Box::new(reading))
-    }
-}
-
-impl Agent for FakeAgent {
-    fn ask(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
-        self.asked.push(ask.clone());
-        match self.answer(ask) {
-            Tell::Failed(failure) => Err(AgentError::Refused(failure)),
-            tell => Ok(tell),
-        }
-    }
-}
-
-fn levers() -> Vec<LeverState> {
-    let study = study::catalogue::find("http-json").unwrap().study;
-    let state = |name: String| LeverState {
-        name,
-        binds: Binds::Live,
-        unavailable: None,
-        only_serve: false,
-    };
-    study
-        .baseline
-        .levers
-        .into_iter()
-        .map(|lever| state(lever.name))
-        .collect()
-}
+use study::{Campaign, CampaignError, Clock, Order, Progress, Targets};
 
 #[derive(Default)]
 struct FakeClock(Cell<u64>);

@@ -6,6 +6,7 @@ mod commands;
 mod commits;
 mod crate_arrows;
 mod dependencies;
+mod doubts;
 mod file_headers;
 mod fuzz_targets;
 mod kernel_files;
@@ -49,6 +50,7 @@ pub(super) const ALL: &[Rule] = &[
     studies::RULE,
     fuzz_targets::RULE,
     schemas::RULE,
+    doubts::RULE,
     paths::RULE,
     commands::RULE,
     command_output::RULE,

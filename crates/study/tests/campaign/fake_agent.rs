@@ -1,0 +1,128 @@
+//! An agent that touches nothing: it answers as a quiet machine would.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+use model::facts::{Facts, Watched};
+use model::lever::LeverState;
+use model::message::Failure;
+use model::reading::CpuReading;
+use model::run::Rig;
+use model::service::FoundService;
+use model::{Ask, Binds, Reading, Tell};
+use study::Agent;
+use study::transport::AgentError;
+
+/// An agent that answers everything, until it is told to fail.
+pub(crate) struct FakeAgent {
+    /// Requests answered in each block.
+    pub(crate) answered: u64,
+    pub(crate) asked: Vec<Ask>,
+    pub(crate) watched: Watched,
+    pub(crate) rig: Rig,
+    pub(crate) blocks_until_failure: Option<usize>,
+    pub(crate) service_version: String,
+}
+
+impl Default for FakeAgent {
+    fn default() -> Self {
+        Self {
+            answered: 1000,
+            asked: Vec::new(),
+            watched: Watched::default(),
+            rig: Rig::PrivateNamespace,
+            blocks_until_failure: None,
+            service_version: "1.22.1".to_owned(),
+        }
+    }
+}
+
+impl FakeAgent {
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &model::message::BlockAsk> {
+        self.asked.iter().filter_map(|ask| match ask {
+            Ask::Block(block) => Some(&**block),
+            _ => None,
+        })
+    }
+
+    fn answer(&mut self, ask: &Ask) -> Tell {
+        match ask {
+            Ask::Hello { protocol } => Tell::Hello {
+                protocol: *protocol,
+                linerate_version: String::new(),
+                rig: self.rig.clone(),
+            },
+            Ask::Facts { .. } => {
+                let cpus_allowed = "0-1".to_owned();
+                Tell::Facts(Box::new(Facts {
+                    cpus_allowed,
+                    ..Facts::default()
+                }))
+            }
+            Ask::Levers => Tell::Levers { levers: levers() },
+            Ask::Watch { .. } => Tell::Watched(self.watched.clone()),
+            Ask::Find { .. } => Tell::Found(FoundService {
+                program: "/usr/sbin/nginx".to_owned(),
+                version: self.service_version.clone(),
+            }),
+            Ask::Start { target, .. } => Tell::Started {
+                target: target.clone(),
+                doubts: Vec::new(),
+            },
+            Ask::Block(_) => self.block(),
+            Ask::Stop { target } => Tell::Stopped {
+                target: target.clone(),
+            },
+        }
+    }
+
+    fn block(&mut self) -> Tell {
+        if let Some(left) = &mut self.blocks_until_failure {
+            if *left == 0 {
+                return Tell::Failed(Failure {
+                    what: "the server is gone".to_owned(),
+                    advice: String::new(),
+                });
+            }
+            *left -= 1;
+        }
+        let cpu = CpuReading {
+            server_ns: Some(6_000_000),
+            ..CpuReading::default()
+        };
+        let reading = Reading {
+            window_ns: 500_000_000,
+            answered: self.answered,
+            cpu,
+            ..Reading::default()
+        };
+        Tell::Reading(Box::new(reading))
+    }
+}
+
+impl Agent for FakeAgent {
+    fn ask(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
+        self.asked.push(ask.clone());
+        match self.answer(ask) {
+            Tell::Failed(failure) => Err(AgentError::Refused(failure)),
+            tell => Ok(tell),
+        }
+    }
+}
+
+fn levers() -> Vec<LeverState> {
+    let study = study::catalogue::find("http-json").unwrap().study;
+    let state = |name: String| LeverState {
+        name,
+        binds: Binds::Live,
+        unavailable: None,
+        only_serve: false,
+    };
+    study
+        .baseline
+        .levers
+        .into_iter()
+        .map(|lever| state(lever.name))
+        .collect()
+}
