@@ -163,7 +163,7 @@ impl fmt::Display for Numbers {
         writeln!(f, "unwraps             {} outside tests", self.unwraps)?;
         writeln!(
             f,
-            "unsafe              {}, all explained and all in crates/sys",
+            "unsafe              {}; where and why is the rule `unsafe-code`",
             self.unsafe_words
         )?;
         write!(
