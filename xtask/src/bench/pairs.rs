@@ -13,6 +13,8 @@ const PARITY: f64 = 1.05;
 pub(crate) enum Bar {
     /// The estimate is at most this.
     AtMost(f64),
+    /// The goal is not reached yet, and is said to be missed; what was reached must not be lost.
+    Ratchet { goal: f64, reached: f64 },
     /// No worse: the estimate at most 1.05 and the lower bound at most 1.
     Parity,
 }
@@ -70,7 +72,7 @@ impl Comparison {
     pub(crate) fn keeps_its_bar(&self) -> bool {
         let (ratio, low, _) = self.ratio();
         match self.bar {
-            Bar::AtMost(bar) => ratio <= bar,
+            Bar::AtMost(bar) | Bar::Ratchet { reached: bar, .. } => ratio <= bar,
             Bar::Parity => ratio <= PARITY && low <= 1.0,
         }
     }
@@ -109,6 +111,9 @@ impl fmt::Display for Bar {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AtMost(bar) => write!(formatter, "{bar:.2}"),
+            Self::Ratchet { goal, reached } => {
+                write!(formatter, "{reached:.2} (its goal of {goal:.2} is open)")
+            }
             Self::Parity => write!(formatter, "{PARITY:.2} with a lower bound of 1 or less"),
         }
     }
@@ -147,5 +152,16 @@ mod tests {
         );
         assert!(!comparison(1.2, Bar::Parity).keeps_its_bar());
         assert!(comparison(1.04, Bar::AtMost(1.05)).keeps_its_bar());
+    }
+
+    #[test]
+    fn a_ratchet_keeps_what_was_reached_and_names_the_goal_that_is_open() {
+        let bar = Bar::Ratchet {
+            goal: 0.80,
+            reached: 0.90,
+        };
+        assert!(comparison(0.87, bar).keeps_its_bar());
+        assert!(!comparison(0.93, bar).keeps_its_bar());
+        assert_eq!(bar.to_string(), "0.90 (its goal of 0.80 is open)");
     }
 }
