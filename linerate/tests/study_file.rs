@@ -8,6 +8,8 @@
 mod common;
 #[path = "common/mutations.rs"]
 mod mutations;
+#[path = "common/schema.rs"]
+mod schema;
 
 use std::path::Path;
 
@@ -200,4 +202,29 @@ fn a_file_that_cannot_be_read_and_a_name_that_is_none_say_what_to_give() {
         assert!(errors(&output).contains(words), "{}", errors(&output));
     }
     assert_eq!(folder.names(""), ["bytes.toml", "folder.toml"]);
+}
+
+#[test]
+fn the_list_has_the_files_of_the_studies_folder_and_what_is_wrong_with_them() {
+    let folder = Folder::new("study-file-listed");
+    std::fs::create_dir(folder.path().join("studies")).unwrap();
+    let shipped = linerate(&folder, &["study", "show", "http-json"])
+        .output()
+        .unwrap();
+    let mine = String::from_utf8(shipped.stdout)
+        .unwrap()
+        .replace("\"http-json\"", "\"mine\"");
+    std::fs::write(folder.path().join("studies/mine.toml"), mine).unwrap();
+    std::fs::write(folder.path().join("studies/broken.toml"), "format = 1\n").unwrap();
+    let listed = linerate(&folder, &["study", "list", "--json"])
+        .output()
+        .unwrap();
+    let value: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    schema::holds("study-list", &value);
+    let studies = value["studies"].as_array().unwrap();
+    let named = |name: &str| studies.iter().find(|study| study["name"] == name).unwrap();
+    assert_eq!(named("mine")["file"], "studies/mine.toml");
+    assert!(named("http-json")["file"].is_null());
+    let error = named("broken")["error"].as_str().unwrap();
+    assert!(error.contains("studies/broken.toml"), "{error}");
 }

@@ -50,7 +50,10 @@ fn ladder(run: &RunRecord, judgement: &Judgement) -> String {
             numbers::effect(&ends.effect),
             ends.figures()
         ),
-        Verdict::Invalid => format!("{} {} were seen.", void(run, judgement), ends.figures()),
+        Verdict::Invalid => {
+            let reason = void(run, judgement);
+            format!("No verdict: {reason}. {} were seen.", ends.figures())
+        }
     }
 }
 
@@ -174,7 +177,11 @@ fn compared(run: &RunRecord, judgement: &Judgement, step: &StepResult) -> String
             "Cannot tell whether {} is better than {against}: {size}.",
             step.title
         ),
-        Verdict::Invalid => format!("{} Seen was {size}.", void(run, judgement)),
+        Verdict::Invalid => format!(
+            "No verdict on {} against {against}: {}. Seen was {size}.",
+            step.title,
+            void(run, judgement)
+        ),
     }
 }
 
@@ -215,8 +222,7 @@ fn void(run: &RunRecord, judgement: &Judgement) -> String {
         )),
         _ => None,
     });
-    let reason = reason.unwrap_or_else(|| "the doubts below void this comparison".to_owned());
-    format!("No verdict: {reason}.")
+    reason.unwrap_or_else(|| "the doubts below void this comparison".to_owned())
 }
 
 fn too_little(judgement: &Judgement) -> String {
@@ -300,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_void_run_says_what_voids_it() {
+    fn a_void_comparison_names_its_arms_and_what_voids_it() {
         let (run, mut judgement) = sample::versus(Verdict::Invalid, 0.9, 0.2);
         let pairs_missing = Doubt::TooFewPairs {
             pairs: 2,
@@ -309,7 +315,7 @@ mod tests {
         judgement.doubts.push(pairs_missing);
         let said = sentence(&run, &judgement);
         assert!(
-            said.starts_with("No verdict: pairs are too few, 2 where 10"),
+            said.starts_with("No verdict on ") && said.contains(": pairs are too few, 2 where 10"),
             "{said}"
         );
     }

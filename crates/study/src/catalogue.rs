@@ -15,6 +15,9 @@ const BUILT_IN: &[(&str, &str)] = &[(
     include_str!("../../../studies/http-json.toml"),
 )];
 
+/// Where studies of the user's own are looked for, from the current folder.
+const FOLDER: &str = "studies";
+
 /// Why a study could not be had.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
@@ -64,7 +67,7 @@ pub fn find(name: &str) -> Result<Found, CatalogueError> {
     let on_disk = if name.ends_with(".toml") {
         name.to_owned()
     } else {
-        format!("studies/{name}.toml")
+        path_on_disk(name)
     };
     if Path::new(&on_disk).exists() || name.ends_with(".toml") {
         return from_disk(on_disk);
@@ -83,22 +86,59 @@ fn from_disk(path: String) -> Result<Found, CatalogueError> {
 }
 
 fn unknown(name: &str) -> CatalogueError {
-    let known = BUILT_IN
-        .iter()
-        .filter_map(|(file, _)| file.strip_suffix(".toml"));
+    let mut known = names_on_disk();
+    known.extend(built_in_names().map(str::to_owned));
     CatalogueError::Unknown {
         name: name.to_owned(),
-        meant: did_you_mean(name, known),
+        meant: did_you_mean(name, known.iter().map(String::as_str)),
     }
 }
 
-/// Every study compiled in.
-///
-/// # Errors
-/// Never for a released program: a test reads them all.
-pub fn built_in() -> Result<Vec<Study>, SpecError> {
+fn built_in_names() -> impl Iterator<Item = &'static str> {
     BUILT_IN
         .iter()
-        .map(|(file, text)| spec::parse(text, file))
+        .filter_map(|(file, _)| file.strip_suffix(".toml"))
+}
+
+fn path_on_disk(name: &str) -> String {
+    format!("{FOLDER}/{name}.toml")
+}
+
+/// A study by the name that [`find`] knows it by.
+#[derive(Debug)]
+pub struct Listed {
+    pub name: String,
+    /// The path of its file; `None` for a study compiled in.
+    pub file: Option<String>,
+    pub study: Result<Study, CatalogueError>,
+}
+
+/// Every study that can be had by its name: those compiled in, in their order, each by the file of
+/// that name below the current folder where there is one; then the other files, by name. A file
+/// that is wrong is listed with what is wrong with it.
+#[must_use]
+pub fn all() -> Vec<Listed> {
+    let mut on_disk = names_on_disk();
+    let mut names: Vec<String> = built_in_names().map(str::to_owned).collect();
+    on_disk.retain(|name| !names.contains(name));
+    on_disk.sort();
+    names.append(&mut on_disk);
+    names.into_iter().map(listed).collect()
+}
+
+fn listed(name: String) -> Listed {
+    let path = path_on_disk(&name);
+    Listed {
+        study: find(&name).map(|found| found.study),
+        file: Path::new(&path).exists().then_some(path),
+        name,
+    }
+}
+
+fn names_on_disk() -> Vec<String> {
+    let entries = std::fs::read_dir(FOLDER).into_iter().flatten().flatten();
+    let files = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    files
+        .filter_map(|file| Some(file.strip_suffix(".toml")?.to_owned()))
         .collect()
 }

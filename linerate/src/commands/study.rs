@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use serde_json::json;
+use study::catalogue::Listed;
 use study::{Order, Targets};
 
 use crate::console::Console;
@@ -16,7 +17,7 @@ const FORMAT: u32 = 1;
 
 /// Run a study, go on with one that was stopped, or report on a run
 ///
-/// A study is a question with a design, factors and a workload: one TOML file. Those listed are
+/// A study is a question with a design, factors and a workload: one TOML file. Some are
 /// built in; `studies/NAME.toml` below the current folder wins over the built-in one of that name.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -26,7 +27,7 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// The studies that are built in
+    /// The studies there are: those built in, and the files of `./studies`
     #[command(after_long_help = "\
 Examples:
   linerate study list
@@ -189,23 +190,34 @@ pub(crate) fn measure(
 }
 
 fn list(as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
-    let studies = study::catalogue::built_in()?;
+    let all = study::catalogue::all();
     if as_json {
-        let one = |study: &model::Study| {
-            let (name, title, question) = (&study.name, &study.title, &study.question);
-            json!({ "name": name, "title": title, "question": question })
-        };
-        let studies: Vec<_> = studies.iter().map(one).collect();
-        console.say(&format!(
-            "{:#}",
-            json!({ "format": FORMAT, "studies": studies })
-        ));
+        let studies: Vec<_> = all.iter().map(listed_value).collect();
+        let value = json!({ "format": FORMAT, "studies": studies });
+        console.say(&format!("{value:#}"));
         return Ok(ExitCode::SUCCESS);
     }
-    for study in studies {
-        console.say(&format!("{:<16} {}", study.name, study.title));
+    for listed in all {
+        let title = match &listed.study {
+            Ok(study) => study.title.clone(),
+            Err(error) => format!("cannot be run: {error}"),
+        };
+        let file = listed
+            .file
+            .map_or_else(String::new, |file| format!(" ({file})"));
+        console.say(&format!("{:<16} {title}{file}", listed.name));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn listed_value(listed: &Listed) -> serde_json::Value {
+    let (name, file) = (&listed.name, &listed.file);
+    match &listed.study {
+        Ok(study) => {
+            json!({ "name": name, "file": file, "title": study.title, "question": study.question })
+        }
+        Err(error) => json!({ "name": name, "file": file, "error": error.to_string() }),
+    }
 }
 
 fn show(name: &str, as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {

@@ -29,7 +29,7 @@ pub(super) fn tree() -> anyhow::Result<Tree> {
     let program = build()?;
     read_helps(&program, "", &mut tree.helps)?;
     crate::USAGE.clone_into(&mut tree.xtask_help);
-    tree.outputs = outputs(&program, &tree)?;
+    tree.outputs = outputs(&program, &tree);
     tree.commits = commits(&target::workspace());
     Ok(tree)
 }
@@ -161,8 +161,9 @@ fn subcommands(help: &str) -> Vec<&str> {
     names.filter(|name| *name != "help").collect()
 }
 
-/// What the commands print whose output documents quote.
-fn outputs(program: &Path, tree: &Tree) -> anyhow::Result<BTreeMap<String, String>> {
+/// What the commands print whose output documents quote; of one that fails, how it does, so that
+/// the other rules are still heard.
+fn outputs(program: &Path, tree: &Tree) -> BTreeMap<String, String> {
     let sessions = tree.documents().flat_map(|(_, text)| sessions(text));
     let commands: BTreeSet<&str> = sessions.map(|session| session.command).collect();
     let steady = commands
@@ -171,10 +172,9 @@ fn outputs(program: &Path, tree: &Tree) -> anyhow::Result<BTreeMap<String, Strin
     steady
         .map(|command| {
             let words = command.split_whitespace().skip(1);
-            Ok((
-                command.to_owned(),
-                output(Command::new(program).args(words))?,
-            ))
+            let printed = output(Command::new(program).args(words));
+            let printed = printed.unwrap_or_else(|error| format!("{error:#}"));
+            (command.to_owned(), printed)
         })
         .collect()
 }

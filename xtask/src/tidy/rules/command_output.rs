@@ -13,6 +13,9 @@ const STEADY: [&str; 5] = [
     "linerate --help",
 ];
 
+/// In a document, lines that stand for any number of lines.
+const GAPS: [&str; 2] = ["...", "…"];
+
 pub(super) const RULE: Rule = Rule {
     name: "document-output",
     says: "Output in a `console` block is what its command prints; `console measured` may differ.",
@@ -51,8 +54,28 @@ fn wrong(tree: &Tree, session: &Session<'_>) -> Option<(String, &'static str)> {
     let printed = tree.outputs.get(command).map_or("", String::as_str);
     let printed: Vec<&str> = printed.trim_end().lines().map(str::trim_end).collect();
     let advice = "paste what it prints; a line of `...` stands for any lines";
-    (!matches(&session.output, &printed))
-        .then(|| (format!("`{command}` prints something else"), advice))
+    (!matches(&session.output, &printed)).then(|| {
+        let difference = first_difference(&session.output, &printed);
+        (
+            format!("`{command}` prints something else: {difference}"),
+            advice,
+        )
+    })
+}
+
+/// The first line that only one of the two has.
+fn first_difference(quoted: &[&str], printed: &[&str]) -> String {
+    let only_in = |lines: &[&str], others: &[&str]| {
+        let only = lines.iter().find(|line| !others.contains(line));
+        only.filter(|line| !GAPS.contains(line))
+            .map(ToString::to_string)
+    };
+    match (only_in(quoted, printed), only_in(printed, quoted)) {
+        (Some(stale), Some(fresh)) => format!("`{stale}` is not printed, `{fresh}` is"),
+        (Some(stale), None) => format!("`{stale}` is not printed"),
+        (None, Some(fresh)) => format!("`{fresh}` is printed too"),
+        (None, None) => "its lines stand otherwise".to_owned(),
+    }
 }
 
 /// The sessions whose output must be true, of all `console` blocks of a document.
@@ -94,7 +117,7 @@ fn of_block<'a>(fence: &Fence<'a>) -> Vec<Session<'a>> {
 fn matches(quoted: &[&str], printed: &[&str]) -> bool {
     match (quoted, printed) {
         ([], rest) => rest.is_empty(),
-        (["..." | "…", more @ ..], _) => {
+        ([gap, more @ ..], _) if GAPS.contains(gap) => {
             (0..=printed.len()).any(|from| matches(more, &printed[from..]))
         }
         ([line, more @ ..], [first, rest @ ..]) => line == first && matches(more, rest),
@@ -131,7 +154,10 @@ mod tests {
             "$ linerate study list\na  one\nb  zwei\nc  three",
         );
         assert!(
-            said[0].starts_with("docs/a.md:2: `linerate study list` prints something else"),
+            said[0].starts_with(
+                "docs/a.md:2: `linerate study list` prints something else: `b  zwei` is not \
+                 printed, `b  two` is"
+            ),
             "{said:?}"
         );
     }
