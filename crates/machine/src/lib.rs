@@ -1,4 +1,4 @@
-//! Looks at the machine and changes it: facts, instruments, levers and findings.
+//! Looks at the machine and changes it: facts, instruments, levers, rigs and findings.
 //!
 //! It carries no traffic: an instrument or a lever works on any program.
 
@@ -16,6 +16,7 @@ pub mod nftables;
 mod packet_filters;
 mod packet_list;
 mod pressure;
+pub mod rig;
 pub mod targets;
 mod tcp_table;
 mod tree;

@@ -191,6 +191,21 @@ pub fn attributes(payload: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
+/// Writes one attribute behind what `payload` holds already, padded as [`attributes`] reads it;
+/// `fill` writes its value, which may be attributes again.
+///
+/// # Panics
+/// When the value is 64 KiB long.
+pub fn push_attribute(payload: &mut Vec<u8>, kind: u16, fill: impl FnOnce(&mut Vec<u8>)) {
+    let start = payload.len();
+    payload.extend([0; 4]);
+    fill(payload);
+    let length = u16::try_from(payload.len() - start).expect("an attribute is far below 64 KiB");
+    payload[start..start + 2].copy_from_slice(&length.to_ne_bytes());
+    payload[start + 2..start + 4].copy_from_slice(&kind.to_ne_bytes());
+    payload.resize(start + aligned(payload.len() - start), 0);
+}
+
 enum Ending {
     NotYet,
     Dump,
@@ -274,6 +289,19 @@ mod tests {
         payload.extend([2, 0, 1, 0]);
         let read: Vec<_> = attributes(&payload).collect();
         assert_eq!(read, [(3, &b"odd"[..])]);
+    }
+
+    #[test]
+    fn attributes_come_back_as_they_were_written_nested_ones_as_well() {
+        let mut payload = Vec::new();
+        push_attribute(&mut payload, 3, |value| value.extend(b"odd"));
+        push_attribute(&mut payload, 4, |value| {
+            push_attribute(value, 5, |value| value.extend(b"inner"));
+        });
+        let read: Vec<_> = attributes(&payload).collect();
+        assert_eq!(read[0], (3, &b"odd"[..]));
+        let inner: Vec<_> = attributes(read[1].1).collect();
+        assert_eq!((read[1].0, inner), (4, vec![(5, &b"inner"[..])]));
     }
 
     #[test]

@@ -7,6 +7,9 @@ use std::process::Command;
 use crate::check;
 use crate::descent::Descent;
 
+/// The first descriptor behind the standard streams.
+const FIRST_OWN_FILE: libc::c_uint = 3;
+
 /// A signal that asks a program to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
@@ -115,6 +118,41 @@ pub struct FilterInstruction {
 pub fn outlive_to_undo(command: &mut Command) {
     // SAFETY: the closure makes only async-signal-safe system calls and does not allocate.
     unsafe { command.pre_exec(|| at_death_of_parent(libc::SIGTERM)) };
+}
+
+/// Lets a command outlive the terminal and the shell that it was started from: no signal of theirs
+/// reaches it, and no file of ours stays open in it but the standard streams.
+pub fn detach(command: &mut Command) {
+    // SAFETY: the closure makes only async-signal-safe system calls and does not allocate.
+    unsafe { command.pre_exec(leave_session) };
+}
+
+fn leave_session() -> io::Result<()> {
+    // SAFETY: no pointers. The child of a fork leads no group, so it may leave its session.
+    check(unsafe { libc::setsid() })?;
+    // A file that is closed on exec is not closed yet: the standard library still needs its own.
+    // SAFETY: no pointers; only a flag of descriptors changes.
+    let closed = unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            FIRST_OWN_FILE,
+            libc::c_uint::MAX,
+            libc::CLOSE_RANGE_CLOEXEC,
+        )
+    };
+    // Before Linux 5.11 there is no such call; then what we inherited ourselves stays open.
+    let _ = closed;
+    Ok(())
+}
+
+/// What process lists call this process, at most 15 bytes.
+///
+/// # Errors
+/// None are known.
+pub fn set_name(name: &std::ffi::CStr) -> io::Result<()> {
+    // SAFETY: `name` is a string that ends with a zero; the kernel copies its first 15 bytes.
+    check(unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr(), 0, 0, 0) })?;
+    Ok(())
 }
 
 /// Lets a command die with its parent and start as `setup` says.

@@ -8,6 +8,7 @@ mod echo;
 mod facts;
 mod load;
 mod man;
+mod rig;
 mod serve;
 mod service;
 mod study;
@@ -37,6 +38,8 @@ pub(crate) enum Command {
     Completions(completions::Arguments),
     Man(man::Arguments),
     #[command(hide = true)]
+    Rig(rig::Arguments),
+    #[command(hide = true)]
     Echo(echo::Arguments),
     #[command(hide = true)]
     Agent(agent::Arguments),
@@ -59,6 +62,7 @@ pub(crate) fn run(
         Some(Command::Load(arguments)) => load::run(&arguments, console),
         Some(Command::Completions(arguments)) => Ok(completions::run(&arguments, console)),
         Some(Command::Man(arguments)) => man::run(&arguments, console),
+        Some(Command::Rig(arguments)) => rig::run(&arguments),
         Some(Command::Echo(arguments)) => echo::run(&arguments, console),
         Some(Command::Agent(arguments)) => agent::run(&arguments),
         None => study::measure(MAIN_STUDY, &TargetFlags::default(), flags, console),

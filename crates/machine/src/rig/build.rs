@@ -1,0 +1,76 @@
+//! From a layout to namespaces with devices in them; done by the holder, which has one thread.
+
+use std::io;
+
+use sys::namespace::{self, NetworkNamespace};
+
+use super::cabling;
+use super::error::Step;
+use super::layout::{End, HostLayout, Layout, TUNNEL_DEVICE};
+
+/// What could not be done, and the kernel's word.
+pub(super) type Failed = (Step, io::Error);
+
+/// A rig's namespaces, in the order of the layout's hosts. They live as long as this does, and no
+/// device of theirs was ever in another.
+pub(super) struct Built(pub(super) Vec<NetworkNamespace>);
+
+/// Builds a rig; what was made goes again where something fails.
+pub(super) fn build(layout: &Layout) -> Result<Built, Failed> {
+    namespace::become_able_to_make_networks().map_err(|error| (Step::UserNamespace, error))?;
+    let namespaces = layout.hosts.iter().map(|_| NetworkNamespace::make());
+    let namespaces: Result<Vec<_>, _> = namespaces.collect();
+    let built = Built(namespaces.map_err(|error| (Step::NetworkNamespace, error))?);
+    for cable in layout.cables {
+        built
+            .lay(layout, cable)
+            .map_err(|error| (Step::Cable, error))?;
+    }
+    for route in layout.routes {
+        let add = || cabling::add_route(route.network, route.gateway);
+        built
+            .on(route.host, add)
+            .map_err(|error| (Step::Route, error))?;
+    }
+    for tunnel in layout.tunnels {
+        let make = || {
+            cabling::make_tunnel(tunnel)?;
+            cabling::give_address(TUNNEL_DEVICE, tunnel.address)?;
+            cabling::bring_up(TUNNEL_DEVICE)
+        };
+        built
+            .on(tunnel.host, make)
+            .map_err(|error| (Step::Tunnel, error))?;
+    }
+    let waits = (0..layout.hosts.len()).map(|host| built.on(host, cabling::await_devices));
+    let waited: io::Result<()> = waits.collect();
+    waited.map_err(|error| (Step::Devices, error))?;
+    Ok(built)
+}
+
+impl Built {
+    fn lay(&self, layout: &Layout, [one, other]: &[End; 2]) -> io::Result<()> {
+        let far = self.0[other.host].descriptor();
+        self.on(one.host, || {
+            cabling::lay_cable(one.device, other.device, far)
+        })?;
+        [one, other]
+            .into_iter()
+            .try_for_each(|end| self.on(end.host, || equip(end, &layout.hosts[end.host])))
+    }
+
+    /// Does something in the namespace of a host.
+    fn on(&self, host: usize, work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        self.0[host].enter()?;
+        work()
+    }
+}
+
+fn equip(end: &End, host: &HostLayout) -> io::Result<()> {
+    if let Some(address) = end.address {
+        cabling::give_address(end.device, address)?;
+    }
+    // A new namespace takes the machine's own setting over, so it is set either way.
+    cabling::set_forwarding(end.device, host.forwards)?;
+    cabling::bring_up(end.device)
+}

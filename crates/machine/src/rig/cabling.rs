@@ -1,0 +1,204 @@
+//! The rtnetlink messages that lay a rig's devices, addresses and routes, in the namespace of the
+//! calling thread.
+//!
+//! Written here and not taken from `netlink-bindings`, whose part for devices is 24,000 lines and
+//! knows neither veth nor VXLAN.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use sys::netlink::{self, Family, Netlink, push_attribute};
+
+use super::layout::{PREFIX_BITS, TUNNEL_DEVICE, Tunnel};
+use crate::links;
+
+// linux/rtnetlink.h: what is asked.
+const NEW_LINK: u16 = 16;
+const SET_LINK: u16 = 19;
+const NEW_ADDRESS: u16 = 20;
+const NEW_ROUTE: u16 = 24;
+// linux/netlink.h: `NLM_F_REQUEST | NLM_F_ACK`, and with it `NLM_F_CREATE | NLM_F_EXCL`.
+const DO: u16 = 0x5;
+const MAKE: u16 = DO | 0x600;
+// linux/if_link.h: `IFLA_…`.
+const NAME: u16 = 3;
+const LINK_INFO: u16 = 18;
+const KIND: u16 = 1;
+const DATA: u16 = 2;
+const PER_FAMILY: u16 = 26;
+const NAMESPACE: u16 = 28;
+/// `VETH_INFO_PEER` of linux/veth.h.
+const PEER: u16 = 1;
+/// Where the VXLAN of RFC 7348 is sent to.
+const VXLAN_PORT: u16 = 4789;
+/// Any number does: no other tunnel is in these namespaces.
+const VXLAN_NETWORK: u32 = 1;
+const AF_INET: u8 = 2;
+const AF_INET6: u8 = 10;
+/// `ETIMEDOUT`.
+const TIMED_OUT: i32 = 110;
+/// It takes some ms.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// The kernel has no IPv6 (`EAFNOSUPPORT`).
+const NO_SUCH_FAMILY: i32 = 97;
+
+/// Makes a pair of virtual devices, the other of which begins in another namespace.
+pub(super) fn lay_cable(device: &str, peer: &str, peer_namespace: i32) -> io::Result<()> {
+    ask(NEW_LINK, MAKE, |payload| {
+        push_link(payload, 0, 0);
+        push_text(payload, NAME, device);
+        push_kind(payload, "veth", |data| {
+            push_attribute(data, PEER, |peer_link| {
+                push_link(peer_link, 0, 0);
+                push_text(peer_link, NAME, peer);
+                push_attribute(peer_link, NAMESPACE, |value| {
+                    value.extend(peer_namespace.to_ne_bytes());
+                });
+            });
+        });
+    })
+}
+
+/// Makes the end of a tunnel; the kernel takes the encapsulation off its MTU.
+pub(super) fn make_tunnel(tunnel: &Tunnel) -> io::Result<()> {
+    let over = index_of(tunnel.over)?;
+    ask(NEW_LINK, MAKE, |payload| {
+        push_link(payload, 0, 0);
+        push_text(payload, NAME, TUNNEL_DEVICE);
+        // IFLA_VXLAN_ID, _GROUP (the other end, where there is but one), _LINK, _LOCAL, _PORT.
+        push_kind(payload, "vxlan", |data| {
+            push_bytes(data, 1, &VXLAN_NETWORK.to_ne_bytes());
+            push_bytes(data, 2, &tunnel.remote.octets());
+            push_bytes(data, 3, &over.to_ne_bytes());
+            push_bytes(data, 4, &tunnel.local.octets());
+            push_bytes(data, 15, &VXLAN_PORT.to_be_bytes());
+        });
+    })
+}
+
+/// Brings a device up that says nothing by itself: without an IPv6 address of its own, the kernel
+/// neither looks for duplicates nor for routers on it.
+pub(super) fn bring_up(device: &str) -> io::Result<()> {
+    let index = index_of(device)?;
+    silence(index)?;
+    ask(SET_LINK, DO, |payload| push_link(payload, index, IFF_UP))
+}
+
+/// `IFF_UP` of netdevice(7).
+const IFF_UP: u32 = 1;
+
+fn silence(index: u32) -> io::Result<()> {
+    // IFLA_INET6_ADDR_GEN_MODE and its IN6_ADDR_GEN_MODE_NONE.
+    let done = set_per_family(index, AF_INET6, |values| push_bytes(values, 8, &[1]));
+    match done {
+        Err(error) if error.raw_os_error() == Some(NO_SUCH_FAMILY) => Ok(()),
+        done => done,
+    }
+}
+
+/// Whether what comes in by a device and is for others is passed on.
+pub(super) fn set_forwarding(device: &str, forwards: bool) -> io::Result<()> {
+    let value = u32::from(forwards).to_ne_bytes();
+    set_per_family(index_of(device)?, AF_INET, |values| {
+        // IFLA_INET_CONF and its IPV4_DEVCONF_FORWARDING.
+        push_attribute(values, 1, |settings| push_bytes(settings, 1, &value));
+    })
+}
+
+fn set_per_family(index: u32, family: u8, fill: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+    ask(SET_LINK, DO, |payload| {
+        push_link(payload, index, 0);
+        push_attribute(payload, PER_FAMILY, |families| {
+            push_attribute(families, family.into(), fill);
+        });
+    })
+}
+
+/// Gives a device its address; the route to its network comes with it.
+pub(super) fn give_address(device: &str, address: Ipv4Addr) -> io::Result<()> {
+    let index = index_of(device)?;
+    ask(NEW_ADDRESS, MAKE, |payload| {
+        // struct ifaddrmsg: family, prefix, flags, scope, device.
+        payload.extend([AF_INET, PREFIX_BITS, 0, 0]);
+        payload.extend(index.to_ne_bytes());
+        // IFA_ADDRESS and IFA_LOCAL are one where there is no peer.
+        push_bytes(payload, 1, &address.octets());
+        push_bytes(payload, 2, &address.octets());
+    })
+}
+
+/// Reaches a network by way of a neighbour.
+pub(super) fn add_route(network: Ipv4Addr, gateway: Ipv4Addr) -> io::Result<()> {
+    ask(NEW_ROUTE, MAKE, |payload| {
+        // struct rtmsg: family, both prefixes, TOS, RT_TABLE_MAIN, RTPROT_STATIC,
+        // RT_SCOPE_UNIVERSE, RTN_UNICAST, flags.
+        payload.extend([AF_INET, PREFIX_BITS, 0, 0, 254, 4, 0, 1, 0, 0, 0, 0]);
+        // RTA_DST and RTA_GATEWAY.
+        push_bytes(payload, 1, &network.octets());
+        push_bytes(payload, 5, &gateway.octets());
+    })
+}
+
+/// Waits until every device here passes packets on. The kernel tells a device some time after its
+/// other end came up, and until then drops what is sent, the first SYN of a connection as well.
+pub(super) fn await_devices() -> io::Result<()> {
+    let mut failed = None;
+    let are_ready = || match links::list() {
+        Ok(devices) => devices
+            .iter()
+            .all(|link| link.qdisc.as_deref() != Some("noop")),
+        Err(error) => {
+            failed = Some(error);
+            true
+        }
+    };
+    let ready = sys::clock::wait_until(LONGEST_WAIT, are_ready);
+    match failed {
+        Some(error) => Err(error),
+        None if ready => Ok(()),
+        None => Err(io::Error::from_raw_os_error(TIMED_OUT)),
+    }
+}
+
+fn ask(kind: u16, flags: u16, fill: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+    let mut request = Vec::new();
+    netlink::push_message(&mut request, kind, flags, 1, fill);
+    Netlink::open(Family::Route)?.ask(&request, 1, |_| ControlFlow::Continue(()))
+}
+
+fn index_of(device: &str) -> io::Result<u32> {
+    let devices = links::list()?;
+    let found = devices.iter().find(|link| link.name == device);
+    found.map(|link| link.index).ok_or_else(|| {
+        let what = format!("there is no device {device}");
+        io::Error::new(io::ErrorKind::NotFound, what)
+    })
+}
+
+/// `struct ifinfomsg`, with flags that are to be set.
+fn push_link(payload: &mut Vec<u8>, index: u32, flags: u32) {
+    payload.extend([0; 4]);
+    payload.extend(index.to_ne_bytes());
+    payload.extend(flags.to_ne_bytes());
+    payload.extend(flags.to_ne_bytes());
+}
+
+fn push_kind(payload: &mut Vec<u8>, kind: &str, fill: impl FnOnce(&mut Vec<u8>)) {
+    push_attribute(payload, LINK_INFO, |info| {
+        push_text(info, KIND, kind);
+        push_attribute(info, DATA, fill);
+    });
+}
+
+fn push_text(payload: &mut Vec<u8>, kind: u16, text: &str) {
+    push_attribute(payload, kind, |value| {
+        value.extend(text.as_bytes());
+        value.push(0);
+    });
+}
+
+fn push_bytes(payload: &mut Vec<u8>, kind: u16, bytes: &[u8]) {
+    push_attribute(payload, kind, |value| value.extend(bytes));
+}

@@ -1,0 +1,155 @@
+//! The process that holds a rig: its two ends.
+//!
+//! A user namespace can only be entered by a process with one thread, so a rig is built and held by
+//! a process of its own, this program started again. It keeps a descriptor of each namespace and
+//! nothing else; when it ends, however it ends, the kernel takes the namespaces down once nobody is
+//! inside. It ends with its standard input, so with whoever started it.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use model::Topology;
+use serde::{Deserialize, Serialize};
+
+use super::build::build;
+use super::error::{RigError, Step};
+use super::layout::{Layout, layout};
+
+/// The words with which this program is started to hold a rig; the topology follows.
+pub const HOLD: [&str; 2] = ["rig", "hold"];
+
+const BUILD: &str = "build";
+
+/// A host as its holder has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldHost {
+    pub name: String,
+    /// Where the other hosts reach it; a wire has none.
+    pub address: Option<Ipv4Addr>,
+    /// Inode of its network namespace.
+    pub namespace: u64,
+    /// The holder's descriptor of that namespace: `/proc/HOLDER/fd/DESCRIPTOR`.
+    pub descriptor: i32,
+}
+
+/// What the holder tells, once.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Told {
+    Built(Vec<HeldHost>),
+    Refused { step: Step, errno: i32 },
+}
+
+/// Builds a rig when told so and holds it until the input ends.
+///
+/// # Errors
+/// When the line to whoever started this breaks. What the kernel refuses is told, not returned.
+pub fn hold(
+    topology: Topology,
+    mut orders: impl BufRead,
+    mut output: impl Write,
+) -> io::Result<()> {
+    sys::process::set_name(c"linerate-rig")?;
+    if next_line(&mut orders)? != BUILD {
+        return Ok(());
+    }
+    let layout = layout(topology);
+    let built = build(layout);
+    let told = match &built {
+        Ok(built) => Told::Built(held(layout, built)?),
+        Err((step, error)) => Told::Refused {
+            step: *step,
+            errno: error.raw_os_error().unwrap_or_default(),
+        },
+    };
+    writeln!(output, "{}", serde_json::to_string(&told)?)?;
+    next_line(&mut orders)?;
+    drop(built);
+    Ok(())
+}
+
+fn held(layout: &Layout, built: &super::build::Built) -> io::Result<Vec<HeldHost>> {
+    let hosts = layout.hosts.iter().zip(&built.0);
+    let held = hosts.map(|(host, namespace)| {
+        Ok(HeldHost {
+            name: host.name.to_owned(),
+            address: host.address,
+            namespace: namespace.inode()?,
+            descriptor: namespace.descriptor(),
+        })
+    });
+    held.collect()
+}
+
+/// The next line without its end; empty at the end of the input.
+fn next_line(input: &mut impl BufRead) -> io::Result<String> {
+    let mut line = String::new();
+    input.read_line(&mut line)?;
+    Ok(line.trim_end().to_owned())
+}
+
+/// The other end: a holder that was started. Dropping it ends it, and with it the rig.
+#[derive(Debug)]
+pub(super) struct Holder {
+    child: Child,
+    orders: Option<ChildStdin>,
+    tells: BufReader<ChildStdout>,
+}
+
+impl Holder {
+    /// Starts a holder, which waits for its order to build. It is out of reach of the terminal's
+    /// signals, has nothing of ours open and no part of our environment.
+    pub(super) fn start(program: &Path, topology: Topology) -> Result<Self, RigError> {
+        let mut command = Command::new(program);
+        command
+            .args(HOLD)
+            .arg(topology.name())
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        sys::process::detach(&mut command);
+        let mut child = command.spawn().map_err(RigError::Start)?;
+        let orders = child.stdin.take();
+        let tells = child.stdout.take().ok_or(RigError::HolderGone)?;
+        Ok(Self {
+            child,
+            orders,
+            tells: BufReader::new(tells),
+        })
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Has the rig built.
+    pub(super) fn build(&mut self) -> Result<Vec<HeldHost>, RigError> {
+        self.order(BUILD)?;
+        let line = next_line(&mut self.tells).map_err(|_| RigError::HolderGone)?;
+        match serde_json::from_str(&line) {
+            Ok(Told::Built(hosts)) => Ok(hosts),
+            Ok(Told::Refused { step, errno }) => Err(RigError::Refused {
+                step,
+                source: io::Error::from_raw_os_error(errno),
+            }),
+            Err(_) => Err(RigError::HolderGone),
+        }
+    }
+
+    fn order(&mut self, word: &str) -> Result<(), RigError> {
+        let orders = self.orders.as_mut().ok_or(RigError::HolderGone)?;
+        writeln!(orders, "{word}").map_err(|_| RigError::HolderGone)
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        // Not only the end of its input, which one that was stopped would not see.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,105 @@
+//! Rigs: hosts that are network namespaces of our own, joined by virtual devices, so that client
+//! and server have a network between them and the machine's own stays as it is.
+//!
+//! A [`Lab`] lives as long as its value, and is held by a process of its own, see [`holder`].
+
+mod build;
+mod cabling;
+mod error;
+pub mod holder;
+mod layout;
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::process::Command;
+
+use model::Topology;
+use sys::namespace::Place;
+
+pub use error::{RigError, Step};
+use holder::Holder;
+pub use holder::{HeldHost, hold};
+
+/// A rig for as long as this lives. Whoever dies with it takes it along: its holder sees the end.
+#[derive(Debug)]
+pub struct Lab {
+    hosts: Vec<Host>,
+    /// Ended last, when nothing of ours is open in its namespaces.
+    _holder: Holder,
+}
+
+impl Lab {
+    /// Builds a rig, as root of plain network namespaces, else within a user namespace.
+    ///
+    /// `program` is Linerate, which is started again to hold the rig: `/proc/self/exe`.
+    ///
+    /// # Errors
+    /// Which step the kernel refused, its errno, and what to do.
+    pub fn build(program: &Path, topology: Topology) -> Result<Self, RigError> {
+        let mut holder = Holder::start(program, topology)?;
+        let held = holder.build()?;
+        let pid = holder.pid();
+        let hosts = held.into_iter().map(|host| Host::open(pid, host));
+        let hosts: Result<Vec<_>, _> = hosts.collect();
+        Ok(Self {
+            hosts: hosts.map_err(RigError::Start)?,
+            _holder: holder,
+        })
+    }
+
+    /// The host of that name: `client`, `server`, and what its topology has beside them.
+    #[must_use]
+    pub fn host(&self, name: &str) -> Option<&Host> {
+        self.hosts.iter().find(|host| host.name() == name)
+    }
+
+    /// All of them, the client first and the server last.
+    #[must_use]
+    pub fn hosts(&self) -> &[Host] {
+        &self.hosts
+    }
+}
+
+/// A host of a rig, kept open.
+#[derive(Debug)]
+pub struct Host {
+    held: HeldHost,
+    place: Place,
+}
+
+impl Host {
+    fn open(holder: u32, held: HeldHost) -> io::Result<Self> {
+        let place = Place::held_by(holder, held.descriptor)?;
+        Ok(Self { held, place })
+    }
+
+    /// What it is called in its rig.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.held.name
+    }
+
+    /// Where the other hosts of the rig reach it; the host of a wire has no address.
+    #[must_use]
+    pub fn address(&self) -> Option<Ipv4Addr> {
+        self.held.address
+    }
+
+    /// Inode of its network namespace.
+    #[must_use]
+    pub fn namespace(&self) -> u64 {
+        self.held.namespace
+    }
+
+    /// Lets a command start on this host, as the user who starts it; where the rig is an ordinary
+    /// user's, as root over its namespaces, though to the machine he remains who he is. To be
+    /// called before what else the child sets for itself, such as
+    /// [`sys::process::prepare_child`].
+    ///
+    /// # Errors
+    /// `EMFILE` at the limit of open files.
+    pub fn put(&self, command: &mut Command) -> io::Result<()> {
+        self.place.put(command)
+    }
+}

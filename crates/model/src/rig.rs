@@ -1,0 +1,82 @@
+//! The kinds of rig by name. How each is built lives in `machine`; this is only how they are
+//! written down.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The hosts of a rig and how they are linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Topology {
+    /// `client` and `server`, joined by a pair of virtual devices.
+    Netns,
+    /// `client`, `router` and `server`; the router forwards between the two.
+    Router,
+    /// A router, and client and server joined by a VXLAN tunnel over it.
+    Tunnel,
+    /// `client`, `wire` and `server`: the wire has an end to each and no address, so nothing goes
+    /// from one to the other but what a program there carries.
+    Wire,
+}
+
+impl Topology {
+    /// All there are.
+    pub const ALL: [Self; 4] = [Self::Netns, Self::Router, Self::Tunnel, Self::Wire];
+
+    /// As it is written in study files and on command lines.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Netns => "netns",
+            Self::Router => "router",
+            Self::Tunnel => "tunnel",
+            Self::Wire => "wire",
+        }
+    }
+}
+
+impl fmt::Display for Topology {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+/// There is no rig of that kind.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no rig `{0}`; there are {known}", known = names())]
+pub struct UnknownTopology(String);
+
+fn names() -> String {
+    Topology::ALL.map(Topology::name).join(", ")
+}
+
+impl FromStr for Topology {
+    type Err = UnknownTopology;
+
+    fn from_str(text: &str) -> Result<Self, UnknownTopology> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|topology| topology.name() == text)
+            .ok_or_else(|| UnknownTopology(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_read_by_the_name_it_is_written_with() {
+        for topology in Topology::ALL {
+            assert_eq!(topology.name().parse(), Ok(topology));
+            let json = serde_json::to_value(topology).unwrap();
+            assert_eq!(json, topology.to_string());
+        }
+        let error = "ring".parse::<Topology>().unwrap_err().to_string();
+        assert!(
+            error.contains("`ring`") && error.contains("tunnel"),
+            "{error}"
+        );
+    }
+}
