@@ -18,7 +18,7 @@ use mutations::{Mutation, mutations};
 
 /// Changes that leave a study which means something: the end of a field's path, and what was
 /// done to it.
-const HARMLESS: [(&str, &str); 22] = [
+const HARMLESS: &[(&str, &str)] = &[
     // Any words are a title, a question, a method and so on.
     ("title", "as no word of ours"),
     ("question", "as no word of ours"),
@@ -46,6 +46,51 @@ const HARMLESS: [(&str, &str); 22] = [
     ("throughput_rps", "as a broken number"),
     ("gain", "as a whole number"),
     ("gain", "zero"),
+    ("published.value", "as a broken number"),
+    // Commands may be any words, and so may what is looked for in their output.
+    ("build", "as no word of ours"),
+    ("run", "as no word of ours"),
+    ("level.value", "as no word of ours"),
+    ("level.value", "as a text"),
+    ("level.value", "as an empty list"),
+    ("count", "as no word of ours"),
+    ("unit", "as no word of ours"),
+    ("find.programs", "as no word of ours"),
+    ("version_arguments", "as no word of ours"),
+    ("build", "with its first item twice"),
+    ("run", "with its first item twice"),
+    ("level.value", "with its first item twice"),
+    ("level.needs", "with its first item twice"),
+    ("evidence.needs", "with its first item twice"),
+    ("count", "with its first item twice"),
+    ("find.programs", "with its first item twice"),
+    ("version_arguments", "with its first item twice"),
+    ("evidence", "with its first item twice"),
+    ("published", "with its first item twice"),
+    // What a study of commands may do without.
+    ("against", "missing"),
+    ("agree", "missing"),
+    ("tolerance", "missing"),
+    ("build", "missing"),
+    ("cpus", "missing"),
+    ("files", "missing"),
+    ("level.needs", "missing"),
+    ("level.value", "missing"),
+    ("evidence", "missing"),
+    ("evidence.needs", "missing"),
+    ("count", "missing"),
+    ("lines", "missing"),
+    ("smoke", "zero"),
+];
+
+/// Tables whose keys are the author's own, and what may be done to any of them.
+const FREE: &[(&str, &[&str])] = &[
+    ("files.", &["as no word of ours", "missing", "misspelt"]),
+    (
+        "needs.find.install.",
+        &["as no word of ours", "missing", "misspelt"],
+    ),
+    ("published.levels.", &["missing"]),
 ];
 
 /// The text of every study that comes with the program or its tests.
@@ -82,7 +127,10 @@ fn is_harmless(mutation: &Mutation) -> bool {
     let field = format!(".{}", mutation.field);
     let matches =
         |(end, how): &(&str, &str)| *how == mutation.how && field.ends_with(&format!(".{end}"));
-    HARMLESS.iter().any(matches)
+    let is_free = FREE
+        .iter()
+        .any(|(table, hows)| mutation.field.starts_with(table) && hows.contains(&mutation.how));
+    HARMLESS.iter().any(matches) || is_free
 }
 
 fn is_taken(folder: &Folder) -> Result<(), String> {

@@ -4,7 +4,10 @@
 //! the same on the machine that wrote it and on a laptop that only renders it.
 
 pub mod bench;
+pub mod braces;
 pub mod command;
+pub mod command_run;
+pub mod command_study;
 pub mod doubt;
 pub mod facts;
 pub mod finding;
@@ -23,6 +26,8 @@ pub mod verdict;
 pub mod workload;
 
 pub use command::{CommandReading, CommandSpec};
+pub use command_run::{CommandBlock, CommandRun};
+pub use command_study::CommandStudy;
 pub use doubt::{CommandDoubt, Doubt};
 pub use facts::Facts;
 pub use finding::Finding;

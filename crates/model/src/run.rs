@@ -2,8 +2,10 @@
 
 use std::cmp::Ordering;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::command_run::ProgramRecord;
 use crate::doubt::Doubt;
 use crate::facts::{Facts, Watched};
 use crate::reading::Reading;
@@ -17,9 +19,10 @@ pub const RUN_FILE: &str = "run.json";
 /// Name of the file with one line per block.
 pub const BLOCKS_FILE: &str = "blocks.jsonl";
 
-/// Everything about a run that is known before its first block.
+/// Everything about a run that is known before its first block: of a study under load, or with
+/// other parameters of a study of commands (see [`crate::command_run::CommandRun`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunRecord {
+pub struct RunRecord<S = Study, A = Arm> {
     /// Shape of the folder; see [`RUN_FORMAT`].
     pub format: u32,
     pub linerate_version: String,
@@ -29,11 +32,14 @@ pub struct RunRecord {
     pub command: String,
     /// Seed of the order of arms and of arrival times.
     pub seed: u64,
-    pub study: Study,
-    pub arms: Vec<Arm>,
+    pub study: S,
+    pub arms: Vec<A>,
     /// The program under test, where it is not our own server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceRecord>,
+    /// The programs that the commands need, as far as they were found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ProgramRecord>,
     pub rig: Rig,
     pub facts: Facts,
     pub watched: Watched,
@@ -65,7 +71,7 @@ pub enum BadRun {
     Broken(#[from] serde_json::Error),
 }
 
-impl RunRecord {
+impl<S: DeserializeOwned, A: DeserializeOwned> RunRecord<S, A> {
     /// Reads a `run.json`. Its format is looked at first, because the rest of another format
     /// would only give a misleading error.
     ///
@@ -98,6 +104,28 @@ pub enum Rig {
     },
 }
 
+/// What a run folder holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunKind {
+    /// Servers under load: a [`RunRecord`] as it is by itself.
+    Load,
+    /// Commands: a [`crate::command_run::CommandRun`].
+    Commands,
+}
+
+impl RunKind {
+    /// The kind of run that a `run.json` describes; `Load` where it does not say, as every run did
+    /// before there were others.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let run: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+        match run.pointer("/study/workload/kind") {
+            Some(kind) if kind == "command" => Self::Commands,
+            _ => Self::Load,
+        }
+    }
+}
+
 /// What a block was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -106,11 +134,13 @@ pub enum Phase {
     Throughput,
     /// Open loop at a common rate: latency.
     Latency,
+    /// One run of a command.
+    Command,
 }
 
 /// One block as it is saved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BlockRecord {
+pub struct BlockRecord<R = Reading> {
     pub phase: Phase,
     /// Stretch between restarts of the targets, from 0.
     pub epoch: u32,
@@ -120,10 +150,10 @@ pub struct BlockRecord {
     pub arm: String,
     /// Since the start of the run or of its resumption, ms.
     pub at_ms: u64,
-    pub reading: Reading,
+    pub reading: R,
 }
 
-impl BlockRecord {
+impl<R> BlockRecord<R> {
     /// What makes a block the same block: none is counted twice.
     #[must_use]
     pub fn key(&self) -> (Phase, u32, &str) {
@@ -132,9 +162,9 @@ impl BlockRecord {
 }
 
 /// The blocks of a `blocks.jsonl`, and what a crash left behind the last whole line.
-#[derive(Debug, Default, PartialEq)]
-pub struct Blocks {
-    pub records: Vec<BlockRecord>,
+#[derive(Debug, PartialEq)]
+pub struct Blocks<R = Reading> {
+    pub records: Vec<BlockRecord<R>>,
     /// Length of the part of the text that holds whole records, in bytes.
     pub whole_bytes: usize,
 }
@@ -147,7 +177,16 @@ pub struct BadBlock {
     pub reason: String,
 }
 
-impl Blocks {
+impl<R> Default for Blocks<R> {
+    fn default() -> Self {
+        Self {
+            records: Vec::new(),
+            whole_bytes: 0,
+        }
+    }
+}
+
+impl<R: DeserializeOwned> Blocks<R> {
     /// Reads saved blocks, as bytes: a write may be cut short within a character. A last line
     /// without its newline is such a write and is left out; any other line is a block.
     ///
@@ -168,7 +207,7 @@ impl Blocks {
                 line: index + 1,
                 reason,
             };
-            let record: BlockRecord =
+            let record: BlockRecord<R> =
                 serde_json::from_slice(line).map_err(|error| bad(error.to_string()))?;
             if !keys.insert((record.phase, record.round, record.arm.clone())) {
                 return Err(bad(format!(
@@ -204,18 +243,18 @@ mod tests {
     fn a_line_cut_short_by_a_crash_is_left_out_and_the_rest_kept() {
         let whole = line(0) + &line(1);
         let cut = whole.clone() + &line(2)[..20];
-        let blocks = Blocks::parse(&cut).unwrap();
+        let blocks = <Blocks>::parse(&cut).unwrap();
         assert_eq!((blocks.records.len(), blocks.whole_bytes), (2, whole.len()));
     }
 
     #[test]
     fn a_broken_line_in_the_middle_is_an_error_that_names_the_line() {
-        let error = Blocks::parse(&(line(0) + "{}\n" + &line(1))).unwrap_err();
+        let error = <Blocks>::parse(&(line(0) + "{}\n" + &line(1))).unwrap_err();
         assert_eq!(error.line, 2);
     }
 
     #[test]
     fn a_block_is_not_counted_twice() {
-        assert!(Blocks::parse(&(line(0) + &line(0))).is_err());
+        assert!(<Blocks>::parse(&(line(0) + &line(0))).is_err());
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::command_study::CommandStudy;
 use crate::lever::LeverSetting;
 use crate::workload::Workload;
 
@@ -37,6 +38,53 @@ pub struct Study {
     pub baseline: BaselineSpec,
     #[serde(default, rename = "step", skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepSpec>,
+}
+
+/// What a study file holds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum StudyFile {
+    /// A study of servers under load.
+    Load(Box<Study>),
+    Commands(Box<CommandStudy>),
+}
+
+impl StudyFile {
+    /// The study of servers under load, if it is one.
+    #[must_use]
+    pub fn load(self) -> Option<Study> {
+        match self {
+            Self::Load(study) => Some(*study),
+            Self::Commands(_) => None,
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Load(study) => &study.name,
+            Self::Commands(study) => &study.name,
+        }
+    }
+
+    /// Its title, for a reader.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Load(study) => &study.title,
+            Self::Commands(study) => &study.title,
+        }
+    }
+
+    /// The question it answers.
+    #[must_use]
+    pub fn question(&self) -> &str {
+        match self {
+            Self::Load(study) => &study.question,
+            Self::Commands(study) => &study.question,
+        }
+    }
 }
 
 impl Study {

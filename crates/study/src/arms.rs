@@ -141,7 +141,11 @@ mod tests {
     }
 
     fn study() -> Study {
-        crate::catalogue::find("http-json").unwrap().study
+        crate::catalogue::find("http-json")
+            .unwrap()
+            .study
+            .load()
+            .unwrap()
     }
 
     #[test]

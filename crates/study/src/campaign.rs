@@ -128,6 +128,7 @@ impl Campaign<'_> {
                 without_secrets(&built.arms)
             },
             service,
+            programs: Vec::new(),
             rig,
             facts,
             watched,
@@ -341,6 +342,8 @@ fn pace(record: &RunRecord, next: &Planned, saved: &[BlockRecord]) -> Option<Pac
             // Both arms of a round replay the same arrivals.
             seed: record.seed.wrapping_add(u64::from(next.round)),
         }),
+        // No load drives a command.
+        Phase::Command => None,
     }
 }
 

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use model::Study;
 use model::lever::LeverShape;
+use model::study::StudyFile;
 
 use crate::spec::nearest::did_you_mean;
 use crate::spec::{self, SpecError};
@@ -35,7 +35,7 @@ pub enum CatalogueError {
 /// A study and where it came from.
 #[derive(Debug)]
 pub struct Found {
-    pub study: Study,
+    pub study: StudyFile,
     /// The path of its file; of a study compiled in, the name that its file had.
     pub file: String,
     /// As its author wrote it.
@@ -54,7 +54,10 @@ impl Found {
     /// # Errors
     /// The first that is not, and where it stands in the file.
     pub fn check_levers(&self, known: &[LeverShape]) -> Result<(), SpecError> {
-        spec::check_levers(&self.study, &self.text, &self.file, known)
+        match &self.study {
+            StudyFile::Load(study) => spec::check_levers(study, &self.text, &self.file, known),
+            StudyFile::Commands(_) => Ok(()),
+        }
     }
 }
 
@@ -110,7 +113,7 @@ pub struct Listed {
     pub name: String,
     /// The path of its file; `None` for a study compiled in.
     pub file: Option<String>,
-    pub study: Result<Study, CatalogueError>,
+    pub study: Result<StudyFile, CatalogueError>,
 }
 
 /// Every study that can be had by its name: those compiled in, in their order, each by the file of

@@ -6,6 +6,7 @@ pub mod bench;
 pub mod campaign;
 pub mod catalogue;
 pub mod clock;
+pub mod commands;
 pub mod order;
 pub mod plan;
 pub mod preflight;

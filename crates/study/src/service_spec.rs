@@ -2,7 +2,8 @@
 //! expected.
 
 use model::Service;
-use model::service::{SERVICE_FORMAT, VARIABLES, words_in_braces};
+use model::braces::words_in_braces;
+use model::service::{Find, SERVICE_FORMAT, VARIABLES};
 
 use crate::spec::{SpecError, error_about, error_at};
 
@@ -30,7 +31,7 @@ pub fn parse(text: &str, file: &str) -> Result<Service, SpecError> {
 /// The first value that has the right type but makes no sense.
 fn complaint(service: &Service) -> Option<Complaint> {
     identity_complaint(service)
-        .or_else(|| find_complaint(service))
+        .or_else(|| find_complaint(&service.find))
         .or_else(|| path_complaint(service))
         .or_else(|| time_complaint(service))
         .or_else(|| variable_complaint(service))
@@ -55,8 +56,8 @@ fn identity_complaint(service: &Service) -> Option<Complaint> {
     })
 }
 
-fn find_complaint(service: &Service) -> Option<Complaint> {
-    let find = &service.find;
+/// What makes no sense of how a program is found, below the table that says it.
+pub(crate) fn find_complaint(find: &Find) -> Option<Complaint> {
     let wrong = |program: &String| program.is_empty() || program.contains('/');
     if find.programs.is_empty() || find.programs.iter().any(wrong) {
         let what = "expected the names under which the program is found on the PATH, without `/`";
@@ -94,7 +95,7 @@ fn path_complaint(service: &Service) -> Option<Complaint> {
 }
 
 /// Whether a path names something below the folder that it is relative to.
-fn stays_below(path: &str) -> bool {
+pub(crate) fn stays_below(path: &str) -> bool {
     path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 

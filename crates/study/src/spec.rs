@@ -1,14 +1,19 @@
-//! Study files: text to [`Study`], with errors that name file, line, column and what was expected.
+//! Study files: text to [`StudyFile`], with errors that name file, line, column and what was expected.
 
+mod command_fields;
+mod command_sense;
 mod fields;
 mod levers;
 pub(crate) mod nearest;
 mod sense;
 mod shape;
+mod variables;
 
-use model::Study;
 use model::lever::LeverShape;
+use model::study::StudyFile;
+use model::{CommandStudy, Study};
 use sense::Complaint;
+use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -28,20 +33,37 @@ pub struct SpecError {
 ///
 /// # Errors
 /// The first thing that is wrong with it.
-pub fn parse(text: &str, file: &str) -> Result<Study, SpecError> {
-    let not_toml = |error: toml::de::Error| {
-        let at = error.span().map_or(0, |span| span.start);
-        error_at(text, file, at, error.message())
-    };
+pub fn parse(text: &str, file: &str) -> Result<StudyFile, SpecError> {
+    let not_toml = |error: toml::de::Error| at_toml(text, file, &error);
     let table = DeTable::parse(text).map_err(not_toml)?;
     if let Some(problem) = shape::first_problem(text, &table) {
         return Err(error_at(text, file, problem.at, &problem.what));
     }
-    let study: Study = toml::from_str(text).map_err(not_toml)?;
-    match sense::complaint(&study) {
+    if shape::is_of_commands(table.get_ref()) {
+        let study: CommandStudy = sensible(text, file, command_sense::complaint)?;
+        Ok(StudyFile::Commands(Box::new(study)))
+    } else {
+        let study: Study = sensible(text, file, sense::complaint)?;
+        Ok(StudyFile::Load(Box::new(study)))
+    }
+}
+
+/// A study whose fields agree with one another.
+fn sensible<S: DeserializeOwned>(
+    text: &str,
+    file: &str,
+    complaint: impl Fn(&S) -> Option<Complaint>,
+) -> Result<S, SpecError> {
+    let study = toml::from_str(text).map_err(|error| at_toml(text, file, &error))?;
+    match complaint(&study) {
         None => Ok(study),
         Some(complaint) => Err(error_about(text, file, complaint)),
     }
+}
+
+fn at_toml(text: &str, file: &str, error: &toml::de::Error) -> SpecError {
+    let at = error.span().map_or(0, |span| span.start);
+    error_at(text, file, at, error.message())
 }
 
 /// Whether every lever of a study is one of `known` and has a value that it takes.
@@ -121,7 +143,7 @@ mod tests {
 
     #[test]
     fn the_shipped_study_is_right() {
-        assert_eq!(parse(&text(), "s.toml").unwrap().name, "http-json");
+        assert_eq!(parse(&text(), "s.toml").unwrap().name(), "http-json");
     }
 
     #[test]

@@ -84,7 +84,11 @@ impl Drop for Folder {
 }
 
 fn order() -> Order {
-    let mut study = study::catalogue::find("http-json").unwrap().study;
+    let mut study = study::catalogue::find("http-json")
+        .unwrap()
+        .study
+        .load()
+        .unwrap();
     study.design.rounds = 4;
     Order {
         study,

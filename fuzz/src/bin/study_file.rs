@@ -3,12 +3,18 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use model::study::StudyFile;
 
 fuzz_target!(|text: &str| {
     match study::spec::parse(text, "study.toml") {
-        Ok(study) => {
+        Ok(StudyFile::Load(study)) => {
             assert!((1..=1000).contains(&study.design.rounds));
             assert!(study.workload.threads <= study.workload.connections);
+            fuzz::survives_encoding(&study);
+        }
+        Ok(StudyFile::Commands(study)) => {
+            assert!((1..=1000).contains(&study.design.rounds));
+            assert!(!study.workload.run.is_empty() && !study.metrics.is_empty());
             fuzz::survives_encoding(&study);
         }
         Err(error) => {

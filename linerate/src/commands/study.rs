@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::bail;
 use clap::Subcommand;
+use model::study::StudyFile;
 use serde_json::json;
 use study::catalogue::Listed;
 use study::{Order, Targets};
@@ -160,7 +162,15 @@ pub(crate) fn measure(
     let found = study::catalogue::find(name)?;
     found.check_levers(&machine::levers::shapes())?;
     let targets = target.targets()?;
-    let mut study = found.study;
+    let mut study = match found.study {
+        StudyFile::Load(study) => *study,
+        StudyFile::Commands(study) => {
+            bail!(
+                "{} is a study of commands, which cannot be run yet",
+                study.name
+            )
+        }
+    };
     study.name_target(target::name(&targets));
     flags.shorten(&mut study);
     let seed = flags.seed();
@@ -199,7 +209,7 @@ fn list(as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
     }
     for listed in all {
         let title = match &listed.study {
-            Ok(study) => study.title.clone(),
+            Ok(study) => study.title().to_owned(),
             Err(error) => format!("cannot be run: {error}"),
         };
         let file = listed
@@ -214,7 +224,8 @@ fn listed_value(listed: &Listed) -> serde_json::Value {
     let (name, file) = (&listed.name, &listed.file);
     match &listed.study {
         Ok(study) => {
-            json!({ "name": name, "file": file, "title": study.title, "question": study.question })
+            let (title, question) = (study.title(), study.question());
+            json!({ "name": name, "file": file, "title": title, "question": question })
         }
         Err(error) => json!({ "name": name, "file": file, "error": error.to_string() }),
     }

@@ -4,6 +4,7 @@
     reason = "a helper of tests may fail as a test does"
 )]
 
+use std::collections::HashSet;
 use std::fmt;
 
 use toml::Value;
@@ -42,15 +43,29 @@ impl fmt::Display for Mutation {
 /// Where a value stands: keys, and numbers where the step is into a list.
 type Path = Vec<String>;
 
-/// All of them for one study.
+/// All of them for one study. Of a field that stands in several items of a list, one of each type is
+/// enough: the items are held against one table.
 pub(crate) fn mutations(study: &str) -> Vec<Mutation> {
     let whole: Value = Value::Table(study.parse().unwrap());
     let mut paths = Vec::new();
     collect(&whole, &mut Vec::new(), &mut paths);
+    let mut seen = HashSet::new();
+    paths.retain(|path| {
+        seen.insert((
+            keys(path).join("."),
+            at(&mut whole.clone(), path).type_str(),
+        ))
+    });
     paths
         .iter()
         .flat_map(|path| of_field(&whole, path))
         .collect()
+}
+
+/// The keys of a path, lists passed through.
+fn keys(path: &[String]) -> Vec<&str> {
+    let is_key = |key: &&str| key.parse::<usize>().is_err();
+    path.iter().map(String::as_str).filter(is_key).collect()
 }
 
 /// The paths of all values below the root.
@@ -170,11 +185,8 @@ fn at<'a>(value: &'a mut Value, path: &[String]) -> &'a mut Value {
 }
 
 fn mutation(path: &[String], how: &'static str, changed: &Value) -> Mutation {
-    let keys: Vec<&str> = path.iter().map(String::as_str).collect();
-    let is_key = |key: &&&str| key.parse::<usize>().is_err();
-    let field: Vec<&str> = keys.iter().filter(is_key).copied().collect();
     Mutation {
-        field: field.join("."),
+        field: keys(path).join("."),
         how,
         text: toml::to_string(changed).unwrap(),
     }

@@ -25,6 +25,7 @@ pub(crate) fn holds(name: &str, value: &Value) {
 fn validator(name: &str) -> Validator {
     let common = Registry::new()
         .add("file:///common.json", read("common"))
+        .and_then(|registry| registry.add("file:///command-parts.json", read("command-parts")))
         .and_then(jsonschema::RegistryBuilder::prepare)
         .unwrap();
     jsonschema::draft202012::options()

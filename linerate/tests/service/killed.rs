@@ -19,7 +19,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 fn saved_blocks(bench: &Bench) -> usize {
     let text = bench.0.text("run/blocks.jsonl");
-    Blocks::parse(&text).unwrap().records.len()
+    <Blocks>::parse(&text).unwrap().records.len()
 }
 
 /// Waits until a run has saved its first block.

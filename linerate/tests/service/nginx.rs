@@ -52,7 +52,7 @@ fn assert_nginx_was_measured(bench: &Bench, judgement: &str) {
     );
     let judgement: Judgement = serde_json::from_str(judgement).unwrap();
     assert_eq!(judgement.rounds_done, 2);
-    let blocks = Blocks::parse(&bench.0.text("run/blocks.jsonl")).unwrap();
+    let blocks = <Blocks>::parse(&bench.0.text("run/blocks.jsonl")).unwrap();
     // Not each: on a machine that is busy a short block may pass without an answer.
     assert!(
         blocks

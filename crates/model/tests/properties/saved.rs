@@ -1,5 +1,6 @@
 //! Runs and blocks as they are saved.
 
+use model::command_run::ProgramRecord;
 use model::run::Phase;
 use model::study::{
     BaselineSpec, Design, DesignKind, LatencyDesign, NotCrossed, Published, Source, StepSpec,
@@ -150,7 +151,11 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
         any::<(u32, u64)>(),
         any::<[String; 3]>(),
         study(),
-        (vec(arm(), 0..3), option::of(service_record())),
+        (
+            vec(arm(), 0..3),
+            option::of(service_record()),
+            vec(program_record(), 0..3),
+        ),
         rig(),
         seen,
     )
@@ -159,7 +164,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 (format, seed),
                 [linerate_version, started_utc, command],
                 study,
-                (arms, service),
+                (arms, service, programs),
                 rig,
                 (facts, watched, expected_visible, doubts),
             )| RunRecord {
@@ -171,6 +176,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 study,
                 arms,
                 service,
+                programs,
                 rig,
                 facts,
                 watched,
@@ -178,6 +184,14 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 doubts,
             },
         )
+}
+
+fn program_record() -> impl Strategy<Value = ProgramRecord> {
+    any::<[String; 3]>().prop_map(|[name, title, version]| ProgramRecord {
+        name,
+        title,
+        version,
+    })
 }
 
 /// A block as it is saved.

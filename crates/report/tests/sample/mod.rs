@@ -82,6 +82,7 @@ pub(crate) fn run() -> RunRecord {
         study: study::study(),
         arms: study::arms(),
         service: None,
+        programs: Vec::new(),
         rig: Rig::PrivateNamespace,
         facts: study::facts(),
         watched: Watched {

@@ -2,11 +2,15 @@
 
 use std::fmt;
 
+use model::braces;
 use model::lever::LeverSetting;
 use model::study::STUDY_FORMAT;
 use toml::de::DeValue;
 
-use Kind::{Flag, Lever, List, Name, Number, OneOf, Path, Table, Text, Url, Whole};
+use Kind::{
+    Body, Flag, Flat, Items, Lever, List, Map, Name, Number, OneOf, OneOfOr, Path, Table, Text,
+    TextOrWords, Url, Variable, Whole,
+};
 
 /// A field of a table.
 pub(super) struct Field {
@@ -25,16 +29,30 @@ pub(super) enum Kind {
     Number(f64, f64),
     /// Not blank, of so many characters at most.
     Text(usize),
+    /// The same on one line.
+    Flat(usize),
+    /// A file's text, of so many characters at most.
+    Body(usize),
     /// Lower-case words joined by hyphens: it becomes part of a file's name.
     Name,
+    /// What may stand in braces.
+    Variable,
+    /// A text, or a list of words.
+    TextOrWords(usize),
     Url,
     /// Of a request.
     Path,
     Flag,
     OneOf(&'static [&'static str]),
+    /// One of these words, or a table with exactly one of these fields.
+    OneOfOr(&'static [&'static str], &'static [Field]),
     Lever,
     List(&'static Kind),
+    /// A list of so many items at least and at most.
+    Items(usize, usize, &'static Kind),
     Table(&'static [Field]),
+    /// A table with keys that the author chooses.
+    Map(&'static Kind),
 }
 
 /// The longest name, in characters.
@@ -44,15 +62,26 @@ const WORD_LENGTH: usize = 2_000;
 /// The most items of a list: each step is a server that runs through the whole study.
 pub(super) const MOST_ITEMS: usize = 64;
 
-pub(super) const STUDY: &[Field] = &[
+/// A study of servers under load. Its first part is what tells whether the rest can be read.
+pub(super) const STUDY: &[&[Field]] = &[IDENTITY, PROSE, PARTS];
+
+/// What every study file begins with.
+pub(super) const IDENTITY: &[Field] = &[
     must("format", Whole(STUDY_FORMAT as u64, STUDY_FORMAT as u64))
         .hint("a file of another format is for another version of Linerate"),
     must("name", Name),
+];
+
+/// What every study says to its readers.
+pub(super) const PROSE: &[Field] = &[
     must("title", Text(200)),
     must("question", Text(1_000)),
     must("method", Text(10_000)),
     may("pitfalls", List(&Text(1_000))),
     may("source", Table(SOURCE)),
+];
+
+const PARTS: &[Field] = &[
     must("design", Table(DESIGN)),
     must("workload", Table(WORKLOAD)),
     may("latency", Table(LATENCY)),
@@ -84,6 +113,7 @@ const DESIGN: &[Field] = &[
 ];
 
 const WORKLOAD: &[Field] = &[
+    may("kind", OneOf(&["command"])).hint("without it HTTP requests are sent"),
     may("path", Path),
     must("connections", Whole(1, 10_000)),
     may("threads", Whole(1, 1_000)).hint("no more than connections"),
@@ -115,7 +145,7 @@ const PUBLISHED: &[Field] = &[
     may("gain", Number(-1.0, 1e6)).hint("a share: 0.22 is +22 %"),
 ];
 
-const fn must(name: &'static str, kind: Kind) -> Field {
+pub(super) const fn must(name: &'static str, kind: Kind) -> Field {
     Field {
         name,
         must: true,
@@ -124,7 +154,7 @@ const fn must(name: &'static str, kind: Kind) -> Field {
     }
 }
 
-const fn may(name: &'static str, kind: Kind) -> Field {
+pub(super) const fn may(name: &'static str, kind: Kind) -> Field {
     Field {
         must: false,
         ..must(name, kind)
@@ -132,7 +162,7 @@ const fn may(name: &'static str, kind: Kind) -> Field {
 }
 
 impl Field {
-    const fn hint(self, hint: &'static str) -> Self {
+    pub(super) const fn hint(self, hint: &'static str) -> Self {
         Self { hint, ..self }
     }
 }
@@ -148,6 +178,10 @@ impl Kind {
                 number(value).is_some_and(|number| number > *above && number <= *most)
             }
             (Flag, DeValue::Boolean(_)) => true,
+            (TextOrWords(most), DeValue::Array(words)) => {
+                words.len() <= MOST_ITEMS
+                    && words.iter().all(|word| Text(*most).takes(word.get_ref()))
+            }
             (kind, DeValue::String(text)) => kind.takes_text(text),
             _ => false,
         }
@@ -156,10 +190,11 @@ impl Kind {
     fn takes_text(&self, text: &str) -> bool {
         let length = text.chars().count();
         match self {
-            Text(most) => {
-                let shows = |letter: char| letter == '\n' || !letter.is_control();
-                !text.trim().is_empty() && length <= *most && text.chars().all(shows)
-            }
+            Text(most) | TextOrWords(most) => is_shown(text, *most, "\n"),
+            Flat(most) => is_shown(text, *most, ""),
+            Body(most) => is_shown(text, *most, "\n\t"),
+            Variable => length <= NAME_LENGTH && braces::is_word(text),
+            OneOfOr(words, _) => words.contains(&text),
             Name => (1..=NAME_LENGTH).contains(&length) && text.bytes().all(is_name_byte),
             Url => starts_with_scheme(text) && length <= WORD_LENGTH && is_graphic(text),
             Path => text.starts_with('/') && length <= WORD_LENGTH && is_graphic(text),
@@ -181,6 +216,23 @@ impl fmt::Display for Kind {
                 out,
                 "a text of 1 to {most} characters without control characters"
             ),
+            Flat(most) => write!(out, "a line of 1 to {most} characters"),
+            Body(most) => write!(out, "a file's text of 1 to {most} characters"),
+            Variable => write!(
+                out,
+                "a name that can stand in braces: lower-case letters, digits and `_`, \
+                 {NAME_LENGTH} at most"
+            ),
+            TextOrWords(most) => write!(
+                out,
+                "a text of 1 to {most} characters or a list of up to {MOST_ITEMS} such texts"
+            ),
+            OneOfOr(words, fields) => write!(
+                out,
+                "\"{}\" or a table with one of {}",
+                words.join("\", \""),
+                names(*fields)
+            ),
             Name => write!(
                 out,
                 "a name of lower-case letters, digits and hyphens, {NAME_LENGTH} at most"
@@ -192,15 +244,23 @@ impl fmt::Display for Kind {
             Lever => write!(out, "a lever, written \"name\" or \"name=number\""),
             List(of @ Table(_)) => write!(out, "a list of up to {MOST_ITEMS} tables, each {of}"),
             List(of) => write!(out, "a list of up to {MOST_ITEMS} items, each {of}"),
-            Table(fields) => write!(out, "a table with {}", names(fields)),
+            Items(least, most, of) => write!(out, "a list of {least} to {most} items, each {of}"),
+            Map(of) => write!(out, "a table of names, each with {of}"),
+            Table(fields) => write!(out, "a table with {}", names(*fields)),
         }
     }
 }
 
 /// The names of fields, for a message.
-pub(super) fn names(fields: &[Field]) -> String {
-    let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
+pub(super) fn names<'a>(fields: impl IntoIterator<Item = &'a Field>) -> String {
+    let names: Vec<&str> = fields.into_iter().map(|field| field.name).collect();
     names.join(", ")
+}
+
+/// Whether a text is not blank, not longer than that, and holds no control characters but these.
+fn is_shown(text: &str, most: usize, controls: &str) -> bool {
+    let shows = |letter: char| controls.contains(letter) || !letter.is_control();
+    !text.trim().is_empty() && text.chars().count() <= most && text.chars().all(shows)
 }
 
 fn whole(value: &DeValue<'_>) -> Option<u64> {

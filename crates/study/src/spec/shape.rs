@@ -4,7 +4,8 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::fields::{Field, Kind, MOST_ITEMS, STUDY, names};
+use super::command_fields::COMMAND_STUDY;
+use super::fields::{Field, IDENTITY, Kind, MOST_ITEMS, STUDY, names};
 use super::nearest::did_you_mean;
 
 /// The longest value that a message repeats, in characters.
@@ -26,16 +27,34 @@ pub(super) fn first_problem(text: &str, file: &Spanned<DeTable<'_>>) -> Option<P
         problems: Vec::new(),
         missing: Vec::new(),
     };
-    let format = STUDY.iter().find(|field| field.name == "format");
+    let format = IDENTITY.iter().find(|field| field.name == "format");
     if let Some((field, value)) = format.zip(file.get_ref().get("format")) {
         look.value("", field.name, value, &field.kind, field.hint);
     }
     if look.problems.is_empty() {
-        look.table("", file.span().start, file.get_ref(), STUDY);
+        let fields = if is_of_commands(file.get_ref()) {
+            COMMAND_STUDY
+        } else {
+            STUDY
+        };
+        look.table("", file.span().start, file.get_ref(), fields);
     }
     let first = look.problems.into_iter().min_by_key(|problem| problem.at);
     // A field that is missing may only be misspelt, and then that says more.
     first.or_else(|| look.missing.into_iter().next())
+}
+
+/// Whether a file is that of a study of commands. Either of two fields tells it, so that a mistake in
+/// the one is not taken for a study of another kind.
+pub(super) fn is_of_commands(file: &DeTable<'_>) -> bool {
+    let says = |table: &str, word: &str| {
+        let kind = match file.get(table).map(Spanned::get_ref) {
+            Some(DeValue::Table(table)) => table.get("kind"),
+            _ => None,
+        };
+        matches!(kind.map(Spanned::get_ref), Some(DeValue::String(kind)) if kind == word)
+    };
+    says("workload", "command") || says("design", "factorial")
 }
 
 struct Look<'a> {
@@ -45,15 +64,17 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn table(&mut self, path: &str, at: usize, table: &DeTable<'_>, fields: &[Field]) {
+    /// The fields of a table come in groups, which several tables may share.
+    fn table(&mut self, path: &str, at: usize, table: &DeTable<'_>, groups: &[&[Field]]) {
+        let fields = || groups.iter().copied().flatten();
         for (key, value) in table {
             let name: &str = key.get_ref();
-            match fields.iter().find(|field| field.name == name) {
+            match fields().find(|field| field.name == name) {
                 Some(field) => self.value(path, name, value, &field.kind, field.hint),
-                None => self.unknown(path, name, key.span().start, fields),
+                None => self.unknown(path, name, key.span().start, groups),
             }
         }
-        for field in fields {
+        for field in fields() {
             if field.must && !table.contains_key(field.name) {
                 self.missing(path, at, field);
             }
@@ -69,33 +90,65 @@ impl Look<'_> {
         hint: &str,
     ) {
         let at = value.span().start;
+        let below = || format!("{path}{name}.");
         match (kind, value.get_ref()) {
             (Kind::Table(fields), DeValue::Table(table)) => {
-                self.table(&format!("{path}{name}."), at, table, fields);
+                self.table(&below(), at, table, &[fields]);
             }
-            (Kind::List(of), DeValue::Array(items)) if items.len() <= MOST_ITEMS => {
-                for item in items {
-                    self.value(path, name, item, of, hint);
+            (Kind::OneOfOr(_, fields), DeValue::Table(table)) if table.len() == 1 => {
+                self.table(&below(), at, table, &[fields]);
+            }
+            (Kind::Map(of), DeValue::Table(table)) if table.len() <= MOST_ITEMS => {
+                for (key, item) in table {
+                    let key = clipped(&key.get_ref().escape_debug().to_string());
+                    self.value(&below(), &key, item, of, hint);
                 }
             }
-            (kind, found) if kind.takes(found) => {}
-            (kind, found) => {
-                let shown = self.shown(value);
-                let meant = meant(kind, found);
-                self.say(
-                    at,
-                    format!(
-                        "`{path}{name}` is {shown}; expected {kind}{}{meant}",
-                        after(hint)
-                    ),
-                );
+            (Kind::List(of), DeValue::Array(items)) if items.len() <= MOST_ITEMS => {
+                self.items(path, name, items, of, hint);
             }
+            (Kind::Items(least, most, of), DeValue::Array(items))
+                if (*least..=*most).contains(&items.len()) =>
+            {
+                self.items(path, name, items, of, hint);
+            }
+            (kind, found) if kind.takes(found) => {}
+            (kind, _) => self.wrong(path, name, value, kind, hint),
         }
     }
 
-    fn unknown(&mut self, path: &str, name: &str, at: usize, fields: &[Field]) {
-        let meant = did_you_mean(name, fields.iter().map(|field| field.name));
-        let known = names(fields);
+    fn items(
+        &mut self,
+        path: &str,
+        name: &str,
+        items: &[Spanned<DeValue<'_>>],
+        of: &Kind,
+        hint: &str,
+    ) {
+        for item in items {
+            self.value(path, name, item, of, hint);
+        }
+    }
+
+    fn wrong(
+        &mut self,
+        path: &str,
+        name: &str,
+        value: &Spanned<DeValue<'_>>,
+        kind: &Kind,
+        hint: &str,
+    ) {
+        let (shown, meant, hint) = (self.shown(value), meant(kind, value.get_ref()), after(hint));
+        self.say(
+            value.span().start,
+            format!("`{path}{name}` is {shown}; expected {kind}{hint}{meant}"),
+        );
+    }
+
+    fn unknown(&mut self, path: &str, name: &str, at: usize, groups: &[&[Field]]) {
+        let fields = || groups.iter().copied().flatten();
+        let meant = did_you_mean(name, fields().map(|field| field.name));
+        let known = names(fields());
         let name = clipped(&format!("{path}{}", name.escape_debug()));
         self.say(
             at,
@@ -146,7 +199,9 @@ fn clipped(text: &str) -> String {
 
 fn meant(kind: &Kind, found: &DeValue<'_>) -> String {
     match (kind, found) {
-        (Kind::OneOf(words), DeValue::String(text)) => did_you_mean(text, words.iter().copied()),
+        (Kind::OneOf(words) | Kind::OneOfOr(words, _), DeValue::String(text)) => {
+            did_you_mean(text, words.iter().copied())
+        }
         _ => String::new(),
     }
 }

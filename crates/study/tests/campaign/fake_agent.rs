@@ -112,7 +112,11 @@ impl Agent for FakeAgent {
 }
 
 fn levers() -> Vec<LeverState> {
-    let study = study::catalogue::find("http-json").unwrap().study;
+    let study = study::catalogue::find("http-json")
+        .unwrap()
+        .study
+        .load()
+        .unwrap();
     let state = |name: String| LeverState {
         name,
         binds: Binds::Live,

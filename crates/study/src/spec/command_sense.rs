@@ -1,0 +1,291 @@
+//! What no field shows by itself: whether the parts of a study of commands agree with one another.
+
+use std::collections::{BTreeMap, HashSet};
+
+use model::CommandStudy;
+use model::command_study::{
+    EvidenceSpec, Factor, LevelValue, MetricSource, MetricSpec, OutputPart,
+};
+
+use super::nearest::did_you_mean;
+use super::sense::Complaint;
+use super::variables;
+use crate::commands::pull;
+use crate::service_spec::{find_complaint, stays_below};
+
+/// The most arms of a study: each is run in every round.
+const MOST_ARMS: usize = 200;
+
+/// The first fields that contradict one another.
+pub(super) fn complaint(study: &CommandStudy) -> Option<Complaint> {
+    names(study)
+        .or_else(|| sizes(study))
+        .or_else(|| design(study))
+        .or_else(|| needs(study))
+        .or_else(|| metrics(study))
+        .or_else(|| files(study))
+        .or_else(|| references(study))
+        .or_else(|| variables::complaint(study))
+}
+
+/// Whatever is a variable has a name of its own, and so has every level, metric and arm.
+fn names(study: &CommandStudy) -> Option<Complaint> {
+    let factors = indexed("factor", study.factors.iter().map(|factor| &factor.name));
+    let needs = indexed("needs", study.needs.iter().map(|need| &need.name));
+    let sizes = study
+        .sizes
+        .keys()
+        .map(|name| (path(&["sizes", name]), name));
+    let variables = factors.into_iter().chain(needs).chain(sizes);
+    let level_names = study.factors.iter().map(variables::level_name).collect();
+    let reserved: HashSet<String> = variables::OWN.map(str::to_owned).into_iter().collect();
+    twice(variables, &reserved | &level_names)
+        .or_else(|| {
+            let metrics = study.metrics.iter().map(|metric| &metric.name);
+            twice(indexed("metric", metrics).into_iter(), HashSet::new())
+        })
+        .or_else(|| {
+            let mut factors = (0_usize..).zip(&study.factors);
+            factors.find_map(|(index, factor)| levels(index, factor))
+        })
+}
+
+fn levels(index: usize, factor: &Factor) -> Option<Complaint> {
+    let named = factor.levels.iter().map(|level| &level.name);
+    let named = (0_usize..).zip(named).map(|(level, name)| {
+        let keys = [
+            "factor",
+            &index.to_string(),
+            "level",
+            &level.to_string(),
+            "name",
+        ];
+        (path(&keys), name)
+    });
+    twice(named, HashSet::new())
+}
+
+/// The first name that was there before.
+fn twice<'a>(
+    names: impl Iterator<Item = (Vec<String>, &'a String)>,
+    mut taken: HashSet<String>,
+) -> Option<Complaint> {
+    let mut names = names;
+    let (path, name) = names.find(|(_, name)| !taken.insert((*name).clone()))?;
+    let what = format!("something else is called `{name}`; expected a name of its own");
+    Some((path, what))
+}
+
+fn sizes(study: &CommandStudy) -> Option<Complaint> {
+    study.sizes.iter().find_map(|(name, size)| {
+        let what = if !model::braces::is_word(name) {
+            "the name cannot stand in braces; expected lower-case letters, digits and `_`"
+                .to_owned()
+        } else if size.smoke > size.full {
+            let (smoke, full) = (size.smoke, size.full);
+            format!("`smoke` is {smoke} and `full` is {full}; expected no more of it")
+        } else {
+            return None;
+        };
+        Some((path(&["sizes", name]), what))
+    })
+}
+
+/// The factors that the design names are there, and one of them has something to compare.
+fn design(study: &CommandStudy) -> Option<Complaint> {
+    let design = &study.design;
+    let interaction = design.interaction.iter().flatten();
+    let named = [("compare", &design.compare)]
+        .into_iter()
+        .chain(interaction.map(|name| ("interaction", name)))
+        .chain(design.mean_over.iter().map(|name| ("mean_over", name)));
+    for (field, name) in named {
+        let of = study.factor(name);
+        let path = path(&["design", field]);
+        match of {
+            None => return Some((path, unknown("factor", name, factor_names(study)))),
+            Some(factor) if field != "mean_over" && factor.levels.len() < 2 => {
+                let what = format!("`{name}` has one level; expected a factor with two or more");
+                return Some((path, what));
+            }
+            Some(_) => {}
+        }
+    }
+    if design.mean_over.as_ref() == Some(&design.compare) {
+        let what = "a mean over what is compared says nothing; expected another factor".to_owned();
+        return Some((path(&["design", "mean_over"]), what));
+    }
+    let same = design
+        .interaction
+        .as_ref()
+        .is_some_and(|[one, other]| one == other);
+    if same {
+        let what = "a factor does not interact with itself; expected two factors".to_owned();
+        return Some((path(&["design", "interaction"]), what));
+    }
+    let arms: usize = study
+        .factors
+        .iter()
+        .map(|factor| factor.levels.len())
+        .product();
+    (arms > MOST_ARMS).then(|| {
+        let what = format!("the levels make {arms} combinations; expected {MOST_ARMS} at most");
+        (path(&["factor"]), what)
+    })
+}
+
+fn needs(study: &CommandStudy) -> Option<Complaint> {
+    let mut found = (0_usize..).zip(&study.needs).map(|(index, need)| {
+        find_complaint(&need.find).map(|(below, what)| {
+            let above = path(&["needs", &index.to_string()]);
+            ([above, below].concat(), what)
+        })
+    });
+    found.find_map(|complaint| complaint)
+}
+
+fn metrics(study: &CommandStudy) -> Option<Complaint> {
+    let mut all = (0_usize..).zip(&study.metrics);
+    all.find_map(|(index, metric)| {
+        let (fields, what) = metric_complaint(metric)?;
+        let above = path(&["metric", &index.to_string()]);
+        Some(([above, path(fields)].concat(), what))
+    })
+    .or_else(|| {
+        let part = &study.workload.agree.as_ref()?.on;
+        let (field, what) = match part {
+            OutputPart::Stdout => return None,
+            OutputPart::Regex(pattern) => ("regex", pull::regex_complaint(pattern)?),
+            OutputPart::Json(pointer) => ("json", pull::pointer_complaint(pointer)?),
+        };
+        Some((path(&["workload", "agree", "on", field]), what))
+    })
+}
+
+fn metric_complaint(metric: &MetricSpec) -> Option<(&'static [&'static str], String)> {
+    let unit = |unit: &str| {
+        let what = format!("expected \"{unit}\", in which the kernel's figures are");
+        (metric.unit != unit).then_some((&["unit"][..], what))
+    };
+    match &metric.from {
+        MetricSource::Wall | MetricSource::Cpu => unit("ns"),
+        MetricSource::PeakMemory => unit("bytes"),
+        MetricSource::Regex(pattern) => Some((&["from", "regex"], pull::regex_complaint(pattern)?)),
+        MetricSource::Json(pointer) => Some((&["from", "json"], pull::pointer_complaint(pointer)?)),
+    }
+}
+
+fn files(study: &CommandStudy) -> Option<Complaint> {
+    let astray = study.files.keys().find(|file| !stays_below(file))?;
+    let what = format!("`{astray}` leads out of the study's folder; expected a path below it");
+    Some((path(&["files", astray]), what))
+}
+
+/// Programs, levels and metrics that others name are there.
+fn references(study: &CommandStudy) -> Option<Complaint> {
+    level_needs(study)
+        .or_else(|| {
+            let mut figures = (0_usize..).zip(&study.published);
+            figures.find_map(|(index, figure)| {
+                let above = path(&["published", &index.to_string()]);
+                let known = || study.metrics.iter().map(|metric| metric.name.as_str());
+                if known().all(|metric| metric != figure.metric) {
+                    let what = unknown("metric", &figure.metric, known());
+                    return Some(([above, path(&["metric"])].concat(), what));
+                }
+                levels_complaint(study, &above, &figure.levels)
+            })
+        })
+        .or_else(|| {
+            let mut pieces = (0_usize..).zip(&study.evidence);
+            pieces.find_map(|(index, piece)| evidence_complaint(study, index, piece))
+        })
+}
+
+fn evidence_complaint(
+    study: &CommandStudy,
+    index: usize,
+    piece: &EvidenceSpec,
+) -> Option<Complaint> {
+    let above = path(&["evidence", &index.to_string()]);
+    levels_complaint(study, &above, &piece.levels)
+        .or_else(|| needs_complaint(study, &above, &piece.needs))
+}
+
+fn level_needs(study: &CommandStudy) -> Option<Complaint> {
+    for (index, factor) in (0_usize..).zip(&study.factors) {
+        for (number, level) in (0_usize..).zip(&factor.levels) {
+            let above = path(&["factor", &index.to_string(), "level", &number.to_string()]);
+            let found = needs_complaint(study, &above, &level.needs);
+            if found.is_some() {
+                return found;
+            }
+        }
+    }
+    None
+}
+
+fn needs_complaint(study: &CommandStudy, above: &[String], named: &[String]) -> Option<Complaint> {
+    let known = || study.needs.iter().map(|need| need.name.as_str());
+    let stranger = named
+        .iter()
+        .find(|name| known().all(|need| need != *name))?;
+    let what = unknown("program in `needs`", stranger, known());
+    Some(([above.to_vec(), path(&["needs"])].concat(), what))
+}
+
+fn levels_complaint(
+    study: &CommandStudy,
+    above: &[String],
+    levels: &BTreeMap<String, String>,
+) -> Option<Complaint> {
+    let below = |keys: &[&str]| [above.to_vec(), path(keys)].concat();
+    for (factor, level) in levels {
+        let Some(known) = study.factor(factor) else {
+            return Some((
+                below(&["levels"]),
+                unknown("factor", factor, factor_names(study)),
+            ));
+        };
+        if known.level(level).is_none() {
+            let names = known.levels.iter().map(|level| level.name.as_str());
+            let what = unknown(&format!("level of {factor}"), level, names);
+            return Some((below(&["levels", factor]), what));
+        }
+    }
+    None
+}
+
+fn factor_names(study: &CommandStudy) -> impl Iterator<Item = &str> {
+    study.factors.iter().map(|factor| factor.name.as_str())
+}
+
+/// Whether a factor's level is more than a part of a word.
+pub(super) fn is_words(factor: &Factor) -> bool {
+    let mut values = factor.levels.iter().map(|level| &level.value);
+    values.any(|value| matches!(value, Some(LevelValue::Words(_))))
+}
+
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.collect();
+    let meant = did_you_mean(name, known.iter().copied());
+    let expected = if known.is_empty() {
+        "none, because there are none".to_owned()
+    } else {
+        format!("one of {}", known.join(", "))
+    };
+    format!("there is no {what} `{name}`{meant}; expected {expected}")
+}
+
+fn indexed<'a>(
+    list: &'static str,
+    names: impl Iterator<Item = &'a String>,
+) -> Vec<(Vec<String>, &'a String)> {
+    let place =
+        |(index, name): (usize, &'a String)| (path(&[list, &index.to_string(), "name"]), name);
+    (0_usize..).zip(names).map(place).collect()
+}
+
+fn path(keys: &[&str]) -> Vec<String> {
+    keys.iter().map(|key| (*key).to_owned()).collect()
+}
