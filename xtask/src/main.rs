@@ -18,6 +18,7 @@ mod stage;
 mod target;
 mod tests_run;
 mod tidy;
+mod vm;
 
 use std::process::ExitCode;
 
@@ -38,6 +39,8 @@ usage: cargo xtask <command>
   fuzz TARGET [SECONDS]
                   one fuzz target for longer than the five seconds that test gives it
   bench [FILTER]  our instruments beside the tools they replace, in interleaved pairs
+  vm COMMAND [--guest] [--put] [--get] [--disk] [--timeout] [--then] [--at-line] [--after]
+                  run, reboot, kill or fetch a real kernel in an emulated machine; `vm help` says how
   release         a static program, a Debian package and their checksums, into dist/
   pictures        take the documents' pictures of the report anew, after a change to its looks";
 
@@ -61,6 +64,7 @@ fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
         ["fuzz", target, seconds] => fuzz::run_one(target, seconds.parse()?).map(code),
         ["bench"] => bench::run("").map(code),
         ["bench", filter] => bench::run(filter).map(code),
+        ["vm", rest @ ..] => vm::run(rest),
         ["release"] => release::run().map(code),
         ["pictures"] => browser::take_pictures().map(code),
         [] | ["help" | "--help" | "-h"] => {

@@ -27,6 +27,11 @@ const NEEDED: &[(&str, &str)] = &[
     ("npm", "/usr/bin/npm"),
     ("nodejs", "/usr/bin/node"),
     ("g++", "/usr/bin/g++"),
+    // The emulated machine, and what its guests are made with.
+    ("qemu-system-x86", "/usr/bin/qemu-system-x86_64"),
+    ("kmod", "/usr/sbin/depmod"),
+    ("xz-utils", "/usr/bin/xz"),
+    ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
 ];
 
 /// Installs what is missing; without root it prints the line to type and fails.

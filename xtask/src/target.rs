@@ -8,6 +8,8 @@ use anyhow::{Context as _, ensure};
 
 /// The profiles that the checks build in.
 const PROFILES: [&str; 3] = ["dev", "checks", "release"];
+/// What static programs are built for, in a folder of its own.
+pub(crate) const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 /// Says which checkout the target directory was last used for.
 const OWNER_FILE: &str = "checkout";
 
@@ -25,15 +27,26 @@ pub(crate) fn directory() -> PathBuf {
     chosen(&|name| std::env::var_os(name).map(PathBuf::from))
 }
 
+/// The user's cache: `XDG_CACHE_HOME`, else `~/.cache`; `None` where neither is known.
+pub(crate) fn cache() -> Option<PathBuf> {
+    cache_by(&|name| std::env::var_os(name).map(PathBuf::from))
+}
+
 fn chosen(variable: &dyn Fn(&str) -> Option<PathBuf>) -> PathBuf {
-    let set = |name: &str| variable(name).filter(|path| !path.as_os_str().is_empty());
-    // The base directory specification wants a relative path there to be overlooked.
-    let cache = set("XDG_CACHE_HOME").filter(|path| path.is_absolute());
-    let cache = cache.or_else(|| set("HOME").map(|home| home.join(".cache")));
-    set("CARGO_TARGET_DIR")
+    set(variable, "CARGO_TARGET_DIR")
         .and_then(|path| std::path::absolute(path).ok())
-        .or_else(|| cache.map(|cache| cache.join("linerate/target")))
+        .or_else(|| cache_by(variable).map(|cache| cache.join("linerate/target")))
         .unwrap_or_else(|| workspace().join("target"))
+}
+
+fn cache_by(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    // The base directory specification wants a relative path there to be overlooked.
+    let cache = set(variable, "XDG_CACHE_HOME").filter(|path| path.is_absolute());
+    cache.or_else(|| set(variable, "HOME").map(|home| home.join(".cache")))
+}
+
+fn set(variable: &dyn Fn(&str) -> Option<PathBuf>, name: &str) -> Option<PathBuf> {
+    variable(name).filter(|path| !path.as_os_str().is_empty())
 }
 
 /// Cargo in the workspace, building into [`directory`].
@@ -85,11 +98,11 @@ pub(crate) fn claim() -> anyhow::Result<Claim> {
 fn forget_workspace() -> anyhow::Result<()> {
     for profile in PROFILES {
         let clean = ["clean", "--quiet", "--workspace", "--profile", profile];
-        ensure!(
-            cargo(&clean).status()?.success(),
-            "cargo {} failed",
-            clean.join(" ")
-        );
+        let static_too = [&clean[..], &["--target", TRIPLE]].concat();
+        for clean in [&clean[..], &static_too] {
+            let shown = clean.join(" ");
+            ensure!(cargo(clean).status()?.success(), "cargo {shown} failed");
+        }
     }
     Ok(())
 }

@@ -46,6 +46,40 @@ pub fn wait_until(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
     }
 }
 
+/// Rate of the processor's time stamp counter, kHz, measured over that time. `None` on processors
+/// without one.
+#[must_use]
+pub fn counter_khz(time: Duration) -> Option<u64> {
+    let (begin_ns, begin) = nearest_counter()?;
+    wait_until(time, || false);
+    let (end_ns, end) = nearest_counter()?;
+    let cycles = u128::from(end.checked_sub(begin)?) * 1_000_000;
+    let passed_ns = u128::from(end_ns.checked_sub(begin_ns)?);
+    u64::try_from(cycles.checked_div(passed_ns)?).ok()
+}
+
+/// A reading of the clock with one of the counter: of several, the two that are nearest in time.
+fn nearest_counter() -> Option<(u64, u64)> {
+    let readings = (0..16).filter_map(|_| {
+        let before_ns = monotonic_ns();
+        let counter = counter()?;
+        let apart_ns = monotonic_ns() - before_ns;
+        Some((apart_ns, before_ns + apart_ns / 2, counter))
+    });
+    readings.min().map(|(_, at_ns, counter)| (at_ns, counter))
+}
+
+#[cfg(target_arch = "x86_64")]
+fn counter() -> Option<u64> {
+    // SAFETY: every x86-64 processor has the instruction, and Linux lets programs use it.
+    Some(unsafe { std::arch::x86_64::_rdtsc() })
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn counter() -> Option<u64> {
+    None
+}
+
 /// CPU time that the calling thread has used.
 #[must_use]
 pub fn thread_cpu_ns() -> u64 {
@@ -93,6 +127,15 @@ mod tests {
         });
         busy.join().unwrap();
         assert!(process_cpu_ns(std::process::id()).unwrap() - before >= 5_000_000);
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn the_counters_rate_is_that_of_a_processor_and_the_same_each_time() {
+        let rate = || counter_khz(Duration::from_millis(5)).unwrap() as f64;
+        let (one, other) = (rate(), rate());
+        assert!((1e5..1e7).contains(&one), "{one} kHz");
+        assert!((one / other - 1.0).abs() < 0.01, "{one} and {other} kHz");
     }
 
     #[test]

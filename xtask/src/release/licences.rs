@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{TRIPLE, output};
-use crate::target;
+use super::output;
+use crate::target::{self, TRIPLE};
 
 /// One line a crate: name, version, licence, and where its source and licence texts are.
 pub(super) fn list() -> anyhow::Result<String> {

@@ -10,10 +10,9 @@ use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 
-use crate::target;
+use crate::target::{self, TRIPLE};
 
-/// The only machines that a release is made for, as Rust, and as Debian calls them.
-const TRIPLE: &str = "x86_64-unknown-linux-gnu";
+/// The only machines that a release is made for, as Debian calls them.
 const DEBIAN_ARCHITECTURE: &str = "amd64";
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 
@@ -40,12 +39,7 @@ pub(crate) fn make() -> anyhow::Result<Release> {
     }
     std::fs::create_dir_all(&folder)?;
     let program = folder.join("linerate");
-    std::fs::copy(static_program()?, &program)?;
-    ensure!(
-        elf::is_static(&std::fs::read(&program)?)?,
-        "{} needs a loader: it is not static",
-        program.display()
-    );
+    std::fs::copy(static_program("release")?, &program)?;
     write_manual_and_completions(&program, &folder)?;
     copy_documents(&folder)?;
     let package = deb::build(&folder)?;
@@ -53,16 +47,38 @@ pub(crate) fn make() -> anyhow::Result<Release> {
     Ok(Release { folder, package })
 }
 
-/// The program with the C library inside, without symbols.
-fn static_program() -> anyhow::Result<PathBuf> {
+/// The program with the C library inside, without symbols, in one of cargo's profiles. The target
+/// directory must be claimed.
+pub(crate) fn static_program(profile: &str) -> anyhow::Result<PathBuf> {
     // With a target given, macros and build scripts keep the shared C library that they need.
-    let status = target::cargo(&["build", "--release", "--quiet", "--target", TRIPLE])
+    let build = [
+        "build",
+        "--package",
+        "linerate",
+        "--quiet",
+        "--target",
+        TRIPLE,
+    ];
+    let status = target::cargo(&[&build[..], &["--profile", profile]].concat())
         .env("RUSTFLAGS", "-C target-feature=+crt-static")
-        .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
+        .env(strip_variable(profile), "symbols")
         .status()
         .context("cargo could not be started")?;
     ensure!(status.success(), "the static build failed");
-    Ok(target::directory().join(TRIPLE).join("release/linerate"))
+    let program = target::directory()
+        .join(TRIPLE)
+        .join(profile)
+        .join("linerate");
+    ensure!(
+        elf::is_static(&std::fs::read(&program)?)?,
+        "{} needs a loader: it is not static",
+        program.display()
+    );
+    Ok(program)
+}
+
+fn strip_variable(profile: &str) -> String {
+    format!("CARGO_PROFILE_{}_STRIP", profile.to_uppercase())
 }
 
 /// The program knows its own: they are made from the same declaration as its help.

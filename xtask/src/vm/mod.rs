@@ -1,0 +1,91 @@
+//! `cargo xtask vm`: a kernel of Debian's in an emulated machine, with a network card that can be
+//! tuned, modules that can be loaded, and a power supply that can be cut.
+
+mod apt;
+mod boot_image;
+mod cpio;
+mod disk;
+mod guest;
+mod initramfs;
+mod kernel;
+mod machine;
+mod order;
+mod programs;
+mod session;
+mod store;
+mod tools;
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use sys::stop::{Again, StopSignal};
+
+use guest::GUESTS;
+use initramfs::Base;
+use kernel::Kernel;
+use order::Order;
+use store::Store;
+
+const USAGE: &str = "\
+usage: cargo xtask vm run [OPTIONS] -- COMMAND...
+       cargo xtask vm reboot [OPTIONS] --then SCRIPT -- COMMAND...
+       cargo xtask vm kill [OPTIONS] (--at-line TEXT | --after SECONDS) --then SCRIPT -- COMMAND...
+       cargo xtask vm fetch
+
+A guest boots, runs COMMAND, and ends; what it prints and its exit code become ours. It has busybox,
+ip, tc, ethtool, nft, this checkout's linerate, two e1000e cards on one wire (eth0, eth1), and a disk
+at /state. It reaches no network, and needs neither root nor /dev/kvm.
+
+  run       one boot
+  reboot    COMMAND; once that is well a second boot with the same disk, which does SCRIPT
+  kill      COMMAND, and in the middle of it a power cut; then a boot with the same disk for SCRIPT.
+            What the disk was given is on it, what the guest's kernel still held is lost.
+  fetch     the newest kernels from Debian; otherwise those that are there are used
+
+  --guest 6.1|newer      Debian's kernel, or that of its backports [6.1]
+  --put HERE[:THERE]     a file for the guest [into /root, where COMMAND starts]
+  --get THERE[:HERE]     a file out of the last boot [into this folder]
+  --disk FILE            a disk that stays, made where it is not there [one that goes]
+  --timeout SECONDS      for each boot [120]
+  --at-line TEXT         cut the power when a line of the output holds TEXT
+  --after SECONDS        cut it so long after COMMAND began
+
+Kernels and busybox are kept, unpacked and never installed, in linerate/vm of the user's cache.
+LINERATE_DEBIAN_MIRROR names a mirror other than http://deb.debian.org.";
+
+/// `cargo xtask vm …`.
+pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
+    match arguments {
+        ["fetch"] => fetch(),
+        [command @ ("run" | "reboot" | "kill"), rest @ ..] => {
+            carry_out(&Order::parse(command, rest)?)
+        }
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => bail!("`vm {}` is no command\n\n{USAGE}", arguments.join(" ")),
+    }
+}
+
+fn carry_out(order: &Order) -> anyhow::Result<ExitCode> {
+    let _stop = StopSignal::listen(Again::Kills)?;
+    let ended = session::carry_out(order);
+    match (ended, sys::stop::heard()) {
+        (Ok(code), _) => Ok(ExitCode::from(code)),
+        (Err(error), None) => Err(error),
+        // As a shell tells of a program that a signal ended.
+        (Err(_), Some(signal)) => Ok(ExitCode::from(u8::try_from(128 + signal)?)),
+    }
+}
+
+fn fetch() -> anyhow::Result<ExitCode> {
+    programs::check()?;
+    let store = Store::open()?;
+    Base::fetch(&store)?;
+    for guest in &GUESTS {
+        let kernel = Kernel::fetch(&store, guest)?;
+        println!("{:<6} Linux {}", guest.name, kernel.release);
+    }
+    Ok(ExitCode::SUCCESS)
+}

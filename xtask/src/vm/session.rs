@@ -1,0 +1,188 @@
+//! Boots one after the other with one disk: what `vm run`, `vm reboot` and `vm kill` come to.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+
+use super::guest::Guest;
+use super::initramfs::{Base, Errand};
+use super::kernel::Kernel;
+use super::machine::{Cut, Ending, Machine, Sinks};
+use super::store::Store;
+use super::{disk, order::Order, programs};
+use crate::{release, target, tests_run};
+
+/// A guest that can be booted again and again.
+pub(crate) struct Session {
+    folder: Folder,
+    base: Base,
+    kernel: Kernel,
+    disk: PathBuf,
+    boots: u32,
+}
+
+impl Session {
+    /// With the kernel and the busybox that are in the store, or else the newest; with that disk, or
+    /// with one that is gone afterwards.
+    pub(crate) fn open(
+        guest: &Guest,
+        program: PathBuf,
+        disk: Option<&Path>,
+    ) -> anyhow::Result<Self> {
+        programs::check()?;
+        let store = Store::open()?;
+        let kernel = Kernel::obtain(&store, guest)?;
+        let base = Base::obtain(&store, program)?;
+        let folder = Folder::make()?;
+        let own_disk = folder.0.join("disk");
+        let disk = disk.map_or(own_disk, Path::to_owned);
+        if !disk.exists() {
+            disk::make(&disk)?;
+        }
+        Ok(Self {
+            folder,
+            base,
+            kernel,
+            disk,
+            boots: 0,
+        })
+    }
+
+    /// The kernel's release, as `uname -r` has it.
+    pub(crate) fn release(&self) -> &str {
+        &self.kernel.release
+    }
+
+    /// One boot. The files out are where [`Session::file_out`] says until the next.
+    pub(crate) fn boot(
+        &mut self,
+        errand: &Errand,
+        cut: &Cut,
+        limit: Duration,
+        sinks: &mut Sinks<'_>,
+    ) -> anyhow::Result<Ending> {
+        self.boots += 1;
+        let file_system = self.folder.0.join("file-system");
+        fs::write(&file_system, self.base.archive(&self.kernel, errand)?)?;
+        let ports = self.ports();
+        let machine = Machine {
+            kernel: &self.kernel.image(),
+            file_system: &file_system,
+            disk: &self.disk,
+            ports: &ports,
+            files_out: errand.files_out.len(),
+        };
+        let ending = machine.boot(cut, limit, sinks);
+        ending.with_context(|| format!("the guest with Linux {}", self.release()))
+    }
+
+    /// The file that the last boot's `number`th file out is in, from 0.
+    pub(crate) fn file_out(&self, number: usize) -> PathBuf {
+        super::machine::file_out(&self.ports(), number)
+    }
+
+    /// A boot of an order, with its output on ours.
+    fn carry_out(
+        &mut self,
+        order: &Order,
+        script: &str,
+        files_out: &[String],
+        cut: &Cut,
+    ) -> anyhow::Result<Ending> {
+        let errand = Errand {
+            script: script.to_owned(),
+            files_in: order.files_in.clone(),
+            files_out: files_out.to_vec(),
+        };
+        let mut sinks = Sinks {
+            output: &mut std::io::stdout(),
+            errors: &mut std::io::stderr(),
+        };
+        let ending = self.boot(&errand, cut, order.limit, &mut sinks)?;
+        let end = if ending.exit.is_some() {
+            ""
+        } else {
+            "; its power was cut"
+        };
+        eprintln!(
+            "Linux {} was ready after {:.1} s{end}",
+            self.release(),
+            ending.boot_seconds
+        );
+        Ok(ending)
+    }
+
+    /// Copies the files out to where they were wanted. That one is not there is an error only of
+    /// a command that did well.
+    fn hand_out(&self, order: &Order, ending: &Ending) -> anyhow::Result<()> {
+        for (number, (there, here)) in order.files_out.iter().enumerate() {
+            if !ending.missing.contains(there) {
+                let shown = || here.display().to_string();
+                fs::copy(self.file_out(number), here).with_context(shown)?;
+            }
+        }
+        let missing = ending.missing.join(", ");
+        match (missing.as_str(), ending.exit) {
+            ("", _) => {}
+            (_, Some(0)) => bail!("the command did well and left no {missing}"),
+            _ => eprintln!("the command left no {missing}"),
+        }
+        Ok(())
+    }
+
+    fn ports(&self) -> PathBuf {
+        self.folder.0.join(format!("boot-{}", self.boots))
+    }
+}
+
+/// Carries an order out; the exit code is that of the guest's last command.
+pub(super) fn carry_out(order: &Order) -> anyhow::Result<u8> {
+    // What is missing is told before the minutes of a build.
+    programs::check()?;
+    let mut session = Session::open(order.guest, program()?, order.disk.as_deref())?;
+    if let Some((script, cut)) = &order.first {
+        let ending = session.carry_out(order, script, &[], cut)?;
+        match (cut, ending.exit) {
+            (Cut::Never, Some(0)) | (_, None) => {}
+            (Cut::Never, Some(code)) => return Ok(code),
+            (_, Some(code)) => bail!("the command ended with {code} before the power was cut"),
+        }
+    }
+    let wanted: Vec<String> = order
+        .files_out
+        .iter()
+        .map(|(there, _)| there.clone())
+        .collect();
+    let ending = session.carry_out(order, &order.script, &wanted, &Cut::Never)?;
+    session.hand_out(order, &ending)?;
+    ending.exit.context("the guest has no exit code")
+}
+
+/// The program as a release has it, but built as fast as the tests' own.
+pub(super) fn program() -> anyhow::Result<PathBuf> {
+    let _claim = target::claim()?;
+    release::static_program(tests_run::PROFILE)
+}
+
+/// A folder for one session, which goes with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn make() -> anyhow::Result<Self> {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("linerate-vm-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

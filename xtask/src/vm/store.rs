@@ -1,0 +1,99 @@
+//! What the guests are made of, unpacked below the user's cache: each package in a folder named by
+//! its version and checksum, and beside it a note of which one is in use. What is there is used as
+//! it is, without a network; `fetch` brings the newest.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use super::apt::{Package, World};
+use crate::target;
+
+/// Digits of a checksum in the name of a folder: enough that no two packages share one.
+const CHECKSUM_DIGITS: usize = 16;
+
+/// The packages of the guests, held against other programs while it is open.
+pub(super) struct Store {
+    folder: PathBuf,
+    _lock: File,
+}
+
+/// A package that is wanted, and what is done to it once it is unpacked.
+pub(super) struct Wanted {
+    /// What it is kept as.
+    pub(super) name: &'static str,
+    pub(super) suites: &'static [(&'static str, &'static str)],
+    pub(super) choose: fn(&World) -> anyhow::Result<Package>,
+    pub(super) finish: fn(&Path) -> anyhow::Result<()>,
+}
+
+impl Store {
+    /// Waits until no other program changes the store.
+    pub(super) fn open() -> anyhow::Result<Self> {
+        let cache = target::cache()
+            .context("neither XDG_CACHE_HOME nor HOME says where to keep the guests' packages")?;
+        let folder = cache.join("linerate/vm");
+        let shown = folder.display().to_string();
+        fs::create_dir_all(&folder).with_context(|| format!("making {shown}"))?;
+        let lock = File::create(folder.join("in-use"))?;
+        if lock.try_lock().is_err() {
+            eprintln!("waiting for another program that uses {shown}");
+            lock.lock()?;
+        }
+        Ok(Self {
+            folder,
+            _lock: lock,
+        })
+    }
+
+    /// The folder of a package: the one in use, or else the newest.
+    pub(super) fn obtain(&self, wanted: &Wanted) -> anyhow::Result<PathBuf> {
+        match self.in_use(wanted) {
+            Some(folder) => Ok(folder),
+            None => self.fetch(wanted),
+        }
+    }
+
+    /// The folder of the newest package, which is in use from now on.
+    pub(super) fn fetch(&self, wanted: &Wanted) -> anyhow::Result<PathBuf> {
+        let what = || format!("the package for `{}` cannot be had", wanted.name);
+        self.newest(wanted).with_context(what)
+    }
+
+    fn newest(&self, wanted: &Wanted) -> anyhow::Result<PathBuf> {
+        let world = World::open(&self.folder.join("apt").join(wanted.name), wanted.suites)?;
+        let package = (wanted.choose)(&world)?;
+        let folder = self.folder.join(folder_name(&package));
+        if !folder.exists() {
+            eprintln!("fetching {} {}", package.name, package.version);
+            let unfinished = self.folder.join("unfinished");
+            let _ = fs::remove_dir_all(&unfinished);
+            world.unpack(&package, &unfinished)?;
+            (wanted.finish)(&unfinished)?;
+            fs::rename(&unfinished, &folder)?;
+        }
+        let before = self.in_use(wanted).filter(|before| *before != folder);
+        fs::write(self.note(wanted), folder_name(&package))?;
+        if let Some(before) = before {
+            fs::remove_dir_all(before)?;
+        }
+        Ok(folder)
+    }
+
+    fn in_use(&self, wanted: &Wanted) -> Option<PathBuf> {
+        let name = fs::read_to_string(self.note(wanted)).ok()?;
+        let folder = self.folder.join(name);
+        folder.is_dir().then_some(folder)
+    }
+
+    fn note(&self, wanted: &Wanted) -> PathBuf {
+        self.folder.join(format!("{}.in-use", wanted.name))
+    }
+}
+
+fn folder_name(package: &Package) -> String {
+    let checksum = package.sha256.get(..CHECKSUM_DIGITS);
+    let checksum = checksum.unwrap_or(&package.sha256);
+    format!("{}_{}_{checksum}", package.name, package.version)
+}
