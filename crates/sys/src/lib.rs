@@ -19,6 +19,7 @@ pub mod kernel_file;
 pub mod launch;
 pub mod namespace;
 pub mod netlink;
+pub mod offspring;
 pub mod packet;
 pub mod pidfd;
 pub mod process;

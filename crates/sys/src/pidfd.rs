@@ -1,7 +1,8 @@
-//! A child process as something to wait for beside sockets and signals.
+//! A process by a descriptor: to wait for beside sockets and signals, and to send a signal that
+//! cannot reach another.
 
 use std::io;
-use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::process::Child;
 
 use crate::check;
@@ -11,19 +12,63 @@ use crate::check;
 /// # Errors
 /// `EMFILE` at the limit of open files, `ESRCH` when the child was waited for already.
 pub fn open(child: &Child) -> io::Result<OwnedFd> {
-    let pid = libc::c_long::from(child.id());
-    // SAFETY: no pointers. The child was not waited for, or the call fails: `Child` keeps it.
+    open_any(child.id())
+}
+
+/// Opens a descriptor of any process. Whether it is the one that was meant must be looked at
+/// after this: from then on its number stays its own.
+///
+/// # Errors
+/// `ESRCH` when there is none, `EMFILE` at the limit of open files.
+pub fn open_any(pid: u32) -> io::Result<OwnedFd> {
+    let pid = libc::c_long::from(pid);
+    // SAFETY: no pointers.
     let returned = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
     let fd = check(libc::c_int::try_from(returned).map_err(io::Error::other)?)?;
     // SAFETY: `fd` was just opened and nobody else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// What can be sent to a process that is not a child of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// SIGTERM.
+    End,
+    /// SIGKILL.
+    Kill,
+}
+
+/// Sends a signal to the process of a descriptor (`pidfd_send_signal`, Linux 5.1).
+///
+/// # Errors
+/// `ESRCH` when it has ended, `EPERM` when it is somebody else's.
+pub fn send(process: impl AsFd, order: Order) -> io::Result<()> {
+    let process = process.as_fd();
+    let signal = match order {
+        Order::End => libc::SIGTERM,
+        Order::Kill => libc::SIGKILL,
+    };
+    let no_details = std::ptr::null::<libc::siginfo_t>();
+    let no_flags: libc::c_long = 0;
+    // SAFETY: the descriptor is open; a null siginfo means that of kill(2).
+    let returned = unsafe {
+        libc::syscall(
+            libc::SYS_pidfd_send_signal,
+            libc::c_long::from(process.as_raw_fd()),
+            libc::c_long::from(signal),
+            no_details,
+            no_flags,
+        )
+    };
+    check(libc::c_int::try_from(returned).map_err(io::Error::other)?)?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::epoll::{Epoll, Events, Interest};
-    use std::os::fd::AsFd as _;
+    use std::os::unix::process::ExitStatusExt as _;
     use std::process::{Command, Stdio};
 
     #[test]
@@ -39,5 +84,15 @@ mod tests {
         epoll.wait(&mut events, Some(10_000_000_000)).unwrap();
         assert_eq!(events.iter().count(), 1);
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_signal_goes_to_the_process_of_the_descriptor() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let process = open_any(child.id()).unwrap();
+        send(&process, Order::Kill).unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
+        let gone = send(&process, Order::End).unwrap_err();
+        assert_eq!(gone.raw_os_error(), Some(libc::ESRCH));
     }
 }

@@ -162,10 +162,27 @@ pub fn prepare_child(command: &mut Command, setup: ChildSetup) {
     unsafe { command.pre_exec(move || enter_child(&setup)) };
 }
 
+/// Lets a command start as `setup` says, but out of reach of its parent's end and of its terminal:
+/// for whoever has to put things in order after its parent, and learns of its end by other ways.
+pub fn prepare_keeper(command: &mut Command, setup: ChildSetup) {
+    // SAFETY: as in `prepare_child`.
+    unsafe {
+        command.pre_exec(move || {
+            setup.descent.carry_out()?;
+            leave_terminal()?;
+            live_as(&setup)
+        });
+    }
+}
+
 fn enter_child(setup: &ChildSetup) -> io::Result<()> {
     setup.descent.carry_out()?;
     // Another user's process has lost the wish (prctl(2)), so it comes after the descent.
     die_with_parent()?;
+    live_as(setup)
+}
+
+fn live_as(setup: &ChildSetup) -> io::Result<()> {
     unblock_signals()?;
     if !setup.cpus.is_empty() {
         crate::cpu::pin(&setup.cpus)?;
@@ -183,6 +200,13 @@ fn enter_child(setup: &ChildSetup) -> io::Result<()> {
 fn at_death_of_parent(signal: libc::c_int) -> io::Result<()> {
     // SAFETY: no pointers.
     check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal, 0, 0, 0) })?;
+    Ok(())
+}
+
+/// Begins a session of its own: what a terminal tells its processes does not reach it.
+fn leave_terminal() -> io::Result<()> {
+    // SAFETY: no pointers.
+    check(unsafe { libc::setsid() })?;
     Ok(())
 }
 

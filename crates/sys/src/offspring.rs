@@ -1,0 +1,80 @@
+//! Everything that descends from this process: orphans come back to it, and all can be ended.
+
+use std::fs;
+use std::io;
+use std::time::Duration;
+
+use crate::check;
+use crate::clock;
+
+/// From now on a descendant whose parent has ended becomes a child of this process, not of
+/// process 1 (`PR_SET_CHILD_SUBREAPER`, Linux 3.4): however it detaches itself, it stays in reach.
+///
+/// # Errors
+/// None are known.
+pub fn adopt_orphans() -> io::Result<()> {
+    // SAFETY: no pointers.
+    check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) })?;
+    Ok(())
+}
+
+/// Takes note of adopted children that have ended, so that they do not stay as zombies. `own` is
+/// left to whoever waits for it.
+pub fn reap_orphans(own: u32) {
+    while let Some(pid) = ended_child() {
+        if pid.unsigned_abs() == own {
+            break;
+        }
+        reap(pid);
+    }
+}
+
+/// Kills all children, and theirs as they come back to us, until there is none; `false` when some
+/// are still there at the limit. For a process of one thread that adopts orphans, and that will
+/// wait for none of its children itself any more.
+#[must_use]
+pub fn end_all(limit: Duration) -> bool {
+    clock::wait_until(limit, || {
+        for child in children() {
+            // SAFETY: no pointers. A child that was not waited for keeps its number.
+            unsafe { libc::kill(child, libc::SIGKILL) };
+        }
+        while let Some(pid) = ended_child() {
+            reap(pid);
+        }
+        has_no_child()
+    })
+}
+
+/// The children of this thread, by proc_pid_children(5); none where the kernel does not list them.
+fn children() -> Vec<libc::pid_t> {
+    let text = fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
+    let numbers = text.split_whitespace();
+    numbers.filter_map(|number| number.parse().ok()).collect()
+}
+
+/// A child that has ended and was not waited for.
+fn ended_child() -> Option<libc::pid_t> {
+    let found = look(libc::WNOHANG).ok()?;
+    (found != 0).then_some(found)
+}
+
+fn has_no_child() -> bool {
+    look(libc::WNOHANG).is_err()
+}
+
+/// The number of an ended child, 0 for none; it stays to be waited for.
+fn look(flags: libc::c_int) -> io::Result<libc::pid_t> {
+    // SAFETY: an all-zero siginfo_t is valid, and the kernel leaves its pid 0 where none has ended.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let flags = libc::WEXITED | libc::WNOWAIT | flags;
+    // SAFETY: `info` is writable and lives through the call.
+    check(unsafe { libc::waitid(libc::P_ALL, 0, &raw mut info, flags) })?;
+    // SAFETY: waitid fills the fields of SIGCHLD, of which the pid is one.
+    Ok(unsafe { info.si_pid() })
+}
+
+fn reap(pid: libc::pid_t) {
+    // SAFETY: a null status is allowed. That it was waited for elsewhere is as good.
+    unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG) };
+}
