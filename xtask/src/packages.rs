@@ -1,5 +1,7 @@
 //! The Debian packages that the tests drive: real peers, not imitations.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -27,6 +29,16 @@ const NEEDED: &[(&str, &str)] = &[
     ("npm", "/usr/bin/npm"),
     ("nodejs", "/usr/bin/node"),
     ("g++", "/usr/bin/g++"),
+    // The programs of services.
+    ("caddy", "/usr/bin/caddy"),
+    ("golang-go", "/usr/bin/go"),
+    ("h2o", "/usr/bin/h2o"),
+    ("mariadb-client-core", "/usr/bin/my_print_defaults"),
+    ("mariadb-server-core", "/usr/sbin/mariadbd"),
+    ("memcached", "/usr/bin/memcached"),
+    ("postgresql-15", "/usr/lib/postgresql/15/bin/postgres"),
+    ("python3", "/usr/bin/python3"),
+    ("redis-server", "/usr/bin/redis-server"),
     // The emulated machine, and what its guests are made with.
     ("qemu-system-x86", "/usr/bin/qemu-system-x86_64"),
     ("kmod", "/usr/sbin/depmod"),
@@ -34,10 +46,18 @@ const NEEDED: &[(&str, &str)] = &[
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
 ];
 
+/// Where a program serves as well that its package would put elsewhere.
+const ELSEWHERE: &[(&str, &str)] = &[("golang-go", "/usr/local/go/bin/go")];
+
+/// Asked by packages before they start a daemon, by invoke-rc.d(8) and deb-systemd-invoke(1p);
+/// 101 means that they may not.
+const POLICY: &str = "/usr/sbin/policy-rc.d";
+const POLICY_TEXT: &str = "#!/bin/sh\nexit 101\n";
+
 /// Installs what is missing; without root it prints the line to type and fails.
 pub(crate) fn install_missing() -> anyhow::Result<()> {
     let mut missing = NEEDED.to_vec();
-    missing.retain(|(_, file)| !Path::new(file).exists());
+    missing.retain(|(package, file)| !is_there(package, file));
     if !is_root()? {
         bail!(
             "the tests of namespaces, levers and peers need root and would be skipped; run\n  \
@@ -49,9 +69,43 @@ pub(crate) fn install_missing() -> anyhow::Result<()> {
         return Ok(());
     }
     apt_get(&["update", "-qq"])?;
+    let _quiet = NoDaemons::ask()?;
     let mut install = vec!["install", "-y", "-qq", "--no-install-recommends"];
     install.extend(names(&missing));
     apt_get(&install)
+}
+
+fn is_there(package: &str, file: &str) -> bool {
+    let elsewhere = ELSEWHERE.iter().filter(|(name, _)| *name == package);
+    let mut files = elsewhere.map(|(_, file)| *file).chain([file]);
+    files.any(|file| Path::new(file).exists())
+}
+
+/// While it lives, packages of servers are installed without being started. An administrator who
+/// has a policy of his own keeps it.
+struct NoDaemons {
+    is_ours: bool,
+}
+
+impl NoDaemons {
+    fn ask() -> anyhow::Result<Self> {
+        let is_ours = !Path::new(POLICY).exists();
+        if is_ours {
+            let executable = fs::Permissions::from_mode(0o755);
+            fs::write(POLICY, POLICY_TEXT)
+                .and_then(|()| fs::set_permissions(POLICY, executable))
+                .with_context(|| format!("writing {POLICY}"))?;
+        }
+        Ok(Self { is_ours })
+    }
+}
+
+impl Drop for NoDaemons {
+    fn drop(&mut self) {
+        if self.is_ours {
+            let _ = fs::remove_file(POLICY);
+        }
+    }
 }
 
 fn names(packages: &[(&'static str, &str)]) -> Vec<&'static str> {
