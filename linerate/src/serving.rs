@@ -76,7 +76,7 @@ pub(crate) struct Serving {
 
 /// CPUs in ascending order, at least one.
 #[derive(Clone, Debug)]
-struct Cpus(Vec<usize>);
+pub(crate) struct Cpus(pub(crate) Vec<usize>);
 
 /// A time in whole seconds.
 #[derive(Clone, Copy, Debug)]
@@ -241,7 +241,7 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
         .map_err(|_| "expected a port or ADDR:PORT, such as 8080 or 0.0.0.0:8080".to_owned())
 }
 
-fn parse_cpus(text: &str) -> Result<Cpus, String> {
+pub(crate) fn parse_cpus(text: &str) -> Result<Cpus, String> {
     let mut cpus = sys::cpu::parse_list(text)?;
     cpus.sort_unstable();
     cpus.dedup();

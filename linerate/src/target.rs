@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use model::Service;
+use model::service::{Protocol, Readiness};
 use study::Targets;
 use study::services;
 
@@ -27,12 +28,13 @@ pub(crate) struct TrustFlag {
 }
 
 impl TargetFlags {
-    /// What the arms of a study drive, if its commands may be run.
-    pub(crate) fn targets(&self) -> anyhow::Result<Targets> {
+    /// What the arms of a study drive, if it can be driven and its commands may be run.
+    pub(crate) fn targets(&self, study: &str) -> anyhow::Result<Targets> {
         let Some(name) = &self.target else {
             return Ok(Targets::Ours);
         };
         let known = services::find(name)?;
+        services::check_speaks(&known.service, Protocol::Http, study)?;
         self.trust.check(&known.service)?;
         Ok(Targets::Service(Box::new(known)))
     }
@@ -60,17 +62,26 @@ impl TrustFlag {
     }
 }
 
-/// The commands that a service runs, a line each.
+/// The commands that a service runs, a line each; `None` for one without a program.
 fn commands(service: &Service) -> Option<String> {
     let program = service.find.programs.first()?;
-    let line = |arguments: &[String]| {
-        let words = arguments
-            .iter()
-            .map(|word| format!(" {}", word.escape_debug()));
-        format!("  {program}{}", words.collect::<String>())
+    let started = service.start.program.as_ref().unwrap_or(program);
+    let with = |program: &String, arguments: &[String]| {
+        let program = std::slice::from_ref(program);
+        line(&[program, arguments].concat())
     };
-    let all = [&service.find.version_arguments, &service.start.arguments];
-    Some(all.map(|arguments| line(arguments)).join("\n"))
+    let mut all = vec![with(program, &service.find.version_arguments)];
+    all.extend(service.prepare.iter().map(|prepare| line(&prepare.command)));
+    all.push(with(started, &service.start.arguments));
+    if let Readiness::Command(words) = &service.ready.when {
+        all.push(line(words));
+    }
+    Some(all.join("\n"))
+}
+
+fn line(words: &[String]) -> String {
+    let words = words.iter().map(|word| word.escape_debug().to_string());
+    format!("  {}", words.collect::<Vec<_>>().join(" "))
 }
 
 /// What the program under test is called in sentences.

@@ -99,7 +99,7 @@ impl Desk {
             Program::Echo => target::echo(&self.setup, plan, sizes, &self.cpus)?,
             Program::Service(name) => {
                 let service = self.services.get(name).ok_or_else(|| not_found(name))?;
-                target::service(service, plan, workload, &self.cpus)?
+                target::service(&self.setup, service, plan, workload, &self.cpus)?
             }
             Program::Url(url) => target::running(&name, url, plan, &self.cpus)?,
         };

@@ -1,91 +1,118 @@
-//! A service at work: configured in a folder of its own, started without root on a free loopback
-//! port, awaited, watched and stopped, all as its description says.
+//! A service at work, as its description says. A keeper starts it without root, watches and stops
+//! it: a process of ours that outlives us for as long as it takes to leave nothing behind.
 
+mod cache;
+mod commands;
 mod find;
 mod folder;
+mod keeper;
+mod leftovers;
+mod logs;
+mod order;
+mod places;
+mod readiness;
+pub mod register;
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
+use std::io::{BufReader, Write as _};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use model::message::Failure;
-use model::service::StopSignal;
 use model::{Doubt, Service};
-use sys::process::{ChildSetup, Signal};
-use traffic::load::http::HttpProtocol;
+use sys::descent::Descent;
+use sys::process::{ChildSetup, FilterInstruction};
 use wire::response::BodyMark;
 
-use folder::Folder;
+use order::{Order, Request, Up, Word};
 
 pub use find::{find, locate};
+pub use keeper::keep;
 
-/// What the answers of a service say: the same as those of `linerate serve`.
-const MESSAGE: &str = "Hello, World!";
-/// One per CPU that a target is given, which is one.
-const WORKERS: u32 = 1;
-/// How long one question whether it is ready may take.
-const QUESTION: Duration = Duration::from_secs(1);
+/// What makes the program a keeper.
+pub const KEEPER_ARGUMENTS: [&str; 2] = ["service", "keep"];
+
+/// How long a keeper may take beyond the grace that its service has.
+const KEEPERS_GRACE: Duration = Duration::from_secs(20);
+
+/// How a service is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Wish {
+    /// Its loopback port; `None` for any free one.
+    pub port: Option<u16>,
+    pub workers: u32,
+    /// The CPUs it may run on; empty for those inherited.
+    pub cpus: Vec<usize>,
+    /// A seccomp filter to live under; empty for none.
+    pub seccomp: Vec<FilterInstruction>,
+    /// Its own folder, which is not there yet; see [`new_folder`].
+    pub folder: PathBuf,
+}
 
 /// A service that was started. Dropping it stops it and takes its folder away.
-pub(crate) struct RunningService {
-    child: Child,
-    /// With every variable filled in.
-    service: Service,
-    folder: Folder,
-    pub(crate) address: SocketAddr,
+pub struct RunningService {
+    keeper: Keeper,
+    /// Where it answers.
+    pub address: SocketAddr,
+    /// Its own process.
+    pub pid: u32,
+    /// Its description with every variable filled in.
+    pub service: Service,
+}
+
+/// A path for the folder of a service that is about to be started.
+#[must_use]
+pub fn new_folder() -> PathBuf {
+    // Short, since the path of a socket has 107 bytes (unix(7)).
+    let since = sys::clock::wall().duration_since(std::time::UNIX_EPOCH);
+    let now_ns = since.map_or(0, |since| since.subsec_nanos());
+    let name = format!("linerate-service-{}-{now_ns:x}", std::process::id());
+    std::env::temp_dir().join(name)
 }
 
 impl RunningService {
-    /// Starts a service and waits until it is ready.
-    pub(crate) fn start(service: &Service, setup: ChildSetup) -> Result<Self, Failure> {
-        let program = locate(service)?;
-        let doing = |what: &str, error: std::io::Error| Failure {
-            what: format!("{}: {what}: {error}", service.title),
-            advice: String::new(),
+    /// Starts a service and waits until it is ready. `program` is Linerate itself, for the keeper.
+    ///
+    /// # Errors
+    /// When it is absent, cannot be prepared, ends, or is not ready in time; its logs are shown.
+    pub fn start(program: &Path, service: &Service, wish: Wish) -> Result<Self, Failure> {
+        let found = locate(service)?;
+        let descent = Descent::from_here().map_err(|error| failed("/proc/self/uid_map", &error))?;
+        let cache = cache::folder(service, descent)?;
+        let order = Order {
+            service: service.clone(),
+            program: found,
+            folder: wish.folder,
+            cache,
+            port: wish.port,
+            workers: wish.workers,
+            cpus: wish.cpus,
         };
-        let folder = Folder::new(setup.descent.owner())
-            .map_err(|error| doing("making its folder", error))?;
-        let address = free_address().map_err(|error| doing("finding a free port", error))?;
-        let service = filled(service, &folder, address, &setup.cpus);
-        for (file, text) in &service.files {
-            let written = folder.write(file, text);
-            written.map_err(|error| doing(&format!("writing {file}"), error))?;
-        }
-        let output = folder
-            .output()
-            .map_err(|error| doing("making its log", error))?;
-        let errors = output
-            .try_clone()
-            .map_err(|error| doing("making its log", error))?;
-        let mut command = Command::new(&program);
-        command
-            .args(&service.start.arguments)
-            .current_dir(folder.path())
-            .stdin(Stdio::null())
-            .stdout(output)
-            .stderr(errors)
-            .process_group(0);
         let setup = ChildSetup {
-            file_limit_bytes: Some(service.logs.limit_bytes),
-            ..setup
+            descent,
+            seccomp: wish.seccomp,
+            ..ChildSetup::default()
         };
-        sys::process::prepare_child(&mut command, setup);
-        let child = command
-            .spawn()
-            .map_err(|error| doing(&format!("starting {}", program.display()), error))?;
-        let mut running = Self {
-            child,
-            service,
-            folder,
-            address,
-        };
-        running.await_ready()?;
-        Ok(running)
-    }
-
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+        let mut keeper = Keeper::start(program, setup, &order)?;
+        match keeper.ask(&Request::Start(Box::new(order)))? {
+            Word::Up(up) => {
+                let Up {
+                    address,
+                    pid,
+                    service,
+                } = *up;
+                Ok(Self {
+                    keeper,
+                    address,
+                    pid,
+                    service,
+                })
+            }
+            Word::Well { .. } => Err(keeper.silent()),
+            Word::Failed(failure) => Err(failure),
+        }
     }
 
     /// What the answer to a request for this path must hold.
@@ -101,110 +128,119 @@ impl RunningService {
         Ok(BodyMark::of(body.as_bytes()))
     }
 
-    /// Whether it is still up.
-    pub(crate) fn check(&mut self) -> Result<(), Failure> {
-        match self.child.try_wait() {
-            Ok(None) => Ok(()),
-            Ok(Some(status)) => Err(self.failure(&format!("ended in the midst: {status}"))),
-            Err(error) => Err(self.failure(&format!("cannot be watched: {error}"))),
+    /// Whether it is still up, and what that makes doubtful: it writes more than it may.
+    ///
+    /// # Errors
+    /// When it has ended, with the ends of its logs.
+    pub fn check(&mut self) -> Result<Option<Doubt>, Failure> {
+        match self.keeper.ask(&Request::Check)? {
+            Word::Well { flooded } => Ok(flooded.map(|file| Doubt::LogFlooded {
+                service: self.service.title.clone(),
+                file,
+                limit_bytes: self.service.logs.limit_bytes,
+            })),
+            Word::Up(_) => Err(self.keeper.silent()),
+            Word::Failed(failure) => Err(failure),
         }
     }
 
-    /// Said when what it writes has come to its limit.
-    pub(crate) fn flood(&self) -> Option<Doubt> {
-        let limit_bytes = self.service.logs.limit_bytes;
-        let file = self
-            .folder
-            .full_log(&self.service.logs.files, limit_bytes)?;
-        Some(Doubt::LogFlooded {
-            service: self.service.title.clone(),
-            file,
-            limit_bytes,
+    /// What is wrong with it, with the ends of its logs.
+    pub(crate) fn failure(&mut self, what: &str) -> Failure {
+        match self.keeper.ask(&Request::Blame(what.to_owned())) {
+            Ok(Word::Failed(failure)) | Err(failure) => failure,
+            Ok(Word::Up(_) | Word::Well { .. }) => self.keeper.silent(),
+        }
+    }
+}
+
+/// It becomes readable when the service has ended.
+impl AsFd for RunningService {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.keeper.said.get_ref().as_fd()
+    }
+}
+
+/// The process that has a service in its care, and the line to it. It stops the service when the
+/// line breaks, so also when we are killed.
+struct Keeper {
+    child: Child,
+    line: Option<ChildStdin>,
+    said: BufReader<ChildStdout>,
+    /// Of the service.
+    title: String,
+    folder: PathBuf,
+    grace: Duration,
+}
+
+impl Keeper {
+    fn start(program: &Path, setup: ChildSetup, order: &Order) -> Result<Self, Failure> {
+        let mut command = Command::new(program);
+        command
+            .args(KEEPER_ARGUMENTS)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        sys::process::prepare_keeper(&mut command, setup);
+        let not_started = |error| failed(&format!("starting {}", program.display()), &error);
+        let mut child = command.spawn().map_err(not_started)?;
+        let said = child.stdout.take().expect("it was asked for above");
+        Ok(Self {
+            line: child.stdin.take(),
+            child,
+            said: BufReader::new(said),
+            title: order.service.title.clone(),
+            folder: order.folder.clone(),
+            grace: Duration::from_millis(order.service.stop.grace_ms.into()) + KEEPERS_GRACE,
         })
     }
 
-    /// What happened to it, with the ends of its logs.
-    pub(crate) fn failure(&self, what: &str) -> Failure {
-        let words = self.folder.last_words(&self.service.logs.files);
-        Failure {
-            what: format!("{} {what}", self.service.title),
-            advice: match words {
-                Some(words) => format!("its logs end so:{words}"),
-                None => "it logged nothing".to_owned(),
-            },
-        }
-    }
-
-    fn await_ready(&mut self) -> Result<(), Failure> {
-        let path = self.service.ready.path.clone();
-        let host = self.address.to_string();
-        let request = HttpProtocol::new("GET", &host, &path, &[], &[])
-            .map_err(|error| self.failure(&format!("cannot be asked for {path}: {error}")))?;
-        let limit = Duration::from_millis(self.service.ready.within_ms.into());
-        let mut seen = String::new();
-        let mut ended = None;
-        let ready = sys::clock::wait_until(limit, || {
-            ended = self.child.try_wait().ok().flatten();
-            ended.is_some()
-                || sys::stop::heard().is_some()
-                || self.answers(&request, limit, &mut seen)
-        });
-        match ended {
-            Some(status) => Err(self.failure(&format!("ended before it was ready: {status}"))),
-            None if sys::stop::heard().is_some() => {
-                Err(self.failure("was not waited for any longer"))
-            }
-            None if ready => Ok(()),
-            None => Err(self.failure(&format!(
-                "was not ready within {} ms: {seen}",
-                limit.as_millis()
-            ))),
-        }
-    }
-
-    fn answers(&self, request: &HttpProtocol, limit: Duration, seen: &mut String) -> bool {
-        let patience_ns = u64::try_from(QUESTION.min(limit).as_nanos()).unwrap_or(u64::MAX);
-        match traffic::load::probe(self.address, request, patience_ns) {
-            Ok(answer) if answer.status == 200 => return true,
-            Ok(answer) => {
-                let path = &self.service.ready.path;
-                *seen = format!("`GET {path}` has status {}", answer.status);
-            }
-            Err(error) => *seen = error.to_string(),
-        }
-        false
-    }
-}
-
-impl Drop for RunningService {
-    fn drop(&mut self) {
-        let signal = match self.service.stop.signal {
-            StopSignal::Terminate => Signal::Terminate,
-            StopSignal::Interrupt => Signal::Interrupt,
-            StopSignal::Quit => Signal::Quit,
+    /// Puts a request, and waits for its answer or a signal that asks us to stop.
+    fn ask(&mut self, request: &Request) -> Result<Word, Failure> {
+        let text = serde_json::to_string(request).map_err(|error| failed("a request", &error))?;
+        let Some(line) = &mut self.line else {
+            return Err(self.silent());
         };
-        let _ = sys::process::ask_to_end(&self.child, signal);
-        let grace = Duration::from_millis(self.service.stop.grace_ms.into());
-        sys::clock::wait_until(grace, || !matches!(self.child.try_wait(), Ok(None)));
-        // Also what it started and did not stop itself.
-        let _ = sys::process::kill_group(&self.child);
-        let _ = self.child.wait();
+        // A keeper that has ended may have said why before.
+        let _ = writeln!(line, "{text}");
+        let answer = crate::next_line(&mut self.said).ok().flatten();
+        let word = answer.and_then(|answer| serde_json::from_slice(&answer).ok());
+        match word {
+            Some(word) => Ok(word),
+            None if sys::stop::heard().is_some() => Err(Failure {
+                what: format!("{} was not waited for any longer", self.title),
+                advice: String::new(),
+            }),
+            None => Err(self.silent()),
+        }
+    }
+
+    fn silent(&self) -> Failure {
+        Failure {
+            what: format!("the process that keeps {} ended without a word", self.title),
+            advice: "look whether the kernel killed it for want of memory (`dmesg`)".to_owned(),
+        }
     }
 }
 
-/// A port that nobody has now. Somebody else could take it before the service does; then the
-/// service says so and ends.
-fn free_address() -> std::io::Result<SocketAddr> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        drop(self.line.take());
+        let mut status = None;
+        sys::clock::wait_until(self.grace, || {
+            status = self.child.try_wait().ok().flatten();
+            status.is_some()
+        });
+        if !status.is_some_and(|status| status.success()) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            leftovers::clear(&self.folder);
+        }
+    }
 }
 
-fn filled(service: &Service, folder: &Folder, address: SocketAddr, cpus: &[usize]) -> Service {
-    service.filled(|variable| match variable {
-        "dir" => Some(folder.path().display().to_string()),
-        "port" => Some(address.port().to_string()),
-        "workers" => Some(WORKERS.to_string()),
-        "cpus" => Some(sys::cpu::format_list(cpus)),
-        "message" => Some(MESSAGE.to_owned()),
-        _ => None,
-    })
+fn failed(doing: &str, error: &dyn std::fmt::Display) -> Failure {
+    Failure {
+        what: format!("{doing}: {error}"),
+        advice: String::new(),
+    }
 }

@@ -17,10 +17,12 @@ use wire::url::HttpUrl;
 
 use crate::Setup;
 use crate::children::ServerProcess;
-use crate::service::RunningService;
+use crate::service::{self, RunningService, Wish};
 
 /// How long the first answer of a target may take.
 const PROBE_TIMEOUT_NS: u64 = 5_000_000_000;
+/// Of a service: one per CPU that a target is given, which is one.
+const WORKERS: u32 = 1;
 
 /// A target that is up.
 pub(crate) struct Target {
@@ -67,7 +69,7 @@ impl Target {
     /// Whether it is still up, as far as that can be told, and what it makes doubtful.
     pub(crate) fn check(&mut self) -> Result<Option<Doubt>, Failure> {
         match &mut self.process {
-            Process::Service(service) => service.check().map(|()| service.flood()),
+            Process::Service(service) => service.check(),
             Process::Ours { .. } | Process::Running => Ok(None),
         }
     }
@@ -137,12 +139,20 @@ pub(crate) fn serve(
 
 /// Starts a service, and looks whether it answers byte for byte what its description says.
 pub(crate) fn service(
+    setup: &Setup,
     service: &Service,
     plan: Plan,
     workload: &Workload,
     cpus: &CpuSplit,
 ) -> Result<(Target, Vec<Doubt>), Failure> {
-    let process = RunningService::start(service, child_setup(plan.child, cpus)?)?;
+    let wish = Wish {
+        port: None,
+        workers: WORKERS,
+        cpus: server_cpu(cpus),
+        seccomp: plan.child.seccomp,
+        folder: service::new_folder(),
+    };
+    let mut process = RunningService::start(&setup.program, service, wish)?;
     let (address, path) = (process.address, &workload.path);
     let expected = process.body_of(path)?;
     let (speaks, body) = speak_http(address, &address.to_string(), path)
@@ -157,7 +167,7 @@ pub(crate) fn service(
     let target = Target {
         address,
         speaks,
-        pids: vec![process.pid()],
+        pids: vec![process.pid],
         live_levers: plan.live,
         process: Process::Service(Box::new(process)),
     };
@@ -239,7 +249,7 @@ fn resolve(url: &HttpUrl) -> Result<SocketAddr, Failure> {
 fn child_setup(part: ChildPart, cpus: &CpuSplit) -> Result<ChildSetup, Failure> {
     let descent = Descent::from_here();
     Ok(ChildSetup {
-        cpus: cpus.server.first().copied().into_iter().collect(),
+        cpus: server_cpu(cpus),
         seccomp: part.seccomp,
         descent: descent.map_err(|error| failure(&format!("/proc/self/uid_map: {error}")))?,
         ..ChildSetup::default()
@@ -263,6 +273,11 @@ fn speak_http(address: SocketAddr, host: &str, path: &str) -> Result<(Speaks, Bo
         answer: usize::try_from(seen.response_bytes).unwrap_or(usize::MAX),
     };
     Ok((Speaks::Http(protocol, sizes), seen.body))
+}
+
+/// The one CPU of a target.
+fn server_cpu(cpus: &CpuSplit) -> Vec<usize> {
+    cpus.server.first().copied().into_iter().collect()
 }
 
 fn failure(what: &str) -> Failure {

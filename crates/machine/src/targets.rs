@@ -47,6 +47,59 @@ pub fn listening_on(address: SocketAddr) -> Result<Vec<u32>, TargetError> {
     }
 }
 
+/// The addresses on which a process or one of its descendants listens, as far as they can be seen.
+#[must_use]
+pub fn addresses_of(pid: u32) -> Vec<SocketAddr> {
+    let inodes: Vec<u64> = with_descendants(pid)
+        .iter()
+        .flat_map(|pid| socket_inodes(*pid))
+        .collect();
+    let sockets = tcp_sockets().unwrap_or_default();
+    let listens =
+        |socket: &&TcpSocket| socket.state == TcpState::Listening && inodes.contains(&socket.inode);
+    sockets
+        .iter()
+        .filter(listens)
+        .map(|socket| socket.local)
+        .collect()
+}
+
+fn socket_inodes(pid: u32) -> Vec<u64> {
+    let files = fs::read_dir(format!("/proc/{pid}/fd"));
+    let links = files
+        .into_iter()
+        .flatten()
+        .filter_map(|file| fs::read_link(file.ok()?.path()).ok());
+    let inode = |link: std::path::PathBuf| {
+        let inode = link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
+        inode.parse().ok()
+    };
+    links.filter_map(inode).collect()
+}
+
+fn with_descendants(pid: u32) -> Vec<u32> {
+    let mut found = vec![pid];
+    let mut next = 0;
+    while let Some(pid) = found.get(next) {
+        let children = children_of(*pid);
+        found.extend(children);
+        next += 1;
+    }
+    found
+}
+
+/// The children of all threads of a process; none where the kernel does not list them.
+pub(crate) fn children_of(pid: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task"));
+    let threads = threads.into_iter().flatten().filter_map(Result::ok);
+    let lists = threads.map(|thread| fs::read_to_string(thread.path().join("children")));
+    let numbers = |list: String| -> Vec<u32> {
+        let numbers = list.split_whitespace();
+        numbers.filter_map(|number| number.parse().ok()).collect()
+    };
+    lists.filter_map(Result::ok).flat_map(numbers).collect()
+}
+
 /// All TCP sockets of this network namespace.
 fn tcp_sockets() -> io::Result<Vec<TcpSocket>> {
     let mut sockets = tcp_table::parse(&fs::read_to_string("/proc/net/tcp")?);

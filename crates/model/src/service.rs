@@ -1,23 +1,24 @@
 //! A program under test described as data: how to find, configure, start, await and stop it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::braces::fill;
+use crate::braces::{fill, words_in_braces};
 
 /// The version of the service file's shape that this program reads.
 pub const SERVICE_FORMAT: u32 = 1;
 
 /// The names that may stand in braces in the texts of a service, and what they become.
-pub const VARIABLES: [&str; 5] = ["dir", "port", "workers", "cpus", "message"];
+pub const VARIABLES: [&str; 6] = ["cache", "cpus", "dir", "message", "port", "workers"];
 
 /// A program under test: one TOML file.
 ///
-/// In `files`, `start` and `serves`, `{dir}` becomes the service's own folder, `{port}` its
-/// loopback port, `{workers}` how many workers it shall have, `{cpus}` the CPUs it is bound to,
-/// as a list such as `0-3,8`, and `{message}` what its answers say; `{{word}}` stands for
-/// `{word}` itself.
+/// In all texts but those of `find`, `{dir}` becomes the service's own folder, which goes with it,
+/// `{cache}` a folder that is kept from one start to the next, `{port}` its loopback port,
+/// `{workers}` how many workers it shall have, `{cpus}` the CPUs it is bound to, as a list such as
+/// `0-3,8`, and `{message}` what its answers say; `{{word}}` stands for `{word}` itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
@@ -27,17 +28,52 @@ pub struct Service {
     pub name: String,
     /// What readers call it.
     pub title: String,
+    /// What it speaks on its port.
+    pub protocol: Protocol,
     pub find: Find,
+    /// What its commands find in their environment beside `PATH`, `HOME` and `TMPDIR`.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
     /// Path below the service's folder to the text of the file that is written there.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
+    /// What is done in its folder before it is started, in order.
+    #[serde(default)]
+    pub prepare: Vec<Prepare>,
     pub start: Start,
+    /// Path of the socket that it also listens on, if it does.
+    #[serde(default)]
+    pub socket: Option<String>,
     pub ready: Ready,
-    /// Path of a request to the exact body of its answer.
+    /// Of an HTTP service: path of a request to the exact body of its answer.
+    #[serde(default)]
     pub serves: BTreeMap<String, String>,
     pub stop: Stop,
     #[serde(default)]
     pub logs: Logs,
+}
+
+/// What a service speaks: a study drives those that it knows how to ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    Http,
+    Redis,
+    Memcached,
+    Postgresql,
+    Mysql,
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Http => "HTTP",
+            Self::Redis => "the Redis protocol",
+            Self::Memcached => "the memcached protocol",
+            Self::Postgresql => "the PostgreSQL protocol",
+            Self::Mysql => "the MySQL protocol",
+        })
+    }
 }
 
 /// How the program is found, told from others, and had where it is absent.
@@ -46,6 +82,10 @@ pub struct Service {
 pub struct Find {
     /// Names of the program; the first that is there is taken.
     pub programs: Vec<String>,
+    /// Folders that are looked into after those of `PATH`. A `*` stands for one name, and of several
+    /// the highest version comes first.
+    #[serde(default)]
+    pub places: Vec<String>,
     /// What makes the program tell its version and end.
     pub version_arguments: Vec<String>,
     /// A piece of what it then says, with `{version}` where the version stands.
@@ -56,21 +96,56 @@ pub struct Find {
     pub home: String,
 }
 
+/// A command that is run to its end before the service is started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prepare {
+    /// A program and its arguments, without a shell. A name is looked for beside the service's
+    /// program and where that was looked for.
+    pub command: Vec<String>,
+    /// How long that may take, ms.
+    pub within_ms: u32,
+}
+
 /// How it is started: a program and its arguments, without a shell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
+    /// The path of what is started, where that is not the program that was found.
+    #[serde(default)]
+    pub program: Option<String>,
     pub arguments: Vec<String>,
 }
 
-/// When it is ready: as soon as a request is answered with status 200.
+/// When it is ready.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ready {
-    /// The path that is asked for.
-    pub path: String,
+    pub when: Readiness,
     /// How long that may take from the start, ms.
     pub within_ms: u32,
+}
+
+/// The sign that a service is ready.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Readiness {
+    /// A GET of this path on its port has status 200.
+    Http(String),
+    /// Its port takes a connection, and these bytes are answered with those.
+    Exchange(Exchange),
+    /// One of its logs has a line with this text.
+    Line(String),
+    /// This command, found as those of [`Prepare`] are, ends with 0.
+    Command(Vec<String>),
+}
+
+/// Bytes to send and how the answer begins; with neither it is enough that a connection is taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exchange {
+    pub send: String,
+    pub expect: String,
 }
 
 /// How it is stopped.
@@ -133,22 +208,16 @@ pub struct ServiceRecord {
     pub version: String,
 }
 
+/// A text in which variables may stand, with the keys that lead to it.
+type Place<'a> = (Vec<String>, &'a mut String);
+
 impl Service {
     /// Every text in which variables may stand, with the keys that lead to it.
-    pub fn texts(&self) -> impl Iterator<Item = (Vec<String>, &str)> {
-        let keyed = |table: &'static str, (key, text)| {
-            let (key, text): (&String, &String) = (key, text);
-            (vec![table.to_owned(), key.clone()], text.as_str())
-        };
-        let files = self.files.iter().map(move |file| keyed("files", file));
-        let bodies = self.serves.iter().map(move |path| keyed("serves", path));
-        let arguments = self.start.arguments.iter().enumerate();
-        let arguments = arguments.map(|(index, text)| {
-            let keys = ["start", "arguments"].map(str::to_owned);
-            let path = keys.into_iter().chain([index.to_string()]).collect();
-            (path, text.as_str())
-        });
-        files.chain(bodies).chain(arguments)
+    #[must_use]
+    pub fn texts(&self) -> Vec<(Vec<String>, String)> {
+        let mut copy = self.clone();
+        let place = |(keys, text): Place<'_>| (keys, text.clone());
+        copy.places().into_iter().map(place).collect()
     }
 
     /// The same with every variable replaced by what `value_of` gives for it; one for which it
@@ -156,10 +225,68 @@ impl Service {
     #[must_use]
     pub fn filled(&self, value_of: impl Fn(&str) -> Option<String>) -> Self {
         let mut filled = self.clone();
-        let texts = filled.files.values_mut().chain(filled.serves.values_mut());
-        for text in texts.chain(&mut filled.start.arguments) {
+        for (_, text) in filled.places() {
             *text = fill(text, &value_of);
         }
         filled
+    }
+
+    /// Whether any of its texts has this variable.
+    #[must_use]
+    pub fn mentions(&self, variable: &str) -> bool {
+        let has = |text: &str| words_in_braces(text).any(|word| word == variable);
+        self.texts().iter().any(|(_, text)| has(text))
+    }
+
+    fn places(&mut self) -> Vec<Place<'_>> {
+        let mut places = Vec::new();
+        places.extend(of_table("environment", &mut self.environment));
+        places.extend(of_table("files", &mut self.files));
+        places.extend(of_table("serves", &mut self.serves));
+        for (index, prepare) in self.prepare.iter_mut().enumerate() {
+            let keys = ["prepare", &index.to_string(), "command"];
+            places.extend(of_list(&keys, &mut prepare.command));
+        }
+        places.extend(of_list(&["start", "arguments"], &mut self.start.arguments));
+        let program = self.start.program.as_mut();
+        places.extend(program.map(|text| (keys(&["start", "program"]), text)));
+        let socket = self.socket.as_mut();
+        places.extend(socket.map(|text| (keys(&["socket"]), text)));
+        places.extend(of_readiness(&mut self.ready.when));
+        places
+    }
+}
+
+fn keys(keys: &[&str]) -> Vec<String> {
+    keys.iter().map(|key| (*key).to_owned()).collect()
+}
+
+fn of_table<'a>(
+    name: &'static str,
+    table: &'a mut BTreeMap<String, String>,
+) -> impl Iterator<Item = Place<'a>> {
+    let place = move |(key, text): (&String, &'a mut String)| (keys(&[name, key]), text);
+    table.iter_mut().map(place)
+}
+
+fn of_list<'a>(path: &[&str], list: &'a mut [String]) -> impl Iterator<Item = Place<'a>> {
+    let path = keys(path);
+    list.iter_mut().enumerate().map(move |(index, text)| {
+        let mut keys = path.clone();
+        keys.push(index.to_string());
+        (keys, text)
+    })
+}
+
+fn of_readiness(when: &mut Readiness) -> Vec<Place<'_>> {
+    let at = |kind: &str| keys(&["ready", "when", kind]);
+    match when {
+        Readiness::Http(path) => vec![(at("http"), path)],
+        Readiness::Line(text) => vec![(at("line"), text)],
+        Readiness::Exchange(Exchange { send, expect }) => {
+            let at = |field: &str| keys(&["ready", "when", "exchange", field]);
+            vec![(at("send"), send), (at("expect"), expect)]
+        }
+        Readiness::Command(words) => of_list(&["ready", "when", "command"], words).collect(),
     }
 }

@@ -263,13 +263,13 @@ mod tests {
             "version": "1.22.1",
             "sha256": "0".repeat(64),
             "description": {
-                "format": 1, "name": "nginx", "title": "nginx",
+                "format": 1, "name": "nginx", "title": "nginx", "protocol": "http",
                 "find": {
                     "programs": ["nginx"], "version_arguments": ["-v"],
                     "version_pattern": "nginx/{version}", "install": {}, "home": "",
                 },
                 "start": { "arguments": [] },
-                "ready": { "path": "/json", "within_ms": 1 },
+                "ready": { "when": { "http": "/json" }, "within_ms": 1 },
                 "serves": {},
                 "stop": { "signal": "SIGTERM", "grace_ms": 1 },
             },

@@ -3,7 +3,7 @@
 
 use model::Service;
 use model::braces::words_in_braces;
-use model::service::{Find, SERVICE_FORMAT, VARIABLES};
+use model::service::{Find, Protocol, Readiness, SERVICE_FORMAT, VARIABLES};
 
 use crate::spec::{SpecError, error_about, error_at};
 
@@ -32,7 +32,9 @@ pub fn parse(text: &str, file: &str) -> Result<Service, SpecError> {
 fn complaint(service: &Service) -> Option<Complaint> {
     identity_complaint(service)
         .or_else(|| find_complaint(&service.find))
-        .or_else(|| path_complaint(service))
+        .or_else(|| serves_complaint(service))
+        .or_else(|| command_complaint(service))
+        .or_else(|| folder_complaint(service))
         .or_else(|| time_complaint(service))
         .or_else(|| variable_complaint(service))
 }
@@ -63,6 +65,11 @@ pub(crate) fn find_complaint(find: &Find) -> Option<Complaint> {
         let what = "expected the names under which the program is found on the PATH, without `/`";
         return Some((field(&["find", "programs"]), what.to_owned()));
     }
+    if let Some(at) = find.places.iter().position(|place| !is_place(place)) {
+        let what = "expected the path of a folder, with at most one `*` in each of its names";
+        let keys = ["find", "places", &at.to_string()];
+        return Some((field(&keys), what.to_owned()));
+    }
     let versions = find.version_pattern.matches("{version}").count();
     (versions != 1).then(|| {
         let what = "expected `{version}` once, where the version stands, as in `nginx/{version}`";
@@ -70,20 +77,58 @@ pub(crate) fn find_complaint(find: &Find) -> Option<Complaint> {
     })
 }
 
-fn path_complaint(service: &Service) -> Option<Complaint> {
+fn is_place(place: &str) -> bool {
+    let one_star = |name: &str| name.matches('*').count() <= 1;
+    place.starts_with('/') && place.split('/').all(one_star)
+}
+
+fn serves_complaint(service: &Service) -> Option<Complaint> {
     let is_path = |path: &str| path.starts_with('/') && path.bytes().all(|b| b.is_ascii_graphic());
-    if service.serves.is_empty() {
-        let what = "expected at least one path with the body of its answer";
-        return Some((field(&["serves"]), what.to_owned()));
+    let is_http = service.protocol == Protocol::Http;
+    if is_http == service.serves.is_empty() {
+        let what = match is_http {
+            true => "expected at least one path with the body of its answer".to_owned(),
+            false => format!(
+                "paths are of HTTP, and this service speaks {}",
+                service.protocol
+            ),
+        };
+        return Some((field(&["serves"]), what));
     }
     if let Some(path) = service.serves.keys().find(|path| !is_path(path)) {
         let what = format!("`{path}` is no path: it starts with `/` and holds no spaces");
         return Some((field(&["serves", path]), what));
     }
-    if !is_path(&service.ready.path) {
-        let what = "expected a path that starts with `/` and holds no spaces";
-        return Some((field(&["ready", "path"]), what.to_owned()));
+    match &service.ready.when {
+        Readiness::Http(path) if !is_path(path) => {
+            let what = "expected a path that starts with `/` and holds no spaces";
+            Some((field(&["ready", "when", "http"]), what.to_owned()))
+        }
+        Readiness::Line(text) if text.trim().is_empty() => {
+            let what = "expected a piece of a line that it logs when it is ready";
+            Some((field(&["ready", "when", "line"]), what.to_owned()))
+        }
+        _ => None,
     }
+}
+
+fn command_complaint(service: &Service) -> Option<Complaint> {
+    let what = || "expected a program and its arguments".to_owned();
+    let is_none = |words: &[String]| words.first().is_none_or(String::is_empty);
+    let mut prepare = service.prepare.iter();
+    if let Some(at) = prepare.position(|prepare| is_none(&prepare.command)) {
+        let keys = ["prepare", &at.to_string(), "command"];
+        return Some((field(&keys), what()));
+    }
+    match &service.ready.when {
+        Readiness::Command(words) if is_none(words) => {
+            Some((field(&["ready", "when", "command"]), what()))
+        }
+        _ => None,
+    }
+}
+
+fn folder_complaint(service: &Service) -> Option<Complaint> {
     if let Some(file) = service.files.keys().find(|file| !stays_below(file)) {
         let what = format!("`{file}` leads out of the service's folder; expected a path below it");
         return Some((field(&["files", file]), what));
@@ -100,20 +145,25 @@ pub(crate) fn stays_below(path: &str) -> bool {
 }
 
 fn time_complaint(service: &Service) -> Option<Complaint> {
-    let times = [
-        (["ready", "within_ms"], service.ready.within_ms),
-        (["stop", "grace_ms"], service.stop.grace_ms),
+    let of_service = [
+        (field(&["ready", "within_ms"]), service.ready.within_ms),
+        (field(&["stop", "grace_ms"]), service.stop.grace_ms),
     ];
-    let (keys, _) = times
+    let of_prepare = service.prepare.iter().enumerate().map(|(at, prepare)| {
+        let keys = ["prepare", &at.to_string(), "within_ms"];
+        (field(&keys), prepare.within_ms)
+    });
+    let (keys, _) = of_service
         .into_iter()
+        .chain(of_prepare)
         .find(|(_, ms)| !(1..=LONGEST_MS).contains(ms))?;
-    Some((field(&keys), format!("expected 1 to {LONGEST_MS} ms")))
+    Some((keys, format!("expected 1 to {LONGEST_MS} ms")))
 }
 
 /// A word in braces that is no variable is more likely a slip than meant.
 fn variable_complaint(service: &Service) -> Option<Complaint> {
-    service.texts().find_map(|(place, text)| {
-        let unknown = words_in_braces(text).find(|word| !VARIABLES.contains(word))?;
+    service.texts().into_iter().find_map(|(place, text)| {
+        let unknown = words_in_braces(&text).find(|word| !VARIABLES.contains(word))?;
         let known = VARIABLES.map(|word| format!("{{{word}}}")).join(", ");
         let what = format!(
             "`{{{unknown}}}` is none of {known}; for the word itself write `{{{{{unknown}}}}}`"
@@ -162,7 +212,22 @@ mod tests {
             ("[\"nginx\"]", "[\"/usr/sbin/nginx\"]", "programs", "PATH"),
             ("[\"nginx\"]", "[]", "programs", "PATH"),
             ("nginx/{version}", "nginx/", "version_pattern", "{version}"),
-            ("path = \"/json\"", "path = \"json\"", "path =", "`/`"),
+            (
+                "[\"nginx\"]",
+                "[\"nginx\"]\nplaces = [\"/opt/*\", \"/opt/**\"]",
+                "version_arguments",
+                "one `*`",
+            ),
+            ("http = \"/json\"", "http = \"json\"", "when =", "`/`"),
+            ("http = \"/json\"", "line = \" \"", "when =", "a line"),
+            ("http = \"/json\"", "command = []", "when =", "a program"),
+            ("\"http\"\n", "\"htpt\"\n", "protocol", "`redis`"),
+            (
+                "\"http\"\n",
+                "\"redis\"\n",
+                "[serves]",
+                "speaks the Redis protocol",
+            ),
             (
                 "within_ms = 5000",
                 "within_ms = 0",

@@ -3,14 +3,37 @@
 use std::path::Path;
 
 use model::Service;
-use model::service::ServiceRecord;
+use model::service::{Protocol, ServiceRecord};
 use sha2::{Digest as _, Sha256};
 
 use crate::service_spec;
 use crate::spec::SpecError;
 
 /// Services compiled into the program: name and text.
-const BUILT_IN: [(&str, &str); 1] = [("nginx", include_str!("../../../services/nginx.toml"))];
+const BUILT_IN: [(&str, &str); 10] = [
+    ("caddy", include_str!("../../../services/caddy.toml")),
+    ("go-http", include_str!("../../../services/go-http.toml")),
+    ("h2o", include_str!("../../../services/h2o.toml")),
+    ("mariadb", include_str!("../../../services/mariadb.toml")),
+    (
+        "memcached",
+        include_str!("../../../services/memcached.toml"),
+    ),
+    ("nginx", include_str!("../../../services/nginx.toml")),
+    (
+        "node-http",
+        include_str!("../../../services/node-http.toml"),
+    ),
+    (
+        "postgresql",
+        include_str!("../../../services/postgresql.toml"),
+    ),
+    (
+        "python-http",
+        include_str!("../../../services/python-http.toml"),
+    ),
+    ("redis", include_str!("../../../services/redis.toml")),
+];
 
 /// Where services of one's own are looked for, below the current folder.
 const FOLDER: &str = "services";
@@ -24,6 +47,16 @@ pub enum ServiceError {
     Unreadable {
         path: String,
         source: std::io::Error,
+    },
+    #[error(
+        "{title} speaks {protocol}, and `{study}` drives {driven}; services that speak it: {others}"
+    )]
+    OtherProtocol {
+        title: String,
+        protocol: Protocol,
+        study: String,
+        driven: Protocol,
+        others: String,
     },
     #[error(transparent)]
     Wrong(#[from] SpecError),
@@ -101,6 +134,25 @@ pub fn names() -> Vec<String> {
     names
 }
 
+/// Whether a study that drives a protocol can drive a service.
+///
+/// # Errors
+/// When the service speaks another, with those that speak this one.
+pub fn check_speaks(service: &Service, driven: Protocol, study: &str) -> Result<(), ServiceError> {
+    if service.protocol == driven {
+        return Ok(());
+    }
+    let speaks = |name: &String| find(name).is_ok_and(|known| known.service.protocol == driven);
+    let others: Vec<String> = names().into_iter().filter(speaks).collect();
+    Err(ServiceError::OtherProtocol {
+        title: service.title.clone(),
+        protocol: service.protocol,
+        study: study.to_owned(),
+        driven,
+        others: others.join(", "),
+    })
+}
+
 /// Whether a service is, word for word, one that is compiled in: what it runs was read by the
 /// authors of this program. Any other may run anything.
 #[must_use]
@@ -137,7 +189,8 @@ mod tests {
     #[test]
     fn a_name_that_is_unknown_is_answered_with_those_that_are() {
         let error = find("ngnix").unwrap_err().to_string();
-        assert_eq!(error, "there is no service `ngnix`; there are: nginx");
+        assert!(error.starts_with("there is no service `ngnix`; there are: caddy, "));
+        assert!(error.contains(", nginx, "), "{error}");
     }
 
     #[test]

@@ -1,25 +1,32 @@
 //! `linerate service`: the programs that a study can measure beside our own server.
 
+mod detached;
+mod list;
+mod ready;
+mod start;
+mod stop;
+
 use std::process::ExitCode;
 
 use clap::Subcommand;
 use model::message::Failure;
-use serde::Serialize;
 use serde_json::json;
-use study::services::{self, KnownService};
+use study::services;
 
 use crate::console::Console;
 use crate::target::TrustFlag;
 
-/// Version of the shapes of `list --json` and `show --json`.
+/// Version of the shapes of `--json`.
 const FORMAT: u32 = 1;
 
-/// The programs that a study can measure with `--target`: described as data, found, not installed
+/// Programs that a study can measure: found, started and stopped as files say
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
   What can be measured here, and what is missing?
     linerate service list
+  A Redis of one's own, until Ctrl-C:
+    linerate service start redis
   A ladder with nginx in the place of our own server:
     linerate study run http-json --target nginx
 
@@ -34,12 +41,14 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// The services there are, and whether their programs are installed
+    /// The services there are, whether their programs are installed, and which run
     #[command(after_long_help = "\
 Examples:
   linerate service list
   What would have to be installed, for a script:
-    linerate service list --json | jq -r '.services[].missing // empty'")]
+    linerate service list --json | jq -r '.services[].missing // empty'
+  Where redis runs:
+    linerate service list --json | jq -r '.running[] | select(.name == \"redis\").address'")]
     List {
         /// Print them as one JSON value (docs/schema/services.json)
         #[arg(long)]
@@ -61,12 +70,33 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+    Start(start::Arguments),
+    /// End a service that was started, and take its folder away
+    ///
+    /// It is asked to end, and killed when its grace is over; what it started goes with it. What a
+    /// crash left of a service is taken away too.
+    #[command(after_long_help = "\
+Examples:
+  linerate service stop redis")]
+    Stop {
+        /// Name of a service that runs; `linerate service list` shows which do
+        service: String,
+        /// Print what was done as one JSON value (docs/schema/service-stop.json)
+        #[arg(long)]
+        json: bool,
+    },
+    /// Keep one service for another process of ours
+    #[command(hide = true)]
+    Keep,
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     match &arguments.action {
-        Action::List { json, trust } => list(*json, *trust, console)?,
+        Action::List { json, trust } => list::run(*json, *trust, console)?,
         Action::Show { service, json } => show(service, *json, console)?,
+        Action::Start(arguments) => return start::run(arguments, console),
+        Action::Stop { service, json } => stop::run(service, *json, console)?,
+        Action::Keep => agent::service::keep()?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -84,82 +114,10 @@ fn show(name: &str, as_json: bool, console: &Console) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// All services; see `docs/schema/services.json`.
-#[derive(Serialize)]
-struct List {
-    format: u32,
-    services: Vec<Entry>,
-}
-
-#[derive(Serialize)]
-struct Entry {
-    name: String,
-    title: String,
-    file: Option<String>,
-    sha256: String,
-    serves: Vec<String>,
-    program: Option<String>,
-    version: Option<String>,
-    missing: Option<String>,
-}
-
-fn list(json: bool, trust: TrustFlag, console: &Console) -> anyhow::Result<()> {
-    let entries: Result<Vec<Entry>, _> = services::names()
-        .iter()
-        .map(|name| services::find(name).map(|known| entry(&known, trust)))
-        .collect();
-    let services = entries?;
-    if json {
-        let format = FORMAT;
-        console.say(&serde_json::to_string_pretty(&List { format, services })?);
-        return Ok(());
-    }
-    for entry in &services {
-        console.say(&line(entry));
-    }
-    Ok(())
-}
-
-/// Asking a program for its version runs it, so one of somebody else's is only looked for.
-fn entry(known: &KnownService, trust: TrustFlag) -> Entry {
-    let service = &known.service;
-    let (program, version, missing) = if trust.check(service).is_ok() {
-        match agent::service::find(service) {
-            Ok(found) => (Some(found.program), Some(found.version), None),
-            Err(failure) => (None, None, Some(words(&failure))),
-        }
-    } else {
-        match agent::service::locate(service) {
-            Ok(program) => (Some(program.display().to_string()), None, None),
-            Err(failure) => (None, None, Some(words(&failure))),
-        }
-    };
-    Entry {
-        name: service.name.clone(),
-        title: service.title.clone(),
-        file: known.file.clone(),
-        sha256: known.sha256(),
-        serves: service.serves.keys().cloned().collect(),
-        program,
-        version,
-        missing,
-    }
-}
-
+/// A failure in one line, or several where it shows logs.
 fn words(failure: &Failure) -> String {
     match failure.advice.as_str() {
         "" => failure.what.clone(),
         advice => format!("{}; {advice}", failure.what),
     }
-}
-
-fn line(entry: &Entry) -> String {
-    let state = match (&entry.missing, &entry.version) {
-        (Some(missing), _) => missing.clone(),
-        (None, Some(version)) => format!("{} {version}", entry.title),
-        (None, None) => format!("{}; its version is asked for with --trust", entry.title),
-    };
-    let from = entry.file.as_ref();
-    let from = from.map_or_else(String::new, |file| format!(" ({file})"));
-    format!("{:<16} {state}{from}", entry.name)
 }

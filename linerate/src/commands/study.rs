@@ -161,7 +161,7 @@ pub(crate) fn measure(
 ) -> anyhow::Result<ExitCode> {
     let found = study::catalogue::find(name)?;
     found.check_levers(&machine::levers::shapes())?;
-    let targets = target.targets()?;
+    let targets = target.targets(name)?;
     let mut study = match found.study {
         StudyFile::Load(study) => *study,
         StudyFile::Commands(study) => {

@@ -15,6 +15,8 @@ use crate::common::{answer, errors};
 const START: &str = "exec linerate serve";
 /// Writes its number into its own folder, so that it can be found and killed.
 const NUMBERED: &str = "echo $$ > pid; exec linerate serve";
+/// As nginx: a master that waits for its worker, which outlives it where nobody takes care.
+const FAMILY: &str = "echo $$ > pid; linerate serve --listen 127.0.0.1:{port} & wait";
 const LONGEST: Duration = Duration::from_secs(60);
 
 fn saved_blocks(bench: &Bench) -> usize {
@@ -77,6 +79,7 @@ fn a_service_that_dies_in_the_midst_ends_the_run_which_can_go_on() {
     bench.assert_nothing_is_left();
 }
 
+/// The run's own process is killed; below, the agent that does its work.
 #[test]
 fn the_services_of_a_run_that_is_killed_end_and_leave_nothing() {
     let bench = Bench::with_fake("run-killed", START, NUMBERED);
@@ -90,4 +93,20 @@ fn the_services_of_a_run_that_is_killed_end_and_leave_nothing() {
         bench.0.names("tmp").is_empty() && !services.iter().any(|pid| is_there(pid))
     });
     assert!(gone, "{:?} and {services:?}", bench.0.names("tmp"));
+}
+
+#[test]
+fn the_services_of_an_agent_that_is_killed_end_with_their_workers_and_leave_nothing() {
+    let worker = "exec linerate serve --workers 1 --listen 127.0.0.1:{port}";
+    let bench = Bench::with_fake("agent-killed", worker, FAMILY);
+    let mut run = start(&bench);
+    await_first_block(&mut run, &bench);
+    assert!(bench.processes().len() >= 12, "{:?}", bench.processes());
+    let pid = run.id();
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    let agent = children.unwrap();
+    let killed = Command::new("kill").arg("-9").arg(agent.trim()).status();
+    assert!(killed.unwrap().success());
+    assert_eq!(run.wait_with_output().unwrap().status.code(), Some(2));
+    bench.assert_all_goes();
 }

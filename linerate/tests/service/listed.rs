@@ -17,13 +17,16 @@ fn list(bench: &Bench, flags: &[&str]) -> Value {
     list
 }
 
+fn named<'a>(name: &str, list: &'a Value) -> &'a Value {
+    let mut services = list["services"].as_array().unwrap().iter();
+    services.find(|service| service["name"] == name).unwrap()
+}
+
 #[test]
 fn the_list_says_of_each_service_whether_it_is_here_and_how_to_get_it() {
     let bench = Bench::with_fake("list", "[\"sh\"]", "[\"no-such-program\"]");
     let list = list(&bench, &[]);
-    let [fake, nginx] = list["services"].as_array().unwrap().as_slice() else {
-        panic!("{list}");
-    };
+    let (fake, nginx) = (named("fake", &list), named("nginx", &list));
     assert_eq!(nginx["name"], "nginx");
     assert_eq!(nginx["program"], "/usr/sbin/nginx");
     assert!(
@@ -41,9 +44,9 @@ fn the_list_says_of_each_service_whether_it_is_here_and_how_to_get_it() {
 #[test]
 fn the_version_of_a_program_of_somebody_elses_is_asked_for_with_his_word_only() {
     let bench = Bench::with_fake("list-trust", "fake/1.0", "fake/1.0");
-    assert!(list(&bench, &[])["services"][0]["version"].is_null());
+    assert!(named("fake", &list(&bench, &[]))["version"].is_null());
     let trusted = list(&bench, &["--trust"]);
-    assert_eq!(trusted["services"][0]["version"], "1.0");
+    assert_eq!(named("fake", &trusted)["version"], "1.0");
 }
 
 #[test]
@@ -57,7 +60,7 @@ fn the_hash_of_a_service_is_that_of_the_file_it_shows() {
     .unwrap();
     let mut sum = std::process::Command::new("sha256sum");
     let sum = answer(sum.arg(&file));
-    let listed = list(&bench, &[])["services"][0]["sha256"].clone();
+    let listed = named("nginx", &list(&bench, &[]))["sha256"].clone();
     assert_eq!(sum.split_whitespace().next(), listed.as_str());
     let json = answer(&mut bench.linerate(&["service", "show", "nginx", "--json"]));
     let shown: Value = serde_json::from_str(&json).unwrap();

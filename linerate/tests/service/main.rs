@@ -14,4 +14,6 @@ mod nginx;
 mod schema;
 #[path = "../common/server.rs"]
 mod server;
+mod shipped;
+mod started;
 mod trusted;

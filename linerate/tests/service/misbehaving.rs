@@ -6,6 +6,7 @@ use model::run::RunRecord;
 use crate::bench::Bench;
 use crate::common::errors;
 
+const READY: &str = "{ http = \"/json\" }";
 const START: &str = "exec linerate serve --workers 1 --listen 127.0.0.1:{port}";
 
 /// Measures a service in which one piece of text is another, and returns what is said when it
@@ -61,8 +62,9 @@ fn a_service_that_ends_at_once_shows_the_end_of_its_log() {
 
 #[test]
 fn a_service_that_never_gets_ready_is_given_up_and_stopped() {
-    let from = format!("[\"-c\", \"{START}\"]\n[ready]\npath = \"/json\"\nwithin_ms = 5000");
-    let to = "[\"-c\", \"echo still thinking; exec sleep 3600\"]\n[ready]\npath = \"/json\"\nwithin_ms = 300";
+    let from =
+        format!("[\"-c\", \"{START}\"]\n[ready]\nwhen = {{ http = \"/json\" }}\nwithin_ms = 5000");
+    let to = "[\"-c\", \"echo still thinking; exec sleep 3600\"]\n[ready]\nwhen = { http = \"/json\" }\nwithin_ms = 300";
     let words = refused("never-ready", &from, to);
     assert_says(
         &words,
@@ -75,11 +77,131 @@ fn a_service_that_never_gets_ready_is_given_up_and_stopped() {
 }
 
 #[test]
+fn a_service_on_another_port_is_told_where_it_listens() {
+    let from = format!("127.0.0.1:{{port}}\"]\n[ready]\nwhen = {READY}\nwithin_ms = 5000");
+    let to = format!("127.0.0.1:0\"]\n[ready]\nwhen = {READY}\nwithin_ms = 3000");
+    let words = Bench::with_fake("wrong-port", &from, &to).refusal();
+    assert_says(
+        &words,
+        &[
+            "was not ready within 3000 ms",
+            "it listens on 127.0.0.1:",
+            "instead of port",
+        ],
+    );
+}
+
+#[test]
+fn a_service_that_answers_otherwise_than_expected_is_not_ready() {
+    let to = "when = { exchange = { send = \"PING\\r\\n\", expect = \"+PONG\" } }\nwithin_ms = 300";
+    let from = format!("when = {READY}\nwithin_ms = 5000");
+    let words = Bench::with_fake("exchange", &from, to).refusal();
+    assert_says(
+        &words,
+        &[
+            "was not ready within 300 ms",
+            "answers `PING\\r\\n` with `HTTP",
+        ],
+    );
+}
+
+#[test]
+fn a_service_that_says_nothing_of_being_ready_is_not() {
+    let from = format!("when = {READY}\nwithin_ms = 5000");
+    for (when, expected) in [
+        (
+            "{ line = \"all is well\" }",
+            "none of its logs says `all is well`",
+        ),
+        ("{ command = [\"false\"] }", "`false`"),
+        (
+            "{ command = [\"no-such-program\"] }",
+            "no program `no-such-program`",
+        ),
+    ] {
+        let to = format!("when = {when}\nwithin_ms = 300");
+        let words = Bench::with_fake("sign", &from, &to).refusal();
+        assert_says(&words, &["was not ready within 300 ms", expected]);
+    }
+}
+
+#[test]
+fn each_sign_of_being_ready_is_heard() {
+    let from = format!("when = {READY}");
+    for when in [
+        "{ line = \"listening on\" }",
+        "{ command = [\"test\", \"-s\", \"{dir}/output.log\"] }",
+        "{ exchange = { send = \"\", expect = \"\" } }",
+    ] {
+        let bench = Bench::with_fake("heard", &from, &format!("when = {when}"));
+        bench.start("fake");
+        assert_eq!(bench.stop("fake"), "ended");
+    }
+}
+
+/// A service with a command that is run before its start.
+fn prepared_by(name: &str, script: &str, within_ms: u32) -> Bench {
+    let prepare = format!(
+        "[[prepare]]\ncommand = [\"sh\", \"-c\", \"{script}\"]\nwithin_ms = {within_ms}\n[start]"
+    );
+    Bench::with_fake(name, "[start]", &prepare)
+}
+
+#[test]
+fn a_preparation_that_fails_is_named_with_what_it_said() {
+    let bench = prepared_by("prepare", "echo disk of straw; exit 9", 5000);
+    assert_says(
+        &bench.refusal(),
+        &[
+            "Fake cannot be prepared",
+            "exit 9` failed: exit status: 9",
+            "disk of straw",
+        ],
+    );
+}
+
+#[test]
+fn a_preparation_that_does_not_end_is_ended_with_its_children() {
+    let bench = prepared_by("prepare-long", "setsid sleep 600 & sleep 600", 200);
+    assert_says(&bench.refusal(), &["did not end within 200 ms"]);
+    assert_eq!(bench.processes(), [""; 0]);
+}
+
+#[test]
+fn a_program_that_a_preparation_needs_is_named_with_the_line_that_installs_it() {
+    let to = "[[prepare]]\ncommand = [\"no-such-program\"]\nwithin_ms = 1000\n[start]";
+    let words = Bench::with_fake("prepare-absent", "[start]", to).refusal();
+    assert_says(
+        &words,
+        &["no program `no-such-program`", "sudo apt-get install fake"],
+    );
+}
+
+#[test]
+fn what_is_prepared_is_there_when_the_service_starts() {
+    let bench = prepared_by("prepared", "echo {port} > made", 5000);
+    bench.start("fake");
+    let folder = bench.0.names("tmp").remove(0);
+    let made = bench.0.text(&format!("tmp/{folder}/made"));
+    assert!(made.trim().parse::<u16>().is_ok(), "{made}");
+    bench.stop("fake");
+}
+
+#[test]
+fn a_protocol_that_nobody_speaks_is_named_with_those_there_are() {
+    let bench = Bench::with_fake("no-protocol", "\"http\"", "\"gopher\"");
+    assert_says(
+        &bench.refusal(),
+        &["services/fake.toml:5:", "`gopher`", "`redis`"],
+    );
+}
+
+#[test]
 fn a_service_that_answers_with_another_status_is_not_ready() {
     let words = refused(
         "status",
-        "path = \"/json\"\nwithin_ms = 5000",
-        "path = \"/nothing\"\nwithin_ms = 300",
+        "http = \"/json\" }\nwithin_ms = 5000",
+        "http = \"/nothing\" }\nwithin_ms = 300",
     );
     assert_says(&words, &["`GET /nothing` has status 404"]);
 }
@@ -122,7 +244,7 @@ fn a_service_that_is_unknown_is_answered_with_those_there_are() {
     assert_eq!(output.status.code(), Some(2));
     assert_says(
         &errors(&output),
-        &["there is no service `ngnix`", "fake, nginx"],
+        &["there is no service `ngnix`", "caddy, fake, go-http"],
     );
 }
 

@@ -1,7 +1,6 @@
 //! Finds a service's program and asks it for its version.
 
 use std::io::Read as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,8 +12,8 @@ use model::service::{Find, FoundService};
 use sys::descent::Descent;
 use sys::process::ChildSetup;
 
-/// Servers are installed there, and the paths of ordinary users leave it out.
-const SERVERS_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+use super::places;
+
 /// How long a program may take to tell its version.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// More than any program says about its version, and less than a pipe holds.
@@ -48,44 +47,64 @@ pub fn find(service: &Service) -> Result<FoundService, Failure> {
 /// Where the program of a service is.
 ///
 /// # Errors
-/// When it is absent, with the line that installs it.
+/// When it is absent, with the line that installs it, or only root may execute it.
 pub fn locate(service: &Service) -> Result<PathBuf, Failure> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = || {
-        let named = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
-        named.chain(SERVERS_FOLDERS.iter().map(PathBuf::from))
-    };
+    let folders = places::folders(&service.find.places);
     let names = service.find.programs.iter();
-    let found = names.flat_map(|name| folders().map(move |folder| folder.join(name)));
-    let mut found = found.filter(|path| is_program(path));
-    found.next().ok_or_else(|| absent(service))
+    let found = names.flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    let mut found = found.filter(|path| places::is_program(path)).peekable();
+    let descent = Descent::from_here().unwrap_or_default();
+    let roots_own = found.peek().cloned();
+    let mut usable = found.filter(|path| places::may_run(path, descent));
+    usable.next().ok_or_else(|| match roots_own {
+        Some(path) => out_of_reach(service, &path),
+        None => absent(service, &service.find.programs.join("` or `")),
+    })
 }
 
-fn is_program(path: &Path) -> bool {
-    path.metadata()
-        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+/// Where a program is that a service needs beside its own.
+pub(super) fn locate_helper(
+    service: &Service,
+    program: &Path,
+    name: &str,
+) -> Result<PathBuf, Failure> {
+    if name.contains('/') {
+        return Ok(PathBuf::from(name));
+    }
+    let beside = program.parent().map(Path::to_owned);
+    let folders = beside
+        .into_iter()
+        .chain(places::folders(&service.find.places));
+    let mut found = folders.map(|folder| folder.join(name));
+    let found = found.find(|path| places::is_program(path));
+    found.ok_or_else(|| absent(service, name))
 }
 
-fn absent(service: &Service) -> Failure {
-    let Find {
-        programs,
-        install,
-        home,
-        ..
-    } = &service.find;
-    let ids = machine::distribution::ids();
-    let line = ids.iter().find_map(|id| install.get(id));
+fn out_of_reach(service: &Service, path: &Path) -> Failure {
+    let path = path.display();
+    Failure {
+        what: format!("{path} is there, but the user `nobody` may not execute it"),
+        advice: format!("services never run as root; {}", way_to_have(&service.find)),
+    }
+}
+
+fn absent(service: &Service, programs: &str) -> Failure {
     Failure {
         what: format!(
-            "{} is not installed: no program `{}` is on the PATH or in {}",
+            "{} is not installed: no program `{programs}` is on the PATH or in {}",
             service.title,
-            programs.join("` or `"),
-            SERVERS_FOLDERS.join(", ")
+            places::beside_path(&service.find.places)
         ),
-        advice: match line {
-            Some(line) => format!("install it with `{line}`"),
-            None => format!("see {home} for how to install it"),
-        },
+        advice: way_to_have(&service.find),
+    }
+}
+
+fn way_to_have(find: &Find) -> String {
+    let ids = machine::distribution::ids();
+    let line = ids.iter().find_map(|id| find.install.get(id));
+    match line {
+        Some(line) => format!("install it with `{line}`"),
+        None => format!("see {} for how to install it", find.home),
     }
 }
 

@@ -1,6 +1,6 @@
 //! CPU time during a block, by who spent it: target, kernel threads, others.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
 use model::reading::CpuReading;
@@ -136,24 +136,10 @@ fn target_ns(targets: &[u32]) -> Vec<(u32, u64)> {
         }
         if let Ok(spent_ns) = clock::process_cpu_ns(pid) {
             found.push((pid, spent_ns));
-            add_children(pid, &mut waiting);
+            waiting.extend(targets::children_of(pid));
         }
     }
     found
-}
-
-/// Adds the children of all threads of a process; none where the kernel does not list them.
-fn add_children(pid: u32, children: &mut Vec<u32>) {
-    let threads = fs::read_dir(format!("/proc/{pid}/task"))
-        .into_iter()
-        .flatten();
-    for thread in threads.filter_map(Result::ok) {
-        let text = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-        children.extend(
-            text.split_whitespace()
-                .filter_map(|child| child.parse::<u32>().ok()),
-        );
-    }
 }
 
 /// The kernel threads that finish network work which interrupts left over, one per CPU.

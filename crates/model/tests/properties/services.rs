@@ -1,8 +1,12 @@
 //! Services, as they are described, found and saved.
 
 use model::Service;
-use model::service::{Find, FoundService, Logs, Ready, ServiceRecord, Start, Stop, StopSignal};
+use model::service::{
+    Exchange, Find, FoundService, Logs, Prepare, Protocol, Readiness, Ready, ServiceRecord, Start,
+    Stop, StopSignal,
+};
 use proptest::collection::{btree_map, vec};
+use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -14,9 +18,11 @@ fn words() -> impl Strategy<Value = Vec<String>> {
 
 fn find() -> impl Strategy<Value = Find> {
     let install = btree_map(text(), text(), 0..3);
-    (words(), words(), text(), install, text()).prop_map(
-        |(programs, version_arguments, version_pattern, install, home)| Find {
+    let names = (words(), words());
+    (names, words(), text(), install, text()).prop_map(
+        |((programs, places), version_arguments, version_pattern, install, home)| Find {
             programs,
+            places,
             version_arguments,
             version_pattern,
             install,
@@ -34,24 +40,62 @@ fn stop() -> impl Strategy<Value = Stop> {
     (signal, any::<u32>()).prop_map(|(signal, grace_ms)| Stop { signal, grace_ms })
 }
 
+fn protocol() -> impl Strategy<Value = Protocol> {
+    select(vec![
+        Protocol::Http,
+        Protocol::Redis,
+        Protocol::Memcached,
+        Protocol::Postgresql,
+        Protocol::Mysql,
+    ])
+}
+
+fn prepare() -> impl Strategy<Value = Prepare> {
+    (words(), any::<u32>()).prop_map(|(command, within_ms)| Prepare { command, within_ms })
+}
+
+fn ready() -> impl Strategy<Value = Ready> {
+    let exchange = (text(), text()).prop_map(|(send, expect)| Exchange { send, expect });
+    let when = prop_oneof![
+        text().prop_map(Readiness::Http),
+        exchange.prop_map(Readiness::Exchange),
+        text().prop_map(Readiness::Line),
+        words().prop_map(Readiness::Command),
+    ];
+    (when, any::<u32>()).prop_map(|(when, within_ms)| Ready { when, within_ms })
+}
+
+fn start() -> impl Strategy<Value = (Vec<Prepare>, Start, Option<String>, Ready)> {
+    let start =
+        (option::of(text()), words()).prop_map(|(program, arguments)| Start { program, arguments });
+    (vec(prepare(), 0..3), start, option::of(text()), ready())
+}
+
 pub(crate) fn service() -> impl Strategy<Value = Service> {
     let texts = || btree_map(text(), text(), 0..3);
-    let ready = (text(), any::<u32>()).prop_map(|(path, within_ms)| Ready { path, within_ms });
     let logs = (words(), any::<u64>()).prop_map(|(files, limit_bytes)| Logs { files, limit_bytes });
-    let start = words().prop_map(|arguments| Start { arguments });
-    let names = (any::<u32>(), text(), text());
-    (names, find(), texts(), start, ready, texts(), stop(), logs).prop_map(
-        |((format, name, title), find, files, start, ready, serves, stop, logs)| Service {
-            format,
-            name,
-            title,
-            find,
-            files,
-            start,
-            ready,
-            serves,
-            stop,
-            logs,
+    let names = (any::<u32>(), text(), text(), protocol());
+    let tables = (texts(), texts(), texts());
+    (names, find(), tables, start(), stop(), logs).prop_map(
+        |((format, name, title, protocol), find, tables, begin, stop, logs)| {
+            let (environment, files, serves) = tables;
+            let (prepare, start, socket, ready) = begin;
+            Service {
+                format,
+                name,
+                title,
+                protocol,
+                find,
+                environment,
+                files,
+                prepare,
+                start,
+                socket,
+                ready,
+                serves,
+                stop,
+                logs,
+            }
         },
     )
 }

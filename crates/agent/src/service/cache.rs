@@ -1,0 +1,53 @@
+//! The folder that a service keeps from one start to the next, for what is dear to make.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, chown};
+use std::path::PathBuf;
+
+use model::Service;
+use model::message::Failure;
+use sys::descent::Descent;
+
+/// Root's own cache is no place for those who came down from root.
+const OF_ROOT: &str = "/var/cache/linerate";
+
+/// The service's cache folder, made where it was not; `None` for a service that mentions none.
+pub(super) fn folder(service: &Service, descent: Descent) -> Result<Option<PathBuf>, Failure> {
+    if !service.mentions("cache") {
+        return Ok(None);
+    }
+    let above = match descent.owner() {
+        Some(_) => PathBuf::from(OF_ROOT),
+        None => of_user().ok_or_else(|| Failure {
+            what: format!("{} has no folder for what it keeps", service.title),
+            advice: "set HOME or XDG_CACHE_HOME".to_owned(),
+        })?,
+    };
+    let path = above.join("services").join(&service.name);
+    make(&path, descent.owner()).map_err(|error| Failure {
+        what: format!("{}: making {}: {error}", service.title, path.display()),
+        advice: "it keeps there what is dear to make".to_owned(),
+    })?;
+    Ok(Some(path))
+}
+
+fn of_user() -> Option<PathBuf> {
+    let folder = |name| {
+        let path = std::env::var_os(name).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
+    };
+    let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
+    Some(cache.join("linerate"))
+}
+
+fn make(path: &std::path::Path, owner: Option<u32>) -> io::Result<()> {
+    if let Some(above) = path.parent() {
+        fs::create_dir_all(above)?;
+    }
+    match DirBuilder::new().mode(0o700).create(path) {
+        Ok(()) => owner.map_or(Ok(()), |owner| chown(path, Some(owner), Some(owner))),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}

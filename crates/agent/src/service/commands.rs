@@ -1,0 +1,115 @@
+//! The commands of one service, run in its folder: with little of our environment, within its
+//! limits, on its CPUs.
+
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use model::Service;
+use model::message::Failure;
+use sys::process::ChildSetup;
+
+use super::find;
+use super::folder::Folder;
+
+/// Whether a command shall not be waited for any longer.
+pub(super) type GivenUp<'a> = &'a dyn Fn() -> bool;
+
+/// What the commands of a service have in common.
+pub(super) struct Commands<'a> {
+    /// With every variable filled in.
+    pub(super) service: &'a Service,
+    /// The path of its program.
+    pub(super) program: &'a Path,
+    pub(super) folder: &'a Folder,
+    /// Empty for those inherited.
+    pub(super) cpus: &'a [usize],
+}
+
+/// How a command that was run to its end did not do well.
+pub(super) enum Trouble {
+    /// It could not be found.
+    Absent(Failure),
+    /// What became of it, as it follows its name.
+    Failed(String),
+}
+
+impl Commands<'_> {
+    /// Starts the service itself.
+    pub(super) fn start(&self) -> Result<Child, String> {
+        let start = &self.service.start;
+        let program = start.program.as_ref().map(PathBuf::from);
+        let program = program.unwrap_or_else(|| self.program.to_owned());
+        let command = self.command(&program, &start.arguments);
+        let child = command.and_then(|mut command| command.spawn());
+        child.map_err(|error| format!("starting {}: {error}", program.display()))
+    }
+
+    /// Runs a program and its arguments, which must end with 0.
+    pub(super) fn run(
+        &self,
+        words: &[String],
+        within: Duration,
+        given_up: GivenUp<'_>,
+    ) -> Result<(), Trouble> {
+        let (name, arguments) = words.split_first().unwrap_or((&self.service.name, &[]));
+        let program = find::locate_helper(self.service, self.program, name);
+        let program = program.map_err(Trouble::Absent)?;
+        let ended = self.wait(&program, arguments, within, given_up);
+        match ended.map_err(|error| Trouble::Failed(format!("cannot be run: {error}")))? {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => Err(Trouble::Failed(format!("failed: {status}"))),
+            None if given_up() => Err(Trouble::Failed("was not waited for any longer".to_owned())),
+            None => {
+                let limit_ms = within.as_millis();
+                Err(Trouble::Failed(format!("did not end within {limit_ms} ms")))
+            }
+        }
+    }
+
+    /// How it ended; `None` when it was killed because it took too long or was given up.
+    fn wait(
+        &self,
+        program: &Path,
+        arguments: &[String],
+        within: Duration,
+        given_up: GivenUp<'_>,
+    ) -> io::Result<Option<ExitStatus>> {
+        let mut child = self.command(program, arguments)?.spawn()?;
+        let mut status = None;
+        sys::clock::wait_until(within, || {
+            status = child.try_wait().ok().flatten();
+            status.is_some() || given_up()
+        });
+        // Also what it started and left.
+        let _ = sys::process::kill_group(&child);
+        let _ = child.wait();
+        Ok(status)
+    }
+
+    fn command(&self, program: &Path, arguments: &[String]) -> io::Result<Command> {
+        let (here, output) = (self.folder.path(), self.folder.output()?);
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .current_dir(here)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", here)
+            .env("TMPDIR", here)
+            .envs(&self.service.environment)
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            .process_group(0);
+        let setup = ChildSetup {
+            cpus: self.cpus.to_vec(),
+            file_limit_bytes: Some(self.service.logs.limit_bytes),
+            ..ChildSetup::default()
+        };
+        sys::process::prepare_child(&mut command, setup);
+        Ok(command)
+    }
+}

@@ -1,0 +1,59 @@
+//! What a service leaves where its keeper was killed: processes that work in its folder, and the
+//! folder.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use sys::pidfd::{self, Order};
+
+/// A killed process is gone at once but for one that waits for a device.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// Kills the processes that work in the folder or below it, and takes it away. A process with a
+/// terminal is left alone: somebody looks at the folder, as no service does.
+pub(super) fn clear(folder: &Path) {
+    // As processes show it, without links on the way. One that is not there was never made.
+    let Ok(real) = folder.canonicalize() else {
+        return;
+    };
+    sys::clock::wait_until(LONGEST, || {
+        let left = processes_in(&real);
+        for pid in &left {
+            kill(*pid, &real);
+        }
+        left.is_empty()
+    });
+    let _ = fs::remove_dir_all(folder);
+}
+
+fn processes_in(folder: &Path) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten();
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let pids = names.filter_map(|name| name.parse().ok());
+    pids.filter(|pid| works_in(*pid, folder)).collect()
+}
+
+fn works_in(pid: u32, folder: &Path) -> bool {
+    let here = fs::read_link(format!("/proc/{pid}/cwd"));
+    here.is_ok_and(|here| here.starts_with(folder)) && !has_terminal(pid)
+}
+
+/// The seventh field of `/proc/PID/stat` (proc_pid_stat(5)) is 0 without one; the name before it,
+/// in parentheses, may hold anything.
+fn has_terminal(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let terminal = after_name.split_whitespace().nth(4);
+    terminal.is_some_and(|number| number != "0")
+}
+
+/// The number could have gone to another process meanwhile, so it is looked at again once it
+/// cannot any more.
+fn kill(pid: u32, folder: &Path) {
+    if let Ok(process) = pidfd::open_any(pid)
+        && works_in(pid, folder)
+    {
+        let _ = pidfd::send(&process, Order::Kill);
+    }
+}

@@ -1,0 +1,57 @@
+//! What is asked of a keeper and what it says: one JSON value a line, each way, between two
+//! processes of one program.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use model::Service;
+use model::message::Failure;
+use serde::{Deserialize, Serialize};
+
+/// A service to start, and how.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Order {
+    pub(super) service: Service,
+    /// The path of its program.
+    pub(super) program: PathBuf,
+    /// Its own folder, to be made.
+    pub(super) folder: PathBuf,
+    /// The folder that it keeps, if it has one.
+    pub(super) cache: Option<PathBuf>,
+    /// Its loopback port; `None` for any free one.
+    pub(super) port: Option<u16>,
+    pub(super) workers: u32,
+    /// The CPUs it may run on; empty for those inherited.
+    pub(super) cpus: Vec<usize>,
+}
+
+/// Each is answered with one word.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Request {
+    /// Always the first, and only once.
+    Start(Box<Order>),
+    /// Is it still up?
+    Check,
+    /// Say this of it, with the ends of its logs.
+    Blame(String),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Word {
+    Up(Box<Up>),
+    /// The log that has come to its limit, if one has.
+    Well {
+        flooded: Option<String>,
+    },
+    /// Also said unasked, as the last word.
+    Failed(Failure),
+}
+
+/// A service that is ready.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Up {
+    pub(super) address: SocketAddr,
+    pub(super) pid: u32,
+    /// With every variable filled in.
+    pub(super) service: Service,
+}

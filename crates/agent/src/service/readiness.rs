@@ -1,0 +1,132 @@
+//! Is a service ready? One question, asked again and again until it is answered with yes.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use model::service::{Exchange, Readiness};
+use traffic::load::http::HttpProtocol;
+
+use super::commands::{Commands, GivenUp, Trouble};
+use super::logs::Logs;
+
+/// How long one question may take.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Between two questions that start a program; the others cost next to nothing.
+const PAUSE: Duration = Duration::from_millis(50);
+/// More than any greeting that is looked for.
+const MOST_ANSWER_BYTES: usize = 4096;
+
+/// The question of one service.
+pub(super) struct Question<'a> {
+    pub(super) commands: &'a Commands<'a>,
+    pub(super) logs: &'a Logs,
+    pub(super) address: SocketAddr,
+    pub(super) given_up: GivenUp<'a>,
+    /// What a program was last seen to do, and when it may be started again.
+    pub(super) last_run: Option<(String, Instant)>,
+}
+
+impl Question<'_> {
+    /// Asks once; where the answer is no, what was seen instead.
+    pub(super) fn ask(&mut self) -> Result<(), String> {
+        match &self.commands.service.ready.when {
+            Readiness::Http(path) => self.get(path),
+            Readiness::Exchange(bytes) => exchange(self.address, bytes),
+            Readiness::Line(text) if self.logs.have(text) => Ok(()),
+            Readiness::Line(text) => Err(format!("none of its logs says `{text}`")),
+            Readiness::Command(words) => self.run(words),
+        }
+    }
+
+    fn get(&self, path: &str) -> Result<(), String> {
+        let host = self.address.to_string();
+        let request = HttpProtocol::new("GET", &host, path, &[], &[]);
+        let request = request.map_err(|error| error.to_string())?;
+        let patience_ns = u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX);
+        match traffic::load::probe(self.address, &request, patience_ns) {
+            Ok(answer) if answer.status == 200 => Ok(()),
+            Ok(answer) => Err(format!("`GET {path}` has status {}", answer.status)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn run(&mut self, words: &[String]) -> Result<(), String> {
+        let now = sys::clock::now();
+        if let Some((seen, not_before)) = &self.last_run
+            && now < *not_before
+        {
+            return Err(seen.clone());
+        }
+        let outcome = self.commands.run(words, PATIENCE, self.given_up);
+        let name = words.first().map_or("", String::as_str);
+        outcome.map_err(|trouble| {
+            let seen = match trouble {
+                Trouble::Absent(failure) => failure.what,
+                Trouble::Failed(what) => format!("`{name}` {what}"),
+            };
+            self.last_run = Some((seen.clone(), now + PAUSE));
+            seen
+        })
+    }
+}
+
+fn exchange(address: SocketAddr, bytes: &Exchange) -> Result<(), String> {
+    let connected = TcpStream::connect_timeout(&address, PATIENCE);
+    let stream = connected.map_err(|error| format!("{address} accepts no connection: {error}"))?;
+    let answer = answer(stream, bytes);
+    let answer = answer.map_err(|error| format!("{address} gives no answer: {error}"))?;
+    if answer.starts_with(bytes.expect.as_bytes()) {
+        return Ok(());
+    }
+    let (sent, answer) = (bytes.send.escape_debug(), answer.escape_ascii());
+    Err(format!("{address} answers `{sent}` with `{answer}`"))
+}
+
+/// As many bytes of the answer as are expected.
+fn answer(mut stream: TcpStream, bytes: &Exchange) -> io::Result<Vec<u8>> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(bytes.send.as_bytes())?;
+    let mut answer = vec![0; bytes.expect.len().min(MOST_ANSWER_BYTES)];
+    let mut read = 0;
+    while read < answer.len() && answer[..read] == bytes.expect.as_bytes()[..read] {
+        match stream.read(&mut answer[read..])? {
+            0 => break,
+            more => read += more,
+        }
+    }
+    answer.truncate(read);
+    Ok(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// What is seen of a server that greets so, and whether it was as expected.
+    fn seen(greeting: &'static [u8], expect: &str) -> Result<(), String> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.write_all(greeting).unwrap();
+        });
+        let (send, expect) = (String::new(), expect.to_owned());
+        let seen = exchange(address, &Exchange { send, expect });
+        server.join().unwrap();
+        seen
+    }
+
+    #[test]
+    fn an_answer_is_right_when_it_begins_as_expected() {
+        assert_eq!(seen(b"+PONG\r\n", "+PONG"), Ok(()));
+        assert_eq!(seen(b"", ""), Ok(()));
+        let other = seen(b"-LOADING", "+PONG").unwrap_err();
+        assert!(other.contains("`-LOAD"), "{other}");
+        let short = seen(b"+PO", "+PONG").unwrap_err();
+        assert!(short.contains("`+PO`"), "{short}");
+    }
+}

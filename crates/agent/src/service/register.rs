@@ -1,0 +1,280 @@
+//! The services that were started by name and run on: a file each in the runtime folder, which
+//! whoever has the service in his charge keeps locked. The kernel takes the lock from a process
+//! that ends in any way, so that a service left by a crash is told from one that runs.
+
+mod place;
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::net::SocketAddr;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use model::message::Failure;
+use serde::{Deserialize, Serialize};
+use sys::pidfd::{self, Order};
+
+use super::leftovers;
+
+/// How long an entry may be unreadable or held by somebody who only looks.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// A service that runs on this host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The service's name.
+    pub name: String,
+    /// What readers call it.
+    pub title: String,
+    /// What the program calls its version.
+    pub version: String,
+    /// The process that has it in its charge.
+    pub pid: u32,
+    /// The service's own folder, which goes with it.
+    pub folder: PathBuf,
+    /// Where it answers; `None` until it is ready.
+    pub address: Option<SocketAddr>,
+    /// The socket that it also listens on.
+    pub socket: Option<String>,
+    /// How long it may take to end, ms.
+    pub grace_ms: u32,
+}
+
+/// The folder of entries.
+#[derive(Clone, Debug)]
+pub struct Register {
+    folder: PathBuf,
+}
+
+/// One's own entry. Dropping it takes it away.
+#[derive(Debug)]
+pub struct Claim {
+    file: File,
+    path: PathBuf,
+}
+
+/// What became of a service that was to be stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// It ran and has ended.
+    Ended,
+    /// It was left by a crash, and what was left of it has been taken away.
+    Cleared,
+}
+
+/// Whose a file of the register is.
+enum Held {
+    /// Of a process that lives.
+    Living,
+    /// Of nobody any more; ours for as long as this is open.
+    Left(File),
+}
+
+impl Register {
+    /// The register of this user on this host.
+    ///
+    /// # Errors
+    /// When its folder cannot be made, or is somebody else's.
+    pub fn here() -> Result<Self, Failure> {
+        let folder = place::runtime_folder()?.join("services");
+        fs::create_dir_all(&folder).map_err(|error| cannot(&folder, &error))?;
+        Ok(Self { folder })
+    }
+
+    /// Enters a service that is about to be started. What a crash left under its name is taken away.
+    ///
+    /// # Errors
+    /// When one of that name runs, or the file cannot be written.
+    pub fn claim(&self, entry: &Entry) -> Result<Claim, Failure> {
+        let path = self.path_of(&entry.name);
+        let mut file = Ok(None);
+        sys::clock::wait_until(MOMENT, || {
+            file = take(&path);
+            !matches!(file, Ok(None)) || self.runs(&entry.name)
+        });
+        let Some(file) = file.map_err(|error| cannot(&path, &error))? else {
+            return Err(self.runs_already(&entry.name));
+        };
+        clear(&path);
+        let claim = Claim { file, path };
+        claim.publish(entry)?;
+        Ok(claim)
+    }
+
+    /// The services that run, by name; what crashes left is taken away on the way.
+    #[must_use]
+    pub fn running(&self) -> Vec<Entry> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten();
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let names = names.filter_map(|file| Some(file.strip_suffix(".json")?.to_owned()));
+        let mut running: Vec<Entry> = names.filter_map(|name| self.look(&name).ok()?).collect();
+        running.sort_by(|one, other| one.name.cmp(&other.name));
+        running
+    }
+
+    /// Ends the service of that name and waits until it has ended.
+    ///
+    /// # Errors
+    /// When there is none, it is somebody else's, or does not end.
+    pub fn stop(&self, name: &str) -> Result<Stopped, Failure> {
+        let path = self.path_of(name);
+        let held = hold(&path).map_err(|error| cannot(&path, &error))?;
+        match held {
+            None => Err(self.runs_not(name)),
+            Some(Held::Left(_held)) => {
+                clear(&path);
+                fs::remove_file(&path).map_err(|error| cannot(&path, &error))?;
+                Ok(Stopped::Cleared)
+            }
+            Some(Held::Living) => {
+                let entry = read_entry(&path).ok_or_else(|| self.runs_not(name))?;
+                self.end(&entry)?;
+                Ok(Stopped::Ended)
+            }
+        }
+    }
+
+    fn end(&self, entry: &Entry) -> Result<(), Failure> {
+        let path = self.path_of(&entry.name);
+        let process = pidfd::open_any(entry.pid);
+        // Its number could be another's by now, but not while its lock is held.
+        if let Ok(process) = process
+            && matches!(hold(&path), Ok(Some(Held::Living)))
+        {
+            pidfd::send(&process, Order::End).map_err(|error| cannot(&path, &error))?;
+        }
+        let limit = Duration::from_millis(entry.grace_ms.into()) + super::KEEPERS_GRACE;
+        let ended = || !matches!(hold(&path), Ok(Some(Held::Living)));
+        if sys::clock::wait_until(limit, ended) {
+            return Ok(());
+        }
+        Err(Failure {
+            what: format!("{} does not end; process {} has it", entry.title, entry.pid),
+            advice: format!("`kill -9 {}` ends it at once", entry.pid),
+        })
+    }
+
+    /// The entry of that name if its service runs; one that was left is taken away.
+    fn look(&self, name: &str) -> io::Result<Option<Entry>> {
+        let path = self.path_of(name);
+        match hold(&path)? {
+            None => Ok(None),
+            Some(Held::Living) => Ok(read_entry(&path)),
+            Some(Held::Left(_held)) => {
+                clear(&path);
+                fs::remove_file(&path)?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn runs(&self, name: &str) -> bool {
+        let entry = fs::read_to_string(self.path_of(name));
+        let entry = entry.ok().and_then(|text| serde_json::from_str(&text).ok());
+        entry.is_some_and(|entry: Entry| Path::new(&format!("/proc/{}", entry.pid)).exists())
+    }
+
+    fn path_of(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.json"))
+    }
+
+    fn runs_already(&self, name: &str) -> Failure {
+        let entry = read_entry(&self.path_of(name));
+        let at = entry.and_then(|entry| entry.address);
+        let at = at.map_or_else(String::new, |address| format!(" on {address}"));
+        Failure {
+            what: format!("`{name}` runs already{at}"),
+            advice: format!("stop it with `linerate service stop {name}`"),
+        }
+    }
+
+    fn runs_not(&self, name: &str) -> Failure {
+        let running: Vec<String> = self.running().into_iter().map(|entry| entry.name).collect();
+        Failure {
+            what: format!("no service `{name}` was started here"),
+            advice: match running.as_slice() {
+                [] => "none is running".to_owned(),
+                names => format!("running are: {}", names.join(", ")),
+            },
+        }
+    }
+}
+
+impl Claim {
+    /// Says what is known of the service by now.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn publish(&self, entry: &Entry) -> Result<(), Failure> {
+        let write = || {
+            let text = serde_json::to_string(entry)? + "\n";
+            self.file.write_all_at(text.as_bytes(), 0)?;
+            self.file.set_len(text.len() as u64)
+        };
+        write().map_err(|error: io::Error| cannot(&self.path, &error))
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // Before the lock goes with the file.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Makes and locks a file; `None` where somebody else holds it.
+fn take(path: &Path) -> io::Result<Option<File>> {
+    let mut options = File::options();
+    let file = options.read(true).write(true).create(true).truncate(false);
+    let file = file.open(path)?;
+    lock(file, path)
+}
+
+/// Looks who holds a file; `None` where there is none.
+fn hold(path: &Path) -> io::Result<Option<Held>> {
+    match File::options().read(true).write(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+        Ok(file) => Ok(Some(lock(file, path)?.map_or(Held::Living, Held::Left))),
+    }
+}
+
+/// A lock on a file that was taken away meanwhile is worth nothing: as good as held by another.
+fn lock(file: File, path: &Path) -> io::Result<Option<File>> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+        Ok(()) => {
+            let there = fs::metadata(path).map(|found| found.ino()).ok();
+            let same = there == Some(file.metadata()?.ino());
+            Ok(same.then_some(file))
+        }
+    }
+}
+
+/// Takes away what the service of an entry that we hold has left, if there is an entry.
+fn clear(path: &Path) {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    if let Ok(entry) = serde_json::from_str::<Entry>(&text) {
+        leftovers::clear(&entry.folder);
+    }
+}
+
+/// An entry, which its holder may be writing at this moment.
+fn read_entry(path: &Path) -> Option<Entry> {
+    let mut entry = None;
+    sys::clock::wait_until(MOMENT, || {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        entry = serde_json::from_str(&text).ok();
+        entry.is_some() || !path.exists()
+    });
+    entry
+}
+
+fn cannot(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure {
+        what: format!("{}: {error}", path.display()),
+        advice: "the list of running services is kept there".to_owned(),
+    }
+}

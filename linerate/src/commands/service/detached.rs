@@ -1,0 +1,66 @@
+//! `linerate service start --detach`: the same command once more, out of the terminal's reach.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Command, ExitCode, Stdio};
+
+use anyhow::{Context as _, anyhow};
+use sys::process::ChildSetup;
+
+use super::ready::Ready;
+use super::start::{Arguments, OURSELVES};
+use crate::console::Console;
+use crate::serving::Cpus;
+
+/// Starts the command that stays, and comes back once the service is ready or has failed.
+pub(super) fn start(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    let mut command = command(arguments);
+    sys::process::prepare_keeper(&mut command, ChildSetup::default());
+    let mut stays = command.spawn().context("starting the process that stays")?;
+    let said = stays.stdout.take().context("it has no standard output")?;
+    let mut line = String::new();
+    BufReader::new(said).read_line(&mut line)?;
+    let Ok(ready) = serde_json::from_str::<Ready>(&line) else {
+        return Err(last_words(stays));
+    };
+    console.say(&match arguments.json {
+        true => line.trim_end().to_owned(),
+        false => ready.text(),
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+fn command(arguments: &Arguments) -> Command {
+    let mut command = Command::new(OURSELVES);
+    command
+        .args(["service", "start", &arguments.service, "--json", "--quiet"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    if let Some(workers) = arguments.workers {
+        command.args(["--workers", &workers.to_string()]);
+    }
+    if let Some(Cpus(cpus)) = &arguments.cpus {
+        command.args(["--cpus", &sys::cpu::format_list(cpus)]);
+    }
+    if let Some(port) = arguments.port {
+        command.args(["--port", &port.to_string()]);
+    }
+    if arguments.trust.trust {
+        command.arg("--trust");
+    }
+    command
+}
+
+/// Why nothing came up, as it said itself.
+fn last_words(mut stays: Child) -> anyhow::Error {
+    let mut words = String::new();
+    if let Some(mut errors) = stays.stderr.take() {
+        let _ = errors.read_to_string(&mut words);
+    }
+    let _ = stays.wait();
+    let words = words.trim();
+    anyhow!(
+        "{}",
+        words.strip_prefix("linerate: ").unwrap_or(words).to_owned()
+    )
+}

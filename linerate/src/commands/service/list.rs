@@ -1,0 +1,111 @@
+//! `linerate service list`.
+
+use agent::service::register::{Entry as Running, Register};
+use serde::Serialize;
+use study::services::{self, KnownService};
+
+use super::{FORMAT, words};
+use crate::console::Console;
+use crate::target::TrustFlag;
+
+/// All services; see `docs/schema/services.json`.
+#[derive(Serialize)]
+struct List {
+    format: u32,
+    services: Vec<Entry>,
+    running: Vec<Running>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    name: String,
+    title: String,
+    protocol: model::service::Protocol,
+    file: Option<String>,
+    sha256: String,
+    serves: Vec<String>,
+    program: Option<String>,
+    version: Option<String>,
+    missing: Option<String>,
+}
+
+pub(super) fn run(json: bool, trust: TrustFlag, console: &Console) -> anyhow::Result<()> {
+    let entries: Result<Vec<Entry>, _> = services::names()
+        .iter()
+        .map(|name| services::find(name).map(|known| entry(&known, trust)))
+        .collect();
+    let services = entries?;
+    // Where there is no register, nothing was started.
+    let running = Register::here().map_or_else(|_| Vec::new(), |register| register.running());
+    if json {
+        let list = List {
+            format: FORMAT,
+            services,
+            running,
+        };
+        console.say(&serde_json::to_string_pretty(&list)?);
+        return Ok(());
+    }
+    for entry in &services {
+        console.say(&line(entry));
+    }
+    for entry in &running {
+        console.say(&running_line(entry));
+    }
+    Ok(())
+}
+
+/// Asking a program for its version runs it, so one of somebody else's is only looked for.
+fn entry(known: &KnownService, trust: TrustFlag) -> Entry {
+    let service = &known.service;
+    let (program, version, missing) = if trust.check(service).is_ok() {
+        match agent::service::find(service) {
+            Ok(found) => (Some(found.program), Some(found.version), None),
+            Err(failure) => (None, None, Some(words(&failure))),
+        }
+    } else {
+        match agent::service::locate(service) {
+            Ok(program) => (Some(program.display().to_string()), None, None),
+            Err(failure) => (None, None, Some(words(&failure))),
+        }
+    };
+    Entry {
+        name: service.name.clone(),
+        title: service.title.clone(),
+        protocol: service.protocol,
+        file: known.file.clone(),
+        sha256: known.sha256(),
+        serves: service.serves.keys().cloned().collect(),
+        program,
+        version,
+        missing,
+    }
+}
+
+fn line(entry: &Entry) -> String {
+    let state = match (&entry.missing, &entry.version, &entry.program) {
+        (None, Some(version), Some(program)) => format!("{} {version}, {program}", entry.title),
+        (Some(missing), ..) => missing.clone(),
+        _ => format!("{}; its version is asked for with --trust", entry.title),
+    };
+    let from = entry.file.as_ref();
+    let from = from.map_or_else(String::new, |file| format!(" ({file})"));
+    format!("{:<16} {state}{from}", entry.name)
+}
+
+fn running_line(entry: &Running) -> String {
+    let Running {
+        name,
+        title,
+        version,
+        ..
+    } = entry;
+    let place = match &entry.address {
+        Some(address) => format!("runs on {address}"),
+        None => "is being started".to_owned(),
+    };
+    format!(
+        "{title} {version} {place}; its files are in {}, and `linerate service stop {name}` ends it",
+        entry.folder.display()
+    )
+}

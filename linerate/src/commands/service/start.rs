@@ -1,0 +1,159 @@
+//! `linerate service start`: a service of one's own, until Ctrl-C or `linerate service stop`.
+
+use std::os::fd::AsFd as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use agent::service::register::{Claim, Entry, Register};
+use agent::service::{RunningService, Wish, new_folder};
+use anyhow::{Context as _, anyhow};
+use model::Service;
+use sys::epoll::{Epoll, Events, Interest};
+use sys::stop::{Again, StopSignal};
+
+use super::ready::Ready;
+use super::{detached, words};
+use crate::console::Console;
+use crate::serving::Cpus;
+use crate::stopping;
+use crate::target::TrustFlag;
+
+/// This program, also for a child that has become another user.
+pub(super) const OURSELVES: &str = "/proc/self/exe";
+
+/// Start a service and wait until it is ready
+///
+/// It runs without root, on a loopback port and in a folder of its own, until Ctrl-C, SIGTERM,
+/// SIGHUP or `linerate service stop` ends it; then nothing of it is left, neither a process nor a
+/// file. That holds when Linerate itself is killed too. Its data starts empty each time.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  nginx until Ctrl-C, on any free port:
+    linerate service start nginx
+  PostgreSQL in the background, and its end:
+    linerate service start postgresql --port 5433 --detach
+    psql -h 127.0.0.1 -p 5433 -U linerate postgres
+    linerate service stop postgresql
+  Four workers on four CPUs, the address for a script:
+    linerate service start caddy --workers 4 --cpus 0-3 --detach --json | jq -r .address")]
+pub(crate) struct Arguments {
+    /// Name of a service, or path of its file
+    pub(super) service: String,
+    /// Workers, if it has any [default: one per CPU of --cpus]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(super) workers: Option<u32>,
+    /// CPUs to run on, such as 1 or 0-3,8 [default: those this process may use]
+    #[arg(long, value_name = "LIST", value_parser = crate::serving::parse_cpus)]
+    pub(super) cpus: Option<Cpus>,
+    /// Loopback port [default: any free one]
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(super) port: Option<u16>,
+    /// Come back when it is ready, and leave it running
+    #[arg(long)]
+    pub(super) detach: bool,
+    #[command(flatten)]
+    pub(super) trust: TrustFlag,
+    /// Print where it is, once it is ready, as one JSON value (docs/schema/service-start.json)
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    let service = study::services::find(&arguments.service)?.service;
+    arguments.trust.check(&service)?;
+    if arguments.detach {
+        return detached::start(arguments, console);
+    }
+    let stop = StopSignal::listen(Again::Kills)?;
+    match serve(&service, arguments, &stop, console) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) => match sys::stop::heard() {
+            Some(signal) => {
+                let by = stopping::name(signal);
+                console.error(&format!(
+                    "stopped by {by} before {} was ready",
+                    service.title
+                ));
+                Ok(stopping::exit_code(signal))
+            }
+            None => Err(error),
+        },
+    }
+}
+
+fn serve(
+    service: &Service,
+    arguments: &Arguments,
+    stop: &StopSignal,
+    console: &Console,
+) -> anyhow::Result<()> {
+    let failed = |failure| anyhow!("{}", words(&failure));
+    let (claim, entry) = enter(service).map_err(failed)?;
+    let wish = wish(arguments, entry.folder.clone())?;
+    let running = RunningService::start(Path::new(OURSELVES), service, wish);
+    let mut running = running.map_err(failed)?;
+    let entry = Entry {
+        address: Some(running.address),
+        socket: running.service.socket.clone(),
+        ..entry
+    };
+    claim.publish(&entry).map_err(failed)?;
+    let ready = Ready::new(&entry, &running);
+    console.say(&match arguments.json {
+        true => serde_json::to_string(&ready)?,
+        false => ready.text(),
+    });
+    if ended_before(&running, stop)? {
+        // What it says once it has ended is why.
+        running.check().map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Claims the service's name among those that run.
+fn enter(service: &Service) -> Result<(Claim, Entry), model::message::Failure> {
+    let entry = Entry {
+        name: service.name.clone(),
+        title: service.title.clone(),
+        version: agent::service::find(service)?.version,
+        pid: std::process::id(),
+        folder: new_folder(),
+        address: None,
+        socket: None,
+        grace_ms: service.stop.grace_ms,
+    };
+    Ok((Register::here()?.claim(&entry)?, entry))
+}
+
+fn wish(arguments: &Arguments, folder: std::path::PathBuf) -> anyhow::Result<Wish> {
+    let cpus = match &arguments.cpus {
+        Some(Cpus(cpus)) => {
+            sys::cpu::all_allowed(cpus).context("--cpus")?;
+            cpus.clone()
+        }
+        None => sys::cpu::allowed().context("asking which CPUs may be used")?,
+    };
+    Ok(Wish {
+        port: arguments.port,
+        workers: match arguments.workers {
+            Some(workers) => workers,
+            None => u32::try_from(cpus.len())?,
+        },
+        cpus,
+        seccomp: Vec::new(),
+        folder,
+    })
+}
+
+/// Whether the service ended before anybody asked us to stop.
+fn ended_before(running: &RunningService, stop: &StopSignal) -> anyhow::Result<bool> {
+    let epoll = Epoll::new()?;
+    epoll.add(running.as_fd(), 0, Interest::READ)?;
+    epoll.add(stop.as_fd(), 1, Interest::READ)?;
+    let mut events = Events::with_capacity(2);
+    while events.iter().next().is_none() && sys::stop::heard().is_none() {
+        epoll.wait(&mut events, None)?;
+    }
+    Ok(sys::stop::heard().is_none())
+}

@@ -1,0 +1,111 @@
+//! The services that are built in, each as people install its program.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+use std::net::TcpStream;
+use std::process::Command;
+
+use model::run::Blocks;
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+/// The body that a server answers a GET with.
+fn body(url: &str) -> Vec<u8> {
+    let output = Command::new("curl").args(["-sf", url]).output().unwrap();
+    assert!(output.status.success(), "{url}: {output:?}");
+    output.stdout
+}
+
+/// Byte for byte what the description says, and our own server too.
+fn assert_serves(ready: &Value) {
+    let urls = ready["urls"].as_array().unwrap();
+    let bodies: Vec<Vec<u8>> = urls.iter().map(|url| body(url.as_str().unwrap())).collect();
+    let json: &[u8] = b"{\"message\":\"Hello, World!\"}";
+    assert_eq!(bodies, [json, b"Hello, World!"], "{ready}");
+}
+
+fn starts_answers_and_leaves_nothing(name: &str) {
+    let bench = Bench::new(name);
+    let known = study::services::find(name).unwrap();
+    let ready = bench.start(name);
+    assert_eq!(bench.running().len(), 1);
+    match known.service.protocol {
+        model::service::Protocol::Http => assert_serves(&ready),
+        _ => drop(TcpStream::connect(ready["address"].as_str().unwrap()).unwrap()),
+    }
+    if let Some(socket) = ready["socket"].as_str() {
+        assert!(std::fs::metadata(socket).is_ok(), "no {socket}");
+    }
+    assert!(!bench.processes().is_empty());
+    assert_eq!(bench.stop(name), "ended");
+    assert_eq!(bench.processes(), [""; 0]);
+    bench.assert_nothing_is_left();
+    assert!(bench.running().is_empty());
+}
+
+#[test]
+fn every_shipped_service_starts_answers_stops_and_leaves_nothing() {
+    let names = study::services::names();
+    assert!(names.len() >= 10, "{names:?}");
+    let failed: Vec<&String> = std::thread::scope(|scope| {
+        let mut begun = Vec::new();
+        for name in &names {
+            begun.push((
+                name,
+                scope.spawn(|| starts_answers_and_leaves_nothing(name)),
+            ));
+        }
+        let failed = |(name, thread): (_, std::thread::ScopedJoinHandle<'_, ()>)| {
+            thread.join().is_err().then_some(name)
+        };
+        begun.into_iter().filter_map(failed).collect()
+    });
+    assert_eq!(failed, [""; 0], "these failed, each as said above");
+}
+
+/// The studies that drive HTTP take every service that speaks it.
+#[test]
+fn a_study_measures_a_server_that_was_built_on_the_spot() {
+    let bench = Bench::new("go-study");
+    let run = [
+        "study",
+        "run",
+        "http-json",
+        "--target",
+        "go-http",
+        "--smoke",
+        "--yes",
+        "--json",
+        "--out",
+        "run",
+    ];
+    crate::common::answer(&mut bench.linerate(&run));
+    let text = bench.0.text("run/blocks.jsonl");
+    let blocks = <Blocks>::parse(&text).unwrap();
+    assert!(
+        blocks
+            .records
+            .iter()
+            .any(|block| block.reading.answered > 0)
+    );
+    for block in blocks.records {
+        assert_eq!(block.reading.ledger.errors.failed(), 0, "{}", block.arm);
+    }
+    bench.assert_nothing_is_left();
+}
+
+#[test]
+fn a_service_that_speaks_another_protocol_is_refused_by_name() {
+    let bench = Bench::new("protocol");
+    let run = ["study", "run", "http-json", "--target", "redis", "--yes"];
+    let output = bench.linerate(&run).output().unwrap();
+    let words = crate::common::errors(&output);
+    assert_eq!(output.status.code(), Some(2), "{words}");
+    let expected = "Redis speaks the Redis protocol, and `http-json` drives HTTP; services that \
+                    speak it: caddy, go-http, h2o, nginx, node-http, python-http";
+    assert!(words.contains(expected), "{words}");
+    assert!(!bench.0.path().join("linerate-runs").exists());
+}

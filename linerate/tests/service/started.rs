@@ -1,0 +1,206 @@
+//! Services that are started by name: they stay, are found again, and go with everything.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+use std::net::TcpListener;
+use std::process::{Child, Command};
+
+use serde_json::Value;
+
+use crate::bench::Bench;
+use crate::common::errors;
+
+const START: &str = "exec linerate serve --workers 1 --listen 127.0.0.1:{port}";
+/// The server as a child and a grandchild, and one process that got away from both.
+const FAMILY: &str =
+    "linerate serve --listen 127.0.0.1:{port} & setsid sh -c 'sleep 600 & sleep 600' & wait";
+
+fn signal(signal: &str, pid: &str) {
+    let sent = Command::new("kill").args([signal, pid]).status().unwrap();
+    assert!(sent.success(), "kill {signal} {pid}");
+}
+
+/// The process that keeps the service of another.
+fn keeper_of(pid: u64) -> String {
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    let [keeper] = children.split_whitespace().collect::<Vec<_>>()[..] else {
+        panic!("{pid} has the children {children}");
+    };
+    keeper.to_owned()
+}
+
+fn pid_of(ready: &Value) -> u64 {
+    ready["pid"].as_u64().unwrap()
+}
+
+fn end_of(stays: Child) -> (Option<i32>, String) {
+    let output = stays.wait_with_output().unwrap();
+    (output.status.code(), errors(&output))
+}
+
+#[test]
+fn ctrl_c_ends_a_service_with_all_that_it_started() {
+    let bench = Bench::with_fake("family", START, FAMILY);
+    let stays = bench.start_and_stay();
+    assert!(
+        bench.wait_until(|| bench.processes().len() >= 5),
+        "{:?}",
+        bench.processes()
+    );
+    signal("-INT", &stays.id().to_string());
+    assert_eq!(end_of(stays), (Some(0), String::new()));
+    assert_eq!(bench.processes(), [""; 0]);
+    bench.assert_nothing_is_left();
+    assert!(bench.running().is_empty());
+}
+
+#[test]
+fn a_service_whose_starter_is_killed_goes_with_all_that_it_started() {
+    let bench = Bench::with_fake("starter-killed", START, FAMILY);
+    let ready = bench.start("fake");
+    signal("-KILL", &pid_of(&ready).to_string());
+    bench.assert_all_goes();
+    assert!(bench.running().is_empty());
+    bench.start("fake");
+    assert_eq!(bench.stop("fake"), "ended");
+}
+
+#[test]
+fn a_service_whose_keeper_is_killed_goes_and_its_starter_says_so() {
+    let bench = Bench::with_fake("keeper-killed", START, FAMILY);
+    let stays = bench.start_and_stay();
+    signal("-KILL", &keeper_of(stays.id().into()));
+    let (code, words) = end_of(stays);
+    assert_eq!(code, Some(2), "{words}");
+    assert!(
+        words.contains("the process that keeps Fake ended without a word"),
+        "{words}"
+    );
+    bench.assert_all_goes();
+}
+
+#[test]
+fn a_service_left_by_a_crash_of_all_its_owners_is_found_and_cleared() {
+    for clears_by_stop in [true, false] {
+        let bench = Bench::with_fake("crash", START, FAMILY);
+        let ready = bench.start("fake");
+        let starter = pid_of(&ready);
+        let keeper = keeper_of(starter);
+        // Stopped first, so that neither can do anything about the other's end.
+        for (how, pid) in [
+            ("-STOP", &keeper),
+            ("-KILL", &starter.to_string()),
+            ("-KILL", &keeper),
+        ] {
+            signal(how, pid);
+        }
+        assert!(!bench.0.names("tmp").is_empty());
+        if clears_by_stop {
+            assert_eq!(bench.stop("fake"), "cleared");
+        } else {
+            assert!(bench.running().is_empty());
+        }
+        bench.assert_all_goes();
+    }
+}
+
+#[test]
+fn a_service_that_dies_in_the_foreground_is_told_with_its_log() {
+    let dies = "echo out of luck >&2; linerate serve --listen 127.0.0.1:{port} & echo $! > pid; wait; \
+                exit 7";
+    let bench = Bench::with_fake("dies-alone", START, dies);
+    let stays = bench.start_and_stay();
+    let folder = bench.0.names("tmp").remove(0);
+    signal("-KILL", bench.0.text(&format!("tmp/{folder}/pid")).trim());
+    let (code, words) = end_of(stays);
+    assert_eq!(code, Some(2), "{words}");
+    for expected in ["Fake ended in the midst: exit status: 7", "out of luck"] {
+        assert!(words.contains(expected), "{words}");
+    }
+    bench.assert_nothing_is_left();
+}
+
+#[test]
+fn a_service_that_runs_is_not_started_again_and_one_that_does_not_is_not_stopped() {
+    let bench = Bench::with_fake("twice", "fake/1.0", "fake/1.0");
+    let stop = || {
+        bench
+            .linerate(&["service", "stop", "fake"])
+            .output()
+            .unwrap()
+    };
+    let none = errors(&stop());
+    assert!(
+        none.contains("no service `fake` was started here; none is running"),
+        "{none}"
+    );
+    let ready = bench.start("fake");
+    let again = ["service", "start", "fake", "--trust", "--detach"];
+    let again = bench.linerate(&again).output().unwrap();
+    assert_eq!(again.status.code(), Some(2));
+    let at = format!(
+        "`fake` runs already on {}",
+        ready["address"].as_str().unwrap()
+    );
+    assert!(errors(&again).contains(&at), "{}", errors(&again));
+    assert!(errors(&again).contains("linerate service stop fake"));
+    assert!(stop().status.success());
+    bench.assert_nothing_is_left();
+}
+
+#[test]
+fn a_port_in_use_is_named_with_what_to_do() {
+    let bench = Bench::with_fake("port", "fake/1.0", "fake/1.0");
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let start = ["service", "start", "fake", "--trust", "--port", &port];
+    let output = bench.linerate(&start).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let words = errors(&output);
+    assert!(
+        words.contains(&format!("Fake cannot have 127.0.0.1:{port}")),
+        "{words}"
+    );
+    assert!(words.contains("leave --port out"), "{words}");
+    bench.assert_nothing_is_left();
+    drop(taken);
+    let start = [&start[..], &["--detach", "--json"]].concat();
+    let ready = crate::common::answer(&mut bench.linerate(&start));
+    let ready: Value = serde_json::from_str(&ready).unwrap();
+    assert_eq!(ready["port"].to_string(), port);
+    bench.stop("fake");
+}
+
+#[test]
+fn workers_and_cpus_reach_the_service() {
+    let told = "echo {workers} on {cpus} >told; exec linerate serve --listen 127.0.0.1:{port}";
+    let bench = Bench::with_fake("workers", START, told);
+    let start = [
+        "service",
+        "start",
+        "fake",
+        "--trust",
+        "--detach",
+        "--workers",
+        "3",
+        "--cpus",
+        "0",
+    ];
+    crate::common::answer(&mut bench.linerate(&start));
+    let folder = bench.0.names("tmp").remove(0);
+    assert_eq!(bench.0.text(&format!("tmp/{folder}/told")), "3 on 0\n");
+    bench.stop("fake");
+    bench.assert_nothing_is_left();
+}
+
+#[test]
+fn a_service_of_an_ordinary_user_is_started_and_stopped_by_him() {
+    let bench = Bench::with_fake("user", "fake/1.0", "fake/1.0");
+    let start = ["service", "start", "fake", "--trust", "--detach"];
+    crate::common::answer(&mut bench.linerate_as_nobody(&start));
+    crate::common::answer(&mut bench.linerate_as_nobody(&["service", "stop", "fake"]));
+    bench.assert_nothing_is_left();
+    assert_eq!(bench.processes(), [""; 0]);
+}
