@@ -20,7 +20,9 @@ pub mod warmup;
 pub mod welch;
 
 mod arms;
+mod commands;
 mod doubts;
+mod factorial;
 mod failures;
 mod latency;
 mod metric;
@@ -32,6 +34,7 @@ mod surroundings;
 
 pub use bench::judge_bench;
 pub use detectable::smallest_visible;
+pub use factorial::judge_commands;
 pub use looks::{Looks, Progress};
 pub use run::judge;
 pub use verdict::{Direction, decide};

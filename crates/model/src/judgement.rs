@@ -2,6 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+mod factorial;
+
+pub use factorial::{
+    ArmFigures, Beside, Change, ExactChange, FACTORIAL_FORMAT, FactorialJudgement, Figure,
+    InteractionResult, Judged, LevelResult, Levels, MeanResult, MetricInfo, Together,
+};
+
 use crate::doubt::Doubt;
 use crate::study::{Published, Role};
 use crate::verdict::{Effect, Estimate, Verdict};

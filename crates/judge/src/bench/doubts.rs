@@ -5,19 +5,12 @@ use model::study::Role;
 use model::{CommandDoubt, CommandReading, Doubt};
 
 use super::{Bench, effect_on};
-use crate::{doubts, median, surroundings};
+use crate::{commands, doubts, median, surroundings};
 
 /// Commands shorter than this are largely the start and the end of a process.
 const SHORT_NS: f64 = 5e6;
 /// Share of a command's time above which the shell's own start is worth a word.
 const SHELL_SHARE: f64 = 0.05;
-/// Distances from the median, in robust standard deviations, from which a run lies far away; of
-/// normal values one in two million does.
-const FAR: f64 = 5.0;
-/// A run that is so near to the median is not far from it, however steady the others are.
-const NEAR: f64 = 0.10;
-/// Runs without which nothing is said of single ones.
-const FEWEST_RUNS: usize = 5;
 
 /// All doubts, of one kind the worst.
 pub(super) fn of(bench: &Bench<'_>, control: Option<&BenchComparison>) -> Vec<Doubt> {
@@ -42,9 +35,9 @@ fn of_command(bench: &Bench<'_>, arm: &BenchArm) -> Vec<CommandDoubt> {
     let readings: Vec<&CommandReading> = bench.runs.of_arm(&arm.name).collect();
     [
         failed(arm, &readings),
-        left_running(arm, &readings),
-        first_run(arm, &walls),
-        outliers(arm, walls.get(1..).unwrap_or_default()),
+        commands::left_running(&arm.title, &readings),
+        commands::first_run(&arm.title, &walls),
+        commands::outliers(&arm.title, walls.get(1..).unwrap_or_default()),
         shell_share(bench, arm, &walls).or_else(|| short(arm, &walls)),
         at_floor(bench, arm),
     ]
@@ -103,57 +96,6 @@ fn failed(arm: &BenchArm, readings: &[&CommandReading]) -> Option<CommandDoubt> 
         failed,
         runs: count(readings.len()),
     })
-}
-
-fn left_running(arm: &BenchArm, readings: &[&CommandReading]) -> Option<CommandDoubt> {
-    let runs = count(
-        readings
-            .iter()
-            .filter(|reading| reading.left_running)
-            .count(),
-    );
-    (runs > 0).then(|| CommandDoubt::LeftRunning {
-        command: arm.title.clone(),
-        runs,
-    })
-}
-
-fn first_run(arm: &BenchArm, walls: &[f64]) -> Option<CommandDoubt> {
-    let (first, rest) = walls.split_first()?;
-    let centre = median::of(rest)?;
-    let is_slower = *first > centre && is_far(*first, rest);
-    is_slower.then(|| CommandDoubt::FirstRunSlower {
-        command: arm.title.clone(),
-        ratio: first / centre,
-    })
-}
-
-fn outliers(arm: &BenchArm, walls: &[f64]) -> Option<CommandDoubt> {
-    let centre = median::of(walls)?;
-    let far: Vec<f64> = walls
-        .iter()
-        .copied()
-        .filter(|wall| is_far(*wall, walls))
-        .collect();
-    let distance = |wall: &f64| (wall / centre).ln().abs();
-    let furthest = far
-        .iter()
-        .max_by(|a, b| distance(a).total_cmp(&distance(b)))?;
-    Some(CommandDoubt::Outliers {
-        command: arm.title.clone(),
-        outliers: count(far.len()),
-        runs: count(walls.len()),
-        furthest_ratio: furthest / centre,
-    })
-}
-
-/// Whether a value is out of line with others, both by their spread and by their size.
-fn is_far(value: f64, others: &[f64]) -> bool {
-    let (Some(centre), Some(sigma)) = (median::of(others), median::robust_sigma(others)) else {
-        return false;
-    };
-    let distance = (value - centre).abs();
-    others.len() >= FEWEST_RUNS && distance > FAR * sigma && distance > NEAR * centre
 }
 
 fn shell_share(bench: &Bench<'_>, arm: &BenchArm, walls: &[f64]) -> Option<CommandDoubt> {

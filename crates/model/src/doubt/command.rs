@@ -21,6 +21,22 @@ pub enum CommandDoubt {
         failed: u32,
         runs: u32,
     },
+    /// Runs failed, and have no figures.
+    LeftOut {
+        command: String,
+        failed: u32,
+        runs: u32,
+    },
+    /// Runs did not end in time, and would have been the longest.
+    TimedOut { command: String, runs: u32 },
+    /// Runs ended well and did not print the figure.
+    SaysNothing {
+        command: String,
+        metric: String,
+        runs: u32,
+    },
+    /// Arms that must print the same printed different things, of which these are two.
+    OutputsDiffer { cell: String, outputs: Vec<String> },
     /// The first run took so many times as long as the others.
     FirstRunSlower { command: String, ratio: f64 },
     /// So many runs lie far from the others, the furthest at so many times their median.
@@ -54,6 +70,35 @@ impl CommandDoubt {
                 failed,
                 runs,
             } => format!("{failed} of {runs} runs of {command} failed"),
+            Self::LeftOut {
+                command,
+                failed,
+                runs,
+            } => format!("{failed} of {runs} runs of {command} failed and have no figures"),
+            Self::TimedOut { command, runs } => format!(
+                "{runs} of the runs of {command} did not end in time: those left are the shorter \
+                 ones, so it has no verdict"
+            ),
+            Self::SaysNothing {
+                command,
+                metric,
+                runs,
+            } => format!("{runs} runs of {command} did not print their figure of {metric}"),
+            Self::OutputsDiffer { cell, outputs } => {
+                let outputs: Vec<String> = outputs
+                    .iter()
+                    .map(|text| format!("`{}`", shortened(text)))
+                    .collect();
+                let place = if cell.is_empty() {
+                    String::new()
+                } else {
+                    format!(" of {cell}")
+                };
+                format!(
+                    "the arms{place} must print the same and do not ({}), so they have no verdict",
+                    outputs.join(" and ")
+                )
+            }
             Self::FirstRunSlower { command, ratio } => {
                 format!("the first run of {command} took {ratio:.1} times as long as its others")
             }
@@ -95,7 +140,11 @@ impl CommandDoubt {
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Stopped { .. } => "run it to its end for a verdict",
-            Self::Failed { .. } => "look at what it says when run by hand",
+            Self::Failed { .. } | Self::LeftOut { .. } | Self::SaysNothing { .. } => {
+                "look at what it says when run by hand"
+            }
+            Self::TimedOut { .. } => "allow it more time, or give it less to do",
+            Self::OutputsDiffer { .. } => "find out which is right before asking which is faster",
             Self::FirstRunSlower { .. } => {
                 "warm caches with --warmup 1, or empty them before each run with --prepare"
             }
@@ -120,13 +169,25 @@ impl CommandDoubt {
     #[must_use]
     pub fn severity(&self) -> f64 {
         match self {
-            Self::Failed { failed, .. } => f64::from(*failed),
+            Self::Failed { failed, .. } | Self::LeftOut { failed, .. } => f64::from(*failed),
+            Self::TimedOut { runs, .. } | Self::SaysNothing { runs, .. } => f64::from(*runs),
             Self::FirstRunSlower { ratio, .. } => *ratio,
             Self::Outliers { outliers, .. } => f64::from(*outliers),
             Self::Short { wall_ns, .. } => -wall_ns,
             Self::ShellShare { share, .. } => *share,
             Self::LeftRunning { runs, .. } => f64::from(*runs),
-            Self::Stopped { .. } | Self::MemoryAtFloor { .. } => 0.0,
+            Self::Stopped { .. } | Self::MemoryAtFloor { .. } | Self::OutputsDiffer { .. } => 0.0,
         }
     }
+}
+
+/// The first line of a text, and no more of it than a sentence can hold.
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 24;
+    let line = text.lines().next().unwrap_or_default();
+    if line.chars().count() <= LONGEST {
+        return line.to_owned();
+    }
+    let kept: String = line.chars().take(LONGEST).collect();
+    kept + "…"
 }

@@ -5,11 +5,16 @@ use std::ops::Range;
 use plotters::coord::ranged1d::{BoldPoints, Ranged};
 use plotters::coord::types::RangedCoordf64;
 
-/// A linear scale between values and CSS pixels.
+/// A scale between values and CSS pixels, even in the values or in their logarithms.
 pub(crate) struct Scale {
     values: Range<f64>,
     pixels: Range<f64>,
+    is_log: bool,
 }
+
+/// From this ratio of its ends on, a log scale has ticks at 1, 2 and 5 in each power of ten; below,
+/// evenly spaced values are rounder.
+const WIDE: f64 = 6.0;
 
 impl Scale {
     /// `values.start` lies at `pixels.start`. A range without extent is given one.
@@ -20,20 +25,50 @@ impl Scale {
         } else {
             values.start..values.start + 1.0
         };
-        Self { values, pixels }
+        Self {
+            values,
+            pixels,
+            is_log: false,
+        }
+    }
+
+    /// Equal ratios are equally far apart. The values are above zero, or the scale is even.
+    pub(crate) fn logarithmic(values: Range<f64>, pixels: Range<f64>) -> Self {
+        let is_log = values.start > 0.0;
+        Self {
+            is_log,
+            ..Self::new(values, pixels)
+        }
     }
 
     /// The place of a value; values beyond the scale lie at its end.
     pub(crate) fn at(&self, value: f64) -> f64 {
         let value = value.clamp(self.values.start, self.values.end);
-        let share = (value - self.values.start) / (self.values.end - self.values.start);
+        let [value, start, end] = [value, self.values.start, self.values.end]
+            .map(|value| if self.is_log { value.ln() } else { value });
+        let share = (value - start) / (end - start);
         self.pixels.start + share * (self.pixels.end - self.pixels.start)
     }
 
     /// At most so many round values within the scale.
     pub(crate) fn ticks(&self, most: usize) -> Vec<f64> {
+        let Range { start, end } = self.values;
+        if self.is_log && end / start >= WIDE {
+            return thinned(log_ticks(start, end), most);
+        }
         RangedCoordf64::from(self.values.clone()).key_points(BoldPoints(most))
     }
+}
+
+/// The powers of ten alone, or every other of them and so on, where all ticks are too many.
+fn thinned(ticks: Vec<f64>, most: usize) -> Vec<f64> {
+    if ticks.len() <= most {
+        return ticks;
+    }
+    let is_power = |tick: &f64| (tick.log10() - tick.log10().round()).abs() < 1e-9;
+    let powers: Vec<f64> = ticks.into_iter().filter(is_power).collect();
+    let step = powers.len().div_ceil(most.max(1)).max(1);
+    powers.into_iter().step_by(step).collect()
 }
 
 /// 1, 2 and 5 times the powers of ten between two positive values: the ticks of a log scale.
@@ -60,11 +95,25 @@ mod tests {
     }
 
     #[test]
+    fn on_a_log_scale_equal_ratios_are_equally_far_apart() {
+        let scale = Scale::logarithmic(1.0..100.0, 0.0..200.0);
+        let places = [1.0, 10.0, 100.0].map(|value| scale.at(value).round());
+        assert_eq!(places, [0.0, 100.0, 200.0]);
+        let even = Scale::logarithmic(0.0..10.0, 0.0..10.0);
+        assert_eq!(even.at(5.0), 5.0);
+    }
+
+    #[test]
     fn ticks_are_round_and_within_the_scale() {
         assert_eq!(
             Scale::new(0.0..62.0, 0.0..1.0).ticks(5),
             [0.0, 20.0, 40.0, 60.0]
         );
         assert_eq!(log_ticks(18.0, 400.0), [20.0, 50.0, 100.0, 200.0]);
+        let log = |low, high| Scale::logarithmic(low..high, 0.0..1.0).ticks(5);
+        assert_eq!(log(0.9, 1.3), [0.9, 1.0, 1.1, 1.2, 1.3]);
+        assert_eq!(log(18.0, 400.0), [20.0, 50.0, 100.0, 200.0]);
+        assert_eq!(log(0.9, 2e4), [1.0, 10.0, 100.0, 1e3, 1e4]);
+        assert_eq!(log(0.9, 2e9).len(), 5);
     }
 }

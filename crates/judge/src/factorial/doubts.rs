@@ -1,0 +1,176 @@
+//! What a sceptic would ask about a factorial run.
+
+use model::command::CommandEnd;
+use model::command_run::{CommandArm, CommandBlock};
+use model::judgement::LevelResult;
+use model::study::Role;
+use model::{CommandDoubt, CommandReading, CommandRun, Doubt};
+
+use super::{Factorial, agreement};
+use crate::{commands, doubts, surroundings};
+
+/// The arms that may have no verdict: the runs that did not end in time are the longest, so the
+/// others are a choice of the short ones; and outputs that differ are of different work.
+pub(super) fn void_arms<'a>(run: &'a CommandRun, blocks: &'a [CommandBlock]) -> Vec<&'a str> {
+    let late = run.arms.iter().filter(|arm| timed_out(arm, blocks) > 0);
+    let disagreeing = agreement::disagreements(run, blocks).into_iter();
+    late.map(|arm| arm.name.as_str())
+        .chain(disagreeing.flat_map(|cell| cell.arms))
+        .collect()
+}
+
+/// All doubts, of one kind the worst.
+pub(super) fn of(study: &Factorial<'_>, control: Option<&LevelResult>) -> Vec<Doubt> {
+    let whole = [
+        control.and_then(|control| control_differs(study, control)),
+        too_few_pairs(study),
+        unfinished(study),
+        blind(study),
+        drift(study),
+    ];
+    let arms = study.run.arms.iter().flat_map(|arm| of_arm(study, arm));
+    let outputs = agreement::disagreements(study.run, study.blocks).into_iter();
+    let outputs = outputs.map(|found| outputs_differ(&found));
+    let commands = outputs.chain(arms).map(Doubt::Command);
+    let of_blocks = study
+        .blocks
+        .iter()
+        .flat_map(|block| block.reading.doubts.iter().cloned());
+    doubts::merged(
+        whole
+            .into_iter()
+            .flatten()
+            .chain(commands)
+            .chain(of_blocks)
+            .chain(known_before(study)),
+    )
+}
+
+fn control_differs(study: &Factorial<'_>, control: &LevelResult) -> Option<Doubt> {
+    let effect = control.change.effect()?;
+    let differs = study.rules.control_differs(effect);
+    differs.then_some(Doubt::ControlDiffers {
+        ratio: effect.ratio,
+        p_value: effect.p_value,
+    })
+}
+
+/// Of the contrast with the fewest pairs.
+fn too_few_pairs(study: &Factorial<'_>) -> Option<Doubt> {
+    let needed = study.rules.fewest_pairs;
+    let family = study.family();
+    let control = study.control_pair().map(|pair| pair.contrast());
+    let pairs = family.iter().chain(&control);
+    let pairs = pairs
+        .map(|contrast| contrast.log_ratios(study.primary()).len())
+        .min()?;
+    let pairs = u32::try_from(pairs).unwrap_or(u32::MAX);
+    (pairs < needed).then_some(Doubt::TooFewPairs { pairs, needed })
+}
+
+fn unfinished(study: &Factorial<'_>) -> Option<Doubt> {
+    let (rounds_done, rounds_planned) = (study.rounds_done, study.run.study.design.rounds);
+    (rounds_done < rounds_planned).then_some(Doubt::Unfinished {
+        rounds_done,
+        rounds_planned,
+    })
+}
+
+fn blind(study: &Factorial<'_>) -> Option<Doubt> {
+    let sought = study.rules.smallest_effect;
+    let smallest_visible = study.smallest_visible()?;
+    (smallest_visible > sought).then_some(Doubt::BlindToEffect {
+        smallest_visible,
+        sought,
+    })
+}
+
+/// Of the baseline, which is there from the first round to the last.
+fn drift(study: &Factorial<'_>) -> Option<Doubt> {
+    let is_baseline = |arm: &&CommandArm| arm.role == Role::Baseline;
+    let baseline = study.run.arms.iter().find(is_baseline)?;
+    let share = surroundings::shift_of(&study.primary().of_arm(&baseline.name))?;
+    Some(Doubt::MachineShifted { share })
+}
+
+/// What was doubted before the first run. A forecast of blindness gives way to the measured figure.
+fn known_before<'a>(study: &'a Factorial<'_>) -> impl Iterator<Item = Doubt> + 'a {
+    let is_measured = study.smallest_visible().is_some();
+    let known = study.run.doubts.iter();
+    let known = known.filter(move |doubt| {
+        let is_forecast = matches!(doubt, Doubt::BlindToEffect { .. });
+        !(is_measured && is_forecast)
+    });
+    known.cloned()
+}
+
+fn outputs_differ(found: &agreement::Disagreement<'_>) -> CommandDoubt {
+    let cell: Vec<&str> = found.cell.values().map(String::as_str).collect();
+    CommandDoubt::OutputsDiffer {
+        cell: cell.join(", "),
+        outputs: found.texts.map(str::to_owned).to_vec(),
+    }
+}
+
+fn of_arm(study: &Factorial<'_>, arm: &CommandArm) -> Vec<CommandDoubt> {
+    let blocks = study.blocks.iter().filter(|block| block.arm == arm.name);
+    let readings: Vec<&CommandReading> = blocks.map(|block| &block.reading.command).collect();
+    let values = study.primary().of_arm(&arm.name);
+    [
+        late(arm, study.blocks),
+        failed(arm, &readings),
+        without_value(study, arm, &readings),
+        commands::left_running(&arm.title, &readings),
+        commands::first_run(&arm.title, &values),
+        commands::outliers(&arm.title, values.get(1..).unwrap_or_default()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn timed_out(arm: &CommandArm, blocks: &[CommandBlock]) -> u32 {
+    let is_late = |block: &&CommandBlock| {
+        block.arm == arm.name && block.reading.command.end == CommandEnd::TimedOut
+    };
+    count(blocks.iter().filter(is_late).count())
+}
+
+fn late(arm: &CommandArm, blocks: &[CommandBlock]) -> Option<CommandDoubt> {
+    let runs = timed_out(arm, blocks);
+    (runs > 0).then(|| CommandDoubt::TimedOut {
+        command: arm.title.clone(),
+        runs,
+    })
+}
+
+fn failed(arm: &CommandArm, readings: &[&CommandReading]) -> Option<CommandDoubt> {
+    let failed = readings
+        .iter()
+        .filter(|reading| !reading.end.is_success() && reading.end != CommandEnd::TimedOut);
+    let failed = count(failed.count());
+    (failed > 0).then(|| CommandDoubt::LeftOut {
+        command: arm.title.clone(),
+        failed,
+        runs: count(readings.len()),
+    })
+}
+
+/// Runs that ended well and yet did not say what verdicts are about.
+fn without_value(
+    study: &Factorial<'_>,
+    arm: &CommandArm,
+    readings: &[&CommandReading],
+) -> Option<CommandDoubt> {
+    let ended_well = readings.iter().filter(|reading| reading.end.is_success());
+    let silent = ended_well.count() - study.primary().of_arm(&arm.name).len();
+    (silent > 0).then(|| CommandDoubt::SaysNothing {
+        command: arm.title.clone(),
+        metric: study.metrics[0].title.clone(),
+        runs: count(silent),
+    })
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,86 @@
+//! Values that never vary: two of them are equal or they differ, and there is nothing to estimate.
+
+use model::Verdict;
+use model::judgement::ExactChange;
+
+use super::values::Values;
+use crate::rules::Rules;
+use crate::verdict::Direction;
+
+/// Two arms of which each has one value in all its runs; `None` where one of them varies.
+pub(crate) fn change(values: &Values<'_>, arm: &str, against: &str) -> Option<ExactChange> {
+    let (value, reference) = (values.steady(arm)?, values.steady(against)?);
+    let in_both = |round: &u32| values.at(against, *round).is_some();
+    let rounds = values.rounds_of(arm).filter(in_both).count();
+    Some(ExactChange {
+        value,
+        against: reference,
+        n: u32::try_from(rounds).unwrap_or(u32::MAX),
+    })
+}
+
+/// The verdict on two such values: less than the smallest effect apart is no difference that
+/// matters, where they have a ratio; a value of none is another from any that is not.
+pub(crate) fn verdict(change: &ExactChange, direction: Direction, rules: &Rules) -> Verdict {
+    let ExactChange { value, against, n } = *change;
+    if n < rules.fewest_pairs {
+        return Verdict::Invalid;
+    }
+    let log_ratio = (value / against).ln().abs();
+    let is_near = value == against || log_ratio <= rules.smallest_effect.ln_1p();
+    if is_near {
+        Verdict::NoDifferenceThatMatters
+    } else if (value < against) == (direction == Direction::LowerIsBetter) {
+        Verdict::Better
+    } else {
+        Verdict::Worse
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::values::Measured;
+    use super::*;
+
+    const RULES: Rules = Rules {
+        smallest_effect: 0.03,
+        fewest_pairs: 10,
+    };
+
+    fn verdict_on(value: f64, against: f64, n: u32) -> Verdict {
+        let change = ExactChange { value, against, n };
+        verdict(&change, Direction::LowerIsBetter, &RULES)
+    }
+
+    #[test]
+    fn equal_counts_are_no_difference_and_others_differ_by_more_than_what_matters() {
+        assert_eq!(verdict_on(7.0, 7.0, 10), Verdict::NoDifferenceThatMatters);
+        assert_eq!(
+            verdict_on(101.0, 100.0, 10),
+            Verdict::NoDifferenceThatMatters
+        );
+        assert_eq!(verdict_on(104.0, 100.0, 10), Verdict::Worse);
+        assert_eq!(verdict_on(0.0, 100.0, 10), Verdict::Better);
+        assert_eq!(verdict_on(5.0, 0.0, 10), Verdict::Worse);
+        assert_eq!(verdict_on(-1.0, 0.0, 10), Verdict::Better);
+    }
+
+    #[test]
+    fn too_few_runs_show_nothing_however_much_they_agree() {
+        assert_eq!(verdict_on(7.0, 7.0, 9), Verdict::Invalid);
+    }
+
+    #[test]
+    fn one_value_that_varies_makes_an_estimate_of_it() {
+        let all = [("a", 0, 1.0), ("a", 1, 1.0), ("b", 0, 2.0), ("b", 1, 2.5)];
+        let measured = all.map(|(arm, round, value)| Measured {
+            arm,
+            round,
+            position: 0,
+            value,
+        });
+        let values = Values::of(measured.into_iter());
+        assert_eq!(change(&values, "a", "b"), None);
+        assert_eq!(change(&values, "a", "a").unwrap().n, 2);
+    }
+}

@@ -1,0 +1,48 @@
+//! Each arm's own figures over its runs.
+
+use model::CommandRun;
+use model::command_run::{CommandArm, CommandBlock};
+use model::judgement::{ArmFigures, Figure, MetricInfo};
+
+use super::ALPHA;
+use super::values::Values;
+use crate::median;
+
+/// The figures of every arm, in the study's order.
+pub(super) fn of_arms(
+    run: &CommandRun,
+    blocks: &[CommandBlock],
+    metrics: &[MetricInfo],
+    values: &[Values<'_>],
+) -> Vec<ArmFigures> {
+    let figures = |arm: &CommandArm| {
+        let of_metric = metrics.iter().zip(values);
+        let of_metric = of_metric.filter_map(|(metric, values)| figure(metric, values, &arm.name));
+        let runs = blocks.iter().filter(|block| block.arm == arm.name);
+        let failed = runs
+            .clone()
+            .filter(|block| !block.reading.command.end.is_success());
+        ArmFigures {
+            name: arm.name.clone(),
+            title: arm.title.clone(),
+            role: arm.role,
+            levels: arm.levels.clone(),
+            figures: of_metric.collect(),
+            runs: count(runs.count()),
+            failed: count(failed.count()),
+        }
+    };
+    run.arms.iter().map(figures).collect()
+}
+
+fn figure(metric: &MetricInfo, values: &Values<'_>, arm: &str) -> Option<Figure> {
+    Some(Figure {
+        metric: metric.name.clone(),
+        estimate: median::estimate(&values.of_arm(arm), ALPHA)?,
+        steady: values.steady(arm).is_some(),
+    })
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

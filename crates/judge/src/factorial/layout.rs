@@ -1,0 +1,208 @@
+//! Which arms a factorial design sets against which.
+
+use model::command_run::CommandArm;
+use model::command_study::Factor;
+use model::judgement::Levels;
+use model::study::Role;
+
+use super::contrast::Contrast;
+
+/// The arms that are there, without the control; those of levels that were left out are not.
+#[derive(Debug)]
+pub(crate) struct Layout<'a> {
+    arms: Vec<&'a CommandArm>,
+}
+
+/// One level against another in one cell.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Pair<'a> {
+    pub(crate) cell: Levels,
+    pub(crate) arm: &'a str,
+    pub(crate) level: &'a str,
+    pub(crate) against_arm: &'a str,
+    pub(crate) against: &'a str,
+}
+
+/// The four arms of two factors in one cell of the others.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Square<'a> {
+    pub(crate) cell: Levels,
+    pub(crate) neither: &'a str,
+    pub(crate) alone: [&'a str; 2],
+    pub(crate) both: &'a str,
+}
+
+impl<'a> Pair<'a> {
+    pub(crate) fn contrast(&self) -> Contrast<'a> {
+        Contrast::pair(self.arm, self.against_arm)
+    }
+}
+
+impl<'a> Square<'a> {
+    pub(crate) fn alone(&self) -> [Contrast<'a>; 2] {
+        self.alone.map(|arm| Contrast::pair(arm, self.neither))
+    }
+
+    pub(crate) fn both(&self) -> Contrast<'a> {
+        Contrast::pair(self.both, self.neither)
+    }
+
+    pub(crate) fn interaction(&self) -> Contrast<'a> {
+        Contrast::interaction(self.neither, self.alone, self.both)
+    }
+
+    pub(crate) fn contrasts(&self) -> [Contrast<'a>; 4] {
+        let [first, second] = self.alone();
+        [first, second, self.both(), self.interaction()]
+    }
+}
+
+impl<'a> Layout<'a> {
+    pub(crate) fn of(arms: &'a [CommandArm]) -> Self {
+        let arms = arms.iter().filter(|arm| arm.role != Role::Control);
+        Self {
+            arms: arms.collect(),
+        }
+    }
+
+    /// Every arm with a reference against it, as levels of one factor in a cell of the others.
+    pub(crate) fn pairs(&self, compare: &str) -> Vec<Pair<'a>> {
+        let pair = |arm: &&'a CommandArm| {
+            let reference = arm.against.as_deref()?;
+            let reference = *self.arms.iter().find(|other| other.name == reference)?;
+            pair(arm, reference, compare)
+        };
+        self.arms.iter().filter_map(pair).collect()
+    }
+
+    /// The squares of two factors' first two levels, one for each cell that has all four arms.
+    pub(crate) fn squares(&self, factors: [&Factor; 2]) -> Vec<Square<'a>> {
+        let cells = self.cells(&factors.map(|factor| factor.name.as_str()));
+        let of_cell = |cell: Levels| self.square(cell, factors);
+        cells.into_iter().filter_map(of_cell).collect()
+    }
+
+    fn square(&self, cell: Levels, factors: [&Factor; 2]) -> Option<Square<'a>> {
+        let arm = |first: usize, second: usize| {
+            let mut levels = cell.clone();
+            for (factor, level) in factors.iter().zip([first, second]) {
+                let level = factor.levels.get(level)?;
+                levels.insert(factor.name.clone(), level.name.clone());
+            }
+            self.arm_at(&levels)
+        };
+        Some(Square {
+            neither: arm(0, 0)?,
+            alone: [arm(1, 0)?, arm(0, 1)?],
+            both: arm(1, 1)?,
+            cell,
+        })
+    }
+
+    /// The cells of all factors but some, in the order in which arms first come.
+    pub(crate) fn cells(&self, but: &[&str]) -> Vec<Levels> {
+        let mut cells: Vec<Levels> = Vec::new();
+        for arm in &self.arms {
+            let cell = without(&arm.levels, but);
+            if !cells.contains(&cell) {
+                cells.push(cell);
+            }
+        }
+        cells
+    }
+
+    fn arm_at(&self, levels: &Levels) -> Option<&'a str> {
+        let arm = self.arms.iter().find(|arm| arm.levels == *levels)?;
+        Some(arm.name.as_str())
+    }
+}
+
+/// An arm against another as levels of a factor.
+pub(crate) fn pair<'a>(
+    arm: &'a CommandArm,
+    reference: &'a CommandArm,
+    compare: &str,
+) -> Option<Pair<'a>> {
+    Some(Pair {
+        cell: without(&arm.levels, &[compare]),
+        arm: &arm.name,
+        level: arm.levels.get(compare)?,
+        against_arm: &reference.name,
+        against: reference.levels.get(compare)?,
+    })
+}
+
+/// The levels of all factors but some.
+pub(crate) fn without(levels: &Levels, but: &[&str]) -> Levels {
+    let mut cell = levels.clone();
+    cell.retain(|factor, _| !but.contains(&factor.as_str()));
+    cell
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::command_study::Level;
+
+    fn factor(name: &str, levels: [&str; 2]) -> Factor {
+        let level = |name: &str| Level {
+            name: name.to_owned(),
+            title: String::new(),
+            value: None,
+            needs: vec![],
+        };
+        Factor {
+            name: name.to_owned(),
+            title: String::new(),
+            levels: levels.map(level).to_vec(),
+        }
+    }
+
+    /// Two versions by two compilers, each against the first version.
+    fn arms() -> Vec<CommandArm> {
+        let arm = |compiler: &str, version: &str| CommandArm {
+            name: format!("{compiler}.{version}"),
+            title: String::new(),
+            role: Role::Step,
+            levels: [("compiler", compiler), ("version", version)]
+                .map(|(factor, level)| (factor.to_owned(), level.to_owned()))
+                .into(),
+            against: (version != "a").then(|| format!("{compiler}.a")),
+        };
+        let all = ["gcc", "clang"].map(|compiler| ["a", "b"].map(|version| arm(compiler, version)));
+        all.into_iter().flatten().collect()
+    }
+
+    fn squares(arms: &[CommandArm]) -> Vec<Square<'_>> {
+        let factors = [
+            factor("version", ["a", "b"]),
+            factor("compiler", ["gcc", "clang"]),
+        ];
+        Layout::of(arms).squares([&factors[0], &factors[1]])
+    }
+
+    #[test]
+    fn each_arm_is_set_against_its_reference_in_its_cell() {
+        let arms = arms();
+        let pairs = Layout::of(&arms).pairs("version");
+        let of: Vec<_> = pairs
+            .iter()
+            .map(|pair| (pair.cell["compiler"].as_str(), pair.level, pair.against))
+            .collect();
+        assert_eq!(of, [("gcc", "b", "a"), ("clang", "b", "a")]);
+        assert_eq!(pairs[1].contrast(), Contrast::pair("clang.b", "clang.a"));
+    }
+
+    #[test]
+    fn a_square_needs_all_its_four_arms() {
+        let mut arms = arms();
+        let found = squares(&arms);
+        let [square] = found.as_slice() else {
+            panic!("{found:?}");
+        };
+        assert_eq!((square.neither, square.both), ("gcc.a", "clang.b"));
+        assert_eq!(square.alone, ["gcc.b", "clang.a"]);
+        arms.pop();
+        assert!(squares(&arms).is_empty());
+    }
+}

@@ -1,0 +1,91 @@
+//! One level against another over the levels of a further factor, such as all benchmarks.
+
+use model::Verdict;
+use model::judgement::{Levels, MeanResult};
+
+use super::contrast::Contrast;
+use super::layout::{Pair, without};
+use super::{Factorial, Verdicts};
+
+/// A geometric mean of ratios of one level to another.
+pub(super) struct Mean<'a> {
+    cell: Levels,
+    level: &'a str,
+    against: &'a str,
+    of: Vec<Pair<'a>>,
+    /// Levels that too few rounds have.
+    without: Vec<String>,
+}
+
+impl<'a> Mean<'a> {
+    /// `None` where no level has rounds enough.
+    pub(super) fn contrast(&self) -> Option<Contrast<'a>> {
+        let pairs: Vec<Contrast<'_>> = self.of.iter().map(Pair::contrast).collect();
+        (!pairs.is_empty()).then(|| Contrast::mean(&pairs))
+    }
+}
+
+/// The means that the study asks for: one for each level and its reference in each cell of the
+/// factors that are neither compared nor averaged over.
+///
+/// A round counts where all that a mean is over have a value in it, so that it is a mean of the
+/// same things in every round; what most rounds lack is left out of it, and named.
+pub(super) fn of<'a>(study: &Factorial<'a>) -> Vec<Mean<'a>> {
+    let Some(over) = study.run.study.design.mean_over.as_deref() else {
+        return Vec::new();
+    };
+    let mut means: Vec<Mean<'_>> = Vec::new();
+    for pair in &study.pairs {
+        let cell = without(&pair.cell, &[over]);
+        let same = |mean: &Mean<'_>| {
+            (&mean.cell, mean.level, mean.against) == (&cell, pair.level, pair.against)
+        };
+        let index = means.iter().position(same);
+        let index = index.unwrap_or_else(|| {
+            means.push(Mean {
+                cell: cell.clone(),
+                level: pair.level,
+                against: pair.against,
+                of: Vec::new(),
+                without: Vec::new(),
+            });
+            means.len() - 1
+        });
+        if has_most_rounds(study, pair) {
+            means[index].of.push(pair.clone());
+        } else {
+            means[index].without.extend(pair.cell.get(over).cloned());
+        }
+    }
+    means
+}
+
+fn has_most_rounds(study: &Factorial<'_>, pair: &Pair<'_>) -> bool {
+    let rounds = pair.contrast().log_ratios(study.primary()).len();
+    let is_void = |arm: &&str| study.void.contains(arm);
+    let needed = study.most_of_the_rounds().max(1);
+    rounds >= needed as usize && ![pair.arm, pair.against_arm].iter().any(is_void)
+}
+
+pub(super) fn results(study: &Factorial<'_>, verdicts: &Verdicts<'_>) -> Vec<MeanResult> {
+    let over = study.run.study.design.mean_over.as_deref();
+    let result = |mean: &Mean<'_>| {
+        let over = over?;
+        let judged = mean.contrast().map(|contrast| verdicts.on(&contrast));
+        let of = mean
+            .of
+            .iter()
+            .filter_map(|pair| pair.cell.get(over).cloned());
+        Some(MeanResult {
+            cell: mean.cell.clone(),
+            level: mean.level.to_owned(),
+            against: mean.against.to_owned(),
+            over: over.to_owned(),
+            of: of.collect(),
+            without: mean.without.clone(),
+            verdict: judged.map_or(Verdict::Invalid, |judged| judged.verdict),
+            effect: judged.and_then(|judged| judged.effect),
+        })
+    };
+    study.means.iter().filter_map(result).collect()
+}

@@ -1,0 +1,313 @@
+//! Judges a factorial run: every level against its reference, cell by cell, from pairs of runs of
+//! one round; their geometric mean; and what two factors do together.
+
+mod agreement;
+mod contrast;
+mod doubts;
+mod exact;
+mod family;
+mod figures;
+mod layout;
+mod means;
+mod metrics;
+mod together;
+mod values;
+
+use model::command_run::{CommandArm, CommandBlock};
+use model::command_study::Better;
+use model::judgement::{
+    Beside, Change, ExactChange, FACTORIAL_FORMAT, FactorialJudgement, InteractionResult, Judged,
+    LevelResult, MetricInfo,
+};
+use model::study::Role;
+use model::{CommandRun, Verdict};
+
+use crate::rules::{CONTROL_ALPHA, FEWEST_PAIRS, Rules};
+use crate::{Direction, sequential, signed_rank};
+use contrast::Contrast;
+use family::Family;
+use layout::{Layout, Pair, Square};
+use means::Mean;
+use values::Values;
+
+/// Two-sided error of estimates that no verdict is about.
+const ALPHA: f64 = 0.05;
+/// Share of the rounds done that must have given pairs; losing more than a quarter is a choice of
+/// data by whatever lost them.
+const FEWEST_PAIRS_SHARE: f64 = 0.75;
+
+/// Judges the blocks of a run of commands, finished or not.
+///
+/// All verdicts share one error of 5 %: every level against its reference in every cell, every
+/// mean, and everything that an interaction says. Figures are given for whatever was measured;
+/// verdicts are withheld (`Invalid`) where the control differs, pairs are too few, runs did not end
+/// in time, or outputs that must agree do not. The doubts say which.
+#[must_use]
+pub fn judge_commands(run: &CommandRun, blocks: &[CommandBlock]) -> FactorialJudgement {
+    let study = Factorial::of(run, blocks);
+    let control = study.judge_control();
+    let verdicts = study.judge_family(control.as_ref());
+    FactorialJudgement {
+        format: FACTORIAL_FORMAT,
+        compare: run.study.design.compare.clone(),
+        arms: figures::of_arms(run, blocks, &study.metrics, &study.values),
+        contrasts: study.contrasts(&verdicts),
+        means: means::results(&study, &verdicts),
+        interactions: study.interactions(&verdicts),
+        smallest_visible: study.smallest_visible(),
+        sequential: sequential::error_of(&study.identical_values()),
+        rounds_done: study.rounds_done,
+        rounds_planned: run.study.design.rounds,
+        doubts: doubts::of(&study, control.as_ref()),
+        metrics: study.metrics,
+        control,
+    }
+}
+
+/// What every part of the judgement looks at.
+struct Factorial<'a> {
+    run: &'a CommandRun,
+    blocks: &'a [CommandBlock],
+    metrics: Vec<MetricInfo>,
+    /// The values of each metric; there is at least one.
+    values: Vec<Values<'a>>,
+    rounds_done: u32,
+    rules: Rules,
+    pairs: Vec<Pair<'a>>,
+    means: Vec<Mean<'a>>,
+    squares: Vec<Square<'a>>,
+    /// The arms that may have no verdict, whatever they are compared with.
+    void: Vec<&'a str>,
+}
+
+/// The verdict on each contrast of the family.
+struct Verdicts<'a> {
+    family: Vec<Contrast<'a>>,
+    judged: Vec<Judged>,
+}
+
+impl Verdicts<'_> {
+    fn on(&self, contrast: &Contrast<'_>) -> Judged {
+        let none = Judged {
+            verdict: Verdict::Invalid,
+            effect: None,
+        };
+        let mut all = self.family.iter().zip(&self.judged);
+        let found = all.find(|(member, _)| *member == contrast);
+        found.map_or(none, |(_, judged)| *judged)
+    }
+}
+
+impl<'a> Factorial<'a> {
+    fn of(run: &'a CommandRun, blocks: &'a [CommandBlock]) -> Self {
+        let metrics = metrics::of(run);
+        let values: Vec<Values<'_>> = metrics
+            .iter()
+            .map(|metric| metrics::values(run, &metric.name, blocks))
+            .collect();
+        let layout = Layout::of(&run.arms);
+        let pairs = layout.pairs(&run.study.design.compare);
+        let mut study = Self {
+            run,
+            blocks,
+            metrics,
+            values,
+            rounds_done: rounds_done(run, blocks),
+            rules: Rules {
+                smallest_effect: run.study.design.smallest_effect,
+                fewest_pairs: FEWEST_PAIRS,
+            },
+            squares: squares(run, &layout),
+            means: Vec::new(),
+            void: doubts::void_arms(run, blocks),
+            pairs,
+        };
+        study.means = means::of(&study);
+        study.rules.fewest_pairs = study.fewest_pairs();
+        study
+    }
+
+    /// The values that verdicts are about.
+    fn primary(&self) -> &Values<'a> {
+        &self.values[0]
+    }
+
+    fn direction(&self) -> Direction {
+        match self.metrics[0].better {
+            Better::Lower => Direction::LowerIsBetter,
+            Better::Higher => Direction::HigherIsBetter,
+        }
+    }
+
+    /// All contrasts that share the error, each once. Values that never vary have no error.
+    fn family(&self) -> Vec<Contrast<'a>> {
+        let varying = self
+            .pairs
+            .iter()
+            .filter(|pair| self.exact(pair, 0).is_none());
+        let all = varying
+            .map(Pair::contrast)
+            .chain(self.means.iter().filter_map(Mean::contrast))
+            .chain(self.squares.iter().flat_map(Square::contrasts));
+        let mut family: Vec<Contrast<'_>> = Vec::new();
+        for contrast in all {
+            if !family.contains(&contrast) {
+                family.push(contrast);
+            }
+        }
+        family
+    }
+
+    /// Most of the rounds, and as many as could show that any of the family differs at all.
+    fn fewest_pairs(&self) -> u32 {
+        FEWEST_PAIRS
+            .max(self.most_of_the_rounds())
+            .max(family::fewest_that_can_tell(self.family().len()))
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a share of the rounds, which are a u32"
+    )]
+    fn most_of_the_rounds(&self) -> u32 {
+        (f64::from(self.rounds_done) * FEWEST_PAIRS_SHARE).ceil() as u32
+    }
+
+    fn exact(&self, pair: &Pair<'_>, metric: usize) -> Option<ExactChange> {
+        exact::change(&self.values[metric], pair.arm, pair.against_arm)
+    }
+
+    fn control_pair(&self) -> Option<Pair<'a>> {
+        let with_role = |role| {
+            self.run
+                .arms
+                .iter()
+                .find(|arm: &&CommandArm| arm.role == role)
+        };
+        let (control, baseline) = (with_role(Role::Control)?, with_role(Role::Baseline)?);
+        layout::pair(control, baseline, &self.run.study.design.compare)
+    }
+
+    /// The baseline against itself.
+    fn judge_control(&self) -> Option<LevelResult> {
+        let pair = self.control_pair()?;
+        let change = self.change(&pair, 0, CONTROL_ALPHA);
+        let verdict = match &change {
+            Change::Exact(same) => exact::verdict(same, self.direction(), &self.rules),
+            Change::Estimated(effect) => self.rules.control_verdict(Some(effect)),
+            Change::Unknown => Verdict::Invalid,
+        };
+        Some(self.result(&pair, verdict, change))
+    }
+
+    fn judge_family(&self, control: Option<&LevelResult>) -> Verdicts<'a> {
+        let control = control.and_then(|control| control.change.effect());
+        let family = Family {
+            values: self.primary(),
+            rules: self.rules,
+            direction: self.direction(),
+            control: control.copied(),
+        };
+        let contrasts = self.family();
+        let differs = control.is_some_and(|effect| self.rules.control_differs(effect));
+        let judged = family.judge(&contrasts, |contrast| {
+            differs || contrast.arms().any(|arm| self.void.contains(&arm))
+        });
+        Verdicts {
+            family: contrasts,
+            judged,
+        }
+    }
+
+    fn contrasts(&self, verdicts: &Verdicts<'_>) -> Vec<LevelResult> {
+        let result = |pair: &Pair<'_>| {
+            let (verdict, change) = match self.exact(pair, 0) {
+                Some(exact) => (self.exact_verdict(pair, &exact), Change::Exact(exact)),
+                None => {
+                    let judged = verdicts.on(&pair.contrast());
+                    let change = judged.effect.map_or(Change::Unknown, Change::Estimated);
+                    (judged.verdict, change)
+                }
+            };
+            self.result(pair, verdict, change)
+        };
+        self.pairs.iter().map(result).collect()
+    }
+
+    fn exact_verdict(&self, pair: &Pair<'_>, exact: &ExactChange) -> Verdict {
+        if [pair.arm, pair.against_arm]
+            .iter()
+            .any(|arm| self.void.contains(arm))
+        {
+            return Verdict::Invalid;
+        }
+        exact::verdict(exact, self.direction(), &self.rules)
+    }
+
+    fn result(&self, pair: &Pair<'_>, verdict: Verdict, change: Change) -> LevelResult {
+        let others = self.metrics.iter().enumerate().skip(1);
+        let beside = others.map(|(index, metric)| Beside {
+            metric: metric.name.clone(),
+            change: self.change(pair, index, ALPHA),
+        });
+        LevelResult {
+            cell: pair.cell.clone(),
+            arm: pair.arm.to_owned(),
+            level: pair.level.to_owned(),
+            against: pair.against.to_owned(),
+            verdict,
+            change,
+            beside: beside.collect(),
+        }
+    }
+
+    /// Of one metric, at an error of its own.
+    fn change(&self, pair: &Pair<'_>, metric: usize, alpha: f64) -> Change {
+        if let Some(exact) = self.exact(pair, metric) {
+            return Change::Exact(exact);
+        }
+        let log_ratios = pair.contrast().log_ratios(&self.values[metric]);
+        signed_rank::effect(&log_ratios, alpha).map_or(Change::Unknown, Change::Estimated)
+    }
+
+    fn interactions(&self, verdicts: &Verdicts<'_>) -> Vec<InteractionResult> {
+        let Some(factors) = &self.run.study.design.interaction else {
+            return Vec::new();
+        };
+        let squares = self.squares.iter();
+        squares
+            .map(|square| together::result(square, factors, |contrast| verdicts.on(contrast)))
+            .collect()
+    }
+
+    /// From the control's pairs; without a control from those of the first contrast, whose spread
+    /// is that of noise too.
+    fn smallest_visible(&self) -> Option<f64> {
+        let noise = self
+            .control_pair()
+            .or_else(|| self.pairs.first().cloned())?;
+        family::smallest_visible(&noise.contrast(), self.primary(), self.family().len())
+    }
+
+    /// The values of baseline and control, in the order in which they were measured.
+    fn identical_values(&self) -> Vec<f64> {
+        let is_baseline = |arm: &&CommandArm| matches!(arm.role, Role::Baseline | Role::Control);
+        let identical = self.run.arms.iter().filter(is_baseline);
+        let identical: Vec<&str> = identical.map(|arm| arm.name.as_str()).collect();
+        self.primary().in_time_order(&identical)
+    }
+}
+
+fn squares<'a>(run: &'a CommandRun, layout: &Layout<'a>) -> Vec<Square<'a>> {
+    let factors = run.study.design.interaction.as_ref();
+    let factors = factors
+        .and_then(|[first, second]| Some([run.study.factor(first)?, run.study.factor(second)?]));
+    factors.map_or_else(Vec::new, |factors| layout.squares(factors))
+}
+
+/// Rounds in which every arm was run, whether or not it failed.
+fn rounds_done(run: &CommandRun, blocks: &[CommandBlock]) -> u32 {
+    let runs_of = |arm: &CommandArm| blocks.iter().filter(|block| block.arm == arm.name).count();
+    let fewest = run.arms.iter().map(runs_of).min().unwrap_or(0);
+    u32::try_from(fewest).unwrap_or(u32::MAX)
+}

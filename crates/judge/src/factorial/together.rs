@@ -1,0 +1,93 @@
+//! What two factors do together.
+
+use model::Verdict;
+use model::judgement::{InteractionResult, Judged, Together};
+
+use super::contrast::Contrast;
+use super::layout::Square;
+
+/// The result on one square of arms, of contrasts that were judged before.
+pub(super) fn result(
+    square: &Square<'_>,
+    factors: &[String; 2],
+    judged: impl Fn(&Contrast<'_>) -> Judged,
+) -> InteractionResult {
+    let alone = square.alone().map(|contrast| judged(&contrast));
+    let both = judged(&square.both());
+    let interaction = judged(&square.interaction());
+    InteractionResult {
+        cell: square.cell.clone(),
+        factors: factors.clone(),
+        together: together(
+            alone.map(|one| one.verdict),
+            both.verdict,
+            interaction.verdict,
+        ),
+        alone,
+        both,
+        interaction,
+    }
+}
+
+/// That they only pay together is said where all of it is shown: both are better, neither is by
+/// itself, and the whole is more than its parts.
+fn together(alone: [Verdict; 2], both: Verdict, interaction: Verdict) -> Together {
+    let does_nothing =
+        |verdict: &Verdict| matches!(verdict, Verdict::NoDifferenceThatMatters | Verdict::Worse);
+    match interaction {
+        Verdict::Better if both == Verdict::Better && alone.iter().all(does_nothing) => {
+            Together::OnlyTogether
+        }
+        Verdict::Better => Together::MoreTogether,
+        Verdict::Worse => Together::LessTogether,
+        Verdict::NoDifferenceThatMatters => Together::Independent,
+        Verdict::Inconclusive => Together::Inconclusive,
+        Verdict::Invalid => Together::Invalid,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Verdict::{Better, Inconclusive, NoDifferenceThatMatters as None, Worse};
+
+    #[test]
+    fn only_together_needs_both_shown_better_and_each_alone_shown_not_to_be() {
+        assert_eq!(
+            together([None, Worse], Better, Better),
+            Together::OnlyTogether
+        );
+        assert_eq!(
+            together([None, Inconclusive], Better, Better),
+            Together::MoreTogether
+        );
+        assert_eq!(
+            together([None, Better], Better, Better),
+            Together::MoreTogether
+        );
+        assert_eq!(
+            together([Worse, Worse], None, Better),
+            Together::MoreTogether
+        );
+    }
+
+    #[test]
+    fn without_an_interaction_that_is_shown_nothing_is_said_of_one() {
+        assert_eq!(
+            together([None, None], Better, Inconclusive),
+            Together::Inconclusive
+        );
+        assert_eq!(
+            together([Better, Better], Better, None),
+            Together::Independent
+        );
+        assert_eq!(
+            together([Better, Better], Better, Worse),
+            Together::LessTogether
+        );
+        assert_eq!(
+            together([None, None], Better, Verdict::Invalid),
+            Together::Invalid
+        );
+    }
+}

@@ -1,0 +1,65 @@
+//! Values that never vary.
+
+use judge::judge_commands;
+use model::Verdict;
+use model::command_run::CommandBlock;
+use model::judgement::{Change, ExactChange, FactorialJudgement};
+
+use crate::blocks;
+use crate::built_commands::{Asked, run};
+
+/// A run whose verdicts are about a count.
+fn counted(change: impl Fn(&mut CommandBlock)) -> FactorialJudgement {
+    let mut run = run(&[("version", &["a", "b"])], Asked::comparing("version"), 16);
+    run.study.metrics.swap(0, 1);
+    let mut blocks = blocks(&run, |_| 20.0);
+    blocks.iter_mut().for_each(change);
+    judge_commands(&run, &blocks)
+}
+
+fn set(block: &mut CommandBlock, value: f64) {
+    block.reading.values.insert("count".to_owned(), value);
+}
+
+#[test]
+fn counts_that_never_vary_are_equal_without_an_interval() {
+    let judgement = counted(|_| ());
+    let found = &judgement.contrasts[0];
+    let equal = ExactChange {
+        value: 7.0,
+        against: 7.0,
+        n: 16,
+    };
+    assert_eq!(found.change, Change::Exact(equal));
+    assert_eq!(found.verdict, Verdict::NoDifferenceThatMatters);
+    assert!(judgement.arms[0].figures[0].steady);
+    assert!(
+        !judgement
+            .doubts
+            .iter()
+            .any(|doubt| doubt.what().contains("pairs"))
+    );
+}
+
+#[test]
+fn a_count_that_drops_to_none_is_better_although_it_has_no_ratio() {
+    let judgement = counted(|block| {
+        if block.arm == "b" {
+            set(block, 0.0);
+        }
+    });
+    let found = &judgement.contrasts[0];
+    assert_eq!(found.verdict, Verdict::Better);
+    assert_eq!(found.change.ratio(), None);
+}
+
+#[test]
+fn one_round_in_which_it_varies_makes_it_an_estimate() {
+    let judgement = counted(|block| {
+        if block.arm == "b" && block.round == 3 {
+            set(block, 8.0);
+        }
+    });
+    let effect = judgement.contrasts[0].change.effect().unwrap();
+    assert_eq!((effect.ratio, effect.n), (1.0, 16));
+}

@@ -1,0 +1,358 @@
+//! Rows of dots with their intervals under headings, and their figures in columns beside them.
+
+use std::ops::Range;
+
+use plotters::style::text_anchor::HPos;
+
+use super::canvas::{Canvas, Type, Words, draw};
+use super::ink::Ink;
+use super::scale::Scale;
+use super::{Form, TITLES, fitted};
+
+/// Room for each of the columns of figures beside a wide chart.
+const COLUMN: f64 = 118.0;
+/// Ticks whose letters would touch are left out.
+const TICK_GAP: f64 = 58.0;
+/// Largest value ÷ smallest from which a log scale shows them better.
+const LOG_FROM: f64 = 8.0;
+
+/// A chart of dots.
+pub(crate) struct Dots {
+    pub(crate) heading: String,
+    pub(crate) remark: String,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) kind: Kind,
+    /// Headings of the columns; the second holds what the article has.
+    pub(crate) columns: [&'static str; 2],
+    /// A value on the axis, in words.
+    pub(crate) tick: Box<dyn Fn(f64) -> String>,
+}
+
+/// What the values are.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    /// Figures, from zero or on a log scale.
+    Amounts,
+    /// Ratios about 1, with the band in which identical arms differ.
+    Ratios { noise: Option<(f64, f64)> },
+}
+
+/// Rows under one heading.
+pub(crate) struct Group {
+    pub(crate) title: String,
+    pub(crate) rows: Vec<Dot>,
+}
+
+/// One row.
+pub(crate) struct Dot {
+    pub(crate) title: String,
+    /// Value and interval; `None` leaves the row without a mark.
+    pub(crate) at: Option<[f64; 3]>,
+    pub(crate) is_void: bool,
+    pub(crate) published: Vec<f64>,
+    pub(crate) cells: [String; 2],
+}
+
+/// The chart with all its places.
+struct Plot<'a> {
+    dots: &'a Dots,
+    scale: Scale,
+    form: Form,
+    plot: Range<f64>,
+}
+
+/// A heading of a group, or a row, with the height at which it begins.
+enum Line<'a> {
+    Title(&'a str),
+    Row(&'a Dot),
+}
+
+impl Dots {
+    /// Draws it under a name; `None` where no row has a value.
+    pub(crate) fn draw(&self, name: &str, title: &'static str, form: Form) -> Option<String> {
+        let range = self.range()?;
+        let plot = self.plot(form);
+        let scale = if self.is_log(&range) {
+            Scale::logarithmic(range, plot.clone())
+        } else {
+            Scale::new(range, plot.clone())
+        };
+        let plot = Plot {
+            dots: self,
+            scale,
+            form,
+            plot,
+        };
+        let words = Words {
+            id: form.id(name),
+            title,
+            description: self.described(),
+        };
+        Some(draw(form.width(), plot.bottom() + 40.0, &words, |canvas| {
+            plot.draw(canvas);
+        }))
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &Dot> {
+        self.groups.iter().flat_map(|group| &group.rows)
+    }
+
+    fn has_published(&self) -> bool {
+        self.rows().any(|row| !row.published.is_empty())
+    }
+
+    fn plot(&self, form: Form) -> Range<f64> {
+        let columns = 1.0 + f64::from(u8::from(self.has_published()));
+        match form {
+            Form::Wide => TITLES + 10.0..form.width() - columns * COLUMN - 24.0,
+            Form::Narrow => 8.0..form.width() - 8.0,
+        }
+    }
+
+    /// From the least to the largest of all marks; `None` without any.
+    fn range(&self) -> Option<Range<f64>> {
+        let dots = self.rows().filter_map(|row| row.at).flatten();
+        let published = self.rows().flat_map(|row| row.published.iter().copied());
+        let noise = match self.kind {
+            Kind::Ratios { noise } => noise.into_iter().flat_map(|(low, high)| [low, high]),
+            Kind::Amounts => None.into_iter().flat_map(|(low, high)| [low, high]),
+        };
+        self.rows().find_map(|row| row.at)?;
+        let ends = dots.chain(published).chain(noise).filter(|end| end.is_finite());
+        let one = (self.kind != Kind::Amounts).then_some(1.0);
+        let all: Vec<f64> = ends.chain(one).collect();
+        let low = all.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let is_log = self.kind != Kind::Amounts || (low > 0.0 && high / low >= LOG_FROM);
+        // A mark at the very edge would be cut in two by what stands beside the plot.
+        Some(match is_log {
+            true if low > 0.0 => low * 0.98..high * 1.02,
+            _ => low.min(0.0)..high,
+        })
+    }
+
+    fn is_log(&self, range: &Range<f64>) -> bool {
+        range.start > 0.0
+    }
+
+    fn described(&self) -> String {
+        let groups = self.groups.iter().map(|group| {
+            let rows = group.rows.iter().map(Dot::described);
+            let rows: Vec<String> = rows.collect();
+            match group.title.as_str() {
+                "" => rows.join(", "),
+                title => format!("{title}: {}", rows.join(", ")),
+            }
+        });
+        let groups: Vec<String> = groups.collect();
+        format!("{}. {}", self.heading, groups.join("; "))
+    }
+}
+
+impl Dot {
+    fn described(&self) -> String {
+        let void = if self.is_void { " without a verdict" } else { "" };
+        let article = match self.cells[1].as_str() {
+            "" => String::new(),
+            figure => format!(", published {figure}"),
+        };
+        format!("{} {}{void}{article}", self.title, self.cells[0])
+    }
+}
+
+impl Plot<'_> {
+    fn draw(&self, canvas: &Canvas<'_>) {
+        let left = self.text_left();
+        canvas.text(&self.dots.heading, (left, 10.0), Type::BODY.bold());
+        canvas.text(&self.dots.remark, (left, 28.0), Type::SMALL);
+        self.column_headings(canvas);
+        self.ground(canvas);
+        for (line, top) in self.lines() {
+            match line {
+                Line::Title(title) => self.title(canvas, title, top),
+                Line::Row(row) => self.row(canvas, row, top),
+            }
+        }
+        self.axis(canvas);
+    }
+
+    fn text_left(&self) -> f64 {
+        match self.form {
+            Form::Wide => TITLES,
+            Form::Narrow => 0.0,
+        }
+    }
+
+    fn top(&self) -> f64 {
+        match self.form {
+            Form::Wide => 62.0,
+            Form::Narrow => 44.0,
+        }
+    }
+
+    fn title_height(&self, title: &str) -> f64 {
+        if title.is_empty() { 8.0 } else { 32.0 }
+    }
+
+    fn row_height(&self) -> f64 {
+        match self.form {
+            Form::Wide => 27.0,
+            Form::Narrow => 44.0,
+        }
+    }
+
+    fn lines(&self) -> Vec<(Line<'_>, f64)> {
+        let mut lines = Vec::new();
+        let mut top = self.top();
+        for group in &self.dots.groups {
+            lines.push((Line::Title(&group.title), top));
+            top += self.title_height(&group.title);
+            for row in &group.rows {
+                lines.push((Line::Row(row), top));
+                top += self.row_height();
+            }
+        }
+        lines
+    }
+
+    fn bottom(&self) -> f64 {
+        let titles = self.dots.groups.iter();
+        let titles: f64 = titles.map(|group| self.title_height(&group.title)).sum();
+        self.top() + titles + self.dots.rows().count() as f64 * self.row_height() + 4.0
+    }
+
+    fn column_ends(&self) -> [f64; 2] {
+        let right = self.form.width();
+        if self.dots.has_published() {
+            [right - COLUMN, right]
+        } else {
+            [right, right + COLUMN]
+        }
+    }
+
+    fn column_headings(&self, canvas: &Canvas<'_>) {
+        if self.form == Form::Narrow {
+            return;
+        }
+        let y = self.top() - 8.0;
+        let [here, article] = self.column_ends();
+        let set = Type::SMALL.align(HPos::Right);
+        canvas.text(self.dots.columns[0], (here, y), set);
+        if self.dots.has_published() {
+            canvas.text(self.dots.columns[1], (article, y), set.ink(Ink::Published));
+        }
+    }
+
+    fn title(&self, canvas: &Canvas<'_>, title: &str, top: f64) {
+        let (at, width, align) = match self.form {
+            Form::Wide => ((TITLES - 12.0, top + 18.0), TITLES - 12.0, HPos::Right),
+            Form::Narrow => ((0.0, top + 18.0), 350.0, HPos::Left),
+        };
+        let set = Type::BODY.bold();
+        canvas.text(&fitted(title, width, set), at, set.align(align));
+    }
+
+    fn row(&self, canvas: &Canvas<'_>, row: &Dot, top: f64) {
+        let middle = match self.form {
+            Form::Wide => top + 13.0,
+            Form::Narrow => top + 31.0,
+        };
+        canvas.line(
+            (self.plot.start, middle),
+            (self.plot.end, middle),
+            Ink::Rule,
+            1.0,
+        );
+        for published in &row.published {
+            canvas.diamond((self.scale.at(*published), middle), 5.0, Ink::Published);
+        }
+        self.mark(canvas, row, middle);
+        match self.form {
+            Form::Wide => self.beside(canvas, row, middle),
+            Form::Narrow => self.above(canvas, row, top + 13.0),
+        }
+    }
+
+    /// Hollow and grey where there is no verdict.
+    fn mark(&self, canvas: &Canvas<'_>, row: &Dot, y: f64) {
+        let Some([value, low, high]) = row.at else {
+            return;
+        };
+        let ink = if row.is_void { Ink::Muted } else { Ink::Accent };
+        if low < high {
+            canvas.whisker(self.scale.at(low), self.scale.at(high), y, ink);
+        }
+        let at = (self.scale.at(value), y);
+        if row.is_void {
+            canvas.ring(at, 3.5, ink);
+        } else {
+            canvas.dot(at, 3.5, ink);
+        }
+    }
+
+    fn beside(&self, canvas: &Canvas<'_>, row: &Dot, y: f64) {
+        let title = fitted(&row.title, TITLES - 12.0, Type::BODY);
+        let right = Type::BODY.align(HPos::Right);
+        canvas.text(&title, (TITLES - 12.0, y), right);
+        let [here, article] = self.column_ends();
+        canvas.text(&row.cells[0], (here, y), right.bold());
+        if self.dots.has_published() {
+            canvas.text(&row.cells[1], (article, y), right.ink(Ink::Published));
+        }
+    }
+
+    fn above(&self, canvas: &Canvas<'_>, row: &Dot, y: f64) {
+        canvas.text(&fitted(&row.title, 205.0, Type::BODY), (0.0, y), Type::BODY);
+        let set = Type::BODY.bold().align(HPos::Right);
+        canvas.text(&row.cells[0], (self.form.width(), y), set);
+    }
+
+    /// The line of no difference, and about it the band in which identical arms differ.
+    fn ground(&self, canvas: &Canvas<'_>) {
+        let Kind::Ratios { noise } = self.dots.kind else {
+            return;
+        };
+        let one = self.scale.at(1.0);
+        for (from, to) in self.spans() {
+            if let Some((low, high)) = noise {
+                let (low, high) = (self.scale.at(low), self.scale.at(high));
+                // A band thinner than two pixels could not be seen.
+                let widen = ((2.0 - (high - low)) / 2.0).max(0.0);
+                canvas.fill((low - widen, from), (high + widen, to), Ink::Floor);
+            }
+            canvas.line((one, from), (one, to), Ink::Muted, 1.0);
+        }
+    }
+
+    /// Where the line of no difference is drawn: throughout, or only beside the marks where titles
+    /// stand above them.
+    fn spans(&self) -> Vec<(f64, f64)> {
+        if self.form == Form::Wide {
+            return vec![(self.top(), self.bottom())];
+        }
+        let lines = self.lines().into_iter();
+        let rows = lines.filter(|(line, _)| matches!(line, Line::Row(_)));
+        rows.map(|(_, top)| (top + 22.0, top + 40.0)).collect()
+    }
+
+    fn axis(&self, canvas: &Canvas<'_>) {
+        let bottom = self.bottom();
+        canvas.line(
+            (self.plot.start, bottom),
+            (self.plot.end, bottom),
+            Ink::Muted,
+            1.0,
+        );
+        let most = if self.form == Form::Wide { 8 } else { 5 };
+        let mut last = f64::NEG_INFINITY;
+        for tick in self.scale.ticks(most) {
+            let x = self.scale.at(tick);
+            canvas.line((x, bottom), (x, bottom + 4.0), Ink::Muted, 1.0);
+            if x - last >= TICK_GAP && x + 20.0 <= self.form.width() {
+                let set = Type::SMALL.align(HPos::Center);
+                canvas.text(&(self.dots.tick)(tick), (x, bottom + 15.0), set);
+                last = x;
+            }
+        }
+    }
+}
