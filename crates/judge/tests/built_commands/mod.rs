@@ -1,5 +1,6 @@
 //! Factorial runs as they are saved, built without running anything.
 
+use model::command::{CommandEnd, CommandReading};
 use model::command_run::{CommandArm, CommandBlock, CommandRun, Measured};
 use model::facts::{Facts, Watched};
 use serde_json::{Value, json};
@@ -121,15 +122,21 @@ fn named(factors: &[Factor], asked: Asked, combination: &[(&str, usize)]) -> Val
     reason = "nanoseconds of a made-up run"
 )]
 pub(crate) fn block(round: u32, position: u32, arm: &str, time_ns: f64) -> CommandBlock {
-    let reading = json!({
-        "values": { "time_ns": time_ns, "count": 7.0 },
-        "command": {
-            "wall_ns": (time_ns * 2.0) as u64, "user_ns": (time_ns * 1.5) as u64, "system_ns": 100,
-            "peak_memory_bytes": 5_000_000, "end": { "exited": 0 },
+    let values = [("time_ns", time_ns), ("count", 7.0)];
+    let reading = Measured {
+        values: values.map(|(name, value)| (name.to_owned(), value)).into(),
+        command: CommandReading {
+            wall_ns: (time_ns * 2.0) as u64,
+            user_ns: (time_ns * 1.5) as u64,
+            system_ns: 100,
+            peak_memory_bytes: 5_000_000,
+            end: CommandEnd::Exited(0),
+            left_running: false,
+            last_words: String::new(),
         },
-    });
-    let reading: Measured =
-        serde_json::from_value(reading).expect("a reading has the shape in which it is saved");
+        agreed: None,
+        doubts: vec![],
+    };
     CommandBlock {
         phase: model::run::Phase::Command,
         epoch: 0,
