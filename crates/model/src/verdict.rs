@@ -57,6 +57,18 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Whether it says that the one is not as good as the other.
+    #[must_use]
+    pub fn is_call(self) -> bool {
+        matches!(self, Self::Better | Self::Worse)
+    }
+
+    /// Whether nothing may be said.
+    #[must_use]
+    pub fn is_void(self) -> bool {
+        self == Self::Invalid
+    }
+
     /// The words for a reader.
     #[must_use]
     pub fn words(self) -> &'static str {

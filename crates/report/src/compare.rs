@@ -7,7 +7,12 @@ use model::{Estimate, Judgement, RunRecord};
 
 use crate::text::{self, Paint, Table};
 use crate::{numbers, sentences};
+pub(crate) use json::run as run_value;
 pub use json::value;
+
+/// Why two runs side by side have no verdict.
+pub(crate) const CAUTION: &str = "No verdict: the runs were made at different times, so what differs may be the machine and not \
+     what was measured.";
 
 /// Why two runs cannot stand side by side.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,6 +28,9 @@ pub enum CompareError {
     /// Different programs under test.
     #[error("the runs have different targets ({a}; {b}); give two runs of one target")]
     Targets { a: String, b: String },
+    /// Servers under load, and commands.
+    #[error("one run is of servers and the other of commands; give two runs of one study")]
+    Kinds,
     /// Different hosts and links.
     #[error("the runs have different rigs ({a}; {b}); give two runs on one rig")]
     Rigs { a: String, b: String },
@@ -43,12 +51,7 @@ pub fn compare(
     refuse_strangers(a.0, b.0)?;
     let mut lines = Vec::new();
     for (name, run) in [("A", a.0), ("B", b.0)] {
-        let text = format!(
-            "{} of {}, {}",
-            run.study.name,
-            run.started_utc,
-            machine(run)
-        );
+        let text = described(run, &run.study.name);
         lines.extend(text::hanging(&format!("{name}  "), &text, width));
     }
     lines.push(String::new());
@@ -67,30 +70,39 @@ fn target(run: &RunRecord) -> String {
 }
 
 fn refuse_strangers(a: &RunRecord, b: &RunRecord) -> Result<(), CompareError> {
-    if a.study.name != b.study.name {
-        return Err(CompareError::Studies {
-            a: a.study.name.clone(),
-            b: b.study.name.clone(),
-        });
-    }
+    let is_same = a.study == b.study || target(a) != target(b);
+    refuse_other_studies(&a.study.name, &b.study.name, is_same)?;
     if target(a) != target(b) {
         return Err(CompareError::Targets {
             a: target(a),
             b: target(b),
         });
     }
-    if a.study != b.study {
-        return Err(CompareError::StudyChanged {
-            name: a.study.name.clone(),
+    refuse_other_rigs(&a.rig, &b.rig)
+}
+
+/// Refuses two studies of different names, and of one name that are not the same.
+pub(crate) fn refuse_other_studies(a: &str, b: &str, is_same: bool) -> Result<(), CompareError> {
+    if a != b {
+        return Err(CompareError::Studies {
+            a: a.to_owned(),
+            b: b.to_owned(),
         });
     }
-    if kind(&a.rig) != kind(&b.rig) {
-        return Err(CompareError::Rigs {
-            a: sentences::rig(&a.rig),
-            b: sentences::rig(&b.rig),
-        });
+    if is_same {
+        return Ok(());
     }
-    Ok(())
+    Err(CompareError::StudyChanged { name: a.to_owned() })
+}
+
+pub(crate) fn refuse_other_rigs(a: &Rig, b: &Rig) -> Result<(), CompareError> {
+    if kind(a) == kind(b) {
+        return Ok(());
+    }
+    Err(CompareError::Rigs {
+        a: sentences::rig(a),
+        b: sentences::rig(b),
+    })
 }
 
 /// The rig without the reason for it, which may be worded differently.
@@ -101,10 +113,11 @@ fn kind(rig: &Rig) -> &'static str {
     }
 }
 
-fn machine(run: &RunRecord) -> String {
+/// Which run it is, and on which machine.
+pub(crate) fn described<S, A>(run: &RunRecord<S, A>, study: &str) -> String {
     format!(
-        "{} CPUs {}, kernel {}",
-        run.facts.cpus_online, run.facts.cpu_model, run.facts.kernel_release
+        "{study} of {}, {} CPUs {}, kernel {}",
+        run.started_utc, run.facts.cpus_online, run.facts.cpu_model, run.facts.kernel_release
     )
 }
 
@@ -160,9 +173,7 @@ fn apart((a, b): (Option<Estimate>, Option<Estimate>)) -> String {
 }
 
 fn caution(a: &Judgement, b: &Judgement) -> String {
-    let mut text = "No verdict: the runs were made at different times, so what differs may be the \
-                    machine and not what was measured."
-        .to_owned();
+    let mut text = CAUTION.to_owned();
     for (name, judgement) in [("A", a), ("B", b)] {
         if let Some(error) = sentences::sequential_error(judgement) {
             text += &format!(" Within run {name}: {error}");

@@ -5,6 +5,7 @@
 
 pub mod bench;
 pub mod compare;
+pub mod factorial;
 pub mod folder;
 pub mod html;
 pub mod json;

@@ -1,5 +1,11 @@
 //! Numbers for people: separators, units, signs, and no more digits than the data carry.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "numbers of decimals, and times that have no 2^64 ns"
+)]
+
 use model::{Effect, Estimate};
 
 /// Stands where a number is missing or no number.
@@ -94,6 +100,113 @@ fn in_unit(ns: u64, divisor: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// A figure to three significant digits: `304,000`, `12.3`, `0.253`.
+#[must_use]
+pub fn three_digits(value: f64) -> String {
+    match value.abs() {
+        size if !size.is_finite() => MISSING.to_owned(),
+        0.0 => "0".to_owned(),
+        size if size < 9.995e-5 => format!("{value:.2e}").replace('-', "−"),
+        size if size < 9.995 => {
+            let decimals = (2.0 - size.log10().floor()).max(2.0) as usize;
+            format!("{value:.decimals$}").replace('-', "−")
+        }
+        size if size < 99.95 => format!("{value:.1}").replace('-', "−"),
+        _ => rate(value),
+    }
+}
+
+/// A figure in its unit: `304 µs` for 303,972 `ns`, `8.00 MB`, `12.3 rounds`.
+#[must_use]
+pub fn quantity(value: f64, unit: &str) -> String {
+    let (divisor, shown) = shown_unit(value, unit);
+    format!("{} {shown}", three_digits(value / divisor))
+        .trim_end()
+        .to_owned()
+}
+
+/// An estimate in its unit, with its interval: `304 µs (301 … 307)`.
+#[must_use]
+pub fn quantity_with_interval(found: &Estimate, unit: &str) -> String {
+    format!(
+        "{} ({})",
+        quantity(found.value, unit),
+        quantity_interval(found, unit)
+    )
+}
+
+/// The interval of an estimate in the unit of its value, which is not repeated: `301 … 307`.
+#[must_use]
+pub fn quantity_interval(found: &Estimate, unit: &str) -> String {
+    let (divisor, _) = shown_unit(found.value, unit);
+    interval(found, |end| three_digits(end / divisor))
+}
+
+/// A value that was counted and not estimated, with all its digits: `1,048,576 inputs`.
+#[must_use]
+pub fn counted(value: f64, unit: &str) -> String {
+    if unit == "ns" || unit == "bytes" || value.fract() != 0.0 {
+        return quantity(value, unit);
+    }
+    format!("{} {unit}", whole(value)).trim_end().to_owned()
+}
+
+/// The unit in which a value reads best, and how many of the metric's own it is.
+fn shown_unit(value: f64, unit: &str) -> (f64, &str) {
+    let size = value.abs();
+    match unit {
+        "ns" if size >= 999.5 => duration_unit(size as u64),
+        "bytes" => match size {
+            small if small < 999.5 => (1.0, "B"),
+            small if small < 999.5e3 => (1e3, "kB"),
+            middle if middle < 999.5e6 => (1e6, "MB"),
+            _ => (1e9, "GB"),
+        },
+        other => (1.0, other),
+    }
+}
+
+/// A ratio as people say it: as a change while that is small, `−22.1 %`, else as times, `2.73 times`.
+#[must_use]
+pub fn ratio(ratio: f64) -> String {
+    if reads_as_change(ratio) {
+        change(ratio)
+    } else {
+        format!("{} times", three_digits(ratio))
+    }
+}
+
+/// A round ratio, as on a chart's axis: `+20 %`, `2 times`.
+#[must_use]
+pub fn ratio_roughly(ratio: f64) -> String {
+    let percent = ((ratio - 1.0) * 1000.0).round() / 10.0;
+    if reads_as_change(ratio) {
+        return published_gain(percent / 100.0);
+    }
+    format!("{} times", (ratio * 1e4).round() / 1e4)
+}
+
+/// An effect in the words of [`ratio`] with its interval: `2.73 times (2.70 … 2.76)`.
+#[must_use]
+pub fn ratio_with_interval(effect: &Effect) -> String {
+    format!("{} ({})", ratio(effect.ratio), ratio_interval(effect))
+}
+
+/// The interval of an effect in the words of its ratio.
+#[must_use]
+pub fn ratio_interval(effect: &Effect) -> String {
+    if reads_as_change(effect.ratio) {
+        return change_interval(effect);
+    }
+    let [low, high] = [effect.low, effect.high].map(three_digits);
+    format!("{low} … {high}")
+}
+
+/// From a hundredth to twice as much.
+fn reads_as_change(ratio: f64) -> bool {
+    (0.01..2.0).contains(&ratio)
+}
+
 /// A change in per cent with its sign, to a tenth: `−22.1`.
 #[must_use]
 pub fn signed(percent: f64) -> String {
@@ -173,7 +286,7 @@ pub fn bytes(count: u64) -> String {
 /// The same text with no-break spaces between numbers and their units.
 #[must_use]
 pub fn glued(text: &str) -> String {
-    [" %", " µs", " ms", " ns", "n = "]
+    [" %", " µs", " ms", " ns", " times", "n = "]
         .into_iter()
         .fold(text.to_owned(), |text, unit| {
             text.replace(unit, &unit.replace(' ', "\u{a0}"))
@@ -266,6 +379,53 @@ mod tests {
             p_value: 0.0001,
         };
         assert_eq!(effect(&found), "−22.1 % (−23.0 … −21.2)");
+    }
+
+    #[test]
+    fn a_figure_has_three_digits_and_the_unit_that_suits_it() {
+        let plain = [0.0, 0.000_025, 0.0253, 0.253, 2.5, 12.34, 303.97, -4567.0].map(three_digits);
+        assert_eq!(
+            plain,
+            [
+                "0",
+                "2.50e−5",
+                "0.0253",
+                "0.253",
+                "2.50",
+                "12.3",
+                "304",
+                "−4,570"
+            ]
+        );
+        let times = [0.253, 842.0, 303_972.0, 3.3e6, 2.4e9].map(|ns| quantity(ns, "ns"));
+        assert_eq!(times, ["0.253 ns", "842 ns", "304 µs", "3.30 ms", "2.40 s"]);
+        assert_eq!(quantity(8e6, "bytes"), "8.00 MB");
+        assert_eq!(quantity(3.0, "round trips"), "3.00 round trips");
+        assert_eq!(counted(1_048_576.0, "inputs"), "1,048,576 inputs");
+        let found = Estimate {
+            value: 998e3,
+            low: 991e3,
+            high: 1.2e6,
+            n: 16,
+        };
+        let shown = quantity_with_interval(&found, "ns");
+        assert_eq!(shown, "998 µs (991 … 1,200)");
+    }
+
+    #[test]
+    fn a_large_ratio_is_told_in_times_and_a_small_one_as_a_change() {
+        let shown = [0.002, 0.02, 0.779, 1.0, 1.99, 57.2].map(ratio);
+        assert_eq!(
+            shown,
+            [
+                "0.00200 times",
+                "−98.0 %",
+                "−22.1 %",
+                "0.0 %",
+                "+99.0 %",
+                "57.2 times"
+            ]
+        );
     }
 
     #[test]

@@ -81,7 +81,12 @@ pub(crate) fn noise_floor(run: &RunRecord, judgement: &Judgement) -> Option<Stri
 /// The control's effect, where there are pairs enough to bound it.
 pub(crate) fn noise(judgement: &Judgement) -> Option<Effect> {
     let effect = judgement.control.as_ref()?.effect?;
-    (effect.low > 0.0 && effect.high.is_finite()).then_some(effect)
+    is_bounded(&effect).then_some(effect)
+}
+
+/// Whether an interval has two ends.
+pub(crate) fn is_bounded(effect: &Effect) -> bool {
+    effect.low > 0.0 && effect.high.is_finite()
 }
 
 /// An interval of changes as short as it can be: `−0.4…+0.6`.
@@ -91,29 +96,39 @@ pub(crate) fn spread(effect: &Effect) -> String {
 
 /// What these pairs could have seen.
 pub(crate) fn smallest_visible(judgement: &Judgement) -> Option<String> {
-    judgement.smallest_visible.map(|share| {
-        format!(
-            "These pairs could see a change of {} or more, four times in five.",
-            numbers::share(share)
-        )
-    })
+    judgement.smallest_visible.map(visible)
+}
+
+/// The same for a smallest effect as a share.
+pub(crate) fn visible(share: f64) -> String {
+    format!(
+        "These pairs could see a change of {} or more, four times in five.",
+        numbers::share(share)
+    )
 }
 
 /// What the usual way of measuring would have made of two identical servers.
 pub(crate) fn sequential_error(judgement: &Judgement) -> Option<String> {
+    judgement
+        .sequential
+        .map(|found| sequential(&found, "servers"))
+}
+
+/// The same of two identical anythings.
+pub(crate) fn sequential(found: &SequentialError, identical: &str) -> String {
     let SequentialError {
         n,
         windows,
         declared,
-    } = judgement.sequential?;
+    } = *found;
     let found = match declared {
         0 => "none".to_owned(),
         some => some.to_string(),
     };
-    Some(format!(
-        "“Run A {n} times, then B {n} times” would have called two identical servers different in \
-         {found} of {windows} windows of this very run."
-    ))
+    format!(
+        "“Run A {n} times, then B {n} times” would have called two identical {identical} different \
+         in {found} of {windows} windows of this very run."
+    )
 }
 
 /// How the latency figures came about.

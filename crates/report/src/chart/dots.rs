@@ -56,6 +56,7 @@ pub(crate) struct Dot {
 /// The chart with all its places.
 struct Plot<'a> {
     dots: &'a Dots,
+    is_log: bool,
     scale: Scale,
     form: Form,
     plot: Range<f64>,
@@ -72,13 +73,15 @@ impl Dots {
     pub(crate) fn draw(&self, name: &str, title: &'static str, form: Form) -> Option<String> {
         let range = self.range()?;
         let plot = self.plot(form);
-        let scale = if self.is_log(&range) {
+        let is_log = range.start > 0.0;
+        let scale = if is_log {
             Scale::logarithmic(range, plot.clone())
         } else {
             Scale::new(range, plot.clone())
         };
         let plot = Plot {
             dots: self,
+            is_log,
             scale,
             form,
             plot,
@@ -111,28 +114,23 @@ impl Dots {
 
     /// From the least to the largest of all marks; `None` without any.
     fn range(&self) -> Option<Range<f64>> {
+        self.rows().find_map(|row| row.at)?;
         let dots = self.rows().filter_map(|row| row.at).flatten();
         let published = self.rows().flat_map(|row| row.published.iter().copied());
-        let noise = match self.kind {
-            Kind::Ratios { noise } => noise.into_iter().flat_map(|(low, high)| [low, high]),
-            Kind::Amounts => None.into_iter().flat_map(|(low, high)| [low, high]),
+        let ground = match self.kind {
+            Kind::Ratios { noise } => vec![Some(1.0), noise.map(|it| it.0), noise.map(|it| it.1)],
+            Kind::Amounts => vec![],
         };
-        self.rows().find_map(|row| row.at)?;
-        let ends = dots.chain(published).chain(noise).filter(|end| end.is_finite());
-        let one = (self.kind != Kind::Amounts).then_some(1.0);
-        let all: Vec<f64> = ends.chain(one).collect();
-        let low = all.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let is_log = self.kind != Kind::Amounts || (low > 0.0 && high / low >= LOG_FROM);
+        let ends = dots.chain(published).chain(ground.into_iter().flatten());
+        let ends: Vec<f64> = ends.filter(|end| end.is_finite()).collect();
+        let low = ends.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let is_log = self.kind != Kind::Amounts || high / low >= LOG_FROM;
         // A mark at the very edge would be cut in two by what stands beside the plot.
-        Some(match is_log {
-            true if low > 0.0 => low * 0.98..high * 1.02,
-            _ => low.min(0.0)..high,
+        Some(match is_log && low > 0.0 {
+            true => low * 0.98..high * 1.02,
+            false => low.min(0.0)..high,
         })
-    }
-
-    fn is_log(&self, range: &Range<f64>) -> bool {
-        range.start > 0.0
     }
 
     fn described(&self) -> String {
@@ -151,7 +149,11 @@ impl Dots {
 
 impl Dot {
     fn described(&self) -> String {
-        let void = if self.is_void { " without a verdict" } else { "" };
+        let void = if self.is_void {
+            " without a verdict"
+        } else {
+            ""
+        };
         let article = match self.cells[1].as_str() {
             "" => String::new(),
             figure => format!(", published {figure}"),
@@ -164,7 +166,7 @@ impl Plot<'_> {
     fn draw(&self, canvas: &Canvas<'_>) {
         let left = self.text_left();
         canvas.text(&self.dots.heading, (left, 10.0), Type::BODY.bold());
-        canvas.text(&self.dots.remark, (left, 28.0), Type::SMALL);
+        canvas.text(&self.remark(), (left, 28.0), Type::SMALL);
         self.column_headings(canvas);
         self.ground(canvas);
         for (line, top) in self.lines() {
@@ -174,6 +176,16 @@ impl Plot<'_> {
             }
         }
         self.axis(canvas);
+    }
+
+    /// That ratios are on a log scale goes without saying.
+    fn remark(&self) -> String {
+        let log = self.is_log && self.dots.kind == Kind::Amounts;
+        format!(
+            "{}{}",
+            self.dots.remark,
+            if log { "; log scale" } else { "" }
+        )
     }
 
     fn text_left(&self) -> f64 {

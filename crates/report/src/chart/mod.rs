@@ -5,22 +5,31 @@
     reason = "pixels and powers of ten on a chart are small numbers"
 )]
 
+mod arms;
 mod canvas;
+mod curve;
+mod dots;
 mod gains;
 mod ink;
 mod ladder;
 mod latency;
 mod panel;
+mod ratios;
 mod scale;
 mod series;
+mod square;
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+pub(crate) use arms::arms;
 use canvas::Type;
+pub(crate) use curve::curves;
 pub(crate) use gains::gains;
 pub(crate) use ladder::ladder;
 pub(crate) use latency::latency;
-pub(crate) use series::series;
+pub(crate) use ratios::ratios;
+pub(crate) use series::{command_series, series};
+pub(crate) use square::squares;
 
 /// Width of the titles left of a wide chart's marks.
 const TITLES: f64 = 250.0;

@@ -1,7 +1,8 @@
 //! Every block in the order of time, one lane for each arm: what the machine did to all arms alike
 //! rises and falls in all lanes together, and what one arm did shows in its lane alone.
 
-use model::judgement::{ArmResult, Outcome};
+use model::command_run::CommandBlock;
+use model::judgement::{ArmFigures, ArmResult, Outcome};
 use model::run::Phase;
 use model::{BlockRecord, Estimate, Judgement, Reading, Role};
 use plotters::style::text_anchor::HPos;
@@ -10,7 +11,8 @@ use super::canvas::{At, Canvas, Type, Words, draw};
 use super::ink::Ink;
 use super::scale::Scale;
 use super::{Form, TITLES, fitted};
-use crate::{numbers, rows};
+use crate::factorial::View;
+use crate::{numbers, rows, sentences};
 
 const TOP: f64 = 56.0;
 const FOOT: f64 = 46.0;
@@ -36,18 +38,38 @@ struct Plot {
     seconds: Scale,
     /// Lowest and highest distance from a median, %.
     span: (f64, f64),
-    outcome: Outcome,
+    heading: String,
     form: Form,
 }
 
 /// Draws every block's figure over time; `None` where none was measured.
 pub(crate) fn series(blocks: &[BlockRecord], judgement: &Judgement, form: Form) -> Option<String> {
     let (times, resumed) = run_times(blocks);
-    let lanes: Vec<Lane> = judgement
+    let lanes = judgement
         .arms
         .iter()
-        .filter_map(|arm| lane(arm, blocks, &times, judgement.outcome))
-        .collect();
+        .filter_map(|arm| lane(arm, blocks, &times, judgement.outcome));
+    drawn(lanes.collect(), resumed, heading(judgement.outcome), form)
+}
+
+/// The same of runs of commands: the cell of the baseline, where the control is.
+pub(crate) fn command_series(
+    view: View<'_>,
+    blocks: &[CommandBlock],
+    form: Form,
+) -> Option<String> {
+    let (times, resumed) = run_times(blocks);
+    let cells = view.cells();
+    let arms = cells.first()?.arms.iter().copied().chain(view.control());
+    let lanes = arms.filter_map(|arm| command_lane(view, arm, blocks, &times));
+    let heading = format!(
+        "{}, run by run",
+        sentences::capitalised(&view.metric().title)
+    );
+    drawn(lanes.collect(), resumed, heading, form)
+}
+
+fn drawn(lanes: Vec<Lane>, resumed: Vec<f64>, heading: String, form: Form) -> Option<String> {
     let end = lanes.iter().flat_map(|lane| &lane.blocks).map(|at| at.0);
     let end = end.reduce(f64::max)?;
     let left = if form == Form::Wide { TITLES } else { 0.0 };
@@ -56,7 +78,7 @@ pub(crate) fn series(blocks: &[BlockRecord], judgement: &Judgement, form: Form) 
         span: span(&lanes),
         lanes,
         resumed,
-        outcome: judgement.outcome,
+        heading,
         form,
     };
     let words = Words {
@@ -71,7 +93,7 @@ pub(crate) fn series(blocks: &[BlockRecord], judgement: &Judgement, form: Form) 
 
 /// Seconds since the run began for each block, and those at which it was taken up again: the clock
 /// starts anew with each resumption, and the time between is not known.
-fn run_times(blocks: &[BlockRecord]) -> (Vec<f64>, Vec<f64>) {
+fn run_times<R>(blocks: &[BlockRecord<R>]) -> (Vec<f64>, Vec<f64>) {
     let (mut begun_ms, mut last_ms) = (0, 0);
     let mut resumed = Vec::new();
     let times = blocks.iter().map(|block| {
@@ -106,6 +128,44 @@ fn lane(arm: &ArmResult, blocks: &[BlockRecord], times: &[f64], outcome: Outcome
     })
 }
 
+fn command_lane(
+    view: View<'_>,
+    arm: &ArmFigures,
+    blocks: &[CommandBlock],
+    times: &[f64],
+) -> Option<Lane> {
+    let metric = view.metric();
+    let mut figures = arm.figures.iter();
+    let median = figures
+        .find(|figure| figure.metric == metric.name)?
+        .estimate
+        .value;
+    let of_arm = blocks
+        .iter()
+        .zip(times)
+        .filter(|(block, _)| block.arm == arm.name);
+    let points = of_arm.filter_map(|(block, seconds)| {
+        let percent = (command_figure(&metric.name, block)? / median - 1.0) * 100.0;
+        percent.is_finite().then_some((*seconds, percent))
+    });
+    Some(Lane {
+        title: match arm.role {
+            Role::Control => format!("control: {}", arm.title),
+            _ => arm.title.clone(),
+        },
+        role: arm.role,
+        median: numbers::quantity(median, &metric.unit),
+        blocks: points.collect(),
+    })
+}
+
+/// As the run printed it; only the study's own metrics are kept by name.
+fn command_figure(metric: &str, block: &CommandBlock) -> Option<f64> {
+    let ended_well = block.reading.command.end.is_success();
+    let value = block.reading.values.get(metric).copied();
+    value.filter(|_| ended_well)
+}
+
 fn median(arm: &ArmResult, outcome: Outcome) -> Option<Estimate> {
     match outcome {
         Outcome::ServerCpuPerRequest => arm.server_cpu_us_per_request,
@@ -130,7 +190,7 @@ fn span(lanes: &[Lane]) -> (f64, f64) {
 impl Plot {
     fn draw(&self, canvas: &Canvas<'_>) {
         let (left, right) = self.sides();
-        canvas.text(self.heading(), (left, 10.0), Type::BODY.bold());
+        canvas.text(&self.heading, (left, 10.0), Type::BODY.bold());
         canvas.text(&self.remark(), (left, 28.0), Type::SMALL);
         let at = (self.form.width(), 46.0);
         canvas.text("median", at, Type::SMALL.align(HPos::Right));
@@ -199,13 +259,6 @@ impl Plot {
         canvas.text("time since the run began", at, Type::SMALL);
     }
 
-    fn heading(&self) -> &'static str {
-        match self.outcome {
-            Outcome::ServerCpuPerRequest => "Server CPU per request, block by block",
-            Outcome::Throughput => "Throughput, block by block",
-        }
-    }
-
     fn remark(&self) -> String {
         let (low, high) = self.span;
         let [low, high] = [low, high].map(numbers::signed);
@@ -243,6 +296,14 @@ impl Plot {
         let lanes: Vec<String> = self.lanes.iter().map(Lane::described).collect();
         lanes.join("; ")
     }
+}
+
+fn heading(outcome: Outcome) -> String {
+    let heading = match outcome {
+        Outcome::ServerCpuPerRequest => "Server CPU per request, block by block",
+        Outcome::Throughput => "Throughput, block by block",
+    };
+    heading.to_owned()
 }
 
 impl Lane {

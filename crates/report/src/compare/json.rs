@@ -39,7 +39,8 @@ pub fn value(
     }))
 }
 
-fn run(record: &RunRecord) -> Value {
+/// When and where a run was made.
+pub(crate) fn run<S, A>(record: &RunRecord<S, A>) -> Value {
     json!({
         "started_utc": record.started_utc,
         "command": record.command,

@@ -20,7 +20,7 @@ fn fact(name: &str, value: impl Into<String>) -> Fact {
 }
 
 /// What the machine is and how busy it was at rest; what is unknown is left out.
-pub(crate) fn facts(run: &RunRecord) -> Vec<Fact> {
+pub(crate) fn facts<S, A>(run: &RunRecord<S, A>) -> Vec<Fact> {
     let (facts, watched) = (&run.facts, &run.watched);
     let mut rows = vec![
         fact("CPU", &facts.cpu_model),
@@ -78,7 +78,7 @@ pub(crate) fn facts(run: &RunRecord) -> Vec<Fact> {
 }
 
 /// Only there when it was asked for.
-fn identity(run: &RunRecord) -> Vec<Fact> {
+fn identity<S, A>(run: &RunRecord<S, A>) -> Vec<Fact> {
     run.facts
         .identity
         .as_ref()
@@ -92,7 +92,7 @@ fn identity(run: &RunRecord) -> Vec<Fact> {
 }
 
 /// The kernel's mitigations by vulnerability.
-pub(crate) fn mitigations(run: &RunRecord) -> Vec<Fact> {
+pub(crate) fn mitigations<S, A>(run: &RunRecord<S, A>) -> Vec<Fact> {
     run.facts
         .mitigations
         .iter()

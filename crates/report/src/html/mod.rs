@@ -1,16 +1,30 @@
 //! The page for a browser: one file that opens offline and loads nothing.
 
+pub(crate) mod common;
+mod factorial;
 mod facts;
 mod page;
 
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, HtmlEscape};
+use model::command_run::{CommandBlock, CommandRun, Evidence};
+use model::judgement::FactorialJudgement;
 use model::{BlockRecord, Judgement, RunRecord};
+use serde::Serialize;
 
+use crate::factorial::View;
 use crate::numbers;
 
-const PAGE: &str = include_str!("../../templates/page.html");
-const FIGURE: &str = include_str!("../../templates/figure.html");
+/// The templates by name: each page extends the base.
+const TEMPLATES: [(&str, &str); 4] = [
+    ("base.html", include_str!("../../templates/base.html")),
+    ("page.html", include_str!("../../templates/page.html")),
+    (
+        "factorial.html",
+        include_str!("../../templates/factorial.html"),
+    ),
+    ("figure.html", include_str!("../../templates/figure.html")),
+];
 const STYLE: &str = include_str!("../../templates/style.css");
 
 /// Renders a judged run as one self-contained HTML file.
@@ -19,10 +33,31 @@ const STYLE: &str = include_str!("../../templates/style.css");
 /// When a template that is compiled in is wrong, which a test would see.
 #[must_use]
 pub fn render(run: &RunRecord, blocks: &[BlockRecord], judgement: &Judgement) -> String {
-    let page = page::page(run, blocks, judgement, STYLE);
+    laid_out("page.html", &page::page(run, blocks, judgement, STYLE))
+}
+
+/// Renders a judged run of commands, with the evidence that it gathered, likewise.
+///
+/// # Panics
+/// When a template that is compiled in is wrong, which a test would see.
+#[must_use]
+pub fn render_factorial(
+    run: &CommandRun,
+    blocks: &[CommandBlock],
+    judgement: &FactorialJudgement,
+    evidence: &Evidence,
+) -> String {
+    let view = View { run, judgement };
+    laid_out(
+        "factorial.html",
+        &factorial::page(view, blocks, evidence, STYLE),
+    )
+}
+
+fn laid_out(template: &str, page: &impl Serialize) -> String {
     templates()
-        .get_template("page.html")
-        .and_then(|template| template.render(Serde(&page)))
+        .get_template(template)
+        .and_then(|template| template.render(Serde(page)))
         .expect("the templates are compiled in and a test renders them")
 }
 
@@ -31,7 +66,7 @@ fn templates() -> Environment<'static> {
     let mut templates = Environment::new();
     templates.add_filter("glued", |text: &str| numbers::glued(text));
     templates.add_filter("prose", prose);
-    for (name, source) in [("page.html", PAGE), ("figure.html", FIGURE)] {
+    for (name, source) in TEMPLATES {
         templates
             .add_template(name, source)
             .expect("the templates are compiled in and a test parses them");

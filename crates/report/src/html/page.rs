@@ -1,71 +1,40 @@
-//! What the page's template shows, as plain text; the template only lays it out.
+//! What the page of servers under load shows, as plain text; the template only lays it out.
 
 use model::judgement::{ArmResult, LatencyResult, Outcome, StepResult};
 use model::study::DesignKind;
 use model::{BlockRecord, Judgement, Role, RunRecord, Verdict};
 use serde::Serialize;
 
-use super::facts::{Fact, facts};
-use crate::chart::{self, Form};
+use super::common::{self, Common, Figure, Key, figure};
+use crate::chart;
 use crate::not_crossed::{self, NotCrossed};
 use crate::rows::Row;
 use crate::{answer, numbers, rows, sentences};
 
-/// Everything on the page. Only `style` and charts are markup.
+const SERIES_CAPTION: &str = "One mark for each block. What the machine does to every arm rises and falls in all lanes \
+     together, and pairs within a round cancel it. Hollow marks are the control, which is the \
+     baseline again.";
+
+/// Everything on the page. Only charts and the style are markup.
 #[derive(Serialize)]
 pub(crate) struct Page<'a> {
-    style: &'a str,
-    title: &'a str,
-    study: &'a str,
-    question: &'a str,
-    method: &'a str,
-    pitfalls: &'a [String],
-    answer: String,
+    #[serde(flatten)]
+    common: Common<'a>,
     hidden_cpu: Option<&'static str>,
-    started: String,
-    machine: String,
-    keys: Vec<Key>,
     ladder: Option<Figure>,
     ladder_caption: String,
     not_crossed: Vec<NotCrossed>,
     gains: Option<Figure>,
     gains_caption: String,
-    series: Option<Figure>,
     latency: Option<Figure>,
     is_ladder: bool,
     against: &'static str,
     whole: Option<String>,
     rows: Vec<RowWithReason>,
     shows: Columns,
-    trust: Vec<String>,
     latency_design: Option<String>,
     latency_arms: Vec<String>,
     latency_rows: Vec<LatencyRow>,
-    source: Option<SourceView<'a>>,
-    doubts: Vec<DoubtView>,
-    under_test: Option<String>,
-    workload: String,
-    rig: String,
-    facts: Vec<Fact>,
-    mitigations: Vec<Fact>,
-    command: &'a str,
-    seed: u64,
-    version: &'a str,
-}
-
-/// A figure beside the answer.
-#[derive(Serialize)]
-struct Key {
-    figure: String,
-    caption: String,
-}
-
-/// A chart in its two forms, as SVG.
-#[derive(Serialize)]
-struct Figure {
-    name: &'static str,
-    wide: String,
-    narrow: String,
 }
 
 #[derive(Serialize)]
@@ -107,21 +76,6 @@ struct LatencyCell {
     service: String,
 }
 
-#[derive(Serialize)]
-struct SourceView<'a> {
-    title: &'a str,
-    url: &'a str,
-    is_web: bool,
-    year: u32,
-    machine: &'a str,
-}
-
-#[derive(Serialize)]
-struct DoubtView {
-    what: String,
-    advice: String,
-}
-
 /// Gathers the page of a judged run.
 pub(crate) fn page<'a>(
     run: &'a RunRecord,
@@ -132,25 +86,28 @@ pub(crate) fn page<'a>(
     let latency = sentences::latency_for_readers(run, judgement);
     let (study, rows) = (&run.study, rows_with_reasons(run, judgement));
     Page {
-        style,
-        title: &study.title,
-        study: &study.name,
-        question: &study.question,
-        method: &study.method,
-        pitfalls: &study.pitfalls,
-        answer: answer::sentence(run, judgement),
+        common: Common {
+            pitfalls: &study.pitfalls,
+            answer: answer::sentence(run, judgement),
+            keys: keys(run, judgement),
+            trust: trust(run, judgement),
+            series: figure("series", |form| chart::series(blocks, judgement, form)),
+            series_caption: SERIES_CAPTION,
+            source: common::source(study.source.as_ref()),
+            doubts: common::doubts(&judgement.doubts),
+            under_test: sentences::under_test(run),
+            workload: workload(run),
+            ..Common::of(
+                run,
+                [&study.title, &study.name, &study.question, &study.method],
+                style,
+            )
+        },
         hidden_cpu: sentences::hidden_cpu(judgement),
-        started: started(run),
-        machine: format!(
-            "{}, {} CPUs, kernel {}",
-            run.facts.cpu_model, run.facts.cpus_online, run.facts.kernel_release
-        ),
-        keys: keys(run, judgement),
         ladder: figure("ladder", |form| chart::ladder(run, judgement, form)),
         ladder_caption: ladder_caption(run, judgement),
         not_crossed: not_crossed::not_crossed(run),
         gains: figure("gains", |form| chart::gains(run, judgement, form)),
-        series: figure("series", |form| chart::series(blocks, judgement, form)),
         gains_caption: gains_caption(judgement),
         latency: figure("latency", |form| chart::latency(&latency, form)),
         is_ladder: study.design.kind == DesignKind::Ladder,
@@ -158,38 +115,10 @@ pub(crate) fn page<'a>(
         whole: sentences::whole_effect(run, judgement),
         shows: Columns::of(&rows),
         rows,
-        trust: trust(run, judgement),
         latency_design: sentences::latency_design(&latency),
         latency_arms: latency.iter().map(|arm| arm.title.clone()).collect(),
         latency_rows: latency_rows(&latency),
-        source: source(run),
-        doubts: doubts(judgement),
-        under_test: sentences::under_test(run),
-        workload: workload(run),
-        rig: sentences::capitalised(&sentences::rig(&run.rig)),
-        facts: facts(run),
-        mitigations: super::facts::mitigations(run),
-        command: &run.command,
-        seed: run.seed,
-        version: &run.linerate_version,
     }
-}
-
-/// `2026-03-14 09:26 UTC`; a time of another shape is shown as it is.
-fn started(run: &RunRecord) -> String {
-    let text = &run.started_utc;
-    match (text.get(..10), text.get(11..16)) {
-        (Some(day), Some(minute)) => format!("{day} {minute} UTC"),
-        _ => text.clone(),
-    }
-}
-
-fn figure(name: &'static str, draw: impl Fn(Form) -> Option<String>) -> Option<Figure> {
-    Some(Figure {
-        name,
-        wide: draw(Form::Wide)?,
-        narrow: draw(Form::Narrow)?,
-    })
 }
 
 fn rows_with_reasons(run: &RunRecord, judgement: &Judgement) -> Vec<RowWithReason> {
@@ -317,28 +246,6 @@ fn latency_rows(results: &[LatencyResult]) -> Vec<LatencyRow> {
                     service: sentences::quantile_alone(&result.service, quantile),
                 })
                 .collect(),
-        })
-        .collect()
-}
-
-fn source(run: &RunRecord) -> Option<SourceView<'_>> {
-    run.study.source.as_ref().map(|source| SourceView {
-        title: &source.title,
-        url: &source.url,
-        is_web: source.url.starts_with("https://") || source.url.starts_with("http://"),
-        year: source.year,
-        machine: &source.machine,
-    })
-}
-
-/// The judge has put the run's own doubts among its own.
-fn doubts(judgement: &Judgement) -> Vec<DoubtView> {
-    judgement
-        .doubts
-        .iter()
-        .map(|doubt| DoubtView {
-            what: sentences::capitalised(&doubt.what()),
-            advice: sentences::capitalised(doubt.advice()),
         })
         .collect()
 }

@@ -2,12 +2,14 @@
 
 mod page;
 mod paint;
+mod sheet;
 mod table;
 mod wrap;
 
 use model::{Judgement, RunRecord};
 
 pub(crate) use paint::{Paint, Style};
+pub(crate) use sheet::Sheet;
 pub(crate) use table::Table;
 pub use wrap::{hanging, wrap};
 

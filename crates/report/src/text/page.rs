@@ -4,24 +4,19 @@ use model::judgement::LatencyResult;
 use model::{Judgement, RunRecord};
 
 use super::paint::{Paint, Style};
-use super::table::Table;
-use super::wrap::{hanging, wrap};
+use super::sheet::Sheet;
 use crate::not_crossed::not_crossed;
 use crate::{answer, numbers, rows, sentences};
 
-/// A page of a width under construction.
+/// A page under construction.
 pub(crate) struct Page {
-    width: usize,
-    paint: Paint,
-    text: String,
+    sheet: Sheet,
 }
 
 impl Page {
     pub(crate) fn new(width: usize, paint: Paint) -> Self {
         Self {
-            width,
-            paint,
-            text: String::new(),
+            sheet: Sheet::new(width, paint),
         }
     }
 
@@ -31,16 +26,15 @@ impl Page {
         self.beside(run, judgement);
         self.latency(&sentences::latency_for_readers(run, judgement));
         self.published(run);
-        self.doubts(judgement);
-        self.text
+        self.sheet.doubts(&judgement.doubts);
+        self.sheet.text()
     }
 
     fn answer(&mut self, run: &RunRecord, judgement: &Judgement) {
-        let lines = wrap(&answer::sentence(run, judgement), self.width);
-        self.text += &self.paint.lines(Style::Strong, &lines.join("\n"));
-        self.text.push('\n');
+        self.sheet
+            .styled(Style::Strong, &answer::sentence(run, judgement));
         if let Some(hidden) = sentences::hidden_cpu(judgement) {
-            self.paragraph(hidden);
+            self.sheet.paragraph(hidden);
         }
     }
 
@@ -70,15 +64,15 @@ impl Page {
             ]
         });
         let cells = cells.collect();
-        self.put_table(&headings, cells);
+        self.sheet.table(&headings, cells);
     }
 
     fn beside(&mut self, run: &RunRecord, judgement: &Judgement) {
         if let Some(under_test) = sentences::under_test(run) {
-            self.paragraph(&under_test);
+            self.sheet.paragraph(&under_test);
         }
         if let Some(whole) = sentences::whole_effect(run, judgement) {
-            self.paragraph(&format!("Whole effect: {whole}"));
+            self.sheet.paragraph(&format!("Whole effect: {whole}"));
         }
         let noise = [
             sentences::noise_floor(run, judgement),
@@ -87,7 +81,7 @@ impl Page {
         ];
         let noise: Vec<String> = noise.into_iter().flatten().collect();
         if !noise.is_empty() {
-            self.paragraph(&noise.join(" "));
+            self.sheet.paragraph(&noise.join(" "));
         }
     }
 
@@ -95,14 +89,14 @@ impl Page {
         let Some(design) = sentences::latency_design(results) else {
             return;
         };
-        self.paragraph(&format!("Latency. {design}"));
+        self.sheet.paragraph(&format!("Latency. {design}"));
         let mut headings = vec!["quantile".to_owned()];
         for result in results {
             headings.push(format!("{}: response", result.title));
             headings.push("service".to_owned());
         }
         let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
-        self.put_table(&headings, latency_cells(results));
+        self.sheet.table(&headings, latency_cells(results));
     }
 
     fn published(&mut self, run: &RunRecord) {
@@ -134,11 +128,12 @@ impl Page {
         if cells.is_empty() {
             return;
         }
-        self.paragraph(&format!(
+        self.sheet.paragraph(&format!(
             "Published: {} ({}), on {}.",
             source.title, source.year, source.machine
         ));
-        self.put_table(&["published step", "requests/s", "gain"], cells);
+        self.sheet
+            .table(&["published step", "requests/s", "gain"], cells);
         self.not_crossed(run);
     }
 
@@ -151,46 +146,11 @@ impl Page {
             })
             .collect();
         if !steps.is_empty() {
-            self.paragraph(&format!(
+            self.sheet.paragraph(&format!(
                 "Published, not crossed here: {}.",
                 steps.join("; ")
             ));
         }
-    }
-
-    /// The judge has put the run's own doubts among its own.
-    fn doubts(&mut self, judgement: &Judgement) {
-        if judgement.doubts.is_empty() {
-            return;
-        }
-        self.paragraph("Doubts");
-        for doubt in &judgement.doubts {
-            for line in hanging("- ", &doubt.what(), self.width) {
-                self.line(&line);
-            }
-            for line in hanging("  → ", doubt.advice(), self.width) {
-                self.line(&line);
-            }
-        }
-    }
-
-    fn put_table(&mut self, headings: &[&str], rows: Vec<Vec<String>>) {
-        self.text.push('\n');
-        for line in Table::new(headings, rows).render(self.width, self.paint) {
-            self.line(&line);
-        }
-    }
-
-    fn paragraph(&mut self, text: &str) {
-        self.text.push('\n');
-        for line in wrap(text, self.width) {
-            self.line(&line);
-        }
-    }
-
-    fn line(&mut self, line: &str) {
-        self.text += line;
-        self.text.push('\n');
     }
 }
 

@@ -1,0 +1,70 @@
+//! Why a comparison has no verdict: the usual reasons in words, the others are among the doubts.
+
+use model::judgement::LevelResult;
+use model::{CommandDoubt, Doubt};
+
+use super::view::View;
+
+/// Why one level has no verdict against another.
+pub(crate) fn of_contrast(view: View<'_>, found: &LevelResult) -> String {
+    let titles = titles(view, found);
+    let cell: Vec<&str> = found.cell.values().map(String::as_str).collect();
+    let cell = cell.join(", ");
+    let own = view.judgement.doubts.iter().find_map(|doubt| match doubt {
+        Doubt::Command(CommandDoubt::OutputsDiffer { cell: other, .. }) if *other == cell => {
+            Some("they must print the same and do not".to_owned())
+        }
+        Doubt::Command(CommandDoubt::TimedOut { command, .. }) if titles.contains(command) => {
+            Some("some of its runs did not end in time".to_owned())
+        }
+        _ => None,
+    });
+    control(view)
+        .or(own)
+        .or_else(|| failed(view, found))
+        .unwrap_or_else(|| of_run(view))
+}
+
+/// Why a whole run has no verdict.
+pub(crate) fn of_run(view: View<'_>) -> String {
+    let few = view.judgement.doubts.iter().find_map(|doubt| match doubt {
+        Doubt::TooFewPairs { pairs, needed } => Some(format!(
+            "pairs are too few, {pairs} where {needed} are needed"
+        )),
+        _ => None,
+    });
+    control(view)
+        .or(few)
+        .unwrap_or_else(|| "the doubts below say why".to_owned())
+}
+
+/// Where the same command was told from itself.
+fn control(view: View<'_>) -> Option<String> {
+    let is_void = |doubt: &Doubt| matches!(doubt, Doubt::ControlDiffers { .. });
+    let differs = view.judgement.doubts.iter().any(is_void);
+    differs.then(|| "in this run the same command came out different from itself".to_owned())
+}
+
+/// The titles of both arms.
+fn titles(view: View<'_>, found: &LevelResult) -> Vec<String> {
+    arms(view, found).map(|arm| arm.title.clone()).collect()
+}
+
+fn arms<'a>(
+    view: View<'a>,
+    found: &LevelResult,
+) -> impl Iterator<Item = &'a model::judgement::ArmFigures> {
+    let mut reference = found.cell.clone();
+    reference.insert(view.judgement.compare.clone(), found.against.clone());
+    let name = found.arm.clone();
+    let all = view.judgement.arms.iter();
+    all.filter(move |arm| arm.name == name || arm.levels == reference)
+}
+
+/// Where runs failed and all others would have been enough.
+fn failed(view: View<'_>, found: &LevelResult) -> Option<String> {
+    let arm = arms(view, found).max_by_key(|arm| arm.failed)?;
+    let others = arm.runs.saturating_sub(arm.failed);
+    let is_why = arm.failed > 0 && others < view.judgement.rounds_done;
+    is_why.then(|| format!("{} of {} runs failed", arm.failed, arm.runs))
+}

@@ -1,0 +1,160 @@
+//! The sentences that stand beside the answer on every page of a factorial run.
+
+use model::Verdict;
+use model::command_study::{Against, CpuUse};
+use model::judgement::{InteractionResult, Judged, MeanResult};
+
+use super::view::View;
+use crate::{numbers, sentences};
+
+/// How far the same command seems apart from itself.
+pub(crate) fn noise_floor(view: View<'_>) -> Option<String> {
+    let control = view.judgement.control.as_ref()?;
+    let effect = control
+        .change
+        .effect()
+        .filter(|effect| sentences::is_bounded(effect))?;
+    Some(format!(
+        "The same command differs from itself here by {} % (n = {} pairs).",
+        sentences::spread(effect),
+        effect.n
+    ))
+}
+
+/// What the figures can be trusted for.
+pub(crate) fn trust(view: View<'_>) -> Vec<String> {
+    let judgement = view.judgement;
+    let sequential = judgement.sequential.as_ref();
+    [
+        noise_floor(view),
+        judgement.smallest_visible.map(sentences::visible),
+        sequential.map(|found| sentences::sequential(found, "commands")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// What the changes are, and what their errors.
+pub(crate) fn comparisons(view: View<'_>) -> String {
+    let against = match view.run.study.design.against {
+        Against::First => "the first level",
+        Against::Previous => "the level before it",
+    };
+    format!(
+        "Changes are of each level of “{}” against {against} in the same cell, from pairs of runs \
+         within a round; all verdicts share one error of 5 %, and metrics beside the first have 95 % \
+         intervals and no verdict.",
+        view.factor(&view.judgement.compare)
+    )
+}
+
+/// The programs that the commands need, with their versions.
+pub(crate) fn programs(view: View<'_>) -> Option<String> {
+    let programs = view.run.programs.iter();
+    let programs: Vec<String> = programs
+        .map(|program| format!("{} {}", program.title, program.version))
+        .collect();
+    (!programs.is_empty()).then(|| format!("Programs: {}.", programs.join(", ")))
+}
+
+/// The timed command and how often it ran, without a full stop.
+pub(crate) fn workload(view: View<'_>) -> String {
+    let (study, workload) = (&view.run.study, &view.run.study.workload);
+    let cpus = match workload.cpus {
+        CpuUse::One => "on one CPU, the same for all",
+        CpuUse::All => "on all CPUs",
+    };
+    format!(
+        "Timed was `{}`, {cpus}, once for every arm in each of {} rounds, in random order",
+        workload.run.join(" "),
+        study.design.rounds
+    )
+}
+
+/// Every combination of levels, as a sentence says it: `3 × 2 × 5`.
+pub(crate) fn design(view: View<'_>) -> String {
+    let factors = view.run.study.factors.iter();
+    let factors: Vec<String> = factors
+        .map(|factor| format!("{} ({})", factor.title.to_lowercase(), factor.levels.len()))
+        .collect();
+    format!("Factors: {}.", factors.join(" × "))
+}
+
+/// A mean with its verdict.
+pub(crate) fn mean(view: View<'_>, mean: &MeanResult) -> String {
+    let cell = view.cell(&mean.cell);
+    let place = if cell.is_empty() {
+        String::new()
+    } else {
+        format!(", {cell}")
+    };
+    let effect = mean.effect.as_ref();
+    let figure = effect.map_or_else(missing, numbers::ratio_with_interval);
+    let without = if mean.without.is_empty() {
+        String::new()
+    } else {
+        let names = mean.without.iter().map(|name| view.level(&mean.over, name));
+        format!("; left out: {}", names.collect::<Vec<_>>().join(", "))
+    };
+    format!(
+        "Geometric mean over {} of {}{place}: “{}” against “{}” {figure}, {}, n = {} rounds{without}.",
+        mean.of.len(),
+        view.factor(&mean.over).to_lowercase(),
+        view.compared(&mean.level),
+        view.compared(&mean.against),
+        mean.verdict.words(),
+        effect.map_or(0, |effect| effect.n)
+    )
+}
+
+/// What two factors do together, with every verdict that it stands on.
+pub(crate) fn interaction(view: View<'_>, found: &InteractionResult) -> String {
+    let [first, second] = &found.factors;
+    let (first, second) = (view.factor(first), view.factor(second));
+    let cell = view.cell(&found.cell);
+    let place = if cell.is_empty() {
+        String::new()
+    } else {
+        format!("{cell}: ")
+    };
+    format!(
+        "{place}“{first}” alone {}; “{second}” alone {}; both {}; both beyond the product of each \
+         alone {}.",
+        judged(&found.alone[0]),
+        judged(&found.alone[1]),
+        judged(&found.both),
+        judged(&found.interaction)
+    )
+}
+
+fn judged(found: &Judged) -> String {
+    let figure = found
+        .effect
+        .as_ref()
+        .map_or_else(missing, numbers::ratio_with_interval);
+    let verdict = match found.verdict {
+        Verdict::NoDifferenceThatMatters => "none that matters",
+        other => other.words(),
+    };
+    format!("{figure}, {verdict}")
+}
+
+fn missing() -> String {
+    numbers::MISSING.to_owned()
+}
+
+/// The cells in which nothing is compared, because one level alone is there.
+pub(crate) fn lone_cells(view: View<'_>) -> Option<String> {
+    let cells = view.cells();
+    let lone: Vec<String> = cells
+        .iter()
+        .filter(|cell| cell.arms.len() == 1 && cells.len() > 1)
+        .map(|cell| {
+            let level = cell.arms[0].levels.get(&view.judgement.compare);
+            let level = level.map_or("", |name| view.compared(name));
+            format!("{} has only “{level}”", cell.title)
+        })
+        .collect();
+    (!lone.is_empty()).then(|| format!("Nothing is compared in some cells: {}.", lone.join("; ")))
+}

@@ -1,0 +1,132 @@
+//! The page of a factorial run for a terminal: the answer first, then the table cell by cell.
+
+use model::command_run::CommandRun;
+use model::judgement::FactorialJudgement;
+
+use super::rows::{CellRows, Row};
+use super::view::View;
+use super::{answer, rows, sentences};
+use crate::text::{NARROWEST, Paint, Sheet, Style};
+
+/// Renders a judged run of commands for a terminal of `width` columns, with or without colour.
+#[must_use]
+pub fn render(
+    run: &CommandRun,
+    judgement: &FactorialJudgement,
+    width: usize,
+    colour: bool,
+) -> String {
+    let view = View { run, judgement };
+    let mut sheet = Sheet::new(width.max(NARROWEST), Paint { colour });
+    sheet.styled(Style::Strong, &answer::sentence(view));
+    let cells = rows::cells(view);
+    sheet.table(&headings(view), cells.iter().flat_map(figures).collect());
+    beside(view, &mut sheet);
+    others(view, &cells, &mut sheet);
+    published(view, &mut sheet);
+    sheet.doubts(&judgement.doubts);
+    sheet.text()
+}
+
+fn headings(view: View<'_>) -> Vec<String> {
+    let metric = view.metric();
+    vec![
+        view.factor(&view.judgement.compare).to_owned(),
+        metric.title.clone(),
+        "change".to_owned(),
+        "verdict".to_owned(),
+        "n".to_owned(),
+        "failed".to_owned(),
+    ]
+}
+
+/// A cell's title as a row of its own, then its arms.
+fn figures(cell: &CellRows) -> Vec<Vec<String>> {
+    let arm = |row: &Row| {
+        vec![
+            row.level.clone(),
+            row.figure.joined(),
+            row.change.joined(),
+            row.verdict.clone(),
+            row.n.clone(),
+            row.failed.clone(),
+        ]
+    };
+    titled(cell, cell.rows.iter().map(arm).collect(), 6)
+}
+
+fn titled(cell: &CellRows, rows: Vec<Vec<String>>, columns: usize) -> Vec<Vec<String>> {
+    if cell.title.is_empty() {
+        return rows;
+    }
+    let mut title = vec![String::new(); columns];
+    title[0] = format!("{}:", cell.title);
+    std::iter::once(title).chain(rows).collect()
+}
+
+fn beside(view: View<'_>, sheet: &mut Sheet) {
+    for mean in &view.judgement.means {
+        sheet.paragraph(&sentences::mean(view, mean));
+    }
+    for found in &view.judgement.interactions {
+        sheet.paragraph(&sentences::interaction(view, found));
+    }
+    if let Some(lone) = sentences::lone_cells(view) {
+        sheet.paragraph(&lone);
+    }
+    sheet.paragraph(&sentences::comparisons(view));
+    let trust = sentences::trust(view);
+    if !trust.is_empty() {
+        sheet.paragraph(&trust.join(" "));
+    }
+    if let Some(programs) = sentences::programs(view) {
+        sheet.paragraph(&programs);
+    }
+}
+
+/// The metrics beside the first: what the reference has, and how the others change it.
+fn others(view: View<'_>, cells: &[CellRows], sheet: &mut Sheet) {
+    let metrics = view.judgement.metrics.get(1..).unwrap_or_default();
+    let mut headings = vec![view.factor(&view.judgement.compare).to_owned()];
+    headings.extend(metrics.iter().map(|metric| metric.title.clone()));
+    let arm = |row: &Row| {
+        let shown = row.others.iter().map(|other| {
+            if other.change.value.is_empty() {
+                other.figure.value.clone()
+            } else {
+                other.change.joined()
+            }
+        });
+        std::iter::once(row.level.clone()).chain(shown).collect()
+    };
+    let of_cell = |cell: &CellRows| {
+        let rows = cell.rows.iter().filter(|row| !row.beside);
+        let rows: Vec<Vec<String>> = rows.map(arm).collect();
+        if rows.is_empty() {
+            return rows;
+        }
+        titled(cell, rows, headings.len())
+    };
+    let rows: Vec<Vec<String>> = cells.iter().flat_map(of_cell).collect();
+    sheet.table(&headings, rows);
+}
+
+fn published(view: View<'_>, sheet: &mut Sheet) {
+    let rows = view.published();
+    if rows.is_empty() {
+        return;
+    }
+    if let Some(source) = &view.run.study.source {
+        sheet.paragraph(&format!("Published: {} ({}).", source.title, source.year));
+    }
+    let cells = rows.into_iter().map(|row| {
+        let note = if row.note.is_empty() {
+            row.machine
+        } else {
+            format!("{}; {}", row.machine, row.note)
+        };
+        vec![row.levels, row.metric, row.published, row.here, note]
+    });
+    let headings = ["published for", "metric", "published", "here", "machine"];
+    sheet.table(&headings.map(str::to_owned), cells.collect());
+}

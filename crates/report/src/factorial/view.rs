@@ -1,0 +1,120 @@
+//! A factorial run in a reader's words: titles for the names of factors, levels and metrics.
+
+use model::command_run::CommandRun;
+use model::judgement::{ArmFigures, FactorialJudgement, Figure, LevelResult, Levels, MetricInfo};
+use model::study::Role;
+
+/// A run and its judgement.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub(crate) run: &'a CommandRun,
+    pub(crate) judgement: &'a FactorialJudgement,
+}
+
+/// The arms of one cell.
+pub(crate) struct Cell<'a> {
+    pub(crate) levels: Levels,
+    pub(crate) title: String,
+    /// In the order of the compared factor's levels.
+    pub(crate) arms: Vec<&'a ArmFigures>,
+}
+
+impl<'a> View<'a> {
+    /// The metric that verdicts are about.
+    ///
+    /// # Panics
+    /// Never of what the judge gave: it always has the metrics that the kernel tells of.
+    pub(crate) fn metric(&self) -> &'a MetricInfo {
+        let first = self.judgement.metrics.first();
+        first.expect("a judgement has a metric")
+    }
+
+    /// The title of a factor.
+    pub(crate) fn factor(&self, name: &'a str) -> &'a str {
+        let factor = self.run.study.factor(name);
+        factor.map_or(name, |factor| factor.title.as_str())
+    }
+
+    /// The title of a level.
+    pub(crate) fn level(&self, factor: &str, name: &'a str) -> &'a str {
+        let factor = self.run.study.factor(factor);
+        let level = factor.and_then(|factor| factor.level(name));
+        level.map_or(name, |level| level.title.as_str())
+    }
+
+    /// The title of a level of the compared factor.
+    pub(crate) fn compared(&self, name: &'a str) -> &'a str {
+        self.level(&self.judgement.compare, name)
+    }
+
+    /// Titles of levels, in the order of their factors; empty for the one cell of a study with one
+    /// factor.
+    pub(crate) fn cell(&self, levels: &Levels) -> String {
+        let titles = self.run.study.factors.iter().filter_map(|factor| {
+            let name = levels.get(&factor.name)?;
+            let level = factor.level(name);
+            Some(level.map_or(name.as_str(), |level| level.title.as_str()))
+        });
+        titles.collect::<Vec<_>>().join(", ")
+    }
+
+    pub(crate) fn arm(&self, name: &str) -> Option<&'a ArmFigures> {
+        self.judgement.arms.iter().find(|arm| arm.name == name)
+    }
+
+    /// An arm's figure on the metric that verdicts are about.
+    pub(crate) fn figure(&self, arm: &'a ArmFigures) -> Option<&'a Figure> {
+        figure_on(arm, &self.metric().name)
+    }
+
+    pub(crate) fn contrast(&self, arm: &ArmFigures) -> Option<&'a LevelResult> {
+        match arm.role {
+            Role::Control => self.judgement.control.as_ref(),
+            _ => {
+                let mut all = self.judgement.contrasts.iter();
+                all.find(|found| found.arm == arm.name)
+            }
+        }
+    }
+
+    /// The cells in the order in which they first come, without the control.
+    pub(crate) fn cells(&self) -> Vec<Cell<'a>> {
+        let mut cells: Vec<Cell<'_>> = Vec::new();
+        for arm in &self.judgement.arms {
+            if arm.role == Role::Control {
+                continue;
+            }
+            let mut levels = arm.levels.clone();
+            levels.remove(&self.judgement.compare);
+            match cells.iter_mut().find(|cell| cell.levels == levels) {
+                Some(cell) => cell.arms.push(arm),
+                None => cells.push(Cell {
+                    title: self.cell(&levels),
+                    levels,
+                    arms: vec![arm],
+                }),
+            }
+        }
+        for cell in &mut cells {
+            cell.arms.sort_by_key(|arm| self.place_of(arm));
+        }
+        cells
+    }
+
+    /// Where an arm's level of the compared factor stands in the study.
+    fn place_of(&self, arm: &ArmFigures) -> Option<usize> {
+        let factor = self.run.study.factor(&self.judgement.compare)?;
+        let name = arm.levels.get(&factor.name)?;
+        factor.levels.iter().position(|level| level.name == *name)
+    }
+
+    pub(crate) fn control(&self) -> Option<&'a ArmFigures> {
+        let mut arms = self.judgement.arms.iter();
+        arms.find(|arm| arm.role == Role::Control)
+    }
+}
+
+/// An arm's figure on a metric.
+pub(crate) fn figure_on<'a>(arm: &'a ArmFigures, metric: &str) -> Option<&'a Figure> {
+    arm.figures.iter().find(|figure| figure.metric == metric)
+}

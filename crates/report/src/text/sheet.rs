@@ -1,0 +1,76 @@
+//! A page of a terminal under construction: paragraphs, tables and doubts of one width.
+
+use model::Doubt;
+
+use super::paint::{Paint, Style};
+use super::table::Table;
+use super::wrap::{hanging, wrap};
+
+/// What has been set so far.
+pub(crate) struct Sheet {
+    width: usize,
+    paint: Paint,
+    text: String,
+}
+
+impl Sheet {
+    pub(crate) fn new(width: usize, paint: Paint) -> Self {
+        Self {
+            width,
+            paint,
+            text: String::new(),
+        }
+    }
+
+    pub(crate) fn text(self) -> String {
+        self.text
+    }
+
+    /// Lines of one style.
+    pub(crate) fn styled(&mut self, style: Style, text: &str) {
+        let lines = wrap(text, self.width).join("\n");
+        self.text += &self.paint.lines(style, &lines);
+        self.text.push('\n');
+    }
+
+    /// An empty line, then a paragraph.
+    pub(crate) fn paragraph(&mut self, text: &str) {
+        self.text.push('\n');
+        for line in wrap(text, self.width) {
+            self.line(&line);
+        }
+    }
+
+    /// Lines behind a mark.
+    pub(crate) fn hanging(&mut self, mark: &str, text: &str) {
+        for line in hanging(mark, text, self.width) {
+            self.line(&line);
+        }
+    }
+
+    /// An empty line, then a table.
+    pub(crate) fn table<S: AsRef<str>>(&mut self, headings: &[S], rows: Vec<Vec<String>>) {
+        let headings: Vec<&str> = headings.iter().map(AsRef::as_ref).collect();
+        self.text.push('\n');
+        for line in Table::new(&headings, rows).render(self.width, self.paint) {
+            self.line(&line);
+        }
+    }
+
+    /// Every doubt with its advice; the judge has put the run's own doubts among its own.
+    pub(crate) fn doubts(&mut self, doubts: &[Doubt]) {
+        if doubts.is_empty() {
+            return;
+        }
+        self.paragraph("Doubts");
+        for doubt in doubts {
+            self.hanging("- ", &doubt.what());
+            self.hanging("  → ", doubt.advice());
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text += line;
+        self.text.push('\n');
+    }
+}
