@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::Context as _;
+use model::run::RunKind;
 use model::{BlockRecord, Judgement, RunRecord};
 use study::transport::LocalAgent;
 use study::{Campaign, CampaignError, Monotonic, Order};
@@ -206,7 +207,13 @@ pub(crate) struct Addition {
 
 /// Reads a run folder, judges it, writes its report and says the answer.
 pub(crate) fn show(folder: &Path, json: bool, console: &Console) -> anyhow::Result<ExitCode> {
-    show_with(folder, json, console, |_| None).map(|_| ExitCode::SUCCESS)
+    match report::folder::kind(folder)? {
+        RunKind::Load => {
+            show_with(folder, json, console, |_| None)?;
+        }
+        RunKind::Commands => show_commands(folder, json, console)?,
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The same with what else there is to say of this judgement, which is returned.
@@ -217,36 +224,80 @@ pub(crate) fn show_with(
     addition: impl FnOnce(&Judgement) -> Option<Addition>,
 ) -> anyhow::Result<Judgement> {
     let (run, blocks, judgement) = judged(folder)?;
-    let page = folder.join(REPORT_FILE);
-    // A report that cannot be written takes nothing from the figures.
-    let written = std::fs::write(&page, report::html::render(&run, &blocks, &judgement));
     let addition = addition(&judgement);
-    if json {
-        console.say(&as_json(&judgement, addition)?);
-        return Ok(judgement);
-    }
+    let (added, text) = addition.map_or((None, None), |it| {
+        (Some((it.name, it.value)), Some(it.text))
+    });
     let (width, colour) = (console.width(), console.colour());
-    console.say(&report::text::render(&run, &judgement, width, colour));
-    console.say(&format!("\nrepeat: {}", run.command));
-    match written {
-        Ok(()) => console.say(&format!("report: {}", page.display())),
-        Err(error) => console.error(&format!("no report: {}: {error}", page.display())),
-    }
-    if blocks.is_empty() {
-        console.note("no block was measured");
-    }
-    if let Some(addition) = addition {
-        console.say(&addition.text);
+    let shown = Shown {
+        page: report::html::render(&run, &blocks, &judgement),
+        text: report::text::render(&run, &judgement, width, colour),
+        json: as_json(&judgement, added)?,
+        command: &run.command,
+        is_empty: blocks.is_empty(),
+    };
+    shown.say(folder, json, console);
+    if let Some(text) = text.filter(|_| !json) {
+        console.say(&text);
     }
     Ok(judgement)
 }
 
-fn as_json(judgement: &Judgement, addition: Option<Addition>) -> anyhow::Result<String> {
-    let Some(addition) = addition else {
+fn show_commands(folder: &Path, json: bool, console: &Console) -> anyhow::Result<()> {
+    let (run, blocks, evidence) = report::folder::read_commands(folder)?;
+    let judgement = judge::judge_commands(&run, &blocks);
+    let (width, colour) = (console.width(), console.colour());
+    let shown = Shown {
+        page: report::html::render_factorial(&run, &blocks, &judgement, &evidence),
+        text: report::factorial::render(&run, &judgement, width, colour),
+        json: report::json::render(&judgement),
+        command: &run.command,
+        is_empty: blocks.is_empty(),
+    };
+    shown.say(folder, json, console);
+    Ok(())
+}
+
+/// A judged run in all its forms.
+struct Shown<'a> {
+    page: String,
+    text: String,
+    json: String,
+    command: &'a str,
+    is_empty: bool,
+}
+
+impl Shown<'_> {
+    /// Writes the report into the folder and says the answer.
+    fn say(&self, folder: &Path, json: bool, console: &Console) {
+        let page = folder.join(REPORT_FILE);
+        // A report that cannot be written takes nothing from the figures.
+        let written = std::fs::write(&page, &self.page);
+        if json {
+            console.say(&self.json);
+            return;
+        }
+        console.say(&self.text);
+        console.say(&format!("\nrepeat: {}", self.command));
+        match written {
+            Ok(()) => console.say(&format!("report: {}", page.display())),
+            Err(error) => console.error(&format!("no report: {}: {error}", page.display())),
+        }
+        if self.is_empty {
+            console.note("no block was measured");
+        }
+    }
+}
+
+fn as_json(
+    judgement: &Judgement,
+    addition: Option<(&str, serde_json::Value)>,
+) -> anyhow::Result<String> {
+    let Some((name, added)) = addition else {
         return Ok(report::json::render(judgement));
     };
     let mut value = serde_json::to_value(judgement).context("writing the judgement as JSON")?;
-    value[addition.name] = addition.value;
+    value[name] = added;
     Ok(format!("{value:#}"))
 }
 
@@ -255,4 +306,40 @@ pub(crate) fn judged(folder: &Path) -> anyhow::Result<(RunRecord, Vec<BlockRecor
     let (run, blocks) = report::folder::read(folder)?;
     let judgement = judge::judge(&run, &blocks);
     Ok((run, blocks, judgement))
+}
+
+/// Two run folders side by side, as text or as JSON.
+pub(crate) fn compared(
+    one: &Path,
+    other: &Path,
+    as_json: bool,
+    width: usize,
+) -> anyhow::Result<String> {
+    let kinds = [report::folder::kind(one)?, report::folder::kind(other)?];
+    match kinds {
+        [RunKind::Load, RunKind::Load] => {
+            let [(a, _, a_judged), (b, _, b_judged)] = [judged(one)?, judged(other)?];
+            let (a, b) = ((&a, &a_judged), (&b, &b_judged));
+            Ok(if as_json {
+                format!("{:#}", report::compare::value(a, b)?)
+            } else {
+                report::compare::compare(a, b, width)?
+            })
+        }
+        [RunKind::Commands, RunKind::Commands] => {
+            let read = |folder| -> anyhow::Result<_> {
+                let (run, blocks, _) = report::folder::read_commands(folder)?;
+                let judgement = judge::judge_commands(&run, &blocks);
+                Ok((run, judgement))
+            };
+            let [(a, a_judged), (b, b_judged)] = [read(one)?, read(other)?];
+            let (a, b) = ((&a, &a_judged), (&b, &b_judged));
+            Ok(if as_json {
+                format!("{:#}", report::factorial::commands_value(a, b)?)
+            } else {
+                report::factorial::compare_commands(a, b, width)?
+            })
+        }
+        _ => Err(report::compare::CompareError::Kinds.into()),
+    }
 }

@@ -3,8 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use model::run::{BLOCKS_FILE, BadRun, Blocks, RUN_FILE};
+use model::command_run::{CommandBlock, CommandRun, EVIDENCE_FILE, Evidence};
+use model::run::{BLOCKS_FILE, BadRun, Blocks, RUN_FILE, RunKind};
 use model::{BlockRecord, RunRecord};
+use serde::de::DeserializeOwned;
 
 /// Why a folder could not be read as a run: what, where, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +30,14 @@ pub enum ReadError {
         place: String,
         reason: BadRun,
     },
+    /// `evidence.json` is something else.
+    #[error("{path}{place} is no evidence: {reason}; without that file the rest is still judged")]
+    BadEvidence {
+        path: PathBuf,
+        /// `:line:column`.
+        place: String,
+        reason: String,
+    },
     /// A whole line of `blocks.jsonl` is no block.
     #[error(
         "{path}:{line} is no block: {reason}; keep the lines before it and cut the rest, and \
@@ -45,22 +55,81 @@ pub enum ReadError {
 /// # Errors
 /// A file that is not there, cannot be read, or is of another format, with what to do.
 pub fn read(folder: &Path) -> Result<(RunRecord, Vec<BlockRecord>), ReadError> {
-    let run_path = folder.join(RUN_FILE);
-    let text = read_file(&run_path, std::fs::read_to_string, || ReadError::NoRun {
-        path: folder.to_owned(),
-    })?;
-    let run = parse_run(&text, &run_path)?;
-    let blocks_path = folder.join(BLOCKS_FILE);
+    Ok((read_run(folder)?, read_blocks(folder)?))
+}
+
+/// Reads a run of commands, its blocks, and the evidence that it gathered at its end: none before.
+///
+/// # Errors
+/// As for [`read`].
+pub fn read_commands(
+    folder: &Path,
+) -> Result<(CommandRun, Vec<CommandBlock>, Evidence), ReadError> {
+    let (run, blocks) = (read_run(folder)?, read_blocks(folder)?);
+    Ok((run, blocks, read_evidence(folder)?))
+}
+
+/// What a run folder holds.
+///
+/// # Errors
+/// Where there is no `run.json` that can be read.
+pub fn kind(folder: &Path) -> Result<RunKind, ReadError> {
+    Ok(RunKind::of(&read_description(folder)?))
+}
+
+fn read_description(folder: &Path) -> Result<String, ReadError> {
+    read_file(&folder.join(RUN_FILE), std::fs::read_to_string, || {
+        ReadError::NoRun {
+            path: folder.to_owned(),
+        }
+    })
+}
+
+fn read_run<S: DeserializeOwned, A: DeserializeOwned>(
+    folder: &Path,
+) -> Result<RunRecord<S, A>, ReadError> {
+    let text = read_description(folder)?;
+    RunRecord::parse(&text).map_err(|reason| ReadError::BadRun {
+        path: folder.join(RUN_FILE),
+        place: match &reason {
+            BadRun::Broken(error) => place(error),
+            _ => String::new(),
+        },
+        reason,
+    })
+}
+
+fn read_blocks<R: DeserializeOwned>(folder: &Path) -> Result<Vec<BlockRecord<R>>, ReadError> {
+    let path = folder.join(BLOCKS_FILE);
     // As bytes: a write may have been cut short within a character.
-    let bytes = read_file(&blocks_path, std::fs::read, || ReadError::NoBlocks {
-        path: blocks_path.clone(),
+    let bytes = read_file(&path, std::fs::read, || ReadError::NoBlocks {
+        path: path.clone(),
     })?;
     let blocks = Blocks::parse(&bytes).map_err(|bad| ReadError::BadBlock {
-        path: blocks_path.clone(),
+        path: path.clone(),
         line: bad.line,
         reason: bad.reason,
     })?;
-    Ok((run, blocks.records))
+    Ok(blocks.records)
+}
+
+fn read_evidence(folder: &Path) -> Result<Evidence, ReadError> {
+    let path = folder.join(EVIDENCE_FILE);
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Evidence::default()),
+        Err(source) => return Err(ReadError::Refused { path, source }),
+    };
+    serde_json::from_str(&text).map_err(|error| ReadError::BadEvidence {
+        place: place(&error),
+        reason: error.to_string(),
+        path,
+    })
+}
+
+/// `:line:column` of an error.
+fn place(error: &serde_json::Error) -> String {
+    format!(":{}:{}", error.line(), error.column())
 }
 
 fn read_file<T>(
@@ -74,17 +143,6 @@ fn read_file<T>(
             path: path.to_owned(),
             source,
         },
-    })
-}
-
-fn parse_run(text: &str, path: &Path) -> Result<RunRecord, ReadError> {
-    RunRecord::parse(text).map_err(|reason| ReadError::BadRun {
-        path: path.to_owned(),
-        place: match &reason {
-            BadRun::Broken(error) => format!(":{}:{}", error.line(), error.column()),
-            _ => String::new(),
-        },
-        reason,
     })
 }
 

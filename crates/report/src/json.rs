@@ -1,13 +1,13 @@
 //! The judgement as JSON; `model::judgement` has the shape and its version.
 
-use model::Judgement;
+use serde::Serialize;
 
-/// Pretty JSON of a judgement, without a newline at its end.
+/// Pretty JSON of a judgement, of whatever kind of run, without a newline at its end.
 ///
 /// # Panics
 /// Never: all that a judgement holds, JSON holds too.
 #[must_use]
-pub fn render(judgement: &Judgement) -> String {
+pub fn render(judgement: &impl Serialize) -> String {
     serde_json::to_string_pretty(judgement)
         .expect("a judgement is structs, lists, strings and numbers, which JSON always holds")
 }
@@ -16,6 +16,7 @@ pub fn render(judgement: &Judgement) -> String {
 mod tests {
     use super::*;
     use crate::sample;
+    use model::Judgement;
 
     #[test]
     fn what_is_rendered_reads_back_as_a_judgement() {

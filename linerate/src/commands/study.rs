@@ -243,13 +243,6 @@ fn show(name: &str, as_json: bool, console: &Console) -> anyhow::Result<ExitCode
 }
 
 fn compare(one: &Path, other: &Path, as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
-    let (one_run, _, one_judged) = run::judged(one)?;
-    let (other_run, _, other_judged) = run::judged(other)?;
-    let (a, b) = ((&one_run, &one_judged), (&other_run, &other_judged));
-    console.say(&if as_json {
-        format!("{:#}", report::compare::value(a, b)?)
-    } else {
-        report::compare::compare(a, b, console.width())?
-    });
+    console.say(&run::compared(one, other, as_json, console.width())?);
     Ok(ExitCode::SUCCESS)
 }
