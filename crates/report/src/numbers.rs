@@ -119,6 +119,9 @@ pub fn three_digits(value: f64) -> String {
 /// A figure in its unit: `304 µs` for 303,972 `ns`, `8.00 MB`, `12.3 rounds`.
 #[must_use]
 pub fn quantity(value: f64, unit: &str) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
     let (divisor, shown) = shown_unit(value, unit);
     format!("{} {shown}", three_digits(value / divisor))
         .trim_end()
@@ -174,6 +177,15 @@ pub fn ratio(ratio: f64) -> String {
     } else {
         format!("{} times", three_digits(ratio))
     }
+}
+
+/// Two ratios in the same words: `+16.0 %` and `+42.0 %`, or `1.16 times` and `5.53 times`.
+#[must_use]
+pub fn ratios_alike(ratios: [f64; 2]) -> [String; 2] {
+    if ratios.into_iter().all(reads_as_change) {
+        return ratios.map(change);
+    }
+    ratios.map(|ratio| format!("{} times", three_digits(ratio)))
 }
 
 /// A round ratio, as on a chart's axis: `+20 %`, `2 times`.

@@ -37,11 +37,10 @@ fn group(view: View<'_>, cell: &Cell<'_>) -> Group {
 fn dot<'a>(view: View<'a>, arm: &'a ArmFigures) -> Dot {
     let figure = view.figure(arm);
     let published = view.published_values(arm);
-    let level = arm.levels.get(&view.judgement.compare);
     let shown = |value| numbers::quantity(value, &view.metric().unit);
     let missing = || numbers::MISSING.to_owned();
     Dot {
-        title: level.map_or_else(String::new, |name| view.compared(name).to_owned()),
+        title: view.own_level(arm).to_owned(),
         at: figure.map(|figure| {
             let found = figure.estimate;
             [found.value, found.low, found.high]

@@ -256,12 +256,9 @@ impl Plot<'_> {
     }
 
     fn title(&self, canvas: &Canvas<'_>, title: &str, top: f64) {
-        let (at, width, align) = match self.form {
-            Form::Wide => ((TITLES - 12.0, top + 18.0), TITLES - 12.0, HPos::Right),
-            Form::Narrow => ((0.0, top + 18.0), 350.0, HPos::Left),
-        };
+        let width = self.form.width() - if self.form == Form::Wide { 240.0 } else { 8.0 };
         let set = Type::BODY.bold();
-        canvas.text(&fitted(title, width, set), at, set.align(align));
+        canvas.text(&fitted(title, width, set), (0.0, top + 18.0), set);
     }
 
     fn row(&self, canvas: &Canvas<'_>, row: &Dot, top: f64) {
@@ -336,15 +333,15 @@ impl Plot<'_> {
         }
     }
 
-    /// Where the line of no difference is drawn: throughout, or only beside the marks where titles
-    /// stand above them.
+    /// Where the line of no difference is drawn: beside the marks, where no title stands.
     fn spans(&self) -> Vec<(f64, f64)> {
-        if self.form == Form::Wide {
-            return vec![(self.top(), self.bottom())];
-        }
+        let (from, to) = match self.form {
+            Form::Wide => (0.0, self.row_height()),
+            Form::Narrow => (22.0, 40.0),
+        };
         let lines = self.lines().into_iter();
         let rows = lines.filter(|(line, _)| matches!(line, Line::Row(_)));
-        rows.map(|(_, top)| (top + 22.0, top + 40.0)).collect()
+        rows.map(|(_, top)| (top + from, top + to)).collect()
     }
 
     fn axis(&self, canvas: &Canvas<'_>) {

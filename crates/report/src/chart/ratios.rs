@@ -47,7 +47,7 @@ fn means(view: View<'_>) -> Option<Group> {
         let level = view.compared(&mean.level);
         Dot {
             title: if cell.is_empty() {
-                level.to_owned()
+                level
             } else {
                 format!("{level}, {cell}")
             },
@@ -79,7 +79,7 @@ fn contrasts(view: View<'_>) -> Vec<Group> {
             String::new()
         } else {
             let [level, against] = [&found.level, &found.against].map(|name| view.compared(name));
-            format!("{level} ÷ {against}")
+            format!("{level} against {against}")
         };
         match groups.iter_mut().find(|(other, _)| *other == title) {
             Some((_, rows)) => rows.push(found),
@@ -112,7 +112,7 @@ fn row<'a>(view: View<'a>, found: &'a LevelResult) -> Dot {
     let shown = found.change.ratio().map_or_else(missing, numbers::ratio);
     Dot {
         title: if cell.is_empty() {
-            view.compared(&found.level).to_owned()
+            view.compared(&found.level)
         } else {
             cell
         },

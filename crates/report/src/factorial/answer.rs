@@ -1,7 +1,7 @@
 //! The answer in one sentence that a person would say, no more than the verdicts allow.
 
 use model::Verdict;
-use model::judgement::{InteractionResult, LevelResult, MeanResult, Together};
+use model::judgement::{InteractionResult, Judged, LevelResult, MeanResult, Together};
 
 use super::reasons;
 use super::view::View;
@@ -65,17 +65,18 @@ fn named(view: View<'_>, found: &InteractionResult) -> [String; 2] {
 
 fn interaction(view: View<'_>, found: &InteractionResult) -> String {
     let [first, second] = named(view, found);
-    let effect = |judged: &model::judgement::Judged| {
-        judged.effect.as_ref().map_or_else(
-            || numbers::MISSING.to_owned(),
-            |effect| numbers::ratio_with_interval(effect),
-        )
+    let missing = || numbers::MISSING.to_owned();
+    let alone = |judged: &Judged| {
+        let effect = judged.effect.as_ref();
+        effect.map_or_else(missing, |effect| numbers::ratio(effect.ratio))
     };
-    let [alone, other] = [&found.alone[0], &found.alone[1]].map(effect);
+    let both = found.both.effect.as_ref();
     let figures = format!(
-        "alone they change {} by {alone} and {other}, together by {}",
+        "alone they change {} by {} and {}, together by {}",
         view.metric().title,
-        effect(&found.both)
+        alone(&found.alone[0]),
+        alone(&found.alone[1]),
+        both.map_or_else(missing, numbers::ratio_with_interval)
     );
     let said = match found.together {
         Together::OnlyTogether => format!("{first} and {second} only pay together: {figures}"),
@@ -109,7 +110,6 @@ fn placed(cell: &str, said: &str) -> String {
 
 fn mean_of(view: View<'_>, mean: &MeanResult) -> String {
     let (level, against) = (view.compared(&mean.level), view.compared(&mean.against));
-    let over = view.factor(&mean.over).to_lowercase();
     let Some(effect) = &mean.effect else {
         return format!(
             "“{level}” and “{against}” cannot be compared on the whole: {}.",
@@ -117,10 +117,11 @@ fn mean_of(view: View<'_>, mean: &MeanResult) -> String {
         );
     };
     let size = format!(
-        "{} {}, the geometric mean over {} of {over}",
+        "{} {}, the geometric mean over {} levels of “{}”",
         view.metric().title,
         numbers::ratio_with_interval(effect),
-        mean.of.len()
+        mean.of.len(),
+        view.factor(&mean.over)
     );
     let said = match mean.verdict {
         Verdict::Better => format!("On the whole “{level}” is better than “{against}”: {size}"),
@@ -157,7 +158,7 @@ fn regressions(view: View<'_>, mean: &MeanResult) -> String {
 }
 
 /// The contrasts of a mean that came out worse, worst first.
-pub(crate) fn regressed<'a>(view: View<'a>, mean: &MeanResult) -> Vec<&'a LevelResult> {
+fn regressed<'a>(view: View<'a>, mean: &MeanResult) -> Vec<&'a LevelResult> {
     let is_of = |found: &&LevelResult| {
         let mut cell = found.cell.clone();
         cell.remove(&mean.over);
@@ -194,12 +195,12 @@ fn contrasts(view: View<'_>) -> String {
             let told: Vec<String> = pairs.iter().map(|pair| pair_of(view, pair)).collect();
             told.join(" ")
         }
-        _ => summary(view),
+        _ => summary(view, &pairs),
     }
 }
 
 fn nothing(view: View<'_>) -> String {
-    let mut levels: Vec<&str> = Vec::new();
+    let mut levels: Vec<String> = Vec::new();
     for arm in &view.judgement.arms {
         let level = arm.levels.get(&view.judgement.compare);
         let level = level.map(|name| view.compared(name));
@@ -216,7 +217,7 @@ fn pair_of(view: View<'_>, cells: &[&LevelResult]) -> String {
     let verdict = cells[0].verdict;
     match cells {
         [one] => alone(view, one),
-        _ if cells.iter().all(|found| found.verdict == verdict) => alike(view, cells, verdict),
+        _ if is_alike(cells) => alike(view, cells, verdict),
         _ => mixed(view, cells),
     }
 }
@@ -251,25 +252,28 @@ fn alike(view: View<'_>, cells: &[&LevelResult], verdict: Verdict) -> String {
         view.compared(&cells[0].level),
         view.compared(&cells[0].against),
     );
-    let all = cells.len();
+    let all = match cells.len() {
+        2 => "both".to_owned(),
+        more => format!("all {more}"),
+    };
     let range = range(view, cells);
     match verdict {
         Verdict::Better => {
-            format!("“{level}” is better than “{against}” in all {all} cells: {range}.")
+            format!("“{level}” is better than “{against}” in {all} cells: {range}.")
         }
         Verdict::Worse => {
-            format!("“{level}” is worse than “{against}” in all {all} cells: {range}.")
+            format!("“{level}” is worse than “{against}” in {all} cells: {range}.")
         }
         Verdict::NoDifferenceThatMatters => format!(
-            "There is no difference that matters between “{level}” and “{against}” in any of \
+            "There is no difference that matters between “{level}” and “{against}” in \
              {all} cells: {range}."
         ),
         Verdict::Inconclusive => format!(
-            "This run cannot tell in any of {all} cells whether “{level}” is better than \
+            "This run cannot tell in {all} cells whether “{level}” is better than \
              “{against}”: {range}."
         ),
         Verdict::Invalid => format!(
-            "No verdict on “{level}” against “{against}” in any of {all} cells: {}. Seen was {range}.",
+            "No verdict on “{level}” against “{against}” in {all} cells: {}. Seen was {range}.",
             reasons::of_contrast(view, cells[0])
         ),
     }
@@ -286,7 +290,7 @@ fn range(view: View<'_>, cells: &[&LevelResult]) -> String {
     let (Some((least, low)), Some((most, high))) = (known.first(), known.last()) else {
         return format!("{title} has no ratio");
     };
-    let [low, high] = [*low, *high].map(numbers::ratio);
+    let [low, high] = numbers::ratios_alike([*low, *high]);
     format!(
         "{title} {low} ({}) … {high} ({})",
         view.cell(&least.cell),
@@ -307,12 +311,40 @@ fn mixed(view: View<'_>, cells: &[&LevelResult]) -> String {
     )
 }
 
-/// Too many to tell one by one: how many of each verdict, and the largest that was called.
-fn summary(view: View<'_>) -> String {
+/// Too many to tell one by one: the pairs that came out alike in every cell, or else the largest
+/// change that was called; and how many of each verdict.
+fn summary(view: View<'_>, pairs: &[Vec<&LevelResult>]) -> String {
+    let everywhere: Vec<&Vec<&LevelResult>> = pairs
+        .iter()
+        .filter(|cells| is_called(cells[0]) && is_alike(cells))
+        .collect();
+    if everywhere.is_empty() || everywhere.len() > MOST_TOLD {
+        return largest(view);
+    }
+    let told: Vec<String> = everywhere
+        .iter()
+        .map(|cells| pair_of(view, cells))
+        .collect();
+    let others: Vec<&LevelResult> = pairs
+        .iter()
+        .filter(|cells| !everywhere.contains(cells))
+        .flatten()
+        .copied()
+        .collect();
+    if others.is_empty() {
+        return told.join(" ");
+    }
+    format!(
+        "{} Of the {} other comparisons: {}.",
+        told.join(" "),
+        others.len(),
+        verdicts(&others)
+    )
+}
+
+fn largest(view: View<'_>) -> String {
     let all: Vec<&LevelResult> = view.judgement.contrasts.iter().collect();
-    let is_called =
-        |found: &&&LevelResult| matches!(found.verdict, Verdict::Better | Verdict::Worse);
-    let called = all.iter().filter(is_called);
+    let called = all.iter().filter(|found| is_called(found));
     let largest = called.max_by(|a, b| size(a).total_cmp(&size(b)));
     let largest = largest.map_or_else(String::new, |found| {
         format!(" The largest: {}", alone(view, found))
@@ -323,6 +355,14 @@ fn summary(view: View<'_>) -> String {
         view.metric().title,
         verdicts(&all)
     )
+}
+
+fn is_called(found: &LevelResult) -> bool {
+    found.verdict.is_call()
+}
+
+fn is_alike(cells: &[&LevelResult]) -> bool {
+    cells.iter().all(|found| found.verdict == cells[0].verdict)
 }
 
 /// `6 better, 3 worse, 1 not told apart`.
@@ -338,7 +378,7 @@ fn verdicts(cells: &[&LevelResult]) -> String {
         (with(Verdict::Worse), "worse"),
         (
             with(Verdict::NoDifferenceThatMatters),
-            "no different by what matters",
+            "without a difference that matters",
         ),
         (with(Verdict::Inconclusive), "not told apart"),
         (with(Verdict::Invalid), "without a verdict"),

@@ -46,7 +46,7 @@ pub(crate) fn cells(view: View<'_>) -> Vec<CellRows> {
     };
     let mut cells: Vec<CellRows> = view.cells().iter().map(rows).collect();
     cells.extend(view.control().map(|control| CellRows {
-        title: "the first of all once more".to_owned(),
+        title: "control".to_owned(),
         rows: vec![row(view, control)],
     }));
     cells
@@ -54,14 +54,12 @@ pub(crate) fn cells(view: View<'_>) -> Vec<CellRows> {
 
 fn row<'a>(view: View<'a>, arm: &'a ArmFigures) -> Row {
     let found = view.contrast(arm);
-    let level = arm.levels.get(&view.judgement.compare);
-    let level = level.map_or("", |name| view.compared(name));
     let figure = view.figure(arm);
     Row {
         level: if arm.role == Role::Control {
-            format!("control: {level}")
+            format!("{} once more", arm.title)
         } else {
-            level.to_owned()
+            view.own_level(arm).to_owned()
         },
         beside: arm.role == Role::Control,
         figure: Shown::figure(figure, view.metric()),

@@ -94,13 +94,15 @@ pub(crate) fn mean(view: View<'_>, mean: &MeanResult) -> String {
     let without = if mean.without.is_empty() {
         String::new()
     } else {
-        let names = mean.without.iter().map(|name| view.level(&mean.over, name));
-        format!("; left out: {}", names.collect::<Vec<_>>().join(", "))
+        let names = mean.without.iter();
+        let names: Vec<String> = names.map(|name| view.level(&mean.over, name)).collect();
+        format!("; left out: {}", names.join(", "))
     };
     format!(
-        "Geometric mean over {} of {}{place}: “{}” against “{}” {figure}, {}, n = {} rounds{without}.",
+        "Geometric mean over {} levels of “{}”{place}: “{}” against “{}” {figure}, {}, n = {} \
+         rounds{without}.",
         mean.of.len(),
-        view.factor(&mean.over).to_lowercase(),
+        view.factor(&mean.over),
         view.compared(&mean.level),
         view.compared(&mean.against),
         mean.verdict.words(),
@@ -151,8 +153,7 @@ pub(crate) fn lone_cells(view: View<'_>) -> Option<String> {
         .iter()
         .filter(|cell| cell.arms.len() == 1 && cells.len() > 1)
         .map(|cell| {
-            let level = cell.arms[0].levels.get(&view.judgement.compare);
-            let level = level.map_or("", |name| view.compared(name));
+            let level = view.own_level(cell.arms[0]);
             format!("{} has only “{level}”", cell.title)
         })
         .collect();

@@ -1,6 +1,7 @@
 //! A factorial run in a reader's words: titles for the names of factors, levels and metrics.
 
 use model::command_run::CommandRun;
+use model::command_study::Factor;
 use model::judgement::{ArmFigures, FactorialJudgement, Figure, LevelResult, Levels, MetricInfo};
 use model::study::Role;
 
@@ -35,16 +36,43 @@ impl<'a> View<'a> {
         factor.map_or(name, |factor| factor.title.as_str())
     }
 
-    /// The title of a level.
-    pub(crate) fn level(&self, factor: &str, name: &'a str) -> &'a str {
-        let factor = self.run.study.factor(factor);
-        let level = factor.and_then(|factor| factor.level(name));
-        level.map_or(name, |level| level.title.as_str())
+    /// The title of a level, with that of its factor where levels of others are called the same.
+    pub(crate) fn level(&self, factor: &str, name: &str) -> String {
+        let Some(factor) = self.run.study.factor(factor) else {
+            return name.to_owned();
+        };
+        let title = factor
+            .level(name)
+            .map_or(name, |level| level.title.as_str());
+        if self.is_told_by_levels(factor) {
+            title.to_owned()
+        } else {
+            format!("{}: {title}", factor.title)
+        }
     }
 
-    /// The title of a level of the compared factor.
-    pub(crate) fn compared(&self, name: &'a str) -> &'a str {
+    /// Whether no other factor has a level of a title that this one has, as `off` and `on`.
+    fn is_told_by_levels(&self, factor: &Factor) -> bool {
+        let others = self.run.study.factors.iter();
+        let others = others.filter(|other| other.name != factor.name);
+        let mut titles = others
+            .flat_map(|other| &other.levels)
+            .map(|level| &level.title);
+        !titles.any(|title| factor.levels.iter().any(|level| level.title == *title))
+    }
+
+    /// The title of a level of the compared factor, for a sentence.
+    pub(crate) fn compared(&self, name: &str) -> String {
         self.level(&self.judgement.compare, name)
+    }
+
+    /// The title of an arm's level of the compared factor, under a heading that has the factor's.
+    pub(crate) fn own_level(&self, arm: &'a ArmFigures) -> &'a str {
+        let compare = &self.judgement.compare;
+        let name = arm.levels.get(compare).map_or("", String::as_str);
+        let factor = self.run.study.factor(compare);
+        let level = factor.and_then(|factor| factor.level(name));
+        level.map_or(name, |level| level.title.as_str())
     }
 
     /// Titles of levels, in the order of their factors; empty for the one cell of a study with one
@@ -52,8 +80,7 @@ impl<'a> View<'a> {
     pub(crate) fn cell(&self, levels: &Levels) -> String {
         let titles = self.run.study.factors.iter().filter_map(|factor| {
             let name = levels.get(&factor.name)?;
-            let level = factor.level(name);
-            Some(level.map_or(name.as_str(), |level| level.title.as_str()))
+            Some(self.level(&factor.name, name))
         });
         titles.collect::<Vec<_>>().join(", ")
     }
