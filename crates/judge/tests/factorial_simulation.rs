@@ -2,7 +2,6 @@
 //!
 //! Every figure comes from a fixed seed. They are printed: `cargo test --profile checks -p judge
 //! --test factorial_simulation -- --nocapture`.
-#![expect(clippy::print_stdout, reason = "the figures are for a reader")]
 
 mod built_commands;
 mod noise;

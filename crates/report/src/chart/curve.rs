@@ -79,7 +79,7 @@ pub(crate) fn curves(view: View<'_>, form: Form) -> Option<String> {
         description: plot.described(),
     };
     Some(draw(form.width(), plot.height(), &words, |canvas| {
-        plot.draw(canvas)
+        plot.draw(canvas);
     }))
 }
 

@@ -143,15 +143,15 @@ fn mean_of(view: View<'_>, mean: &MeanResult) -> String {
 
 /// What a mean hides, worst first.
 fn regressions(view: View<'_>, mean: &MeanResult) -> String {
-    let worse = regressed(view, mean);
-    let Some(worst) = worse.first() else {
+    let regressed = regressed(view, mean);
+    let Some(worst) = regressed.first() else {
         return String::new();
     };
     let name = worst.cell.get(&mean.over).map_or("", String::as_str);
-    let most = if worse.len() == 1 { "" } else { " most" };
+    let most = if regressed.len() == 1 { "" } else { " most" };
     format!(
         "; it is worse in {} of them, “{}”{most} ({})",
-        worse.len(),
+        regressed.len(),
         view.level(&mean.over, name),
         Shown::change(&worst.change).value
     )

@@ -7,6 +7,10 @@ mod pages;
 mod pictures;
 mod visit;
 
+#[path = "../../../judge/tests/built_commands/mod.rs"]
+mod built_commands;
+#[path = "../factorial/made_up.rs"]
+mod made_up;
 #[path = "../sample/mod.rs"]
 mod sample;
 

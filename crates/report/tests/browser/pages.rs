@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use model::{Doubt, Judgement, RunRecord, Verdict};
 
-use crate::sample;
+use crate::{made_up, sample};
 
 const HOSTILE: &str = "<script>console.error('planted')</script>\"><img src=http://127.0.0.1:9/x>";
 const LONG: &str = "one_setting_whose_name_has_no_place_at_which_a_line_could_be_broken_anywhere";
@@ -24,6 +24,16 @@ pub(crate) fn all() -> Vec<PathBuf> {
         ("hostile", titled(HOSTILE)),
         ("long", titled(LONG)),
         ("chinese", titled(CHINESE)),
+        ("factorial-versions", made_up::strength().page()),
+        (
+            "factorial-settings",
+            made_up::settings([30.0, 29.8, 35.0, 0.6]).page(),
+        ),
+        ("factorial-benchmarks", made_up::benchmarks().page()),
+        ("factorial-sizes", made_up::sizes().page()),
+        ("factorial-hostile", made_up::titled(HOSTILE).page()),
+        ("factorial-long", made_up::titled(LONG).page()),
+        ("factorial-chinese", made_up::titled(CHINESE).page()),
     ];
     let written = pages.into_iter().map(|(name, page)| {
         let path = folder.join(format!("{name}.html"));

@@ -44,19 +44,6 @@ impl MadeUp {
         } = self;
         report::html::render_factorial(run, blocks, judgement, evidence)
     }
-
-    pub(crate) fn text(&self, width: usize) -> String {
-        report::factorial::render(&self.run, &self.judgement, width, false)
-    }
-
-    /// The answer, on one line.
-    pub(crate) fn answer(&self) -> String {
-        self.text(10_000)
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .to_owned()
-    }
 }
 
 fn blocks(run: &CommandRun, noise: f64, cost: impl Fn(&str) -> f64) -> Vec<CommandBlock> {

@@ -1,23 +1,21 @@
 //! The pages of factorial runs: what they say, and that they can be looked at.
 
+mod answers;
 #[path = "../../../judge/tests/built_commands/mod.rs"]
 mod built_commands;
 mod made_up;
+mod pages;
 
-use std::path::Path;
+use made_up::MadeUp;
 
-#[test]
-fn the_pages_are_there_to_look_at() {
-    for (name, made) in [
-        ("strength", made_up::strength()),
-        ("settings", made_up::settings([30.0, 29.8, 35.0, 0.6])),
-        ("benchmarks", made_up::benchmarks()),
-        ("sizes", made_up::sizes()),
-    ] {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        std::fs::write(folder.join(format!("factorial-{name}.html")), made.page()).unwrap();
-        let text = made.text(100);
-        std::fs::write(folder.join(format!("factorial-{name}.txt")), &text).unwrap();
-        println!("{text}\n=====\n");
+impl MadeUp {
+    fn text(&self, width: usize) -> String {
+        report::factorial::render(&self.run, &self.judgement, width, false)
+    }
+
+    /// The answer, on one line.
+    fn answer(&self) -> String {
+        let text = self.text(10_000);
+        text.lines().next().unwrap_or_default().to_owned()
     }
 }

@@ -1,0 +1,262 @@
+//! The answer is true for every way in which a run can come out.
+
+use model::CommandRun;
+use model::command::CommandEnd;
+use model::command_run::CommandBlock;
+use model::command_study::{Agreement, OutputPart};
+
+use crate::made_up::{self, MadeUp, benchmarks, settings, sizes, strength, version_cost, versions};
+
+/// The study of versions with GCC at -O2 alone, where B takes so many times as long as A.
+fn one_cell(times: f64, noise: f64, change: impl Fn(&mut CommandBlock)) -> String {
+    let mut run = versions();
+    run.arms
+        .retain(|arm| arm.name == "control" || arm.name.starts_with("gcc.o0"));
+    keep_level(&mut run, "compiler", "gcc");
+    keep_level(&mut run, "options", "o0");
+    let cost = |arm: &str| {
+        if arm.ends_with("add") {
+            100.0 * times
+        } else {
+            100.0
+        }
+    };
+    MadeUp::of(run, noise, cost, change).answer()
+}
+
+fn keep_level(run: &mut CommandRun, factor: &str, level: &str) {
+    let mut factors = run.study.factors.iter_mut();
+    let factor = factors
+        .find(|one| one.name == factor)
+        .expect("the run has it");
+    factor.levels.retain(|one| one.name == level);
+}
+
+fn nothing(_: &mut CommandBlock) {}
+
+#[test]
+fn one_comparison_is_told_in_the_words_of_its_verdict_with_its_interval() {
+    let better = one_cell(0.8, 0.005, nothing);
+    assert!(
+        better.starts_with("GCC, -O0: “B: add to the one before” is better than “A: multiply"),
+        "{better}"
+    );
+    assert!(
+        better.contains("one call of compute() −20.") && better.contains(" … "),
+        "{better}"
+    );
+    let worse = one_cell(3.0, 0.005, nothing);
+    assert!(
+        worse.contains("is worse than") && worse.contains("3.00 times ("),
+        "{worse}"
+    );
+    let alike = one_cell(1.001, 0.005, nothing);
+    assert!(
+        alike.contains("There is no difference that matters between"),
+        "{alike}"
+    );
+}
+
+#[test]
+fn what_the_data_cannot_tell_is_said_to_be_untold() {
+    let unsure = one_cell(1.02, 0.15, nothing);
+    assert!(unsure.contains("This run cannot tell whether"), "{unsure}");
+    assert!(
+        !unsure.contains("is better than “A: multiply for each element”."),
+        "{unsure}"
+    );
+}
+
+#[test]
+fn a_withheld_verdict_says_why_and_still_gives_the_figures() {
+    let differs = one_cell(0.8, 0.005, |block| {
+        if block.arm == "control" {
+            *block.reading.values.get_mut("time_ns").unwrap() *= 1.05;
+        }
+    });
+    assert!(
+        differs.contains("the same command came out different from itself"),
+        "{differs}"
+    );
+    assert!(
+        differs.contains("Seen was one call of compute() −20."),
+        "{differs}"
+    );
+    let failed = one_cell(0.8, 0.005, |block| {
+        if block.arm.ends_with("add") && block.round < 6 {
+            block.reading.command.end = CommandEnd::Exited(1);
+        }
+    });
+    assert!(
+        failed.contains("No verdict") && failed.contains("6 of 16 runs failed"),
+        "{failed}"
+    );
+    let late = one_cell(0.8, 0.005, |block| {
+        if block.arm.ends_with("add") && block.round == 2 {
+            block.reading.command.end = CommandEnd::TimedOut;
+        }
+    });
+    assert!(
+        late.contains("some of its runs did not end in time"),
+        "{late}"
+    );
+    let gone = one_cell(0.8, 0.005, |block| {
+        if block.arm.ends_with("add") {
+            block.reading.command.end = CommandEnd::Killed { signal: 11 };
+        }
+    });
+    assert!(gone.contains("16 of 16 runs failed"), "{gone}");
+}
+
+#[test]
+fn outputs_that_differ_void_their_cell_and_the_answer_says_so() {
+    let mut run = versions();
+    run.arms
+        .retain(|arm| arm.name == "control" || arm.name.starts_with("gcc.o0"));
+    run.study.workload.agree = Some(Agreement {
+        on: OutputPart::Stdout,
+        tolerance: None,
+    });
+    let made = MadeUp::of(run, 0.005, version_cost, |block| {
+        block.reading.agreed = Some(block.arm.ends_with("add").to_string());
+    });
+    let said = made.answer();
+    assert!(
+        said.contains("they must print the same and do not"),
+        "{said}"
+    );
+    assert!(
+        made.text(200).contains("(`false` and `true`)"),
+        "{}",
+        made.text(200)
+    );
+}
+
+#[test]
+fn the_same_verdict_in_every_cell_is_one_sentence_with_the_range() {
+    let said = strength().answer();
+    assert!(
+        said.contains("is worse than") && said.contains("in all 6 cells"),
+        "{said}"
+    );
+    assert!(
+        said.contains("2.31 times (Clang, -O0) … 5.55 times (GCC, -O3 -march=native)"),
+        "{said}"
+    );
+}
+
+#[test]
+fn cells_that_come_out_differently_are_counted() {
+    let cost = |arm: &str| match arm {
+        "gcc.o0.add" => 1000.0,
+        "gcc.o2.add" => 304.0,
+        _ => version_cost(arm),
+    };
+    let said = MadeUp::of(versions(), 0.005, cost, nothing).answer();
+    assert!(
+        said.contains("in 6 cells: 1 better, 4 worse, 1 without a difference that matters"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_level_that_was_left_out_leaves_cells_with_one_level_which_are_named() {
+    let mut run = versions();
+    run.arms
+        .retain(|arm| !arm.name.starts_with("clang.o") || arm.name.ends_with("multiply"));
+    let made = MadeUp::of(run, 0.005, version_cost, nothing);
+    assert!(
+        made.answer().contains("in all 4 cells"),
+        "{}",
+        made.answer()
+    );
+    let text = made.text(300);
+    assert!(
+        text.contains("Clang, -O0 has only “A: multiply for each element”"),
+        "{text}"
+    );
+    assert!(made.page().contains("has only “A: multiply"));
+}
+
+#[test]
+fn with_one_level_alone_nothing_was_compared() {
+    let mut run = versions();
+    run.arms
+        .retain(|arm| arm.name.ends_with("multiply") || arm.name == "control");
+    let said = MadeUp::of(run, 0.005, version_cost, nothing).answer();
+    assert_eq!(
+        said,
+        "Nothing could be compared: only “A: multiply for each element” is there."
+    );
+}
+
+#[test]
+fn a_run_that_broke_off_says_how_many_pairs_are_missing() {
+    let mut run = versions();
+    run.study.design.rounds = 3;
+    let said = MadeUp::of(run, 0.005, version_cost, nothing).answer();
+    assert!(
+        said.contains("pairs are too few, 3 where 10 are needed"),
+        "{said}"
+    );
+}
+
+#[test]
+fn settings_are_told_by_what_they_do_alone_and_together() {
+    let said = |costs| settings(costs).answer();
+    let only = said([30.0, 29.8, 35.0, 0.6]);
+    assert!(
+        only.starts_with(
+            "“Untracked cache” and “File system monitor” only pay together: alone they \
+                          change git status by +17.2 % and −0.7 %, together by −98.0 % ("
+        ),
+        "{only}"
+    );
+    assert!(said([20.0, 16.0, 10.0, 4.0]).contains("pay more together than apart"));
+    assert!(said([20.0, 16.0, 10.0, 10.0]).contains("pay less together than apart"));
+    assert!(said([20.0, 16.0, 10.0, 8.0]).contains("do not depend on one another"));
+}
+
+#[test]
+fn a_mean_is_told_with_what_it_hides() {
+    let said = benchmarks().answer();
+    assert!(
+        said.contains("On the whole “3.12” is better than “3.10”: run time −4.7 %"),
+        "{said}"
+    );
+    assert!(
+        said.contains("the geometric mean over 4 levels of “Benchmarks”"),
+        "{said}"
+    );
+    assert!(
+        said.contains("it is worse in 1 of them, “coverage” (2.20 times)"),
+        "{said}"
+    );
+}
+
+#[test]
+fn steps_that_are_the_same_in_every_cell_are_told_and_the_others_counted() {
+    let said = sizes().answer();
+    assert!(
+        said.starts_with("“14481” is worse than “14480” in both cells"),
+        "{said}"
+    );
+    assert!(
+        said.contains("“43441” is worse than “43440” in both cells"),
+        "{said}"
+    );
+    assert!(
+        said.ends_with("Of the 8 other comparisons: 8 without a difference that matters."),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_count_that_never_varies_has_no_interval() {
+    let mut run = versions();
+    run.study.metrics.swap(0, 1);
+    let said = MadeUp::of(run, 0.005, version_cost, nothing).answer();
+    assert!(said.contains("no difference that matters"), "{said}");
+    let text = made_up::strength().text(200);
+    assert!(text.contains("7 times") && text.contains("equal"), "{text}");
+}

@@ -1,0 +1,119 @@
+//! What must hold of the pages of factorial runs, whatever they show.
+
+use std::path::Path;
+
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::made_up::{self, MadeUp};
+
+const PLANTED: &str = "<script>alert(1)</script>\"><img src=x>";
+
+fn all() -> [(&'static str, MadeUp); 4] {
+    [
+        ("strength", made_up::strength()),
+        ("settings", made_up::settings([30.0, 29.8, 35.0, 0.6])),
+        ("benchmarks", made_up::benchmarks()),
+        ("sizes", made_up::sizes()),
+    ]
+}
+
+#[test]
+fn the_pages_are_there_to_look_at() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    for (name, made) in all() {
+        let page = made.page();
+        assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>"));
+        std::fs::write(folder.join(format!("factorial-{name}.html")), page).unwrap();
+        let text = made.text(100);
+        std::fs::write(folder.join(format!("factorial-{name}.txt")), text).unwrap();
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal_and_no_figure_is_lost() {
+    for width in [20, 40, 60, 80, 100] {
+        for (name, made) in all() {
+            let text = made.text(width);
+            let widest = text.lines().map(|line| line.width()).max().unwrap();
+            assert!(widest <= width, "{name} at {width}:\n{text}");
+        }
+        let text: String = made_up::strength().text(width).split_whitespace().collect();
+        for figure in ["2.32times(", "GCC12.2.0", "406µs", "CPUtime"] {
+            assert!(text.contains(figure), "{figure} at {width}");
+        }
+    }
+}
+
+#[test]
+fn nothing_from_a_study_or_a_program_becomes_markup_or_steers_the_terminal() {
+    let page = made_up::titled(PLANTED).page();
+    assert!(page.contains("&lt;script&gt;"));
+    assert!(!page.contains("<script") && !page.contains("<img"));
+    let text = made_up::titled("evil\u{1b}[2J\u{7}title").text(80);
+    assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'));
+}
+
+#[test]
+fn a_page_has_the_charts_that_prove_its_kind_of_answer() {
+    let charts = |made: &MadeUp, name: &str| made.page().contains(&format!("id=\"{name}-wide"));
+    let [strength, settings, benchmarks, sizes] = all().map(|(_, made)| made);
+    for made in [&strength, &settings, &benchmarks] {
+        assert!(charts(made, "ratios") && charts(made, "arms") && charts(made, "series"));
+        assert!(!charts(made, "curves"));
+    }
+    assert!(charts(&settings, "squares") && !charts(&strength, "squares"));
+    assert!(charts(&sizes, "curves") && !charts(&sizes, "arms"));
+    assert!(sizes.page().contains("(predicted 200 ms)"));
+    let page = strength.page();
+    assert!(
+        page.contains("published 406 µs") && page.contains("published 2.48 times"),
+        "{page}"
+    );
+    let mean = page_position(&benchmarks, "geometric mean, benchmarks: 3.11");
+    assert!(mean < page_position(&benchmarks, "3.11 against 3.10: coverage 4.25 times, chaos"));
+}
+
+fn page_position(made: &MadeUp, words: &str) -> usize {
+    let page = made.page();
+    page.find(words)
+        .unwrap_or_else(|| panic!("{words} is not in {page}"))
+}
+
+#[test]
+fn a_page_has_the_listings_folded_the_versions_and_the_command() {
+    let page = made_up::strength().page();
+    for part in [
+        "<summary>The inner loop of A, gcc -O2</summary>",
+        "mulpd",
+        "4 lines hold “mulpd”; 12 more lines are left out here",
+        "GCC 12.2.0",
+        "Timed was <code>true</code>",
+        "What may mislead",
+        "linerate study report .",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn marks_without_a_verdict_are_hollow() {
+    let mut made = made_up::strength();
+    assert!(!made.page().contains("without a verdict"));
+    for found in &mut made.judgement.contrasts {
+        found.verdict = model::Verdict::Invalid;
+    }
+    assert!(made.page().contains("without a verdict"));
+}
+
+#[test]
+fn a_run_without_blocks_still_has_pages() {
+    let made = MadeUp::of(made_up::versions(), 0.0, |_| 1.0, |_| ());
+    let judgement = judge::judge_commands(&made.run, &[]);
+    let made = MadeUp {
+        blocks: vec![],
+        judgement,
+        ..made
+    };
+    assert!(!made.page().contains("<svg"));
+    assert!(made.answer().contains("No verdict"), "{}", made.answer());
+}
