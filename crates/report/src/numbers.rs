@@ -128,6 +128,29 @@ pub fn quantity(value: f64, unit: &str) -> String {
         .to_owned()
 }
 
+/// A round figure, as on a chart's axis: `200 µs`, `1 MB`; of other units, which may be long, the
+/// number alone.
+#[must_use]
+pub fn axis(value: f64, unit: &str) -> String {
+    let (divisor, shown) = shown_unit(value, unit);
+    let number = (value / divisor * 1e4).round() / 1e4;
+    let number = if number.abs() < 1e4 {
+        number.to_string().replace('-', "−")
+    } else {
+        whole(number)
+    };
+    if value == 0.0 || !is_scaled(unit) {
+        return number;
+    }
+    format!("{number} {shown}")
+}
+
+/// Whether figures of a unit are shown in larger or smaller ones of its kind.
+#[must_use]
+pub fn is_scaled(unit: &str) -> bool {
+    matches!(unit, "ns" | "bytes")
+}
+
 /// An estimate in its unit, with its interval: `304 µs (301 … 307)`.
 #[must_use]
 pub fn quantity_with_interval(found: &Estimate, unit: &str) -> String {
@@ -148,7 +171,7 @@ pub fn quantity_interval(found: &Estimate, unit: &str) -> String {
 /// A value that was counted and not estimated, with all its digits: `1,048,576 inputs`.
 #[must_use]
 pub fn counted(value: f64, unit: &str) -> String {
-    if unit == "ns" || unit == "bytes" || value.fract() != 0.0 {
+    if is_scaled(unit) || value.fract() != 0.0 {
         return quantity(value, unit);
     }
     format!("{} {unit}", whole(value)).trim_end().to_owned()
@@ -411,6 +434,10 @@ mod tests {
         );
         let times = [0.253, 842.0, 303_972.0, 3.3e6, 2.4e9].map(|ns| quantity(ns, "ns"));
         assert_eq!(times, ["0.253 ns", "842 ns", "304 µs", "3.30 ms", "2.40 s"]);
+        let ticks = [0.0, 0.5, 200e3, 1e6].map(|ns| axis(ns, "ns"));
+        assert_eq!(ticks, ["0", "0.5 ns", "200 µs", "1 ms"]);
+        let plain = [2.0, 0.1 + 0.2, 25e3].map(|trips| axis(trips, "round trips"));
+        assert_eq!(plain, ["2", "0.3", "25,000"]);
         assert_eq!(quantity(8e6, "bytes"), "8.00 MB");
         assert_eq!(quantity(3.0, "round trips"), "3.00 round trips");
         assert_eq!(counted(1_048_576.0, "inputs"), "1,048,576 inputs");

@@ -17,12 +17,12 @@ pub(crate) fn arms(view: View<'_>, form: Form) -> Option<String> {
         Better::Higher => "further right is better",
     };
     let dots = Dots {
-        heading: format!("Here: {}", metric.title),
+        heading: super::titled(metric),
         remark: format!("median with interval; {better}"),
         groups: view.cells().iter().map(|cell| group(view, cell)).collect(),
         kind: Kind::Amounts,
         columns: ["here", "published"],
-        tick: Box::new(move |value| numbers::quantity(value, &unit)),
+        tick: Box::new(move |value| numbers::axis(value, &unit)),
     };
     dots.draw("arms", "The figure of every arm", form)
 }

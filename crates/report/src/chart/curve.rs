@@ -138,7 +138,7 @@ impl Plot<'_> {
     fn draw(&self, canvas: &Canvas<'_>) {
         let metric = self.view.metric();
         let factor = self.view.factor(&self.view.judgement.compare);
-        let heading = format!("{} by {}", metric.title, factor.to_lowercase());
+        let heading = format!("{} by {}", super::titled(metric), factor.to_lowercase());
         let set = Type::BODY.bold();
         canvas.text(&fitted(&heading, self.form.width(), set), (0.0, 10.0), set);
         self.legend(canvas);
@@ -199,7 +199,7 @@ impl Plot<'_> {
         for tick in y.ticks(5) {
             let at = y.at(tick);
             canvas.line((from, at), (to, at), Ink::Rule, 1.0);
-            let text = numbers::quantity(tick, &self.view.metric().unit);
+            let text = numbers::axis(tick, &self.view.metric().unit);
             let set = Type::SMALL.align(HPos::Right);
             canvas.text(&fitted(&text, LEFT - 8.0, set), (from - 8.0, at), set);
         }

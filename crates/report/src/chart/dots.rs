@@ -165,8 +165,11 @@ impl Dot {
 impl Plot<'_> {
     fn draw(&self, canvas: &Canvas<'_>) {
         let left = self.text_left();
-        canvas.text(&self.dots.heading, (left, 10.0), Type::BODY.bold());
-        canvas.text(&self.remark(), (left, 28.0), Type::SMALL);
+        let width = self.form.width() - left;
+        let heading = fitted(&self.dots.heading, width, Type::BODY.bold());
+        canvas.text(&heading, (left, 10.0), Type::BODY.bold());
+        let remark = fitted(&self.remark(), width, Type::SMALL);
+        canvas.text(&remark, (left, 28.0), Type::SMALL);
         self.column_headings(canvas);
         self.ground(canvas);
         for (line, top) in self.lines() {
@@ -304,16 +307,18 @@ impl Plot<'_> {
         let right = Type::BODY.align(HPos::Right);
         canvas.text(&title, (TITLES - 12.0, y), right);
         let [here, article] = self.column_ends();
-        canvas.text(&row.cells[0], (here, y), right.bold());
+        let cell = |index: usize| fitted(&row.cells[index], COLUMN - 8.0, right.bold());
+        canvas.text(&cell(0), (here, y), right.bold());
         if self.dots.has_published() {
-            canvas.text(&row.cells[1], (article, y), right.ink(Ink::Published));
+            canvas.text(&cell(1), (article, y), right.ink(Ink::Published));
         }
     }
 
     fn above(&self, canvas: &Canvas<'_>, row: &Dot, y: f64) {
         canvas.text(&fitted(&row.title, 205.0, Type::BODY), (0.0, y), Type::BODY);
         let set = Type::BODY.bold().align(HPos::Right);
-        canvas.text(&row.cells[0], (self.form.width(), y), set);
+        let cell = fitted(&row.cells[0], 145.0, set);
+        canvas.text(&cell, (self.form.width(), y), set);
     }
 
     /// The line of no difference, and about it the band in which identical arms differ.

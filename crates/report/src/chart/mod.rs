@@ -19,7 +19,10 @@ mod scale;
 mod series;
 mod square;
 
+use model::judgement::MetricInfo;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+use crate::{numbers, sentences};
 
 pub(crate) use arms::arms;
 use canvas::Type;
@@ -56,6 +59,15 @@ impl Form {
             Self::Narrow => format!("{chart}-narrow"),
         }
     }
+}
+
+/// A metric as a chart's heading, with its unit where the axis does not tell it.
+fn titled(metric: &MetricInfo) -> String {
+    let title = sentences::capitalised(&metric.title);
+    if numbers::is_scaled(&metric.unit) {
+        return title;
+    }
+    format!("{title}, {}", metric.unit)
 }
 
 /// Text cut to about so many pixels; the table beside a chart has it whole.

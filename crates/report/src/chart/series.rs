@@ -190,7 +190,9 @@ fn span(lanes: &[Lane]) -> (f64, f64) {
 impl Plot {
     fn draw(&self, canvas: &Canvas<'_>) {
         let (left, right) = self.sides();
-        canvas.text(&self.heading, (left, 10.0), Type::BODY.bold());
+        let set = Type::BODY.bold();
+        let heading = fitted(&self.heading, self.form.width() - left, set);
+        canvas.text(&heading, (left, 10.0), set);
         canvas.text(&self.remark(), (left, 28.0), Type::SMALL);
         let at = (self.form.width(), 46.0);
         canvas.text("median", at, Type::SMALL.align(HPos::Right));
@@ -224,7 +226,8 @@ impl Plot {
         }
         self.title(canvas, lane, top);
         let at = (self.form.width(), y.at(0.0));
-        canvas.text(&lane.median, at, Type::BODY.bold().align(HPos::Right));
+        let set = Type::BODY.bold().align(HPos::Right);
+        canvas.text(&fitted(&lane.median, MEDIAN, set), at, set);
     }
 
     /// Left of the lane, level with the arm's median; above it where the page is narrow.

@@ -130,26 +130,18 @@ impl Square<'_> {
         x: [f64; 2],
     ) {
         let metric = view.metric();
-        let heading = if self.title.is_empty() {
-            &metric.title
-        } else {
-            &self.title
+        let heading = match self.title.as_str() {
+            "" => super::titled(metric),
+            cell => format!("{cell}: {}", super::titled(metric)),
         };
-        canvas.text(
-            &fitted(heading, 350.0, Type::BODY.bold()),
-            (0.0, top + 12.0),
-            Type::BODY.bold(),
-        );
+        let set = Type::BODY.bold();
+        canvas.text(&fitted(&heading, 350.0, set), (0.0, top + 12.0), set);
         canvas.text("medians with intervals", (0.0, top + 30.0), Type::SMALL);
         for tick in y.ticks(5) {
             let at = y.at(tick);
             canvas.line((LEFT, at), (right, at), Ink::Rule, 1.0);
             let set = Type::SMALL.align(HPos::Right);
-            canvas.text(
-                &numbers::quantity(tick, &metric.unit),
-                (LEFT - 8.0, at),
-                set,
-            );
+            canvas.text(&numbers::axis(tick, &metric.unit), (LEFT - 8.0, at), set);
         }
         for (x, title) in x.into_iter().zip(self.across) {
             let set = Type::SMALL.align(HPos::Center);

@@ -59,7 +59,8 @@
       return svg.getAttribute("role") !== "img" || words.length !== 2 || words.some((text) => !text);
     }).length,
     focusable: [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex]")]
-      .filter((element) => shown(element.getBoundingClientRect())).map(name),
+      // What is folded away has a box, and cannot be reached before it is unfolded.
+      .filter((element) => shown(element.getBoundingClientRect()) && element.checkVisibility()).map(name),
     moving: document.getAnimations().length,
   };
 })()

@@ -33,7 +33,6 @@ pub(crate) fn all() -> Vec<PathBuf> {
         ("factorial-sizes", made_up::sizes().page()),
         ("factorial-hostile", made_up::titled(HOSTILE).page()),
         ("factorial-long", made_up::titled(LONG).page()),
-        ("factorial-chinese", made_up::titled(CHINESE).page()),
     ];
     let written = pages.into_iter().map(|(name, page)| {
         let path = folder.join(format!("{name}.html"));
