@@ -40,7 +40,8 @@ usage: cargo xtask <command>
                   one fuzz target for longer than the five seconds that test gives it
   bench [FILTER]  our instruments beside the tools they replace, in interleaved pairs
   vm COMMAND [--guest] [--put] [--get] [--disk] [--timeout] [--then] [--at-line] [--after]
-                  run, reboot, kill or fetch a real kernel in an emulated machine; `vm help` says how
+                  run, reboot, kill, check or fetch a real kernel in an emulated machine; `vm help`
+                  says how
   release         a static program, a Debian package and their checksums, into dist/
   pictures        take the documents' pictures of the report anew, after a change to its looks";
 
@@ -95,7 +96,8 @@ fn test() -> anyhow::Result<ExitCode> {
     stages.run("lints", target::cargo(&[&lints[..], &deny].concat()))?;
     stages.run("docs", documents::command())?;
     tidy::stage(&mut stages)?;
-    let tests = tests_run::cargo_tests(&mut stages)?;
+    let mut tests = tests_run::cargo_tests(&mut stages)?;
+    vm::proofs::run(&mut stages, &mut tests)?;
     fuzz::run(&mut stages)?;
     prove::sample(&mut stages)?;
     Ok(stages.close(&tests))

@@ -4,6 +4,7 @@
 mod keep;
 mod nginx_rules;
 mod planted;
+mod power_cut;
 mod release;
 mod sample;
 
@@ -39,6 +40,7 @@ const PROOFS: &[(&str, Prove)] = &[
         "nginx-itself",
         nginx_rules::nginx_is_not_called_different_from_itself,
     ),
+    ("power-cut", power_cut::what_was_synced_survives),
     ("release", release::the_package_works_for_an_ordinary_user),
 ];
 

@@ -25,17 +25,16 @@ pub(crate) const GUESTS: [Guest; 2] = [
     },
 ];
 
-impl Guest {
-    pub(super) const fn usual() -> &'static Self {
-        &GUESTS[0]
-    }
+/// The guest that is taken where none is named.
+pub(crate) const fn usual() -> &'static Guest {
+    &GUESTS[0]
+}
 
-    /// The guest of that name.
-    pub(super) fn named(name: &str) -> anyhow::Result<&'static Self> {
-        let found = GUESTS.iter().find(|guest| guest.name == name);
-        found.with_context(|| {
-            let names = GUESTS.map(|guest| guest.name);
-            format!("there is no guest `{name}`; there are {}", names.join(", "))
-        })
-    }
+/// The guest of that name.
+pub(super) fn named(name: &str) -> anyhow::Result<&'static Guest> {
+    let found = GUESTS.iter().find(|guest| guest.name == name);
+    found.with_context(|| {
+        let names = GUESTS.map(|guest| guest.name);
+        format!("there is no guest `{name}`; there are {}", names.join(", "))
+    })
 }

@@ -4,7 +4,8 @@
 # 1 standard output, 2 standard error, 3 what became of it, from 4 on the files that are asked for.
 
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
-/bin/busybox --install -s /bin
+# All but what is there already.
+/bin/busybox --install -s /bin 2> /run/install
 
 mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -30,7 +31,7 @@ mount -t ext4 /dev/vda /state || give_up "its disk could not be mounted"
 
 echo ready > /dev/vport0p3
 cd /root
-sh /errand/command < /dev/null > /dev/vport0p1 2> /dev/vport0p2
+/bin/sh /errand/command < /dev/null > /dev/vport0p1 2> /dev/vport0p2
 code=$?
 
 cd /

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 
 use super::apt::World;
 use super::cpio::Archive;
-use super::guest::Guest;
+use super::guest;
 use super::kernel::{DRIVERS, Kernel};
 use super::store::{Store, Wanted};
 use super::tools;
@@ -77,7 +77,7 @@ impl Base {
 
 const BUSYBOX: Wanted = Wanted {
     name: "busybox",
-    suites: Guest::usual().suites,
+    suites: guest::usual().suites,
     choose: |world: &World| world.package("busybox-static"),
     finish: |_| Ok(()),
 };

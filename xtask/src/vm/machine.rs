@@ -64,13 +64,13 @@ pub(crate) struct Sinks<'a> {
 }
 
 /// How a boot ended.
-pub(super) struct Ending {
+pub(crate) struct Ending {
     /// The errand's exit code; `None` when the power was cut.
-    pub(super) exit: Option<u8>,
+    pub(crate) exit: Option<u8>,
     /// From power on to the begin of the errand.
-    pub(super) boot_seconds: f64,
+    pub(crate) boot_seconds: f64,
     /// Files that were to come out and are not there.
-    pub(super) missing: Vec<String>,
+    pub(crate) missing: Vec<String>,
 }
 
 impl Machine<'_> {

@@ -11,6 +11,7 @@ mod kernel;
 mod machine;
 mod order;
 mod programs;
+pub(crate) mod proofs;
 mod session;
 mod store;
 mod tools;
@@ -21,15 +22,23 @@ use anyhow::bail;
 use sys::stop::{Again, StopSignal};
 
 use guest::GUESTS;
+pub(crate) use guest::usual as usual_guest;
 use initramfs::Base;
+pub(crate) use initramfs::Errand;
 use kernel::Kernel;
+pub(crate) use machine::{Cut, Sinks};
 use order::Order;
+pub(crate) use session::Session;
 use store::Store;
+
+use crate::stage::{Counts, Stages};
+use crate::target;
 
 const USAGE: &str = "\
 usage: cargo xtask vm run [OPTIONS] -- COMMAND...
        cargo xtask vm reboot [OPTIONS] --then SCRIPT -- COMMAND...
        cargo xtask vm kill [OPTIONS] (--at-line TEXT | --after SECONDS) --then SCRIPT -- COMMAND...
+       cargo xtask vm check
        cargo xtask vm fetch
 
 A guest boots, runs COMMAND, and ends; what it prints and its exit code become ours. It has busybox,
@@ -40,6 +49,7 @@ at /state. It reaches no network, and needs neither root nor /dev/kvm.
   reboot    COMMAND; once that is well a second boot with the same disk, which does SCRIPT
   kill      COMMAND, and in the middle of it a power cut; then a boot with the same disk for SCRIPT.
             What the disk was given is on it, what the guest's kernel still held is lost.
+  check     what must hold in each guest; a stage of `cargo xtask test`
   fetch     the newest kernels from Debian; otherwise those that are there are used
 
   --guest 6.1|newer      Debian's kernel, or that of its backports [6.1]
@@ -56,6 +66,7 @@ LINERATE_DEBIAN_MIRROR names a mirror other than http://deb.debian.org.";
 /// `cargo xtask vm …`.
 pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
     match arguments {
+        ["check"] => check(),
         ["fetch"] => fetch(),
         [command @ ("run" | "reboot" | "kill"), rest @ ..] => {
             carry_out(&Order::parse(command, rest)?)
@@ -77,6 +88,13 @@ fn carry_out(order: &Order) -> anyhow::Result<ExitCode> {
         // As a shell tells of a program that a signal ended.
         (Err(_), Some(signal)) => Ok(ExitCode::from(u8::try_from(128 + signal)?)),
     }
+}
+
+fn check() -> anyhow::Result<ExitCode> {
+    let _claim = target::claim()?;
+    let (mut stages, mut counts) = (Stages::default(), Counts::default());
+    proofs::run(&mut stages, &mut counts)?;
+    Ok(stages.close(&counts))
 }
 
 fn fetch() -> anyhow::Result<ExitCode> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 
-use super::guest::Guest;
+use super::guest::{self, Guest};
 use super::machine::Cut;
 
 const USUAL_LIMIT: Duration = Duration::from_secs(120);
@@ -35,7 +35,7 @@ impl Order {
         ensure!(!words.is_empty(), "there is no command behind `--`");
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         let mut order = Self {
-            guest: Guest::usual(),
+            guest: guest::usual(),
             first: None,
             script: words.join(" "),
             files_in: Vec::new(),
@@ -62,7 +62,7 @@ impl Order {
 
     fn set(&mut self, name: &str, value: &str) -> anyhow::Result<()> {
         match name {
-            "--guest" => self.guest = Guest::named(value)?,
+            "--guest" => self.guest = guest::named(value)?,
             "--put" => self.files_in.push(file_in(value)?),
             "--get" => self.files_out.push(file_out(value)?),
             "--disk" => self.disk = Some(PathBuf::from(value)),
@@ -149,7 +149,7 @@ mod tests {
     fn the_words_behind_the_dashes_reach_the_guest_as_they_are() {
         let order = Order::parse("run", &["--", "echo", "it's", "$HOME", "--"]).unwrap();
         assert_eq!(order.script, r"'echo' 'it'\''s' '$HOME' '--'");
-        assert_eq!((order.guest, order.limit), (Guest::usual(), USUAL_LIMIT));
+        assert_eq!((order.guest, order.limit), (guest::usual(), USUAL_LIMIT));
     }
 
     #[test]

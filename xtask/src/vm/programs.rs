@@ -6,9 +6,10 @@ use std::process::Command;
 use anyhow::{Context as _, bail};
 
 /// Every program, with its package.
-const PROGRAMS: [(&str, &str); 13] = [
+const PROGRAMS: [(&str, &str); 14] = [
     ("apt-cache", "apt"),
     ("apt-get", "apt"),
+    ("dash", "dash"),
     ("depmod", "kmod"),
     ("dpkg-deb", "dpkg"),
     ("ethtool", "ethtool"),

@@ -9,7 +9,9 @@ use super::initramfs::copy;
 use super::programs;
 use crate::release::output;
 
-const TOOLS: [&str; 4] = ["ethtool", "ip", "nft", "tc"];
+const TOOLS: [&str; 5] = [SHELL, "ethtool", "ip", "nft", "tc"];
+/// The shell of busybox would take its own `ip` and `tc` for these, whatever the path says.
+const SHELL: &str = "dash";
 
 /// Puts them into a guest's file system, in `/usr/sbin`.
 pub(super) fn add(archive: &mut Archive) -> anyhow::Result<()> {
@@ -19,6 +21,7 @@ pub(super) fn add(archive: &mut Archive) -> anyhow::Result<()> {
         copy(archive, &path, &format!("usr/sbin/{tool}"))?;
         libraries.extend(libraries_of(&path)?);
     }
+    archive.link("bin/sh", &format!("/usr/sbin/{SHELL}"))?;
     for library in libraries {
         copy(archive, Path::new(&library), &library)?;
     }

@@ -1,0 +1,66 @@
+# What a guest has by its own files and Debian's tools, as lines `NAME VALUE` in `truth`, and beside it
+# what linerate tells of the same: at rest, then tuned, then over the wire between its two cards.
+set -eu
+tell() {
+    name=$1
+    shift
+    echo "$name $*" >> truth
+}
+await() {
+    for _ in $(seq 500); do
+        if "$@" > /dev/null 2>&1; then return; fi
+        usleep 20000
+    done
+    echo "in vain: $*" >&2
+    exit 1
+}
+setting() { cat "/proc/sys/net/ipv4/$1"; }
+
+tell release "$(uname -r)"
+tell cpus "$(grep -c ^processor /proc/cpuinfo)"
+tell memory_kib "$(awk '/^MemTotal:/ { print $2 }' /proc/meminfo)"
+tell clocksource "$(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)"
+for file in /sys/devices/system/cpu/vulnerabilities/*; do
+    tell "weakness.$(basename "$file")" "$(cat "$file")"
+done
+tell ulp.at_rest "$(setting tcp_available_ulp)"
+tell controls.at_rest "$(setting tcp_available_congestion_control)"
+tell qdisc.at_rest "$(tc qdisc show dev lo root | awk '{ print $2 }')"
+linerate facts --json > at-rest.json
+linerate doctor --no-load --json > doctor.json
+
+modprobe -a tls tcp_bbr
+ethtool -G eth0 rx 512
+ethtool -C eth0 rx-usecs 90
+ethtool -K eth0 gro off
+ip address add 10.77.0.1/24 dev eth0
+ip link set eth0 up
+tc qdisc replace dev eth0 root fq
+tell ulp.tuned "$(setting tcp_available_ulp)"
+tell controls.tuned "$(setting tcp_available_congestion_control)"
+tell driver "$(ethtool -i eth0 | awk '/^driver:/ { print $2 }')"
+tell rings $(ethtool -g eth0 | awk '/^[RT]X:/ { print $2 }')
+tell receive_us "$(ethtool -c eth0 | awk '/^rx-usecs:/ { print $2 }')"
+tell gro "$(ethtool -k eth0 | awk '/^generic-receive-offload:/ { print $2 }')"
+tell qdisc.tuned "$(tc qdisc show dev eth0 root | awk '{ print $2 }')"
+linerate facts --json > tuned.json
+
+linerate serve --listen 8080 > near &
+await grep listening near
+linerate load http://127.0.0.1:8080/json -c 4 --settle 100ms -d 1s --json > loopback.json
+
+far=10.77.0.2
+ip netns add far
+ip link set eth1 netns far
+ip -n far address add $far/24 dev eth1
+ip -n far link set eth1 up
+ip netns exec far linerate serve --listen $far:8080 > far &
+await grep listening far
+await ping -c 1 -W 1 $far
+interrupts() { awk '/eth0/ { sum += $2 + $3 } END { print sum }' /proc/interrupts; }
+load() { linerate load http://$far:8080/json --mine $far -c 4 --settle 100ms -d 1s --json; }
+tell interrupts.before "$(interrupts)"
+load > wire.json
+tell interrupts.after "$(interrupts)"
+tc qdisc replace dev eth0 root netem delay 30ms
+load > delayed.json

@@ -1,0 +1,131 @@
+//! What must hold in every guest: one boot of each, in which linerate and Debian's own tools look at
+//! the same machine.
+
+mod claims;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use super::guest::{GUESTS, Guest};
+use super::initramfs::Errand;
+use super::machine::{Cut, Sinks};
+use super::programs;
+use super::session::Session;
+use crate::stage::{Counts, Stages};
+use crate::{release, tests_run};
+
+const LOOK: &str = include_str!("look.sh");
+/// What the script leaves.
+const FILES: [&str; 7] = [
+    "truth",
+    "at-rest.json",
+    "tuned.json",
+    "doctor.json",
+    "loopback.json",
+    "wire.json",
+    "delayed.json",
+];
+/// The script takes some seconds on a machine at rest.
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// Builds the program as a release has it, and holds the claims in each guest. The target directory
+/// must be claimed.
+pub(crate) fn run(stages: &mut Stages, counts: &mut Counts) -> anyhow::Result<()> {
+    println!("== vm build");
+    let begun = sys::clock::now();
+    let program = release::static_program(tests_run::PROFILE)?;
+    stages.note("vm build", begun, true);
+    for guest in &GUESTS {
+        println!("== vm {}", guest.name);
+        let begun = sys::clock::now();
+        let held = hold(guest, &program, counts);
+        stages.note(&format!("vm {}", guest.name), begun, held);
+    }
+    Ok(())
+}
+
+/// Whether all that must hold does.
+fn hold(guest: &Guest, program: &Path, counts: &mut Counts) -> bool {
+    let seen = match look(guest, program) {
+        Ok(seen) => seen,
+        Err(error) => {
+            println!("FAILED could not be looked at: {error:#}");
+            return false;
+        }
+    };
+    let mut held = true;
+    for (claim, check) in claims::ALL {
+        match check(&seen) {
+            Ok(()) => {
+                counts.passed += 1;
+                println!("held   {claim}");
+            }
+            Err(error) => {
+                counts.failed += 1;
+                held = false;
+                println!("FAILED {claim}\n       {error:#}");
+            }
+        }
+    }
+    held
+}
+
+/// What was found in a guest.
+struct Seen {
+    /// The release that the kernel's package is of.
+    release: String,
+    files: BTreeMap<&'static str, String>,
+}
+
+impl Seen {
+    /// What the guest's own files and tools say.
+    fn truth(&self, name: &str) -> anyhow::Result<&str> {
+        let lines = self.files.get("truth").map_or("", String::as_str).lines();
+        let mut pairs = lines.filter_map(|line| line.split_once(' '));
+        let found = pairs.find(|(found, _)| *found == name);
+        Ok(found.with_context(|| format!("no {name} in truth"))?.1)
+    }
+
+    /// What linerate says, at a place such as `/facts/cpus_online` of a file.
+    fn told(&self, file: &str, place: &str) -> anyhow::Result<Value> {
+        let text = self.files.get(file).with_context(|| file.to_owned())?;
+        let page: Value = serde_json::from_str(text).with_context(|| file.to_owned())?;
+        let told = page.pointer(place).cloned();
+        told.with_context(|| format!("no {place} in {file}"))
+    }
+}
+
+/// One boot, in which the script looks at everything.
+fn look(guest: &Guest, program: &Path) -> anyhow::Result<Seen> {
+    programs::check()?;
+    let mut session = Session::open(guest, program.to_owned(), None)?;
+    let errand = Errand {
+        script: LOOK.to_owned(),
+        files_in: Vec::new(),
+        files_out: FILES.map(|name| format!("/root/{name}")).to_vec(),
+    };
+    let (mut output, mut errors) = (Vec::new(), Vec::new());
+    let mut sinks = Sinks {
+        output: &mut output,
+        errors: &mut errors,
+    };
+    let ending = session.boot(&errand, &Cut::Never, LIMIT, &mut sinks)?;
+    let (release, seconds) = (session.release().to_owned(), ending.boot_seconds);
+    println!("Linux {release}, ready after {seconds:.1} s");
+    let words = String::from_utf8_lossy(&errors);
+    ensure!(
+        ending.exit == Some(0),
+        "look.sh ended with {:?}: {words}",
+        ending.exit
+    );
+    let texts = FILES.iter().enumerate().map(|(number, name)| {
+        let text = std::fs::read_to_string(session.file_out(number));
+        Ok((*name, text.with_context(|| (*name).to_owned())?))
+    });
+    let files = texts.collect::<anyhow::Result<_>>()?;
+    Ok(Seen { release, files })
+}
