@@ -1,11 +1,13 @@
 //! Linerate: how fast a Linux machine can serve, what holds it back, what each fix buys.
 
+mod agents;
 mod arguments;
 mod commands;
 mod console;
 mod ownership;
 mod progress;
 mod progress_line;
+mod rig_flags;
 mod run;
 mod serving;
 mod slo;

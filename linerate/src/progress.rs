@@ -54,6 +54,10 @@ impl Progress for ConsoleProgress<'_> {
                 "rig: a network namespace of our own; nothing of this machine is changed"
             }
             Rig::Loopback { .. } => "rig: this machine's own loopback",
+            Rig::Netns => "rig: two network namespaces of our own, joined; nothing else is changed",
+            Rig::Router => "rig: two network namespaces of our own and a router between them",
+            Rig::Tunnel => "rig: two network namespaces of our own, a tunnel over a router",
+            Rig::Hosts => "rig: the hosts of the hosts file; this is the server's",
         });
     }
 

@@ -1,17 +1,16 @@
 //! One run from order to report, as the main job, `study run`, `study resume` and `versus` share
 //! it: start an agent, drive the campaign, judge, write the report, say the answer.
 
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use anyhow::Context as _;
 use model::run::RunKind;
 use model::{BlockRecord, Judgement, RunRecord};
-use study::transport::LocalAgent;
 use study::{Campaign, CampaignError, Monotonic, Order};
 use sys::stop::{Again, StopSignal};
 
+use crate::agents::{Agents, Place};
 use crate::console::Console;
 use crate::progress::ConsoleProgress;
 use crate::stopping;
@@ -99,7 +98,12 @@ pub(crate) fn measure(
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
     let ours = !matches!(order.targets, study::Targets::Running(_));
-    let outcome = with_campaign(ours, flags.yes, console, |campaign| {
+    let place = if ours {
+        Place::of(order.study.rig)?
+    } else {
+        Place::Loopback
+    };
+    let outcome = with_campaign(&place, flags.yes, console, |campaign| {
         campaign.run(order, folder).map(drop)
     });
     conclude(outcome, folder, ours, console)
@@ -113,11 +117,13 @@ pub(crate) fn resume(
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
     // A folder that cannot be read is the campaign's to complain of.
+    let mut place = Place::PrivateNamespace;
     if let Ok((run, _)) = report::folder::read(folder) {
+        place = Place::of(run.rig.kind())?;
         run.service
             .map_or(Ok(()), |service| trust.check(&service.description))?;
     }
-    let outcome = with_campaign(true, yes, console, |campaign| {
+    let outcome = with_campaign(&place, yes, console, |campaign| {
         campaign.resume(folder).map(drop)
     });
     conclude(outcome, folder, true, console)
@@ -159,41 +165,27 @@ fn whats_left(folder: &Path, can_resume: bool) -> Option<String> {
 }
 
 fn with_campaign(
-    private_namespace: bool,
+    place: &Place,
     yes: bool,
     console: &Console,
     work: impl FnOnce(&mut Campaign<'_>) -> Result<(), CampaignError>,
 ) -> anyhow::Result<()> {
     let _stop = StopSignal::listen(Again::Kills)?;
-    let mut agent = start_agent(private_namespace)?;
+    let mut agents = Agents::start(place)?;
     let mut progress = ConsoleProgress::new(console, yes);
     let clock = Monotonic::default();
-    let mut campaign = Campaign {
-        agent: &mut agent,
-        progress: &mut progress,
-        clock: &clock,
-    };
-    let outcome = work(&mut campaign);
+    let outcome = agents.as_one(&clock, |agent| {
+        work(&mut Campaign {
+            agent,
+            progress: &mut progress,
+            clock: &clock,
+        })
+    });
     progress.end();
     if sys::stop::heard().is_some() {
-        // It may be in the midst of a block; without this it would go on to the block's end.
-        let _ = sys::process::terminate(agent.process());
+        agents.end();
     }
     Ok(outcome?)
-}
-
-pub(crate) fn start_agent(private_namespace: bool) -> anyhow::Result<LocalAgent> {
-    let program = std::env::current_exe().context("finding the program itself")?;
-    let mut command = Command::new(program);
-    command.arg("agent");
-    if private_namespace {
-        command.arg("--private-namespace");
-    }
-    // Ctrl-C on a terminal goes to us alone; we tell the agent, which undoes what it did.
-    command.process_group(0);
-    sys::process::outlive_to_undo(&mut command);
-    let is_stopped = || sys::stop::heard().is_some();
-    Ok(LocalAgent::start(&mut command, is_stopped)?)
 }
 
 /// What a command has to say of a judgement beyond the judgement itself.

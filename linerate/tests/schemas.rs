@@ -117,6 +117,8 @@ fn the_ready_line_is_of_its_shape_and_names_the_port_that_was_taken() {
 #[test]
 fn what_a_study_asks_of_an_agent_and_what_it_tells_are_of_their_shapes() {
     let workload = json!({ "path": "/json", "connections": 2, "threads": 1 });
+    let elsewhere = answer_with(OK);
+    let reach = json!({ "address": elsewhere, "speaks": { "http": { "path": "/" } } });
     let asks = [
         json!({ "ask": "hello", "protocol": model::message::PROTOCOL }),
         json!({ "ask": "facts", "full": true }),
@@ -127,11 +129,18 @@ fn what_a_study_asks_of_an_agent_and_what_it_tells_are_of_their_shapes() {
                 "workload": workload }),
         json!({ "ask": "block", "target": "a", "workload": workload, "pace": { "loop": "closed" },
                 "settle_ms": 10, "score_ms": 50 }),
+        json!({ "ask": "meet", "target": "b", "reach": reach }),
+        json!({ "ask": "count", "target": "a", "interval_ms": 1 }),
+        json!({ "ask": "load", "target": "b", "workload": workload, "pace": { "loop": "closed" },
+                "settle_ms": 10, "score_ms": 50 }),
+        json!({ "ask": "counted", "target": "a", "from_ns": 0, "to_ns": u64::MAX }),
+        json!({ "ask": "clock" }),
         json!({ "ask": "stop", "target": "a" }),
         json!({ "ask": "stop", "target": "nobody" }),
     ];
     let tells = [
-        "hello", "facts", "levers", "watched", "found", "started", "reading", "stopped", "failed",
+        "hello", "facts", "levers", "watched", "found", "started", "reading", "met", "counting",
+        "loaded", "counts", "clock", "stopped", "failed",
     ];
     let answers = agent_answers(&asks);
     assert_eq!(answers.len(), tells.len());

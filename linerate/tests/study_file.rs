@@ -30,6 +30,7 @@ const HARMLESS: &[(&str, &str)] = &[
     ("pitfalls", "missing"),
     ("source", "missing"),
     ("latency", "missing"),
+    ("rig", "missing"),
     ("floor", "missing"),
     ("path", "missing"),
     ("published", "missing"),

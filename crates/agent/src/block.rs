@@ -2,8 +2,9 @@
 
 use machine::cpus::CpuSplit;
 use machine::instruments::cpu::CpuWatch;
-use model::message::{BlockAsk, Failure};
+use model::message::{BlockAsk, Failure, Loaded};
 use model::{Pace, Reading};
+use sys::clock;
 use traffic::load::{self, Engine, LoadError, LoadOutcome, LoadPlan, Observer};
 
 use crate::target::{Speaks, Target};
@@ -11,12 +12,8 @@ use crate::target::{Speaks, Target};
 /// An answer that takes longer than this is given up.
 const TIMEOUT_NS: u64 = 2_000_000_000;
 
-/// Measures one block.
-pub(crate) fn measure(
-    target: &Target,
-    ask: &BlockAsk,
-    cpus: &CpuSplit,
-) -> Result<Reading, Failure> {
+/// Measures one block. Of a target on another host there are no processes to be read.
+pub(crate) fn measure(target: &Target, ask: &BlockAsk, cpus: &CpuSplit) -> Result<Loaded, Failure> {
     let plan = LoadPlan {
         address: target.address,
         connections: ask.workload.connections,
@@ -30,7 +27,7 @@ pub(crate) fn measure(
         // One engine for all studies, so that runs can be compared with one another.
         engine: Engine::Epoll,
     };
-    let mut window = Window(CpuWatch::new(&target.pids));
+    let mut window = Window::new(&target.pids);
     let outcome = match &target.speaks {
         Speaks::Http(protocol, _) => load::run(&plan, protocol, &mut window),
         Speaks::Echo(protocol) => load::run(&plan, protocol, &mut window),
@@ -41,21 +38,40 @@ pub(crate) fn measure(
             advice: String::new(),
         });
     }
-    outcome
-        .map(|outcome| reading(outcome, &window.0))
-        .map_err(|error| failure(ask, &error))
+    let outcome = outcome.map_err(|error| failure(ask, &error))?;
+    Ok(Loaded {
+        opened_ns: window.opened_ns,
+        closed_ns: window.closed_ns,
+        reading: reading(outcome, &window.watch),
+    })
 }
 
-/// Reads the counters in step with the load.
-struct Window(CpuWatch);
+/// Reads the counters in step with the load, and when that was.
+struct Window {
+    watch: CpuWatch,
+    opened_ns: u64,
+    closed_ns: u64,
+}
+
+impl Window {
+    fn new(pids: &[u32]) -> Self {
+        Self {
+            watch: CpuWatch::new(pids),
+            opened_ns: 0,
+            closed_ns: 0,
+        }
+    }
+}
 
 impl Observer for Window {
     fn window_opens(&mut self) {
-        self.0.open();
+        self.watch.open();
+        self.opened_ns = clock::monotonic_ns();
     }
 
     fn window_closes(&mut self) {
-        self.0.close();
+        self.closed_ns = clock::monotonic_ns();
+        self.watch.close();
     }
 
     fn is_over(&self) -> bool {

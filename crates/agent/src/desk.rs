@@ -1,18 +1,20 @@
 //! From an ask to a tell.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use machine::cpus::CpuSplit;
 use model::lever::{LeverSetting, LeverState};
-use model::message::{Failure, PROTOCOL};
+use model::message::{BlockAsk, ClockTell, Failure, PROTOCOL, Reach};
 use model::run::Rig;
 use model::study::Program;
 use model::{Ask, Service, Tell, Workload};
 
-use crate::Setup;
 use crate::block;
+use crate::counting::Counting;
 use crate::live::LiveLevers;
 use crate::target::{self, Target};
+use crate::{Place, Setup};
 
 /// Everything that an agent holds. Dropping it stops the targets first and takes the levers off
 /// after them.
@@ -23,15 +25,17 @@ pub(crate) struct Desk {
     /// Those that were found, by name.
     services: BTreeMap<String, Service>,
     live: LiveLevers,
+    /// The target whose counters are read now.
+    counting: Option<(String, Counting)>,
     cpus: CpuSplit,
 }
 
 impl Desk {
     pub(crate) fn new(setup: Setup) -> Self {
-        let rig = if setup.private_namespace {
-            private_or_loopback()
-        } else {
-            Rig::Loopback { reason: None }
+        let rig = match &setup.place {
+            Place::Here => Rig::Loopback { reason: None },
+            Place::PrivateNamespace => private_or_loopback(),
+            Place::Host(rig) => rig.clone(),
         };
         Self {
             setup,
@@ -39,6 +43,7 @@ impl Desk {
             targets: BTreeMap::new(),
             services: BTreeMap::new(),
             live: LiveLevers::default(),
+            counting: None,
             cpus: machine::cpus::here().unwrap_or_default(),
         }
     }
@@ -56,8 +61,21 @@ impl Desk {
                 program,
                 levers,
                 workload,
-            } => self.start(target, &program, &levers, &workload),
+                listen,
+            } => self.start(target, &program, &levers, &workload, listen),
             Ask::Block(ask) => self.block(&ask),
+            Ask::Meet { target, reach } => self.meet(target, &reach),
+            Ask::Load(ask) => self.load(&ask),
+            Ask::Count {
+                target,
+                interval_ms,
+            } => self.count(target, interval_ms),
+            Ask::Counted {
+                target,
+                from_ns,
+                to_ns,
+            } => self.counted(&target, from_ns, to_ns),
+            Ask::Clock => Ok(Tell::Clock(clock())),
             Ask::Stop { target } => self.stop(target),
         }
     }
@@ -89,25 +107,34 @@ impl Desk {
         program: &Program,
         levers: &[LeverSetting],
         workload: &Workload,
+        listen: Option<IpAddr>,
     ) -> Result<Tell, Failure> {
         // A target of that name that is up already goes first, or its port would stay taken.
         drop(self.targets.remove(&name));
         let sizes = self.targets.values().find_map(Target::exchange);
         let plan = target::Plan::from_levers(levers)?;
+        let listen = listen.into();
         let (target, doubts) = match program {
-            Program::Serve => target::serve(&self.setup, plan, workload, &self.cpus)?,
-            Program::Echo => target::echo(&self.setup, plan, sizes, &self.cpus)?,
+            Program::Serve => target::serve(&self.setup, plan, workload, listen, &self.cpus)?,
+            Program::Echo => target::echo(&self.setup, plan, sizes, listen, &self.cpus)?,
             Program::Service(name) => {
                 let service = self.services.get(name).ok_or_else(|| not_found(name))?;
-                target::service(&self.setup, service, plan, workload, &self.cpus)?
+                target::service(&self.setup, service, plan, workload, listen, &self.cpus)?
             }
             Program::Url(url) => target::running(&name, url, plan, &self.cpus)?,
         };
+        let reach = target.reach.clone();
         self.targets.insert(name.clone(), target);
         Ok(Tell::Started {
             target: name,
             doubts,
+            reach,
         })
+    }
+
+    fn meet(&mut self, name: String, reach: &Reach) -> Result<Tell, Failure> {
+        self.targets.insert(name.clone(), target::met(reach)?);
+        Ok(Tell::Met { target: name })
     }
 
     fn stop(&mut self, name: String) -> Result<Tell, Failure> {
@@ -117,19 +144,59 @@ impl Desk {
         }
     }
 
-    fn block(&mut self, ask: &model::message::BlockAsk) -> Result<Tell, Failure> {
-        let target = self
-            .targets
-            .get_mut(&ask.target)
-            .ok_or_else(|| unknown(&ask.target))?;
+    fn block(&mut self, ask: &BlockAsk) -> Result<Tell, Failure> {
+        let target = known(&mut self.targets, &ask.target)?;
         self.live.become_these(&target.live_levers)?;
         let measured = block::measure(target, ask, &self.cpus);
         // A target that has ended explains a block that failed, and voids one that did not.
         let doubt = target.check()?;
-        let mut reading = measured?;
+        let mut reading = measured?.reading;
         reading.doubts.extend(doubt);
         self.live.verify()?;
         Ok(Tell::Reading(Box::new(reading)))
+    }
+
+    fn load(&mut self, ask: &BlockAsk) -> Result<Tell, Failure> {
+        let target = known(&mut self.targets, &ask.target)?;
+        let loaded = block::measure(target, ask, &self.cpus)?;
+        Ok(Tell::Loaded(Box::new(loaded)))
+    }
+
+    fn count(&mut self, name: String, interval_ms: u32) -> Result<Tell, Failure> {
+        let target = known(&mut self.targets, &name)?;
+        self.live.become_these(&target.live_levers)?;
+        let counting = Counting::begin(&target.pids, interval_ms, &self.cpus.client);
+        self.counting = Some((name.clone(), counting));
+        Ok(Tell::Counting { target: name })
+    }
+
+    fn counted(&mut self, name: &str, from_ns: u64, to_ns: u64) -> Result<Tell, Failure> {
+        let counting = self.counting.take_if(|(counted, _)| counted == name);
+        let (_, counting) = counting.ok_or_else(|| not_counted(name))?;
+        let series = counting.end();
+        known(&mut self.targets, name)?.check()?;
+        self.live.verify()?;
+        let counts = series.within(from_ns, to_ns);
+        counts.map(Tell::Counts).ok_or_else(|| Failure {
+            what: format!("the counters of `{name}` were not read twice within its block"),
+            advice: "give blocks more time, or compare the hosts' clocks again".to_owned(),
+        })
+    }
+}
+
+fn known<'a>(
+    targets: &'a mut BTreeMap<String, Target>,
+    name: &str,
+) -> Result<&'a mut Target, Failure> {
+    targets.get_mut(name).ok_or_else(|| unknown(name))
+}
+
+/// A machine that does not say which boot this is has none that is like another's.
+fn clock() -> ClockTell {
+    const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+    ClockTell {
+        monotonic_ns: sys::clock::monotonic_ns(),
+        boot_id: sys::kernel_file::text(BOOT_ID).unwrap_or_default(),
     }
 }
 
@@ -157,6 +224,13 @@ fn not_found(service: &str) -> Failure {
     Failure {
         what: format!("the service `{service}` was not looked for"),
         advice: "ask whether it is here first".to_owned(),
+    }
+}
+
+fn not_counted(target: &str) -> Failure {
+    Failure {
+        what: format!("the counters of `{target}` are not being read"),
+        advice: "ask to count first".to_owned(),
     }
 }
 

@@ -6,6 +6,7 @@
 mod block;
 mod children;
 pub mod command;
+mod counting;
 mod desk;
 mod live;
 pub mod service;
@@ -15,6 +16,7 @@ use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 
 use model::message::Failure;
+use model::run::Rig;
 use model::{Ask, Tell};
 
 use desk::Desk;
@@ -25,8 +27,18 @@ pub struct Setup {
     /// The Linerate program, started again for the servers.
     pub program: PathBuf,
     pub linerate_version: String,
-    /// Work in a network namespace of our own where the kernel allows it.
-    pub private_namespace: bool,
+    pub place: Place,
+}
+
+/// Where an agent works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Where it was started.
+    Here,
+    /// In a network namespace of its own, where the kernel allows it.
+    PrivateNamespace,
+    /// Where it was started, which is a host of this rig.
+    Host(Rig),
 }
 
 /// Answers asks until the input ends or, in a process that listens for it, a signal asks to stop;
@@ -37,6 +49,10 @@ pub struct Setup {
 pub fn answer(setup: Setup, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     let mut desk = Desk::new(setup);
     while let Some(line) = next_line(&mut input)? {
+        if line.trim_ascii().is_empty() {
+            // Only says that the line holds.
+            continue;
+        }
         let tell = match serde_json::from_slice::<Ask>(&line) {
             Ok(ask) => desk.handle(ask).unwrap_or_else(Tell::Failed),
             Err(error) => Tell::Failed(Failure {

@@ -1,12 +1,13 @@
-//! What load is put on: our own server, our bare echo, or a server that runs already.
+//! What load is put on: our own server, our bare echo, a service, a server that runs already, or a
+//! target of another host.
 
-use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _};
 use std::process::Command;
 
 use machine::cpus::CpuSplit;
 use machine::levers::{ChildPart, LeverError, Setting};
 use model::lever::LeverSetting;
-use model::message::Failure;
+use model::message::{self, Failure, Reach};
 use model::{Binds, Doubt, Service, Workload};
 use sys::descent::Descent;
 use sys::process::ChildSetup;
@@ -31,6 +32,8 @@ pub(crate) struct Target {
     /// The processes whose CPU time is the target's; empty where they are hidden.
     pub(crate) pids: Vec<u32>,
     pub(crate) live_levers: Vec<LeverSetting>,
+    /// What a client's agent on another host must know; `None` where it could not get there.
+    pub(crate) reach: Option<Reach>,
     process: Process,
 }
 
@@ -40,7 +43,7 @@ enum Process {
         _stops_when_dropped: ServerProcess,
     },
     Service(Box<RunningService>),
-    /// Not started by us.
+    /// Not started by this agent.
     Running,
 }
 
@@ -116,20 +119,22 @@ pub(crate) fn serve(
     setup: &Setup,
     plan: Plan,
     workload: &Workload,
+    listen: Listen,
     cpus: &CpuSplit,
 ) -> Result<(Target, Vec<Doubt>), Failure> {
     let mut command = Command::new(&setup.program);
     command
-        .args(["serve", "--listen", "127.0.0.1:0", "--workers", "1"])
+        .args(["serve", "--listen", &listen.any_port(), "--workers", "1"])
         .args(&plan.arguments);
     let process = ServerProcess::start(command, child_setup(plan.child, cpus)?)?;
-    let host = process.address.to_string();
-    let (speaks, _) = speak_http(process.address, &host, &workload.path)?;
+    let address = process.address;
+    let (speaks, _) = speak_http(address, &address.to_string(), &workload.path)?;
     let target = Target {
-        address: process.address,
+        address,
         speaks,
         pids: vec![process.pid()],
         live_levers: plan.live,
+        reach: listen.reach(address, http(workload)),
         process: Process::Ours {
             _stops_when_dropped: process,
         },
@@ -143,8 +148,15 @@ pub(crate) fn service(
     service: &Service,
     plan: Plan,
     workload: &Workload,
+    listen: Listen,
     cpus: &CpuSplit,
 ) -> Result<(Target, Vec<Doubt>), Failure> {
+    if listen != Listen::default() {
+        return Err(Failure {
+            what: format!("{} listens on loopback only", service.title),
+            advice: "run it on the rig `loopback`".to_owned(),
+        });
+    }
     let wish = Wish {
         port: None,
         workers: WORKERS,
@@ -169,6 +181,7 @@ pub(crate) fn service(
         speaks,
         pids: vec![process.pid],
         live_levers: plan.live,
+        reach: listen.reach(address, http(workload)),
         process: Process::Service(Box::new(process)),
     };
     Ok((target, Vec::new()))
@@ -179,6 +192,7 @@ pub(crate) fn echo(
     setup: &Setup,
     plan: Plan,
     sizes: Option<ExchangeBytes>,
+    listen: Listen,
     cpus: &CpuSplit,
 ) -> Result<(Target, Vec<Doubt>), Failure> {
     let ExchangeBytes { request, answer } = sizes.ok_or_else(|| Failure {
@@ -186,7 +200,7 @@ pub(crate) fn echo(
         advice: "start the other arms first".to_owned(),
     })?;
     let mut command = Command::new(&setup.program);
-    command.args(["echo", "--listen", "127.0.0.1:0"]);
+    command.args(["echo", "--listen", &listen.any_port()]);
     command.args([
         "--request-bytes",
         &request.to_string(),
@@ -199,6 +213,13 @@ pub(crate) fn echo(
         speaks: Speaks::Echo(EchoProtocol::new(request, answer)),
         pids: vec![process.pid()],
         live_levers: plan.live,
+        reach: listen.reach(
+            process.address,
+            message::Speaks::Echo {
+                request_bytes: request,
+                answer_bytes: answer,
+            },
+        ),
         process: Process::Ours {
             _stops_when_dropped: process,
         },
@@ -231,9 +252,63 @@ pub(crate) fn running(
         speaks,
         pids,
         live_levers: plan.live,
+        reach: None,
         process: Process::Running,
     };
     Ok((target, doubts))
+}
+
+/// Takes up with a target of another host, and sees that it answers from here.
+pub(crate) fn met(reach: &Reach) -> Result<Target, Failure> {
+    let address = reach.address;
+    let speaks = match &reach.speaks {
+        message::Speaks::Http { path } => speak_http(address, &address.to_string(), path)?.0,
+        message::Speaks::Echo {
+            request_bytes,
+            answer_bytes,
+        } => Speaks::Echo(EchoProtocol::new(*request_bytes, *answer_bytes)),
+    };
+    Ok(Target {
+        address,
+        speaks,
+        pids: Vec::new(),
+        live_levers: Vec::new(),
+        reach: None,
+        process: Process::Running,
+    })
+}
+
+/// Where a target is to listen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Listen(IpAddr);
+
+impl Default for Listen {
+    fn default() -> Self {
+        Self(Ipv4Addr::LOCALHOST.into())
+    }
+}
+
+impl From<Option<IpAddr>> for Listen {
+    fn from(address: Option<IpAddr>) -> Self {
+        address.map_or_else(Self::default, Self)
+    }
+}
+
+impl Listen {
+    fn any_port(self) -> String {
+        SocketAddr::new(self.0, 0).to_string()
+    }
+
+    /// From another host, loopback leads elsewhere.
+    fn reach(self, address: SocketAddr, speaks: message::Speaks) -> Option<Reach> {
+        (!self.0.is_loopback()).then_some(Reach { address, speaks })
+    }
+}
+
+fn http(workload: &Workload) -> message::Speaks {
+    message::Speaks::Http {
+        path: workload.path.clone(),
+    }
 }
 
 /// The first address of the host, pinned for the whole run.

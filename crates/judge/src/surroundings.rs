@@ -79,6 +79,9 @@ pub(crate) fn shift_of(values: &[f64]) -> Option<f64> {
 /// Servers that we start run beside the client. A server of the user's does too if it is reached
 /// over loopback, or if its CPU time could be read here.
 fn one_machine(run: &RunRecord, rounds: &Rounds<'_>) -> Option<Doubt> {
+    if let Some(client) = &run.client {
+        return client.same_machine.then_some(Doubt::OneMachine);
+    }
     let is_local = |program: &Program| match program {
         Program::Serve | Program::Echo | Program::Service(_) => true,
         Program::Url(url) => is_loopback(url),

@@ -6,18 +6,19 @@ use std::io::{self, Read as _, Seek as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::OnceLock;
 
-/// Of the network namespace that this process made; empty until it has made one.
+/// Of the network namespace that this process made or was put into; empty until then.
 static OURS: OnceLock<u64> = OnceLock::new();
 
-/// The lists of TCP sockets of the namespace that was left: an open file of `/proc/net` goes on
+/// The lists of TCP sockets of the namespace that is the machine's: an open file of `/proc/net` goes on
 /// showing the namespace in which it was opened.
 static LEFT_BEHIND: OnceLock<Vec<File>> = OnceLock::new();
 
-/// Both IP versions; a kernel without IPv6 lacks the second.
-const TCP_LISTS: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
+/// This process, in `/proc`.
+const OURSELVES: &str = "self";
 
-/// Proof that the calling thread is in a network namespace that this process made, so that
-/// nothing set there can touch the machine. Only [`enter`] and [`ours`] make one.
+/// Proof that the calling thread is in a network namespace that this process made, or that a rig
+/// of ours made for it, so that nothing set there can touch the machine. Only [`enter`], [`adopt`]
+/// and [`ours`] make one.
 #[derive(Clone, Copy, Debug)]
 pub struct PrivateNamespace(());
 
@@ -52,7 +53,7 @@ impl std::error::Error for NotPrivate {}
 /// `EPERM` or `ENOSPC` where user namespaces are forbidden; `EINVAL` in a process with threads.
 pub fn enter() -> io::Result<PrivateNamespace> {
     let before = current_inode()?;
-    let lists = open_tcp_lists()?;
+    let lists = open_tcp_lists(OURSELVES)?;
     sys::namespace::enter_private()?;
     let inside = current_inode()?;
     if inside == before {
@@ -60,7 +61,32 @@ pub fn enter() -> io::Result<PrivateNamespace> {
             "the network namespace is still the old one",
         ));
     }
-    OURS.set(inside)
+    keep(inside, lists)
+}
+
+/// Takes the network namespace in which this process was started for one that a rig made, by the
+/// inode that the rig knows. The parent stands in the machine's, and so do its lists of sockets.
+///
+/// # Errors
+/// When this process is in another namespace than that, or in its parent's.
+pub fn adopt(inode: u64) -> io::Result<PrivateNamespace> {
+    let parent = std::os::unix::process::parent_id();
+    if current_inode()? != inode {
+        return Err(io::Error::other(
+            "this process is in another network namespace than its rig's",
+        ));
+    }
+    if fs::metadata(format!("/proc/{parent}/ns/net"))?.ino() == inode {
+        return Err(io::Error::other(
+            "the network namespace is that of whoever started this process",
+        ));
+    }
+    let lists = open_tcp_lists(&parent.to_string())?;
+    keep(inode, lists)
+}
+
+fn keep(inode: u64, lists: Vec<File>) -> io::Result<PrivateNamespace> {
+    OURS.set(inode)
         .map_err(|_| io::Error::other("a private namespace was entered before"))?;
     LEFT_BEHIND.get_or_init(|| lists);
     Ok(PrivateNamespace(()))
@@ -80,7 +106,7 @@ pub fn tcp_lists_of_the_machine() -> io::Result<String> {
     let lists = match LEFT_BEHIND.get() {
         Some(lists) => lists,
         None => {
-            opened = open_tcp_lists()?;
+            opened = open_tcp_lists(OURSELVES)?;
             &opened
         }
     };
@@ -92,9 +118,12 @@ pub fn tcp_lists_of_the_machine() -> io::Result<String> {
     Ok(text)
 }
 
-fn open_tcp_lists() -> io::Result<Vec<File>> {
-    let mut lists = vec![File::open(TCP_LISTS[0])?];
-    lists.extend(File::open(TCP_LISTS[1]).ok());
+/// Of the namespace that a process is in, of both IP versions; a kernel without IPv6 lacks the
+/// second.
+fn open_tcp_lists(process: &str) -> io::Result<Vec<File>> {
+    let list = |name| File::open(format!("/proc/{process}/net/{name}"));
+    let mut lists = vec![list("tcp")?];
+    lists.extend(list("tcp6").ok());
     Ok(lists)
 }
 
@@ -118,6 +147,14 @@ fn current_inode() -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_namespace_that_no_rig_made_is_not_adopted() {
+        let words = |inode| adopt(inode).unwrap_err().to_string();
+        assert!(words(1).contains("another network namespace than its rig's"));
+        let shared = words(current_inode().unwrap());
+        assert!(shared.contains("whoever started this process"), "{shared}");
+    }
 
     #[test]
     fn without_entering_there_is_no_proof() {

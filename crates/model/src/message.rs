@@ -1,21 +1,24 @@
 //! What a study asks of an agent and what the agent tells: one JSON value a line, each way.
 //!
 //! The study asks, the agent answers each ask with exactly one tell, in order. When its input
-//! ends the agent undoes everything and goes.
+//! ends the agent undoes everything and goes. A line without a word asks for nothing: it tells a far
+//! agent that the line holds.
+
+use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
 use crate::doubt::Doubt;
 use crate::facts::{Facts, Watched};
 use crate::lever::{LeverSetting, LeverState};
-use crate::reading::Reading;
+use crate::reading::{Counts, Reading};
 use crate::run::Rig;
 use crate::service::{FoundService, Service};
 use crate::study::Program;
 use crate::workload::{Pace, Workload};
 
 /// The version of this protocol; agents and studies of different versions do not talk.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// A request to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,9 +49,34 @@ pub enum Ask {
         program: Program,
         levers: Vec<LeverSetting>,
         workload: Workload,
+        /// The address of this host by which the client's host reaches it; `None` where one agent
+        /// is both, which takes loopback.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        listen: Option<IpAddr>,
     },
-    /// Put one block of load on a target that is up.
+    /// Put one block of load on a target that is up, and read its counters meanwhile.
     Block(Box<BlockAsk>),
+    /// Take up with a target that the agent of another host has brought up.
+    Meet {
+        target: String,
+        reach: Reach,
+    },
+    /// Put one block of load on a target that was met. Its counters are read at its own host.
+    Load(Box<BlockAsk>),
+    /// Put the live levers of a target on, and read its counters every so often from now on.
+    Count {
+        target: String,
+        interval_ms: u32,
+    },
+    /// Read them no more, and tell what they rose by between the outermost readings within these
+    /// two moments of this host's clock.
+    Counted {
+        target: String,
+        from_ns: u64,
+        to_ns: u64,
+    },
+    /// What time is it there?
+    Clock,
     Stop {
         target: String,
     },
@@ -62,6 +90,49 @@ pub struct BlockAsk {
     pub pace: Pace,
     pub settle_ms: u32,
     pub score_ms: u32,
+}
+
+/// How a target is reached from another host, and what it speaks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reach {
+    pub address: SocketAddr,
+    pub speaks: Speaks,
+}
+
+/// The protocol of a target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Speaks {
+    Http {
+        /// Path and query of the request.
+        path: String,
+    },
+    /// Bare bytes, as many each time.
+    Echo {
+        request_bytes: usize,
+        answer_bytes: usize,
+    },
+}
+
+/// What a block of load on a target of another host gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Loaded {
+    /// When the scored window opened, on the clock that [`Ask::Clock`] tells.
+    pub opened_ns: u64,
+    /// When it closed.
+    pub closed_ns: u64,
+    /// Without the target's CPU time.
+    pub reading: Reading,
+}
+
+/// The time at a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockTell {
+    /// `CLOCK_MONOTONIC` of the host.
+    pub monotonic_ns: u64,
+    /// Of the kernel that runs there (`/proc/sys/kernel/random/boot_id`); hosts that give the same
+    /// are one machine. It is compared and never saved.
+    pub boot_id: String,
 }
 
 /// An agent's answer.
@@ -82,8 +153,20 @@ pub enum Tell {
     Started {
         target: String,
         doubts: Vec<Doubt>,
+        /// How another host gets there; `None` where it listens on loopback.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reach: Option<Reach>,
     },
     Reading(Box<Reading>),
+    Met {
+        target: String,
+    },
+    Loaded(Box<Loaded>),
+    Counting {
+        target: String,
+    },
+    Counts(Counts),
+    Clock(ClockTell),
     Stopped {
         target: String,
     },

@@ -93,6 +93,54 @@ pub struct CpuReading {
     pub client_busy_share: f64,
     /// Share of the window in which some task waited for a CPU (PSI), 0 to 1.
     pub psi_some_share: Option<f64>,
+    /// Where the server's host is another than the client's: the length of its own window. What
+    /// was counted there, in this time, is told here as the share that falls on `window_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_window_ns: Option<u64>,
+}
+
+/// What the counters of a host rose by between two readings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    /// From the one to the other.
+    pub window_ns: u64,
+    /// All processes of the target; `None` where they may not be seen.
+    pub server_ns: Option<u64>,
+    /// Kernel threads that finish the network work of others.
+    pub ksoftirqd_ns: u64,
+    /// All CPUs of the host, from the tick-based totals; `None` where they are hidden.
+    pub busy_ns: Option<u64>,
+    /// Share of the time in which some task waited for a CPU (PSI), 0 to 1.
+    pub psi_some_share: Option<f64>,
+}
+
+impl Counts {
+    /// The same pace over a window of another length.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a share of a count that fits; `as` saturates"
+    )]
+    pub fn over(&self, window_ns: u64) -> Self {
+        let share = window_ns as f64 / self.window_ns.max(1) as f64;
+        let scaled = |ns: u64| (ns as f64 * share).round() as u64;
+        Self {
+            window_ns,
+            server_ns: self.server_ns.map(scaled),
+            ksoftirqd_ns: scaled(self.ksoftirqd_ns),
+            busy_ns: self.busy_ns.map(scaled),
+            psi_some_share: self.psi_some_share,
+        }
+    }
+
+    /// Busy time of the host's CPUs that neither the target nor a load generator there, nor
+    /// ksoftirqd, spent. Ticks are coarser than what is taken off, so a small remainder below
+    /// nought is nought. `None` where the target's time is unknown, which would count as theirs.
+    #[must_use]
+    pub fn foreign_ns(&self, client_ns: u64) -> Option<u64> {
+        let known_ns = client_ns + self.server_ns? + self.ksoftirqd_ns;
+        Some(self.busy_ns?.saturating_sub(known_ns))
+    }
 }
 
 /// The three distributions of a latency block.
@@ -129,5 +177,41 @@ impl Reading {
 
     fn per_request_us(&self, cpu_ns: u64) -> Option<f64> {
         (self.answered > 0).then(|| cpu_ns as f64 / 1e3 / self.answered as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts() -> Counts {
+        Counts {
+            window_ns: 400,
+            server_ns: Some(200),
+            ksoftirqd_ns: 10,
+            busy_ns: Some(500),
+            psi_some_share: Some(0.1),
+        }
+    }
+
+    #[test]
+    fn time_of_others_is_what_is_left_and_never_below_nought() {
+        assert_eq!(counts().foreign_ns(190), Some(100));
+        assert_eq!(counts().foreign_ns(1_000), Some(0));
+        let hidden = Counts {
+            server_ns: None,
+            ..counts()
+        };
+        assert_eq!(hidden.foreign_ns(0), None);
+    }
+
+    #[test]
+    fn a_longer_window_holds_more_at_the_same_pace() {
+        let longer = counts().over(500);
+        assert_eq!(
+            (longer.window_ns, longer.server_ns, longer.busy_ns),
+            (500, Some(250), Some(625))
+        );
+        assert_eq!(longer.psi_some_share, Some(0.1));
     }
 }

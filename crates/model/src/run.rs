@@ -10,7 +10,7 @@ use crate::doubt::Doubt;
 use crate::facts::{Facts, Watched};
 use crate::reading::Reading;
 use crate::service::ServiceRecord;
-use crate::study::{Arm, Study};
+use crate::study::{Arm, RigKind, Study};
 
 /// The version of the run folder's shape that this program writes.
 pub const RUN_FORMAT: u32 = 1;
@@ -41,8 +41,13 @@ pub struct RunRecord<S = Study, A = Arm> {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramRecord>,
     pub rig: Rig,
+    /// Of the server's host.
     pub facts: Facts,
+    /// The server's host at rest.
     pub watched: Watched,
+    /// The client's host, where it has one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ClientHost>,
     /// The smallest effect that the plan can see here, guessed from a rehearsal of identical
     /// arms before the first block, as a share.
     #[serde(default)]
@@ -102,6 +107,55 @@ pub enum Rig {
         /// Why no namespace of our own; `None` where the targets are the user's.
         reason: Option<String>,
     },
+    /// Two namespaces of this machine, joined by a pair of virtual devices.
+    Netns,
+    /// Three namespaces, the one in the middle forwarding.
+    Router,
+    /// The same with an encapsulating device between client and server.
+    Tunnel,
+    /// Machines that were reached over SSH.
+    Hosts,
+}
+
+impl Rig {
+    /// Whether two runs were on rigs of one kind: of a loopback, the reason for it does not matter.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+
+    /// The same rig as it is asked for.
+    #[must_use]
+    pub fn kind(&self) -> RigKind {
+        match self {
+            Self::PrivateNamespace | Self::Loopback { .. } => RigKind::Loopback,
+            Self::Netns => RigKind::Netns,
+            Self::Router => RigKind::Router,
+            Self::Tunnel => RigKind::Tunnel,
+            Self::Hosts => RigKind::Hosts,
+        }
+    }
+}
+
+/// The host of the client, where it is another than the server's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClientHost {
+    pub facts: Facts,
+    pub watched: Watched,
+    pub clocks: ClockComparison,
+    /// Whether both hosts are on one machine: one kernel runs them.
+    pub same_machine: bool,
+}
+
+/// Two clocks side by side, from round trips to both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockComparison {
+    /// The server's clock less the client's. Each counts from its own host's boot, so this may be
+    /// days.
+    pub offset_ns: i64,
+    /// The offset is within this of the truth, either way: half of the shortest round trip to
+    /// each, added up.
+    pub uncertainty_ns: u64,
 }
 
 /// What a run folder holds.

@@ -27,6 +27,9 @@ pub struct Study {
     pub pitfalls: Vec<String>,
     #[serde(default)]
     pub source: Option<Source>,
+    /// The hosts and links that it wants.
+    #[serde(default)]
+    pub rig: RigKind,
     pub design: Design,
     pub workload: Workload,
     /// Present where first and last arm are also compared in latency mode.
@@ -92,6 +95,46 @@ impl Study {
     pub fn name_target(&mut self, name: &str) {
         for text in [&mut self.title, &mut self.question, &mut self.method] {
             *text = text.replace("{target}", name);
+        }
+    }
+}
+
+/// The hosts and links that a study is to run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RigKind {
+    /// Client and server on one loopback: of a namespace of our own where the kernel allows it.
+    #[default]
+    Loopback,
+    /// Client and server in a namespace each, joined by a pair of virtual devices.
+    Netns,
+    /// The same with a namespace between them that forwards.
+    Router,
+    /// The same with an encapsulating device.
+    Tunnel,
+    /// The machines that the hosts file names.
+    Hosts,
+}
+
+impl RigKind {
+    /// Every kind.
+    pub const ALL: [Self; 5] = [
+        Self::Loopback,
+        Self::Netns,
+        Self::Router,
+        Self::Tunnel,
+        Self::Hosts,
+    ];
+
+    /// As it is written in study files and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Loopback => "loopback",
+            Self::Netns => "netns",
+            Self::Router => "router",
+            Self::Tunnel => "tunnel",
+            Self::Hosts => "hosts",
         }
     }
 }

@@ -70,7 +70,8 @@ fn target(run: &RunRecord) -> String {
 }
 
 fn refuse_strangers(a: &RunRecord, b: &RunRecord) -> Result<(), CompareError> {
-    let is_same = a.study == b.study || target(a) != target(b);
+    // Target and rig stand in the study as it was run; where they differ, they are what is told.
+    let is_same = a.study == b.study || target(a) != target(b) || !a.rig.is_like(&b.rig);
     refuse_other_studies(&a.study.name, &b.study.name, is_same)?;
     if target(a) != target(b) {
         return Err(CompareError::Targets {
@@ -96,21 +97,13 @@ pub(crate) fn refuse_other_studies(a: &str, b: &str, is_same: bool) -> Result<()
 }
 
 pub(crate) fn refuse_other_rigs(a: &Rig, b: &Rig) -> Result<(), CompareError> {
-    if kind(a) == kind(b) {
+    if a.is_like(b) {
         return Ok(());
     }
     Err(CompareError::Rigs {
         a: sentences::rig(a),
         b: sentences::rig(b),
     })
-}
-
-/// The rig without the reason for it, which may be worded differently.
-fn kind(rig: &Rig) -> &'static str {
-    match rig {
-        Rig::PrivateNamespace => "private namespace",
-        Rig::Loopback { .. } => "loopback",
-    }
 }
 
 /// Which run it is, and on which machine.
@@ -214,8 +207,11 @@ mod tests {
         let mut changed = run.clone();
         changed.study.workload.connections = 1;
         assert!(refusal(&changed).contains("was changed"));
-        let mut elsewhere = run.clone();
-        elsewhere.rig = Rig::Loopback { reason: None };
-        assert!(refusal(&elsewhere).contains("different rigs"));
+        for rig in [Rig::Loopback { reason: None }, Rig::Netns, Rig::Hosts] {
+            let mut elsewhere = run.clone();
+            elsewhere.study.rig = rig.kind();
+            elsewhere.rig = rig;
+            assert!(refusal(&elsewhere).contains("different rigs"));
+        }
     }
 }

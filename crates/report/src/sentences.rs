@@ -206,6 +206,18 @@ pub(crate) fn rig(rig: &Rig) -> String {
         Rig::Loopback {
             reason: Some(reason),
         } => format!("the machine's own loopback: {reason}"),
+        Rig::Netns => {
+            "client and server in a network namespace each, joined by a pair of virtual devices"
+                .to_owned()
+        }
+        Rig::Router => {
+            "client and server in a network namespace each, and a third between them that forwards"
+                .to_owned()
+        }
+        Rig::Tunnel => "client and server in a network namespace each, joined by a tunnel over a \
+                        third that forwards"
+            .to_owned(),
+        Rig::Hosts => "client and server on hosts of their own, reached over SSH".to_owned(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use model::facts::Watched;
 use model::lever::LeverState;
 use model::message::BlockAsk;
-use model::run::{Phase, RUN_FORMAT, Rig};
+use model::run::{ClientHost, Phase, RUN_FORMAT, Rig};
 use model::study::{Arm, Program, Role, Study};
 use model::{Ask, BlockRecord, Doubt, Facts, Pace, Reading, RunRecord, Tell, Workload};
 
@@ -78,6 +78,7 @@ pub(crate) struct Acquaintance {
     facts: Facts,
     levers: Vec<LeverState>,
     watched: Watched,
+    client: Option<ClientHost>,
     doubts: Vec<Doubt>,
 }
 
@@ -93,13 +94,16 @@ impl Campaign<'_> {
             facts,
             levers,
             watched,
+            client,
             mut doubts,
         } = self.meet(order.full)?;
         let service = order.targets.find(self.agent)?;
         let program = order.targets.program();
         let built = match order.targets {
             Targets::Ours | Targets::Service(_) => {
-                doubts.extend(preflight::sharing_doubt(&facts));
+                if client.as_ref().is_none_or(|client| client.same_machine) {
+                    doubts.extend(preflight::sharing_doubt(&facts));
+                }
                 arms::build(&order.study, &program, &levers)
             }
             Targets::Running(arms) => arms::Arms {
@@ -132,6 +136,7 @@ impl Campaign<'_> {
             rig,
             facts,
             watched,
+            client,
             expected_visible: visible,
             doubts,
         };
@@ -157,7 +162,7 @@ impl Campaign<'_> {
             return Ok(store);
         }
         let met = self.meet(false)?;
-        if rig_name(&met.rig) != rig_name(&record.rig) {
+        if !met.rig.is_like(&record.rig) {
             let (was, now) = (rig_name(&record.rig), rig_name(&met.rig));
             return Err(CampaignError::OtherRig { was, now });
         }
@@ -185,7 +190,9 @@ impl Campaign<'_> {
         let Tell::Watched(watched) = self.agent.ask(&Ask::Watch { watch_ms: WATCH_MS })? else {
             return Err(CampaignError::Unexpected("watch"));
         };
+        let client = self.agent.client().cloned();
         let mut doubts = preflight::work_of_others(&watched);
+        doubts.extend(client.iter().flat_map(preflight::work_beside_the_client));
         if !doubts.is_empty() && !self.progress.may_load(&doubts) {
             let words: Vec<String> = doubts.iter().map(Doubt::what).collect();
             return Err(CampaignError::AtWork(words.join("; ")));
@@ -204,6 +211,7 @@ impl Campaign<'_> {
             facts: *facts,
             levers,
             watched,
+            client,
             doubts,
         })
     }
@@ -222,6 +230,7 @@ impl Campaign<'_> {
                 program: arm.program.clone(),
                 levers: arm.levers.clone(),
                 workload: workload.clone(),
+                listen: None,
             };
             let Tell::Started { doubts, .. } = self.agent.ask(&start)? else {
                 return Err(CampaignError::Unexpected("start"));
@@ -379,5 +388,9 @@ fn rig_name(rig: &Rig) -> &'static str {
     match rig {
         Rig::PrivateNamespace => "a private namespace",
         Rig::Loopback { .. } => "the machine's loopback",
+        Rig::Netns => "the rig `netns`",
+        Rig::Router => "the rig `router`",
+        Rig::Tunnel => "the rig `tunnel`",
+        Rig::Hosts => "the hosts of a hosts file",
     }
 }

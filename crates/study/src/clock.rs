@@ -5,7 +5,12 @@ use std::time::{Instant, SystemTime};
 /// A clock that only goes forward.
 pub trait Clock {
     /// Since some start of its own.
-    fn now_ms(&self) -> u64;
+    fn now_ns(&self) -> u64;
+
+    /// The same in ms.
+    fn now_ms(&self) -> u64 {
+        self.now_ns() / 1_000_000
+    }
 
     /// The wall clock, for the record.
     fn wall(&self) -> SystemTime;
@@ -29,8 +34,8 @@ impl Default for Monotonic {
     reason = "a study talks to agents and has no arrow to `sys`, where clocks are read"
 )]
 impl Clock for Monotonic {
-    fn now_ms(&self) -> u64 {
-        u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX)
+    fn now_ns(&self) -> u64 {
+        u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
     fn wall(&self) -> SystemTime {

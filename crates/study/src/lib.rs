@@ -8,6 +8,7 @@ pub mod catalogue;
 pub mod clock;
 pub mod commands;
 pub mod order;
+pub mod pair;
 pub mod plan;
 pub mod preflight;
 pub mod progress;
@@ -22,6 +23,7 @@ pub mod visible;
 
 pub use campaign::{Campaign, CampaignError, Order};
 pub use clock::{Clock, Monotonic};
+pub use pair::Pair;
 pub use progress::Progress;
 pub use transport::Agent;
 pub use under_test::Targets;

@@ -2,6 +2,7 @@
 
 use model::Doubt;
 use model::facts::{Facts, Watched};
+use model::run::ClientHost;
 
 /// Foreign CPU above this share of all CPUs means that the machine is at work.
 const FOREIGN_CPU_SHARE: f64 = 0.10;
@@ -34,6 +35,16 @@ pub fn work_of_others(watched: &Watched) -> Vec<Doubt> {
         doubts.push(Doubt::ServingOthers { connections });
     }
     doubts
+}
+
+/// The same of the client's host, where it is another machine.
+#[must_use]
+pub fn work_beside_the_client(client: &ClientHost) -> Vec<Doubt> {
+    if client.same_machine {
+        Vec::new()
+    } else {
+        work_of_others(&client.watched)
+    }
 }
 
 /// The doubt that a quota below what both sides use raises: whoever runs in it is stopped.

@@ -6,6 +6,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use model::message::Failure;
+use model::run::ClientHost;
 use model::{Ask, Tell};
 
 /// An agent that answers each ask.
@@ -15,6 +16,11 @@ pub trait Agent {
     /// # Errors
     /// When the line is broken, or the agent could not do it.
     fn ask(&mut self, ask: &Ask) -> Result<Tell, AgentError>;
+
+    /// What the asks so far have told of the client's host, where it is another than the server's.
+    fn client(&self) -> Option<&ClientHost> {
+        None
+    }
 }
 
 /// Why an ask has no answer.
@@ -32,6 +38,11 @@ pub enum AgentError {
     Stopped,
     #[error("{}", words(.0))]
     Refused(Failure),
+    #[error("{host}: {source}")]
+    At {
+        host: String,
+        source: Box<AgentError>,
+    },
 }
 
 fn words(failure: &Failure) -> String {
@@ -45,15 +56,16 @@ fn words(failure: &Failure) -> String {
 /// How often a wait for an answer looks whether it is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// An agent on this machine. Dropping it ends its input, at which it undoes everything and goes.
-pub struct LocalAgent {
+/// An agent at the other end of a process's standard streams: of our own program, or of one that
+/// leads to it. Dropping it ends its input, at which it undoes everything and goes.
+pub struct LineAgent {
     child: Child,
     asks: Option<ChildStdin>,
     tells: Receiver<io::Result<String>>,
     is_stopped: fn() -> bool,
 }
 
-impl LocalAgent {
+impl LineAgent {
     /// Starts an agent by its command. An ask whose answer is still out when `is_stopped` turns
     /// true ends with [`AgentError::Stopped`].
     ///
@@ -107,7 +119,7 @@ fn lines(output: ChildStdout) -> Receiver<io::Result<String>> {
     receiver
 }
 
-impl Agent for LocalAgent {
+impl Agent for LineAgent {
     fn ask(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
         let mut line =
             serde_json::to_string(ask).map_err(|error| AgentError::Garbled(error.to_string()))?;
@@ -126,7 +138,7 @@ impl Agent for LocalAgent {
     }
 }
 
-impl Drop for LocalAgent {
+impl Drop for LineAgent {
     fn drop(&mut self) {
         drop(self.asks.take());
         // Waiting is how we know that everything is undone before we go on.

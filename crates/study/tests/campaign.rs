@@ -6,6 +6,8 @@
 
 #[path = "campaign/fake_agent.rs"]
 mod fake_agent;
+#[path = "campaign/two_hosts.rs"]
+mod two_hosts;
 
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -23,8 +25,8 @@ use study::{Campaign, CampaignError, Clock, Order, Progress, Targets};
 struct FakeClock(Cell<u64>);
 
 impl Clock for FakeClock {
-    fn now_ms(&self) -> u64 {
-        self.0.set(self.0.get() + 600);
+    fn now_ns(&self) -> u64 {
+        self.0.set(self.0.get() + 600_000_000);
         self.0.get()
     }
 

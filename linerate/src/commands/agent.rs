@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use agent::Place;
+use anyhow::Context as _;
+use model::run::Rig;
 use sys::stop::{Again, StopSignal};
 
 /// One host's hands for a study: asks on standard input, tells on standard output
@@ -11,17 +14,38 @@ pub(crate) struct Arguments {
     /// Work in a network namespace of our own, where the kernel allows it
     #[arg(long)]
     private_namespace: bool,
+    /// Work as a host of this rig
+    #[arg(long, value_name = "RIG", value_parser = rig)]
+    rig: Option<Rig>,
+    /// The network namespace that a rig put this process into, by its inode
+    #[arg(long, value_name = "INODE", requires = "rig")]
+    namespace: Option<u64>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    if let Some(inode) = arguments.namespace {
+        machine::namespace::adopt(inode).context("taking up with the rig's namespace")?;
+    }
     let setup = agent::Setup {
         // Unlike its path, which may lead through a folder that is root's alone, this can be
         // followed by a child that has become another user.
         program: PathBuf::from("/proc/self/exe"),
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
-        private_namespace: arguments.private_namespace,
+        place: match &arguments.rig {
+            Some(rig) => Place::Host(rig.clone()),
+            None if arguments.private_namespace => Place::PrivateNamespace,
+            None => Place::Here,
+        },
     };
     let _stop = StopSignal::listen(Again::Kills)?;
     agent::answer(setup, std::io::stdin().lock(), std::io::stdout().lock())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A rig whose hosts are told apart, by its name.
+fn rig(name: &str) -> Result<Rig, String> {
+    let all = [Rig::Netns, Rig::Router, Rig::Tunnel, Rig::Hosts];
+    all.into_iter()
+        .find(|rig| rig.kind().name() == name)
+        .ok_or_else(|| format!("there is no rig `{name}` of several hosts"))
 }

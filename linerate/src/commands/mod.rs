@@ -19,6 +19,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use crate::console::Console;
+use crate::rig_flags::RigFlags;
 use crate::run::RunFlags;
 use crate::target::TargetFlags;
 
@@ -65,6 +66,12 @@ pub(crate) fn run(
         Some(Command::Rig(arguments)) => rig::run(&arguments),
         Some(Command::Echo(arguments)) => echo::run(&arguments, console),
         Some(Command::Agent(arguments)) => agent::run(&arguments),
-        None => study::measure(MAIN_STUDY, &TargetFlags::default(), flags, console),
+        None => study::measure(
+            MAIN_STUDY,
+            &TargetFlags::default(),
+            &RigFlags::default(),
+            flags,
+            console,
+        ),
     }
 }

@@ -11,6 +11,7 @@ use study::catalogue::Listed;
 use study::{Order, Targets};
 
 use crate::console::Console;
+use crate::rig_flags::RigFlags;
 use crate::run::{self, RunFlags};
 use crate::target::{self, TargetFlags, TrustFlag};
 
@@ -65,6 +66,8 @@ Examples:
     linerate study run http-json --out before
   The same with nginx in the place of our own server:
     linerate study run http-json --target nginx
+  With client and server in namespaces of their own and a router between:
+    linerate study run http-json --rig router
   A study of your own, a first look:
     linerate study run mine.toml --smoke
   The judgement for another program:
@@ -74,6 +77,8 @@ Examples:
         study: String,
         #[command(flatten)]
         target: TargetFlags,
+        #[command(flatten)]
+        rig: RigFlags,
         #[command(flatten)]
         flags: RunFlags,
     },
@@ -136,8 +141,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         Action::Run {
             study,
             target,
+            rig,
             flags,
-        } => measure(study, target, flags, console),
+        } => measure(study, target, rig, flags, console),
         Action::Resume {
             folder,
             yes,
@@ -156,6 +162,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 pub(crate) fn measure(
     name: &str,
     target: &TargetFlags,
+    rig: &RigFlags,
     flags: &RunFlags,
     console: &Console,
 ) -> anyhow::Result<ExitCode> {
@@ -173,12 +180,14 @@ pub(crate) fn measure(
     };
     study.name_target(target::name(&targets));
     flags.shorten(&mut study);
+    study.rig = rig.rig.unwrap_or(study.rig);
     let seed = flags.seed();
     let folder = flags.folder(&match &targets {
         Targets::Service(known) => format!("{}-{}", study.name, known.service.name),
         Targets::Ours | Targets::Running(_) => study.name.clone(),
     });
-    let mut command = format!("linerate study run {name}{} --seed {seed}", target.words());
+    let (target_words, rig_words) = (target.words(), rig.words());
+    let mut command = format!("linerate study run {name}{target_words}{rig_words} --seed {seed}");
     if flags.smoke {
         command += " --smoke";
     }

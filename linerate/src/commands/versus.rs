@@ -6,8 +6,8 @@ use anyhow::bail;
 use clap::ValueHint;
 use model::judgement::StepResult;
 use model::study::{
-    Arm, BaselineSpec, Design, DesignKind, LatencyDesign, Program, Role, STUDY_FORMAT, Study,
-    url_without_secrets,
+    Arm, BaselineSpec, Design, DesignKind, LatencyDesign, Program, RigKind, Role, STUDY_FORMAT,
+    Study, url_without_secrets,
 };
 use model::{Judgement, Verdict, Workload};
 use serde_json::json;
@@ -182,6 +182,7 @@ pub(super) fn comparison(question: String, workload: Workload, smallest_effect: 
                 .to_owned(),
         ],
         source: None,
+        rig: RigKind::Loopback,
         design: Design {
             kind: DesignKind::Compare,
             rounds: 16,

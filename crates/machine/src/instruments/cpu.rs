@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
-use model::reading::CpuReading;
+use model::reading::{Counts, CpuReading};
 use sys::clock;
 
 use crate::cpu_ticks::{self, CpuTicks, TICK_NS};
@@ -26,7 +26,7 @@ pub struct CpuWatch {
 
 /// What is read at one end of the window.
 #[derive(Debug, Default)]
-struct Sample {
+pub(super) struct Sample {
     /// CPU time of each process of the target and of its children.
     target: Vec<(u32, u64)>,
     ksoftirqd_ns: u64,
@@ -62,22 +62,30 @@ impl CpuWatch {
     /// knows them exactly.
     #[must_use]
     pub fn reading(&self, window_ns: u64, client_ns: u64, client_busy_share: f64) -> CpuReading {
-        let (opened, closed) = (&self.opened, &self.closed);
-        let server_ns = spent(&self.targets, &opened.target, &closed.target);
-        let ksoftirqd_ns = closed.ksoftirqd_ns.saturating_sub(opened.ksoftirqd_ns);
-        let known_ns = client_ns + server_ns.unwrap_or(0) + ksoftirqd_ns;
+        let counts = self.between(&self.opened, &self.closed, window_ns);
         CpuReading {
-            server_ns,
+            server_ns: counts.server_ns,
             client_ns,
-            ksoftirqd_ns,
-            foreign_ns: foreign_ns(opened.ticks, closed.ticks, known_ns)
-                .filter(|_| server_ns.is_some()),
+            ksoftirqd_ns: counts.ksoftirqd_ns,
+            foreign_ns: counts.foreign_ns(client_ns),
             client_busy_share,
+            psi_some_share: counts.psi_some_share,
+            server_window_ns: None,
+        }
+    }
+
+    /// What the counters rose by from the one sample to the other, `window_ns` later.
+    pub(super) fn between(&self, opened: &Sample, closed: &Sample, window_ns: u64) -> Counts {
+        Counts {
+            window_ns,
+            server_ns: spent(&self.targets, &opened.target, &closed.target),
+            ksoftirqd_ns: closed.ksoftirqd_ns.saturating_sub(opened.ksoftirqd_ns),
+            busy_ns: busy_ns(opened.ticks, closed.ticks),
             psi_some_share: waiting_share(opened.waited_us, closed.waited_us, window_ns),
         }
     }
 
-    fn sample(&self) -> Sample {
+    pub(super) fn sample(&self) -> Sample {
         Sample {
             target: target_ns(&self.targets),
             ksoftirqd_ns: self
@@ -114,11 +122,9 @@ fn spent(targets: &[u32], opened: &[(u32, u64)], closed: &[(u32, u64)]) -> Optio
     Some(each.sum())
 }
 
-/// Busy time of all CPUs that nobody known spent. Ticks are coarser than what is taken off, so a
-/// small remainder below nought is nought.
-fn foreign_ns(opened: Option<CpuTicks>, closed: Option<CpuTicks>, known_ns: u64) -> Option<u64> {
-    let busy = closed?.since(opened?).busy;
-    Some((busy * TICK_NS).saturating_sub(known_ns))
+/// Busy time of all CPUs.
+fn busy_ns(opened: Option<CpuTicks>, closed: Option<CpuTicks>) -> Option<u64> {
+    Some(closed?.since(opened?).busy * TICK_NS)
 }
 
 fn waiting_share(opened: Option<u64>, closed: Option<u64>, window_ns: u64) -> Option<f64> {
@@ -200,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn time_of_others_is_what_is_left_and_never_below_nought() {
+    fn busy_time_is_the_sum_of_the_ticks_between() {
         let ticks = |busy| {
             Some(CpuTicks {
                 busy,
@@ -208,12 +214,8 @@ mod tests {
                 stolen: 0,
             })
         };
-        assert_eq!(
-            foreign_ns(ticks(10), ticks(30), 150_000_000),
-            Some(50_000_000)
-        );
-        assert_eq!(foreign_ns(ticks(10), ticks(11), 150_000_000), Some(0));
-        assert_eq!(foreign_ns(None, ticks(11), 0), None);
+        assert_eq!(busy_ns(ticks(10), ticks(30)), Some(20 * TICK_NS));
+        assert_eq!(busy_ns(None, ticks(11)), None);
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! What a study asks and an agent tells.
 
 use model::lever::{Binds, LeverState};
-use model::message::{BlockAsk, Failure};
+use std::net::{IpAddr, SocketAddr};
+
+use model::message::{BlockAsk, ClockTell, Failure, Loaded, Reach, Speaks};
+use model::reading::Counts;
 use model::{Ask, Tell};
 use proptest::collection::vec;
 use proptest::option;
@@ -9,29 +12,44 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::services::{found, service};
-use super::values::{doubts, facts, levers, pace, program, reading, rig, text, watched, workload};
+use super::values::{
+    doubts, facts, levers, number, pace, program, reading, rig, text, watched, workload,
+};
 
 /// Every kind of ask.
 pub(crate) fn ask() -> impl Strategy<Value = Ask> {
-    let start = (text(), program(), levers(), workload()).prop_map(
-        |(target, program, levers, workload)| Ask::Start {
+    let start = (
+        text(),
+        program(),
+        levers(),
+        workload(),
+        option::of(any::<IpAddr>()),
+    )
+        .prop_map(|(target, program, levers, workload, listen)| Ask::Start {
             target,
             program,
             levers,
             workload,
-        },
-    );
-    let block = (text(), workload(), pace(), any::<[u32; 2]>()).prop_map(
-        |(target, workload, pace, [settle_ms, score_ms])| {
-            Ask::Block(Box::new(BlockAsk {
-                target,
-                workload,
-                pace,
-                settle_ms,
-                score_ms,
-            }))
-        },
-    );
+            listen,
+        });
+    let block = || {
+        (text(), workload(), pace(), any::<[u32; 2]>()).prop_map(
+            |(target, workload, pace, [settle_ms, score_ms])| {
+                Box::new(BlockAsk {
+                    target,
+                    workload,
+                    pace,
+                    settle_ms,
+                    score_ms,
+                })
+            },
+        )
+    };
+    let counted = (text(), any::<[u64; 2]>()).prop_map(|(target, [from_ns, to_ns])| Ask::Counted {
+        target,
+        from_ns,
+        to_ns,
+    });
     prop_oneof![
         any::<u32>().prop_map(|protocol| Ask::Hello { protocol }),
         any::<bool>().prop_map(|full| Ask::Facts { full }),
@@ -41,9 +59,53 @@ pub(crate) fn ask() -> impl Strategy<Value = Ask> {
         }),
         any::<u32>().prop_map(|watch_ms| Ask::Watch { watch_ms }),
         start,
-        block,
+        block().prop_map(Ask::Block),
+        block().prop_map(Ask::Load),
+        (text(), reach()).prop_map(|(target, reach)| Ask::Meet { target, reach }),
+        (text(), any::<u32>()).prop_map(|(target, interval_ms)| Ask::Count {
+            target,
+            interval_ms
+        }),
+        counted,
+        Just(Ask::Clock),
         text().prop_map(|target| Ask::Stop { target }),
     ]
+}
+
+fn reach() -> impl Strategy<Value = Reach> {
+    let echo = any::<[u32; 2]>().prop_map(|[request_bytes, answer_bytes]| Speaks::Echo {
+        request_bytes: request_bytes as usize,
+        answer_bytes: answer_bytes as usize,
+    });
+    let http = text().prop_map(|path| Speaks::Http { path });
+    // The scope and the flow of an IPv6 address are no part of its text.
+    let address = any::<(IpAddr, u16)>().prop_map(SocketAddr::from);
+    (address, prop_oneof![http, echo]).prop_map(|(address, speaks)| Reach { address, speaks })
+}
+
+fn loaded() -> impl Strategy<Value = Loaded> {
+    (any::<[u64; 2]>(), reading()).prop_map(|([opened_ns, closed_ns], reading)| Loaded {
+        opened_ns,
+        closed_ns,
+        reading,
+    })
+}
+
+fn counts() -> impl Strategy<Value = Counts> {
+    (
+        any::<[u64; 2]>(),
+        any::<[Option<u64>; 2]>(),
+        option::of(number()),
+    )
+        .prop_map(
+            |([window_ns, ksoftirqd_ns], [server_ns, busy_ns], psi_some_share)| Counts {
+                window_ns,
+                server_ns,
+                ksoftirqd_ns,
+                busy_ns,
+                psi_some_share,
+            },
+        )
 }
 
 /// Every kind of tell.
@@ -75,8 +137,24 @@ pub(crate) fn tell() -> impl Strategy<Value = Tell> {
         vec(state, 0..3).prop_map(|levers| Tell::Levers { levers }),
         watched().prop_map(Tell::Watched),
         found().prop_map(Tell::Found),
-        (text(), doubts()).prop_map(|(target, doubts)| Tell::Started { target, doubts }),
+        (text(), doubts(), option::of(reach())).prop_map(|(target, doubts, reach)| {
+            Tell::Started {
+                target,
+                doubts,
+                reach,
+            }
+        }),
         reading().prop_map(|reading| Tell::Reading(Box::new(reading))),
+        text().prop_map(|target| Tell::Met { target }),
+        loaded().prop_map(|loaded| Tell::Loaded(Box::new(loaded))),
+        text().prop_map(|target| Tell::Counting { target }),
+        counts().prop_map(Tell::Counts),
+        (any::<u64>(), text()).prop_map(|(monotonic_ns, boot_id)| {
+            Tell::Clock(ClockTell {
+                monotonic_ns,
+                boot_id,
+            })
+        }),
         text().prop_map(|target| Tell::Stopped { target }),
         (text(), text()).prop_map(|(what, advice)| Tell::Failed(Failure { what, advice })),
     ]

@@ -1,9 +1,10 @@
 //! Runs and blocks as they are saved.
 
 use model::command_run::ProgramRecord;
-use model::run::Phase;
+use model::run::{ClientHost, ClockComparison, Phase};
 use model::study::{
-    BaselineSpec, Design, DesignKind, LatencyDesign, NotCrossed, Published, Source, StepSpec,
+    BaselineSpec, Design, DesignKind, LatencyDesign, NotCrossed, Published, RigKind, Source,
+    StepSpec,
 };
 use model::{Arm, BlockRecord, Role, RunRecord, Study};
 use proptest::collection::vec;
@@ -87,6 +88,7 @@ fn study() -> impl Strategy<Value = Study> {
     (
         texts,
         any::<(u32, bool)>(),
+        select(RigKind::ALL.to_vec()),
         design(),
         workload(),
         option::of(latency),
@@ -97,6 +99,7 @@ fn study() -> impl Strategy<Value = Study> {
             |(
                 ([name, title, question, method], pitfalls, source),
                 (format, floor),
+                rig,
                 design,
                 workload,
                 latency,
@@ -110,6 +113,7 @@ fn study() -> impl Strategy<Value = Study> {
                 method,
                 pitfalls,
                 source,
+                rig,
                 design,
                 workload,
                 latency,
@@ -144,6 +148,20 @@ fn arm() -> impl Strategy<Value = Arm> {
         )
 }
 
+fn client_host() -> impl Strategy<Value = ClientHost> {
+    (facts(), watched(), any::<(i64, u64, bool)>()).prop_map(
+        |(facts, watched, (offset_ns, uncertainty_ns, same_machine))| ClientHost {
+            facts,
+            watched,
+            clocks: ClockComparison {
+                offset_ns,
+                uncertainty_ns,
+            },
+            same_machine,
+        },
+    )
+}
+
 /// A run as it is saved.
 pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
     let seen = (facts(), watched(), option::of(number()), doubts());
@@ -156,7 +174,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
             option::of(service_record()),
             vec(program_record(), 0..3),
         ),
-        rig(),
+        (rig(), option::of(client_host())),
         seen,
     )
         .prop_map(
@@ -165,7 +183,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 [linerate_version, started_utc, command],
                 study,
                 (arms, service, programs),
-                rig,
+                (rig, client),
                 (facts, watched, expected_visible, doubts),
             )| RunRecord {
                 format,
@@ -180,6 +198,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 rig,
                 facts,
                 watched,
+                client,
                 expected_visible,
                 doubts,
             },

@@ -80,7 +80,14 @@ pub(crate) fn doubts() -> impl Strategy<Value = Vec<Doubt>> {
 
 pub(crate) fn rig() -> impl Strategy<Value = Rig> {
     let loopback = option::of(text()).prop_map(|reason| Rig::Loopback { reason });
-    prop_oneof![Just(Rig::PrivateNamespace), loopback]
+    let others = select(vec![
+        Rig::PrivateNamespace,
+        Rig::Netns,
+        Rig::Router,
+        Rig::Tunnel,
+        Rig::Hosts,
+    ]);
+    prop_oneof![others, loopback]
 }
 
 fn histogram() -> impl Strategy<Value = Histogram> {
@@ -135,12 +142,14 @@ fn cpu() -> impl Strategy<Value = CpuReading> {
         any::<(Option<u64>, u64, u64, Option<u64>)>(),
         number(),
         option::of(number()),
+        option::of(any::<u64>()),
     )
         .prop_map(
             |(
                 (server_ns, client_ns, ksoftirqd_ns, foreign_ns),
                 client_busy_share,
                 psi_some_share,
+                server_window_ns,
             )| {
                 CpuReading {
                     server_ns,
@@ -149,6 +158,7 @@ fn cpu() -> impl Strategy<Value = CpuReading> {
                     foreign_ns,
                     client_busy_share,
                     psi_some_share,
+                    server_window_ns,
                 }
             },
         )

@@ -92,6 +92,7 @@ pub(crate) fn run() -> RunRecord {
             foreign_served_connections: 0,
             spin_robust_cv: 0.011,
         },
+        client: None,
         doubts: vec![],
     }
 }

@@ -2,8 +2,8 @@
 
 use model::facts::Facts;
 use model::study::{
-    BaselineSpec, Design, DesignKind, LatencyDesign, NotCrossed, Program, STUDY_FORMAT, Source,
-    StepSpec,
+    BaselineSpec, Design, DesignKind, LatencyDesign, NotCrossed, Program, RigKind, STUDY_FORMAT,
+    Source, StepSpec,
 };
 use model::{Arm, Role, Study, Workload};
 
@@ -39,6 +39,7 @@ pub(super) fn study() -> Study {
                 gain: Some(0.28),
             }],
         }),
+        rig: RigKind::Loopback,
         design: Design {
             kind: DesignKind::Ladder,
             rounds: PAIRS,

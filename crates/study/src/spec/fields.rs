@@ -4,7 +4,7 @@ use std::fmt;
 
 use model::braces;
 use model::lever::LeverSetting;
-use model::study::STUDY_FORMAT;
+use model::study::{RigKind, STUDY_FORMAT};
 use toml::de::DeValue;
 
 use Kind::{
@@ -82,6 +82,7 @@ pub(super) const PROSE: &[Field] = &[
 ];
 
 const PARTS: &[Field] = &[
+    may("rig", OneOf(RIGS)).hint("the hosts and links to measure on"),
     must("design", Table(DESIGN)),
     must("workload", Table(WORKLOAD)),
     may("latency", Table(LATENCY)),
@@ -89,6 +90,16 @@ const PARTS: &[Field] = &[
     must("baseline", Table(BASELINE)),
     may("step", List(&Table(STEP))),
 ];
+
+const RIGS: &[&str] = &{
+    let mut names = [""; RigKind::ALL.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = RigKind::ALL[index].name();
+        index += 1;
+    }
+    names
+};
 
 const SOURCE: &[Field] = &[
     must("title", Text(200)),

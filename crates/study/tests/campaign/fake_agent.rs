@@ -6,7 +6,9 @@
 
 use model::facts::{Facts, Watched};
 use model::lever::LeverState;
-use model::message::Failure;
+use std::net::SocketAddr;
+
+use model::message::{Failure, Reach, Speaks};
 use model::reading::CpuReading;
 use model::run::Rig;
 use model::service::FoundService;
@@ -22,6 +24,7 @@ pub(crate) struct FakeAgent {
     pub(crate) watched: Watched,
     pub(crate) rig: Rig,
     pub(crate) blocks_until_failure: Option<usize>,
+    pub(crate) meetings_until_failure: Option<usize>,
     pub(crate) service_version: String,
 }
 
@@ -33,6 +36,7 @@ impl Default for FakeAgent {
             watched: Watched::default(),
             rig: Rig::PrivateNamespace,
             blocks_until_failure: None,
+            meetings_until_failure: None,
             service_version: "1.22.1".to_owned(),
         }
     }
@@ -66,26 +70,39 @@ impl FakeAgent {
                 program: "/usr/sbin/nginx".to_owned(),
                 version: self.service_version.clone(),
             }),
-            Ask::Start { target, .. } => Tell::Started {
+            Ask::Start { target, listen, .. } => Tell::Started {
                 target: target.clone(),
                 doubts: Vec::new(),
+                reach: listen.map(|address| Reach {
+                    address: SocketAddr::new(address, 4000),
+                    speaks: Speaks::Http {
+                        path: "/json".to_owned(),
+                    },
+                }),
             },
             Ask::Block(_) => self.block(),
+            Ask::Meet { target, .. } => self.meet(target),
+            Ask::Clock | Ask::Count { .. } | Ask::Load(_) | Ask::Counted { .. } => {
+                panic!("only an agent with a clock answers {ask:?}")
+            }
             Ask::Stop { target } => Tell::Stopped {
                 target: target.clone(),
             },
         }
     }
 
+    fn meet(&mut self, target: &str) -> Tell {
+        if is_over(&mut self.meetings_until_failure) {
+            return failed("no way to the server");
+        }
+        Tell::Met {
+            target: target.to_owned(),
+        }
+    }
+
     fn block(&mut self) -> Tell {
-        if let Some(left) = &mut self.blocks_until_failure {
-            if *left == 0 {
-                return Tell::Failed(Failure {
-                    what: "the server is gone".to_owned(),
-                    advice: String::new(),
-                });
-            }
-            *left -= 1;
+        if is_over(&mut self.blocks_until_failure) {
+            return failed("the server is gone");
         }
         let cpu = CpuReading {
             server_ns: Some(6_000_000),
@@ -109,6 +126,25 @@ impl Agent for FakeAgent {
             tell => Ok(tell),
         }
     }
+}
+
+/// Counts one more, and tells whether that is one too many.
+fn is_over(left: &mut Option<usize>) -> bool {
+    match left {
+        Some(0) => true,
+        Some(left) => {
+            *left -= 1;
+            false
+        }
+        None => false,
+    }
+}
+
+fn failed(what: &str) -> Tell {
+    Tell::Failed(Failure {
+        what: what.to_owned(),
+        advice: String::new(),
+    })
 }
 
 fn levers() -> Vec<LeverState> {

@@ -6,9 +6,9 @@ use study::progress::{Outlook, Progress};
 use study::visible::Budget;
 use study::{Campaign, Monotonic, Visible};
 
+use crate::agents;
 use crate::commands::versus;
 use crate::console::Console;
-use crate::run;
 
 /// What is answered while two identical servers are measured: small, so that little of the time
 /// is the answer's own.
@@ -24,7 +24,7 @@ pub(super) enum Sight {
 /// Measures, unless the machine is at work and nobody says yes. A failure is a reason too: the
 /// rest of the page stands without it.
 pub(super) fn measure(yes: bool, console: &Console) -> Sight {
-    let measured = run::start_agent(true).and_then(|mut agent| {
+    let measured = agents::start_private().and_then(|mut agent| {
         let mut campaign = Campaign {
             agent: &mut agent,
             progress: &mut Quietly { yes, console },

@@ -1,0 +1,93 @@
+//! The counters of `cpu` read again and again, for a window whose edges are known only afterwards.
+
+use std::collections::VecDeque;
+
+use model::reading::Counts;
+use sys::clock;
+
+use super::cpu::{CpuWatch, Sample};
+
+/// The most readings that are kept; the oldest go first. At one a millisecond that is a minute.
+const MOST: usize = 65_536;
+
+/// Readings of a target's counters one after another, each with its time.
+#[derive(Debug)]
+pub struct CpuSeries {
+    watch: CpuWatch,
+    samples: VecDeque<(u64, Sample)>,
+}
+
+impl CpuSeries {
+    /// Prepares to watch the processes of a target.
+    #[must_use]
+    pub fn new(targets: &[u32]) -> Self {
+        Self {
+            watch: CpuWatch::new(targets),
+            samples: VecDeque::new(),
+        }
+    }
+
+    /// Reads the counters now.
+    pub fn read(&mut self) {
+        if self.samples.len() == MOST {
+            self.samples.pop_front();
+        }
+        // The time stands for the whole sample, which takes tens of µs.
+        let at_ns = clock::monotonic_ns();
+        self.samples.push_back((at_ns, self.watch.sample()));
+    }
+
+    /// What the counters rose by between the outermost readings within these two moments of the
+    /// monotonic clock; `None` where there are no two.
+    #[must_use]
+    pub fn within(&self, from_ns: u64, to_ns: u64) -> Option<Counts> {
+        let mut inside = self
+            .samples
+            .iter()
+            .filter(|(at_ns, _)| (from_ns..=to_ns).contains(at_ns));
+        let (opened_ns, opened) = inside.next()?;
+        let (closed_ns, closed) = inside.next_back()?;
+        Some(self.watch.between(opened, closed, closed_ns - opened_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Uses so much CPU time.
+    fn spin(ns: u64) {
+        let begun = clock::thread_cpu_ns();
+        while clock::thread_cpu_ns() - begun < ns {}
+    }
+
+    #[test]
+    fn only_what_was_counted_between_readings_within_the_window_is_told() {
+        let mut series = CpuSeries::new(&[std::process::id()]);
+        let mut times = Vec::new();
+        for spent_ns in [5_000_000, 20_000_000, 5_000_000] {
+            times.push(clock::monotonic_ns());
+            series.read();
+            spin(spent_ns);
+        }
+        times.push(clock::monotonic_ns());
+        series.read();
+        // From just before the second reading to just before the last: those of 20 ms.
+        let middle = series.within(times[1], times[3]).unwrap();
+        let whole = series.within(0, u64::MAX).unwrap();
+        assert!(middle.server_ns.unwrap() >= 20_000_000, "{middle:?}");
+        assert!(whole.server_ns > middle.server_ns && whole.window_ns > middle.window_ns);
+        assert!(middle.window_ns <= times[3] - times[1], "{middle:?}");
+    }
+
+    #[test]
+    fn a_window_without_two_readings_tells_nothing() {
+        let mut series = CpuSeries::new(&[]);
+        assert_eq!(series.within(0, u64::MAX), None);
+        series.read();
+        assert_eq!(series.within(0, u64::MAX), None);
+        series.read();
+        assert!(series.within(0, u64::MAX).is_some());
+        assert_eq!(series.within(0, 1), None);
+    }
+}

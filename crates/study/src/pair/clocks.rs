@@ -1,0 +1,63 @@
+//! What time it is at one host when it is so late at another, from round trips.
+
+use model::message::ClockTell;
+use model::run::ClockComparison;
+use model::{Ask, Tell};
+
+use crate::clock::Clock;
+use crate::transport::{Agent, AgentError};
+
+/// An agent's clock beside the study's own.
+pub(super) struct Reading {
+    /// The agent's less the study's.
+    offset_ns: i64,
+    uncertainty_ns: u64,
+    pub(super) boot_id: String,
+}
+
+/// Asks an agent for its time so many times, and keeps the shortest round trip: the agent read its
+/// clock somewhere within it, so half of it is the most by which the middle can be wrong.
+///
+/// # Errors
+/// Those of the line.
+pub(super) fn read(
+    agent: &mut dyn Agent,
+    clock: &dyn Clock,
+    trips: u32,
+) -> Result<Reading, AgentError> {
+    let mut shortest = trip(agent, clock)?;
+    for _ in 1..trips {
+        let next = trip(agent, clock)?;
+        if next.uncertainty_ns < shortest.uncertainty_ns {
+            shortest = next;
+        }
+    }
+    Ok(shortest)
+}
+
+fn trip(agent: &mut dyn Agent, clock: &dyn Clock) -> Result<Reading, AgentError> {
+    let sent_ns = clock.now_ns();
+    let tell = agent.ask(&Ask::Clock)?;
+    let heard_ns = clock.now_ns();
+    let Tell::Clock(ClockTell {
+        monotonic_ns,
+        boot_id,
+    }) = tell
+    else {
+        return Err(AgentError::Garbled("no time for a clock".to_owned()));
+    };
+    let middle_ns = u64::midpoint(sent_ns, heard_ns);
+    Ok(Reading {
+        offset_ns: monotonic_ns.wrapping_sub(middle_ns).cast_signed(),
+        uncertainty_ns: heard_ns.saturating_sub(sent_ns).div_ceil(2),
+        boot_id,
+    })
+}
+
+/// The server's clock less the client's.
+pub(super) fn compared(server: &Reading, client: &Reading) -> ClockComparison {
+    ClockComparison {
+        offset_ns: server.offset_ns.wrapping_sub(client.offset_ns),
+        uncertainty_ns: server.uncertainty_ns.saturating_add(client.uncertainty_ns),
+    }
+}

@@ -1,0 +1,184 @@
+//! Two hosts as one: an agent beside the server and an agent beside the client, which answer as a
+//! single agent would. How each is reached is not known here.
+
+mod clocks;
+mod window;
+
+use std::net::IpAddr;
+
+use model::message::{BlockAsk, Failure, Reach};
+use model::run::{ClientHost, ClockComparison};
+use model::{Ask, Reading, Tell};
+
+use crate::clock::Clock;
+use crate::transport::{Agent, AgentError};
+
+/// Round trips that compare the clocks before a run.
+const TRIPS_AT_FIRST: u32 = 16;
+/// Round trips that compare them again before each block: two clocks may part by tens of µs a
+/// second, which is more than the window may be off by after some minutes.
+const TRIPS_PER_BLOCK: u32 = 3;
+
+/// An agent and what its host is called in errors.
+pub struct End<'a> {
+    pub agent: &'a mut dyn Agent,
+    pub title: String,
+}
+
+impl End<'_> {
+    fn ask(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
+        let at = |source| AgentError::At {
+            host: self.title.clone(),
+            source: Box::new(source),
+        };
+        self.agent.ask(ask).map_err(at)
+    }
+}
+
+/// A server's host and a client's.
+pub struct Pair<'a> {
+    server: End<'a>,
+    client: End<'a>,
+    /// Of the server's host, as the client's reaches it.
+    address: IpAddr,
+    clock: &'a dyn Clock,
+    seen: ClientHost,
+}
+
+impl<'a> Pair<'a> {
+    #[must_use]
+    pub fn new(server: End<'a>, client: End<'a>, address: IpAddr, clock: &'a dyn Clock) -> Self {
+        Self {
+            server,
+            client,
+            address,
+            clock,
+            seen: ClientHost::default(),
+        }
+    }
+
+    fn hello(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
+        self.client.ask(ask)?;
+        let hello = self.server.ask(ask)?;
+        self.seen.clocks = self.compare_clocks(TRIPS_AT_FIRST)?;
+        Ok(hello)
+    }
+
+    fn compare_clocks(&mut self, trips: u32) -> Result<ClockComparison, AgentError> {
+        let server = clocks::read(self.server.agent, self.clock, trips)?;
+        let client = clocks::read(self.client.agent, self.clock, trips)?;
+        self.seen.same_machine = !server.boot_id.is_empty() && server.boot_id == client.boot_id;
+        Ok(clocks::compared(&server, &client))
+    }
+
+    fn facts(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
+        match self.client.ask(ask)? {
+            Tell::Facts(facts) => self.seen.facts = *facts,
+            _ => return Err(strange("facts")),
+        }
+        self.server.ask(ask)
+    }
+
+    /// One machine is looked at once.
+    fn watch(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
+        let tell = self.server.ask(ask)?;
+        let seen = if self.seen.same_machine {
+            tell.clone()
+        } else {
+            self.client.ask(ask)?
+        };
+        match seen {
+            Tell::Watched(watched) => self.seen.watched = watched,
+            _ => return Err(strange("watch")),
+        }
+        Ok(tell)
+    }
+
+    /// Brings a target up at the server's host, and has the client's take up with it.
+    fn start(&mut self, mut ask: Ask) -> Result<Tell, AgentError> {
+        if let Ask::Start { listen, .. } = &mut ask {
+            *listen = Some(self.address);
+        }
+        let tell = self.server.ask(&ask)?;
+        let Tell::Started { target, reach, .. } = &tell else {
+            return Err(strange("start"));
+        };
+        let reach = reach.clone().ok_or_else(|| out_of_reach(target))?;
+        self.meet(target, reach)?;
+        Ok(tell)
+    }
+
+    fn meet(&mut self, target: &str, reach: Reach) -> Result<(), AgentError> {
+        let target = target.to_owned();
+        match self.client.ask(&Ask::Meet { target, reach })? {
+            Tell::Met { .. } => Ok(()),
+            _ => Err(strange("meet")),
+        }
+    }
+
+    fn block(&mut self, ask: &BlockAsk) -> Result<Reading, AgentError> {
+        let clocks = self.compare_clocks(TRIPS_PER_BLOCK)?;
+        let count = Ask::Count {
+            target: ask.target.clone(),
+            interval_ms: window::interval_ms(ask.score_ms),
+        };
+        let Tell::Counting { .. } = self.server.ask(&count)? else {
+            return Err(strange("count"));
+        };
+        let loaded = self.client.ask(&Ask::Load(Box::new(ask.clone())));
+        let loaded = match loaded {
+            Ok(Tell::Loaded(loaded)) => *loaded,
+            Ok(_) => return Err(strange("load")),
+            // A target that has ended explains a load that failed.
+            Err(error) => return Err(self.counted(&ask.target, (0, 0)).err().unwrap_or(error)),
+        };
+        let counts = match self.counted(&ask.target, window::certain(&loaded, clocks))? {
+            Tell::Counts(counts) => counts,
+            _ => return Err(strange("counted")),
+        };
+        let same_machine = self.seen.same_machine;
+        Ok(window::put_together(loaded, &counts, same_machine))
+    }
+
+    fn counted(&mut self, target: &str, (from_ns, to_ns): (u64, u64)) -> Result<Tell, AgentError> {
+        self.server.ask(&Ask::Counted {
+            target: target.to_owned(),
+            from_ns,
+            to_ns,
+        })
+    }
+}
+
+impl Agent for Pair<'_> {
+    fn ask(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
+        match ask {
+            Ask::Hello { .. } => self.hello(ask),
+            Ask::Facts { .. } => self.facts(ask),
+            Ask::Watch { .. } => self.watch(ask),
+            Ask::Start { .. } => self.start(ask.clone()),
+            Ask::Block(block) => Ok(Tell::Reading(Box::new(self.block(block)?))),
+            Ask::Stop { .. } => {
+                self.client.ask(ask)?;
+                self.server.ask(ask)
+            }
+            Ask::Meet { .. } | Ask::Load(_) => self.client.ask(ask),
+            // What is asked of a host that has the program under test.
+            _ => self.server.ask(ask),
+        }
+    }
+
+    fn client(&self) -> Option<&ClientHost> {
+        Some(&self.seen)
+    }
+}
+
+fn strange(asked: &str) -> AgentError {
+    AgentError::Garbled(format!("another answer than one to {asked}"))
+}
+
+fn out_of_reach(target: &str) -> AgentError {
+    AgentError::Refused(Failure {
+        what: format!("`{target}` cannot be reached from the client's host"),
+        advice: "run the study on the rig `loopback`".to_owned(),
+    })
+}

@@ -1,0 +1,136 @@
+//! One block seen from two hosts: the client's window, and the server's within it.
+//!
+//! The client counts answers from when its window opens to when it closes, by its own clock. The
+//! server's host reads its counters every so often meanwhile, by its own. Of those readings the
+//! outermost two are taken that lie within the client's window whatever the clocks' uncertainty:
+//! so the server's window lies wholly within steady load, and is a little shorter. CPU time per
+//! request is then
+//!
+//! ```text
+//! (CPU ns ÷ ns of the server's window) ÷ (answers ÷ ns of the client's window)
+//! ```
+//!
+//! What is wrong with it: the two windows differ at either end by less than one interval between
+//! readings plus the uncertainty of the clocks. If the load's pace in that part, a share `s` of
+//! the window, is off the pace of the rest by a share `d`, the quotient is off by `s × d` at most.
+//! With fifty readings a window and clocks known to a millisecond, `s` is below 5 % for windows of
+//! half a second; load that has settled varies by a few per cent at most, so that leaves some
+//! tenths of a per cent, of either sign, alike for every arm. Requests in flight at an edge have
+//! had part of their CPU time counted and not their answer, or the other way about; they are as
+//! many at both edges, as where one agent does both.
+
+use model::Reading;
+use model::message::Loaded;
+use model::reading::{Counts, CpuReading};
+use model::run::ClockComparison;
+
+/// Readings of the counters in the length of a scored window.
+const READINGS: u32 = 50;
+/// Readings cost tens of µs each, so they come no more often than this.
+const INTERVAL_MS: std::ops::RangeInclusive<u32> = 1..=20;
+
+/// How often the server's counters are to be read in a block that is scored for so long.
+pub(super) fn interval_ms(score_ms: u32) -> u32 {
+    (score_ms / READINGS).clamp(*INTERVAL_MS.start(), *INTERVAL_MS.end())
+}
+
+/// The part of the client's window, on the server's clock, that lies within it for certain; empty
+/// (its end no later than its beginning) where the clocks are not known well enough.
+pub(super) fn certain(loaded: &Loaded, clocks: ClockComparison) -> (u64, u64) {
+    let there = |client_ns: u64| client_ns.wrapping_add_signed(clocks.offset_ns);
+    let from_ns = there(loaded.opened_ns).saturating_add(clocks.uncertainty_ns);
+    let to_ns = there(loaded.closed_ns).saturating_sub(clocks.uncertainty_ns);
+    (from_ns, to_ns)
+}
+
+/// The client's reading with what was counted at the server's host, as the share that falls on
+/// the client's window. Both hosts on one machine share its CPUs, so the client is none of the
+/// others there.
+pub(super) fn put_together(loaded: Loaded, counts: &Counts, same_machine: bool) -> Reading {
+    let mut reading = loaded.reading;
+    let at_pace = counts.over(reading.window_ns);
+    let client_there_ns = if same_machine {
+        reading.cpu.client_ns
+    } else {
+        0
+    };
+    reading.cpu = CpuReading {
+        server_ns: at_pace.server_ns,
+        ksoftirqd_ns: at_pace.ksoftirqd_ns,
+        foreign_ns: at_pace.foreign_ns(client_there_ns),
+        psi_some_share: at_pace.psi_some_share,
+        server_window_ns: Some(counts.window_ns),
+        ..reading.cpu
+    };
+    reading
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loaded() -> Loaded {
+        let cpu = CpuReading {
+            client_ns: 300,
+            ..CpuReading::default()
+        };
+        Loaded {
+            opened_ns: 5_000,
+            closed_ns: 6_000,
+            reading: Reading {
+                window_ns: 1_000,
+                answered: 10,
+                cpu,
+                ..Reading::default()
+            },
+        }
+    }
+
+    fn counts() -> Counts {
+        Counts {
+            window_ns: 800,
+            server_ns: Some(400),
+            ksoftirqd_ns: 0,
+            busy_ns: Some(720),
+            psi_some_share: Some(0.0),
+        }
+    }
+
+    #[test]
+    fn the_certain_part_of_a_window_is_moved_by_the_offset_and_narrowed_by_its_uncertainty() {
+        let clocks = |offset_ns| ClockComparison {
+            offset_ns,
+            uncertainty_ns: 100,
+        };
+        assert_eq!(certain(&loaded(), clocks(40)), (5_140, 5_940));
+        assert_eq!(certain(&loaded(), clocks(-1_000)), (4_100, 4_900));
+        let vague = ClockComparison {
+            offset_ns: 0,
+            uncertainty_ns: 600,
+        };
+        let (from_ns, to_ns) = certain(&loaded(), vague);
+        assert!(to_ns < from_ns, "{from_ns} to {to_ns}");
+    }
+
+    #[test]
+    fn cpu_per_request_is_the_pace_of_the_one_window_over_that_of_the_other() {
+        let reading = put_together(loaded(), &counts(), false);
+        // Half a CPU, and ten answers in 1,000 ns: 50 ns each.
+        assert_eq!(reading.server_cpu_us_per_request(), Some(0.05));
+        assert_eq!(reading.cpu.server_window_ns, Some(800));
+        assert_eq!(reading.cpu.client_ns, 300);
+    }
+
+    #[test]
+    fn the_client_is_no_foreign_work_where_both_hosts_are_one_machine() {
+        // 900 ns busy in 1,000, of which the server had 500 and the client 300.
+        let foreign = |same| put_together(loaded(), &counts(), same).cpu.foreign_ns;
+        assert_eq!((foreign(true), foreign(false)), (Some(100), Some(400)));
+    }
+
+    #[test]
+    fn counters_are_read_fifty_times_a_window_within_bounds() {
+        let intervals = [10, 60, 500, 1_000, 60_000].map(interval_ms);
+        assert_eq!(intervals, [1, 1, 10, 20, 20]);
+    }
+}

@@ -1,0 +1,307 @@
+//! Two agents, each with a clock of its own, and a server that is busy under load and idle else.
+
+use std::cell::Cell;
+use std::time::SystemTime;
+
+use model::facts::Watched;
+use model::message::{BlockAsk, ClockTell, Failure, Loaded};
+use model::reading::{Counts, CpuReading};
+use model::run::RunRecord;
+use model::{Ask, Pace, Reading, Tell};
+use study::pair::End;
+use study::transport::AgentError;
+use study::{Agent, Campaign, CampaignError, Clock, Pair};
+
+use super::fake_agent::FakeAgent;
+use super::{Careful, Folder, PLANNED, Silent, order};
+
+/// CPU time of the server under load, per ns.
+const PACE: f64 = 0.5;
+/// Answers per ns under load.
+const RATE_PER_NS: f64 = 2e-6;
+
+/// What both hosts and the study live in: its time, and when there is load.
+#[derive(Default)]
+struct World {
+    now_ns: Cell<u64>,
+    load: Cell<(u64, u64)>,
+}
+
+impl World {
+    fn pass(&self, ns: u64) {
+        self.now_ns.set(self.now_ns.get() + ns);
+    }
+}
+
+impl Clock for &World {
+    fn now_ns(&self) -> u64 {
+        self.now_ns.get()
+    }
+
+    fn wall(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH
+    }
+}
+
+/// A fake agent with a clock, at the end of a line.
+struct Distant<'a> {
+    agent: FakeAgent,
+    world: &'a World,
+    /// Its clock less the world's.
+    ahead_ns: u64,
+    /// The way to it takes longer than the way back.
+    there_ns: u64,
+    back_ns: u64,
+    boot_id: &'static str,
+    interval_ns: u64,
+}
+
+impl<'a> Distant<'a> {
+    fn new(world: &'a World, ahead_ns: u64) -> Self {
+        Self {
+            agent: FakeAgent::default(),
+            world,
+            ahead_ns,
+            there_ns: 900_000,
+            back_ns: 100_000,
+            boot_id: "",
+            interval_ns: 0,
+        }
+    }
+
+    fn clock_ns(&self) -> u64 {
+        self.world.now_ns.get() + self.ahead_ns
+    }
+
+    /// Connects, settles, scores; the server is busy from the first request to the last.
+    fn load(&self, ask: &BlockAsk) -> Tell {
+        self.world.pass(3_000_000);
+        let began_ns = self.world.now_ns.get();
+        self.world.pass(u64::from(ask.settle_ms) * 1_000_000);
+        let opened_ns = self.clock_ns();
+        let window_ns = u64::from(ask.score_ms) * 1_000_000;
+        self.world.pass(window_ns);
+        let closed_ns = self.clock_ns();
+        self.world.load.set((began_ns, self.world.now_ns.get()));
+        let cpu = CpuReading {
+            client_ns: window_ns / 10,
+            ..CpuReading::default()
+        };
+        let reading = Reading {
+            window_ns,
+            answered: (window_ns as f64 * RATE_PER_NS) as u64,
+            cpu,
+            ..Reading::default()
+        };
+        Tell::Loaded(Box::new(Loaded {
+            opened_ns,
+            closed_ns,
+            reading,
+        }))
+    }
+
+    /// What a reading at this moment of this host's clock would have shown.
+    fn counter_ns(&self, at_ns: u64) -> f64 {
+        let (began_ns, ended_ns) = self.world.load.get();
+        let world_ns = at_ns - self.ahead_ns;
+        world_ns.clamp(began_ns, ended_ns).saturating_sub(began_ns) as f64 * PACE
+    }
+
+    fn counts(&self, from_ns: u64, to_ns: u64) -> Tell {
+        let first_ns = from_ns.next_multiple_of(self.interval_ns);
+        let last_ns = to_ns / self.interval_ns * self.interval_ns;
+        if last_ns <= first_ns {
+            return Tell::Failed(Failure {
+                what: "not read twice".to_owned(),
+                advice: String::new(),
+            });
+        }
+        let rose_ns = self.counter_ns(last_ns) - self.counter_ns(first_ns);
+        Tell::Counts(Counts {
+            window_ns: last_ns - first_ns,
+            server_ns: Some(rose_ns as u64),
+            ..Counts::default()
+        })
+    }
+}
+
+impl Agent for Distant<'_> {
+    fn ask(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
+        self.world.pass(self.there_ns);
+        let tell = match ask {
+            Ask::Clock => Tell::Clock(ClockTell {
+                monotonic_ns: self.clock_ns(),
+                boot_id: self.boot_id.to_owned(),
+            }),
+            Ask::Count {
+                target,
+                interval_ms,
+            } => {
+                self.interval_ns = u64::from(*interval_ms) * 1_000_000;
+                Tell::Counting {
+                    target: target.clone(),
+                }
+            }
+            Ask::Load(block) => self.load(block),
+            Ask::Counted { from_ns, to_ns, .. } => self.counts(*from_ns, *to_ns),
+            other => self.agent.ask(other)?,
+        };
+        self.world.pass(self.back_ns);
+        match tell {
+            Tell::Failed(failure) => Err(AgentError::Refused(failure)),
+            tell => Ok(tell),
+        }
+    }
+}
+
+fn pair<'a>(
+    server: &'a mut Distant<'_>,
+    client: &'a mut Distant<'_>,
+    clock: &'a dyn Clock,
+) -> Pair<'a> {
+    let end = |agent, title: &str| End {
+        agent,
+        title: title.to_owned(),
+    };
+    let address = "10.0.0.2".parse().unwrap();
+    Pair::new(
+        end(server, "server"),
+        end(client, "client (b)"),
+        address,
+        clock,
+    )
+}
+
+/// Two hosts that were booted hours apart.
+fn hosts(world: &World) -> (Distant<'_>, Distant<'_>) {
+    (
+        Distant::new(world, 7_200_000_000_000),
+        Distant::new(world, 36_000_000_000),
+    )
+}
+
+fn run(
+    world: &World,
+    (server, client): (&mut Distant<'_>, &mut Distant<'_>),
+    folder: &Folder,
+) -> Result<(), CampaignError> {
+    let mut campaign = Campaign {
+        agent: &mut pair(server, client, &world),
+        progress: &mut Silent,
+        clock: &world,
+    };
+    campaign.run(order(), &folder.0).map(drop)
+}
+
+fn one_block(
+    world: &World,
+    server: &mut Distant<'_>,
+    client: &mut Distant<'_>,
+) -> Result<Reading, AgentError> {
+    let ask = BlockAsk {
+        target: "baseline".to_owned(),
+        workload: order().study.workload,
+        pace: Pace::Closed,
+        settle_ms: 80,
+        score_ms: 500,
+    };
+    match pair(server, client, &world).ask(&Ask::Block(Box::new(ask)))? {
+        Tell::Reading(reading) => Ok(*reading),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn cpu_per_request_is_that_of_steady_load_whatever_the_clocks_of_both_hosts_say() {
+    let world = World::default();
+    let (mut server, mut client) = hosts(&world);
+    let reading = one_block(&world, &mut server, &mut client).unwrap();
+    let true_us = PACE / RATE_PER_NS / 1e3;
+    let told_us = reading.server_cpu_us_per_request().unwrap();
+    assert!(
+        (told_us / true_us - 1.0).abs() < 1e-3,
+        "{told_us} is not {true_us}"
+    );
+    let server_window_ns = reading.cpu.server_window_ns.unwrap();
+    assert!(
+        (450_000_000..500_000_000).contains(&server_window_ns),
+        "{server_window_ns}"
+    );
+}
+
+#[test]
+fn a_line_so_slow_that_no_window_is_certain_is_refused() {
+    let world = World::default();
+    let (mut server, mut client) = hosts(&world);
+    server.there_ns = 2_000_000_000;
+    let error = one_block(&world, &mut server, &mut client).unwrap_err();
+    assert_eq!(error.to_string(), "server: not read twice");
+}
+
+#[test]
+fn a_campaign_over_two_hosts_saves_every_block_and_what_is_known_of_both() {
+    let world = World::default();
+    let (mut server, mut client) = hosts(&world);
+    client.agent.watched.spin_robust_cv = 0.25;
+    let folder = Folder::new("two-hosts");
+    run(&world, (&mut server, &mut client), &folder).unwrap();
+    assert_eq!(folder.saved().len(), PLANNED);
+    let text = std::fs::read_to_string(folder.0.join(model::run::RUN_FILE)).unwrap();
+    let record: RunRecord = serde_json::from_str(&text).unwrap();
+    let seen = record.client.unwrap();
+    assert_eq!(seen.watched.spin_robust_cv, 0.25);
+    assert_eq!(seen.facts.cpus_allowed, "0-1");
+    let truth_ns = server.ahead_ns.cast_signed() - client.ahead_ns.cast_signed();
+    let off_ns = seen.clocks.offset_ns.abs_diff(truth_ns);
+    assert!(off_ns <= seen.clocks.uncertainty_ns, "{seen:?}");
+    assert!(!seen.same_machine);
+    // The target stands at the server's host, and the load comes from the client's.
+    let starts = |host: &Distant<'_>| {
+        let is_start = |ask: &&Ask| matches!(ask, Ask::Start { .. });
+        host.agent.asked.iter().filter(is_start).count()
+    };
+    assert_eq!((starts(&server), starts(&client)), (8, 0));
+}
+
+#[test]
+fn one_machine_is_told_by_its_kernel_and_looked_at_once() {
+    let world = World::default();
+    let (mut server, mut client) = hosts(&world);
+    (server.boot_id, client.boot_id) = ("a", "a");
+    let folder = Folder::new("one-machine");
+    run(&world, (&mut server, &mut client), &folder).unwrap();
+    let looks = |host: &Distant<'_>| {
+        let is_watch = |ask: &&Ask| matches!(ask, Ask::Watch { .. });
+        host.agent.asked.iter().filter(is_watch).count()
+    };
+    assert_eq!((looks(&server), looks(&client)), (1, 0));
+}
+
+#[test]
+fn a_client_s_host_at_work_is_not_loaded_without_consent() {
+    let world = World::default();
+    let (mut server, mut client) = hosts(&world);
+    client.agent.watched = Watched {
+        foreign_cpu_share: Some(0.5),
+        ..Watched::default()
+    };
+    let folder = Folder::new("client-at-work");
+    let clock = &world;
+    let mut campaign = Campaign {
+        agent: &mut pair(&mut server, &mut client, &clock),
+        progress: &mut Careful,
+        clock: &clock,
+    };
+    let error = campaign.run(order(), &folder.0).unwrap_err();
+    assert!(matches!(error, CampaignError::AtWork(_)), "{error}");
+}
+
+#[test]
+fn what_fails_is_told_with_the_host_where_it_did() {
+    let world = World::default();
+    let (mut server, mut client) = hosts(&world);
+    client.agent.meetings_until_failure = Some(3);
+    let folder = Folder::new("named-host");
+    let error = run(&world, (&mut server, &mut client), &folder).unwrap_err();
+    assert_eq!(error.to_string(), "client (b): no way to the server");
+}
