@@ -6,11 +6,13 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use machine::rig::{Host, Lab};
 use model::Topology;
 use model::study::RigKind;
+use study::hosts::Hosts;
 use study::pair::{End, Pair};
+use study::ssh::{Connection, Program};
 use study::transport::LineAgent;
 use study::{Agent, Clock};
 
@@ -22,41 +24,57 @@ pub(crate) enum Place {
     Loopback,
     /// Two hosts of a rig that is built for the run.
     Lab(Topology),
+    /// Two machines.
+    Hosts(Hosts),
 }
 
 impl Place {
-    pub(crate) fn of(kind: RigKind) -> anyhow::Result<Self> {
+    /// Where a rig of that kind is; `hosts` finds the machines, where it takes some.
+    pub(crate) fn of(
+        kind: RigKind,
+        hosts: impl FnOnce() -> anyhow::Result<Hosts>,
+    ) -> anyhow::Result<Self> {
         Ok(match kind {
             RigKind::Loopback => Self::PrivateNamespace,
             RigKind::Netns => Self::Lab(Topology::Netns),
             RigKind::Router => Self::Lab(Topology::Router),
             RigKind::Tunnel => Self::Lab(Topology::Tunnel),
-            RigKind::Hosts => bail!("the rig `hosts` needs to know them"),
+            RigKind::Hosts => Self::Hosts(hosts()?),
         })
     }
 }
 
-/// The agents of a run. Dropping them undoes everything, and then takes the rig away.
+/// The agents of a run. Dropping them undoes everything, and then takes away what they stand on.
 pub(crate) enum Agents {
     One(LineAgent),
     Two(Box<Two>),
 }
 
-/// A server's host and a client's. What they stand on goes last.
+/// A client's host and a server's.
 pub(crate) struct Two {
-    client: LineAgent,
-    server: LineAgent,
+    client: Seat,
+    server: Seat,
     /// Of the server's host, as the client's reaches it.
     address: IpAddr,
-    _lab: Lab,
+    _lab: Option<Lab>,
+}
+
+/// An agent on a host of its own.
+struct Seat {
+    agent: LineAgent,
+    /// What its host is called in errors.
+    title: String,
+    _connection: Option<Connection>,
 }
 
 impl Agents {
     pub(crate) fn start(place: &Place) -> anyhow::Result<Self> {
+        let two = |two| Self::Two(Box::new(two));
         match place {
             Place::PrivateNamespace => start_private().map(Self::One),
             Place::Loopback => start(own_agent()?).map(Self::One),
-            Place::Lab(topology) => Two::in_a_lab(*topology).map(|two| Self::Two(Box::new(two))),
+            Place::Lab(topology) => Two::in_a_lab(*topology).map(two),
+            Place::Hosts(hosts) => Two::over_ssh(hosts).map(two),
         }
     }
 
@@ -69,8 +87,7 @@ impl Agents {
         match self {
             Self::One(agent) => work(agent),
             Self::Two(two) => {
-                let server = end(&mut two.server, "server");
-                let client = end(&mut two.client, "client");
+                let (server, client) = (two.server.end(), two.client.end());
                 work(&mut Pair::new(server, client, two.address, clock))
             }
         }
@@ -80,7 +97,7 @@ impl Agents {
     pub(crate) fn end(&self) {
         let all: &[&LineAgent] = match self {
             Self::One(agent) => &[agent],
-            Self::Two(two) => &[&two.client, &two.server],
+            Self::Two(two) => &[&two.client.agent, &two.server.agent],
         };
         for agent in all {
             let _ = sys::process::terminate(agent.process());
@@ -88,40 +105,64 @@ impl Agents {
     }
 }
 
-fn end<'a>(agent: &'a mut LineAgent, title: &str) -> End<'a> {
-    End {
-        agent,
-        title: title.to_owned(),
-    }
-}
-
 impl Two {
     fn in_a_lab(topology: Topology) -> anyhow::Result<Self> {
         let lab = Lab::build(Path::new("/proc/self/exe"), topology)?;
         let host = |name| {
-            lab.host(name)
-                .with_context(|| format!("the rig has no {name}"))
+            let host = lab.host(name);
+            host.with_context(|| format!("the rig has no {name}"))
         };
         let (client, server) = (host("client")?, host("server")?);
-        let address = server
-            .address()
-            .context("the rig's server has no address")?;
+        let address = server.address();
         Ok(Self {
-            client: start(agent_on(client, topology)?)?,
-            server: start(agent_on(server, topology)?)?,
-            address: address.into(),
-            _lab: lab,
+            client: Seat::in_a_lab(client, topology)?,
+            server: Seat::in_a_lab(server, topology)?,
+            address: address.context("the rig's server has no address")?.into(),
+            _lab: Some(lab),
+        })
+    }
+
+    fn over_ssh(hosts: &Hosts) -> anyhow::Result<Self> {
+        let program = Program::at(&own_program()?)?;
+        let (client, server) = (&hosts.host.client, &hosts.host.server);
+        Ok(Self {
+            server: Seat::over_ssh("server", &server.ssh, &program)?,
+            client: Seat::over_ssh("client", &client.ssh, &program)?,
+            address: server.address,
+            _lab: None,
         })
     }
 }
 
-fn agent_on(host: &Host, topology: Topology) -> anyhow::Result<Command> {
-    let mut command = own_agent()?;
-    let namespace = host.namespace().to_string();
-    command.args(["--rig", topology.name(), "--namespace", &namespace]);
-    host.put(&mut command)
-        .with_context(|| format!("entering the rig's {}", host.name()))?;
-    Ok(command)
+impl Seat {
+    fn in_a_lab(host: &Host, topology: Topology) -> anyhow::Result<Self> {
+        let mut command = own_agent()?;
+        let namespace = host.namespace().to_string();
+        command.args(["--rig", topology.name(), "--namespace", &namespace]);
+        host.put(&mut command)
+            .with_context(|| format!("entering the rig's {}", host.name()))?;
+        Ok(Self {
+            agent: start(command)?,
+            title: host.name().to_owned(),
+            _connection: None,
+        })
+    }
+
+    fn over_ssh(role: &str, name: &str, program: &Program) -> anyhow::Result<Self> {
+        let connection = Connection::open(name, prepare, is_stopped)?;
+        Ok(Self {
+            agent: connection.start_agent(program)?,
+            title: format!("{role} ({name})"),
+            _connection: Some(connection),
+        })
+    }
+
+    fn end(&mut self) -> End<'_> {
+        End {
+            agent: &mut self.agent,
+            title: self.title.clone(),
+        }
+    }
 }
 
 /// An agent that is client and server, in a namespace of its own where the kernel allows it.
@@ -131,17 +172,27 @@ pub(crate) fn start_private() -> anyhow::Result<LineAgent> {
     start(command)
 }
 
+fn own_program() -> anyhow::Result<std::path::PathBuf> {
+    std::env::current_exe().context("finding the program itself")
+}
+
 fn own_agent() -> anyhow::Result<Command> {
-    let program = std::env::current_exe().context("finding the program itself")?;
-    let mut command = Command::new(program);
+    let mut command = Command::new(own_program()?);
     command.arg("agent");
     Ok(command)
 }
 
 fn start(mut command: Command) -> anyhow::Result<LineAgent> {
-    // Ctrl-C on a terminal goes to us alone; we tell the agent, which undoes what it did.
-    command.process_group(0);
-    sys::process::outlive_to_undo(&mut command);
-    let is_stopped = || sys::stop::heard().is_some();
+    prepare(&mut command);
     Ok(LineAgent::start(&mut command, is_stopped)?)
+}
+
+/// Ctrl-C on a terminal goes to us alone; we tell the agent, which undoes what it did.
+fn prepare(command: &mut Command) {
+    command.process_group(0);
+    sys::process::outlive_to_undo(command);
+}
+
+fn is_stopped() -> bool {
+    sys::stop::heard().is_some()
 }

@@ -1,7 +1,10 @@
 //! The flags that choose the hosts and links of a run.
 
+use std::path::{Path, PathBuf};
+
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use model::study::RigKind;
+use study::hosts::Hosts;
 
 /// Flags of what can run on several hosts.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -10,17 +13,56 @@ pub(crate) struct RigFlags {
     ///
     /// `loopback`: client and server on one loopback, in a network namespace of our own where the
     /// kernel allows it. `netns`: a namespace each, joined by a pair of virtual devices. `router`: a
-    /// third between them forwards. `tunnel`: the same with a tunnel over it.
+    /// third between them forwards. `tunnel`: the same with a tunnel over it. `hosts`: machines of
+    /// yours over SSH, named in a hosts file.
     #[arg(long, value_name = "RIG", value_parser = kinds())]
     pub(crate) rig: Option<RigKind>,
+    #[command(flatten)]
+    pub(crate) hosts: HostsFlag,
+}
+
+/// The machines of the rig `hosts`.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct HostsFlag {
+    /// File that names the machines of the rig `hosts`
+    ///
+    /// Else `hosts.toml` in the current folder, else `linerate/hosts.toml` below
+    /// `$XDG_CONFIG_HOME` or `~/.config`. A machine that stands in it may be loaded.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hosts: Option<PathBuf>,
 }
 
 impl RigFlags {
     /// The flags again, for the command that repeats a run.
     pub(crate) fn words(&self) -> String {
-        self.rig
-            .map_or_else(String::new, |rig| format!(" --rig {}", rig.name()))
+        let rig = self.kind().map(|rig| format!(" --rig {}", rig.name()));
+        let hosts = self.hosts.hosts.as_deref().map(Path::display);
+        let hosts = hosts.map(|file| format!(" --hosts {file}"));
+        rig.into_iter().chain(hosts).collect()
     }
+
+    /// The rig that was asked for: whoever names machines wants them.
+    pub(crate) fn kind(&self) -> Option<RigKind> {
+        self.rig
+            .or_else(|| self.hosts.hosts.as_ref().map(|_| RigKind::Hosts))
+    }
+}
+
+impl HostsFlag {
+    /// The machines that the file names.
+    pub(crate) fn find(&self) -> anyhow::Result<Hosts> {
+        Ok(study::hosts::find(self.hosts.as_deref(), &usual())?)
+    }
+}
+
+fn usual() -> Vec<PathBuf> {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from);
+    let below_home = || variable("HOME").map(|home| home.join(".config"));
+    let config = variable("XDG_CONFIG_HOME").or_else(below_home);
+    let own = config.map(|config| config.join("linerate/hosts.toml"));
+    std::iter::once(PathBuf::from("hosts.toml"))
+        .chain(own)
+        .collect()
 }
 
 fn kinds() -> impl clap::builder::TypedValueParser<Value = RigKind> {

@@ -13,6 +13,7 @@ use sys::stop::{Again, StopSignal};
 use crate::agents::{Agents, Place};
 use crate::console::Console;
 use crate::progress::ConsoleProgress;
+use crate::rig_flags::HostsFlag;
 use crate::stopping;
 use crate::target::TrustFlag;
 
@@ -95,11 +96,12 @@ pub(crate) fn measure(
     order: Order,
     folder: &Path,
     flags: &RunFlags,
+    hosts: &HostsFlag,
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
     let ours = !matches!(order.targets, study::Targets::Running(_));
     let place = if ours {
-        Place::of(order.study.rig)?
+        Place::of(order.study.rig, || hosts.find())?
     } else {
         Place::Loopback
     };
@@ -114,12 +116,13 @@ pub(crate) fn resume(
     folder: &Path,
     yes: bool,
     trust: TrustFlag,
+    hosts: &HostsFlag,
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
     // A folder that cannot be read is the campaign's to complain of.
     let mut place = Place::PrivateNamespace;
     if let Ok((run, _)) = report::folder::read(folder) {
-        place = Place::of(run.rig.kind())?;
+        place = Place::of(run.rig.kind(), || hosts.find())?;
         run.service
             .map_or(Ok(()), |service| trust.check(&service.description))?;
     }

@@ -8,6 +8,7 @@ mod children;
 pub mod command;
 mod counting;
 mod desk;
+pub mod held_line;
 mod live;
 pub mod service;
 mod target;

@@ -1,9 +1,13 @@
 //! `linerate agent`: one host's hands, on standard input and output.
 
+use std::fs::File;
+use std::io::BufReader;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use agent::Place;
+use agent::held_line::HeldLine;
 use anyhow::Context as _;
 use model::run::Rig;
 use sys::stop::{Again, StopSignal};
@@ -20,6 +24,9 @@ pub(crate) struct Arguments {
     /// The network namespace that a rig put this process into, by its inode
     #[arg(long, value_name = "INODE", requires = "rig")]
     namespace: Option<u64>,
+    /// Take the line for cut when nothing comes for so many seconds
+    #[arg(long, value_name = "SECONDS")]
+    silence_limit_s: Option<u64>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -38,7 +45,15 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         },
     };
     let _stop = StopSignal::listen(Again::Kills)?;
-    agent::answer(setup, std::io::stdin().lock(), std::io::stdout().lock())?;
+    let output = std::io::stdout().lock();
+    match arguments.silence_limit_s.map(Duration::from_secs) {
+        None => agent::answer(setup, std::io::stdin().lock(), output)?,
+        Some(limit) => {
+            let input = File::from(sys::standard_input::take()?);
+            let input = BufReader::new(HeldLine::new(input, limit)?);
+            agent::answer(setup, input, output)?;
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -11,7 +11,7 @@ use study::catalogue::Listed;
 use study::{Order, Targets};
 
 use crate::console::Console;
-use crate::rig_flags::RigFlags;
+use crate::rig_flags::{HostsFlag, RigFlags};
 use crate::run::{self, RunFlags};
 use crate::target::{self, TargetFlags, TrustFlag};
 
@@ -96,6 +96,8 @@ Examples:
         yes: bool,
         #[command(flatten)]
         trust: TrustFlag,
+        #[command(flatten)]
+        hosts: HostsFlag,
         /// Print the judgement as one JSON value (docs/schema/judgement.json)
         #[arg(long)]
         json: bool,
@@ -148,8 +150,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             folder,
             yes,
             trust,
+            hosts,
             json,
-        } => match run::resume(folder, *yes, *trust, console)? {
+        } => match run::resume(folder, *yes, *trust, hosts, console)? {
             Some(stopped) => Ok(stopped),
             None => run::show(folder, *json, console),
         },
@@ -180,7 +183,7 @@ pub(crate) fn measure(
     };
     study.name_target(target::name(&targets));
     flags.shorten(&mut study);
-    study.rig = rig.rig.unwrap_or(study.rig);
+    study.rig = rig.kind().unwrap_or(study.rig);
     let seed = flags.seed();
     let folder = flags.folder(&match &targets {
         Targets::Service(known) => format!("{}-{}", study.name, known.service.name),
@@ -202,7 +205,7 @@ pub(crate) fn measure(
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         full: flags.full,
     };
-    match run::measure(order, &folder, flags, console)? {
+    match run::measure(order, &folder, flags, &rig.hosts, console)? {
         Some(stopped) => Ok(stopped),
         None => run::show(&folder, flags.json, console),
     }

@@ -1,0 +1,73 @@
+//! The input of an agent on another machine: a line that falls silent has ended, since the end of a
+//! connection that was cut never arrives.
+
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use sys::epoll::{Epoll, Events, Interest};
+
+/// An input that ends when nothing has come for a time.
+pub struct HeldLine<R> {
+    input: R,
+    ready: Epoll,
+    limit: Duration,
+}
+
+impl<R: Read + AsFd> HeldLine<R> {
+    /// # Errors
+    /// `EPERM` for a plain file, which is never silent.
+    pub fn new(input: R, limit: Duration) -> io::Result<Self> {
+        let ready = Epoll::new()?;
+        ready.add(input.as_fd(), 0, Interest::READ)?;
+        Ok(Self {
+            input,
+            ready,
+            limit,
+        })
+    }
+}
+
+impl<R: Read> Read for HeldLine<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let limit_ns = u64::try_from(self.limit.as_nanos()).unwrap_or(u64::MAX);
+        let deadline_ns = sys::clock::monotonic_ns().saturating_add(limit_ns);
+        let mut events = Events::with_capacity(1);
+        loop {
+            let left_ns = deadline_ns.saturating_sub(sys::clock::monotonic_ns());
+            self.ready.wait(&mut events, Some(left_ns))?;
+            if events.iter().next().is_some() {
+                return self.input.read(buffer);
+            }
+            if left_ns == 0 || sys::stop::heard().is_some() {
+                return Ok(0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    #[test]
+    fn a_line_is_read_as_it_comes_and_has_ended_when_it_falls_silent() {
+        let (input, mut output) = io::pipe().unwrap();
+        let mut line = HeldLine::new(input, Duration::from_millis(30)).unwrap();
+        output.write_all(b"a word").unwrap();
+        let mut buffer = [0; 16];
+        assert_eq!(line.read(&mut buffer).unwrap(), 6);
+        // The other end is open all the while.
+        assert_eq!(line.read(&mut buffer).unwrap(), 0);
+        drop(output);
+    }
+
+    #[test]
+    fn the_end_of_the_input_is_not_waited_for() {
+        let (input, output) = io::pipe().unwrap();
+        let mut line = HeldLine::new(input, Duration::from_secs(3600)).unwrap();
+        drop(output);
+        assert_eq!(line.read(&mut [0; 16]).unwrap(), 0);
+    }
+}

@@ -1,0 +1,178 @@
+//! The hosts file: which machines are the client's and the server's host, as their owner names them.
+//!
+//! A machine that stands in it may be loaded: that is its owner's word.
+
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::spec::{SpecError, error_about, error_at};
+
+/// What a hosts file looks like, for whoever has none yet.
+pub const EXAMPLE: &str = "\
+[host.client]
+ssh = \"NAME\"           # as you type it after `ssh`
+[host.server]
+ssh = \"NAME\"
+address = \"10.0.0.2\"   # of the server, as the client reaches it";
+
+/// The machines of a study.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hosts {
+    pub host: Roles,
+}
+
+/// Who does what.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Roles {
+    pub client: Client,
+    pub server: Server,
+}
+
+/// The host that the load comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Client {
+    /// What it is called after `ssh` on a command line.
+    pub ssh: String,
+}
+
+/// The host of the targets.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// What it is called after `ssh` on a command line.
+    pub ssh: String,
+    /// Where the client reaches it. Targets listen there and nowhere else.
+    pub address: IpAddr,
+}
+
+/// Why there are no hosts.
+#[derive(Debug, thiserror::Error)]
+pub enum HostsError {
+    #[error(
+        "there is no hosts file: neither {} exists; write one, such as\n{EXAMPLE}\nor give \
+         another with --hosts FILE",
+        looked_for(.0)
+    )]
+    None(Vec<PathBuf>),
+    #[error("{path} cannot be read: {source}; expected a hosts file, such as\n{EXAMPLE}")]
+    Unreadable {
+        path: String,
+        source: std::io::Error,
+    },
+    #[error(transparent)]
+    Wrong(#[from] SpecError),
+}
+
+fn looked_for(paths: &[PathBuf]) -> String {
+    let paths: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    paths.join(" nor ")
+}
+
+/// Reads the hosts file that was given, or the first of the usual ones that exists.
+///
+/// # Errors
+/// When there is none, or it is wrong.
+pub fn find(given: Option<&Path>, usual: &[PathBuf]) -> Result<Hosts, HostsError> {
+    let first = || usual.iter().find(|path| path.exists());
+    let path = given.or_else(|| first().map(PathBuf::as_path));
+    let path = path.ok_or_else(|| HostsError::None(usual.to_vec()))?;
+    let file = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(parse(&text, &file)?),
+        Err(source) => Err(HostsError::Unreadable { path: file, source }),
+    }
+}
+
+/// Reads hosts from their text; `file` is the name that errors give.
+///
+/// # Errors
+/// The first thing that is wrong with it.
+pub fn parse(text: &str, file: &str) -> Result<Hosts, SpecError> {
+    let hosts: Hosts = toml::from_str(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        error_at(text, file, at, error.message())
+    })?;
+    let Roles { client, server } = &hosts.host;
+    let wrong = name_complaint("client", &client.ssh)
+        .or_else(|| name_complaint("server", &server.ssh))
+        .or_else(|| address_complaint(server.address));
+    wrong.map_or(Ok(hosts), |wrong| Err(error_about(text, file, wrong)))
+}
+
+/// A field, and what is wrong with it.
+type Complaint = (Vec<String>, String);
+
+/// A name that begins with a hyphen would be an option of `ssh`.
+fn name_complaint(role: &str, name: &str) -> Option<Complaint> {
+    let plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic());
+    (!plain || name.starts_with('-')).then(|| {
+        let what = "expected what you type after `ssh`: a name without spaces that does not begin \
+                    with `-`";
+        (field(role, "ssh"), what.to_owned())
+    })
+}
+
+fn address_complaint(address: IpAddr) -> Option<Complaint> {
+    let is_broadcast = matches!(address, IpAddr::V4(address) if address.is_broadcast());
+    let is_none = address.is_unspecified() || address.is_multicast() || is_broadcast;
+    (is_none || address.is_loopback()).then(|| {
+        let what = "expected the address by which the client's host reaches the server's: not \
+                    loopback, and of one host";
+        (field("server", "address"), what.to_owned())
+    })
+}
+
+fn field(role: &str, name: &str) -> Vec<String> {
+    ["host", role, name].map(str::to_owned).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaint(from: &str, to: &str) -> String {
+        assert!(EXAMPLE.contains(from), "{from}");
+        parse(&EXAMPLE.replacen(from, to, 1), "h.toml")
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn the_example_is_right() {
+        let hosts = parse(EXAMPLE, "h.toml").unwrap();
+        assert_eq!(hosts.host.server.address.to_string(), "10.0.0.2");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place() {
+        for (from, to, words) in [
+            (
+                "\"NAME\"",
+                "\"-oProxyCommand=x\"",
+                "h.toml:2:7: `host.client.ssh`",
+            ),
+            ("\"NAME\"", "\"two words\"", "without spaces"),
+            ("\"NAME\"", "7", "h.toml:2:7"),
+            (
+                "10.0.0.2",
+                "127.0.0.1",
+                "h.toml:5:11: `host.server.address`",
+            ),
+            ("10.0.0.2", "224.0.0.1", "of one host"),
+            ("10.0.0.2", "server.example", "h.toml:5:11"),
+            ("[host.server]", "[host.sever]", "h.toml:3:"),
+            ("ssh =", "shh =", "h.toml:2:1"),
+        ] {
+            let said = complaint(from, to);
+            assert!(said.contains(words), "{from} as {to}: {said}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! This program on another machine: brought there once, under its own checksum.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sha2::{Digest as _, Sha256};
+
+use super::session::Master;
+use super::{SshError, shown};
+use crate::words::printable;
+
+/// How long a look at a host may take.
+const LOOK: Duration = Duration::from_secs(20);
+/// How long copying may take: a slow line needs minutes for some ten MB, and one that is cut is
+/// noticed much sooner.
+const COPY: Duration = Duration::from_secs(600);
+/// Where it is kept: below the cache of the user there, so it may be thrown away at any time.
+const FOLDER: &str = "d=\"${XDG_CACHE_HOME:-$HOME/.cache}/linerate/agents\"";
+
+/// The program that is brought to hosts, with its checksum.
+#[derive(Clone, Debug)]
+pub struct Program {
+    path: PathBuf,
+    /// SHA-256, hexadecimal.
+    checksum: String,
+}
+
+impl Program {
+    /// Takes a program's checksum.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn at(path: &Path) -> Result<Self, SshError> {
+        let checksum = checksum(path).map_err(|error| SshError::Program(shown(path), error))?;
+        Ok(Self {
+            path: path.to_owned(),
+            checksum,
+        })
+    }
+
+    /// Sees that this very program is on a host, and copies it there where it is not; its path
+    /// there, for a shell.
+    ///
+    /// # Errors
+    /// A host of another kind, one without room, or what else it said.
+    pub(super) fn bring_to(&self, master: &Master) -> Result<String, SshError> {
+        let told = master.run("looking for this program there", &self.look(), None, LOOK)?;
+        let mut lines = told.lines();
+        let kind = lines.next().unwrap_or_default();
+        if kind != our_kind() {
+            return Err(SshError::OtherKind {
+                host: master.host.clone(),
+                here: our_kind(),
+                there: printable(kind),
+            });
+        }
+        if lines.next() != Some("here") {
+            let file = File::open(&self.path);
+            let file = file.map_err(|error| SshError::Program(shown(&self.path), error))?;
+            master.run("copying this program there", &self.take(), Some(file), COPY)?;
+        }
+        Ok(self.path_there())
+    }
+
+    fn path_there(&self) -> String {
+        format!(
+            "\"${{XDG_CACHE_HOME:-$HOME/.cache}}/linerate/agents/{}\"",
+            self.name()
+        )
+    }
+
+    /// What it is called there: another build has another name, so none is mistaken for this one.
+    fn name(&self) -> String {
+        format!("linerate-{}", self.checksum)
+    }
+
+    /// Says which kind of machine it is, and whether the program is there, whole.
+    fn look(&self) -> String {
+        let (name, checksum) = (self.name(), &self.checksum);
+        format!(
+            "uname -sm; {FOLDER}; \
+             if [ -x \"$d/{name}\" ] && sha256sum < \"$d/{name}\" | grep -q {checksum}; \
+             then echo here; else echo absent; fi"
+        )
+    }
+
+    /// Takes the program from its standard input: whole, or nothing of it stays. A target that is
+    /// started as another user is this program too, so it may be executed by all.
+    fn take(&self) -> String {
+        let (name, checksum) = (self.name(), &self.checksum);
+        format!(
+            "umask 077; {FOLDER}; mkdir -p \"$d\" && t=$(mktemp \"$d/part.XXXXXX\") || exit 1; \
+             trap \"rm -f '$t'\" EXIT; trap \"exit 1\" HUP INT TERM; \
+             cat > \"$t\" || exit 1; \
+             sha256sum < \"$t\" | grep -q {checksum} || \
+             {{ echo \"what came is not what was sent\" >&2; exit 1; }}; \
+             chmod 755 \"$t\" && mv \"$t\" \"$d/{name}\""
+        )
+    }
+}
+
+/// Kernel and machine as `uname -sm` says them of the machines that this program runs on.
+fn our_kind() -> String {
+    let machine = match std::env::consts::ARCH {
+        "x86" => "i686",
+        "powerpc64" if cfg!(target_endian = "little") => "ppc64le",
+        "powerpc64" => "ppc64",
+        same => same,
+    };
+    format!("Linux {machine}")
+}
+
+fn checksum(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(format!("{:x}", hasher.finalize())),
+            read => hasher.update(&buffer[..read]),
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! One connection to a host, and the commands that run over it.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use super::private_folder::PrivateFolder;
+use super::{Prepare, SshError, seconds};
+use crate::words::{Words, printable};
+
+/// What holds for every connection, whatever the user's configuration says: host keys are checked,
+/// nobody is asked for a password, a line that is cut is noticed, and nothing but our commands goes
+/// over it.
+const OPTIONS: [&str; 14] = [
+    "BatchMode=yes",
+    "StrictHostKeyChecking=yes",
+    "ConnectTimeout=10",
+    "ServerAliveInterval=3",
+    "ServerAliveCountMax=3",
+    "ControlPersist=no",
+    "ClearAllForwardings=yes",
+    "ForwardAgent=no",
+    "ForwardX11=no",
+    "PermitLocalCommand=no",
+    "RemoteCommand=none",
+    "RequestTTY=no",
+    // It says when a host does not answer.
+    "LogLevel=INFO",
+    "EscapeChar=none",
+];
+/// How long all of connecting may take: an agent for keys may hang as well.
+const CONNECTING: Duration = Duration::from_secs(30);
+/// How often a wait looks whether what is waited for is there.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+
+/// A connection that others share. Dropping it ends it.
+pub(super) struct Master {
+    pub(super) host: String,
+    process: Child,
+    words: Words,
+    folder: PrivateFolder,
+    prepare: Prepare,
+    pub(super) is_stopped: fn() -> bool,
+}
+
+impl Master {
+    /// Connects.
+    pub(super) fn connect(
+        host: &str,
+        prepare: Prepare,
+        is_stopped: fn() -> bool,
+    ) -> Result<Self, SshError> {
+        let folder = PrivateFolder::new().map_err(SshError::Folder)?;
+        let mut command = ssh(&folder);
+        command.args(["-o", "ControlMaster=yes", "-N", "--", host]);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        command.stderr(Stdio::piped());
+        prepare(&mut command);
+        let mut process = command.spawn().map_err(SshError::Start)?;
+        let words = Words::default();
+        if let Some(errors) = process.stderr.take() {
+            words.listen_to(errors);
+        }
+        let mut master = Self {
+            host: host.to_owned(),
+            process,
+            words,
+            folder,
+            prepare,
+            is_stopped,
+        };
+        master.await_connection()?;
+        Ok(master)
+    }
+
+    fn await_connection(&mut self) -> Result<(), SshError> {
+        let socket = socket_in(&self.folder);
+        // Nothing is ever sent: it is a wait with a limit.
+        let (_open, tick) = mpsc::channel::<()>();
+        for _ in 0..CONNECTING.as_millis() / LOOK_INTERVAL.as_millis() {
+            if socket.exists() {
+                return Ok(());
+            }
+            if (self.is_stopped)() {
+                return Err(crate::transport::AgentError::Stopped.into());
+            }
+            let ended = !matches!(self.process.try_wait(), Ok(None));
+            let _ = tick.recv_timeout(LOOK_INTERVAL);
+            if ended {
+                return Err(self.no_connection());
+            }
+        }
+        Err(self.silent("connecting", CONNECTING))
+    }
+
+    /// What `ssh` said of a connection that did not come about, or is no more.
+    fn no_connection(&self) -> SshError {
+        let words = self.words.said();
+        SshError::NoConnection {
+            host: self.host.clone(),
+            advice: advice(&words),
+            words: if words.is_empty() {
+                "ssh ended without a word".to_owned()
+            } else {
+                words
+            },
+        }
+    }
+
+    pub(super) fn silent(&self, doing: &'static str, limit: Duration) -> SshError {
+        SshError::Silent {
+            host: self.host.clone(),
+            doing,
+            limit_s: seconds(limit),
+        }
+    }
+
+    /// A script of the POSIX shell on the host, whatever shell its user has.
+    pub(super) fn session(&self, script: &str) -> Command {
+        let line = format!("exec sh -c {}", shell_words::quote(script));
+        let mut command = ssh(&self.folder);
+        command.args(["-o", "ControlMaster=no", "--", &self.host, &line]);
+        command.stderr(Stdio::piped());
+        (self.prepare)(&mut command);
+        command
+    }
+
+    /// Runs a script of the POSIX shell to its end, with `input` as its standard input, and returns
+    /// what it printed.
+    ///
+    /// # Errors
+    /// What it said on its standard error, or that it took longer than `limit`.
+    pub(super) fn run(
+        &self,
+        doing: &'static str,
+        script: &str,
+        input: Option<File>,
+        limit: Duration,
+    ) -> Result<String, SshError> {
+        let mut command = self.session(script);
+        command.stdin(input.map_or_else(Stdio::null, Stdio::from));
+        command.stdout(Stdio::piped());
+        let child = command.spawn().map_err(SshError::Start)?;
+        let output = self.wait(child, doing, limit)?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        Err(self.failed(doing, &output))
+    }
+
+    /// Waits in a thread of its own; a command that hangs is left to end with the connection.
+    fn wait(&self, child: Child, doing: &'static str, limit: Duration) -> Result<Output, SshError> {
+        let (sender, receiver) = mpsc::channel();
+        std::thread::spawn(move || sender.send(child.wait_with_output()));
+        let looks = limit.as_millis() / LOOK_INTERVAL.as_millis();
+        for _ in 0..looks {
+            if (self.is_stopped)() {
+                return Err(crate::transport::AgentError::Stopped.into());
+            }
+            match next(&receiver) {
+                Some(Ok(output)) => return Ok(output),
+                Some(Err(error)) => return Err(SshError::Start(error)),
+                None => {}
+            }
+        }
+        Err(self.silent(doing, limit))
+    }
+
+    fn failed(&self, doing: &'static str, output: &Output) -> SshError {
+        let errors = printable(&String::from_utf8_lossy(&output.stderr));
+        let words = [errors, self.words.said()].join(" ");
+        SshError::Failed {
+            host: self.host.clone(),
+            doing,
+            words: if words.trim().is_empty() {
+                ended(output.status)
+            } else {
+                words.trim().to_owned()
+            },
+        }
+    }
+}
+
+impl Drop for Master {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn next<T>(receiver: &Receiver<T>) -> Option<T> {
+    match receiver.recv_timeout(LOOK_INTERVAL) {
+        Ok(value) => Some(value),
+        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+    }
+}
+
+fn ended(status: ExitStatus) -> String {
+    format!("it ended with {status} and without a word")
+}
+
+fn socket_in(folder: &PrivateFolder) -> PathBuf {
+    folder.path().join("control")
+}
+
+fn ssh(folder: &PrivateFolder) -> Command {
+    let mut command = Command::new("ssh");
+    for option in OPTIONS {
+        command.args(["-o", option]);
+    }
+    command
+        .arg("-o")
+        .arg(format!("ControlPath={}", socket_in(folder).display()));
+    command
+}
+
+/// What to do about a connection that did not come about.
+fn advice(words: &str) -> &'static str {
+    let told = |what: &str| words.contains(what);
+    if told("ost key verification failed") || told("host key is known") {
+        "connect once by hand with `ssh` and compare the key's fingerprint with the host's own"
+    } else if told("ermission denied") {
+        "`ssh -o BatchMode=yes HOST true` must work: with a key that needs no word typed, or with \
+         an agent that holds it"
+    } else {
+        "`ssh -o BatchMode=yes HOST true` must work"
+    }
+}
