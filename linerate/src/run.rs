@@ -94,18 +94,13 @@ pub(crate) fn fresh_seed() -> u64 {
 /// Measures an order into a new folder; the exit code to give where a signal stopped it.
 pub(crate) fn measure(
     order: Order,
+    place: &Place,
     folder: &Path,
     flags: &RunFlags,
-    hosts: &HostsFlag,
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
     let ours = !matches!(order.targets, study::Targets::Running(_));
-    let place = if ours {
-        Place::of(order.study.rig, || hosts.find())?
-    } else {
-        Place::Loopback
-    };
-    let outcome = with_campaign(&place, flags.yes, console, |campaign| {
+    let outcome = with_campaign(place, flags.yes, console, |campaign| {
         campaign.run(order, folder).map(drop)
     });
     conclude(outcome, folder, ours, console)

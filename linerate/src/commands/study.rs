@@ -10,6 +10,7 @@ use serde_json::json;
 use study::catalogue::Listed;
 use study::{Order, Targets};
 
+use crate::agents::Place;
 use crate::console::Console;
 use crate::rig_flags::{HostsFlag, RigFlags};
 use crate::run::{self, RunFlags};
@@ -184,6 +185,7 @@ pub(crate) fn measure(
     study.name_target(target::name(&targets));
     flags.shorten(&mut study);
     study.rig = rig.kind().unwrap_or(study.rig);
+    let place = Place::of(study.rig, || rig.hosts.find())?;
     let seed = flags.seed();
     let folder = flags.folder(&match &targets {
         Targets::Service(known) => format!("{}-{}", study.name, known.service.name),
@@ -205,7 +207,7 @@ pub(crate) fn measure(
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         full: flags.full,
     };
-    match run::measure(order, &folder, flags, &rig.hosts, console)? {
+    match run::measure(order, &place, &folder, flags, console)? {
         Some(stopped) => Ok(stopped),
         None => run::show(&folder, flags.json, console),
     }

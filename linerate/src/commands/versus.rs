@@ -15,6 +15,7 @@ use study::arms::{BASELINE, CONTROL};
 use study::{Order, Targets};
 use wire::url::HttpUrl;
 
+use crate::agents::Place;
 use crate::console::Console;
 use crate::ownership;
 use crate::run::{self, Addition, RunFlags};
@@ -101,7 +102,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         full: arguments.flags.full,
     };
-    if let Some(stopped) = run::measure(order, &folder, &arguments.flags, console)? {
+    if let Some(stopped) =
+        run::measure(order, &Place::Loopback, &folder, &arguments.flags, console)?
+    {
         return Ok(stopped);
     }
     let judgement = run::show_with(&folder, arguments.flags.json, console, |judgement| {
