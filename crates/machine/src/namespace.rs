@@ -76,10 +76,15 @@ pub fn adopt(inode: u64) -> io::Result<PrivateNamespace> {
             "this process is in another network namespace than its rig's",
         ));
     }
-    if fs::metadata(format!("/proc/{parent}/ns/net"))?.ino() == inode {
-        return Err(io::Error::other(
-            "the network namespace is that of whoever started this process",
-        ));
+    match fs::metadata(format!("/proc/{parent}/ns/net")) {
+        Ok(theirs) if theirs.ino() == inode => {
+            return Err(io::Error::other(
+                "the network namespace is that of whoever started this process",
+            ));
+        }
+        // Hidden from a process that was put into a user namespace, and that is another one's.
+        Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
+        _ => {}
     }
     let lists = open_tcp_lists(&parent.to_string())?;
     keep(inode, lists)
