@@ -27,6 +27,9 @@ pub struct CpuWatch {
 /// What is read at one end of the window.
 #[derive(Debug, Default)]
 pub(super) struct Sample {
+    /// When the target's time was read: the middle of the reading, which took `took_ns`.
+    pub(super) at_ns: u64,
+    pub(super) took_ns: u64,
     /// CPU time of each process of the target and of its children.
     target: Vec<(u32, u64)>,
     ksoftirqd_ns: u64,
@@ -86,8 +89,13 @@ impl CpuWatch {
     }
 
     pub(super) fn sample(&self) -> Sample {
+        let begun_ns = clock::monotonic_ns();
+        let target = target_ns(&self.targets);
+        let ended_ns = clock::monotonic_ns();
         Sample {
-            target: target_ns(&self.targets),
+            at_ns: u64::midpoint(begun_ns, ended_ns),
+            took_ns: ended_ns - begun_ns,
+            target,
             ksoftirqd_ns: self
                 .ksoftirqd
                 .iter()

@@ -3,18 +3,21 @@
 use std::collections::VecDeque;
 
 use model::reading::Counts;
-use sys::clock;
 
 use super::cpu::{CpuWatch, Sample};
 
 /// The most readings that are kept; the oldest go first. At one a millisecond that is a minute.
 const MOST: usize = 65_536;
 
+/// Of so many readings at each end of a window the one is taken that took the least time: whoever
+/// reads may be kept from the CPU between looking at the clock and at the counters.
+const CHOICE: usize = 4;
+
 /// Readings of a target's counters one after another, each with its time.
 #[derive(Debug)]
 pub struct CpuSeries {
     watch: CpuWatch,
-    samples: VecDeque<(u64, Sample)>,
+    samples: VecDeque<Sample>,
 }
 
 impl CpuSeries {
@@ -32,28 +35,30 @@ impl CpuSeries {
         if self.samples.len() == MOST {
             self.samples.pop_front();
         }
-        // The time stands for the whole sample, which takes tens of µs.
-        let at_ns = clock::monotonic_ns();
-        self.samples.push_back((at_ns, self.watch.sample()));
+        self.samples.push_back(self.watch.sample());
     }
 
-    /// What the counters rose by between the outermost readings within these two moments of the
-    /// monotonic clock; `None` where there are no two.
+    /// What the counters rose by between two readings near either end of these two moments of the
+    /// monotonic clock, and within them; `None` where there are no two.
     #[must_use]
     pub fn within(&self, from_ns: u64, to_ns: u64) -> Option<Counts> {
-        let mut inside = self
-            .samples
+        let is_inside = |sample: &&Sample| (from_ns..=to_ns).contains(&sample.at_ns);
+        let inside: Vec<&Sample> = self.samples.iter().filter(is_inside).collect();
+        let choice = CHOICE.min(inside.len() / 2);
+        let quickest = |sample: &&&Sample| sample.took_ns;
+        let opened = inside[..choice].iter().min_by_key(quickest)?;
+        let closed = inside[inside.len() - choice..]
             .iter()
-            .filter(|(at_ns, _)| (from_ns..=to_ns).contains(at_ns));
-        let (opened_ns, opened) = inside.next()?;
-        let (closed_ns, closed) = inside.next_back()?;
-        Some(self.watch.between(opened, closed, closed_ns - opened_ns))
+            .min_by_key(quickest)?;
+        let window_ns = closed.at_ns - opened.at_ns;
+        Some(self.watch.between(opened, closed, window_ns))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sys::clock;
 
     /// Uses so much CPU time.
     fn spin(ns: u64) {

@@ -1,0 +1,76 @@
+//! Studies whose client and server have a host each.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+#[path = "../common/as_nobody.rs"]
+mod as_nobody;
+#[path = "../common/mod.rs"]
+#[expect(dead_code, reason = "a test uses what it needs of it")]
+mod common;
+mod rigs;
+#[path = "../common/schema.rs"]
+mod schema;
+
+use std::time::Duration;
+
+use common::Folder;
+use model::run::{BLOCKS_FILE, Blocks, RUN_FILE};
+use model::{BlockRecord, RunRecord};
+
+/// How long anything that is waited for may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A question that is soon answered: two identical arms and one step.
+const STUDY: &str = r#"
+format = 1
+name = "short"
+title = "A short study"
+question = "Is one send better than two?"
+method = "Few and short blocks."
+RIG
+
+[design]
+kind = "ladder"
+rounds = ROUNDS
+settle_ms = 20
+score_ms = 60
+smallest_effect = 0.5
+
+[workload]
+path = "/json"
+connections = 8
+
+[baseline]
+title = "two sends"
+levers = ["split-send", "packet-tap"]
+
+[[step]]
+name = "one"
+title = "one send"
+take_away = ["split-send"]
+"#;
+
+/// Writes the study, with a line that may say its rig.
+fn write_study(folder: &Folder, rig: &str, rounds: u32) {
+    let text = STUDY
+        .replace("RIG", rig)
+        .replace("ROUNDS", &rounds.to_string());
+    std::fs::write(folder.path().join("short.toml"), text).unwrap();
+}
+
+fn record(folder: &Folder, run: &str) -> RunRecord {
+    serde_json::from_str(&folder.text(&format!("{run}/{RUN_FILE}"))).unwrap()
+}
+
+fn blocks(folder: &Folder, run: &str) -> Vec<BlockRecord> {
+    let text = folder.text(&format!("{run}/{BLOCKS_FILE}"));
+    Blocks::parse(&text).unwrap().records
+}
+
+/// Waits until something holds.
+fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    let held = sys::clock::wait_until(PATIENCE, &mut holds);
+    assert!(held, "it does not happen: {what}");
+}

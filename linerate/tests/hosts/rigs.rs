@@ -1,0 +1,126 @@
+//! Two hosts that are namespaces of a rig.
+
+use model::Doubt;
+use model::run::Rig;
+
+use crate::as_nobody::linerate_as_nobody;
+use crate::common::{Folder, answer, errors, linerate};
+use crate::{blocks, record, schema, wait_for, write_study};
+
+/// What is true of every run over two hosts of one machine.
+fn assert_two_hosts(folder: &Folder, run: &str, rig: &Rig) {
+    let record = record(folder, run);
+    assert_eq!(record.rig, *rig);
+    let client = record.client.unwrap();
+    assert!(client.same_machine);
+    // One kernel has one clock, so the truth is known here.
+    let off_ns = client.clocks.offset_ns.unsigned_abs();
+    assert!(off_ns <= client.clocks.uncertainty_ns, "{client:?}");
+    let skipped = |doubt: &&Doubt| matches!(doubt, Doubt::LeverSkipped { .. });
+    assert_eq!(record.doubts.iter().find(skipped), None);
+    let blocks = blocks(folder, run);
+    assert!(!blocks.is_empty());
+    let mut seen = (0, 0);
+    for block in blocks {
+        let (reading, arm) = (block.reading, block.arm);
+        let server_window_ns = reading.cpu.server_window_ns.unwrap();
+        assert!(server_window_ns <= reading.window_ns, "{arm}: {reading:?}");
+        // Its target is one process with one thread; the ends of a window are not read in no time.
+        let server_ns = reading.cpu.server_ns.unwrap();
+        assert!(server_ns <= reading.window_ns * 5 / 4, "{arm}: {reading:?}");
+        seen.0 += reading.answered;
+        seen.1 += server_ns;
+    }
+    assert!(seen.0 > 0 && seen.1 > 0, "answers and CPU ns: {seen:?}");
+}
+
+#[test]
+fn a_whole_study_has_client_and_server_on_two_hosts_and_its_run_says_so() {
+    let folder = Folder::new("hosts-netns");
+    let run = [
+        "study",
+        "run",
+        "http-json",
+        "--rig",
+        "netns",
+        "--smoke",
+        "--yes",
+        "--out",
+        "run",
+    ];
+    let page = answer(&mut linerate(&folder, &run));
+    assert!(page.contains("--rig netns --seed"), "{page}");
+    assert_two_hosts(&folder, "run", &Rig::Netns);
+    let read = |file: &str| serde_json::from_str(folder.text(file).lines().next().unwrap());
+    schema::holds("run", &read("run/run.json").unwrap());
+    schema::holds("block", &read("run/blocks.jsonl").unwrap());
+}
+
+#[test]
+fn the_rig_of_a_study_file_is_taken_unless_another_is_asked_for_and_they_do_not_compare() {
+    let folder = Folder::new("hosts-router");
+    write_study(&folder, "rig = \"router\"", 2);
+    let run = ["study", "run", "short.toml", "--smoke", "--yes", "--out"];
+    answer(&mut linerate(&folder, &[&run[..], &["own"]].concat()));
+    assert_two_hosts(&folder, "own", &Rig::Router);
+    let other = [&run[..], &["asked", "--rig", "tunnel"]].concat();
+    answer(&mut linerate(&folder, &other));
+    assert_two_hosts(&folder, "asked", &Rig::Tunnel);
+    let compare = ["study", "compare", "own", "asked"];
+    let output = linerate(&folder, &compare).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = errors(&output);
+    assert!(
+        said.contains("different rigs") && said.contains("tunnel"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_ordinary_user_has_two_hosts_as_well() {
+    let folder = Folder::new("hosts-nobody");
+    write_study(&folder, "rig = \"netns\"", 2);
+    let run = [
+        "study",
+        "run",
+        "short.toml",
+        "--smoke",
+        "--yes",
+        "--out",
+        "run",
+    ];
+    answer(&mut linerate_as_nobody(&folder, &run));
+    assert_two_hosts(&folder, "run", &Rig::Netns);
+}
+
+#[test]
+fn a_run_that_was_killed_goes_on_in_a_rig_of_the_same_kind() {
+    let folder = Folder::new("hosts-killed");
+    write_study(&folder, "", 10);
+    let run = [
+        "study",
+        "run",
+        "short.toml",
+        "--yes",
+        "--rig",
+        "netns",
+        "--out",
+        "run",
+    ];
+    let mut child = linerate(&folder, &run)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_for("a block is saved", || {
+        !folder.text("run/blocks.jsonl").is_empty() || child.try_wait().unwrap().is_some()
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let before = blocks(&folder, "run");
+    answer(&mut linerate(&folder, &["study", "resume", "run", "--yes"]));
+    let after = blocks(&folder, "run");
+    assert_eq!(after[..before.len()], before[..]);
+    assert_eq!(after.len(), 10 * 3);
+    assert_two_hosts(&folder, "run", &Rig::Netns);
+}
