@@ -68,7 +68,7 @@ pub enum Ask {
         target: String,
         interval_ms: u32,
     },
-    /// Read them no more, and tell what they rose by between the outermost readings within these
+    /// Read them no more, and tell what they rose by between two readings near the ends of these
     /// two moments of this host's clock.
     Counted {
         target: String,

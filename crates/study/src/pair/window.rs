@@ -1,23 +1,23 @@
 //! One block seen from two hosts: the client's window, and the server's within it.
 //!
 //! The client counts answers from when its window opens to when it closes, by its own clock. The
-//! server's host reads its counters every so often meanwhile, by its own. Of those readings the
-//! outermost two are taken that lie within the client's window whatever the clocks' uncertainty:
-//! so the server's window lies wholly within steady load, and is a little shorter. CPU time per
-//! request is then
+//! server's host reads its counters every so often meanwhile, by its own. Two of those readings are
+//! taken, near the ends of the client's window and within it whatever the clocks' uncertainty: so
+//! the server's window lies wholly within steady load, and is a little shorter. CPU time per request
+//! is then
 //!
 //! ```text
 //! (CPU ns ÷ ns of the server's window) ÷ (answers ÷ ns of the client's window)
 //! ```
 //!
-//! What is wrong with it: the two windows differ at either end by less than one interval between
-//! readings plus the uncertainty of the clocks. If the load's pace in that part, a share `s` of
-//! the window, is off the pace of the rest by a share `d`, the quotient is off by `s × d` at most.
-//! With fifty readings a window and clocks known to a millisecond, `s` is below 5 % for windows of
-//! half a second; load that has settled varies by a few per cent at most, so that leaves some
-//! tenths of a per cent, of either sign, alike for every arm. Requests in flight at an edge have
-//! had part of their CPU time counted and not their answer, or the other way about; they are as
-//! many at both edges, as where one agent does both.
+//! What is wrong with it: at either end the client's window holds what the server's does not, the
+//! uncertainty of the clocks and up to four intervals between readings. If the load's pace in that
+//! part, a share `s` of the window, is off the pace of the rest by a share `d`, the quotient is off
+//! by `s × d` at most. With fifty readings a window and clocks known to a millisecond, `s` is below
+//! a sixth for windows of half a second; load that has settled varies by a few per cent, so some
+//! tenths of a per cent are left, of either sign and alike for every arm. Requests in flight at an
+//! edge have had part of their CPU time counted and not their answer, or the other way about; they
+//! are as many at both edges, as where one agent does both.
 
 use model::Reading;
 use model::message::Loaded;
