@@ -33,9 +33,10 @@ pub fn watch(duration_ms: u32) -> Watched {
         foreign_cpu_share: foreign_share(&before, &after),
         psi_cpu_some_avg10: pressure_now().map(|pressure| pressure.some_avg10),
         psi_cpu_some_now: waiting_share(&before, &after).map(|share| share * 100.0),
-        foreign_served_connections: served_beyond_loopback(&tcp_table::parse(
-            &namespace::tcp_lists_of_the_machine().unwrap_or_default(),
-        )),
+        foreign_served_connections: served_beyond_loopback(
+            &tcp_table::parse(&namespace::tcp_lists_of_the_machine().unwrap_or_default()),
+            own_line(&std::env::var("SSH_CONNECTION").unwrap_or_default()),
+        ),
         spin_robust_cv: robust_cv(&mut spin_for(half)),
     }
 }
@@ -78,8 +79,21 @@ fn waiting_share(before: &Sample, after: &Sample) -> Option<f64> {
     (passed_ns > 0).then(|| (waited_ns as f64 / passed_ns as f64).min(1.0))
 }
 
-/// Connections with peers beyond loopback, on listeners that accept from there.
-fn served_beyond_loopback(sockets: &[TcpSocket]) -> u32 {
+/// The connection over which whoever started us is here, as sshd tells it (ssh(1)): his address and
+/// port, then ours. It is no work of others.
+fn own_line(text: &str) -> Option<(SocketAddr, SocketAddr)> {
+    let mut words = text.split(' ');
+    let mut next = || -> Option<SocketAddr> {
+        let (address, port) = (words.next()?, words.next()?);
+        Some(SocketAddr::new(address.parse().ok()?, port.parse().ok()?))
+    };
+    let remote = next()?;
+    Some((next()?, remote))
+}
+
+/// Connections with peers beyond loopback, on listeners that accept from there; but for our own, as
+/// local and remote address.
+fn served_beyond_loopback(sockets: &[TcpSocket], own: Option<(SocketAddr, SocketAddr)>) -> u32 {
     let is_open_listener = |local: SocketAddr| {
         sockets.iter().any(|socket| {
             socket.state == TcpState::Listening
@@ -90,9 +104,15 @@ fn served_beyond_loopback(sockets: &[TcpSocket]) -> u32 {
     let served = sockets.iter().filter(|socket| {
         socket.state == TcpState::Established
             && !tcp_table::is_loopback(socket.remote.ip())
+            && own != Some((plain(socket.local), plain(socket.remote)))
             && is_open_listener(socket.local)
     });
     u32::try_from(served.count()).unwrap_or(u32::MAX)
+}
+
+/// An IPv4 address that an IPv6 socket shows, as itself.
+fn plain(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 /// Durations, in ns, of a fixed piece of work repeated for so long; at least three.
@@ -165,7 +185,13 @@ mod tests {
             socket("192.0.2.1:50000", "192.0.2.9:443", Established),
             socket("192.0.2.1:90", "192.0.2.9:4002", Established),
         ];
-        assert_eq!(served_beyond_loopback(&sockets), 1);
+        assert_eq!(served_beyond_loopback(&sockets, None), 1);
+        let ours = own_line("192.0.2.9 4000 192.0.2.1 80");
+        assert!(ours.is_some());
+        assert_eq!(served_beyond_loopback(&sockets, ours), 0);
+        let another = own_line("192.0.2.9 4001 192.0.2.1 80");
+        assert_eq!(served_beyond_loopback(&sockets, another), 1);
+        assert_eq!(own_line("192.0.2.9 4000"), None);
     }
 
     #[test]
