@@ -17,6 +17,8 @@ const NEEDED: &[(&str, &str)] = &[
     ("nghttp2-client", "/usr/bin/h2load"),
     ("util-linux", "/usr/bin/lscpu"),
     ("iproute2", "/usr/sbin/ip"),
+    ("openssh-client", "/usr/bin/ssh"),
+    ("openssh-server", "/usr/sbin/sshd"),
     ("ethtool", "/usr/sbin/ethtool"),
     ("pciutils", "/usr/bin/lspci"),
     ("groff-base", "/usr/bin/groff"),

@@ -27,6 +27,7 @@ impl Counting {
             while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
                 series.read();
             }
+            series.read();
             series
         });
         Self { stop, thread }

@@ -68,8 +68,8 @@ pub enum Ask {
         target: String,
         interval_ms: u32,
     },
-    /// Read them no more, and tell what they rose by between two readings near the ends of these
-    /// two moments of this host's clock.
+    /// Read them no more, and tell what they rose by between two readings: near these two moments
+    /// of this host's clock, and within them.
     Counted {
         target: String,
         from_ns: u64,

@@ -40,6 +40,11 @@ pub enum CampaignError {
         was: &'static str,
         now: &'static str,
     },
+    #[error(
+        "this run was measured on machines of another CPU or kernel than those of the hosts file: \
+         they do not mix"
+    )]
+    OtherHosts,
     #[error("the run compares servers that were running then; start it again instead")]
     NotOurTargets,
     #[error(
@@ -80,6 +85,23 @@ pub(crate) struct Acquaintance {
     watched: Watched,
     client: Option<ClientHost>,
     doubts: Vec<Doubt>,
+}
+
+impl Acquaintance {
+    /// Whether the machines are such as those of a run, as far as is told of machines.
+    fn is_where(&self, run: &RunRecord) -> bool {
+        let told = |facts: &Facts| {
+            let Facts {
+                cpu_model,
+                cpus_online,
+                kernel_release,
+                ..
+            } = facts.clone();
+            (cpu_model, cpus_online, kernel_release)
+        };
+        let client = |host: &Option<ClientHost>| host.as_ref().map(|host| told(&host.facts));
+        told(&self.facts) == told(&run.facts) && client(&self.client) == client(&run.client)
+    }
 }
 
 impl Campaign<'_> {
@@ -165,6 +187,9 @@ impl Campaign<'_> {
         if !met.rig.is_like(&record.rig) {
             let (was, now) = (rig_name(&record.rig), rig_name(&met.rig));
             return Err(CampaignError::OtherRig { was, now });
+        }
+        if met.rig == Rig::Hosts && !met.is_where(&record) {
+            return Err(CampaignError::OtherHosts);
         }
         under_test::find_again(&record, self.agent)?;
         self.start_targets(&record.arms, &record.study.workload)?;

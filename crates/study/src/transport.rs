@@ -103,12 +103,20 @@ impl LineAgent {
     /// # Errors
     /// When the program cannot be started.
     pub fn start(command: &mut Command, is_stopped: fn() -> bool) -> Result<Self, AgentError> {
+        Self::start_beside(command, is_stopped, Words::default())
+    }
+
+    /// The same beside somebody else whose words may tell why the line broke.
+    pub(crate) fn start_beside(
+        command: &mut Command,
+        is_stopped: fn() -> bool,
+        words: Words,
+    ) -> Result<Self, AgentError> {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .map_err(AgentError::Start)?;
-        let words = Words::default();
         if let Some(errors) = child.stderr.take() {
             words.listen_to(errors);
         }

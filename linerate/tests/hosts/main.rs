@@ -7,17 +7,18 @@
 #[path = "../common/as_nobody.rs"]
 mod as_nobody;
 #[path = "../common/mod.rs"]
-#[expect(dead_code, reason = "a test uses what it needs of it")]
 mod common;
 mod rigs;
 #[path = "../common/schema.rs"]
 mod schema;
+mod site;
+mod ssh;
 
 use std::time::Duration;
 
 use common::Folder;
-use model::run::{BLOCKS_FILE, Blocks, RUN_FILE};
-use model::{BlockRecord, RunRecord};
+use model::run::{BLOCKS_FILE, Blocks, RUN_FILE, Rig};
+use model::{BlockRecord, Doubt, RunRecord};
 
 /// How long anything that is waited for may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -44,7 +45,7 @@ connections = 8
 
 [baseline]
 title = "two sends"
-levers = ["split-send", "packet-tap"]
+levers = ["split-send"]
 
 [[step]]
 name = "one"
@@ -73,4 +74,31 @@ fn blocks(folder: &Folder, run: &str) -> Vec<BlockRecord> {
 fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     let held = sys::clock::wait_until(PATIENCE, &mut holds);
     assert!(held, "it does not happen: {what}");
+}
+
+/// What is true of every run over two hosts of one machine.
+fn assert_two_hosts(folder: &Folder, run: &str, rig: &Rig) {
+    let record = record(folder, run);
+    assert_eq!(record.rig, *rig);
+    let client = record.client.unwrap();
+    assert!(client.same_machine);
+    // One kernel has one clock, so the truth is known here.
+    let off_ns = client.clocks.offset_ns.unsigned_abs();
+    assert!(off_ns <= client.clocks.uncertainty_ns, "{client:?}");
+    let skipped = |doubt: &&Doubt| matches!(doubt, Doubt::LeverSkipped { .. });
+    assert_eq!(record.doubts.iter().find(skipped), None);
+    let blocks = blocks(folder, run);
+    assert!(!blocks.is_empty());
+    let mut seen = (0, 0);
+    for block in blocks {
+        let (reading, arm) = (block.reading, block.arm);
+        let server_window_ns = reading.cpu.server_window_ns.unwrap();
+        assert!(server_window_ns <= reading.window_ns, "{arm}: {reading:?}");
+        // Its target is one process with one thread; the ends of a window are not read in no time.
+        let server_ns = reading.cpu.server_ns.unwrap();
+        assert!(server_ns <= reading.window_ns * 5 / 4, "{arm}: {reading:?}");
+        seen.0 += reading.answered;
+        seen.1 += server_ns;
+    }
+    assert!(seen.0 > 0 && seen.1 > 0, "answers and CPU ns: {seen:?}");
 }

@@ -1,38 +1,10 @@
 //! Two hosts that are namespaces of a rig.
 
-use model::Doubt;
 use model::run::Rig;
 
 use crate::as_nobody::linerate_as_nobody;
 use crate::common::{Folder, answer, errors, linerate};
-use crate::{blocks, record, schema, wait_for, write_study};
-
-/// What is true of every run over two hosts of one machine.
-fn assert_two_hosts(folder: &Folder, run: &str, rig: &Rig) {
-    let record = record(folder, run);
-    assert_eq!(record.rig, *rig);
-    let client = record.client.unwrap();
-    assert!(client.same_machine);
-    // One kernel has one clock, so the truth is known here.
-    let off_ns = client.clocks.offset_ns.unsigned_abs();
-    assert!(off_ns <= client.clocks.uncertainty_ns, "{client:?}");
-    let skipped = |doubt: &&Doubt| matches!(doubt, Doubt::LeverSkipped { .. });
-    assert_eq!(record.doubts.iter().find(skipped), None);
-    let blocks = blocks(folder, run);
-    assert!(!blocks.is_empty());
-    let mut seen = (0, 0);
-    for block in blocks {
-        let (reading, arm) = (block.reading, block.arm);
-        let server_window_ns = reading.cpu.server_window_ns.unwrap();
-        assert!(server_window_ns <= reading.window_ns, "{arm}: {reading:?}");
-        // Its target is one process with one thread; the ends of a window are not read in no time.
-        let server_ns = reading.cpu.server_ns.unwrap();
-        assert!(server_ns <= reading.window_ns * 5 / 4, "{arm}: {reading:?}");
-        seen.0 += reading.answered;
-        seen.1 += server_ns;
-    }
-    assert!(seen.0 > 0 && seen.1 > 0, "answers and CPU ns: {seen:?}");
-}
+use crate::{assert_two_hosts, blocks, schema, wait_for, write_study};
 
 #[test]
 fn a_whole_study_has_client_and_server_on_two_hosts_and_its_run_says_so() {

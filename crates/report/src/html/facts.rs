@@ -74,7 +74,29 @@ pub(crate) fn facts<S, A>(run: &RunRecord<S, A>) -> Vec<Fact> {
             .filter_map(|(name, value)| Some(fact(name, value?))),
     );
     rows.extend(identity(run));
+    rows.extend(client_host(run));
     rows
+}
+
+/// The client's host, where it has one of its own.
+fn client_host(run: &RunRecord) -> Vec<Fact> {
+    let Some(client) = &run.client else {
+        return Vec::new();
+    };
+    let facts = &client.facts;
+    let host = if client.same_machine {
+        "another namespace of this machine".to_owned()
+    } else {
+        format!(
+            "{}, {} CPUs, kernel {} {}",
+            facts.cpu_model, facts.cpus_online, facts.kernel_release, facts.architecture
+        )
+    };
+    let within = numbers::duration(client.clocks.uncertainty_ns);
+    vec![
+        fact("The client's host", host),
+        fact("Clocks of both hosts", format!("known to within {within}")),
+    ]
 }
 
 /// Only there when it was asked for.
@@ -98,4 +120,25 @@ pub(crate) fn mitigations<S, A>(run: &RunRecord<S, A>) -> Vec<Fact> {
         .iter()
         .map(|(name, state)| fact(name, state))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use model::run::ClientHost;
+
+    #[test]
+    fn a_client_with_a_host_of_its_own_is_told_with_it() {
+        let mut run = sample::run();
+        let alone = facts(&run).len();
+        let mut client = ClientHost::default();
+        client.facts.cpu_model = "Another CPU".to_owned();
+        client.clocks.uncertainty_ns = 40_000;
+        run.client = Some(client);
+        let rows = facts(&run);
+        assert_eq!(rows.len(), alone + 2);
+        assert!(rows[alone].value.starts_with("Another CPU"));
+        assert_eq!(rows[alone + 1].value, "known to within 40.0 µs");
+    }
 }

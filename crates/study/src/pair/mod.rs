@@ -25,7 +25,7 @@ pub struct End<'a> {
     pub title: String,
 }
 
-impl End<'_> {
+impl Agent for End<'_> {
     fn ask(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
         let at = |source| AgentError::At {
             host: self.title.clone(),
@@ -65,8 +65,8 @@ impl<'a> Pair<'a> {
     }
 
     fn compare_clocks(&mut self, trips: u32) -> Result<ClockComparison, AgentError> {
-        let server = clocks::read(self.server.agent, self.clock, trips)?;
-        let client = clocks::read(self.client.agent, self.clock, trips)?;
+        let server = clocks::read(&mut self.server, self.clock, trips)?;
+        let client = clocks::read(&mut self.client, self.clock, trips)?;
         self.seen.same_machine = !server.boot_id.is_empty() && server.boot_id == client.boot_id;
         Ok(clocks::compared(&server, &client))
     }
@@ -130,7 +130,10 @@ impl<'a> Pair<'a> {
             Ok(Tell::Loaded(loaded)) => *loaded,
             Ok(_) => return Err(strange("load")),
             // A target that has ended explains a load that failed.
-            Err(error) => return Err(self.counted(&ask.target, (0, 0)).err().unwrap_or(error)),
+            Err(error) => {
+                let ended = self.counted(&ask.target, (0, u64::MAX)).err();
+                return Err(ended.unwrap_or(error));
+            }
         };
         let counts = match self.counted(&ask.target, window::certain(&loaded, clocks))? {
             Tell::Counts(counts) => counts,

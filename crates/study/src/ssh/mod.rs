@@ -77,7 +77,8 @@ impl Connection {
     pub fn start_agent(&self, program: &Program) -> Result<LineAgent, SshError> {
         let path = program.bring_to(&self.0)?;
         let mut command = self.0.session(&agent_script(&path));
-        let agent = LineAgent::start(&mut command, self.0.is_stopped)?;
+        let words = self.0.words.clone();
+        let agent = LineAgent::start_beside(&mut command, self.0.is_stopped, words)?;
         Ok(agent.across_a_network())
     }
 }

@@ -39,7 +39,8 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 pub(super) struct Master {
     pub(super) host: String,
     process: Child,
-    words: Words,
+    /// What it says, and what is said on the lines that go over it.
+    pub(super) words: Words,
     folder: PrivateFolder,
     prepare: Prepare,
     pub(super) is_stopped: fn() -> bool,

@@ -21,10 +21,12 @@ pub(crate) struct FakeAgent {
     /// Requests answered in each block.
     pub(crate) answered: u64,
     pub(crate) asked: Vec<Ask>,
+    pub(crate) facts: Facts,
     pub(crate) watched: Watched,
     pub(crate) rig: Rig,
     pub(crate) blocks_until_failure: Option<usize>,
     pub(crate) meetings_until_failure: Option<usize>,
+    pub(crate) counts_until_failure: Option<usize>,
     pub(crate) service_version: String,
 }
 
@@ -33,10 +35,15 @@ impl Default for FakeAgent {
         Self {
             answered: 1000,
             asked: Vec::new(),
+            facts: Facts {
+                cpus_allowed: "0-1".to_owned(),
+                ..Facts::default()
+            },
             watched: Watched::default(),
             rig: Rig::PrivateNamespace,
             blocks_until_failure: None,
             meetings_until_failure: None,
+            counts_until_failure: None,
             service_version: "1.22.1".to_owned(),
         }
     }
@@ -57,13 +64,7 @@ impl FakeAgent {
                 linerate_version: String::new(),
                 rig: self.rig.clone(),
             },
-            Ask::Facts { .. } => {
-                let cpus_allowed = "0-1".to_owned();
-                Tell::Facts(Box::new(Facts {
-                    cpus_allowed,
-                    ..Facts::default()
-                }))
-            }
+            Ask::Facts { .. } => Tell::Facts(Box::new(self.facts.clone())),
             Ask::Levers => Tell::Levers { levers: levers() },
             Ask::Watch { .. } => Tell::Watched(self.watched.clone()),
             Ask::Find { .. } => Tell::Found(FoundService {
@@ -96,6 +97,15 @@ impl FakeAgent {
             return failed("no way to the server");
         }
         Tell::Met {
+            target: target.to_owned(),
+        }
+    }
+
+    pub(crate) fn count(&mut self, target: &str) -> Tell {
+        if is_over(&mut self.counts_until_failure) {
+            return failed("the server is gone");
+        }
+        Tell::Counting {
             target: target.to_owned(),
         }
     }

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use model::facts::Watched;
 use model::message::{BlockAsk, ClockTell, Failure, Loaded};
 use model::reading::{Counts, CpuReading};
-use model::run::RunRecord;
+use model::run::{Rig, RunRecord};
 use model::{Ask, Pace, Reading, Tell};
 use study::pair::End;
 use study::transport::AgentError;
@@ -138,9 +138,7 @@ impl Agent for Distant<'_> {
                 interval_ms,
             } => {
                 self.interval_ns = u64::from(*interval_ms) * 1_000_000;
-                Tell::Counting {
-                    target: target.clone(),
-                }
+                self.agent.count(target)
             }
             Ask::Load(block) => self.load(block),
             Ask::Counted { from_ns, to_ns, .. } => self.counts(*from_ns, *to_ns),
@@ -304,4 +302,31 @@ fn what_fails_is_told_with_the_host_where_it_did() {
     let folder = Folder::new("named-host");
     let error = run(&world, (&mut server, &mut client), &folder).unwrap_err();
     assert_eq!(error.to_string(), "client (b): no way to the server");
+}
+
+#[test]
+fn a_run_goes_on_only_on_machines_such_as_it_was_begun_on() {
+    let world = World::default();
+    let (mut server, mut client) = hosts(&world);
+    (server.agent.rig, client.agent.rig) = (Rig::Hosts, Rig::Hosts);
+    let folder = Folder::new("other-hosts");
+    server.agent.counts_until_failure = Some(12 + 5);
+    run(&world, (&mut server, &mut client), &folder).unwrap_err();
+    assert_eq!(folder.saved().len(), 5);
+    server.agent.counts_until_failure = None;
+    client.agent.facts.kernel_release = "another".to_owned();
+    let resume = |server: &mut Distant<'_>, client: &mut Distant<'_>| {
+        let clock = &world;
+        let mut campaign = Campaign {
+            agent: &mut pair(server, client, &clock),
+            progress: &mut Silent,
+            clock: &clock,
+        };
+        campaign.resume(&folder.0).map(drop)
+    };
+    let error = resume(&mut server, &mut client).unwrap_err();
+    assert!(matches!(error, CampaignError::OtherHosts), "{error}");
+    client.agent.facts.kernel_release.clear();
+    resume(&mut server, &mut client).unwrap();
+    assert_eq!(folder.saved().len(), PLANNED);
 }

@@ -1,0 +1,220 @@
+//! Machines over SSH: a real sshd each, and what goes wrong with them.
+
+use std::process::{Child, Output, Stdio};
+
+use model::run::Rig;
+
+use crate::common::{Folder, answer, errors, linerate};
+use crate::site::{Host, Site, signal};
+use crate::{assert_two_hosts, blocks, record, wait_for, write_study};
+
+const RUN: [&str; 8] = [
+    "study",
+    "run",
+    "short.toml",
+    "--rig",
+    "hosts",
+    "--yes",
+    "--out",
+    "run",
+];
+
+/// What a run says that must not come about.
+fn refusal(site: &Site) -> String {
+    write_study(&site.folder, "", 2);
+    let output = site.linerate(&RUN).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+    assert!(site.folder.text("run/run.json").is_empty());
+    errors(&output)
+}
+
+/// Starts a run whose blocks last, and waits until the first of them is saved.
+fn begun(site: &Site) -> Child {
+    write_study(&site.folder, "", 1);
+    let longer = site
+        .folder
+        .text("short.toml")
+        .replace("score_ms = 60", "score_ms = 1500");
+    std::fs::write(site.folder.path().join("short.toml"), longer).unwrap();
+    let mut run = site.linerate(&RUN);
+    let mut child = run
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for("a block is saved", || {
+        !site.folder.text("run/blocks.jsonl").is_empty() || child.try_wait().unwrap().is_some()
+    });
+    child
+}
+
+fn output_of(child: Child) -> Output {
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+    output
+}
+
+#[test]
+fn a_study_runs_on_two_machines_and_leaves_nothing_there_but_the_program() {
+    let Some(site) = Site::new("ssh-whole", Host::Usual) else {
+        return;
+    };
+    write_study(&site.folder, "", 2);
+    answer(&mut site.linerate(&[&RUN[..], &["--smoke"]].concat()));
+    assert_two_hosts(&site.folder, "run", &Rig::Hosts);
+    // The connection over which we are there is no work of others.
+    let record = record(&site.folder, "run");
+    let seen = [record.watched, record.client.unwrap().watched];
+    assert_eq!(
+        seen.map(|watched| watched.foreign_served_connections),
+        [0, 0]
+    );
+    let brought = ["client", "server"].map(|host| site.programs(host));
+    for (host, programs) in ["client", "server"].iter().zip(&brought) {
+        assert_eq!(programs.len(), 1, "{host}: {programs:?}");
+        assert!(programs[0].0.starts_with("linerate-"), "{programs:?}");
+        assert_eq!(site.at_work(host), [0; 0], "{host}");
+        assert_eq!(site.sessions(host), [0; 0], "{host}");
+    }
+    // What is there, whole, is not brought again; what is not whole is.
+    let broken = site.folder.path().join("cache-server/linerate/agents");
+    std::fs::write(broken.join(&brought[1][0].0), "cut short").unwrap();
+    let again = [
+        "study",
+        "run",
+        "short.toml",
+        "--hosts",
+        "hosts.toml",
+        "--smoke",
+        "--yes",
+    ];
+    answer(&mut site.linerate(&again));
+    assert_eq!(site.programs("client"), brought[0]);
+    let mended = site.programs("server");
+    assert!(
+        mended.len() == 1 && mended[0].1 != brought[1][0].1,
+        "{mended:?}"
+    );
+}
+
+#[test]
+fn a_machine_whose_key_is_unknown_is_refused_and_not_learnt() {
+    let Some(site) = Site::new("ssh-unknown", Host::Usual) else {
+        return;
+    };
+    site.know(&["client", "router"]);
+    let known = site.folder.text("known");
+    let said = refusal(&site);
+    assert!(said.contains("bench-server: no connection"), "{said}");
+    assert!(said.contains("Host key verification failed"), "{said}");
+    assert!(said.contains("compare the key's fingerprint"), "{said}");
+    assert_eq!(site.folder.text("known"), known);
+    assert!(site.programs("server").is_empty());
+}
+
+#[test]
+fn a_machine_of_another_kind_is_told_so_before_anything_is_brought_there() {
+    let Some(site) = Site::new("ssh-kind", Host::OtherKind) else {
+        return;
+    };
+    let said = refusal(&site);
+    assert!(
+        said.contains("bench-server is of another kind (Linux riscv64)"),
+        "{said}"
+    );
+    assert!(site.programs("server").is_empty());
+}
+
+#[test]
+fn a_machine_without_room_says_so_and_keeps_no_part() {
+    let Some(site) = Site::new("ssh-room", Host::NoRoom) else {
+        return;
+    };
+    let said = refusal(&site);
+    assert!(
+        said.contains("bench-server: copying this program there failed"),
+        "{said}"
+    );
+    assert!(said.contains("No space left on device"), "{said}");
+    assert_eq!(site.programs("server"), []);
+}
+
+#[test]
+fn a_cable_cut_in_the_midst_of_a_block_takes_the_targets_along_and_the_run_goes_on() {
+    let Some(site) = Site::new("ssh-cut", Host::Usual) else {
+        return;
+    };
+    let run = begun(&site);
+    assert!(
+        site.at_work("server").len() > 3,
+        "an agent and a target for each arm"
+    );
+    site.set_cable("down");
+    let said = errors(&output_of(run));
+    assert!(said.contains("server (bench-server)"), "{said}");
+    assert!(
+        said.contains("`linerate study resume run` goes on"),
+        "{said}"
+    );
+    wait_for("the far agent finds that the line was cut", || {
+        site.at_work("server").is_empty()
+    });
+    let before = blocks(&site.folder, "run");
+    site.set_cable("up");
+    answer(&mut site.linerate(&["study", "resume", "run", "--yes"]));
+    let after = blocks(&site.folder, "run");
+    assert_eq!(after[..before.len()], before[..]);
+    assert_eq!(after.len(), 3);
+    assert_eq!(record(&site.folder, "run").rig, Rig::Hosts);
+}
+
+#[test]
+fn a_machine_that_hangs_is_given_up_by_name() {
+    let Some(site) = Site::new("ssh-hang", Host::Usual) else {
+        return;
+    };
+    let run = begun(&site);
+    let sessions = site.sessions("client");
+    assert!(!sessions.is_empty());
+    sessions.iter().for_each(|pid| signal("STOP", *pid));
+    let said = errors(&output_of(run));
+    assert!(said.contains("client (bench-client)"), "{said}");
+    assert!(
+        said.contains("`linerate study resume run` goes on"),
+        "{said}"
+    );
+    // The server's host, which did not hang, was left in order.
+    assert_eq!(site.at_work("server"), [0; 0]);
+    sessions.iter().for_each(|pid| signal("CONT", *pid));
+    wait_for("the machine that hung is left in order too", || {
+        site.at_work("client").is_empty()
+    });
+}
+
+#[test]
+fn a_hosts_file_that_is_missing_or_wrong_is_named_with_what_to_write() {
+    let folder = Folder::new("ssh-file");
+    write_study(&folder, "rig = \"hosts\"", 2);
+    let said = |arguments: &[&str]| {
+        let run = ["study", "run", "short.toml", "--yes", "--out", "run"];
+        let mut command = linerate(&folder, &[&run[..], arguments].concat());
+        let output = command.env("XDG_CONFIG_HOME", "/nowhere").output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+        errors(&output)
+    };
+    let none = said(&[]);
+    assert!(
+        none.contains("hosts.toml") && none.contains("/nowhere/linerate"),
+        "{none}"
+    );
+    assert!(none.contains("[host.client]"), "{none}");
+    assert!(said(&["--hosts", "gone.toml"]).contains("gone.toml cannot be read"));
+    let wrong = "[host.client]\nssh = \"a\"\n[host.server]\nssh = \"b\"\naddress = \"127.0.0.1\"\n";
+    std::fs::write(folder.path().join("hosts.toml"), wrong).unwrap();
+    let place = said(&[]);
+    assert!(
+        place.contains("hosts.toml:5:11") && place.contains("not loopback"),
+        "{place}"
+    );
+    assert_eq!(folder.names(""), ["hosts.toml", "short.toml"]);
+}
