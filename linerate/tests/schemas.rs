@@ -134,13 +134,29 @@ fn what_a_study_asks_of_an_agent_and_what_it_tells_are_of_their_shapes() {
         json!({ "ask": "load", "target": "b", "workload": workload, "pace": { "loop": "closed" },
                 "settle_ms": 10, "score_ms": 50 }),
         json!({ "ask": "counted", "target": "a", "from_ns": 0, "to_ns": u64::MAX }),
+        json!({ "ask": "count", "target": "a", "interval_ms": 1 }),
+        json!({ "ask": "counted", "target": "a", "from_ns": 0, "to_ns": 0 }),
         json!({ "ask": "clock" }),
         json!({ "ask": "stop", "target": "a" }),
         json!({ "ask": "stop", "target": "nobody" }),
     ];
     let tells = [
-        "hello", "facts", "levers", "watched", "found", "started", "reading", "met", "counting",
-        "loaded", "counts", "clock", "stopped", "failed",
+        "hello",
+        "facts",
+        "levers",
+        "watched",
+        "found",
+        "started",
+        "reading",
+        "met",
+        "counting",
+        "loaded",
+        "counts",
+        "counting",
+        "uncounted",
+        "clock",
+        "stopped",
+        "failed",
     ];
     let answers = agent_answers(&asks);
     assert_eq!(answers.len(), tells.len());

@@ -166,6 +166,10 @@ pub enum Tell {
         target: String,
     },
     Counts(Counts),
+    /// They were not read twice within the two moments.
+    Uncounted {
+        target: String,
+    },
     Clock(ClockTell),
     Stopped {
         target: String,

@@ -149,6 +149,7 @@ pub(crate) fn tell() -> impl Strategy<Value = Tell> {
         loaded().prop_map(|loaded| Tell::Loaded(Box::new(loaded))),
         text().prop_map(|target| Tell::Counting { target }),
         counts().prop_map(Tell::Counts),
+        text().prop_map(|target| Tell::Uncounted { target }),
         (any::<u64>(), text()).prop_map(|(monotonic_ns, boot_id)| {
             Tell::Clock(ClockTell {
                 monotonic_ns,

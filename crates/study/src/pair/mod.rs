@@ -19,6 +19,9 @@ const TRIPS_AT_FIRST: u32 = 16;
 /// second, which is more than the window may be off by after some minutes.
 const TRIPS_PER_BLOCK: u32 = 3;
 
+/// How often a block is measured before its server's host is given up.
+const TRIES: u32 = 5;
+
 /// An agent and what its host is called in errors.
 pub struct End<'a> {
     pub agent: &'a mut dyn Agent,
@@ -116,31 +119,55 @@ impl<'a> Pair<'a> {
         }
     }
 
+    /// A block in which whoever reads the counters was kept from its CPU tells nothing of the
+    /// server, so it is measured again.
     fn block(&mut self, ask: &BlockAsk) -> Result<Reading, AgentError> {
+        for _ in 0..TRIES {
+            if let Some(reading) = self.try_block(ask)? {
+                return Ok(reading);
+            }
+        }
+        Err(AgentError::Refused(Failure {
+            what: format!(
+                "the counters of `{}` were not read twice within any of {TRIES} blocks",
+                ask.target
+            ),
+            advice: "give blocks more time, or the server's host less other work".to_owned(),
+        }))
+    }
+
+    /// One block; `None` where its counters were missed.
+    fn try_block(&mut self, ask: &BlockAsk) -> Result<Option<Reading>, AgentError> {
         let clocks = self.compare_clocks(TRIPS_PER_BLOCK)?;
-        let count = Ask::Count {
-            target: ask.target.clone(),
-            interval_ms: window::interval_ms(ask.score_ms),
-        };
-        let Tell::Counting { .. } = self.server.ask(&count)? else {
-            return Err(strange("count"));
-        };
-        let loaded = self.client.ask(&Ask::Load(Box::new(ask.clone())));
-        let loaded = match loaded {
+        self.count(ask)?;
+        let loaded = match self.client.ask(&Ask::Load(Box::new(ask.clone()))) {
             Ok(Tell::Loaded(loaded)) => *loaded,
             Ok(_) => return Err(strange("load")),
-            // A target that has ended explains a load that failed.
             Err(error) => {
+                // A target that has ended explains a load that failed.
                 let ended = self.counted(&ask.target, (0, u64::MAX)).err();
                 return Err(ended.unwrap_or(error));
             }
         };
-        let counts = match self.counted(&ask.target, window::certain(&loaded, clocks))? {
-            Tell::Counts(counts) => counts,
-            _ => return Err(strange("counted")),
+        match self.counted(&ask.target, window::certain(&loaded, clocks))? {
+            Tell::Counts(counts) => {
+                let same_machine = self.seen.same_machine;
+                Ok(Some(window::put_together(loaded, &counts, same_machine)))
+            }
+            Tell::Uncounted { .. } => Ok(None),
+            _ => Err(strange("counted")),
+        }
+    }
+
+    fn count(&mut self, ask: &BlockAsk) -> Result<(), AgentError> {
+        let count = Ask::Count {
+            target: ask.target.clone(),
+            interval_ms: window::interval_ms(ask.score_ms),
         };
-        let same_machine = self.seen.same_machine;
-        Ok(window::put_together(loaded, &counts, same_machine))
+        match self.server.ask(&count)? {
+            Tell::Counting { .. } => Ok(()),
+            _ => Err(strange("count")),
+        }
     }
 
     fn counted(&mut self, target: &str, (from_ns, to_ns): (u64, u64)) -> Result<Tell, AgentError> {
