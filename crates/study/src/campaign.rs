@@ -15,6 +15,7 @@ use crate::plan::{self, Planned};
 use crate::preflight;
 use crate::progress::{Outlook, Progress};
 use crate::rehearsal;
+use crate::same_place;
 use crate::store::{Store, StoreError};
 use crate::transport::{Agent, AgentError};
 use crate::under_test::{self, Targets};
@@ -79,29 +80,12 @@ pub struct Campaign<'a> {
 
 /// What the agent told of its host.
 pub(crate) struct Acquaintance {
-    rig: Rig,
-    facts: Facts,
+    pub(crate) rig: Rig,
+    pub(crate) facts: Facts,
     levers: Vec<LeverState>,
-    watched: Watched,
-    client: Option<ClientHost>,
-    doubts: Vec<Doubt>,
-}
-
-impl Acquaintance {
-    /// Whether the machines are such as those of a run, as far as is told of machines.
-    fn is_where(&self, run: &RunRecord) -> bool {
-        let told = |facts: &Facts| {
-            let Facts {
-                cpu_model,
-                cpus_online,
-                kernel_release,
-                ..
-            } = facts.clone();
-            (cpu_model, cpus_online, kernel_release)
-        };
-        let client = |host: &Option<ClientHost>| host.as_ref().map(|host| told(&host.facts));
-        told(&self.facts) == told(&run.facts) && client(&self.client) == client(&run.client)
-    }
+    pub(crate) watched: Watched,
+    pub(crate) client: Option<ClientHost>,
+    pub(crate) doubts: Vec<Doubt>,
 }
 
 impl Campaign<'_> {
@@ -184,13 +168,7 @@ impl Campaign<'_> {
             return Ok(store);
         }
         let met = self.meet(false)?;
-        if !met.rig.is_like(&record.rig) {
-            let (was, now) = (rig_name(&record.rig), rig_name(&met.rig));
-            return Err(CampaignError::OtherRig { was, now });
-        }
-        if met.rig == Rig::Hosts && !met.is_where(&record) {
-            return Err(CampaignError::OtherHosts);
-        }
+        same_place::check(&record, &met)?;
         under_test::find_again(&record, self.agent)?;
         self.start_targets(&record.arms, &record.study.workload)?;
         self.measure(&record, &record.arms, saved, &mut store)?;
@@ -407,15 +385,4 @@ pub fn planned_ms(study: &Study, arms: usize) -> u64 {
         2 * u64::from(latency.blocks) * block_ms(latency.score_ms)
     });
     rounds + latency
-}
-
-fn rig_name(rig: &Rig) -> &'static str {
-    match rig {
-        Rig::PrivateNamespace => "a private namespace",
-        Rig::Loopback { .. } => "the machine's loopback",
-        Rig::Netns => "the rig `netns`",
-        Rig::Router => "the rig `router`",
-        Rig::Tunnel => "the rig `tunnel`",
-        Rig::Hosts => "the hosts of a hosts file",
-    }
 }

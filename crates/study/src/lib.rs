@@ -14,6 +14,7 @@ pub mod plan;
 pub mod preflight;
 pub mod progress;
 pub mod rehearsal;
+mod same_place;
 pub mod service_spec;
 pub mod services;
 pub mod spec;

@@ -69,6 +69,8 @@ Examples:
     linerate study run http-json --target nginx
   With client and server in namespaces of their own and a router between:
     linerate study run http-json --rig router
+  On two machines of yours, over SSH:
+    linerate study run http-json --hosts hosts.toml
   A study of your own, a first look:
     linerate study run mine.toml --smoke
   The judgement for another program:

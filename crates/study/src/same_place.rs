@@ -1,0 +1,44 @@
+//! Does a run go on where it was begun? Blocks of two rigs, or of other machines, do not mix.
+
+use model::run::{ClientHost, Rig};
+use model::{Facts, RunRecord};
+
+use crate::campaign::{Acquaintance, CampaignError};
+
+/// Holds what the agents tell now against what they told when the run began.
+///
+/// # Errors
+/// What differs.
+pub(crate) fn check(run: &RunRecord, now: &Acquaintance) -> Result<(), CampaignError> {
+    if !now.rig.is_like(&run.rig) {
+        return Err(CampaignError::OtherRig {
+            was: name(&run.rig),
+            now: name(&now.rig),
+        });
+    }
+    let hosts = (told(&now.facts), told_of(now.client.as_ref()));
+    if now.rig == Rig::Hosts && hosts != (told(&run.facts), told_of(run.client.as_ref())) {
+        return Err(CampaignError::OtherHosts);
+    }
+    Ok(())
+}
+
+/// What tells machines apart among what is told of them, which is not who they are.
+fn told(facts: &Facts) -> (&str, u32, &str) {
+    (&facts.cpu_model, facts.cpus_online, &facts.kernel_release)
+}
+
+fn told_of(client: Option<&ClientHost>) -> Option<(&str, u32, &str)> {
+    client.map(|client| told(&client.facts))
+}
+
+fn name(rig: &Rig) -> &'static str {
+    match rig {
+        Rig::PrivateNamespace => "a private namespace",
+        Rig::Loopback { .. } => "the machine's loopback",
+        Rig::Netns => "the rig `netns`",
+        Rig::Router => "the rig `router`",
+        Rig::Tunnel => "the rig `tunnel`",
+        Rig::Hosts => "the hosts of a hosts file",
+    }
+}
