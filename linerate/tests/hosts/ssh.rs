@@ -54,6 +54,12 @@ fn output_of(child: Child) -> Output {
     output
 }
 
+fn signal_all(name: &str, pids: &[u32]) {
+    for pid in pids {
+        signal(name, *pid);
+    }
+}
+
 #[test]
 fn a_study_runs_on_two_machines_and_leaves_nothing_there_but_the_program() {
     let Some(site) = Site::new("ssh-whole", Host::Usual) else {
@@ -176,7 +182,7 @@ fn a_machine_that_hangs_is_given_up_by_name() {
     let run = begun(&site);
     let sessions = site.sessions("client");
     assert!(!sessions.is_empty());
-    sessions.iter().for_each(|pid| signal("STOP", *pid));
+    signal_all("STOP", &sessions);
     let said = errors(&output_of(run));
     assert!(said.contains("client (bench-client)"), "{said}");
     assert!(
@@ -185,7 +191,7 @@ fn a_machine_that_hangs_is_given_up_by_name() {
     );
     // The server's host, which did not hang, was left in order.
     assert_eq!(site.at_work("server"), [0; 0]);
-    sessions.iter().for_each(|pid| signal("CONT", *pid));
+    signal_all("CONT", &sessions);
     wait_for("the machine that hung is left in order too", || {
         site.at_work("client").is_empty()
     });

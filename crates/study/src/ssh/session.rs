@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use super::private_folder::PrivateFolder;
@@ -192,10 +192,7 @@ impl Drop for Master {
 }
 
 fn next<T>(receiver: &Receiver<T>) -> Option<T> {
-    match receiver.recv_timeout(LOOK_INTERVAL) {
-        Ok(value) => Some(value),
-        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-    }
+    receiver.recv_timeout(LOOK_INTERVAL).ok()
 }
 
 fn ended(status: ExitStatus) -> String {
