@@ -79,7 +79,7 @@ pub(crate) fn facts<S, A>(run: &RunRecord<S, A>) -> Vec<Fact> {
 }
 
 /// The client's host, where it has one of its own.
-fn client_host(run: &RunRecord) -> Vec<Fact> {
+fn client_host<S, A>(run: &RunRecord<S, A>) -> Vec<Fact> {
     let Some(client) = &run.client else {
         return Vec::new();
     };
