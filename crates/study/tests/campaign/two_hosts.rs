@@ -15,10 +15,10 @@ use study::{Agent, Campaign, CampaignError, Clock, Pair};
 use super::fake_agent::FakeAgent;
 use super::{Careful, Folder, PLANNED, Silent, order};
 
-/// CPU time of the server under load, per ns.
-const PACE: f64 = 0.5;
-/// Answers per ns under load.
-const RATE_PER_NS: f64 = 2e-6;
+/// Under load the server has its CPU for one ns in so many.
+const ONE_IN: u64 = 2;
+/// Under load there is an answer in so many ns.
+const BETWEEN_ANSWERS_NS: u64 = 500_000;
 
 /// What both hosts and the study live in: its time, and when there is load.
 #[derive(Default)]
@@ -92,7 +92,7 @@ impl<'a> Distant<'a> {
         };
         let reading = Reading {
             window_ns,
-            answered: (window_ns as f64 * RATE_PER_NS) as u64,
+            answered: window_ns / BETWEEN_ANSWERS_NS,
             cpu,
             ..Reading::default()
         };
@@ -104,10 +104,10 @@ impl<'a> Distant<'a> {
     }
 
     /// What a reading at this moment of this host's clock would have shown.
-    fn counter_ns(&self, at_ns: u64) -> f64 {
+    fn counter_ns(&self, at_ns: u64) -> u64 {
         let (began_ns, ended_ns) = self.world.load.get();
         let world_ns = at_ns - self.ahead_ns;
-        world_ns.clamp(began_ns, ended_ns).saturating_sub(began_ns) as f64 * PACE
+        (world_ns.clamp(began_ns, ended_ns) - began_ns) / ONE_IN
     }
 
     fn counts(&mut self, from_ns: u64, to_ns: u64) -> Tell {
@@ -122,7 +122,7 @@ impl<'a> Distant<'a> {
         let rose_ns = self.counter_ns(last_ns) - self.counter_ns(first_ns);
         Tell::Counts(Counts {
             window_ns: last_ns - first_ns,
-            server_ns: Some(rose_ns as u64),
+            server_ns: Some(rose_ns),
             ..Counts::default()
         })
     }
@@ -217,7 +217,7 @@ fn cpu_per_request_is_that_of_steady_load_whatever_the_clocks_of_both_hosts_say(
     let world = World::default();
     let (mut server, mut client) = hosts(&world);
     let reading = one_block(&world, &mut server, &mut client).unwrap();
-    let true_us = PACE / RATE_PER_NS / 1e3;
+    let true_us = (BETWEEN_ANSWERS_NS / ONE_IN) as f64 / 1e3;
     let told_us = reading.server_cpu_us_per_request().unwrap();
     assert!(
         (told_us / true_us - 1.0).abs() < 1e-3,
