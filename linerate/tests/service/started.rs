@@ -16,6 +16,15 @@ const START: &str = "exec linerate serve --workers 1 --listen 127.0.0.1:{port}";
 /// The server as a child and a grandchild, and one process that got away from both.
 const FAMILY: &str =
     "linerate serve --listen 127.0.0.1:{port} & setsid sh -c 'sleep 600 & sleep 600' & wait";
+/// It ends when its server does, whose number it writes down.
+const MORTAL: &str = "echo out of luck >&2; linerate serve --listen 127.0.0.1:{port} & \
+                      echo $! > pid; wait; exit 7";
+
+/// Kills the server of a service that is [`MORTAL`].
+fn kill_server(bench: &Bench) {
+    let folder = bench.0.names("tmp").remove(0);
+    signal("-KILL", bench.0.text(&format!("tmp/{folder}/pid")).trim());
+}
 
 fn signal(signal: &str, pid: &str) {
     let sent = Command::new("kill").args([signal, pid]).status().unwrap();
@@ -108,18 +117,29 @@ fn a_service_left_by_a_crash_of_all_its_owners_is_found_and_cleared() {
 
 #[test]
 fn a_service_that_dies_in_the_foreground_is_told_with_its_log() {
-    let dies = "echo out of luck >&2; linerate serve --listen 127.0.0.1:{port} & echo $! > pid; wait; \
-                exit 7";
-    let bench = Bench::with_fake("dies-alone", START, dies);
+    let bench = Bench::with_fake("dies-alone", START, MORTAL);
     let stays = bench.start_and_stay();
-    let folder = bench.0.names("tmp").remove(0);
-    signal("-KILL", bench.0.text(&format!("tmp/{folder}/pid")).trim());
+    kill_server(&bench);
     let (code, words) = end_of(stays);
     assert_eq!(code, Some(2), "{words}");
     for expected in ["Fake ended in the midst: exit status: 7", "out of luck"] {
         assert!(words.contains(expected), "{words}");
     }
     bench.assert_nothing_is_left();
+}
+
+#[test]
+fn a_service_that_dies_in_the_background_is_told_of_by_the_list_until_it_is_stopped() {
+    let bench = Bench::with_fake("dies-unseen", START, MORTAL);
+    bench.start("fake");
+    kill_server(&bench);
+    let list = || crate::common::answer(&mut bench.linerate(&["service", "list"]));
+    let told = bench.wait_until(|| list().contains("Fake ended unasked"));
+    assert!(told && list().contains("out of luck"), "{}", list());
+    assert!(bench.running().is_empty());
+    bench.assert_all_goes();
+    assert_eq!(bench.stop("fake"), "failed");
+    assert!(!list().contains("unasked"), "{}", list());
 }
 
 #[test]

@@ -39,6 +39,9 @@ pub struct Entry {
     pub socket: Option<String>,
     /// How long it may take to end, ms.
     pub grace_ms: u32,
+    /// Why it has ended unasked, where nobody was there to be told; `None` while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
 }
 
 /// The folder of entries.
@@ -52,13 +55,17 @@ pub struct Register {
 pub struct Claim {
     file: File,
     path: PathBuf,
+    /// Whether it is left for whoever looks.
+    stays: bool,
 }
 
 /// What became of a service that was to be stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stopped {
     /// It ran and has ended.
     Ended,
+    /// It had ended unasked, which is forgotten now.
+    Failed(String),
     /// It was left by a crash, and what was left of it has been taken away.
     Cleared,
 }
@@ -97,14 +104,19 @@ impl Register {
             return Err(self.runs_already(&entry.name));
         };
         clear(&path);
-        let claim = Claim { file, path };
+        let claim = Claim {
+            file,
+            path,
+            stays: false,
+        };
         claim.publish(entry)?;
         Ok(claim)
     }
 
-    /// The services that run, by name; what crashes left is taken away on the way.
+    /// The services that run, and those that ended unasked, by name; what crashes left is taken
+    /// away on the way.
     #[must_use]
-    pub fn running(&self) -> Vec<Entry> {
+    pub fn entries(&self) -> Vec<Entry> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten();
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let names = names.filter_map(|file| Some(file.strip_suffix(".json")?.to_owned()));
@@ -123,9 +135,10 @@ impl Register {
         match held {
             None => Err(self.runs_not(name)),
             Some(Held::Left(_held)) => {
+                let failed = read_entry(&path).and_then(|entry| entry.failed);
                 clear(&path);
                 fs::remove_file(&path).map_err(|error| cannot(&path, &error))?;
-                Ok(Stopped::Cleared)
+                Ok(failed.map_or(Stopped::Cleared, Stopped::Failed))
             }
             Some(Held::Living) => {
                 let entry = read_entry(&path).ok_or_else(|| self.runs_not(name))?;
@@ -155,16 +168,19 @@ impl Register {
         })
     }
 
-    /// The entry of that name if its service runs; one that was left is taken away.
+    /// The entry of that name if its service runs or has failed; any other is taken away.
     fn look(&self, name: &str) -> io::Result<Option<Entry>> {
         let path = self.path_of(name);
         match hold(&path)? {
             None => Ok(None),
             Some(Held::Living) => Ok(read_entry(&path)),
             Some(Held::Left(_held)) => {
-                clear(&path);
-                fs::remove_file(&path)?;
-                Ok(None)
+                let entry = read_entry(&path).filter(|entry| entry.failed.is_some());
+                if entry.is_none() {
+                    clear(&path);
+                    fs::remove_file(&path)?;
+                }
+                Ok(entry)
             }
         }
     }
@@ -190,7 +206,11 @@ impl Register {
     }
 
     fn runs_not(&self, name: &str) -> Failure {
-        let running: Vec<String> = self.running().into_iter().map(|entry| entry.name).collect();
+        let running = self
+            .entries()
+            .into_iter()
+            .filter(|entry| entry.failed.is_none());
+        let running: Vec<String> = running.map(|entry| entry.name).collect();
         Failure {
             what: format!("no service `{name}` was started here"),
             advice: match running.as_slice() {
@@ -216,10 +236,25 @@ impl Claim {
     }
 }
 
+impl Claim {
+    /// Leaves word of why the service has ended, for whoever looks at the register next.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn fail(mut self, entry: Entry, why: String) -> Result<(), Failure> {
+        let failed = Some(why);
+        self.publish(&Entry { failed, ..entry })?;
+        self.stays = true;
+        Ok(())
+    }
+}
+
 impl Drop for Claim {
     fn drop(&mut self) {
-        // Before the lock goes with the file.
-        let _ = fs::remove_file(&self.path);
+        if !self.stays {
+            // Before the lock goes with the file.
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 

@@ -14,6 +14,15 @@ struct List {
     format: u32,
     services: Vec<Entry>,
     running: Vec<Running>,
+    failed: Vec<Failed>,
+}
+
+/// A service that ended unasked while nobody was there to be told.
+#[derive(Serialize)]
+struct Failed {
+    name: String,
+    title: String,
+    why: String,
 }
 
 #[derive(Serialize)]
@@ -36,12 +45,17 @@ pub(super) fn run(json: bool, trust: TrustFlag, console: &Console) -> anyhow::Re
         .collect();
     let services = entries?;
     // Where there is no register, nothing was started.
-    let running = Register::here().map_or_else(|_| Vec::new(), |register| register.running());
+    let entries = Register::here().map_or_else(|_| Vec::new(), |register| register.entries());
+    let (running, ended): (Vec<_>, Vec<_>) = entries
+        .into_iter()
+        .partition(|entry| entry.failed.is_none());
+    let failed: Vec<Failed> = ended.into_iter().map(failed).collect();
     if json {
         let list = List {
             format: FORMAT,
             services,
             running,
+            failed,
         };
         console.say(&serde_json::to_string_pretty(&list)?);
         return Ok(());
@@ -51,6 +65,11 @@ pub(super) fn run(json: bool, trust: TrustFlag, console: &Console) -> anyhow::Re
     }
     for entry in &running {
         console.say(&running_line(entry));
+    }
+    for Failed { name, title, why } in &failed {
+        console.say(&format!(
+            "{title} ended unasked, and `linerate service stop {name}` forgets it: {why}"
+        ));
     }
     Ok(())
 }
@@ -79,6 +98,14 @@ fn entry(known: &KnownService, trust: TrustFlag) -> Entry {
         program,
         version,
         missing,
+    }
+}
+
+fn failed(entry: Running) -> Failed {
+    Failed {
+        name: entry.name,
+        title: entry.title,
+        why: entry.failed.unwrap_or_default(),
     }
 }
 

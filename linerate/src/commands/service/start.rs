@@ -52,6 +52,9 @@ pub(crate) struct Arguments {
     /// Come back when it is ready, and leave it running
     #[arg(long)]
     pub(super) detach: bool,
+    /// Leave word in the register when it ends unasked: nobody reads it here
+    #[arg(long, hide = true)]
+    unattended: bool,
     #[command(flatten)]
     pub(super) trust: TrustFlag,
     /// Print where it is, once it is ready, as one JSON value (docs/schema/service-start.json)
@@ -104,11 +107,19 @@ fn serve(
         true => serde_json::to_string(&ready)?,
         false => ready.text(),
     });
-    if ended_before(&running, stop)? {
-        // What it says once it has ended is why.
-        running.check().map_err(failed)?;
+    if !ended_before(&running, stop)? {
+        return Ok(());
     }
-    Ok(())
+    // What it says once it has ended is why.
+    let Err(why) = running.check() else {
+        return Ok(());
+    };
+    if arguments.unattended {
+        // Its folder goes before its entry tells of its end.
+        drop(running);
+        claim.fail(entry, words(&why)).map_err(failed)?;
+    }
+    Err(failed(why))
 }
 
 /// Claims the service's name among those that run.
@@ -121,6 +132,7 @@ fn enter(service: &Service) -> Result<(Claim, Entry), model::message::Failure> {
         folder: new_folder(),
         address: None,
         socket: None,
+        failed: None,
         grace_ms: service.stop.grace_ms,
     };
     Ok((Register::here()?.claim(&entry)?, entry))

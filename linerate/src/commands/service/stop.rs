@@ -12,6 +12,7 @@ pub(super) fn run(name: &str, as_json: bool, console: &Console) -> anyhow::Resul
     let stopped = stopped.map_err(|failure| anyhow!("{}", words(&failure)))?;
     let (outcome, text) = match stopped {
         Stopped::Ended => ("ended", format!("{name} has ended, and its folder is gone")),
+        Stopped::Failed(why) => ("failed", format!("{name} had ended unasked: {why}")),
         Stopped::Cleared => (
             "cleared",
             format!("{name} was left by a crash; what was left of it is gone"),
