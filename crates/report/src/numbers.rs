@@ -192,6 +192,25 @@ fn shown_unit(value: f64, unit: &str) -> (f64, &str) {
     }
 }
 
+/// Two figures in one unit, that of the larger: `249 … 406 µs`.
+#[must_use]
+pub fn quantity_span(low: f64, high: f64, unit: &str) -> String {
+    let (divisor, shown) = shown_unit(high, unit);
+    let [low, high] = [low, high].map(|value| three_digits(value / divisor));
+    format!("{low} … {high} {shown}").trim_end().to_owned()
+}
+
+/// Two ratios in the same words: `+16.0 … +42.0 %`, or `1.16 … 5.53 times`.
+#[must_use]
+pub fn ratio_span(low: f64, high: f64) -> String {
+    if [low, high].into_iter().all(reads_as_change) {
+        let [low, high] = [low, high].map(|ratio| signed((ratio - 1.0) * 100.0));
+        return format!("{low} … {high} %");
+    }
+    let [low, high] = [low, high].map(three_digits);
+    format!("{low} … {high} times")
+}
+
 /// A ratio as people say it: as a change while that is small, `−22.1 %`, else as times, `2.73 times`.
 #[must_use]
 pub fn ratio(ratio: f64) -> String {
@@ -441,6 +460,9 @@ mod tests {
         assert_eq!(quantity(8e6, "bytes"), "8.00 MB");
         assert_eq!(quantity(3.0, "round trips"), "3.00 round trips");
         assert_eq!(counted(1_048_576.0, "inputs"), "1,048,576 inputs");
+        assert_eq!(quantity_span(249e3, 1.09e6, "ns"), "0.249 … 1.09 ms");
+        assert_eq!(ratio_span(1.16, 1.42), "+16.0 … +42.0 %");
+        assert_eq!(ratio_span(1.16, 5.53), "1.16 … 5.53 times");
         let found = Estimate {
             value: 998e3,
             low: 991e3,

@@ -37,7 +37,7 @@ fn group(view: View<'_>, cell: &Cell<'_>) -> Group {
 fn dot<'a>(view: View<'a>, arm: &'a ArmFigures) -> Dot {
     let figure = view.figure(arm);
     let published = view.published_values(arm);
-    let shown = |value| numbers::quantity(value, &view.metric().unit);
+    let unit = &view.metric().unit;
     let missing = || numbers::MISSING.to_owned();
     Dot {
         title: view.own_level(arm).to_owned(),
@@ -50,19 +50,27 @@ fn dot<'a>(view: View<'a>, arm: &'a ArmFigures) -> Dot {
             figure.map_or_else(missing, |figure| {
                 Shown::figure(Some(figure), view.metric()).value
             }),
-            span(&published, shown),
+            span(
+                &published,
+                |value| numbers::quantity(value, unit),
+                |low, high| numbers::quantity_span(low, high, unit),
+            ),
         ],
         published,
     }
 }
 
 /// One figure, or the least and the largest of several; empty without any.
-pub(super) fn span(values: &[f64], shown: impl Fn(f64) -> String) -> String {
+pub(super) fn span(
+    values: &[f64],
+    one: impl Fn(f64) -> String,
+    both: impl Fn(f64, f64) -> String,
+) -> String {
     let low = values.iter().copied().reduce(f64::min);
     let high = values.iter().copied().reduce(f64::max);
     match low.zip(high) {
         None => String::new(),
-        Some((low, high)) if low == high => shown(low),
-        Some((low, high)) => format!("{} … {}", shown(low), shown(high)),
+        Some((low, high)) if low == high => one(low),
+        Some((low, high)) => both(low, high),
     }
 }

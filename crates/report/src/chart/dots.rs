@@ -10,7 +10,7 @@ use super::scale::Scale;
 use super::{Form, TITLES, fitted};
 
 /// Room for each of the columns of figures beside a wide chart.
-const COLUMN: f64 = 118.0;
+const COLUMN: f64 = 136.0;
 /// Ticks whose letters would touch are left out.
 const TICK_GAP: f64 = 58.0;
 /// Largest value ÷ smallest from which a log scale shows them better.

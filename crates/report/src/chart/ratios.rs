@@ -121,7 +121,7 @@ fn row<'a>(view: View<'a>, found: &'a LevelResult) -> Dot {
             Change::Exact(_) | Change::Unknown => found.change.ratio().map(|ratio| [ratio; 3]),
         },
         is_void: found.verdict == Verdict::Invalid,
-        cells: [shown, span(&published, numbers::ratio)],
+        cells: [shown, span(&published, numbers::ratio, numbers::ratio_span)],
         published,
     }
 }

@@ -143,9 +143,11 @@ impl Square<'_> {
             let set = Type::SMALL.align(HPos::Right);
             canvas.text(&numbers::axis(tick, &metric.unit), (LEFT - 8.0, at), set);
         }
+        // Each has as much room as lies between the two, or to the left edge.
+        let room = (x[1] - x[0]).min(2.0 * x[0]) - 8.0;
         for (x, title) in x.into_iter().zip(self.across) {
             let set = Type::SMALL.align(HPos::Center);
-            canvas.text(&fitted(title, 110.0, set), (x, bottom + 18.0), set);
+            canvas.text(&fitted(title, room, set), (x, bottom + 18.0), set);
         }
     }
 

@@ -6,7 +6,7 @@ use model::judgement::{InteractionResult, Judged, LevelResult, MeanResult, Toget
 use super::reasons;
 use super::view::View;
 use super::words::Shown;
-use crate::numbers;
+use crate::{numbers, sentences};
 
 /// Cells or pairs of levels that are still told one by one.
 const MOST_TOLD: usize = 3;
@@ -105,7 +105,7 @@ fn placed(cell: &str, said: &str) -> String {
     if cell.is_empty() {
         return format!("{said}.");
     }
-    format!("{cell}: {said}.")
+    format!("{}: {said}.", sentences::capitalised(cell))
 }
 
 fn mean_of(view: View<'_>, mean: &MeanResult) -> String {

@@ -57,7 +57,7 @@ fn row<'a>(view: View<'a>, arm: &'a ArmFigures) -> Row {
     let figure = view.figure(arm);
     Row {
         level: if arm.role == Role::Control {
-            format!("{} once more", arm.title)
+            arm.title.clone()
         } else {
             view.own_level(arm).to_owned()
         },

@@ -118,7 +118,7 @@ pub(crate) fn interaction(view: View<'_>, found: &InteractionResult) -> String {
     let place = if cell.is_empty() {
         String::new()
     } else {
-        format!("{cell}: ")
+        format!("{}: ", sentences::capitalised(&cell))
     };
     format!(
         "{place}“{first}” alone {}; “{second}” alone {}; both {}; both beyond the product of each \

@@ -52,15 +52,15 @@ fn figures(cell: &CellRows) -> Vec<Vec<String>> {
             row.failed.clone(),
         ]
     };
-    titled(cell, cell.rows.iter().map(arm).collect(), 6)
+    titled(cell, cell.rows.iter().map(arm).collect())
 }
 
-fn titled(cell: &CellRows, rows: Vec<Vec<String>>, columns: usize) -> Vec<Vec<String>> {
+/// The cell's title over its rows.
+fn titled(cell: &CellRows, rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
     if cell.title.is_empty() {
         return rows;
     }
-    let mut title = vec![String::new(); columns];
-    title[0] = format!("{}:", cell.title);
+    let title = vec![format!("{}:", cell.title)];
     std::iter::once(title).chain(rows).collect()
 }
 
@@ -84,9 +84,20 @@ fn beside(view: View<'_>, sheet: &mut Sheet) {
     }
 }
 
+/// Arms of which the metrics beside the first are still shown.
+const MOST_ARMS: usize = 12;
+
 /// The metrics beside the first: what the reference has, and how the others change it.
 fn others(view: View<'_>, cells: &[CellRows], sheet: &mut Sheet) {
     let metrics = view.judgement.metrics.get(1..).unwrap_or_default();
+    if view.judgement.arms.len() > MOST_ARMS {
+        let titles: Vec<&str> = metrics.iter().map(|metric| metric.title.as_str()).collect();
+        sheet.paragraph(&format!(
+            "The report and --json have beside it: {}.",
+            titles.join(", ")
+        ));
+        return;
+    }
     let mut headings = vec![view.factor(&view.judgement.compare).to_owned()];
     headings.extend(metrics.iter().map(|metric| metric.title.clone()));
     let arm = |row: &Row| {
@@ -105,7 +116,7 @@ fn others(view: View<'_>, cells: &[CellRows], sheet: &mut Sheet) {
         if rows.is_empty() {
             return rows;
         }
-        titled(cell, rows, headings.len())
+        titled(cell, rows)
     };
     let rows: Vec<Vec<String>> = cells.iter().flat_map(of_cell).collect();
     sheet.table(&headings, rows);

@@ -13,7 +13,8 @@ const WIDEST_WORDS: usize = 13;
 /// Narrower than this a list is easier to read than a table in many parts.
 const NARROWEST_TABLE: usize = 60;
 
-/// Rows of cells under headings; the first column names the row.
+/// Rows of cells under headings; the first column names the row. A row of one cell is a heading of
+/// those below it.
 pub(crate) struct Table {
     headings: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -51,7 +52,8 @@ impl Table {
 
     /// The columns that hold anything, each as narrow as its cells and its longest heading word.
     fn columns(&self) -> Vec<Column<'_>> {
-        let cells = |index: usize| self.rows.iter().filter_map(move |row| row.get(index));
+        let rows = || self.rows.iter().filter(|row| !is_heading(row));
+        let cells = |index: usize| rows().filter_map(move |row| row.get(index));
         self.headings
             .iter()
             .enumerate()
@@ -85,7 +87,12 @@ impl Table {
         .iter()
         .map(|line| paint.span(Style::Quiet, line))
         .collect();
+        let width = width_of(part);
         for row in &self.rows {
+            if is_heading(row) {
+                lines.extend(wrap(&row[0], width));
+                continue;
+            }
             let cells = part.iter().map(|column| {
                 let cell = row.get(column.index).map_or("", String::as_str);
                 wrap(cell, column.width)
@@ -133,6 +140,16 @@ fn split<'a, 'b>(all: &'a [Column<'b>], width: usize) -> Option<Vec<Vec<&'a Colu
     }
     parts.push(part);
     Some(parts)
+}
+
+/// Columns that a part takes, gaps included.
+fn width_of(part: &[&Column<'_>]) -> usize {
+    let widths: usize = part.iter().map(|column| column.width).sum();
+    widths + GAP * part.len().saturating_sub(1)
+}
+
+fn is_heading(row: &[String]) -> bool {
+    row.len() == 1
 }
 
 fn is_figure(cell: &str) -> bool {
@@ -224,6 +241,17 @@ mod tests {
                 .count(),
             2
         );
+    }
+
+    #[test]
+    fn a_row_of_one_cell_is_a_heading_over_all_columns_and_widens_none() {
+        let mut table = table();
+        let heading = "all of these belong together".to_owned();
+        table.rows.insert(0, vec![heading.clone()]);
+        let lines = table.render(80, PLAIN);
+        assert_eq!(lines[3..5], ["all of these belong", "together"]);
+        assert_eq!(lines[5], "first  11.9");
+        assert_eq!(table.render(40, PLAIN)[0], heading);
     }
 
     #[test]

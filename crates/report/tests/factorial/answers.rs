@@ -257,6 +257,8 @@ fn a_count_that_never_varies_has_no_interval() {
     run.study.metrics.swap(0, 1);
     let said = MadeUp::of(run, 0.005, version_cost, nothing).answer();
     assert!(said.contains("no difference that matters"), "{said}");
-    let text = made_up::strength().text(200);
+    let text = made_up::settings([20.0; 4]).text(200);
     assert!(text.contains("7 times") && text.contains("equal"), "{text}");
+    let long = made_up::strength().text(200);
+    assert!(long.contains("The report and --json have beside it: count"), "{long}");
 }

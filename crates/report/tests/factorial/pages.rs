@@ -38,7 +38,7 @@ fn no_line_is_wider_than_the_terminal_and_no_figure_is_lost() {
             assert!(widest <= width, "{name} at {width}:\n{text}");
         }
         let text: String = made_up::strength().text(width).split_whitespace().collect();
-        for figure in ["2.32times(", "GCC12.2.0", "406µs", "CPUtime"] {
+        for figure in ["2.32times(", "GCC12.2.0", "406µs", "peakmemory"] {
             assert!(text.contains(figure), "{figure} at {width}");
         }
     }
