@@ -24,7 +24,7 @@ pub(crate) fn all() -> Vec<PathBuf> {
         ("hostile", titled(HOSTILE)),
         ("long", titled(LONG)),
         ("chinese", titled(CHINESE)),
-        ("factorial-versions", made_up::strength().page()),
+        ("factorial-run", recorded_factorial("strength-reduction")),
         (
             "factorial-settings",
             made_up::settings([30.0, 29.8, 35.0, 0.6]).page(),
@@ -47,6 +47,15 @@ pub(crate) fn recorded(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let (run, blocks) = report::folder::read(&folder.join(name)).expect("the run is kept here");
     report::html::render(&run, &blocks, &judge::judge(&run, &blocks))
+}
+
+/// The page of a run of commands that was measured and kept.
+fn recorded_factorial(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let read = report::folder::read_commands(&folder.join(name));
+    let (run, blocks, evidence) = read.expect("the run is kept here");
+    let judgement = judge::judge_commands(&run, &blocks);
+    report::html::render_factorial(&run, &blocks, &judgement, &evidence)
 }
 
 fn rendered(run: &RunRecord, judgement: &Judgement) -> String {

@@ -260,5 +260,8 @@ fn a_count_that_never_varies_has_no_interval() {
     let text = made_up::settings([20.0; 4]).text(200);
     assert!(text.contains("7 times") && text.contains("equal"), "{text}");
     let long = made_up::strength().text(200);
-    assert!(long.contains("The report and --json have beside it: count"), "{long}");
+    assert!(
+        long.contains("The report and --json have beside it: count"),
+        "{long}"
+    );
 }
