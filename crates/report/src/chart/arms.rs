@@ -18,7 +18,7 @@ pub(crate) fn arms(view: View<'_>, form: Form) -> Option<String> {
     };
     let dots = Dots {
         heading: super::titled(metric),
-        remark: format!("median with interval; {better}"),
+        remark: format!("{better}; medians"),
         groups: view.cells().iter().map(|cell| group(view, cell)).collect(),
         kind: Kind::Amounts,
         columns: ["here", "published"],

@@ -307,10 +307,11 @@ impl Plot<'_> {
         let right = Type::BODY.align(HPos::Right);
         canvas.text(&title, (TITLES - 12.0, y), right);
         let [here, article] = self.column_ends();
-        let cell = |index: usize| fitted(&row.cells[index], COLUMN - 8.0, right.bold());
-        canvas.text(&cell(0), (here, y), right.bold());
+        let figure = fitted(&row.cells[0], COLUMN - 8.0, right.bold());
+        canvas.text(&figure, (here, y), right.bold());
         if self.dots.has_published() {
-            canvas.text(&cell(1), (article, y), right.ink(Ink::Published));
+            let published = fitted(&row.cells[1], COLUMN - 8.0, right);
+            canvas.text(&published, (article, y), right.ink(Ink::Published));
         }
     }
 

@@ -24,7 +24,7 @@ pub(crate) fn ratios(view: View<'_>, form: Form) -> Option<String> {
     let noise = noise.filter(|effect| sentences::is_bounded(effect));
     let dots = Dots {
         heading: format!("Change of {}", view.metric().title),
-        remark: format!("from pairs within rounds, with interval; {better}"),
+        remark: format!("{better}; from pairs within rounds"),
         groups,
         kind: Kind::Ratios {
             noise: noise.map(|effect| (effect.low, effect.high)),
