@@ -1,4 +1,5 @@
-//! Looks at the machine and changes it: facts, instruments, levers, rigs and findings.
+//! Looks at the machine and changes it: facts, instruments, levers, rigs, their journal and
+//! findings.
 //!
 //! It carries no traffic: an instrument or a lever works on any program.
 
@@ -9,6 +10,7 @@ pub mod facts;
 pub mod findings;
 pub mod instruments;
 pub mod inventory;
+pub mod journal;
 pub mod levers;
 mod links;
 pub mod namespace;
@@ -16,6 +18,7 @@ pub mod nftables;
 mod packet_filters;
 mod packet_list;
 mod pressure;
+mod process_stat;
 pub mod rig;
 pub mod targets;
 mod tcp_table;

@@ -62,6 +62,67 @@ impl FromStr for Topology {
     }
 }
 
+/// What its owner calls a rig that stands: at most 32 small letters, digits and hyphens, a letter
+/// first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct RigName(String);
+
+const LONGEST_NAME: usize = 32;
+
+impl RigName {
+    /// As it was given.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<Topology> for RigName {
+    fn from(topology: Topology) -> Self {
+        Self(topology.name().to_owned())
+    }
+}
+
+/// It is no name of a rig.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a rig's name is at most 32 small letters, digits and hyphens, a letter first")]
+pub struct BadRigName;
+
+impl TryFrom<String> for RigName {
+    type Error = BadRigName;
+
+    fn try_from(text: String) -> Result<Self, BadRigName> {
+        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let begins_well = text.starts_with(|c: char| c.is_ascii_lowercase());
+        if begins_well && text.len() <= LONGEST_NAME && text.chars().all(is_plain) {
+            Ok(Self(text))
+        } else {
+            Err(BadRigName)
+        }
+    }
+}
+
+impl FromStr for RigName {
+    type Err = BadRigName;
+
+    fn from_str(text: &str) -> Result<Self, BadRigName> {
+        Self::try_from(text.to_owned())
+    }
+}
+
+impl From<RigName> for String {
+    fn from(name: RigName) -> Self {
+        name.0
+    }
+}
+
+impl fmt::Display for RigName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,5 +139,25 @@ mod tests {
             error.contains("`ring`") && error.contains("tunnel"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_name_that_could_be_a_path_or_a_flag_is_refused() {
+        for bad in [
+            "",
+            "-a",
+            "1a",
+            "a/b",
+            "..",
+            "A",
+            "a b",
+            "a\n",
+            &"a".repeat(33),
+        ] {
+            assert_eq!(bad.parse::<RigName>(), Err(BadRigName), "{bad:?}");
+        }
+        for topology in Topology::ALL {
+            assert_eq!(topology.name().parse(), Ok(RigName::from(topology)));
+        }
     }
 }

@@ -120,6 +120,17 @@ impl Place {
         self.network.inode()
     }
 
+    /// Moves the calling process there, as [`Place::put`] does with a child.
+    ///
+    /// # Errors
+    /// `EINVAL` in a process with threads, `EPERM` where we have no right to it.
+    pub fn enter(&self) -> io::Result<()> {
+        if let Some(user) = &self.user {
+            join(user.as_fd(), libc::CLONE_NEWUSER)?;
+        }
+        self.network.enter()
+    }
+
     /// Lets a command start there: as the user who starts it, and where the namespaces are an
     /// ordinary user's, as root over them. To be called before what else the child sets for itself.
     ///

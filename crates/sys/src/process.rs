@@ -120,6 +120,13 @@ pub fn outlive_to_undo(command: &mut Command) {
     unsafe { command.pre_exec(|| at_death_of_parent(libc::SIGTERM)) };
 }
 
+/// The user whose rights this process has, by its number in the user namespace it is in.
+#[must_use]
+pub fn user() -> u32 {
+    // SAFETY: no pointers; it cannot fail.
+    unsafe { libc::geteuid() }
+}
+
 /// Lets a command outlive the terminal and the shell that it was started from: no signal of theirs
 /// reaches it, and no file of ours stays open in it but the standard streams.
 pub fn detach(command: &mut Command) {

@@ -3,7 +3,7 @@
 //! A user namespace can only be entered by a process with one thread, so a rig is built and held by
 //! a process of its own, this program started again. It keeps a descriptor of each namespace and
 //! nothing else; when it ends, however it ends, the kernel takes the namespaces down once nobody is
-//! inside. It ends with its standard input, so with whoever started it.
+//! inside. Until it is told to stay it ends with its standard input, so with whoever started it.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::Ipv4Addr;
@@ -21,6 +21,7 @@ use super::layout::{Layout, layout};
 pub const HOLD: [&str; 2] = ["rig", "hold"];
 
 const BUILD: &str = "build";
+const STAY: &str = "stay";
 
 /// A host as its holder has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +43,7 @@ enum Told {
     Refused { step: Step, errno: i32 },
 }
 
-/// Builds a rig when told so and holds it until the input ends.
+/// Builds a rig when told so and holds it: until the input ends, or for good when told to stay.
 ///
 /// # Errors
 /// When the line to whoever started this breaks. What the kernel refuses is told, not returned.
@@ -65,7 +66,11 @@ pub fn hold(
         },
     };
     writeln!(output, "{}", serde_json::to_string(&told)?)?;
-    next_line(&mut orders)?;
+    if next_line(&mut orders)? == STAY {
+        loop {
+            std::thread::park();
+        }
+    }
     drop(built);
     Ok(())
 }
@@ -96,6 +101,7 @@ pub(super) struct Holder {
     child: Child,
     orders: Option<ChildStdin>,
     tells: BufReader<ChildStdout>,
+    stays: bool,
 }
 
 impl Holder {
@@ -119,6 +125,7 @@ impl Holder {
             child,
             orders,
             tells: BufReader::new(tells),
+            stays: false,
         })
     }
 
@@ -140,6 +147,13 @@ impl Holder {
         }
     }
 
+    /// Lets the holder outlive us.
+    pub(super) fn let_stay(mut self) -> Result<(), RigError> {
+        self.order(STAY)?;
+        self.stays = true;
+        Ok(())
+    }
+
     fn order(&mut self, word: &str) -> Result<(), RigError> {
         let orders = self.orders.as_mut().ok_or(RigError::HolderGone)?;
         writeln!(orders, "{word}").map_err(|_| RigError::HolderGone)
@@ -148,8 +162,10 @@ impl Holder {
 
 impl Drop for Holder {
     fn drop(&mut self) {
-        // Not only the end of its input, which one that was stopped would not see.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if !self.stays {
+            // Not only the end of its input, which one that was stopped would not see.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
     }
 }

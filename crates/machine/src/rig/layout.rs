@@ -27,7 +27,7 @@ pub(super) struct HostLayout {
 /// One end of a cable: a device on a host.
 pub(super) struct End {
     pub(super) host: usize,
-    /// Names begin with `lr-` and go on with what the device leads to.
+    /// Names begin with [`PREFIX`] and go on with what the device leads to.
     pub(super) device: &'static str,
     pub(super) address: Option<Ipv4Addr>,
 }
@@ -52,6 +52,8 @@ pub(super) struct Tunnel {
 
 /// Every network of a rig has this prefix, in bits.
 pub(super) const PREFIX_BITS: u8 = 24;
+/// How the name of every device of a rig begins.
+pub(super) const PREFIX: &str = "lr-";
 /// What the device of a tunnel is called.
 pub(super) const TUNNEL_DEVICE: &str = "lr-tunnel";
 
@@ -228,7 +230,7 @@ mod tests {
             let devices = layout(topology).cables.iter().flatten();
             for device in devices.map(|end| end.device).chain([TUNNEL_DEVICE]) {
                 // IFNAMSIZ is 16, with the zero at the end.
-                assert!(device.starts_with("lr-") && device.len() < 16, "{device}");
+                assert!(device.starts_with(PREFIX) && device.len() < 16, "{device}");
             }
         }
     }

@@ -1,13 +1,16 @@
 //! Rigs: hosts that are network namespaces of our own, joined by virtual devices, so that client
 //! and server have a network between them and the machine's own stays as it is.
 //!
-//! A [`Lab`] lives as long as its value, and is held by a process of its own, see [`holder`].
+//! A [`Lab`] lives as long as its value; what `linerate rig up` leaves standing is in
+//! [`standing`]. Either is held by a process of its own, see [`holder`].
 
 mod build;
 mod cabling;
 mod error;
 pub mod holder;
+mod inside;
 mod layout;
+pub mod standing;
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -17,9 +20,27 @@ use std::process::Command;
 use model::Topology;
 use sys::namespace::Place;
 
+use crate::links::{self, Device};
 pub use error::{RigError, Step};
 use holder::Holder;
 pub use holder::{HeldHost, hold};
+pub use inside::MARK;
+
+/// Whether the calling process is on a host of a rig: every device of its network namespace is a
+/// loopback or a rig's, so nothing that is sent there leaves the rig.
+#[must_use]
+pub fn is_inside() -> bool {
+    let is_rigs = |device: &Device| {
+        let kind = device.virtual_kind.as_deref();
+        device.name.starts_with(layout::PREFIX) && matches!(kind, Some("veth" | "vxlan"))
+    };
+    let devices = links::list().unwrap_or_default();
+    let mut devices = devices
+        .iter()
+        .filter(|device| device.name != "lo")
+        .peekable();
+    devices.peek().is_some() && devices.all(is_rigs)
+}
 
 /// A rig for as long as this lives. Whoever dies with it takes it along: its holder sees the end.
 #[derive(Debug)]
@@ -101,5 +122,13 @@ impl Host {
     /// `EMFILE` at the limit of open files.
     pub fn put(&self, command: &mut Command) -> io::Result<()> {
         self.place.put(command)
+    }
+
+    /// Moves the calling process to this host, as [`Host::put`] does with a child.
+    ///
+    /// # Errors
+    /// `EINVAL` in a process with threads.
+    pub fn enter(&self) -> io::Result<()> {
+        self.place.enter()
     }
 }

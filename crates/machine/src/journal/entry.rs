@@ -1,0 +1,52 @@
+//! What an entry says.
+
+use model::Topology;
+use model::rig::RigName;
+use serde::{Deserialize, Serialize};
+
+use super::owner::{Owner, boot_id};
+use crate::rig::HeldHost;
+
+/// One change that stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// By which the journal knows it; no two that stand have the same.
+    pub id: u64,
+    /// The boot in which it was made; no namespace and no process is older.
+    pub boot_id: String,
+    /// Inode of the network namespace in which it was made. An undo belongs into no other.
+    pub namespace: u64,
+    /// Who holds it. While he lives, nobody else undoes it unasked.
+    pub owner: Owner,
+    pub change: Change,
+}
+
+/// A kind of change, with what its undo needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// A rig that outlives the command that put it up.
+    Rig(RigChange),
+}
+
+/// A rig that stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RigChange {
+    /// By which its owner knows it.
+    pub name: RigName,
+    pub topology: Topology,
+    /// Empty until it is built.
+    pub hosts: Vec<HeldHost>,
+}
+
+impl Entry {
+    /// Whether the machine has been started again since.
+    ///
+    /// # Errors
+    /// Where `/proc` is not mounted.
+    pub fn is_of_another_boot(&self) -> std::io::Result<bool> {
+        Ok(self.boot_id != boot_id()?)
+    }
+}

@@ -1,0 +1,95 @@
+//! The folder of the journal: ours alone, or none.
+
+use std::env;
+use std::fs::{self, DirBuilder, Metadata};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// Root's.
+const OF_ROOT: &str = "/var/lib/linerate";
+const NAME: &str = "linerate";
+
+/// Why a folder is not used.
+#[derive(Debug, Error)]
+pub enum Refused {
+    #[error(
+        "no folder for the journal: neither XDG_STATE_HOME nor HOME is set to an absolute path; \
+         set one of them"
+    )]
+    Nowhere,
+    #[error("the journal's folder {path}: {source}")]
+    Unusable { path: PathBuf, source: io::Error },
+    #[error(
+        "the journal's folder {path} {what}, so others could have written what we would undo; \
+         look at what is in it, then move it away or make it yours: chown and chmod 700"
+    )]
+    NotOurs { path: PathBuf, what: String },
+}
+
+/// Where this user's journal is: `/var/lib/linerate` for root, else `linerate` in
+/// `$XDG_STATE_HOME`, which is `~/.local/state` where it is not set (XDG Base Directory 0.8).
+///
+/// # Errors
+/// When the environment names no such place.
+pub fn folder() -> Result<PathBuf, Refused> {
+    if sys::process::user() == 0 {
+        return Ok(PathBuf::from(OF_ROOT));
+    }
+    let absolute = |name| {
+        env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let state = absolute("XDG_STATE_HOME");
+    let state = state.or_else(|| Some(absolute("HOME")?.join(".local/state")));
+    Ok(state.ok_or(Refused::Nowhere)?.join(NAME))
+}
+
+/// Makes the folder, and those above it, where it is not there.
+pub(super) fn make(folder: &Path) -> Result<(), Refused> {
+    let unusable = |source| Refused::Unusable {
+        path: folder.to_owned(),
+        source,
+    };
+    if let Some(above) = folder.parent() {
+        fs::create_dir_all(above).map_err(unusable)?;
+    }
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(unusable(error)),
+        _ => check(folder).map(drop),
+    }
+}
+
+/// Sees that nobody else may write there; `None` where there is no folder.
+pub(super) fn check(folder: &Path) -> Result<Option<()>, Refused> {
+    match fs::symlink_metadata(folder) {
+        Ok(found) => match wrong(&found, sys::process::user()) {
+            None => Ok(Some(())),
+            Some(what) => Err(Refused::NotOurs {
+                path: folder.to_owned(),
+                what,
+            }),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Refused::Unusable {
+            path: folder.to_owned(),
+            source,
+        }),
+    }
+}
+
+fn wrong(found: &Metadata, user: u32) -> Option<String> {
+    let mode = found.mode() & 0o7777;
+    if !found.is_dir() {
+        Some("is no folder".to_owned())
+    } else if found.uid() != user {
+        Some(format!("belongs to user {} and not to {user}", found.uid()))
+    } else if mode != 0o700 {
+        Some(format!("has mode {mode:o} and not 700"))
+    } else {
+        None
+    }
+}

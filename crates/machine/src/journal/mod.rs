@@ -1,0 +1,194 @@
+//! The journal: what we changed and have not changed back, on disk before it was changed.
+//!
+//! One line of JSON for each change that still stands, in `journal.jsonl` of our state folder. It
+//! is rewritten beside itself, synced and renamed, so a reader finds the journal before a write or
+//! after it. A change names the boot and the network namespace it was made in and the process that
+//! made it, and what kind it is with typed values, never a path: [`Change`] has a variant for each
+//! kind, and whoever makes such changes knows how to undo them.
+
+mod entry;
+mod folder;
+mod lock;
+mod owner;
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+pub use entry::{Change, Entry, RigChange};
+pub use folder::{Refused, folder};
+pub use owner::{Owner, boot_id};
+
+use lock::Lock;
+
+const FILE: &str = "journal.jsonl";
+/// Where the next journal is written.
+const NEXT: &str = "journal.next";
+
+/// Why the journal could not be read or written.
+#[derive(Debug, Error)]
+pub enum JournalError {
+    #[error(transparent)]
+    Folder(#[from] Refused),
+    #[error("{path}: {source}")]
+    File { path: PathBuf, source: io::Error },
+    #[error(
+        "{path}:{line}: this is no entry that this version of Linerate knows: {source}; undo with \
+         the version that wrote it, or take the line out if you know that nothing is left of it"
+    )]
+    Unknown {
+        path: PathBuf,
+        line: usize,
+        source: serde_json::Error,
+    },
+    #[error("the journal in {folder} is in use by {by}; try again when it is done")]
+    InUse { folder: PathBuf, by: String },
+}
+
+/// The journal as it was found, to look at.
+///
+/// # Errors
+/// When the folder is not ours alone, or an entry is of an unknown kind.
+pub fn read() -> Result<Vec<Entry>, JournalError> {
+    read_in(&folder()?)
+}
+
+fn read_in(folder: &Path) -> Result<Vec<Entry>, JournalError> {
+    if folder::check(folder)?.is_none() {
+        return Ok(Vec::new());
+    }
+    let path = folder.join(FILE);
+    match fs::read(&path) {
+        Ok(bytes) => entries(&path, &bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(source) => Err(JournalError::File { path, source }),
+    }
+}
+
+/// The entries of a journal. A line without its end was never synced, so its change was never made.
+fn entries(path: &Path, bytes: &[u8]) -> Result<Vec<Entry>, JournalError> {
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    let whole = (1..).zip(lines).filter(|(_, line)| line.ends_with(b"\n"));
+    let read = whole.map(|(number, line)| {
+        serde_json::from_slice(line).map_err(|source| JournalError::Unknown {
+            path: path.to_owned(),
+            line: number,
+            source,
+        })
+    });
+    read.collect()
+}
+
+/// The journal, ours alone to change until this is dropped.
+#[derive(Debug)]
+pub struct Journal {
+    folder: PathBuf,
+    entries: Vec<Entry>,
+    _lock: Lock,
+}
+
+impl Journal {
+    /// Waits its turn, for ten seconds at most, and reads what stands.
+    ///
+    /// # Errors
+    /// As [`read`]; and when another process keeps the journal to itself, by its number.
+    pub fn open() -> Result<Self, JournalError> {
+        Self::open_in(folder()?)
+    }
+
+    fn open_in(folder: PathBuf) -> Result<Self, JournalError> {
+        folder::make(&folder)?;
+        let lock = Lock::take(&folder)?;
+        let entries = read_in(&folder)?;
+        Ok(Self {
+            folder,
+            entries,
+            _lock: lock,
+        })
+    }
+
+    /// What stands, the oldest first.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Writes down a change that is about to be made, from the network namespace of this thread; it
+    /// is on the disk when this returns. Its number.
+    ///
+    /// # Errors
+    /// Those of writing a file. Then the change must not be made.
+    pub fn add(&mut self, owner: Owner, change: Change) -> Result<u64, JournalError> {
+        let id = self.entries.iter().map(|entry| entry.id).max().unwrap_or(0) + 1;
+        let here = |path: &str| {
+            let path = PathBuf::from(path);
+            |source| JournalError::File { path, source }
+        };
+        let entry = Entry {
+            id,
+            boot_id: boot_id().map_err(here("/proc/sys/kernel/random/boot_id"))?,
+            namespace: sys::namespace::current_network_inode()
+                .map_err(here("/proc/thread-self/ns/net"))?,
+            owner,
+            change,
+        };
+        self.save([&self.entries[..], &[entry]].concat())?;
+        Ok(id)
+    }
+
+    /// Writes down more of a change that stands.
+    ///
+    /// # Errors
+    /// Those of writing a file. Then the entry says what it said before.
+    pub fn amend(&mut self, id: u64, change: &Change) -> Result<(), JournalError> {
+        let mut entries = self.entries.clone();
+        for entry in entries.iter_mut().filter(|entry| entry.id == id) {
+            entry.change = change.clone();
+        }
+        self.save(entries)
+    }
+
+    /// Takes an entry off whose change was undone, or is known to have ended by itself.
+    ///
+    /// # Errors
+    /// Those of writing a file. Then the entry still stands, and undoing it again does no harm.
+    pub fn remove(&mut self, id: u64) -> Result<(), JournalError> {
+        let mut entries = self.entries.clone();
+        entries.retain(|entry| entry.id != id);
+        self.save(entries)
+    }
+
+    /// The disk first, then what we know.
+    fn save(&mut self, entries: Vec<Entry>) -> Result<(), JournalError> {
+        let line = |entry: &Entry| {
+            let json = serde_json::to_string(entry);
+            json.expect("an entry has only text keys") + "\n"
+        };
+        self.write(&entries.iter().map(line).collect::<String>())?;
+        self.entries = entries;
+        Ok(())
+    }
+
+    fn write(&self, text: &str) -> Result<(), JournalError> {
+        let at = |path: &Path| {
+            let path = path.to_owned();
+            move |source| JournalError::File { path, source }
+        };
+        let (path, next) = (self.folder.join(FILE), self.folder.join(NEXT));
+        let write = || {
+            let mut file = File::create(&next)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        };
+        write().map_err(at(&next))?;
+        fs::rename(&next, &path).map_err(at(&path))?;
+        // The new name must be on the disk as well.
+        let sync = File::open(&self.folder).and_then(|folder| folder.sync_all());
+        sync.map_err(at(&self.folder))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! One process in `/proc/PID/stat` (proc(5)).
+
+use std::fs;
+use std::io;
+
+/// What we need of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ProcessStat {
+    /// Field 3: `Z` or `X` for one that has ended.
+    pub(crate) state: char,
+    /// Field 9: `PF_…` of linux/sched.h.
+    flags: u32,
+    /// Field 22, in clock ticks since boot.
+    pub(crate) started_ticks: u64,
+}
+
+impl ProcessStat {
+    /// Of the process of that number.
+    ///
+    /// # Errors
+    /// `ENOENT` or `ESRCH` when there is none.
+    pub(crate) fn of(pid: u32) -> io::Result<Self> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+        Self::parse(&stat).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
+    /// The second field is a name in parentheses, which may hold any character.
+    fn parse(stat: &str) -> Option<Self> {
+        let (_, fields) = stat.rsplit_once(") ")?;
+        let fields: Vec<&str> = fields.split(' ').collect();
+        Some(Self {
+            state: fields.first()?.chars().next()?,
+            flags: fields.get(6)?.parse().ok()?,
+            started_ticks: fields.get(19)?.parse().ok()?,
+        })
+    }
+
+    /// It has ended, whether it was waited for or not.
+    pub(crate) fn has_ended(self) -> bool {
+        matches!(self.state, 'Z' | 'X')
+    }
+
+    /// It runs no program any more: it has ended, or is giving its memory and files back.
+    pub(crate) fn is_ending(self) -> bool {
+        const PF_EXITING: u32 = 0x4;
+        self.has_ended() || self.flags & PF_EXITING != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_and_spaces_does_not_shift_the_fields() {
+        let fields = "S 1 2 3 4 5 4194308 7 8 9 10 11 12 13 14 15 16 17 18 4711 20";
+        let read = ProcessStat::parse(&format!("12 (a) R (b) ) {fields}")).unwrap();
+        assert_eq!((read.state, read.started_ticks), ('S', 4711));
+        assert!(read.is_ending() && !read.has_ended());
+        assert_eq!(ProcessStat::parse("12 (a"), None);
+        assert_eq!(ProcessStat::parse("12 (a) S 1 2"), None);
+    }
+
+    #[test]
+    fn this_process_runs_and_is_not_ending() {
+        let this = ProcessStat::of(std::process::id()).unwrap();
+        assert!(!this.is_ending());
+        assert!(ProcessStat::of(0x3f_ffff).is_err());
+    }
+}

@@ -1,0 +1,368 @@
+//! Rigs that stand until they are cleaned: put up, listed, found and taken down. Each is an entry
+//! of the journal, and taking it down is the entry's undo.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use model::Topology;
+use model::rig::RigName;
+use sys::namespace::Place;
+use sys::pidfd::{self, Order};
+use thiserror::Error;
+
+use super::Host;
+use super::error::RigError;
+use super::holder::{HeldHost, Holder};
+use super::inside::Inside;
+use crate::journal::{self, Change, Entry, Journal, JournalError, Owner, RigChange};
+
+/// The kernel ends what it is told to kill at once, unless that waits for a disk.
+const LONGEST_END: Duration = Duration::from_secs(10);
+
+/// What a standing rig is found to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Its holder lives.
+    Up,
+    /// Its holder has ended and nobody cleaned up.
+    Left,
+    /// The machine has been started again since, so nothing of it can be there.
+    OfEarlierBoot,
+}
+
+/// A rig of the journal.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    entry: Entry,
+    rig: RigChange,
+    state: State,
+}
+
+/// What taking a rig down came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenDown {
+    pub name: RigName,
+    /// Numbers of the programs that `rig exec` had started there and that were ended.
+    pub ended: Vec<u32>,
+    /// Numbers of processes that somebody else put into its namespaces, and that keep them there
+    /// until they end.
+    pub kept_by: Vec<u32>,
+}
+
+/// Why a standing rig could not be put up, found or taken down.
+#[derive(Debug, Error)]
+pub enum StandingError {
+    #[error(transparent)]
+    Rig(#[from] RigError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(
+        "a rig `{name}` is up already, held by {holder}: use it, take it down with `linerate rig \
+         clean {name}`, or put up another with --name"
+    )]
+    InUse { name: RigName, holder: Owner },
+    #[error(
+        "a rig `{name}` was left over, and {count} programs still run in it: end them with \
+         `linerate rig clean {name}`"
+    )]
+    Haunted { name: RigName, count: usize },
+    #[error("there is no rig `{name}`; {}", listed(.known))]
+    Unknown { name: RigName, known: Vec<RigName> },
+    #[error("no rig is up; `linerate rig up` puts one up")]
+    NoneIsUp,
+    #[error("which rig? Say it with --name; {}", listed(.0))]
+    Several(Vec<RigName>),
+    #[error(
+        "the rig `{0}` is no longer up: its holder has ended; take what is left away with \
+         `linerate rig clean {0}`"
+    )]
+    NotUp(RigName),
+    #[error("the rig `{rig}` has no host `{host}`; it has {}", .known.join(", "))]
+    UnknownHost {
+        rig: RigName,
+        host: String,
+        known: Vec<String>,
+    },
+    #[error("the rig `{rig}`, {doing}: {source}")]
+    Io {
+        rig: RigName,
+        doing: &'static str,
+        source: io::Error,
+    },
+}
+
+fn listed(names: &[RigName]) -> String {
+    let names: Vec<&str> = names.iter().map(RigName::as_str).collect();
+    match names.len() {
+        0 => "none is up".to_owned(),
+        _ => format!("there are {}", names.join(", ")),
+    }
+}
+
+impl Standing {
+    /// Puts a rig up that outlives this process. If this process ends before it returns, however
+    /// it ends, the rig goes with it.
+    ///
+    /// # Errors
+    /// When there is one of that name, the journal cannot be written, or the kernel refuses.
+    pub fn put_up(
+        program: &Path,
+        topology: Topology,
+        name: &RigName,
+    ) -> Result<Self, StandingError> {
+        let mut journal = Journal::open()?;
+        make_room(&mut journal, name)?;
+        let holder = Holder::start(program, topology)?;
+        let owner = owner_of(&holder, name)?;
+        let mut rig = RigChange {
+            name: name.clone(),
+            topology,
+            hosts: Vec::new(),
+        };
+        let id = journal.add(owner, Change::Rig(rig.clone()))?;
+        match build(holder, &mut journal, id, &mut rig) {
+            Ok(()) => Self::find(Some(name)),
+            Err(error) => {
+                // The holder was dropped, and what it held went with it.
+                journal.remove(id)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// All that stand or are left, the oldest first.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub fn all() -> Result<Vec<Self>, StandingError> {
+        Ok(rigs(&journal::read()?))
+    }
+
+    /// The rig of that name; without a name, the only one that there is.
+    ///
+    /// # Errors
+    /// When there is none, or not only one.
+    pub fn find(name: Option<&RigName>) -> Result<Self, StandingError> {
+        pick(Self::all()?, name)
+    }
+
+    /// Takes it down: ends its holder and the programs that were started in it, and takes its
+    /// entry off the journal.
+    ///
+    /// # Errors
+    /// When the journal cannot be written, or the holder does not end.
+    pub fn take_down(name: &RigName) -> Result<TakenDown, StandingError> {
+        let mut journal = Journal::open()?;
+        let rig = pick(rigs(journal.entries()), Some(name))?;
+        let taken = rig.undo()?;
+        journal.remove(rig.entry.id)?;
+        Ok(taken)
+    }
+
+    #[must_use]
+    pub fn name(&self) -> &RigName {
+        &self.rig.name
+    }
+
+    #[must_use]
+    pub fn topology(&self) -> Topology {
+        self.rig.topology
+    }
+
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Number of the process that holds it, or held it.
+    #[must_use]
+    pub fn holder(&self) -> u32 {
+        self.entry.owner.pid
+    }
+
+    /// As the holder has them; none until it is built.
+    #[must_use]
+    pub fn hosts(&self) -> &[HeldHost] {
+        &self.rig.hosts
+    }
+
+    /// What [`super::MARK`] is to be set to for programs in it.
+    #[must_use]
+    pub fn mark(&self) -> String {
+        let owner = self.entry.owner;
+        format!("{}@{}-{}", self.rig.name, owner.pid, owner.started_ticks)
+    }
+
+    /// Numbers of the programs that run in it.
+    #[must_use]
+    pub fn programs(&self) -> Vec<u32> {
+        self.inside().ours()
+    }
+
+    /// Opens one of its hosts.
+    ///
+    /// # Errors
+    /// When it is not up, or has no such host.
+    pub fn host(&self, name: &str) -> Result<Host, StandingError> {
+        if self.state != State::Up {
+            return Err(StandingError::NotUp(self.rig.name.clone()));
+        }
+        let found = self.rig.hosts.iter().find(|host| host.name == name);
+        let held = found.ok_or_else(|| StandingError::UnknownHost {
+            rig: self.rig.name.clone(),
+            host: name.to_owned(),
+            known: self
+                .rig
+                .hosts
+                .iter()
+                .map(|host| host.name.clone())
+                .collect(),
+        })?;
+        let host = Host::open(self.entry.owner.pid, held.clone());
+        let host = host.map_err(self.failed("opening its namespaces"))?;
+        // The holder may have ended meanwhile, and its number be another's.
+        let is_it = host
+            .place
+            .inode()
+            .is_ok_and(|inode| inode == held.namespace);
+        if is_it && self.entry.owner.is_alive() {
+            Ok(host)
+        } else {
+            Err(StandingError::NotUp(self.rig.name.clone()))
+        }
+    }
+
+    fn inside(&self) -> Inside {
+        let is_gone = self.state == State::OfEarlierBoot;
+        let namespaces = self.rig.hosts.iter().map(|host| host.namespace);
+        Inside {
+            namespaces: namespaces.filter(|_| !is_gone).collect(),
+            mark: self.mark(),
+        }
+    }
+
+    fn undo(&self) -> Result<TakenDown, StandingError> {
+        let inside = self.inside();
+        let places = self.open_places();
+        self.end_holder()
+            .map_err(self.failed("ending its holder"))?;
+        let ended = inside.end();
+        let kept_by = if places.is_empty() {
+            Vec::new()
+        } else {
+            inside.all()
+        };
+        Ok(TakenDown {
+            name: self.rig.name.clone(),
+            ended,
+            kept_by,
+        })
+    }
+
+    /// Its namespaces, if it is up: open, they keep their inodes, so that whoever is in them when
+    /// the holder has ended is known for sure.
+    fn open_places(&self) -> Vec<Place> {
+        if self.state != State::Up {
+            return Vec::new();
+        }
+        let hosts = self.rig.hosts.iter();
+        let places = hosts.map(|host| Place::held_by(self.holder(), host.descriptor));
+        places.flatten().collect()
+    }
+
+    /// It has nothing to put in order, so it is not asked but killed.
+    fn end_holder(&self) -> io::Result<()> {
+        let owner = self.entry.owner;
+        if self.state != State::Up {
+            return Ok(());
+        }
+        let process = pidfd::open_any(owner.pid)?;
+        if owner.is_alive() {
+            pidfd::send(process, Order::Kill)?;
+        }
+        if sys::clock::wait_until(LONGEST_END, || !owner.is_alive()) {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::TimedOut.into())
+        }
+    }
+
+    fn failed(&self, doing: &'static str) -> impl FnOnce(io::Error) -> StandingError {
+        let rig = self.rig.name.clone();
+        move |source| StandingError::Io { rig, doing, source }
+    }
+}
+
+/// Sees that no rig has the name. What a crash left of one, if no program runs in it, is but an
+/// entry, and goes.
+fn make_room(journal: &mut Journal, name: &RigName) -> Result<(), StandingError> {
+    let all = rigs(journal.entries());
+    let Some(old) = all.iter().find(|rig| rig.name() == name) else {
+        return Ok(());
+    };
+    let name = name.clone();
+    match (old.state, old.programs().len()) {
+        (State::Up, _) => Err(StandingError::InUse {
+            name,
+            holder: old.entry.owner,
+        }),
+        (_, 0) => Ok(journal.remove(old.entry.id)?),
+        (_, count) => Err(StandingError::Haunted { name, count }),
+    }
+}
+
+fn owner_of(holder: &Holder, rig: &RigName) -> Result<Owner, StandingError> {
+    Owner::of(holder.pid()).map_err(|source| StandingError::Io {
+        rig: rig.clone(),
+        doing: "looking at its holder",
+        source,
+    })
+}
+
+/// From an entry without hosts to a rig that stays.
+fn build(
+    mut holder: Holder,
+    journal: &mut Journal,
+    id: u64,
+    rig: &mut RigChange,
+) -> Result<(), StandingError> {
+    rig.hosts = holder.build()?;
+    journal.amend(id, &Change::Rig(rig.clone()))?;
+    Ok(holder.let_stay()?)
+}
+
+fn rigs(entries: &[Entry]) -> Vec<Standing> {
+    let standing = entries.iter().map(|entry| {
+        let Change::Rig(rig) = &entry.change;
+        Standing {
+            entry: entry.clone(),
+            rig: rig.clone(),
+            state: state(entry),
+        }
+    });
+    standing.collect()
+}
+
+fn state(entry: &Entry) -> State {
+    match entry.is_of_another_boot() {
+        Ok(true) => State::OfEarlierBoot,
+        _ if entry.owner.is_alive() => State::Up,
+        _ => State::Left,
+    }
+}
+
+fn pick(mut all: Vec<Standing>, name: Option<&RigName>) -> Result<Standing, StandingError> {
+    let known: Vec<RigName> = all.iter().map(|rig| rig.rig.name.clone()).collect();
+    match name {
+        Some(name) => {
+            let found = all.into_iter().find(|rig| rig.name() == name);
+            found.ok_or_else(|| StandingError::Unknown {
+                name: name.clone(),
+                known,
+            })
+        }
+        None if all.len() > 1 => Err(StandingError::Several(known)),
+        None => all.pop().ok_or(StandingError::NoneIsUp),
+    }
+}
