@@ -47,6 +47,8 @@ Examples:
     linerate versus http://127.0.0.1:8080/ http://127.0.0.1:8081/
   How long do users wait at 20,000 requests/s?
     linerate load http://127.0.0.1:8080/ --rate 20000
+  Client and server with a network between them, on this machine:
+    linerate rig up
   The judgement of a run for another program, without a word beside it:
     linerate study report linerate-runs/RUN --json --quiet
 
@@ -59,8 +61,8 @@ Exit codes:
   2    could not run: wrong usage, bad input, or the environment refuses.
        What was measured until then is kept
   3    the machine was left changed; the message says what, and how to undo
-       it. No command of this version can do that: what a run changes lives
-       in a namespace that ends with it. The code is kept for those that may
+       it. Only `rig clean` can do that, where a process that is not ours
+       keeps a namespace; what a run changes ends with the run
   130  stopped by Ctrl-C (SIGINT), 143 by SIGTERM, 129 by SIGHUP: what was
        measured is kept, and the message says how to go on. The same signal
        once more ends it at once

@@ -10,7 +10,7 @@ use anyhow::Context as _;
 
 use crate::console::Console;
 
-/// What this machine has, on one page: CPUs, memory, disks, devices, network, kernel, limits
+/// What this machine has, on one page: CPUs, memory, disks, network, kernel, limits
 ///
 /// Tells what lscpu, lsmem, lsblk, lspci, lsusb, ip link and ethtool would, with virtualisation,
 /// mitigations, clocks, the control group, limits and permissions, all as this process sees them.

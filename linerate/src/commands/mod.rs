@@ -34,12 +34,11 @@ pub(crate) enum Command {
     Facts(facts::Arguments),
     Study(study::Arguments),
     Service(service::Arguments),
+    Rig(rig::Arguments),
     Serve(serve::Arguments),
     Load(load::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
-    #[command(hide = true)]
-    Rig(rig::Arguments),
     #[command(hide = true)]
     Echo(echo::Arguments),
     #[command(hide = true)]
@@ -63,7 +62,7 @@ pub(crate) fn run(
         Some(Command::Load(arguments)) => load::run(&arguments, console),
         Some(Command::Completions(arguments)) => Ok(completions::run(&arguments, console)),
         Some(Command::Man(arguments)) => man::run(&arguments, console),
-        Some(Command::Rig(arguments)) => rig::run(&arguments),
+        Some(Command::Rig(arguments)) => rig::run(&arguments, console),
         Some(Command::Echo(arguments)) => echo::run(&arguments, console),
         Some(Command::Agent(arguments)) => agent::run(&arguments),
         None => study::measure(

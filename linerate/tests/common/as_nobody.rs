@@ -19,7 +19,11 @@ pub(crate) fn linerate_as_nobody(folder: &Folder, arguments: &[&str]) -> Command
     let path = folder.path();
     let program = path.join("linerate");
     if !program.exists() {
-        std::fs::copy(env!("CARGO_BIN_EXE_linerate"), &program).unwrap();
+        // By another process: a file that we had open to write could not be started for as long as
+        // a child that another test is just forking has it open too (ETXTBSY).
+        let mut copy = Command::new("cp");
+        copy.args([env!("CARGO_BIN_EXE_linerate").as_ref(), &*program]);
+        assert!(copy.status().unwrap().success());
     }
     let mut command = Command::new(&program);
     command

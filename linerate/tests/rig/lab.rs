@@ -134,7 +134,10 @@ fn a_holder_whose_starter_is_gone_ends_by_itself() {
     assert!(holder.try_wait().unwrap().is_none());
     // As the kernel does it for a process that was killed.
     drop(orders);
-    assert!(holder.wait().unwrap().success());
+    let has_ended = || holder.try_wait().unwrap().is_some();
+    let ended = sys::clock::wait_until(LONGEST, has_ended);
+    let _ = holder.kill();
+    assert!(ended && holder.wait().unwrap().success());
 }
 
 /// Whether any process that we can see holds a namespace open.

@@ -10,8 +10,10 @@ const HANDS: [&str; 3] = [
     "crates/sys/src/",
     "crates/traffic/src/",
 ];
-/// Who may: levers, and who maps the users of a namespace that is just made.
-const WRITERS: [&str; 3] = [
+/// Who may: levers, the journal in its own folder, and who maps the users of a namespace that is
+/// just made.
+const WRITERS: [&str; 4] = [
+    "crates/machine/src/journal/",
     "crates/machine/src/levers/",
     "crates/sys/src/descent.rs",
     "crates/sys/src/namespace.rs",
