@@ -6,6 +6,7 @@ mod nginx_rules;
 mod planted;
 mod power_cut;
 mod release;
+mod rigs;
 mod sample;
 
 use std::path::{Path, PathBuf};
@@ -41,6 +42,7 @@ const PROOFS: &[(&str, Prove)] = &[
         nginx_rules::nginx_is_not_called_different_from_itself,
     ),
     ("power-cut", power_cut::what_was_synced_survives),
+    ("rigs", rigs::rigs_leave_the_machine_as_it_was),
     ("release", release::the_package_works_for_an_ordinary_user),
 ];
 
