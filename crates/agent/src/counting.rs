@@ -4,7 +4,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use machine::instruments::cpu_series::CpuSeries;
+use machine::instruments::cpu::series::CpuSeries;
 
 /// Readings that go on in a thread of their own. Dropping it ends them.
 pub(crate) struct Counting {

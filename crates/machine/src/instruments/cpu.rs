@@ -1,5 +1,7 @@
 //! CPU time during a block, by who spent it: target, kernel threads, others.
 
+pub mod series;
+
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
@@ -26,10 +28,10 @@ pub struct CpuWatch {
 
 /// What is read at one end of the window.
 #[derive(Debug, Default)]
-pub(super) struct Sample {
+struct Sample {
     /// When the target's time was read: the middle of the reading, which took `took_ns`.
-    pub(super) at_ns: u64,
-    pub(super) took_ns: u64,
+    at_ns: u64,
+    took_ns: u64,
     /// CPU time of each process of the target and of its children.
     target: Vec<(u32, u64)>,
     ksoftirqd_ns: u64,
@@ -78,7 +80,7 @@ impl CpuWatch {
     }
 
     /// What the counters rose by from the one sample to the other, `window_ns` later.
-    pub(super) fn between(&self, opened: &Sample, closed: &Sample, window_ns: u64) -> Counts {
+    fn between(&self, opened: &Sample, closed: &Sample, window_ns: u64) -> Counts {
         Counts {
             window_ns,
             server_ns: spent(&self.targets, &opened.target, &closed.target),
@@ -88,7 +90,7 @@ impl CpuWatch {
         }
     }
 
-    pub(super) fn sample(&self) -> Sample {
+    fn sample(&self) -> Sample {
         let begun_ns = clock::monotonic_ns();
         let target = target_ns(&self.targets);
         let ended_ns = clock::monotonic_ns();

@@ -1,4 +1,3 @@
 //! What reads counters during a block.
 
 pub mod cpu;
-pub mod cpu_series;

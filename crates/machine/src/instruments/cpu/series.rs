@@ -1,10 +1,10 @@
-//! The counters of `cpu` read again and again, for a window whose edges are known only afterwards.
+//! The counters read again and again, for a window whose edges are known only afterwards.
 
 use std::collections::VecDeque;
 
 use model::reading::Counts;
 
-use super::cpu::{CpuWatch, Sample};
+use super::{CpuWatch, Sample};
 
 /// The most readings that are kept; the oldest go first. At one a millisecond that is a minute.
 const MOST: usize = 65_536;
