@@ -1,6 +1,7 @@
 //! `cargo xtask prove`: what is too slow for every commit. Verdicts against planted truths, and
 //! the comparisons with peers. `cargo xtask test` takes one of them at a time.
 
+mod guest_panic;
 mod keep;
 mod nginx_rules;
 mod planted;
@@ -43,6 +44,7 @@ const PROOFS: &[(&str, Prove)] = &[
     ),
     ("power-cut", power_cut::what_was_synced_survives),
     ("rigs", rigs::rigs_leave_the_machine_as_it_was),
+    ("guest-panic", guest_panic::a_panic_is_told_with_its_reason),
     ("release", release::the_package_works_for_an_ordinary_user),
 ];
 

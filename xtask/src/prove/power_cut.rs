@@ -45,7 +45,7 @@ pub(crate) fn what_was_synced_survives(lab: &Lab) -> anyhow::Result<Proof> {
 }
 
 /// What a boot prints.
-fn boot(session: &mut Session, script: &str, is_cut: bool) -> anyhow::Result<String> {
+pub(super) fn boot(session: &mut Session, script: &str, is_cut: bool) -> anyhow::Result<String> {
     let errand = Errand {
         script: script.to_owned(),
         ..Errand::default()

@@ -35,6 +35,8 @@ const KERNEL_OPTIONS: &str = "console=ttyS0 panic=-1 oops=panic tsc=reliable no_
 const CLOCK_TIME: Duration = Duration::from_millis(20);
 /// Lines of the console that an error shows.
 const LAST_LINES: usize = 15;
+/// A line with one of these is shown as well: the trace of calls behind it is longer.
+const REASONS: [&str; 2] = ["Kernel panic", "BUG: "];
 
 /// What a machine is made of.
 pub(super) struct Machine<'a> {
@@ -159,11 +161,12 @@ impl Machine<'_> {
         };
         let (console, qemu) = (text(self.console()), text(self.ports.join("qemu")));
         let lines = if console.is_empty() { qemu } else { console };
-        let first = lines.len().saturating_sub(LAST_LINES);
-        format!(
-            "the last lines of its console:\n  {}\n",
-            lines[first..].join("\n  ")
-        )
+        let (before, last) = lines.split_at(lines.len().saturating_sub(LAST_LINES));
+        let is_reason = |line: &&String| REASONS.iter().any(|word| line.contains(word));
+        let told: Vec<&str> = (before.iter().filter(is_reason).chain(last))
+            .map(String::as_str)
+            .collect();
+        format!("the last lines of its console:\n  {}", told.join("\n  "))
     }
 }
 
