@@ -139,6 +139,9 @@ fn what_a_study_asks_of_an_agent_and_what_it_tells_are_of_their_shapes() {
         json!({ "ask": "clock" }),
         json!({ "ask": "stop", "target": "a" }),
         json!({ "ask": "stop", "target": "nobody" }),
+        json!({ "ask": "find_program", "need": need() }),
+        json!({ "ask": "make_folder", "files": { "a": "text" }, "with_linerate": false }),
+        json!({ "ask": "run", "words": ["cat", "a"], "timeout_ms": 20_000, "cpus": "one" }),
     ];
     let tells = [
         "hello",
@@ -157,6 +160,9 @@ fn what_a_study_asks_of_an_agent_and_what_it_tells_are_of_their_shapes() {
         "clock",
         "stopped",
         "failed",
+        "found",
+        "folder",
+        "ran",
     ];
     let answers = agent_answers(&asks);
     assert_eq!(answers.len(), tells.len());
@@ -168,6 +174,15 @@ fn what_a_study_asks_of_an_agent_and_what_it_tells_are_of_their_shapes() {
         let read: model::Ask = serde_json::from_value(ask.clone()).unwrap();
         schema::holds("ask", &serde_json::to_value(&read).unwrap());
     }
+}
+
+/// A program that every machine has.
+fn need() -> Value {
+    let find = json!({
+        "programs": ["cat"], "places": [], "version_arguments": ["--version"],
+        "version_pattern": ") {version}", "install": {}, "home": "https://cat.example/",
+    });
+    json!({ "name": "cat", "title": "cat", "find": find })
 }
 
 /// A service that is built in.

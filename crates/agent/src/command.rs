@@ -1,7 +1,9 @@
 //! One run of a command: started, watched, timed, and ended by force when its time is up.
 
+mod said;
+
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -15,15 +17,15 @@ use sys::stop::{Again, StopSignal};
 use sys::usage::{self, Usage};
 use sys::{clock, pidfd};
 
+pub use said::Kept;
+use said::{Running, last_words};
+
 /// How a command is ended, and how long each way may take: the second works at once but for a
 /// process that waits for a device.
 const ENDINGS: [(i32, u64); 2] = [
     (launch::SIGTERM, 1_000_000_000),
     (launch::SIGKILL, 10_000_000_000),
 ];
-/// Bytes of standard error that are kept, and lines that are shown of them.
-const KEPT_BYTES: usize = 4096;
-const LAST_LINES: usize = 5;
 /// A pipe holds 64 KiB unless somebody made it larger (pipe(7)).
 const PIPE_BYTES: usize = 65_536;
 /// Full pipes read after the end: enough for all that one process left in them.
@@ -43,14 +45,15 @@ pub struct CommandRunner {
     buffer: Vec<u8>,
 }
 
-/// A command that runs, and what it has said.
-struct Running {
-    child: Child,
-    stamp: Stamp,
-    ended: OwnedFd,
-    output: Option<File>,
-    errors: Option<File>,
-    said: Vec<u8>,
+/// A command that is about to be run.
+#[derive(Debug)]
+pub struct Prepared {
+    pub command: Command,
+    pub timeout_ms: Option<u64>,
+    /// How much of its standard output is kept, where that is a pipe.
+    pub keep_bytes: usize,
+    /// What it leaves running in its process group is killed.
+    pub ends_group: bool,
 }
 
 /// Why a wait came back.
@@ -95,27 +98,63 @@ impl CommandRunner {
     /// When it cannot be started, or when somebody asked us to stop. A command that fails or
     /// takes too long has a reading like any other.
     pub fn run(&mut self, spec: &CommandSpec) -> Result<CommandReading, CommandTrouble> {
-        let command = command(spec)?;
+        let prepared = Prepared {
+            command: command(spec)?,
+            timeout_ms: spec.timeout_ms,
+            keep_bytes: 0,
+            ends_group: false,
+        };
+        Ok(self.run_prepared(prepared)?.0)
+    }
+
+    /// The same with a command that somebody else has prepared, and the beginning of what it said.
+    ///
+    /// # Errors
+    /// As for [`Self::run`].
+    pub fn run_prepared(
+        &mut self,
+        prepared: Prepared,
+    ) -> Result<(CommandReading, Kept), CommandTrouble> {
+        let Prepared {
+            command,
+            timeout_ms,
+            keep_bytes,
+            ends_group,
+        } = prepared;
+        let program = command.get_program().to_string_lossy().into_owned();
         let started = self.launcher.start(command);
-        let (child, stamp) = started.map_err(|error| not_started(spec, &error))?;
+        let (child, stamp) = started.map_err(|error| not_started(&program, &error))?;
+        let leader = child.id();
         let mut running = self.watch(child, stamp).map_err(|error| broken(&error))?;
-        let limit_ns = spec.timeout_ms.map(|ms| stamp.at_ns + ms * 1_000_000);
-        let woken = self
-            .wait(&mut running, limit_ns)
-            .map_err(|error| broken(&error))?;
-        if let Woken::Ended { at_ns } = woken {
-            return self
-                .reading(running, at_ns, None)
-                .map_err(|error| broken(&error));
+        running.kept.limit = keep_bytes;
+        let limit_ns = timeout_ms.map(|ms| stamp.at_ns + ms * 1_000_000);
+        let ended = self.to_the_end(running, limit_ns);
+        if ends_group {
+            // A group's number is not given out again while it has a member; without one, nothing
+            // is hit.
+            let _ = launch::signal_group(leader, launch::SIGKILL);
         }
-        let at_ns = self
-            .end_by_force(&mut running)
-            .map_err(|error| broken(&error))?;
-        let reading = self.reading(running, at_ns, Some(CommandEnd::TimedOut));
-        match woken {
+        ended.map_err(|error| broken(&error))?
+    }
+
+    fn to_the_end(
+        &mut self,
+        mut running: Running,
+        limit_ns: Option<u64>,
+    ) -> io::Result<Result<(CommandReading, Kept), CommandTrouble>> {
+        let woken = self.wait(&mut running, limit_ns)?;
+        let (at_ns, end) = match woken {
+            Woken::Ended { at_ns } => (at_ns, None),
+            Woken::TimeUp | Woken::Stop => {
+                let at_ns = self.end_by_force(&mut running)?;
+                (at_ns, Some(CommandEnd::TimedOut))
+            }
+        };
+        let reading = self.reading(running, at_ns, end)?;
+        Ok(match woken {
             Woken::Stop => Err(CommandTrouble::Stopped),
-            _ => reading.map_err(|error| broken(&error)),
-        }
+            Woken::Ended { .. } | Woken::TimeUp => Ok(reading),
+        })
     }
 
     fn watch(&self, mut child: Child, stamp: Stamp) -> io::Result<Running> {
@@ -141,6 +180,7 @@ impl CommandRunner {
             output,
             errors,
             said: Vec::new(),
+            kept: Kept::default(),
         })
     }
 
@@ -186,13 +226,13 @@ impl CommandRunner {
         mut running: Running,
         at_ns: u64,
         end: Option<CommandEnd>,
-    ) -> io::Result<CommandReading> {
+    ) -> io::Result<(CommandReading, Kept)> {
         self.listen_to_the_rest(&mut running)?;
         let leader = running.child.id();
         let usage = usage::wait(running.child)?;
         let end = end.unwrap_or_else(|| ended(usage.status));
         let (user_ns, system_ns) = without_the_fork(&usage, running.stamp);
-        Ok(CommandReading {
+        let reading = CommandReading {
             wall_ns: at_ns.saturating_sub(running.stamp.at_ns),
             user_ns,
             system_ns,
@@ -204,47 +244,28 @@ impl CommandRunner {
             } else {
                 last_words(&running.said)
             },
-        })
+        };
+        Ok((reading, running.kept))
     }
 
-    /// What stands in the pipe of errors when the command has ended. Processes that it left
-    /// behind may write on; nobody waits for those.
+    /// What stands in the pipes when the command has ended. Processes that it left behind may write
+    /// on; nobody waits for those.
     fn listen_to_the_rest(&mut self, running: &mut Running) -> io::Result<()> {
         self.epoll.remove(running.ended.as_fd())?;
-        running.output = None;
+        if running.kept.limit == 0 {
+            running.output = None;
+        }
         let mut events = Events::with_capacity(4);
         for _ in 0..READS_AFTER_END {
             self.epoll.wait(&mut events, Some(0))?;
-            if !events.iter().any(|event| event.token == ERRORS) {
+            let ready = |token| events.iter().any(|event| event.token == token);
+            let (output, errors) = (ready(OUTPUT), ready(ERRORS));
+            if !output && !errors {
                 break;
             }
-            running.listen(&mut self.buffer, false, true)?;
+            running.listen(&mut self.buffer, output, errors)?;
         }
         Ok(())
-    }
-}
-
-impl Running {
-    /// One read of each pipe that has something; a pipe without writers is let go.
-    fn listen(&mut self, buffer: &mut [u8], output: bool, errors: bool) -> io::Result<()> {
-        if let Some(pipe) = self.output.as_mut().filter(|_| output)
-            && pipe.read(buffer)? == 0
-        {
-            self.output = None;
-        }
-        if let Some(pipe) = self.errors.as_mut().filter(|_| errors) {
-            match pipe.read(buffer)? {
-                0 => self.errors = None,
-                read => self.keep(&buffer[..read]),
-            }
-        }
-        Ok(())
-    }
-
-    fn keep(&mut self, said: &[u8]) {
-        self.said.extend_from_slice(said);
-        let surplus = self.said.len().saturating_sub(KEPT_BYTES);
-        self.said.drain(..surplus);
     }
 }
 
@@ -294,20 +315,13 @@ fn without_the_fork(usage: &Usage, stamp: Stamp) -> (u64, u64) {
     (usage.user_ns - from_user, usage.system_ns - from_system)
 }
 
-fn last_words(said: &[u8]) -> String {
-    let text = String::from_utf8_lossy(said);
-    let lines: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
-}
-
-fn not_started(spec: &CommandSpec, error: &io::Error) -> CommandTrouble {
-    let program = spec.words.first().map_or("", String::as_str);
+fn not_started(program: &str, error: &io::Error) -> CommandTrouble {
     let advice = match error.kind() {
         io::ErrorKind::NotFound => "check its name and PATH; a shell's own commands need a shell",
-        io::ErrorKind::PermissionDenied => "make it executable, or check who may run it",
+        // exec says so too where a folder of PATH may not be entered and no other has it.
+        io::ErrorKind::PermissionDenied => {
+            "make it executable, or check its name and who may run it"
+        }
         io::ErrorKind::ArgumentListTooLong => "pass less on the command line",
         _ => "try it by hand",
     };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use machine::cpus::CpuSplit;
+use model::command::FolderCommand;
 use model::lever::{LeverSetting, LeverState};
 use model::message::{BlockAsk, ClockTell, Failure, PROTOCOL, Reach};
 use model::run::Rig;
@@ -15,6 +16,7 @@ use crate::counting::Counting;
 use crate::live::LiveLevers;
 use crate::target::{self, Target};
 use crate::{Place, Setup};
+use crate::workshop::Workshop;
 
 /// Everything that an agent holds. Dropping it stops the targets first and takes the levers off
 /// after them.
@@ -27,6 +29,8 @@ pub(crate) struct Desk {
     live: LiveLevers,
     /// The target whose counters are read now.
     counting: Option<(String, Counting)>,
+    /// Where commands run, once it was asked for.
+    workshop: Option<Workshop>,
     cpus: CpuSplit,
 }
 
@@ -44,6 +48,7 @@ impl Desk {
             services: BTreeMap::new(),
             live: LiveLevers::default(),
             counting: None,
+            workshop: None,
             cpus: machine::cpus::here().unwrap_or_default(),
         }
     }
@@ -77,6 +82,14 @@ impl Desk {
             } => self.counted(&target, from_ns, to_ns),
             Ask::Clock => Ok(Tell::Clock(clock())),
             Ask::Stop { target } => self.stop(target),
+            Ask::FindProgram { need } => {
+                crate::service::find_program(&need.title, &need.find).map(Tell::Found)
+            }
+            Ask::MakeFolder {
+                files,
+                with_linerate,
+            } => self.make_folder(&files, with_linerate),
+            Ask::Run(command) => self.run(&command),
         }
     }
 
@@ -135,6 +148,24 @@ impl Desk {
     fn meet(&mut self, name: String, reach: &Reach) -> Result<Tell, Failure> {
         self.targets.insert(name.clone(), target::met(reach)?);
         Ok(Tell::Met { target: name })
+    fn make_folder(
+        &mut self,
+        files: &BTreeMap<String, String>,
+        with_linerate: bool,
+    ) -> Result<Tell, Failure> {
+        let workshop = Workshop::new(&self.setup, files, with_linerate)?;
+        let path = workshop.folder().display().to_string();
+        self.workshop = Some(workshop);
+        Ok(Tell::Folder { path })
+    }
+
+    fn run(&mut self, command: &FolderCommand) -> Result<Tell, Failure> {
+        let workshop = self.workshop.as_mut().ok_or_else(|| Failure {
+            what: "there is no folder for commands".to_owned(),
+            advice: "ask for one first".to_owned(),
+        })?;
+        let ran = workshop.run(command, &self.cpus)?;
+        Ok(Tell::Ran(Box::new(ran)))
     }
 
     fn stop(&mut self, name: String) -> Result<Tell, Failure> {

@@ -12,6 +12,7 @@ pub mod held_line;
 mod live;
 pub mod service;
 mod target;
+mod workshop;
 
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;

@@ -6,7 +6,7 @@ mod commands;
 mod find;
 mod folder;
 mod keeper;
-mod leftovers;
+pub(crate) mod leftovers;
 mod logs;
 mod order;
 mod places;
@@ -28,7 +28,7 @@ use wire::response::BodyMark;
 
 use order::{Order, Request, Up, Word};
 
-pub use find::{find, locate};
+pub use find::{find, find_program, locate};
 pub use keeper::keep;
 
 /// What makes the program a keeper.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::command_study::CpuUse;
 use crate::message::Failure;
 
 /// A program with everything that decides how it runs.
@@ -15,6 +16,26 @@ pub struct CommandSpec {
     pub output: CommandOutput,
     /// Ended by force when it takes longer, ms.
     pub timeout_ms: Option<u64>,
+}
+
+/// A command in the folder that an agent made for a study: with the folder as its home, no input,
+/// and as nobody where the agent is root.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FolderCommand {
+    /// The program and its arguments, without a shell.
+    pub words: Vec<String>,
+    pub timeout_ms: u64,
+    pub cpus: CpuUse,
+}
+
+/// How such a command ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ran {
+    pub reading: CommandReading,
+    /// The beginning of its standard output; what is no UTF-8 in it is replaced.
+    pub output: String,
+    /// There was more of it.
+    pub is_cut: bool,
 }
 
 /// Where standard input comes from.

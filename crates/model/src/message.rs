@@ -6,8 +6,12 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
+use crate::command::{FolderCommand, Ran};
+use crate::command_study::Need;
 use crate::doubt::Doubt;
 use crate::facts::{Facts, Watched};
 use crate::lever::{LeverSetting, LeverState};
@@ -80,6 +84,19 @@ pub enum Ask {
     Stop {
         target: String,
     },
+    /// Is this program here?
+    FindProgram {
+        need: Box<Need>,
+    },
+    /// Make a folder for commands, in the place of one that was made before.
+    MakeFolder {
+        /// Path below it to the text of a file.
+        files: BTreeMap<String, String>,
+        /// Whether a copy of this program shall be in it, as `linerate`.
+        with_linerate: bool,
+    },
+    /// Run a command in that folder.
+    Run(FolderCommand),
 }
 
 /// One block of load.
@@ -174,6 +191,12 @@ pub enum Tell {
     Stopped {
         target: String,
     },
+    /// The folder is there.
+    Folder {
+        path: String,
+    },
+    /// A command ended.
+    Ran(Box<Ran>),
     /// The ask could not be carried out; the agent goes on.
     Failed(Failure),
 }

@@ -24,19 +24,24 @@ const MOST_SAID_BYTES: u64 = 16 << 10;
 /// # Errors
 /// When it is absent, with the line that installs it; or when it does not tell its version.
 pub fn find(service: &Service) -> Result<FoundService, Failure> {
-    let program = locate(service)?;
-    let said = version_words(&program, &service.find)?;
-    let version = version_in(&said, &service.find.version_pattern).ok_or_else(|| Failure {
+    find_program(&service.title, &service.find)
+}
+
+/// Looks whether a program is here and which version it is.
+///
+/// # Errors
+/// As for [`find`].
+pub fn find_program(title: &str, find: &Find) -> Result<FoundService, Failure> {
+    let program = locate_program(title, find)?;
+    let said = version_words(&program, find)?;
+    let version = version_in(&said, &find.version_pattern).ok_or_else(|| Failure {
         what: format!(
             "{} does not tell its version as `{}`: it says `{}`",
             program.display(),
-            service.find.version_pattern,
+            find.version_pattern,
             said.lines().next().unwrap_or_default().escape_debug()
         ),
-        advice: format!(
-            "is it the program that the service `{}` means?",
-            service.name
-        ),
+        advice: format!("is it the program that is meant by {title}?"),
     })?;
     Ok(FoundService {
         program: program.display().to_string(),
@@ -49,16 +54,20 @@ pub fn find(service: &Service) -> Result<FoundService, Failure> {
 /// # Errors
 /// When it is absent, with the line that installs it, or only root may execute it.
 pub fn locate(service: &Service) -> Result<PathBuf, Failure> {
-    let folders = places::folders(&service.find.places);
-    let names = service.find.programs.iter();
+    locate_program(&service.title, &service.find)
+}
+
+fn locate_program(title: &str, find: &Find) -> Result<PathBuf, Failure> {
+    let folders = places::folders(&find.places);
+    let names = find.programs.iter();
     let found = names.flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
     let mut found = found.filter(|path| places::is_program(path)).peekable();
     let descent = Descent::from_here().unwrap_or_default();
     let roots_own = found.peek().cloned();
     let mut usable = found.filter(|path| places::may_run(path, descent));
     usable.next().ok_or_else(|| match roots_own {
-        Some(path) => out_of_reach(service, &path),
-        None => absent(service, &service.find.programs.join("` or `")),
+        Some(path) => out_of_reach(find, &path),
+        None => absent(title, find, &find.programs.join("` or `")),
     })
 }
 
@@ -77,25 +86,24 @@ pub(super) fn locate_helper(
         .chain(places::folders(&service.find.places));
     let mut found = folders.map(|folder| folder.join(name));
     let found = found.find(|path| places::is_program(path));
-    found.ok_or_else(|| absent(service, name))
+    found.ok_or_else(|| absent(&service.title, &service.find, name))
 }
 
-fn out_of_reach(service: &Service, path: &Path) -> Failure {
+fn out_of_reach(find: &Find, path: &Path) -> Failure {
     let path = path.display();
     Failure {
         what: format!("{path} is there, but the user `nobody` may not execute it"),
-        advice: format!("services never run as root; {}", way_to_have(&service.find)),
+        advice: format!("what is measured never runs as root; {}", way_to_have(find)),
     }
 }
 
-fn absent(service: &Service, programs: &str) -> Failure {
+fn absent(title: &str, find: &Find, programs: &str) -> Failure {
     Failure {
         what: format!(
-            "{} is not installed: no program `{programs}` is on the PATH or in {}",
-            service.title,
-            places::beside_path(&service.find.places)
+            "{title} is not installed: no program `{programs}` is on the PATH or in {}",
+            places::beside_path(&find.places)
         ),
-        advice: way_to_have(&service.find),
+        advice: way_to_have(find),
     }
 }
 

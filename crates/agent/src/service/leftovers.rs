@@ -1,5 +1,5 @@
-//! What a service leaves where its keeper was killed: processes that work in its folder, and the
-//! folder.
+//! What is left of a folder of ours when its owner is gone: processes that work in it, and the folder:
+//! of a service whose keeper was killed, and of commands that left daemons behind.
 
 use std::fs;
 use std::path::Path;
@@ -11,8 +11,8 @@ use sys::pidfd::{self, Order};
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// Kills the processes that work in the folder or below it, and takes it away. A process with a
-/// terminal is left alone: somebody looks at the folder, as no service does.
-pub(super) fn clear(folder: &Path) {
+/// terminal is left alone: somebody looks at the folder, as no daemon does.
+pub(crate) fn clear(folder: &Path) {
     // As processes show it, without links on the way. One that is not there was never made.
     let Ok(real) = folder.canonicalize() else {
         return;

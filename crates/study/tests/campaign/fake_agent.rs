@@ -89,6 +89,12 @@ impl FakeAgent {
             Ask::Stop { target } => Tell::Stopped {
                 target: target.clone(),
             },
+            Ask::FindProgram { .. } | Ask::MakeFolder { .. } | Ask::Run(_) => {
+                Tell::Failed(Failure {
+                    what: "a study of servers runs no commands".to_owned(),
+                    advice: String::new(),
+                })
+            }
         }
     }
 

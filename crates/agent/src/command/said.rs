@@ -1,0 +1,98 @@
+//! A command under way, and what is kept of what it says.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::OwnedFd;
+use std::process::Child;
+
+use sys::launch::Stamp;
+
+/// Bytes of standard error that are kept, and lines that are shown of them.
+const KEPT_BYTES: usize = 4096;
+const LAST_LINES: usize = 5;
+
+/// A command that runs, and what it has said.
+pub(super) struct Running {
+    pub(super) child: Child,
+    pub(super) stamp: Stamp,
+    pub(super) ended: OwnedFd,
+    pub(super) output: Option<File>,
+    pub(super) errors: Option<File>,
+    pub(super) said: Vec<u8>,
+    pub(super) kept: Kept,
+}
+
+/// The beginning of what a command said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    pub bytes: Vec<u8>,
+    /// No more than so many.
+    pub(super) limit: usize,
+    /// There was more.
+    pub is_cut: bool,
+}
+
+impl Kept {
+    fn add(&mut self, said: &[u8]) {
+        let room = self.limit - self.bytes.len();
+        self.bytes.extend_from_slice(&said[..said.len().min(room)]);
+        self.is_cut |= said.len() > room;
+    }
+}
+
+impl Running {
+    /// One read of each pipe that has something; a pipe without writers is let go.
+    pub(super) fn listen(
+        &mut self,
+        buffer: &mut [u8],
+        output: bool,
+        errors: bool,
+    ) -> io::Result<()> {
+        if let Some(pipe) = self.output.as_mut().filter(|_| output) {
+            match pipe.read(buffer)? {
+                0 => self.output = None,
+                read => self.kept.add(&buffer[..read]),
+            }
+        }
+        if let Some(pipe) = self.errors.as_mut().filter(|_| errors) {
+            match pipe.read(buffer)? {
+                0 => self.errors = None,
+                read => self.keep(&buffer[..read]),
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, said: &[u8]) {
+        self.said.extend_from_slice(said);
+        let surplus = self.said.len().saturating_sub(KEPT_BYTES);
+        self.said.drain(..surplus);
+    }
+}
+
+/// The last lines of what was kept of standard error.
+pub(super) fn last_words(said: &[u8]) -> String {
+    let text = String::from_utf8_lossy(said);
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_is_kept_and_that_there_was_more_is_known() {
+        let mut kept = Kept {
+            limit: 5,
+            ..Kept::default()
+        };
+        kept.add(b"abcde");
+        assert_eq!((&kept.bytes[..], kept.is_cut), (&b"abcde"[..], false));
+        kept.add(b"f");
+        assert_eq!((&kept.bytes[..], kept.is_cut), (&b"abcde"[..], true));
+    }
+}
