@@ -2,6 +2,7 @@
 
 mod agents;
 mod arguments;
+mod command_run;
 mod commands;
 mod console;
 mod ownership;

@@ -65,11 +65,15 @@ impl Progress for ConsoleProgress<'_> {
         let planned = humantime::format_duration(Duration::from_secs(outlook.planned_ms / 1000));
         self.line.say(&match outlook.expected_visible {
             Some(visible) => format!(
-                "in {} rounds ({planned}) this machine can see changes of CPU per request from about {:.1} % on",
+                "in {} rounds ({planned}) this machine can see changes of {} from about {:.1} % on",
                 outlook.rounds,
+                outlook.outcome,
                 visible * 100.0
             ),
-            None => format!("{} rounds take {planned}; too little is known to say what they will see", outlook.rounds),
+            None => format!(
+                "{} rounds take {planned}; too little is known to say what they will see",
+                outlook.rounds
+            ),
         });
     }
 
@@ -80,7 +84,8 @@ impl Progress for ConsoleProgress<'_> {
         if self.yes {
             return true;
         }
-        self.line.say("the run would load one CPU with a server and another with a client for two minutes at most");
+        self.line
+            .say("the run would keep one of its CPUs or two busy until it ends");
         self.console.asks_yes("load this machine all the same?")
     }
 

@@ -69,6 +69,13 @@ impl RunFlags {
         }
     }
 
+    /// `--smoke` and `--rounds` again, for the command that repeats a run.
+    pub(crate) fn words(&self) -> String {
+        let smoke = if self.smoke { " --smoke" } else { "" };
+        let rounds = self.rounds.map(|rounds| format!(" --rounds {rounds}"));
+        smoke.to_owned() + &rounds.unwrap_or_default()
+    }
+
     /// The seed asked for, or one that nobody has chosen.
     pub(crate) fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(fresh_seed)
@@ -128,7 +135,7 @@ pub(crate) fn resume(
 }
 
 /// Says what is left of a run that did not end.
-fn conclude(
+pub(crate) fn conclude(
     outcome: anyhow::Result<()>,
     folder: &Path,
     can_resume: bool,
@@ -162,7 +169,7 @@ fn whats_left(folder: &Path, can_resume: bool) -> Option<String> {
     })
 }
 
-fn with_campaign(
+pub(crate) fn with_campaign(
     place: &Place,
     yes: bool,
     console: &Console,

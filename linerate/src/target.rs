@@ -22,7 +22,7 @@ pub(crate) struct TargetFlags {
 /// The word of whoever has read a service file.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub(crate) struct TrustFlag {
-    /// Run the commands of a service that is not one of Linerate's own
+    /// Run the commands of a service or study that is not one of Linerate's own
     #[arg(long)]
     pub(crate) trust: bool,
 }

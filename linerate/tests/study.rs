@@ -46,13 +46,15 @@ fn every_built_in_study_runs_in_smoke_form() {
             "study", "run", name, "--smoke", "--yes", "--json", "--out", name,
         ];
         let json = answer(&mut linerate(&folder, &arguments));
-        let judgement: model::Judgement = serde_json::from_str(&json).unwrap();
-        assert_eq!(judgement.rounds_done, 2, "{name}");
-        for arm in &judgement.arms {
+        // Servers have their CPU time per request, commands the figures that their study names.
+        let judgement: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(judgement["rounds_done"], 2, "{name}");
+        for arm in judgement["arms"].as_array().unwrap() {
+            let figures = arm["figures"].as_array();
+            let has_figures = figures.is_some_and(|figures| !figures.is_empty());
             assert!(
-                arm.server_cpu_us_per_request.is_some(),
-                "{name}: {}",
-                arm.name
+                has_figures || arm["server_cpu_us_per_request"].is_object(),
+                "{name}: {arm}"
             );
         }
     }

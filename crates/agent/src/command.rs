@@ -128,7 +128,7 @@ impl CommandRunner {
         let mut running = self.watch(child, stamp).map_err(|error| broken(&error))?;
         running.kept.limit = keep_bytes;
         let limit_ns = timeout_ms.map(|ms| stamp.at_ns + ms * 1_000_000);
-        let ended = self.to_the_end(running, limit_ns);
+        let ended = self.watch_to_its_end(running, limit_ns);
         if ends_group {
             // A group's number is not given out again while it has a member; without one, nothing
             // is hit.
@@ -137,7 +137,7 @@ impl CommandRunner {
         ended.map_err(|error| broken(&error))?
     }
 
-    fn to_the_end(
+    fn watch_to_its_end(
         &mut self,
         mut running: Running,
         limit_ns: Option<u64>,

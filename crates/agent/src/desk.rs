@@ -15,8 +15,8 @@ use crate::block;
 use crate::counting::Counting;
 use crate::live::LiveLevers;
 use crate::target::{self, Target};
-use crate::{Place, Setup};
 use crate::workshop::Workshop;
+use crate::{Place, Setup};
 
 /// Everything that an agent holds. Dropping it stops the targets first and takes the levers off
 /// after them.
@@ -148,6 +148,8 @@ impl Desk {
     fn meet(&mut self, name: String, reach: &Reach) -> Result<Tell, Failure> {
         self.targets.insert(name.clone(), target::met(reach)?);
         Ok(Tell::Met { target: name })
+    }
+
     fn make_folder(
         &mut self,
         files: &BTreeMap<String, String>,

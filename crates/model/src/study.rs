@@ -62,6 +62,15 @@ impl StudyFile {
         }
     }
 
+    /// The study of commands, if it is one.
+    #[must_use]
+    pub fn commands(self) -> Option<CommandStudy> {
+        match self {
+            Self::Commands(study) => Some(*study),
+            Self::Load(_) => None,
+        }
+    }
+
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -11,12 +11,13 @@ use model::{Ask, BlockRecord, Doubt, Facts, Pace, Reading, RunRecord, Tell, Work
 
 use crate::arms;
 use crate::clock::Clock;
+use crate::commands::CommandError;
 use crate::plan::{self, Planned};
 use crate::preflight;
 use crate::progress::{Outlook, Progress};
 use crate::rehearsal;
 use crate::same_place;
-use crate::store::{Store, StoreError};
+use crate::store::{Resumed, Store, StoreError};
 use crate::transport::{Agent, AgentError};
 use crate::under_test::{self, Targets};
 
@@ -32,6 +33,8 @@ pub enum CampaignError {
     Agent(#[from] AgentError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Commands(Box<CommandError>),
     #[error("the agent answered {0} with something else; both must be of one version")]
     Unexpected(&'static str),
     #[error("this machine is at work: {0}; add `--yes` to load it all the same")]
@@ -156,7 +159,7 @@ impl Campaign<'_> {
     /// # Errors
     /// When the folder is no run of ours, or this machine is not as it was.
     pub fn resume(&mut self, folder: &Path) -> Result<Store, CampaignError> {
-        let (mut store, record, saved) = Store::resume(folder)?;
+        let (mut store, record, saved): Resumed = Store::resume(folder)?;
         if record
             .arms
             .iter()
@@ -277,6 +280,7 @@ impl Campaign<'_> {
 
     fn announce(&mut self, study: &Study, arms: usize, expected_visible: Option<f64>) {
         self.progress.outlook(&Outlook {
+            outcome: "CPU per request".to_owned(),
             expected_visible,
             sought: study.design.smallest_effect,
             rounds: study.design.rounds,
@@ -359,7 +363,7 @@ fn pace(record: &RunRecord, next: &Planned, saved: &[BlockRecord]) -> Option<Pac
     }
 }
 
-fn blindness(visible: Option<f64>, sought: f64) -> Option<Doubt> {
+pub(crate) fn blindness(visible: Option<f64>, sought: f64) -> Option<Doubt> {
     let smallest_visible = visible.filter(|visible| *visible > sought)?;
     Some(Doubt::BlindToEffect {
         smallest_visible,

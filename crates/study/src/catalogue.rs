@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use model::CommandStudy;
 use model::lever::LeverShape;
 use model::study::StudyFile;
 
@@ -10,10 +11,16 @@ use crate::spec::nearest::did_you_mean;
 use crate::spec::{self, SpecError};
 
 /// Studies compiled into the program: file name and text.
-const BUILT_IN: &[(&str, &str)] = &[(
-    "http-json.toml",
-    include_str!("../../../studies/http-json.toml"),
-)];
+const BUILT_IN: &[(&str, &str)] = &[
+    (
+        "http-json.toml",
+        include_str!("../../../studies/http-json.toml"),
+    ),
+    (
+        "strength-reduction.toml",
+        include_str!("../../../studies/strength-reduction.toml"),
+    ),
+];
 
 /// Where studies of the user's own are looked for, from the current folder.
 const FOLDER: &str = "studies";
@@ -95,6 +102,22 @@ fn unknown(name: &str) -> CatalogueError {
         name: name.to_owned(),
         meant: did_you_mean(name, known.iter().map(String::as_str)),
     }
+}
+
+/// Whether the commands of a study are those of one that is compiled in, whatever its rounds and
+/// whether in full or in its smoke form: what it runs was read by the authors of this program.
+#[must_use]
+pub fn is_our_own(study: &CommandStudy) -> bool {
+    let rounds = study.design.rounds;
+    let ours = BUILT_IN
+        .iter()
+        .filter_map(|(file, text)| spec::parse(text, file).ok());
+    ours.filter_map(StudyFile::commands).any(|mut ours| {
+        ours.design.rounds = rounds;
+        let in_full = ours == *study;
+        ours.shorten_for_smoke(rounds);
+        in_full || ours == *study
+    })
 }
 
 fn built_in_names() -> impl Iterator<Item = &'static str> {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use model::run::Phase;
 use model::study::Role;
-use model::{BlockRecord, RunRecord};
+use model::{BlockRecord, CommandBlock, CommandRun, RunRecord};
 
 use crate::order;
 
@@ -22,10 +22,25 @@ pub struct Planned {
 /// The blocks of the plan that are not saved yet, in order.
 #[must_use]
 pub fn remaining(record: &RunRecord, saved: &[BlockRecord]) -> Vec<Planned> {
+    without_saved(planned(record), |arm| &record.arms[arm].name, saved)
+}
+
+/// The same for a run of commands: every arm once a round.
+#[must_use]
+pub fn remaining_commands(run: &CommandRun, saved: &[CommandBlock]) -> Vec<Planned> {
+    let everyone: Vec<usize> = (0..run.arms.len()).collect();
+    let planned = phase(Phase::Command, &everyone, run.study.design.rounds, run.seed);
+    without_saved(planned, |arm| &run.arms[arm].name, saved)
+}
+
+fn without_saved<'a, R>(
+    mut blocks: Vec<Planned>,
+    name_of: impl Fn(usize) -> &'a String,
+    saved: &[BlockRecord<R>],
+) -> Vec<Planned> {
     let done: HashSet<_> = saved.iter().map(BlockRecord::key).collect();
-    let mut blocks = planned(record);
     blocks.retain(|block| {
-        let name = record.arms[block.arm].name.as_str();
+        let name = name_of(block.arm).as_str();
         !done.contains(&(block.phase, block.round, name))
     });
     blocks

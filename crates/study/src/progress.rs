@@ -19,8 +19,10 @@ pub trait Progress {
 }
 
 /// What is known before the first block.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Outlook {
+    /// What is compared, for a reader.
+    pub outcome: String,
     /// As a share; `None` where the rehearsal gave too little.
     pub expected_visible: Option<f64>,
     pub sought: f64,

@@ -17,10 +17,10 @@ pub type Pair = (Reading, Reading);
 ///
 /// # Errors
 /// The first that `block` gives.
-pub fn pairs<E>(
+pub fn pairs<R, E>(
     count: u32,
-    mut block: impl FnMut(&str) -> Result<Reading, E>,
-) -> Result<Vec<Pair>, E> {
+    mut block: impl FnMut(&str) -> Result<R, E>,
+) -> Result<Vec<(R, R)>, E> {
     // Turn and turn about, so that drift falls on both.
     let pair = |number: u32| {
         if number.is_multiple_of(2) {
@@ -51,8 +51,8 @@ pub fn differences(pairs: &[Pair]) -> Vec<f64> {
 
 /// Natural logarithm of control ÷ baseline of one value, for each pair in which both have it.
 #[must_use]
-pub fn differences_of(pairs: &[Pair], value: impl Fn(&Reading) -> Option<f64>) -> Vec<f64> {
-    let difference = |(baseline, control): &Pair| Some((value(control)? / value(baseline)?).ln());
+pub fn differences_of<R>(pairs: &[(R, R)], value: impl Fn(&R) -> Option<f64>) -> Vec<f64> {
+    let difference = |(baseline, control): &(R, R)| Some((value(control)? / value(baseline)?).ln());
     let differences = pairs.iter().filter_map(difference);
     differences
         .filter(|difference| difference.is_finite())

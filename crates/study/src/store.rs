@@ -7,7 +7,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use model::run::{BLOCKS_FILE, Blocks, RUN_FILE};
-use model::{BlockRecord, RunRecord};
+use model::{Arm, BlockRecord, Reading, RunRecord, Study};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// Why a run folder could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +37,9 @@ pub enum StoreError {
     #[error("{path} cannot be resumed: {reason}")]
     Unreadable { path: PathBuf, reason: String },
 }
+
+/// An open run folder, its description and its blocks.
+pub type Resumed<S = Study, A = Arm, R = Reading> = (Store, RunRecord<S, A>, Vec<BlockRecord<R>>);
 
 /// An open run folder.
 #[derive(Debug)]
@@ -79,7 +84,12 @@ impl Store {
     ///
     /// # Errors
     /// When there is no run, it is of another format, or another process writes it.
-    pub fn resume(folder: &Path) -> Result<(Self, RunRecord, Vec<BlockRecord>), StoreError> {
+    pub fn resume<S, A, R>(folder: &Path) -> Result<Resumed<S, A, R>, StoreError>
+    where
+        S: DeserializeOwned,
+        A: DeserializeOwned,
+        R: DeserializeOwned,
+    {
         let run = read_run(folder)?;
         let path = folder.join(BLOCKS_FILE);
         let blocks = open_blocks(folder)?;
@@ -110,7 +120,7 @@ impl Store {
     ///
     /// # Errors
     /// A full disk, above all. What was saved before stays whole.
-    pub fn append(&mut self, block: &BlockRecord) -> Result<(), StoreError> {
+    pub fn append<R: Serialize>(&mut self, block: &BlockRecord<R>) -> Result<(), StoreError> {
         let path = self.folder.join(BLOCKS_FILE);
         let line = to_text(block, &path)? + "\n";
         self.blocks.write_all(line.as_bytes()).map_err(at(&path))?;
@@ -158,7 +168,10 @@ impl Claim {
     ///
     /// # Errors
     /// When the folder cannot be written.
-    pub fn describe(self, run: &RunRecord) -> Result<Store, StoreError> {
+    pub fn describe<S: Serialize, A: Serialize>(
+        self,
+        run: &RunRecord<S, A>,
+    ) -> Result<Store, StoreError> {
         let Self { store, made } = self;
         let text = to_text(run, &store.folder.join(RUN_FILE))?;
         store.write_whole(RUN_FILE, text.as_bytes())?;
@@ -257,7 +270,9 @@ fn open_blocks(folder: &Path) -> Result<File, StoreError> {
     }
 }
 
-fn read_run(folder: &Path) -> Result<RunRecord, StoreError> {
+fn read_run<S: DeserializeOwned, A: DeserializeOwned>(
+    folder: &Path,
+) -> Result<RunRecord<S, A>, StoreError> {
     let path = folder.join(RUN_FILE);
     let unreadable = |path: &Path, reason: String| StoreError::Unreadable {
         path: path.to_owned(),

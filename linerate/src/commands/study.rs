@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::bail;
 use clap::Subcommand;
+use model::run::RunKind;
 use model::study::StudyFile;
 use serde_json::json;
 use study::catalogue::Listed;
 use study::{Order, Targets};
 
 use crate::agents::Place;
+use crate::command_run;
 use crate::console::Console;
 use crate::rig_flags::{HostsFlag, RigFlags};
 use crate::run::{self, RunFlags};
@@ -59,6 +60,7 @@ Examples:
     /// Measure a study on this machine
     ///
     /// Client and server are built in a namespace of their own; nothing of this machine is changed.
+    /// A study of commands runs these as an ordinary user in a folder of their own, which goes with the run.
     /// What was measured is on the disk after each block, so a run that is stopped loses at most the
     /// block that was under way.
     #[command(after_long_help = "\
@@ -155,12 +157,28 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             trust,
             hosts,
             json,
-        } => match run::resume(folder, *yes, *trust, hosts, console)? {
-            Some(stopped) => Ok(stopped),
-            None => run::show(folder, *json, console),
-        },
+        } => resume(folder, *yes, *trust, hosts, *json, console),
         Action::Report { folder, json } => run::show(folder, *json, console),
         Action::Compare { one, other, json } => compare(one, other, *json, console),
+    }
+}
+
+fn resume(
+    folder: &Path,
+    yes: bool,
+    trust: TrustFlag,
+    hosts: &HostsFlag,
+    json: bool,
+    console: &Console,
+) -> anyhow::Result<ExitCode> {
+    let stopped = match report::folder::kind(folder) {
+        Ok(RunKind::Commands) => command_run::resume(folder, yes, trust, console)?,
+        // A folder that cannot be read is the campaign's to complain of.
+        Ok(RunKind::Load) | Err(_) => run::resume(folder, yes, trust, hosts, console)?,
+    };
+    match stopped {
+        Some(stopped) => Ok(stopped),
+        None => run::show(folder, json, console),
     }
 }
 
@@ -174,16 +192,13 @@ pub(crate) fn measure(
 ) -> anyhow::Result<ExitCode> {
     let found = study::catalogue::find(name)?;
     found.check_levers(&machine::levers::shapes())?;
-    let targets = target.targets(name)?;
     let mut study = match found.study {
         StudyFile::Load(study) => *study,
         StudyFile::Commands(study) => {
-            bail!(
-                "{} is a study of commands, which cannot be run yet",
-                study.name
-            )
+            return command_run::measure(name, *study, target, rig, flags, console);
         }
     };
+    let targets = target.targets(name)?;
     study.name_target(target::name(&targets));
     flags.shorten(&mut study);
     study.rig = rig.kind().unwrap_or(study.rig);
@@ -194,13 +209,8 @@ pub(crate) fn measure(
         Targets::Ours | Targets::Running(_) => study.name.clone(),
     });
     let (target_words, rig_words) = (target.words(), rig.words());
-    let mut command = format!("linerate study run {name}{target_words}{rig_words} --seed {seed}");
-    if flags.smoke {
-        command += " --smoke";
-    }
-    if let Some(rounds) = flags.rounds {
-        command += &format!(" --rounds {rounds}");
-    }
+    let words = format!("{target_words}{rig_words} --seed {seed}{}", flags.words());
+    let command = format!("linerate study run {name}{words}");
     let order = Order {
         study,
         targets,

@@ -54,6 +54,15 @@ pub enum CommandDoubt {
     LeftRunning { command: String, runs: u32 },
     /// The peak memory is what any child of ours has.
     MemoryAtFloor { command: String, floor_bytes: u64 },
+    /// A level of a study cannot be had here.
+    LevelLeftOut {
+        factor: String,
+        level: String,
+        /// With what to do about it.
+        reason: String,
+    },
+    /// A piece of a study's evidence could not be had.
+    EvidenceLeftOut { title: String, reason: String },
 }
 
 impl CommandDoubt {
@@ -132,6 +141,14 @@ impl CommandDoubt {
                  program has, so less cannot be told",
                 *floor_bytes as f64 / 1e6
             ),
+            Self::LevelLeftOut {
+                factor,
+                level,
+                reason,
+            } => format!("{factor} “{level}” was left out: {reason}"),
+            Self::EvidenceLeftOut { title, reason } => {
+                format!("there is no evidence “{title}”: {reason}")
+            }
         }
     }
 
@@ -156,13 +173,21 @@ impl CommandDoubt {
             Self::ShellShare { .. } => "run it without a shell (-N) where it needs none",
             Self::LeftRunning { .. } => "let it wait for its children, or end them in --conclude",
             Self::MemoryAtFloor { .. } => "read its peak memory as “no more than this”",
+            Self::LevelLeftOut { .. } => {
+                "the other levels stand; install it and run the study again"
+            }
+            Self::EvidenceLeftOut { .. } => "the figures stand without it",
         }
     }
 
     /// Whether two doubts are of one kind, so that a reader needs only the worse.
     #[must_use]
     pub fn is_same_kind(&self, other: &Self) -> bool {
-        discriminant(self) == discriminant(other)
+        match (self, other) {
+            // Each is a thing of its own.
+            (Self::LevelLeftOut { .. } | Self::EvidenceLeftOut { .. }, _) => self == other,
+            _ => discriminant(self) == discriminant(other),
+        }
     }
 
     /// Orders doubts of one kind, the worse the larger.
@@ -176,7 +201,11 @@ impl CommandDoubt {
             Self::Short { wall_ns, .. } => -wall_ns,
             Self::ShellShare { share, .. } => *share,
             Self::LeftRunning { runs, .. } => f64::from(*runs),
-            Self::Stopped { .. } | Self::MemoryAtFloor { .. } | Self::OutputsDiffer { .. } => 0.0,
+            Self::Stopped { .. }
+            | Self::MemoryAtFloor { .. }
+            | Self::OutputsDiffer { .. }
+            | Self::LevelLeftOut { .. }
+            | Self::EvidenceLeftOut { .. } => 0.0,
         }
     }
 }

@@ -1,3 +1,25 @@
 //! Studies of commands: from the file to a saved run.
 
-pub mod pull;
+pub mod arms;
+mod evidence;
+mod fill;
+mod hands;
+mod measure;
+mod programs;
+pub(crate) mod pull;
+mod trial;
+
+use model::CommandStudy;
+
+pub use hands::CommandError;
+
+/// What to run.
+pub struct CommandOrder {
+    pub study: CommandStudy,
+    pub seed: u64,
+    /// The command that repeats it, without secrets.
+    pub command: String,
+    pub linerate_version: String,
+    /// Also record names and addresses.
+    pub full: bool,
+}

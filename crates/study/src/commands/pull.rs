@@ -34,7 +34,11 @@ pub(crate) fn pointer_complaint(pointer: &str) -> Option<String> {
 ///
 /// # Errors
 /// What the output lacks, for a reader.
-pub fn metric(metric: &MetricSpec, reading: &CommandReading, output: &str) -> Result<f64, String> {
+pub(super) fn metric(
+    metric: &MetricSpec,
+    reading: &CommandReading,
+    output: &str,
+) -> Result<f64, String> {
     match &metric.from {
         MetricSource::Wall => Ok(reading.wall_ns as f64),
         MetricSource::Cpu => Ok(reading.cpu_ns() as f64),
@@ -48,7 +52,7 @@ pub fn metric(metric: &MetricSpec, reading: &CommandReading, output: &str) -> Re
 ///
 /// # Errors
 /// What the output lacks, for a reader.
-pub fn agreed(agreement: &Agreement, output: &str) -> Result<String, String> {
+pub(super) fn agreed(agreement: &Agreement, output: &str) -> Result<String, String> {
     let part = match &agreement.on {
         OutputPart::Stdout => output.to_owned(),
         OutputPart::Regex(pattern) => by_regex(pattern, output)?,
@@ -62,15 +66,6 @@ pub fn agreed(agreement: &Agreement, output: &str) -> Result<String, String> {
     } else {
         part
     })
-}
-
-/// Whether two such parts agree.
-#[must_use]
-pub fn agree(agreement: &Agreement, one: &str, other: &str) -> bool {
-    match (agreement.tolerance, number(one), number(other)) {
-        (Some(tolerance), Ok(a), Ok(b)) => (a - b).abs() <= tolerance * a.abs().max(b.abs()),
-        _ => one == other,
-    }
 }
 
 fn by_regex(pattern: &str, output: &str) -> Result<String, String> {
@@ -98,4 +93,61 @@ fn number(text: &str) -> Result<f64, String> {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(on: OutputPart, tolerance: Option<f64>) -> Agreement {
+        Agreement { on, tolerance }
+    }
+
+    #[test]
+    fn the_first_find_of_the_first_group_is_the_value() {
+        let found = by_regex(r"(\d+) ms", "warm 9 us, took 12 ms, then 13 ms");
+        assert_eq!(found.unwrap(), "12");
+        let lacks = by_regex("took (x)", "took 12 ms").unwrap_err();
+        assert_eq!(lacks, "holds nothing that `took (x)` finds");
+    }
+
+    #[test]
+    fn a_pointer_leads_to_numbers_and_to_numbers_in_texts() {
+        let output = r#"{"times": [1.5, "2e3"], "none": null}"#;
+        let value = |pointer| by_pointer(pointer, output).and_then(|text| number(&text));
+        assert_eq!(value("/times/0"), Ok(1.5));
+        assert_eq!(value("/times/1"), Ok(2000.0));
+        assert!(value("/none").unwrap_err().contains("`null`"));
+        assert!(value("/times/2").unwrap_err().contains("nothing at"));
+        assert!(by_pointer("/a", "took 5").unwrap_err().contains("no JSON"));
+    }
+
+    #[test]
+    fn what_is_no_finite_number_is_none() {
+        for text in ["", "x", "inf", "NaN", "1 2"] {
+            assert!(number(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_saved_as_its_hash_and_one_to_be_near_must_be_a_number() {
+        let whole = part(OutputPart::Stdout, None);
+        assert_eq!(agreed(&whole, "short").unwrap(), "short");
+        let long = agreed(&whole, &"x".repeat(201)).unwrap();
+        assert_eq!(long.len(), "sha256:".len() + 64);
+        let near = part(OutputPart::Regex("sum (.+)".to_owned()), Some(1e-6));
+        assert!(agreed(&near, "sum seven").is_err());
+    }
+
+    #[test]
+    fn an_expression_without_a_group_and_one_that_is_none_are_complained_of() {
+        assert_eq!(regex_complaint(r"took (\d+)"), None);
+        assert!(regex_complaint("took").unwrap().contains("no group"));
+        assert!(
+            regex_complaint("took (")
+                .unwrap()
+                .contains("expected a regular")
+        );
+        assert!(pointer_complaint("times").unwrap().contains("`/times/0`"));
+    }
 }

@@ -1,0 +1,171 @@
+//! The words of a study's commands with their variables filled in.
+
+use std::collections::BTreeMap;
+
+use model::CommandStudy;
+use model::braces;
+use model::command_run::CommandArm;
+use model::command_study::LevelValue;
+
+/// The name of a study's folder where commands are shown to people.
+const SHOWN_FOLDER: &str = "DIR";
+
+/// Knows the value of every variable of a study on this machine.
+pub(super) struct Filler<'a> {
+    pub(super) study: &'a CommandStudy,
+    /// The study's folder.
+    pub(super) folder: String,
+    /// Need to the path of its program.
+    pub(super) programs: BTreeMap<String, String>,
+}
+
+impl Filler<'_> {
+    /// The command of an arm.
+    pub(super) fn of_arm(
+        &self,
+        words: &[String],
+        arm: &CommandArm,
+        arms: &[CommandArm],
+    ) -> Vec<String> {
+        // The control is the baseline again, builds and all.
+        let same = arms.iter().find(|other| other.levels == arm.levels);
+        let name = same.map_or(&arm.name, |baseline| &baseline.name);
+        self.command(words, &arm.levels, Some(name))
+    }
+
+    /// A command with these levels.
+    pub(super) fn command(
+        &self,
+        words: &[String],
+        levels: &BTreeMap<String, String>,
+        arm: Option<&String>,
+    ) -> Vec<String> {
+        let value = |variable: &str| {
+            if variable == "arm" {
+                return arm.cloned();
+            }
+            let level = variable.strip_suffix("_level");
+            let level = level.and_then(|factor| levels.get(factor)).cloned();
+            level
+                .or_else(|| Some(self.words_of(variable, levels)?.join(" ")))
+                .or_else(|| self.common(variable))
+        };
+        words
+            .iter()
+            .flat_map(|word| {
+                let alone = word
+                    .strip_prefix('{')
+                    .and_then(|rest| rest.strip_suffix('}'));
+                alone
+                    .and_then(|variable| self.words_of(variable, levels))
+                    .unwrap_or_else(|| vec![braces::fill(word, value)])
+            })
+            .collect()
+    }
+
+    /// What stands for a factor at one of these levels.
+    fn words_of(&self, factor: &str, levels: &BTreeMap<String, String>) -> Option<Vec<String>> {
+        let level = self.study.factor(factor)?.level(levels.get(factor)?)?;
+        let fill = |text: &String| braces::fill(text, |variable| self.common(variable));
+        Some(match &level.value {
+            None => vec![level.name.clone()],
+            Some(LevelValue::Text(text)) => vec![fill(text)],
+            Some(LevelValue::Words(words)) => words.iter().map(fill).collect(),
+        })
+    }
+
+    /// What is the same for all arms.
+    fn common(&self, variable: &str) -> Option<String> {
+        match variable {
+            "dir" => Some(self.folder.clone()),
+            "linerate" => Some(format!("{}/linerate", self.folder)),
+            other => {
+                let size = self
+                    .study
+                    .sizes
+                    .get(other)
+                    .map(|size| size.full.to_string());
+                size.or_else(|| self.programs.get(other).cloned())
+            }
+        }
+    }
+
+    /// A text for people, in which the folder has a name that is the same in every run.
+    pub(super) fn shown(&self, text: &str) -> String {
+        text.replace(&self.folder, SHOWN_FOLDER)
+    }
+
+    /// A command as a person would type it.
+    pub(super) fn shown_command(&self, words: &[String]) -> String {
+        self.shown(&shell_words::join(words))
+    }
+}
+
+/// Whether a study has the copy of our own program in a command.
+pub(super) fn wants_linerate(study: &CommandStudy) -> bool {
+    let workload = &study.workload;
+    let lists = [&workload.build, &workload.prepare, &workload.cleanup];
+    let evidence = study.evidence.iter().map(|piece| &piece.run);
+    let commands = lists
+        .into_iter()
+        .flatten()
+        .chain([&workload.run])
+        .chain(evidence);
+    let values = study.factors.iter().flat_map(|factor| &factor.levels);
+    let values = values.flat_map(|level| match &level.value {
+        None => &[][..],
+        Some(LevelValue::Text(text)) => std::slice::from_ref(text),
+        Some(LevelValue::Words(words)) => words,
+    });
+    commands
+        .flatten()
+        .chain(values)
+        .any(|word| braces::words_in_braces(word).any(|variable| variable == "linerate"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::study::StudyFile;
+
+    #[test]
+    fn variables_of_all_kinds_are_filled_in_and_lists_become_words() {
+        let text = include_str!("../../../../studies/strength-reduction.toml");
+        let StudyFile::Commands(study) = crate::spec::parse(text, "s.toml").unwrap() else {
+            panic!("a study of commands");
+        };
+        let filler = Filler {
+            study: &study,
+            folder: "/tmp/f".to_owned(),
+            programs: [("gcc".to_owned(), "/usr/bin/gcc".to_owned())].into(),
+        };
+        let arms = super::super::arms::build(&study, &BTreeMap::new())
+            .unwrap()
+            .arms;
+        let native = arms
+            .iter()
+            .find(|arm| arm.name == "add.gcc.o3-native")
+            .unwrap();
+        let build = filler.of_arm(&study.workload.build[0], native, &arms);
+        let expected = [
+            "/usr/bin/gcc",
+            "-O3",
+            "-march=native",
+            "-std=c11",
+            "-o",
+            "/tmp/f/table-gcc-o3-native",
+            "/tmp/f/table.c",
+        ];
+        assert_eq!(build, expected);
+        assert!(
+            filler
+                .shown_command(&build)
+                .ends_with("DIR/table-gcc-o3-native DIR/table.c")
+        );
+        let run = filler.of_arm(&study.workload.run, native, &arms);
+        assert_eq!(run, ["/tmp/f/table-gcc-o3-native", "add", "300"]);
+        let words = ["{arm} {{dir}} {linerate}".to_owned()];
+        let control = filler.of_arm(&words, &arms[1], &arms);
+        assert_eq!(control, ["multiply.gcc.o3 {dir} /tmp/f/linerate"]);
+    }
+}

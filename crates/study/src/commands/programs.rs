@@ -1,0 +1,95 @@
+//! The programs that a study's commands need, as this machine has them.
+
+use std::collections::{BTreeMap, HashSet};
+
+use model::command_run::{CommandRun, ProgramRecord};
+use model::command_study::Need;
+use model::{Ask, CommandStudy, Tell};
+
+use super::hands::CommandError;
+use crate::campaign::CampaignError;
+use crate::transport::{Agent, AgentError};
+
+/// What was found and what was not.
+#[derive(Debug, Default)]
+pub(super) struct Programs {
+    /// Need to path.
+    pub(super) paths: BTreeMap<String, String>,
+    pub(super) records: Vec<ProgramRecord>,
+    /// Need to the reason why it is not there, and what to do.
+    pub(super) absent: BTreeMap<String, String>,
+}
+
+/// Has the agent look for every program. A program that no level and no evidence names is needed by
+/// all.
+///
+/// # Errors
+/// When one that all need is not there.
+pub(super) fn find(study: &CommandStudy, agent: &mut dyn Agent) -> Result<Programs, CampaignError> {
+    let mut programs = Programs::default();
+    let optional = optional(study);
+    for need in &study.needs {
+        match ask(need, agent)? {
+            Ok((path, record)) => {
+                programs.paths.insert(need.name.clone(), path);
+                programs.records.push(record);
+            }
+            Err(reason) if optional.contains(need.name.as_str()) => {
+                programs.absent.insert(need.name.clone(), reason);
+            }
+            Err(reason) => return Err(CommandError::Absent(reason).into()),
+        }
+    }
+    Ok(programs)
+}
+
+/// Whether the programs of a run that is to go on are those that it was measured with.
+///
+/// # Errors
+/// The first that has gone, or has become another.
+pub(super) fn find_again(
+    run: &CommandRun,
+    agent: &mut dyn Agent,
+) -> Result<Programs, CampaignError> {
+    let programs = find(&run.study, agent)?;
+    for was in &run.programs {
+        let now = programs.records.iter().find(|now| now.name == was.name);
+        let now = now.map_or("absent", |now| now.version.as_str());
+        if now != was.version {
+            return Err(CampaignError::OtherVersion {
+                title: was.title.clone(),
+                was: was.version.clone(),
+                now: now.to_owned(),
+            });
+        }
+    }
+    Ok(programs)
+}
+
+type Found = Result<(String, ProgramRecord), String>;
+
+fn ask(need: &Need, agent: &mut dyn Agent) -> Result<Found, CampaignError> {
+    let record = |version| ProgramRecord {
+        name: need.name.clone(),
+        title: need.title.clone(),
+        version,
+    };
+    let ask = Ask::FindProgram {
+        need: Box::new(need.clone()),
+    };
+    match agent.ask(&ask) {
+        Ok(Tell::Found(found)) => Ok(Ok((found.program, record(found.version)))),
+        Ok(_) => Err(CampaignError::Unexpected("find_program")),
+        // That it is not here is an answer.
+        Err(refusal @ AgentError::Refused(_)) => Ok(Err(refusal.to_string())),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The programs that some levels or pieces of evidence need and the rest does not.
+fn optional(study: &CommandStudy) -> HashSet<&str> {
+    let levels = study.factors.iter().flat_map(|factor| &factor.levels);
+    let of_levels = levels.flat_map(|level| &level.needs);
+    let of_evidence = study.evidence.iter().flat_map(|piece| &piece.needs);
+    of_levels.chain(of_evidence).map(String::as_str).collect()
+}

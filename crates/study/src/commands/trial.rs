@@ -1,0 +1,68 @@
+//! Before the first block that counts: every arm once, to see that it works and how long a round
+//! takes, and the baseline against itself, to see how small an effect can be seen.
+
+use model::command_run::Measured;
+use model::{CommandStudy, Role};
+
+use super::hands::Hands;
+use crate::campaign::CampaignError;
+use crate::clock::Clock;
+use crate::rehearsal;
+
+/// The longest that the baseline is run against itself, ms.
+const LONGEST_REHEARSAL_MS: u64 = 20_000;
+/// Fewer pairs tell nothing of their spread.
+const FEWEST_PAIRS: u32 = 3;
+
+/// What the trial told.
+pub(super) struct Trial {
+    /// How long a round takes, ms.
+    pub(super) round_ms: u64,
+    /// As a share; `None` where the commands take too long to be run for this.
+    pub(super) visible: Option<f64>,
+}
+
+/// Runs every arm once and the baseline in pairs.
+pub(super) fn run(
+    study: &CommandStudy,
+    hands: &mut Hands<'_>,
+    clock: &dyn Clock,
+) -> Result<Trial, CampaignError> {
+    let begun_ms = clock.now_ms();
+    for arm in hands.arms {
+        hands.block(arm)?;
+    }
+    let round_ms = clock.now_ms() - begun_ms;
+    let arms = hands.arms.len().max(1) as u64;
+    let pair_ms = (2 * round_ms / arms).max(1);
+    let affordable = u32::try_from(LONGEST_REHEARSAL_MS / pair_ms).unwrap_or(u32::MAX);
+    let visible = match affordable.min(rehearsal::PAIRS) {
+        ..FEWEST_PAIRS => None,
+        pairs => rehearse(study, hands, pairs)?,
+    };
+    Ok(Trial { round_ms, visible })
+}
+
+/// The baseline against its control, in the metric that verdicts are about.
+fn rehearse(
+    study: &CommandStudy,
+    hands: &mut Hands<'_>,
+    count: u32,
+) -> Result<Option<f64>, CampaignError> {
+    let arms = hands.arms;
+    let (Some(baseline), Some(metric)) = (arms.first(), study.metrics.first()) else {
+        return Ok(None);
+    };
+    let pairs = rehearsal::pairs(count, |_| hands.block(baseline))?;
+    let value = |measured: &Measured| measured.values.get(&metric.name).copied();
+    let differences = rehearsal::differences_of(&pairs, value);
+    let compared = arms
+        .iter()
+        .filter(|arm| arm.role == Role::Step && arm.against.is_some());
+    let alpha = judge::holm::FAMILY_ALPHA / compared.count().max(1) as f64;
+    Ok(judge::smallest_visible(
+        &differences,
+        study.design.rounds,
+        alpha,
+    ))
+}

@@ -1,0 +1,119 @@
+//! One run of a study of commands from order to saved folder.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use model::CommandStudy;
+use study::commands::CommandOrder;
+
+use crate::agents::Place;
+use crate::console::Console;
+use crate::rig_flags::RigFlags;
+use crate::run::{self, RunFlags};
+use crate::target::{TargetFlags, TrustFlag};
+
+/// Rounds of the smoke form.
+const SMOKE_ROUNDS: u32 = 2;
+
+/// Measures a study of commands into a new folder, and reports on it.
+pub(crate) fn measure(
+    name: &str,
+    mut study: CommandStudy,
+    target: &TargetFlags,
+    rig: &RigFlags,
+    flags: &RunFlags,
+    console: &Console,
+) -> anyhow::Result<ExitCode> {
+    if let Some(target) = &target.target {
+        bail!("{name} measures commands of its own; leave --target {target} out");
+    }
+    if let Some(rig) = rig.kind() {
+        let rig = rig.name();
+        bail!("{name} runs its commands on this machine; leave out what asks for the rig {rig}");
+    }
+    check(target.trust, &study)?;
+    if flags.smoke {
+        study.shorten_for_smoke(SMOKE_ROUNDS);
+    }
+    study.design.rounds = flags.rounds.unwrap_or(study.design.rounds);
+    let seed = flags.seed();
+    let folder = flags.folder(&study.name);
+    let trust = if target.trust.trust { " --trust" } else { "" };
+    let order = CommandOrder {
+        study,
+        seed,
+        command: format!(
+            "linerate study run {name}{trust} --seed {seed}{}",
+            flags.words()
+        ),
+        linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
+        full: flags.full,
+    };
+    let outcome = run::with_campaign(&Place::Loopback, flags.yes, console, |campaign| {
+        campaign.run_commands(order, &folder).map(drop)
+    });
+    match run::conclude(outcome, &folder, true, console)? {
+        Some(stopped) => Ok(stopped),
+        None => run::show(&folder, flags.json, console),
+    }
+}
+
+/// Goes on with a run of commands that was stopped; the exit code to give where it is stopped again.
+pub(crate) fn resume(
+    folder: &Path,
+    yes: bool,
+    trust: TrustFlag,
+    console: &Console,
+) -> anyhow::Result<Option<ExitCode>> {
+    let (run, ..) = report::folder::read_commands(folder)?;
+    check(trust, &run.study)?;
+    let outcome = run::with_campaign(&Place::Loopback, yes, console, |campaign| {
+        campaign.resume_commands(folder).map(drop)
+    });
+    run::conclude(outcome, folder, true, console)
+}
+
+/// Whether the commands of a study may be run: they are ours, or somebody vouches for them.
+fn check(trust: TrustFlag, study: &CommandStudy) -> anyhow::Result<()> {
+    if trust.trust || study::catalogue::is_our_own(study) {
+        return Ok(());
+    }
+    let files: Vec<&str> = study.files.keys().map(String::as_str).collect();
+    bail!(
+        "the study `{}` is none of Linerate's own, and it would run\n{}\nwith these files of its own: \
+         {}\nread its file, and add --trust if you want that",
+        study.name,
+        commands(study).join("\n"),
+        if files.is_empty() {
+            "none".to_owned()
+        } else {
+            files.join(", ")
+        }
+    )
+}
+
+/// The commands of a study, a line each, as its file has them.
+fn commands(study: &CommandStudy) -> Vec<String> {
+    let workload = &study.workload;
+    let versions = study.needs.iter().map(|need| {
+        let program = need.find.programs.first().cloned().unwrap_or_default();
+        [&[program], &need.find.version_arguments[..]].concat()
+    });
+    let evidence = study.evidence.iter().map(|piece| piece.run.clone());
+    let lists = [
+        workload.build.clone(),
+        workload.prepare.clone(),
+        vec![workload.run.clone()],
+        workload.cleanup.clone(),
+    ];
+    let all = versions.chain(lists.concat()).chain(evidence);
+    let line = |words: Vec<String>| {
+        let words = words.iter().map(|word| format!(" {}", word.escape_debug()));
+        format!(" {}", words.collect::<String>())
+    };
+    let mut lines: Vec<String> = all.map(line).collect();
+    let mut seen = std::collections::HashSet::new();
+    lines.retain(|line| seen.insert(line.clone()));
+    lines
+}

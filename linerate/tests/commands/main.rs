@@ -1,0 +1,15 @@
+//! Studies of commands through the program: run, broken, stopped, killed, gone on with.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/schema.rs"]
+mod schema;
+
+mod broken;
+mod lab;
+mod run;
+mod stopped;
