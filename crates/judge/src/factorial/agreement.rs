@@ -81,6 +81,8 @@ mod tests {
         assert!(!is_alike("1.0", "1.00", None));
         assert!(is_alike("1.0", " 1.0009\n", Some(0.001)));
         assert!(!is_alike("1.0", "1.002", Some(0.001)));
+        assert!(is_alike("1000", "1000.5", Some(0.001)));
+        assert!(!is_alike("0.001", "0.0015", Some(0.001)));
         assert!(is_alike("0", "0.0", Some(0.0)));
         assert!(!is_alike("1.0", "nan", Some(0.001)));
         assert!(!is_alike("one", "1", Some(0.5)));

@@ -55,6 +55,21 @@ fn gains_that_multiply_are_independent_and_others_are_more_or_less_than_their_pr
 }
 
 #[test]
+fn a_contrast_that_is_asked_for_twice_spends_its_error_once() {
+    // Two cells, and of the square the cache alone, both, and both beyond each alone: the watcher
+    // alone is the contrast of the first cell.
+    let found = of([30.0, 24.0, 35.0, 0.6]);
+    let judged = [
+        found.alone[0],
+        found.alone[1],
+        found.both,
+        found.interaction,
+    ];
+    let alphas = judged.map(|one| one.effect.unwrap().alpha);
+    assert_eq!(alphas.into_iter().fold(1.0, f64::min), 0.05 / 5.0);
+}
+
+#[test]
 fn a_square_that_lacks_an_arm_has_no_interaction() {
     let mut run = square();
     run.arms.retain(|arm| arm.name != "on.off");

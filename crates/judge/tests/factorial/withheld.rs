@@ -216,6 +216,18 @@ fn an_effect_that_the_control_shows_too_is_inconclusive() {
 }
 
 #[test]
+fn a_forecast_of_blindness_gives_way_to_the_figure_that_was_measured_and_other_doubts_stay() {
+    let mut run = two_cells();
+    let forecast = Doubt::BlindToEffect {
+        smallest_visible: 0.5,
+        sought: 0.03,
+    };
+    run.doubts = vec![forecast, Doubt::SharedCpus { cpus: 1 }];
+    let judgement = changed(&run, |_| ());
+    assert_eq!(judgement.doubts, [Doubt::SharedCpus { cpus: 1 }]);
+}
+
+#[test]
 fn an_unfinished_run_says_how_far_it_came() {
     let run = two_cells();
     let mut blocks = blocks(&run, cost);
