@@ -1,5 +1,6 @@
 //! What a network device and its driver can do and are set to: the questions of ethtool(8), by the
-//! one ioctl that has answered them on every kernel. Nothing is set. Layouts: linux/ethtool.h.
+//! one ioctl that has answered them on every kernel. Only features are ever set. Layouts:
+//! linux/ethtool.h.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -12,6 +13,7 @@ const GET_RINGS: u32 = 0x10;
 const GET_STRINGS: u32 = 0x1b;
 const GET_SET_SIZES: u32 = 0x37;
 const GET_FEATURES: u32 = 0x3a;
+const SET_FEATURES: u32 = 0x3b;
 const GET_CHANNELS: u32 = 0x3c;
 /// The set of strings that names the features (`ETH_SS_FEATURES`).
 const FEATURE_NAMES: u32 = 4;
@@ -21,6 +23,10 @@ const NAME_BYTES: usize = 32;
 const BLOCK_BITS: usize = 32;
 /// More features than any kernel has; 64 of them are in use.
 const MOST_FEATURES: usize = 4096;
+
+/// What a device leaves to hardware of what it sends, by parts of the features' names: filling in
+/// checksums, cutting packets to the MTU, putting VLAN tags in.
+const SENDING_WORK: [&str; 5] = ["checksum", "segmentation", "-gso-", "-udp-", "-vlan-"];
 
 /// Asks about network devices of the caller's network namespace.
 #[derive(Debug)]
@@ -71,6 +77,13 @@ pub struct Coalescing {
     pub transmit_frames: u32,
     pub is_adaptive_receive: bool,
     pub is_adaptive_transmit: bool,
+}
+
+impl Feature {
+    fn leaves_sending_work(&self) -> bool {
+        let mut parts = SENDING_WORK.iter();
+        self.is_on && self.name.starts_with("tx-") && parts.any(|part| self.name.contains(part))
+    }
 }
 
 impl Ethtool {
@@ -142,6 +155,39 @@ impl Ethtool {
     /// # Errors
     /// As [`Self::driver`].
     pub fn features(&self, device: &str) -> io::Result<Vec<Feature>> {
+        let numbered = self.numbered_features(device)?.into_iter();
+        Ok(numbered.map(|(_, feature)| feature).collect())
+    }
+
+    /// Lets a device leave nothing of what it sends to hardware: packets come out of it as they
+    /// would be on a wire, for whoever takes them from a virtual device.
+    ///
+    /// # Errors
+    /// `EPERM` without `CAP_NET_ADMIN`; as [`Self::driver`]; `ErrorKind::Unsupported` with the
+    /// names of the features that stay on.
+    pub fn finish_packets_in_software(&self, device: &str) -> io::Result<()> {
+        let working = |features: Vec<(usize, Feature)>| {
+            let working = features
+                .into_iter()
+                .filter(|(_, feature)| feature.leaves_sending_work());
+            working.collect::<Vec<_>>()
+        };
+        let bits: Vec<usize> = working(self.numbered_features(device)?)
+            .into_iter()
+            .map(|(bit, _)| bit)
+            .collect();
+        self.switch_off(device, &bits)?;
+        let still = working(self.numbered_features(device)?);
+        if still.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<String> = still.into_iter().map(|(_, feature)| feature.name).collect();
+        let what = format!("{device} goes on with {}", names.join(", "));
+        Err(io::Error::new(io::ErrorKind::Unsupported, what))
+    }
+
+    /// With the bit by which the kernel knows each.
+    fn numbered_features(&self, device: &str) -> io::Result<Vec<(usize, Feature)>> {
         let names = self.feature_names(device)?;
         let blocks = names.len().div_ceil(BLOCK_BITS);
         // cmd, number of blocks, and for each: available, requested, active, never changed.
@@ -154,12 +200,30 @@ impl Ethtool {
         };
         let features = names.into_iter().enumerate();
         let present = features.filter(|(_, name)| !name.is_empty());
-        let feature = |(at, name)| Feature {
-            name,
-            is_on: bit(at, 2),
-            can_change: bit(at, 0) && !bit(at, 3),
+        let feature = |(at, name)| {
+            let can_change = bit(at, 0) && !bit(at, 3);
+            let is_on = bit(at, 2);
+            (
+                at,
+                Feature {
+                    name,
+                    is_on,
+                    can_change,
+                },
+            )
         };
         Ok(present.map(feature).collect())
+    }
+
+    fn switch_off(&self, device: &str, bits: &[usize]) -> io::Result<()> {
+        let blocks = bits.iter().max().map_or(0, |most| most / BLOCK_BITS + 1);
+        // cmd, number of blocks, and for each: which are told, and what each is to be.
+        let mut order = vec![0_u32; 2 + 2 * blocks];
+        order[1] = u32::try_from(blocks).unwrap_or(0);
+        for bit in bits {
+            order[2 + 2 * (bit / BLOCK_BITS)] |= 1 << (bit % BLOCK_BITS);
+        }
+        self.ask(device, SET_FEATURES, &mut order)
     }
 
     fn feature_names(&self, device: &str) -> io::Result<Vec<String>> {

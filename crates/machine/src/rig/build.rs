@@ -2,6 +2,7 @@
 
 use std::io;
 
+use sys::ethtool::Ethtool;
 use sys::namespace::{self, NetworkNamespace};
 
 use super::cabling;
@@ -54,9 +55,16 @@ impl Built {
         self.on(one.host, || {
             cabling::lay_cable(one.device, other.device, far)
         })?;
-        [one, other]
-            .into_iter()
-            .try_for_each(|end| self.on(end.host, || equip(end, &layout.hosts[end.host])))
+        let ends = [one, other];
+        ends.into_iter()
+            .try_for_each(|end| self.on(end.host, || equip(end, &layout.hosts[end.host])))?;
+        // An end without an address is a program's, and programs carry finished packets.
+        if ends.iter().any(|end| end.address.is_none()) {
+            let finish = |device| Ethtool::open()?.finish_packets_in_software(device);
+            ends.into_iter()
+                .try_for_each(|end| self.on(end.host, || finish(end.device)))?;
+        }
+        Ok(())
     }
 
     /// Does something in the namespace of a host.
