@@ -31,6 +31,13 @@ pub fn wall() -> SystemTime {
     SystemTime::now()
 }
 
+/// The wall clock as ns since 1970, as the kernel stamps packets with it.
+#[inline]
+#[must_use]
+pub fn wall_ns() -> u64 {
+    read(libc::CLOCK_REALTIME).unwrap_or(0)
+}
+
 /// Asks every 2 ms whether the condition holds, until it does or `limit` has passed; whether it
 /// held. For what the kernel gives no descriptor to wait on.
 pub fn wait_until(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {

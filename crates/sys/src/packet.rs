@@ -1,15 +1,23 @@
-//! Packet taps: sockets that are shown every packet of their network namespace.
+//! Packet sockets: whole frames to and from network devices, and taps that only look on.
 #![expect(
     clippy::cast_possible_truncation,
-    reason = "the kernel's constants fit the fields that they are for"
+    clippy::cast_possible_wrap,
+    reason = "the kernel's constants and numbers of devices fit the fields that they are for"
 )]
 
+mod receiver;
+mod sender;
+
+use std::ffi::CString;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt as _;
 
 use crate::check;
+
+pub use receiver::{Arrival, Receiver, Seen};
+pub use sender::{MOST_AT_ONCE, Sender};
 
 /// An idle tap as a DHCP client holds one: bound to all protocols of all devices, with a filter
 /// that keeps nothing. What it costs is that the kernel copies the head of every packet for it.
@@ -24,17 +32,11 @@ impl Tap {
     /// # Errors
     /// `EPERM` without `CAP_NET_RAW` there.
     pub fn open() -> io::Result<Self> {
-        // Protocol 0 sees nothing yet, so that no packet slips in before the filter is there.
-        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-        // SAFETY: no pointers.
-        let fd = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
-        // SAFETY: `fd` was just opened and nobody else owns it.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let tap = Self {
-            file: File::from(fd),
+            file: File::from(open()?),
         };
         tap.keep_nothing()?;
-        tap.see_everything()?;
+        bind(tap.file.as_raw_fd(), ALL_DEVICES, libc::ETH_P_ALL)?;
         Ok(tap)
     }
 
@@ -70,15 +72,76 @@ impl Tap {
         })?;
         Ok(())
     }
+}
 
-    fn see_everything(&self) -> io::Result<()> {
-        // SAFETY: an all-zero sockaddr_ll is valid; interface 0 means all of them.
-        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-        address.sll_family = libc::AF_PACKET as u16;
-        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
-        let length = libc::socklen_t::try_from(size_of::<libc::sockaddr_ll>()).unwrap_or(0);
-        // SAFETY: `address` is a valid socket address of `length` bytes that outlives the call.
-        check(unsafe { libc::bind(self.file.as_raw_fd(), (&raw const address).cast(), length) })?;
-        Ok(())
+/// For [`bind`]: no device in particular.
+const ALL_DEVICES: u32 = 0;
+/// For [`bind`]: a socket that only sends.
+const NO_PROTOCOL: libc::c_int = 0;
+
+/// A packet socket that sees nothing yet, so that no packet slips in before it is set up.
+fn open() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+    // SAFETY: no pointers.
+    let fd = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
+    // SAFETY: `fd` was just opened and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Ties a socket to a device of the caller's network namespace, for packets of one protocol.
+fn bind(socket: RawFd, device: u32, protocol: libc::c_int) -> io::Result<()> {
+    // SAFETY: an all-zero sockaddr_ll is valid; interface 0 means all of them.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = (protocol as u16).to_be();
+    address.sll_ifindex = device as libc::c_int;
+    let length = libc::socklen_t::try_from(size_of::<libc::sockaddr_ll>()).unwrap_or(0);
+    // SAFETY: `address` is a valid socket address of `length` bytes that outlives the call.
+    check(unsafe { libc::bind(socket, (&raw const address).cast(), length) })?;
+    Ok(())
+}
+
+/// The number of a device of the caller's network namespace.
+fn device(name: &str) -> io::Result<u32> {
+    let name = CString::new(name).map_err(|_| io::Error::from_raw_os_error(libc::ENODEV))?;
+    // SAFETY: `name` ends with a zero and lives through the call.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(io::Error::last_os_error()),
+        index => Ok(index),
     }
+}
+
+/// The longest packet that a device of the caller's network namespace takes, without its Ethernet
+/// header, bytes.
+///
+/// # Errors
+/// `ENODEV` for a device that is not there.
+pub fn mtu(name: &str) -> io::Result<usize> {
+    // SAFETY: an all-zero ifreq is valid: an empty name.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    let room = request.ifr_name.len() - 1;
+    for (to, from) in request.ifr_name[..room].iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    let socket = crate::socket::control()?;
+    // SAFETY: `request` is a valid ifreq that lives through the call, which writes within it.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFMTU, &raw mut request) })?;
+    // SAFETY: SIOCGIFMTU has written the MTU (netdevice(7)), and any bits are an int.
+    let mtu = unsafe { request.ifr_ifru.ifru_mtu };
+    usize::try_from(mtu).map_err(io::Error::other)
+}
+
+fn set(socket: RawFd, option: libc::c_int, value: &impl Copy) -> io::Result<()> {
+    let length = libc::socklen_t::try_from(size_of_val(value)).unwrap_or(0);
+    // SAFETY: `value` is readable for `length` bytes, its own size.
+    check(unsafe {
+        libc::setsockopt(
+            socket,
+            libc::SOL_PACKET,
+            option,
+            std::ptr::from_ref(value).cast(),
+            length,
+        )
+    })?;
+    Ok(())
 }
