@@ -5,8 +5,10 @@ use std::mem::discriminant;
 use serde::{Deserialize, Serialize};
 
 mod command;
+mod link;
 
 pub use command::CommandDoubt;
+pub use link::LinkDoubt;
 
 /// Something about a measurement that a sceptic would ask about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,6 +67,8 @@ pub enum Doubt {
     MachineShifted { share: f64 },
     /// About commands that were compared.
     Command(CommandDoubt),
+    /// About an emulated link.
+    Link(LinkDoubt),
 }
 
 impl Doubt {
@@ -147,6 +151,7 @@ impl Doubt {
             Self::AnsweredNothing { arm } => silent(arm),
             Self::MachineShifted { share } => shifted(*share),
             Self::Command(doubt) => doubt.what(),
+            Self::Link(doubt) => doubt.what(),
         }
     }
 
@@ -187,6 +192,7 @@ impl Doubt {
             }
             Self::MachineShifted { .. } => "look for throttling, migration or spent burst credit",
             Self::Command(doubt) => doubt.advice(),
+            Self::Link(doubt) => doubt.advice(),
         }
     }
 
@@ -200,6 +206,7 @@ impl Doubt {
                 a == b
             }
             (Self::Command(a), Self::Command(b)) => a.is_same_kind(b),
+            (Self::Link(a), Self::Link(b)) => a.is_same_kind(b),
             _ => discriminant(self) == discriminant(other),
         }
     }
@@ -231,6 +238,7 @@ impl Doubt {
             Self::TooFewPairs { pairs, .. } => -f64::from(*pairs),
             Self::MachineShifted { share } => *share,
             Self::Command(doubt) => doubt.severity(),
+            Self::Link(doubt) => doubt.severity(),
             Self::OneMachine
             | Self::LeverSkipped { .. }
             | Self::NoPrivateNamespace { .. }

@@ -5,6 +5,7 @@
 
 pub mod engine;
 pub mod floor;
+pub mod link;
 pub mod load;
 pub mod protocol;
 pub mod server;

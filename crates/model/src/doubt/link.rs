@@ -1,0 +1,110 @@
+//! What about an emulated link a sceptic would ask about.
+
+use std::mem::discriminant;
+
+use serde::{Deserialize, Serialize};
+
+use super::percent;
+
+/// Something about one direction of a link, `up` or `down`, that a sceptic would ask about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum LinkDoubt {
+    /// This share of the packets left more than so much later than due, the latest by so much.
+    Late {
+        direction: String,
+        late_share: f64,
+        limit_ns: u64,
+        latest_ns: u64,
+    },
+    /// The link had no time to take packets in before its ring was full.
+    Missed { direction: String, packets: u64 },
+    /// The link had no memory for packets.
+    Unheld { direction: String, packets: u64 },
+    /// Packets came that no wire carries: left to hardware to cut, or to fill in their checksums.
+    Unfinished { direction: String, packets: u64 },
+    /// The far end's device refused packets.
+    Refused { direction: String, packets: u64 },
+}
+
+impl LinkDoubt {
+    /// What is doubtful, in one sentence.
+    #[must_use]
+    pub fn what(&self) -> String {
+        match self {
+            Self::Late {
+                direction,
+                late_share,
+                limit_ns,
+                latest_ns,
+            } => format!(
+                "the link was late: {} of its packets {direction} left more than {:.1} ms after \
+                 they were due, the latest {:.1} ms, so delay and rate were not what was asked for",
+                percent(*late_share),
+                *limit_ns as f64 / 1e6,
+                *latest_ns as f64 / 1e6
+            ),
+            Self::Missed { direction, packets } => format!(
+                "the link could not keep up: {packets} packets {direction} were lost before it \
+                 saw them"
+            ),
+            Self::Unheld { direction, packets } => format!(
+                "the link's memory was full: {packets} packets {direction} were dropped that \
+                 nobody asked to drop"
+            ),
+            Self::Unfinished { direction, packets } => format!(
+                "{packets} packets {direction} were left to a device to finish and were dropped: \
+                 longer than the MTU, or without their checksum"
+            ),
+            Self::Refused { direction, packets } => {
+                format!("the device at the far end refused {packets} packets {direction}")
+            }
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Late { .. } => {
+                "send fewer packets, or stop other work; only as root may the link go before it"
+            }
+            Self::Missed { .. } => {
+                "send fewer packets: this is more than the link's share of the CPUs can carry"
+            }
+            Self::Unheld { .. } => "give the link a --rate with a --queue, or less delay",
+            Self::Unfinished { .. } => {
+                "turn segmentation and checksums of the devices off (ethtool -K)"
+            }
+            Self::Refused { .. } => "see `ip -s link` on the host at the far end",
+        }
+    }
+
+    /// Whether two doubts are of one kind and direction, so that a reader needs only the worse.
+    #[must_use]
+    pub fn is_same_kind(&self, other: &Self) -> bool {
+        discriminant(self) == discriminant(other) && self.direction() == other.direction()
+    }
+
+    /// Orders doubts of one kind, the worse the larger.
+    #[must_use]
+    pub fn severity(&self) -> f64 {
+        match self {
+            Self::Late { late_share, .. } => *late_share,
+            Self::Missed { packets, .. }
+            | Self::Unheld { packets, .. }
+            | Self::Unfinished { packets, .. }
+            | Self::Refused { packets, .. } => *packets as f64,
+        }
+    }
+
+    fn direction(&self) -> &str {
+        match self {
+            Self::Late { direction, .. }
+            | Self::Missed { direction, .. }
+            | Self::Unheld { direction, .. }
+            | Self::Unfinished { direction, .. }
+            | Self::Refused { direction, .. } => direction,
+        }
+    }
+}

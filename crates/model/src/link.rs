@@ -1,0 +1,116 @@
+//! A link between two hosts: what it does to the packets that pass, and what it carried.
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Histogram;
+
+/// What one direction of a link does to each packet. Sizes are of whole Ethernet frames without
+/// preamble and checksum, as tc(8) counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkShape {
+    /// From the moment that the last bit has left the near end until it is at the far end, ns.
+    pub delay_ns: u64,
+    /// How fast bits leave; absent: as fast as they come.
+    pub rate: Option<LinkRate>,
+    /// Share of the packets that leave and do not arrive, from 0 to 1, each by its own chance.
+    pub loss_share: f64,
+    /// Packets that overtake others.
+    pub reorder: Option<Reorder>,
+    /// What may wait for the rate; what comes on top is dropped.
+    pub queue: QueueLimit,
+}
+
+/// How fast bits leave a link's near end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum LinkRate {
+    /// Always the same.
+    Steady { bits_per_second: u64 },
+    /// Fast while there is credit in the bucket, which fills at the base rate and starts full:
+    /// what providers sell as “up to” a rate.
+    Credit {
+        burst_bits_per_second: u64,
+        bucket_bytes: u64,
+        base_bits_per_second: u64,
+    },
+}
+
+impl LinkRate {
+    /// The most that it lets through at any time, bit/s.
+    #[must_use]
+    pub fn peak_bits_per_second(self) -> u64 {
+        match self {
+            Self::Steady { bits_per_second } => bits_per_second,
+            Self::Credit {
+                burst_bits_per_second,
+                ..
+            } => burst_bits_per_second,
+        }
+    }
+}
+
+/// Packets that skip some of the delay, and so overtake those sent shortly before them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reorder {
+    /// Share of the packets, from 0 to 1, each by its own chance.
+    pub share: f64,
+    /// How much of the delay they skip, ns.
+    pub early_ns: u64,
+}
+
+/// How much may wait for a link's rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueLimit {
+    Packets(u64),
+    Bytes(u64),
+    /// A packet that would wait longer than this is dropped, ns.
+    WaitNs(u64),
+}
+
+/// The usual length of a device's queue on Linux (`DEFAULT_TX_QUEUE_LEN`), and of netem's.
+impl Default for QueueLimit {
+    fn default() -> Self {
+        Self::Packets(1000)
+    }
+}
+
+/// What became of the packets of one direction; offered is the sum of all the others but
+/// `overtook`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkTally {
+    /// Packets that came to the near end, and their bytes.
+    pub offered_packets: u64,
+    pub offered_bytes: u64,
+    /// Packets handed to the far end, and their bytes.
+    pub carried_packets: u64,
+    pub carried_bytes: u64,
+    /// Packets of `carried_packets` that left before one that had come before them.
+    pub overtook_packets: u64,
+    /// Packets lost by chance, as asked for.
+    pub lost_packets: u64,
+    /// Packets that found the queue full, as asked for.
+    pub dropped_packets: u64,
+    /// Packets for which the link had no memory.
+    pub unheld_packets: u64,
+    /// Packets that no wire carries, because a device left work to hardware that is not there:
+    /// longer than the MTU, or without their checksum.
+    pub unfinished_packets: u64,
+    /// Packets that the far end's device refused.
+    pub refused_packets: u64,
+    /// Packets that were still under way when the link was taken down.
+    pub held_packets: u64,
+}
+
+/// What one direction of a link did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkReading {
+    pub tally: LinkTally,
+    /// Packets that came while the link had no time to take them; they are not in the tally.
+    pub missed_packets: u64,
+    /// How much later than due each packet left, by the link's own clock, ns: the error of delay
+    /// and rate. Never less than it was, since the clock is read when the packet has left.
+    pub lateness_ns: Histogram,
+}

@@ -1,0 +1,245 @@
+//! The thread of one direction: takes what came in at one device, and hands each packet to the
+//! other device when it is due.
+
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
+
+use model::link::{LinkReading, LinkShape};
+use model::random::SplitMix64;
+use sys::clock;
+use sys::epoll::{Epoll, Events, Interest};
+use sys::packet::{Arrival, MOST_AT_ONCE, Receiver, Seen, Sender};
+
+use super::direction::{Arrived, Direction, Fate};
+
+/// Frames that wait in memory until they are taken: 40 ms at 100,000 a second.
+const RING_FRAMES: usize = 4096;
+/// Ethernet's header, and a VLAN's tag.
+const AROUND_PACKET_BYTES: usize = 18;
+/// Frames taken at once before those that are due leave.
+const MOST_TAKEN: usize = 64;
+/// The shortest sleep. Waking costs some 5 µs of CPU time, so at high rates several packets share
+/// one; each is late by less than this, for which the delay bars have room.
+const SHORTEST_SLEEP_NS: u64 = 30_000;
+/// The longest sleep without a look at what came in: a fortieth of what the ring holds.
+const LONGEST_LOOK_AWAY_NS: u64 = 1_000_000;
+/// How long before a packet could be due it is looked for at the latest.
+const AHEAD_NS: u64 = 300_000;
+/// A packet said to be older than this was stamped before somebody set the wall clock.
+const OLDEST_NS: u64 = 1_000_000_000;
+
+type Frame = Vec<u8>;
+
+/// One direction: where it takes from and where it hands to.
+pub(super) struct Courier {
+    from: Receiver,
+    to: Sender,
+    direction: Direction<Frame>,
+    /// How long a packet that comes now can be left alone, ns; 0 for not at all.
+    look_away_ns: u64,
+    due: Vec<Arrived<Frame>>,
+    /// Memory of frames that have left, for those that come.
+    spare: Vec<Frame>,
+    unfinished: Frames,
+    refused: Frames,
+    reading: LinkReading,
+}
+
+/// Packets and their bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Frames {
+    packets: u64,
+    bytes: u64,
+}
+
+impl Courier {
+    /// Opens both devices, which are of the calling thread's network namespace.
+    pub(super) fn open(
+        [from, to]: [&str; 2],
+        shape: LinkShape,
+        random: &SplitMix64,
+    ) -> io::Result<Self> {
+        let longest_bytes = sys::packet::mtu(from)? + AROUND_PACKET_BYTES;
+        Ok(Self {
+            from: Receiver::open(from, Seen::Incoming, RING_FRAMES, longest_bytes)?,
+            to: Sender::open(to)?,
+            direction: Direction::new(shape, random),
+            look_away_ns: look_away_ns(&shape),
+            due: Vec::with_capacity(MOST_AT_ONCE),
+            spare: Vec::new(),
+            unfinished: Frames::default(),
+            refused: Frames::default(),
+            reading: LinkReading::default(),
+        })
+    }
+
+    /// Carries packets until `stop` is readable or its other end is closed.
+    pub(super) fn drive(mut self, stop: BorrowedFd<'_>) -> io::Result<LinkReading> {
+        let mut wait = Wait::new(self.from.as_fd(), stop)?;
+        while !wait.is_stopped {
+            let now_ns = clock::monotonic_ns();
+            let taken = self.take_arrivals(now_ns);
+            let sent = self.send_due(now_ns);
+            if taken + sent == 0 {
+                self.rest(&mut wait)?;
+            } else {
+                wait.look()?;
+            }
+        }
+        self.read()
+    }
+
+    /// Takes what came in; how many packets.
+    fn take_arrivals(&mut self, now_ns: u64) -> usize {
+        let wall_ahead_ns = clock::wall_ns().wrapping_sub(clock::monotonic_ns());
+        let Self {
+            from,
+            direction,
+            spare,
+            unfinished,
+            ..
+        } = self;
+        from.take(MOST_TAKEN, |arrival| {
+            if !is_finished(&arrival) {
+                unfinished.add(arrival.bytes.into());
+                return;
+            }
+            let at_ns = arrival.wall_ns.wrapping_sub(wall_ahead_ns);
+            let at_ns = at_ns.clamp(now_ns.saturating_sub(OLDEST_NS), now_ns);
+            let _: Fate = direction.handle(at_ns, arrival.bytes, || {
+                let mut frame = spare.pop().unwrap_or_default();
+                frame.extend_from_slice(arrival.frame);
+                frame
+            });
+        })
+    }
+
+    /// Hands over the first of those that are due; how many.
+    fn send_due(&mut self, now_ns: u64) -> usize {
+        let next = std::iter::from_fn(|| self.direction.poll(now_ns));
+        self.due.extend(next.take(MOST_AT_ONCE));
+        let mut done = 0;
+        while done < self.due.len() {
+            let frames = self.due[done..].iter().map(|arrived| &arrived.packet[..]);
+            let sent = self.to.send(frames).unwrap_or(0);
+            let left_ns = clock::monotonic_ns();
+            for arrived in &self.due[done..done + sent] {
+                self.reading
+                    .lateness_ns
+                    .record(left_ns.saturating_sub(arrived.due_ns));
+            }
+            done += sent;
+            // What the device does not take is gone, as in any device that is full.
+            if sent == 0 {
+                self.refused.add(self.due[done].packet.len() as u64);
+                done += 1;
+            }
+        }
+        for arrived in self.due.drain(..) {
+            let mut frame = arrived.packet;
+            frame.clear();
+            self.spare.push(frame);
+        }
+        done
+    }
+
+    /// Sleeps until there may be something to do.
+    fn rest(&self, wait: &mut Wait) -> io::Result<()> {
+        let Some(due_ns) = self.direction.next_due_ns() else {
+            return wait.for_packet(None);
+        };
+        let until_due_ns = due_ns.saturating_sub(clock::monotonic_ns());
+        let sleep_ns = until_due_ns.max(SHORTEST_SLEEP_NS);
+        if self.look_away_ns == 0 {
+            wait.for_packet(Some(sleep_ns))
+        } else {
+            wait.for_time(sleep_ns.min(self.look_away_ns))
+        }
+    }
+
+    /// What it came to.
+    fn read(mut self) -> io::Result<LinkReading> {
+        let mut tally = self.direction.tally();
+        tally.offered_packets += self.unfinished.packets;
+        tally.offered_bytes += self.unfinished.bytes;
+        tally.unfinished_packets = self.unfinished.packets;
+        tally.refused_packets = self.refused.packets;
+        tally.carried_packets -= self.refused.packets;
+        tally.carried_bytes -= self.refused.bytes;
+        self.reading.tally = tally;
+        self.reading.missed_packets = self.from.missed()?;
+        Ok(self.reading)
+    }
+}
+
+impl Frames {
+    fn add(&mut self, bytes: u64) {
+        self.packets += 1;
+        self.bytes += bytes;
+    }
+}
+
+/// Whether the frame is as it would be on a wire: whole, and with its checksum.
+fn is_finished(arrival: &Arrival<'_>) -> bool {
+    arrival.frame.len() as u64 == u64::from(arrival.bytes) && !arrival.lacks_checksum
+}
+
+/// The kernel stamps what comes, so nothing is lost by a late look as long as it is before the
+/// packet is due.
+fn look_away_ns(shape: &LinkShape) -> u64 {
+    let skipped_ns = shape.reorder.map_or(0, |reorder| reorder.early_ns);
+    let least_delay_ns = shape.delay_ns.saturating_sub(skipped_ns);
+    least_delay_ns
+        .saturating_sub(AHEAD_NS)
+        .min(LONGEST_LOOK_AWAY_NS)
+}
+
+/// Sleeping, and being woken.
+struct Wait {
+    /// Told of packets and of the wish to stop, by these tokens.
+    all: Epoll,
+    /// Told of the wish to stop alone.
+    stop_alone: Epoll,
+    events: Events,
+    is_stopped: bool,
+}
+
+const PACKET: u64 = 0;
+const STOP: u64 = 1;
+
+impl Wait {
+    fn new(packets: BorrowedFd<'_>, stop: BorrowedFd<'_>) -> io::Result<Self> {
+        let wait = Self {
+            all: Epoll::new()?,
+            stop_alone: Epoll::new()?,
+            events: Events::with_capacity(2),
+            is_stopped: false,
+        };
+        wait.all.add(packets, PACKET, Interest::READ)?;
+        wait.all.add(stop, STOP, Interest::READ)?;
+        wait.stop_alone.add(stop, STOP, Interest::READ)?;
+        Ok(wait)
+    }
+
+    /// Until a packet comes, for at most so long.
+    fn for_packet(&mut self, limit_ns: Option<u64>) -> io::Result<()> {
+        self.all.wait(&mut self.events, limit_ns)?;
+        self.note_stop();
+        Ok(())
+    }
+
+    fn for_time(&mut self, ns: u64) -> io::Result<()> {
+        self.stop_alone.wait(&mut self.events, Some(ns))?;
+        self.note_stop();
+        Ok(())
+    }
+
+    /// Not at all: only whether to stop, for whoever has no time to rest.
+    fn look(&mut self) -> io::Result<()> {
+        self.for_time(0)
+    }
+
+    fn note_stop(&mut self) {
+        self.is_stopped |= self.events.iter().any(|event| event.token == STOP);
+    }
+}

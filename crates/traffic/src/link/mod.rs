@@ -1,0 +1,19 @@
+//! A link in user space: delay, rate, credit, loss and reordering between two network devices,
+//! for kernels without netem.
+
+mod backlog;
+mod carrying;
+mod courier;
+mod direction;
+mod doubts;
+mod line;
+mod memory;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+pub use carrying::{Ends, Link, LinkReadings};
+pub use direction::{Arrived, Direction, Fate};
+pub use doubts::doubts;
+pub use memory::MOST_HELD_BYTES;
+pub use plan::{ImpossibleLink, LinkPlan};

@@ -1,0 +1,294 @@
+//! What a link is asked to be, and whether it can be that.
+
+use model::link::{LinkRate, LinkShape, QueueLimit, Reorder};
+use serde::{Deserialize, Serialize};
+
+use super::memory::{BESIDE_EACH_PACKET_BYTES, MOST_HELD_BYTES};
+
+/// Longer than any path on earth; beyond it a typing error is likelier than a wish.
+const LONGEST_DELAY_NS: u64 = 600_000_000_000;
+
+/// The largest packet that can come: IP's, in an Ethernet frame. A bucket must hold one, or it
+/// would never be paid for.
+const LARGEST_FRAME_BYTES: u64 = 65_535 + 14;
+
+/// The usual Ethernet frame, by which queues in packets are counted in bytes.
+const USUAL_FRAME_BYTES: u64 = 1514;
+
+/// Both directions of a link: `up` is from the client to the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkPlan {
+    pub up: LinkShape,
+    pub down: LinkShape,
+    /// What losses and reordering are drawn from; the same seed draws the same ones.
+    pub seed: u64,
+}
+
+/// Why there is no such link.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ImpossibleLink {
+    #[error("a rate of 0 lets nothing through; for a link that loses all, ask for a loss of 100%")]
+    NoRate,
+    #[error("{what} is a share of the packets, from 0% to 100%, not {percent}%")]
+    NoShare { what: &'static str, percent: f64 },
+    #[error("a delay of {seconds} s is more than the {most} s that a link may have")]
+    DelayTooLong { seconds: f64, most: u64 },
+    #[error(
+        "reordered packets are to skip {early_ms} ms, of a delay of {delay_ms} ms: packets overtake \
+         one another only where there is a delay to skip"
+    )]
+    NothingToSkip { early_ms: f64, delay_ms: f64 },
+    #[error(
+        "credit is for a burst above the base rate: {burst} bit/s is not more than {base} bit/s"
+    )]
+    NoBurst { burst: u64, base: u64 },
+    #[error(
+        "a bucket of {bytes} bytes does not hold the largest packet, which has {}",
+        LARGEST_FRAME_BYTES
+    )]
+    BucketTooSmall { bytes: u64 },
+    #[error(
+        "the packets under way would take {needed_mib} MiB, for each direction: rate × delay and \
+         what may wait; a link holds at most {} MiB. Lower one of them",
+        MOST_HELD_BYTES >> 20
+    )]
+    TooMuchMemory { needed_mib: u64 },
+}
+
+impl LinkPlan {
+    /// Whether there can be such a link.
+    ///
+    /// # Errors
+    /// Says what is impossible about it.
+    pub fn check(&self) -> Result<(), ImpossibleLink> {
+        check(&self.up)?;
+        check(&self.down)
+    }
+}
+
+fn check(shape: &LinkShape) -> Result<(), ImpossibleLink> {
+    check_share("loss", shape.loss_share)?;
+    check_delay(shape.delay_ns)?;
+    shape
+        .reorder
+        .map_or(Ok(()), |reorder| check_reorder(reorder, shape.delay_ns))?;
+    let Some(rate) = shape.rate else {
+        return Ok(());
+    };
+    check_rate(rate)?;
+    let needed_bytes = needed_bytes(shape, rate);
+    if needed_bytes > u128::from(MOST_HELD_BYTES) {
+        let needed_mib = u64::try_from(needed_bytes >> 20).unwrap_or(u64::MAX);
+        return Err(ImpossibleLink::TooMuchMemory { needed_mib });
+    }
+    Ok(())
+}
+
+fn check_share(what: &'static str, share: f64) -> Result<(), ImpossibleLink> {
+    if (0.0..=1.0).contains(&share) {
+        return Ok(());
+    }
+    let percent = share * 100.0;
+    Err(ImpossibleLink::NoShare { what, percent })
+}
+
+fn check_delay(delay_ns: u64) -> Result<(), ImpossibleLink> {
+    if delay_ns <= LONGEST_DELAY_NS {
+        return Ok(());
+    }
+    Err(ImpossibleLink::DelayTooLong {
+        seconds: delay_ns as f64 / 1e9,
+        most: LONGEST_DELAY_NS / 1_000_000_000,
+    })
+}
+
+fn check_reorder(reorder: Reorder, delay_ns: u64) -> Result<(), ImpossibleLink> {
+    check_share("reordering", reorder.share)?;
+    if reorder.early_ns > 0 && reorder.early_ns <= delay_ns {
+        return Ok(());
+    }
+    Err(ImpossibleLink::NothingToSkip {
+        early_ms: reorder.early_ns as f64 / 1e6,
+        delay_ms: delay_ns as f64 / 1e6,
+    })
+}
+
+fn check_rate(rate: LinkRate) -> Result<(), ImpossibleLink> {
+    match rate {
+        LinkRate::Steady { bits_per_second: 0 }
+        | LinkRate::Credit {
+            base_bits_per_second: 0,
+            ..
+        } => Err(ImpossibleLink::NoRate),
+        LinkRate::Steady { .. } => Ok(()),
+        LinkRate::Credit {
+            burst_bits_per_second: burst,
+            base_bits_per_second: base,
+            ..
+        } if burst <= base => Err(ImpossibleLink::NoBurst { burst, base }),
+        LinkRate::Credit { bucket_bytes, .. } if bucket_bytes < LARGEST_FRAME_BYTES => {
+            Err(ImpossibleLink::BucketTooSmall {
+                bytes: bucket_bytes,
+            })
+        }
+        LinkRate::Credit { .. } => Ok(()),
+    }
+}
+
+/// What may be under way at once when the rate is used to the full by usual frames, and what
+/// waits for it.
+fn needed_bytes(shape: &LinkShape, rate: LinkRate) -> u128 {
+    const NS_PER_SECOND: u128 = 1_000_000_000;
+    let during =
+        |ns: u64| u128::from(rate.peak_bits_per_second()) * u128::from(ns) / (8 * NS_PER_SECOND);
+    let waiting = match shape.queue {
+        QueueLimit::Packets(packets) => u128::from(packets) * u128::from(USUAL_FRAME_BYTES),
+        QueueLimit::Bytes(bytes) => bytes.into(),
+        QueueLimit::WaitNs(ns) => during(ns),
+    };
+    let bytes = during(shape.delay_ns) + waiting;
+    let packets = bytes / u128::from(USUAL_FRAME_BYTES);
+    bytes + packets * u128::from(BESIDE_EACH_PACKET_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(shape: LinkShape) -> LinkPlan {
+        LinkPlan {
+            up: LinkShape::default(),
+            down: shape,
+            seed: 0,
+        }
+    }
+
+    fn error(shape: LinkShape) -> String {
+        plan(shape).check().unwrap_err().to_string()
+    }
+
+    fn steady(bits_per_second: u64) -> Option<LinkRate> {
+        Some(LinkRate::Steady { bits_per_second })
+    }
+
+    #[test]
+    fn a_link_that_cannot_be_is_refused_with_the_reason() {
+        let plain = LinkShape::default();
+        let credit = |burst, bucket_bytes, base| {
+            Some(LinkRate::Credit {
+                burst_bits_per_second: burst,
+                bucket_bytes,
+                base_bits_per_second: base,
+            })
+        };
+        let skip = |early_ns| {
+            Some(Reorder {
+                share: 0.1,
+                early_ns,
+            })
+        };
+        for (shape, reason) in [
+            (
+                LinkShape {
+                    rate: steady(0),
+                    ..plain
+                },
+                "lets nothing through",
+            ),
+            (
+                LinkShape {
+                    rate: credit(9, 1 << 20, 0),
+                    ..plain
+                },
+                "lets nothing through",
+            ),
+            (
+                LinkShape {
+                    rate: credit(9, 1 << 20, 9),
+                    ..plain
+                },
+                "not more than 9",
+            ),
+            (
+                LinkShape {
+                    rate: credit(9, 1500, 1),
+                    ..plain
+                },
+                "does not hold the largest",
+            ),
+            (
+                LinkShape {
+                    loss_share: 1.5,
+                    ..plain
+                },
+                "not 150%",
+            ),
+            (
+                LinkShape {
+                    loss_share: -0.1,
+                    ..plain
+                },
+                "not -10%",
+            ),
+            (
+                LinkShape {
+                    loss_share: f64::NAN,
+                    ..plain
+                },
+                "not NaN%",
+            ),
+            (
+                LinkShape {
+                    delay_ns: u64::MAX,
+                    ..plain
+                },
+                "more than the 600 s",
+            ),
+            (
+                LinkShape {
+                    reorder: skip(1_000_000),
+                    ..plain
+                },
+                "skip 1 ms, of a delay of 0 ms",
+            ),
+            (
+                LinkShape {
+                    reorder: skip(0),
+                    delay_ns: 5,
+                    ..plain
+                },
+                "skip 0 ms",
+            ),
+        ] {
+            let error = error(shape);
+            assert!(error.contains(reason), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_needs_more_memory_than_a_link_may_hold_is_refused_with_the_figure() {
+        let ten_gigabit = LinkShape {
+            rate: steady(10_000_000_000),
+            delay_ns: 200_000_000,
+            ..LinkShape::default()
+        };
+        assert_eq!(plan(ten_gigabit).check(), Ok(()));
+        let longer = LinkShape {
+            delay_ns: 2_000_000_000,
+            ..ten_gigabit
+        };
+        assert!(
+            error(longer).contains("would take 2486 MiB"),
+            "{}",
+            error(longer)
+        );
+        let queue = QueueLimit::Bytes(u64::MAX);
+        assert!(
+            error(LinkShape {
+                queue,
+                ..ten_gigabit
+            })
+            .contains("MiB")
+        );
+    }
+}
