@@ -66,6 +66,14 @@ impl NetworkNamespace {
         Ok(Self(File::open(CURRENT_NETWORK)?))
     }
 
+    /// That of a process.
+    ///
+    /// # Errors
+    /// `EACCES` for the processes of other users, `ENOENT` for those that have ended.
+    pub fn of(pid: u32) -> io::Result<Self> {
+        File::open(format!("/proc/{pid}/ns/net")).map(Self)
+    }
+
     /// Moves the calling thread into it.
     ///
     /// # Errors

@@ -140,6 +140,49 @@ pub fn reset_on_close(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(socket, libc::SOL_SOCKET, libc::SO_LINGER, &linger)
 }
 
+/// Room for the name of a congestion control algorithm (`TCP_CA_NAME_MAX`).
+const ALGORITHM_BYTES: usize = 16;
+
+/// The algorithm that paces what a TCP socket sends, by the kernel's name; a listener's is that of
+/// the connections it accepts.
+///
+/// # Errors
+/// None are known for a TCP socket.
+pub fn congestion_control(socket: BorrowedFd<'_>) -> io::Result<String> {
+    let name: [u8; ALGORITHM_BYTES] = option(
+        socket,
+        libc::IPPROTO_TCP,
+        libc::TCP_CONGESTION,
+        [0; ALGORITHM_BYTES],
+    )?;
+    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+    Ok(String::from_utf8_lossy(name).into_owned())
+}
+
+/// Chooses that algorithm.
+///
+/// # Errors
+/// `ENOENT` for one that the kernel does not have; `EPERM` for one that is not in
+/// `tcp_allowed_congestion_control`, without `CAP_NET_ADMIN`.
+pub fn set_congestion_control(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+    let mut padded = [0; ALGORITHM_BYTES];
+    let fits = name.len() < ALGORITHM_BYTES;
+    let to = padded.get_mut(..name.len()).filter(|_| fits);
+    to.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))?
+        .copy_from_slice(name.as_bytes());
+    set_option(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, &padded)
+}
+
+/// The payload of a full segment that a connection sends, bytes (`TCP_MAXSEG`): the MTU without
+/// the headers and the options that both ends agreed on.
+///
+/// # Errors
+/// None are known for a TCP socket.
+pub fn segment_bytes(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    let bytes: libc::c_int = option(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, 0)?;
+    u32::try_from(bytes).map_err(io::Error::other)
+}
+
 /// Receives what is there; `None` when nothing is. `Some(0)` means that the peer has closed.
 ///
 /// # Errors
@@ -225,6 +268,28 @@ fn set_option<T>(
         )
     })?;
     Ok(())
+}
+
+/// Reads an option over `value`, of whose bits any are valid.
+fn option<T: Copy>(
+    socket: BorrowedFd<'_>,
+    level: libc::c_int,
+    name: libc::c_int,
+    mut value: T,
+) -> io::Result<T> {
+    let mut length = libc::socklen_t::try_from(size_of::<T>()).map_err(io::Error::other)?;
+    // SAFETY: `value` is writable for `length` bytes, its own size; the callers' types are numbers
+    // and bytes, for which any bits are valid.
+    check(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            (&raw mut value).cast(),
+            &raw mut length,
+        )
+    })?;
+    Ok(value)
 }
 
 fn or_later(outcome: io::Result<usize>) -> io::Result<Option<usize>> {

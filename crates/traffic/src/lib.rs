@@ -7,5 +7,6 @@ pub mod engine;
 pub mod floor;
 pub mod link;
 pub mod load;
+pub mod page;
 pub mod protocol;
 pub mod server;

@@ -141,6 +141,25 @@ pub(super) fn add_route(network: Ipv4Addr, gateway: Ipv4Addr) -> io::Result<()> 
     })
 }
 
+/// Reaches one neighbour with so many segments under way at the start of each connection.
+pub(super) fn add_route_with_window(
+    device: &str,
+    neighbour: Ipv4Addr,
+    segments: u32,
+) -> io::Result<()> {
+    let index = index_of(device)?;
+    ask(NEW_ROUTE, MAKE, |payload| {
+        // struct rtmsg as above, with a prefix of 32 bits and RT_SCOPE_LINK.
+        payload.extend([AF_INET, 32, 0, 0, 254, 4, 253, 1, 0, 0, 0, 0]);
+        // RTA_DST, RTA_OIF, and of RTA_METRICS the RTAX_INITCWND.
+        push_bytes(payload, 1, &neighbour.octets());
+        push_bytes(payload, 4, &index.to_ne_bytes());
+        push_attribute(payload, 8, |metrics| {
+            push_bytes(metrics, 11, &segments.to_ne_bytes());
+        });
+    })
+}
+
 /// Waits until every device here passes packets on. The kernel tells a device some time after its
 /// other end came up, and until then drops what is sent, the first SYN of a connection as well.
 pub(super) fn await_devices() -> io::Result<()> {

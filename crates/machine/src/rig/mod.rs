@@ -11,6 +11,7 @@ pub mod holder;
 mod inside;
 mod layout;
 pub mod standing;
+pub mod tcp;
 
 use std::io;
 use std::net::Ipv4Addr;

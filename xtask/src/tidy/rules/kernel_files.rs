@@ -10,11 +10,12 @@ const HANDS: [&str; 3] = [
     "crates/sys/src/",
     "crates/traffic/src/",
 ];
-/// Who may: levers, the journal in its own folder, and who maps the users of a namespace that is
-/// just made.
-const WRITERS: [&str; 4] = [
+/// Who may: levers, the journal in its own folder, who sets up a host of a rig, and who maps the
+/// users of a namespace that is just made.
+const WRITERS: [&str; 5] = [
     "crates/machine/src/journal/",
     "crates/machine/src/levers/",
+    "crates/machine/src/rig/tcp.rs",
     "crates/sys/src/descent.rs",
     "crates/sys/src/namespace.rs",
 ];

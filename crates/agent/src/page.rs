@@ -1,0 +1,174 @@
+//! Pages fetched over a link, by a client and from a server on the hosts of a rig.
+
+use std::io::{self, BufRead, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::time::Duration;
+
+use machine::rig::{Host, Lab, tcp};
+use model::message::Failure;
+use serde::{Deserialize, Serialize};
+use sys::kernel_file;
+use traffic::page::{Fetched, PageServer, fetch};
+
+use crate::role::{Role, RoleProcess, Said, dismissed, heard, say};
+
+/// The device of either host.
+const DEVICE: &str = "lr-wire";
+/// Fetched first and not counted: the neighbours' addresses are asked for with it.
+const FIRST_PAGE_BYTES: usize = 100;
+/// `EPERM` and `ENOENT`.
+const NOT_PERMITTED: i32 = 1;
+const NO_SUCH: i32 = 2;
+
+/// Which pages are fetched, and from what server.
+#[derive(Clone, Debug)]
+pub struct PageOrder {
+    /// Sizes, bytes, heads included.
+    pub pages: Vec<usize>,
+    /// Fetches of each.
+    pub samples: u32,
+    /// The server's initial window, segments.
+    pub initial_window: u32,
+    /// The server's congestion control; `None` for the namespace's own.
+    pub congestion_control: Option<String>,
+    /// A page that takes longer has failed.
+    pub patience: Duration,
+}
+
+/// How the pages came.
+#[derive(Clone, Debug)]
+pub struct PagesFetched {
+    /// Of each size, in the order of the sizes, each fetch.
+    pub fetched: Vec<Vec<Fetched>>,
+    /// What the server's connections used, by the kernel's name.
+    pub congestion_control: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct ServerOrder {
+    address: Ipv4Addr,
+    client: Ipv4Addr,
+    initial_window: u32,
+    congestion_control: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Listening {
+    address: SocketAddr,
+    congestion_control: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct ClientOrder {
+    server: SocketAddr,
+    pages: Vec<usize>,
+    samples: u32,
+    patience: Duration,
+}
+
+/// Fetches pages over the link of a rig; `program` is Linerate.
+///
+/// # Errors
+/// Says what could not be done, and where.
+pub fn fetch_pages(program: &Path, lab: &Lab, order: &PageOrder) -> Result<PagesFetched, Failure> {
+    let [client, server] = [host(lab, "client")?, host(lab, "server")?];
+    let server_order = ServerOrder {
+        address: address(server)?,
+        client: address(client)?,
+        initial_window: order.initial_window,
+        congestion_control: order.congestion_control.clone(),
+    };
+    let mut serving = RoleProcess::start(program, server, Role::PageServer, &server_order)?;
+    let listening: Listening = serving.said()?;
+    let client_order = ClientOrder {
+        server: listening.address,
+        pages: order.pages.clone(),
+        samples: order.samples,
+        patience: order.patience,
+    };
+    let mut fetching = RoleProcess::start(program, client, Role::PageClient, &client_order)?;
+    Ok(PagesFetched {
+        fetched: fetching.said()?,
+        congestion_control: listening.congestion_control,
+    })
+}
+
+/// Sets its host up, says where it listens, and answers until the process is ended.
+pub(crate) fn serve(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
+    let order: ServerOrder = heard(input)?;
+    let server = match listen(&order) {
+        Ok(server) => server,
+        Err(why) => return say(output, &Said::<()>::Err(why)),
+    };
+    let listening = Listening {
+        address: server.address()?,
+        congestion_control: server.congestion_control().to_owned(),
+    };
+    say(output, &Said::Ok(listening))?;
+    std::thread::spawn(move || server.serve());
+    dismissed(input)
+}
+
+fn listen(order: &ServerOrder) -> Said<PageServer> {
+    tcp::forget_and_give_room().map_err(|error| format!("setting TCP up: {error}"))?;
+    let segments = order.initial_window;
+    tcp::set_initial_window(DEVICE, order.client, segments)
+        .map_err(|error| format!("an initial window of {segments} segments: {error}"))?;
+    let wanted = order.congestion_control.as_deref();
+    PageServer::listen(order.address, wanted).map_err(|error| refusal(wanted, &error))
+}
+
+/// Which algorithms there are, where one was refused.
+fn refusal(wanted: Option<&str>, error: &io::Error) -> String {
+    let list = |name: &str| {
+        let list = kernel_file::text(format!("/proc/sys/net/ipv4/tcp_{name}_congestion_control"));
+        list.unwrap_or_default()
+    };
+    match (wanted, error.raw_os_error()) {
+        (Some(wanted), Some(NO_SUCH)) => {
+            let available = list("available");
+            format!("this kernel has no congestion control `{wanted}`; it has: {available}")
+        }
+        (Some(wanted), Some(NOT_PERMITTED)) => {
+            let allowed = list("allowed");
+            format!(
+                "the congestion control `{wanted}` may not be chosen here; these may: {allowed}"
+            )
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// Sets its host up and says how every page came.
+pub(crate) fn fetch_all(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
+    let order: ClientOrder = heard(input)?;
+    say(output, &fetches(&order).map_err(|error| error.to_string()))
+}
+
+fn fetches(order: &ClientOrder) -> io::Result<Vec<Vec<Fetched>>> {
+    tcp::forget_and_give_room()?;
+    let fetch = |page_bytes| fetch(order.server, page_bytes, order.patience);
+    fetch(FIRST_PAGE_BYTES)?;
+    let of_page = |page_bytes| (0..order.samples).map(|_| fetch(page_bytes)).collect();
+    order
+        .pages
+        .iter()
+        .map(|page_bytes| of_page(*page_bytes))
+        .collect()
+}
+
+fn host<'a>(lab: &'a Lab, name: &str) -> Result<&'a Host, Failure> {
+    lab.host(name).ok_or_else(|| no_such(name))
+}
+
+fn address(host: &Host) -> Result<Ipv4Addr, Failure> {
+    host.address().ok_or_else(|| no_such(host.name()))
+}
+
+fn no_such(host: &str) -> Failure {
+    Failure {
+        what: format!("this rig has no {host} with an address"),
+        advice: "pages are fetched on a rig of the form `wire`".to_owned(),
+    }
+}

@@ -1,0 +1,96 @@
+//! The end that asks: one page over one fresh connection, timed.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsFd as _;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sys::{clock, socket};
+
+use super::answer;
+
+/// How one page came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fetched {
+    /// From the SYN to the connection: one round trip, ns.
+    pub handshake_ns: u64,
+    /// From the request to the last byte of the answer, ns.
+    pub response_ns: u64,
+    /// Payload of a full segment on this connection, bytes: what the two ends' options leave.
+    pub segment_bytes: u32,
+}
+
+/// Fetches a page of so many bytes, head included.
+///
+/// # Errors
+/// As of connect(2) and read(2); `TimedOut` or `WouldBlock` when nothing comes for so long,
+/// `InvalidData` where the answer does not have that many bytes.
+pub fn fetch(server: SocketAddr, page_bytes: usize, patience: Duration) -> io::Result<Fetched> {
+    let begun_ns = clock::monotonic_ns();
+    let mut stream = TcpStream::connect_timeout(&server, patience)?;
+    let connected_ns = clock::monotonic_ns();
+    stream.set_read_timeout(Some(patience))?;
+    stream.set_nodelay(true)?;
+    let request = answer::request(page_bytes);
+    let asked_ns = clock::monotonic_ns();
+    stream.write_all(request.as_bytes())?;
+    let came_ns = read_page(&mut stream, page_bytes)?;
+    Ok(Fetched {
+        handshake_ns: connected_ns - begun_ns,
+        response_ns: came_ns - asked_ns,
+        segment_bytes: socket::segment_bytes(stream.as_fd())?,
+    })
+}
+
+/// Reads to the end; when the last byte was there, ns.
+fn read_page(stream: &mut TcpStream, page_bytes: usize) -> io::Result<u64> {
+    let mut piece = vec![0; 64 * 1024];
+    let (mut came, mut came_ns) = (0, 0);
+    loop {
+        let bytes = stream.read(&mut piece)?;
+        if bytes == 0 {
+            break;
+        }
+        came += bytes;
+        came_ns = clock::monotonic_ns();
+    }
+    if came == page_bytes {
+        return Ok(came_ns);
+    }
+    let what = format!("the answer had {came} bytes instead of {page_bytes}");
+    Err(io::Error::new(io::ErrorKind::InvalidData, what))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+    use crate::page::PageServer;
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn pages_of_any_size_come_whole_and_are_timed() {
+        let server = PageServer::listen(Ipv4Addr::LOCALHOST, None).unwrap();
+        let address = server.address().unwrap();
+        std::thread::spawn(move || server.serve());
+        for page_bytes in [66, 14_480, 1_000_000] {
+            let fetched = fetch(address, page_bytes, PATIENCE).unwrap();
+            assert!(fetched.response_ns > 0 && fetched.handshake_ns > 0);
+            assert!(fetched.segment_bytes > 500, "{fetched:?}");
+        }
+        // Smaller than its head: there is no such page, so nothing comes.
+        let error = fetch(address, 10, PATIENCE).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn an_algorithm_that_the_kernel_lacks_is_an_error() {
+        let error = PageServer::listen(Ipv4Addr::LOCALHOST, Some("no-such")).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(2));
+        let server = PageServer::listen(Ipv4Addr::LOCALHOST, Some("reno")).unwrap();
+        assert_eq!(server.congestion_control(), "reno");
+    }
+}

@@ -1,0 +1,12 @@
+//! Pages of an exact size over fresh connections: both ends, and how many round trips one should
+//! take.
+
+mod answer;
+mod fetch;
+mod rounds;
+mod server;
+
+pub use answer::SMALLEST_BYTES;
+pub use fetch::{Fetched, fetch};
+pub use rounds::round_trips;
+pub use server::PageServer;
