@@ -30,7 +30,7 @@ pub(crate) struct RunFlags {
     #[arg(long, conflicts_with = "rounds", help_heading = MEASURING)]
     pub(crate) smoke: bool,
     /// Seed of the order of arms and of arrivals; the same seed repeats the same plan
-    #[arg(long, value_name = "NUMBER", help_heading = MEASURING)]
+    #[arg(long, value_name = "NUMBER", help_heading = MEASURING, hide_short_help = true)]
     pub(crate) seed: Option<u64>,
     /// Load this machine even when it is at work
     ///
@@ -42,7 +42,7 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "FOLDER", help_heading = RESULT)]
     pub(crate) out: Option<PathBuf>,
     /// Also record host name, user name and addresses in the run folder
-    #[arg(long, help_heading = RESULT)]
+    #[arg(long, help_heading = RESULT, hide_short_help = true)]
     pub(crate) full: bool,
     /// Print the judgement as one JSON value (docs/schema/judgement.json)
     #[arg(long, help_heading = RESULT)]

@@ -6,13 +6,18 @@ mod completions;
 mod doctor;
 mod echo;
 mod facts;
+mod link;
 mod load;
 mod man;
+mod page;
+mod quantiles;
 mod rig;
+mod role;
 mod serve;
 mod service;
 mod study;
 mod versus;
+mod worded;
 
 use std::process::ExitCode;
 
@@ -37,12 +42,16 @@ pub(crate) enum Command {
     Rig(rig::Arguments),
     Serve(serve::Arguments),
     Load(load::Arguments),
+    Link(Box<link::Arguments>),
+    Page(page::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
     #[command(hide = true)]
     Echo(echo::Arguments),
     #[command(hide = true)]
     Agent(agent::Arguments),
+    #[command(hide = true)]
+    Role(role::Arguments),
 }
 
 /// Runs one command; without one, the main job.
@@ -60,11 +69,14 @@ pub(crate) fn run(
         Some(Command::Service(arguments)) => service::run(&arguments, console),
         Some(Command::Serve(arguments)) => serve::run(&arguments, console),
         Some(Command::Load(arguments)) => load::run(&arguments, console),
+        Some(Command::Link(arguments)) => link::run(&arguments, console),
+        Some(Command::Page(arguments)) => page::run(&arguments, console),
         Some(Command::Completions(arguments)) => Ok(completions::run(&arguments, console)),
         Some(Command::Man(arguments)) => man::run(&arguments, console),
         Some(Command::Rig(arguments)) => rig::run(&arguments, console),
         Some(Command::Echo(arguments)) => echo::run(&arguments, console),
         Some(Command::Agent(arguments)) => agent::run(&arguments),
+        Some(Command::Role(arguments)) => role::run(&arguments),
         None => study::measure(
             MAIN_STUDY,
             &TargetFlags::default(),

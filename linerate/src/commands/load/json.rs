@@ -1,10 +1,11 @@
 //! A load as one JSON value of a stable shape.
 
-use model::{Doubt, Histogram, Pace};
+use model::{Histogram, Pace};
 use serde_json::{Map, Value, json};
 
 use super::Report;
-use super::distributions::{QUANTILES, carried};
+use crate::commands::quantiles::{QUANTILES, carried};
+use crate::commands::worded::worded;
 
 /// The version of this shape. Keys may be added under the same version; none is renamed, taken
 /// away or given another meaning.
@@ -51,7 +52,7 @@ fn value(report: &Report<'_>) -> Value {
         "connections_failed": outcome.connections.failed,
         "connections_reopened": outcome.connections.reopened,
         "answered_per_100_ms": outcome.window_counts,
-        "doubts": outcome.doubts.iter().map(doubt).collect::<Vec<_>>(),
+        "doubts": worded(&outcome.doubts),
         "notes": report.notes,
     })
 }
@@ -66,16 +67,6 @@ fn quantiles(histogram: &Histogram) -> Value {
         object.insert(name, json!(carried(histogram, quantile).map(micros)));
     }
     Value::Object(object)
-}
-
-/// A doubt as it is saved in runs, with its words for a reader.
-fn doubt(doubt: &Doubt) -> Value {
-    let mut value = json!(doubt);
-    if let Value::Object(fields) = &mut value {
-        fields.insert("what".to_owned(), json!(doubt.what()));
-        fields.insert("advice".to_owned(), json!(doubt.advice()));
-    }
-    value
 }
 
 fn seconds(ns: u64) -> f64 {

@@ -5,7 +5,8 @@ use model::reading::{Errors, LatencyReading};
 use report::numbers;
 
 use super::Report;
-use super::distributions::{self, carried};
+use super::distributions;
+use crate::commands::quantiles::carried;
 
 /// The whole page; `in_full` with a line for each quantile of the latency.
 pub(super) fn render(report: &Report<'_>, in_full: bool) -> String {

@@ -1,0 +1,113 @@
+//! `linerate link -- COMMAND`: a network that is as slow, lossy or shaped as asked, around a command.
+
+mod arguments;
+mod json;
+mod page;
+mod party;
+pub(crate) mod values;
+
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use agent::link::LinkProcess;
+use anyhow::{Context as _, anyhow};
+use machine::rig::{Host, Lab};
+use model::Topology;
+use model::message::Failure;
+use sys::stop::{Again, StopSignal};
+use traffic::link::{LinkPlan, LinkReadings};
+
+use crate::console::Console;
+use crate::stopping;
+pub(crate) use arguments::Arguments;
+use party::Party;
+
+/// Unlike its path, this can be followed by a child that has become another user.
+const PROGRAM: &str = "/proc/self/exe";
+/// What a link carried while a command ran.
+struct Report {
+    plan: LinkPlan,
+    readings: LinkReadings,
+    doubts: Vec<model::Doubt>,
+    /// Of the command, as shells give it.
+    exit_code: u8,
+    elapsed: Duration,
+}
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    let plan = arguments.plan();
+    plan.check()?;
+    let stop = StopSignal::listen(Again::Kills)?;
+    let lab = Lab::build(Path::new(PROGRAM), Topology::Wire)?;
+    let (client, server) = (host(&lab, "client")?, host(&lab, "server")?);
+    let link = LinkProcess::start(Path::new(PROGRAM), &lab, &plan).map_err(words)?;
+    let serve = |line: &String| serve(line, arguments.server_wait, [server, client], console);
+    let other_end = arguments.server.as_ref().map(serve).transpose()?;
+    let begun = sys::clock::now();
+    let mut command = arguments.command(address(server)?, address(client)?);
+    let exit_code = Party::start(&mut command, client)?.wait(&stop)?;
+    let elapsed = begun.elapsed();
+    drop(other_end);
+    let readings = link.finish().map_err(words)?;
+    let report = Report {
+        plan,
+        doubts: traffic::link::doubts(&readings),
+        readings,
+        exit_code,
+        elapsed,
+    };
+    say(&report, arguments.json, console);
+    Ok(sys::stop::heard().map_or_else(|| ExitCode::from(exit_code), stopping::exit_code))
+}
+
+/// The figures stand beside what the command has said, unless they alone are asked for.
+fn say(report: &Report, json: bool, console: &Console) {
+    if json {
+        console.say(&json::render(report));
+    } else {
+        console.note(&page::render(report));
+    }
+}
+
+/// Starts the other end and waits until it listens, but for no longer than that.
+fn serve(
+    line: &str,
+    patience: Duration,
+    [server, client]: [&Host; 2],
+    console: &Console,
+) -> anyhow::Result<Party> {
+    let mut command = arguments::shell(line, address(server)?, address(client)?);
+    let mut party = Party::start_apart(&mut command, server)?;
+    let begun = |party: &mut Party| party.is_over() || party.listens();
+    let in_time = patience.is_zero() || sys::clock::wait_until(patience, || begun(&mut party));
+    if party.is_over() {
+        return Err(anyhow!(
+            "the server has ended before the command began: {line}"
+        ));
+    }
+    if !in_time {
+        let patience = humantime::format_duration(patience);
+        console.note(&format!(
+            "the server listens on no TCP port after {patience}: {line}"
+        ));
+    }
+    Ok(party)
+}
+
+fn host<'a>(lab: &'a Lab, name: &str) -> anyhow::Result<&'a Host> {
+    lab.host(name)
+        .with_context(|| format!("the rig has no {name}"))
+}
+
+fn address(host: &Host) -> anyhow::Result<Ipv4Addr> {
+    let address = host.address();
+    address.with_context(|| format!("the rig's {} has no address", host.name()))
+}
+
+/// What an end of the rig could not do, for a person.
+pub(crate) fn words(failure: Failure) -> anyhow::Error {
+    let Failure { what, advice } = failure;
+    anyhow!("{what}; {advice}")
+}

@@ -1,0 +1,145 @@
+//! The flags of `linerate link`, and the plan that they say.
+
+use std::ffi::OsString;
+use std::net::Ipv4Addr;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use model::link::{LinkRate, LinkShape, QueueLimit};
+use traffic::link::LinkPlan;
+
+use super::values::{self, Overtaking, Setting};
+
+/// Run a command over a network with a delay, a rate, losses, reordering or burst credit
+///
+/// The command runs on a host of its own, a network namespace, with a link to another, the server.
+/// The link is a program of ours between the two: it needs neither netem nor root, where the
+/// kernel lets ordinary users make namespaces. Nothing of this machine is changed, and everything
+/// is gone when the command ends, whose exit code is passed on.
+///
+/// Every packet is carried by itself, no longer than the MTU of 1500 bytes, with its checksum, as
+/// on a wire. Sizes and rates are of Ethernet frames without preamble, as tc counts them.
+///
+/// What the link carried is told at the end, with how late packets left by its own clock. Where it
+/// could not keep up it says so.
+#[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Time on the way, in each direction: half a round trip
+    #[arg(long, value_name = "TIME", value_parser = values::parse_delay, allow_hyphen_values = true, help_heading = LINK)]
+    delay: Option<u64>,
+    /// Bits per second, in each direction
+    #[arg(long, value_name = "RATE", value_parser = values::parse_rate, allow_hyphen_values = true, help_heading = LINK)]
+    rate: Option<u64>,
+    /// A burst rate while there is credit, which is earned at the base rate; the bucket starts full
+    #[arg(long, value_name = "burst=RATE,bucket=SIZE,base=RATE", value_parser = values::parse_credit, conflicts_with = "rate", help_heading = LINK)]
+    credit: Option<LinkRate>,
+    /// Packets lost, each by its own chance, such as 0.1%
+    #[arg(long, value_name = "SHARE", value_parser = values::parse_share, allow_hyphen_values = true, help_heading = LINK)]
+    loss: Option<f64>,
+    /// Packets that skip the delay, or TIME of it, and so overtake others
+    #[arg(long, value_name = "SHARE[,TIME]", value_parser = values::parse_reorder, allow_hyphen_values = true, help_heading = LINK)]
+    reorder: Option<Overtaking>,
+    /// What may wait for the rate: packets, a size or a time; the rest is dropped
+    /// [default: 1000 packets]
+    #[arg(long, value_name = "LIMIT", value_parser = values::parse_queue, help_heading = LINK)]
+    queue: Option<QueueLimit>,
+    /// The same for the direction from client to server alone, as `rate=10Mbit/s`; repeatable
+    #[arg(long, value_name = "KEY=VALUE", help_heading = LINK)]
+    up: Vec<Setting>,
+    /// The same for the direction from server to client alone
+    #[arg(long, value_name = "KEY=VALUE", help_heading = LINK)]
+    down: Vec<Setting>,
+    /// Seed of losses and reordering; the same seed strikes the same packets
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = LINK)]
+    seed: u64,
+
+    /// A shell line to run on the server; the command starts when it listens on a TCP port
+    #[arg(long, value_name = "LINE")]
+    pub(super) server: Option<String>,
+    /// How long to wait for the server to listen; then the command starts all the same
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration, requires = "server")]
+    pub(super) server_wait: Duration,
+    /// Print one JSON value (docs/schema/link.json); what the commands print goes to standard error
+    #[arg(long)]
+    pub(super) json: bool,
+    /// The command and its arguments; it never runs as root
+    ///
+    /// It and the server's find the addresses in LINERATE_SERVER and LINERATE_CLIENT.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+const LINK: &str = "The link";
+
+const EXAMPLES: &str = "\
+Examples:
+  A page by way of a satellite, as its visitor waits for it:
+    linerate link --delay 300ms --server 'python3 -m http.server' -- \\
+      sh -c 'time curl -so /dev/null http://$LINERATE_SERVER:8000/'
+  A download over 20 Mbit/s with one packet in a thousand lost:
+    linerate link --delay 20ms --rate 20Mbit/s --loss 0.1% --server 'python3 -m http.server' -- \\
+      sh -c 'curl -so /dev/null http://$LINERATE_SERVER:8000/big.iso'
+  An instance with network credit:
+    linerate link --credit burst=5Gbit/s,bucket=1GB,base=500Mbit/s --server 'iperf3 -s' -- \\
+      sh -c 'iperf3 -t 60 -c $LINERATE_SERVER'
+  A slow way up and a fast one down:
+    linerate link --delay 10ms --up rate=5Mbit/s --down rate=100Mbit/s -- sh
+
+Exit codes:
+  That of the command; 128 and the signal's number where a signal ended it.
+  2 where there was no link, and 130, 143 or 129 where a signal ended Linerate.";
+
+impl Arguments {
+    pub(super) fn plan(&self) -> LinkPlan {
+        LinkPlan {
+            up: self.shape(&self.up),
+            down: self.shape(&self.down),
+            seed: self.seed,
+        }
+    }
+
+    /// What is said for both directions, and then for this one.
+    fn shape(&self, of_direction: &[Setting]) -> LinkShape {
+        let both = [
+            self.delay.map(Setting::Delay),
+            self.rate.map(|rate| Setting::Rate(values::steady(rate))),
+            self.credit.map(Setting::Rate),
+            self.loss.map(Setting::Loss),
+            self.reorder.map(Setting::Reorder),
+            self.queue.map(Setting::Queue),
+        ];
+        values::shape(
+            both.into_iter()
+                .flatten()
+                .chain(of_direction.iter().copied()),
+        )
+    }
+
+    /// The command, told where both ends are.
+    pub(super) fn command(&self, server: Ipv4Addr, client: Ipv4Addr) -> Command {
+        let mut command = Command::new(&self.command[0]);
+        command.args(&self.command[1..]);
+        if self.json {
+            command.stdout(Stdio::from(std::io::stderr()));
+        }
+        told(command, server, client)
+    }
+}
+
+/// A line for the server, which leaves the terminal to the command.
+pub(super) fn shell(line: &str, server: Ipv4Addr, client: Ipv4Addr) -> Command {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", line])
+        .stdin(Stdio::null())
+        .stdout(Stdio::from(std::io::stderr()));
+    told(command, server, client)
+}
+
+fn told(mut command: Command, server: Ipv4Addr, client: Ipv4Addr) -> Command {
+    command
+        .env("LINERATE_SERVER", server.to_string())
+        .env("LINERATE_CLIENT", client.to_string());
+    command
+}

@@ -1,0 +1,102 @@
+//! The flags of `linerate page`.
+
+use std::time::Duration;
+
+use agent::page::PageOrder;
+use model::link::LinkShape;
+use traffic::link::LinkPlan;
+use traffic::page::SMALLEST_BYTES;
+
+use crate::commands::link::values;
+
+/// A page that takes this much longer than a hundred round trips has failed.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Larger pages say no more about the start of a connection.
+const LARGEST_BYTES: usize = 100_000_000;
+/// What Linux starts with since 2.6.39 (`TCP_INIT_CWND`), after RFC 6928.
+const USUAL_WINDOW: u32 = 10;
+
+/// How many round trips a page of a given size takes on a fresh connection
+///
+/// Pages of exactly the sizes asked for, HTTP head included, are fetched over an emulated link
+/// with the round trip asked for, each over a connection of its own. The time from the request to
+/// its last byte is told in ms and in round trips, beside the round trips that slow start predicts:
+/// the first window carries 10 segments, and each round trip doubles it.
+///
+/// A round trip is what the shortest of the handshakes took. Nothing is remembered from
+/// one connection to the next, and buffers are no limit, so what is seen is the congestion window.
+/// BBR paces, and so comes between the steps of the others.
+#[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Sizes of pages, bytes, head included; the defaults are the last of each step and the next
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = parse_size,
+          default_value = "14480,14481,43440,43441,101360,101361")]
+    size: Vec<usize>,
+    /// There and back
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::parse_delay, allow_hyphen_values = true)]
+    rtt: u64,
+    /// Segments that the server sends before it hears from the client
+    #[arg(long, value_name = "SEGMENTS", default_value_t = USUAL_WINDOW, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    initcwnd: u32,
+    /// The server's congestion control, such as cubic, reno or bbr [default: this machine's]
+    #[arg(long, value_name = "NAME")]
+    congestion: Option<String>,
+    /// Fetches of each size
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    samples: u32,
+    /// Print one JSON value (docs/schema/page.json)
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  Where the steps are:
+    linerate page
+  Does a page of 15 kB cost a satellite's user a round trip more than one of 14 kB?
+    linerate page --rtt 612ms --size 14000,15000
+  What would an initial window of 30 segments save?
+    linerate page --initcwnd 30 --size 43440
+  A connection that paces:
+    linerate page --congestion bbr";
+
+impl Arguments {
+    /// Half of the round trip each way.
+    pub(super) fn link(&self) -> LinkPlan {
+        let one_way = |delay_ns| LinkShape {
+            delay_ns,
+            ..LinkShape::default()
+        };
+        LinkPlan {
+            up: one_way(self.rtt / 2),
+            down: one_way(self.rtt - self.rtt / 2),
+            seed: 0,
+        }
+    }
+
+    pub(super) fn round_trip(&self) -> u64 {
+        self.rtt
+    }
+
+    pub(super) fn order(&self) -> PageOrder {
+        PageOrder {
+            pages: self.size.clone(),
+            samples: self.samples,
+            initial_window: self.initcwnd,
+            congestion_control: self.congestion.clone(),
+            patience: PATIENCE + Duration::from_nanos(self.rtt) * 100,
+        }
+    }
+}
+
+fn parse_size(text: &str) -> Result<usize, String> {
+    let size = text.parse().ok();
+    size.filter(|bytes| (SMALLEST_BYTES..=LARGEST_BYTES).contains(bytes))
+        .ok_or_else(|| {
+            format!(
+                "`{text}` is no size of a page: bytes from {SMALLEST_BYTES}, which the head takes, \
+                 to {LARGEST_BYTES}"
+            )
+        })
+}

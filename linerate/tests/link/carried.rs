@@ -1,0 +1,88 @@
+//! What goes over a link, and what is told of it.
+
+use serde_json::Value;
+
+use crate::as_nobody::linerate_as_nobody;
+use crate::common::{Folder, answer};
+use crate::{count, folder, load_over, schema};
+
+/// The load's own report, which `--json` moves to standard error.
+fn load_report(errors: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(errors);
+    let start = text.find("{\n").unwrap();
+    let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter();
+    values.next().unwrap().unwrap()
+}
+
+#[test]
+fn an_answer_takes_the_delay_there_and_the_delay_back() {
+    let folder = folder("link-delay");
+    let flags = ["--delay", "10ms", "--down", "delay=30ms"];
+    let (output, report) = load_over(&folder, &flags, "-d 600ms --json");
+    schema::holds("link", &report);
+    let load = load_report(&output.stderr);
+    let answered = load["answered"].as_u64().unwrap();
+    let window_s = load["window_seconds"].as_f64().unwrap();
+    // One request after another: no more than one for each 40 ms, and the last under way.
+    assert!(
+        answered >= 1 && answered as f64 <= window_s / 0.040 + 1.0,
+        "{answered} in {window_s} s"
+    );
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn every_packet_is_told_of_and_none_is_larger_than_the_mtu() {
+    let folder = folder("link-tally");
+    let message = "x".repeat(50_000);
+    let server =
+        format!("exec ./linerate serve --listen 0.0.0.0:8080 --workers 1 --message {message}");
+    let load = format!("{} -d 200ms", crate::LOAD);
+    let words = [
+        "link", "--json", "--loss", "2%", "--server", &server, "--", "sh", "-c", &load,
+    ];
+    let report = answer(&mut crate::linerate(&folder, &words));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    schema::holds("link", &report);
+    for direction in ["up", "down"] {
+        let packets = |fate: &str| count(&report, &format!("/{direction}/tally/{fate}_packets"));
+        let fates = [
+            "carried",
+            "lost",
+            "dropped",
+            "unheld",
+            "unfinished",
+            "refused",
+            "held",
+        ];
+        let sum: u64 = fates.iter().map(|fate| packets(fate)).sum();
+        assert_eq!(packets("offered"), sum, "{direction}");
+        assert_eq!((packets("unfinished"), packets("overtook")), (0, 0));
+    }
+    let down = |what: &str| count(&report, &format!("/down/tally/{what}"));
+    assert!(down("offered_bytes") > 50_000 && down("lost_packets") > 0);
+    assert!(down("offered_bytes") <= down("offered_packets") * 1514);
+}
+
+#[test]
+fn what_is_lost_on_the_way_back_never_arrives_and_the_exit_code_is_the_commands() {
+    let folder = folder("link-loss");
+    let flags = ["--down", "loss=100%"];
+    let (output, report) = load_over(&folder, &flags, "-d 100ms --timeout 200ms");
+    // `linerate load` could not run: nobody answers.
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(count(&report, "/exit_code"), 2);
+    assert_eq!(count(&report, "/down/tally/carried_packets"), 0);
+    assert!(count(&report, "/down/tally/lost_packets") > 0);
+    assert!(count(&report, "/up/tally/carried_packets") > 0);
+}
+
+#[test]
+fn an_ordinary_user_has_a_link_too_and_nothing_is_left_behind() {
+    let folder = Folder::new("link-nobody");
+    let line = "echo $LINERATE_SERVER $LINERATE_CLIENT > said; id -u >> said";
+    let words = ["link", "--delay", "1ms", "--", "sh", "-c", line];
+    answer(&mut linerate_as_nobody(&folder, &words));
+    assert_eq!(folder.text("said"), "198.18.0.2 198.18.0.1\n65534\n");
+    assert_eq!(folder.names(""), ["linerate", "said"]);
+}

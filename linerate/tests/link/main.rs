@@ -1,0 +1,54 @@
+//! `linerate link`: a command around an emulated link, through the program as a user has it.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+#[path = "../common/as_nobody.rs"]
+mod as_nobody;
+mod carried;
+#[path = "../common/mod.rs"]
+mod common;
+mod ended;
+mod refused;
+#[path = "../common/schema.rs"]
+mod schema;
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Output;
+
+use common::{Folder, errors, linerate};
+use serde_json::Value;
+
+/// An empty folder with the program in it, where the user that commands run as finds it.
+fn folder(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    let program = folder.path().join("linerate");
+    std::fs::copy(env!("CARGO_BIN_EXE_linerate"), program).unwrap();
+    let for_all = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(folder.path(), for_all).unwrap();
+    folder
+}
+
+/// Our own server at the other end, and our own load from this one.
+const SERVER: &str = "exec ./linerate serve --listen 0.0.0.0:8080 --workers 1";
+const LOAD: &str = "exec ./linerate load http://$LINERATE_SERVER:8080/json --mine \
+                    $LINERATE_SERVER -c 1 --settle 0ms";
+
+/// Runs `linerate link FLAGS --json`, with our server and a load of ours with more flags.
+fn load_over(folder: &Folder, flags: &[&str], load_flags: &str) -> (Output, Value) {
+    let load = format!("{LOAD} {load_flags}");
+    let ends = ["--server", SERVER, "--", "sh", "-c", &load];
+    let mut command = linerate(folder, &[&["link", "--json"], flags, &ends].concat());
+    let output = command.output().unwrap();
+    let report = serde_json::from_slice(&output.stdout);
+    let report = report.unwrap_or_else(|error| panic!("{error}: {}", errors(&output)));
+    (output, report)
+}
+
+fn count(report: &Value, place: &str) -> u64 {
+    let found = report.pointer(place);
+    found
+        .and_then(Value::as_u64)
+        .unwrap_or_else(|| panic!("{place} in {report:#}"))
+}

@@ -1,0 +1,102 @@
+//! `linerate page`: pages over an emulated link, through the program as a user has it.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+#[path = "common/schema.rs"]
+mod schema;
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn linerate(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_linerate"))
+        .arg("page")
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn errors(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn pages(arguments: &[&str]) -> Value {
+    let output = linerate(&[&["--json", "--samples", "2"], arguments].concat());
+    assert!(output.status.success(), "{}", errors(&output));
+    let value = serde_json::from_slice(&output.stdout).unwrap();
+    schema::holds("page", &value);
+    value
+}
+
+#[test]
+fn no_page_comes_sooner_than_its_window_lets_it() {
+    let fetched = pages(&[
+        "--rtt",
+        "20ms",
+        "--congestion",
+        "reno",
+        "--size",
+        "66,14480,14481,43441",
+    ]);
+    assert_eq!(fetched["congestion_control"], "reno");
+    // The MTU of 1500 without the headers and the timestamps' option.
+    assert_eq!(fetched["segment_bytes"], 1448);
+    assert!(
+        fetched["handshake_ms"].as_f64().unwrap() >= 20.0,
+        "{fetched:#}"
+    );
+    let pages = fetched["pages"].as_array().unwrap();
+    let predicted: Vec<u64> = pages
+        .iter()
+        .map(|page| page["predicted_round_trips"].as_u64().unwrap())
+        .collect();
+    assert_eq!(predicted, [1, 1, 2, 3]);
+    for (page, round_trips) in pages.iter().zip(predicted) {
+        let shortest_ms = page["response_ms_low"].as_f64().unwrap();
+        assert!(shortest_ms >= round_trips as f64 * 20.0, "{page:#}");
+    }
+}
+
+#[test]
+fn an_initial_window_of_three_segments_is_one_on_the_wire() {
+    let fetched = pages(&[
+        "--rtt",
+        "20ms",
+        "--congestion",
+        "reno",
+        "--initcwnd",
+        "3",
+        "--size",
+        "14480",
+    ]);
+    let page = &fetched["pages"][0];
+    // 3 + 6 segments are not ten.
+    assert_eq!(page["predicted_round_trips"], 3);
+    assert!(
+        page["response_ms_low"].as_f64().unwrap() >= 60.0,
+        "{page:#}"
+    );
+}
+
+#[test]
+fn what_there_is_not_is_refused_by_name() {
+    for (arguments, reason) in [
+        (&["--size", "65"][..], "from 66, which the head takes"),
+        (&["--size", "14k"], "no size of a page"),
+        (&["--rtt", "-1ms"], "no time such as"),
+        (&["--initcwnd", "0"], "0 is not in 1..=10000"),
+        (
+            &["--congestion", "no-such"],
+            "has no congestion control `no-such`; it has: ",
+        ),
+        (&["--rtt", "1h"], "more than the 600 s"),
+    ] {
+        let output = linerate(arguments);
+        let words = errors(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {words}");
+        assert!(words.contains(reason), "{arguments:?}: {words}");
+    }
+}
