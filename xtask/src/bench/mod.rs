@@ -2,6 +2,7 @@
 //! by CPU time per request and by the rate they report. The peers are Debian's nginx and wrk.
 
 mod client;
+mod link;
 mod nginx;
 mod pairs;
 mod server;
@@ -36,6 +37,9 @@ pub(crate) fn run(filter: &str) -> anyhow::Result<bool> {
             println!("{comparison}");
             kept &= comparison.keeps_its_bar();
         }
+    }
+    if "link".contains(filter) {
+        kept &= link::run(&linerate)?;
     }
     Ok(kept)
 }

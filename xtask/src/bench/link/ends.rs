@@ -1,0 +1,182 @@
+//! A link of `linerate link`, with a capture at each of its outer ends.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use sys::namespace::NetworkNamespace;
+use sys::packet::{Receiver, Seen};
+
+use super::sending::{PORT, Stream, number};
+
+/// The device of either host.
+const DEVICE: &str = "lr-wire";
+const SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
+/// What is kept of each frame: up to its number.
+const KEPT_BYTES: usize = 64;
+/// After the last packet was sent, by when the last must have come.
+const DRAIN: Duration = Duration::from_millis(300);
+
+/// A link in service, and the processes on its hosts.
+pub(super) struct Ends {
+    linerate: Child,
+    /// Closed, it ends the command and so the link.
+    command: Option<ChildStdin>,
+    client: NetworkNamespace,
+    server: NetworkNamespace,
+}
+
+/// When a packet was seen at an end, ns, and the bytes of its frame.
+#[derive(Clone, Copy)]
+pub(super) struct Sighting {
+    pub(super) number: u64,
+    pub(super) wall_ns: u64,
+    pub(super) bytes: u32,
+}
+
+/// What was seen at both ends.
+pub(super) struct SeenAtEnds {
+    pub(super) sent: Vec<Sighting>,
+    pub(super) came: Vec<Sighting>,
+    /// Frames that a capture itself missed.
+    pub(super) missed: u64,
+    /// What the link says of itself.
+    pub(super) own_words: serde_json::Value,
+}
+
+impl Ends {
+    pub(super) fn up(linerate: &Path, shape: &[&str]) -> anyhow::Result<Self> {
+        let mut linerate = Command::new(linerate)
+            .args(["link", "--json", "--server-wait", "0s"])
+            .args(shape)
+            .args(["--server", "echo server $$; exec sleep 600", "--"])
+            .args(["sh", "-c", "echo client $$; exec cat"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let command = linerate.stdin.take();
+        let mut lines = BufReader::new(linerate.stderr.take().context("standard error")?).lines();
+        let (mut client, mut server) = (None, None);
+        while client.is_none() || server.is_none() {
+            let line = lines.next().context("linerate link has ended")??;
+            match line.split_once(' ') {
+                Some(("client", pid)) => client = Some(NetworkNamespace::of(pid.parse()?)?),
+                Some(("server", pid)) => server = Some(NetworkNamespace::of(pid.parse()?)?),
+                _ => anyhow::bail!("linerate link says: {line}"),
+            }
+        }
+        Ok(Self {
+            linerate,
+            command,
+            client: client.context("the client")?,
+            server: server.context("the server")?,
+        })
+    }
+
+    /// Sends a stream through the link; what was seen of it at both ends.
+    pub(super) fn carry(mut self, stream: &Stream) -> anyhow::Result<SeenAtEnds> {
+        let room = usize::try_from(stream.packets())? + 4096;
+        let open = || Receiver::open(DEVICE, Seen::All, room, KEPT_BYTES);
+        let (mut sent, ()) = on(&self.client, || Ok((open()?, ())))?;
+        let absorb = || UdpSocket::bind((SERVER, PORT));
+        let (mut came, _absorbing) = on(&self.server, || Ok((open()?, absorb()?)))?;
+        on(&self.client, || {
+            warm(SERVER)?;
+            stream.send_to(SERVER)
+        })?;
+        let (_never, nothing) = mpsc::channel::<()>();
+        let _ = nothing.recv_timeout(DRAIN);
+        Ok(SeenAtEnds {
+            missed: sent.missed()? + came.missed()?,
+            sent: sightings(&mut sent, room),
+            came: sightings(&mut came, room),
+            own_words: self.finish()?,
+        })
+    }
+
+    fn finish(&mut self) -> anyhow::Result<serde_json::Value> {
+        drop(self.command.take());
+        let mut words = String::new();
+        let output = self.linerate.stdout.as_mut();
+        output
+            .context("standard output")?
+            .read_to_string(&mut words)?;
+        ensure!(
+            self.linerate.wait()?.success(),
+            "linerate link has failed: {words}"
+        );
+        Ok(serde_json::from_str(&words)?)
+    }
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        drop(self.command.take());
+        let _ = sys::process::terminate(&self.linerate);
+        let _ = self.linerate.wait();
+    }
+}
+
+/// The first packet asks for the neighbour's address; that is not to be in the figures.
+fn warm(host: Ipv4Addr) -> std::io::Result<()> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    socket.connect((host, PORT))?;
+    socket.send(b"warm")?;
+    let (_never, nothing) = mpsc::channel::<()>();
+    let _ = nothing.recv_timeout(DRAIN);
+    Ok(())
+}
+
+/// Does something on a host: in a thread of its own, which alone goes there.
+fn on<T: Send>(
+    host: &NetworkNamespace,
+    work: impl FnOnce() -> std::io::Result<T> + Send,
+) -> anyhow::Result<T> {
+    let done = std::thread::scope(|scope| {
+        let there = scope.spawn(|| {
+            host.enter()?;
+            work()
+        });
+        there.join()
+    });
+    let done = done.map_err(|_| anyhow::anyhow!("a thread has panicked"))?;
+    Ok(done?)
+}
+
+fn sightings(receiver: &mut Receiver, most: usize) -> Vec<Sighting> {
+    let mut seen = Vec::with_capacity(most);
+    receiver.take(most, |arrival| {
+        seen.extend(number(arrival.frame).map(|number| Sighting {
+            number,
+            wall_ns: arrival.wall_ns,
+            bytes: arrival.bytes,
+        }));
+    });
+    seen
+}
+
+/// Per cent of one CPU that was in use over a quarter of a second.
+pub(super) fn other_work() -> anyhow::Result<f64> {
+    let before = busy_ticks()?;
+    let (_never, nothing) = mpsc::channel::<()>();
+    let _ = nothing.recv_timeout(Duration::from_millis(500));
+    Ok((busy_ticks()? - before) as f64 / 0.5)
+}
+
+/// Hundredths of seconds that the CPUs have worked or were taken away: of the first line of
+/// /proc/stat all but idle and waiting.
+fn busy_ticks() -> anyhow::Result<u64> {
+    let stat = std::fs::read_to_string("/proc/stat")?;
+    let line = stat.lines().next().unwrap_or_default();
+    let ticks = line
+        .split_whitespace()
+        .skip(1)
+        .map(|word| word.parse().unwrap_or(0));
+    let ticks: Vec<u64> = ticks.take(8).collect();
+    Ok(ticks.iter().sum::<u64>() - ticks[3] - ticks[4])
+}
