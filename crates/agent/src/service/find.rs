@@ -24,16 +24,27 @@ const MOST_SAID_BYTES: u64 = 16 << 10;
 /// # Errors
 /// When it is absent, with the line that installs it; or when it does not tell its version.
 pub fn find(service: &Service) -> Result<FoundService, Failure> {
-    find_program(&service.title, &service.find)
+    found(&locate(service)?, &service.title, &service.find)
 }
 
-/// Looks whether a program is here and which version it is.
+/// Looks whether a program is here and which version it is. One that does not tell is passed over
+/// for the next of its names on the way: version managers put stand-ins there for versions that
+/// they were not told to use.
 ///
 /// # Errors
-/// As for [`find`].
+/// As for [`find`], of the first.
 pub fn find_program(title: &str, find: &Find) -> Result<FoundService, Failure> {
-    let program = locate_program(title, find)?;
-    let said = version_words(&program, find)?;
+    let all = usable(title, find)?;
+    let mut asked = all.iter().map(|program| found(program, title, find));
+    let first = asked
+        .next()
+        .unwrap_or_else(|| Err(absent_by_name(title, find)));
+    first.or_else(|failure| asked.find_map(Result::ok).ok_or(failure))
+}
+
+/// A program with the version that it tells.
+fn found(program: &Path, title: &str, find: &Find) -> Result<FoundService, Failure> {
+    let said = version_words(program, title, find)?;
     let version = version_in(&said, &find.version_pattern).ok_or_else(|| Failure {
         what: format!(
             "{} does not tell its version as `{}`: it says `{}`",
@@ -41,7 +52,7 @@ pub fn find_program(title: &str, find: &Find) -> Result<FoundService, Failure> {
             find.version_pattern,
             said.lines().next().unwrap_or_default().escape_debug()
         ),
-        advice: format!("is it the program that is meant by {title}?"),
+        advice: unless(title, find),
     })?;
     Ok(FoundService {
         program: program.display().to_string(),
@@ -54,21 +65,26 @@ pub fn find_program(title: &str, find: &Find) -> Result<FoundService, Failure> {
 /// # Errors
 /// When it is absent, with the line that installs it, or only root may execute it.
 pub fn locate(service: &Service) -> Result<PathBuf, Failure> {
-    locate_program(&service.title, &service.find)
+    let (title, find) = (&service.title, &service.find);
+    let first = usable(title, find)?.into_iter().next();
+    first.ok_or_else(|| absent_by_name(title, find))
 }
 
-fn locate_program(title: &str, find: &Find) -> Result<PathBuf, Failure> {
+/// Every program of these names that what is measured may execute; at least one.
+fn usable(title: &str, find: &Find) -> Result<Vec<PathBuf>, Failure> {
     let folders = places::folders(&find.places);
     let names = find.programs.iter();
-    let found = names.flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
-    let mut found = found.filter(|path| places::is_program(path)).peekable();
+    let there = names.flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    let there: Vec<PathBuf> = there.filter(|path| places::is_program(path)).collect();
     let descent = Descent::from_here().unwrap_or_default();
-    let roots_own = found.peek().cloned();
-    let mut usable = found.filter(|path| places::may_run(path, descent));
-    usable.next().ok_or_else(|| match roots_own {
-        Some(path) => out_of_reach(find, &path),
-        None => absent(title, find, &find.programs.join("` or `")),
-    })
+    let roots_own = there.first().cloned();
+    let of_all = |path: &PathBuf| places::may_run(path, descent);
+    let usable: Vec<PathBuf> = there.into_iter().filter(of_all).collect();
+    match roots_own {
+        None => Err(absent_by_name(title, find)),
+        Some(path) if usable.is_empty() => Err(out_of_reach(find, &path)),
+        Some(_) => Ok(usable),
+    }
 }
 
 /// Where a program is that a service needs beside its own.
@@ -107,6 +123,15 @@ fn absent(title: &str, find: &Find, programs: &str) -> Failure {
     }
 }
 
+fn absent_by_name(title: &str, find: &Find) -> Failure {
+    absent(title, find, &find.programs.join("` or `"))
+}
+
+/// Said of a program that may be another than is meant.
+fn unless(title: &str, find: &Find) -> String {
+    format!("unless it is {title}, {}", way_to_have(find))
+}
+
 fn way_to_have(find: &Find) -> String {
     let ids = machine::distribution::ids();
     let line = ids.iter().find_map(|id| find.install.get(id));
@@ -117,14 +142,14 @@ fn way_to_have(find: &Find) -> String {
 }
 
 /// What the program says on its standard output and error when asked for its version.
-fn version_words(program: &Path, find: &Find) -> Result<String, Failure> {
+fn version_words(program: &Path, title: &str, find: &Find) -> Result<String, Failure> {
     let failed = |what: String| Failure {
         what: format!(
             "`{} {}` {what}",
             program.display(),
             find.version_arguments.join(" ")
         ),
-        advice: String::new(),
+        advice: unless(title, find),
     };
     let mut command = Command::new(program);
     command
