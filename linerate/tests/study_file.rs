@@ -48,9 +48,14 @@ const HARMLESS: &[(&str, &str)] = &[
     ("gain", "as a whole number"),
     ("gain", "zero"),
     ("published.value", "as a broken number"),
+    ("published.value", "as a whole number"),
+    ("published.note", "as no word of ours"),
+    ("published.note", "missing"),
     // Commands may be any words, and so may what is looked for in their output.
     ("build", "as no word of ours"),
     ("run", "as no word of ours"),
+    ("prepare", "as no word of ours"),
+    ("cleanup", "as no word of ours"),
     ("level.value", "as no word of ours"),
     ("level.value", "as a text"),
     ("level.value", "as an empty list"),
@@ -60,6 +65,9 @@ const HARMLESS: &[(&str, &str)] = &[
     ("version_arguments", "as no word of ours"),
     ("build", "with its first item twice"),
     ("run", "with its first item twice"),
+    ("prepare", "with its first item twice"),
+    ("cleanup", "with its first item twice"),
+    ("find.places", "with its first item twice"),
     ("level.value", "with its first item twice"),
     ("level.needs", "with its first item twice"),
     ("evidence.needs", "with its first item twice"),
@@ -70,6 +78,11 @@ const HARMLESS: &[(&str, &str)] = &[
     ("published", "with its first item twice"),
     // What a study of commands may do without.
     ("against", "missing"),
+    ("interaction", "missing"),
+    ("mean_over", "missing"),
+    ("prepare", "missing"),
+    ("cleanup", "missing"),
+    ("find.places", "missing"),
     ("agree", "missing"),
     ("tolerance", "missing"),
     ("build", "missing"),
@@ -131,7 +144,18 @@ fn is_harmless(mutation: &Mutation) -> bool {
     let is_free = FREE
         .iter()
         .any(|(table, hows)| mutation.field.starts_with(table) && hows.contains(&mutation.how));
-    HARMLESS.iter().any(matches) || is_free
+    (HARMLESS.iter().any(matches) && !is_unit_of_the_kernel(mutation)) || is_free
+}
+
+/// Whether what was made wrong is the unit of a figure that the kernel tells, which has but one.
+fn is_unit_of_the_kernel(mutation: &Mutation) -> bool {
+    let study: toml::Table = mutation.text.parse().unwrap();
+    let metrics = study.get("metric").and_then(toml::Value::as_array);
+    let is_wrong = |metric: &toml::Value| {
+        let is_kernels = metric.get("from").is_some_and(toml::Value::is_str);
+        is_kernels && metric.get("unit").and_then(toml::Value::as_str) == Some("No Such Word")
+    };
+    mutation.key() == "unit" && metrics.is_some_and(|all| all.iter().any(is_wrong))
 }
 
 fn is_taken(folder: &Folder) -> Result<(), String> {

@@ -41,6 +41,10 @@ const NEEDED: &[(&str, &str)] = &[
     ("postgresql-15", "/usr/lib/postgresql/15/bin/postgres"),
     ("python3", "/usr/bin/python3"),
     ("redis-server", "/usr/bin/redis-server"),
+    // What the studies of commands compare.
+    ("git", "/usr/bin/git"),
+    ("pypy3", "/usr/bin/pypy3"),
+    ("watchman", "/usr/bin/watchman"),
     // The emulated machine, and what its guests are made with.
     ("qemu-system-x86", "/usr/bin/qemu-system-x86_64"),
     ("kmod", "/usr/sbin/depmod"),

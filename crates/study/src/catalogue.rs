@@ -20,6 +20,12 @@ const BUILT_IN: &[(&str, &str)] = &[
         "strength-reduction.toml",
         include_str!("../../../studies/strength-reduction.toml"),
     ),
+    ("rsqrt.toml", include_str!("../../../studies/rsqrt.toml")),
+    (
+        "git-status.toml",
+        include_str!("../../../studies/git-status.toml"),
+    ),
+    ("python.toml", include_str!("../../../studies/python.toml")),
 ];
 
 /// Where studies of the user's own are looked for, from the current folder.

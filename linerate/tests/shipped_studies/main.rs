@@ -1,0 +1,106 @@
+//! The studies of commands that come with the program, each in its smoke form.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod git_status;
+mod python;
+mod rsqrt;
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use common::{Folder, answer, linerate};
+use model::command_run::{CommandBlock, CommandBlocks, CommandRun, Evidence};
+use model::judgement::FactorialJudgement;
+
+/// A finished run in its smoke form.
+struct Smoke {
+    folder: Folder,
+    run: CommandRun,
+    blocks: Vec<CommandBlock>,
+    judgement: FactorialJudgement,
+    /// The text of all pieces of evidence.
+    evidence: String,
+}
+
+impl Smoke {
+    fn of(study: &str) -> Self {
+        Self::with(folder(study), study, &[])
+    }
+
+    /// With other variables of the environment.
+    fn with(folder: Folder, study: &str, environment: &[(&str, String)]) -> Self {
+        let mut command = smoke(&folder, study);
+        let said = answer(command.envs(environment.iter().cloned()));
+        let evidence: Evidence = serde_json::from_str(&folder.text("run/evidence.json")).unwrap();
+        let pieces = evidence.pieces.into_iter().map(|piece| piece.output);
+        Self {
+            run: serde_json::from_str(&folder.text("run/run.json")).unwrap(),
+            blocks: CommandBlocks::parse(&folder.text("run/blocks.jsonl"))
+                .unwrap()
+                .records,
+            judgement: serde_json::from_str(&said).unwrap(),
+            evidence: pieces.collect(),
+            folder,
+        }
+    }
+
+    /// What the runs of all arms with this level had to agree on, without repetitions.
+    fn agreed(&self, factor: &str, level: &str) -> Vec<String> {
+        let has_level = |block: &&CommandBlock| {
+            let arm = self.run.arm(&block.arm).unwrap();
+            arm.levels.get(factor).map(String::as_str) == Some(level)
+        };
+        let blocks = self.blocks.iter().filter(has_level);
+        let mut all: Vec<String> = blocks
+            .map(|block| block.reading.agreed.clone().unwrap())
+            .collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// The levels of a factor that are on this machine.
+    fn levels(&self, factor: &str) -> Vec<&str> {
+        let mut levels: Vec<&str> = Vec::new();
+        for arm in &self.run.arms {
+            let level = arm.levels[factor].as_str();
+            if !levels.contains(&level) {
+                levels.push(level);
+            }
+        }
+        levels
+    }
+}
+
+/// A folder with another below it for all that is temporary, where any user may write.
+fn folder(name: &str) -> Folder {
+    let folder = Folder::new(&format!("shipped-{name}"));
+    let temporary = folder.path().join("temporary");
+    std::fs::create_dir(&temporary).unwrap();
+    std::fs::set_permissions(&temporary, Permissions::from_mode(0o777)).unwrap();
+    folder
+}
+
+/// A run of a study in its smoke form, by name or by the path of its file.
+fn smoke(folder: &Folder, study: &str) -> Command {
+    let words = [
+        "study", "run", study, "--smoke", "--yes", "--json", "--out", "run",
+    ];
+    let mut command = linerate(folder, &words);
+    command.env("TMPDIR", folder.path().join("temporary"));
+    command
+}
+
+/// The text of a study as it is shipped, one piece of it replaced.
+fn changed(study: &str, from: &str, to: &str) -> String {
+    let path = format!("{}/../studies/{study}.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    assert!(text.contains(from), "{from} is not in {study}");
+    text.replace(from, to)
+}
