@@ -20,8 +20,8 @@ use port::{Lines, Port};
 const QEMU: &str = "qemu-system-x86_64";
 /// The machine: two processors of a kind that the known weaknesses concern, and no device that is
 /// not asked for. `-no-reboot` makes an end of every reboot, a panic's too. Both processors are of one
-/// thread: with a thread each, one was seen to run code that the kernel was rewriting on the other
-/// (a panic at a static key, in 1 of 20 boots), and they were no faster.
+/// thread: with a thread each, the newer kernel panicked once at a static key, as if one processor
+/// had run code that was being rewritten on the other.
 const BOARD: &str = "-nodefaults -no-user-config -no-reboot -display none -machine q35 \
                      -accel tcg,thread=single -cpu Skylake-Server -smp 2 -m 512";
 /// Two network cards on a wire of their own, which leads nowhere else.
