@@ -26,6 +26,10 @@ const BUILT_IN: &[(&str, &str)] = &[
         include_str!("../../../studies/git-status.toml"),
     ),
     ("python.toml", include_str!("../../../studies/python.toml")),
+    (
+        "page-size.toml",
+        include_str!("../../../studies/page-size.toml"),
+    ),
 ];
 
 /// Where studies of the user's own are looked for, from the current folder.
