@@ -246,7 +246,7 @@ fn show_commands(folder: &Path, json: bool, console: &Console) -> anyhow::Result
     let (width, colour) = (console.width(), console.colour());
     let shown = Shown {
         page: report::html::render_factorial(&run, &blocks, &judgement, &evidence),
-        text: report::factorial::render(&run, &judgement, width, colour),
+        text: report::factorial::render(&run, &judgement, &evidence, width, colour),
         json: report::json::render(&judgement),
         command: &run.command,
         is_empty: blocks.is_empty(),

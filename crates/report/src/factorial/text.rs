@@ -1,6 +1,6 @@
 //! The page of a factorial run for a terminal: the answer first, then the table cell by cell.
 
-use model::command_run::CommandRun;
+use model::command_run::{CommandRun, Evidence, EvidencePiece};
 use model::judgement::FactorialJudgement;
 
 use super::rows::{CellRows, Row};
@@ -13,6 +13,7 @@ use crate::text::{NARROWEST, Paint, Sheet, Style};
 pub fn render(
     run: &CommandRun,
     judgement: &FactorialJudgement,
+    evidence: &Evidence,
     width: usize,
     colour: bool,
 ) -> String {
@@ -22,6 +23,7 @@ pub fn render(
     let cells = rows::cells(view);
     sheet.table(&headings(view), cells.iter().flat_map(figures).collect());
     beside(view, &mut sheet);
+    short_evidence(&evidence.pieces, &mut sheet);
     others(view, &cells, &mut sheet);
     published(view, &mut sheet);
     sheet.doubts(&judgement.doubts);
@@ -81,6 +83,23 @@ fn beside(view: View<'_>, sheet: &mut Sheet) {
     }
     if let Some(programs) = sentences::programs(view) {
         sheet.paragraph(&programs);
+    }
+}
+
+/// Lines of evidence that a terminal still shows; what has more is for the report.
+const FEW_LINES: usize = 12;
+
+/// What the evidence commands said where that is short: it may be the answer itself.
+fn short_evidence(pieces: &[EvidencePiece], sheet: &mut Sheet) {
+    let is_short = |piece: &&EvidencePiece| {
+        let lines = piece.output.lines().count();
+        piece.end.is_success() && piece.lines_left_out == 0 && (1..=FEW_LINES).contains(&lines)
+    };
+    for piece in pieces.iter().filter(is_short) {
+        sheet.paragraph(&format!("{}:", piece.title));
+        for line in piece.output.lines() {
+            sheet.hanging("  ", line);
+        }
     }
 }
 

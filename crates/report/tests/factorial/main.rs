@@ -10,7 +10,7 @@ use made_up::MadeUp;
 
 impl MadeUp {
     fn text(&self, width: usize) -> String {
-        report::factorial::render(&self.run, &self.judgement, width, false)
+        report::factorial::render(&self.run, &self.judgement, &self.evidence, width, false)
     }
 
     /// The answer, on one line.

@@ -117,3 +117,12 @@ fn a_run_without_blocks_still_has_pages() {
     assert!(!made.page().contains("<svg"));
     assert!(made.answer().contains("No verdict"), "{}", made.answer());
 }
+
+#[test]
+fn short_evidence_stands_on_the_terminal_and_long_evidence_only_in_the_report() {
+    let mut made = made_up::strength();
+    assert!(!made.text(80).contains("cvtdq2pd"));
+    assert!(made.page().contains("cvtdq2pd"));
+    made.evidence.pieces[0].lines_left_out = 0;
+    assert!(made.text(80).contains("cvtdq2pd"));
+}
