@@ -76,7 +76,6 @@ const NEED: &[Field] = &[
 
 const FIND: &[Field] = &[
     must("programs", Items(1, 16, &Flat(200))).hint("names on the PATH"),
-    may("places", List(&Flat(200))).hint("folders beside those of the PATH"),
     may("places", List(&Flat(1_000))).hint("folders to look into after those of PATH"),
     must("version_arguments", List(&Flat(200))),
     must("version_pattern", Flat(200)).hint("`{version}` stands where the version does"),

@@ -36,6 +36,7 @@ fn one(report: &Report, page: &Page) -> Value {
         "response_ms_high": ms(high),
         "round_trips": report.round_trips(page),
         "predicted_round_trips": page.predicted_round_trips,
+        "predicted_response_ms": f64::from(page.predicted_round_trips) * ms(report.handshake_ns),
     })
 }
 
