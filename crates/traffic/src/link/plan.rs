@@ -171,94 +171,60 @@ mod tests {
         Some(LinkRate::Steady { bits_per_second })
     }
 
+    fn with_rate(rate: Option<LinkRate>) -> LinkShape {
+        LinkShape {
+            rate,
+            ..LinkShape::default()
+        }
+    }
+
+    fn with_loss(loss_share: f64) -> LinkShape {
+        LinkShape {
+            loss_share,
+            ..LinkShape::default()
+        }
+    }
+
+    fn skipping(early_ns: u64, delay_ns: u64) -> LinkShape {
+        let share = 0.1;
+        LinkShape {
+            reorder: Some(Reorder { share, early_ns }),
+            delay_ns,
+            ..LinkShape::default()
+        }
+    }
+
     #[test]
-    fn a_link_that_cannot_be_is_refused_with_the_reason() {
-        let plain = LinkShape::default();
-        let credit = |burst, bucket_bytes, base| {
-            Some(LinkRate::Credit {
-                burst_bits_per_second: burst,
-                bucket_bytes,
-                base_bits_per_second: base,
-            })
+    fn a_rate_that_cannot_be_is_refused_with_the_reason() {
+        let credit = |bucket_bytes, base_bits_per_second| LinkRate::Credit {
+            burst_bits_per_second: 9,
+            bucket_bytes,
+            base_bits_per_second,
         };
-        let skip = |early_ns| {
-            Some(Reorder {
-                share: 0.1,
-                early_ns,
-            })
+        for (rate, reason) in [
+            (steady(0), "lets nothing through"),
+            (Some(credit(1 << 20, 0)), "lets nothing through"),
+            (Some(credit(1 << 20, 9)), "not more than 9"),
+            (Some(credit(1500, 1)), "does not hold the largest"),
+        ] {
+            let error = error(with_rate(rate));
+            assert!(error.contains(reason), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_loss_a_delay_and_a_reordering_that_cannot_be_are_refused_with_the_reason() {
+        let endless = LinkShape {
+            delay_ns: u64::MAX,
+            ..LinkShape::default()
         };
         for (shape, reason) in [
-            (
-                LinkShape {
-                    rate: steady(0),
-                    ..plain
-                },
-                "lets nothing through",
-            ),
-            (
-                LinkShape {
-                    rate: credit(9, 1 << 20, 0),
-                    ..plain
-                },
-                "lets nothing through",
-            ),
-            (
-                LinkShape {
-                    rate: credit(9, 1 << 20, 9),
-                    ..plain
-                },
-                "not more than 9",
-            ),
-            (
-                LinkShape {
-                    rate: credit(9, 1500, 1),
-                    ..plain
-                },
-                "does not hold the largest",
-            ),
-            (
-                LinkShape {
-                    loss_share: 1.5,
-                    ..plain
-                },
-                "not 150%",
-            ),
-            (
-                LinkShape {
-                    loss_share: -0.1,
-                    ..plain
-                },
-                "not -10%",
-            ),
-            (
-                LinkShape {
-                    loss_share: f64::NAN,
-                    ..plain
-                },
-                "not NaN%",
-            ),
-            (
-                LinkShape {
-                    delay_ns: u64::MAX,
-                    ..plain
-                },
-                "more than the 600 s",
-            ),
-            (
-                LinkShape {
-                    reorder: skip(1_000_000),
-                    ..plain
-                },
-                "skip 1 ms, of a delay of 0 ms",
-            ),
-            (
-                LinkShape {
-                    reorder: skip(0),
-                    delay_ns: 5,
-                    ..plain
-                },
-                "skip 0 ms",
-            ),
+            (with_loss(1.5), "not 150%"),
+            (with_loss(-0.1), "not -10%"),
+            (with_loss(f64::NAN), "not NaN%"),
+            (endless, "more than the 600 s"),
+            (skipping(1_000_000, 0), "skip 1 ms, of a delay of 0 ms"),
+            (skipping(0, 5), "skip 0 ms"),
         ] {
             let error = error(shape);
             assert!(error.contains(reason), "{error}");
