@@ -86,6 +86,8 @@ fn code(well: bool) -> ExitCode {
 
 /// Every check of the first tier, in the order in which a failure is cheapest to learn.
 fn test() -> anyhow::Result<ExitCode> {
+    // Tests interrupt what they start, which must not have learnt from a shell to ignore it.
+    sys::stop::ignore_none();
     packages::install_missing()?;
     browser::install_axe()?;
     let _claim = target::claim()?;

@@ -14,6 +14,16 @@ static BELL: AtomicI32 = AtomicI32::new(-1);
 
 const SIGNALS: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
+/// Ends the ignoring of these signals and of SIGQUIT that was inherited, for this process and for
+/// those that it starts from now on. A shell starts what it puts into the background with SIGINT
+/// and SIGQUIT ignored (POSIX.1, XCU §2.11), and `nohup` with SIGHUP.
+pub fn ignore_none() {
+    for signal in SIGNALS.into_iter().chain([libc::SIGQUIT]) {
+        // SAFETY: no handler of ours is named.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
 /// What the same signal does when it comes again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
