@@ -207,12 +207,17 @@ impl Desk {
         let counting = self.counting.take_if(|(counted, _)| counted == name);
         let (_, counting) = counting.ok_or_else(|| not_counted(name))?;
         let series = counting.end();
-        known(&mut self.targets, name)?.check()?;
+        let doubt = known(&mut self.targets, name)?.check()?;
         self.live.verify()?;
-        let counts = series.within(from_ns, to_ns).map(Tell::Counts);
-        Ok(counts.unwrap_or_else(|| Tell::Uncounted {
-            target: name.to_owned(),
-        }))
+        Ok(match series.within(from_ns, to_ns) {
+            Some(counts) => Tell::Counts {
+                counts,
+                doubts: doubt.into_iter().collect(),
+            },
+            None => Tell::Uncounted {
+                target: name.to_owned(),
+            },
+        })
     }
 }
 

@@ -14,7 +14,7 @@ mod readiness;
 pub mod register;
 
 use std::io::{BufReader, Write as _};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -38,9 +38,11 @@ pub const KEEPER_ARGUMENTS: [&str; 2] = ["service", "keep"];
 const KEEPERS_GRACE: Duration = Duration::from_secs(20);
 
 /// How a service is wanted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Wish {
-    /// Its loopback port; `None` for any free one.
+    /// The address of this host on which it shall listen.
+    pub address: IpAddr,
+    /// Its port there; `None` for any free one.
     pub port: Option<u16>,
     pub workers: u32,
     /// The CPUs it may run on; empty for those inherited.
@@ -76,8 +78,10 @@ impl RunningService {
     /// Starts a service and waits until it is ready. `program` is Linerate itself, for the keeper.
     ///
     /// # Errors
-    /// When it is absent, cannot be prepared, ends, or is not ready in time; its logs are shown.
+    /// When it cannot be told the address; when it is absent, cannot be prepared, ends, or is not
+    /// ready in time, with its logs.
     pub fn start(program: &Path, service: &Service, wish: Wish) -> Result<Self, Failure> {
+        check_address(service, wish.address)?;
         let found = locate(service)?;
         let descent = Descent::from_here().map_err(|error| failed("/proc/self/uid_map", &error))?;
         let cache = cache::folder(service, descent)?;
@@ -86,6 +90,7 @@ impl RunningService {
             program: found,
             folder: wish.folder,
             cache,
+            address: wish.address,
             port: wish.port,
             workers: wish.workers,
             cpus: wish.cpus,
@@ -236,6 +241,23 @@ impl Drop for Keeper {
             leftovers::clear(&self.folder);
         }
     }
+}
+
+/// A description that names no address is of a service on 127.0.0.1.
+fn check_address(service: &Service, address: IpAddr) -> Result<(), Failure> {
+    if address == Ipv4Addr::LOCALHOST || service.takes_an_address() {
+        return Ok(());
+    }
+    Err(Failure {
+        what: format!(
+            "{} cannot be told to listen on {address}: its description has neither `{{address}}` \
+             nor `{{listen}}`",
+            service.title
+        ),
+        advice: "write `{listen}` where its file has `127.0.0.1:{port}`, or measure it on the rig \
+                 `loopback`"
+            .to_owned(),
+    })
 }
 
 fn failed(doing: &str, error: &dyn std::fmt::Display) -> Failure {

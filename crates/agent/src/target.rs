@@ -151,13 +151,8 @@ pub(crate) fn service(
     listen: Listen,
     cpus: &CpuSplit,
 ) -> Result<(Target, Vec<Doubt>), Failure> {
-    if listen != Listen::default() {
-        return Err(Failure {
-            what: format!("{} listens on loopback only", service.title),
-            advice: "run it on the rig `loopback`".to_owned(),
-        });
-    }
     let wish = Wish {
+        address: listen.0,
         port: None,
         workers: WORKERS,
         cpus: server_cpu(cpus),

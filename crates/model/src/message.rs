@@ -182,7 +182,13 @@ pub enum Tell {
     Counting {
         target: String,
     },
-    Counts(Counts),
+    Counts {
+        #[serde(flatten)]
+        counts: Counts,
+        /// What the target makes doubtful.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        doubts: Vec<Doubt>,
+    },
     /// They were not read twice within the two moments.
     Uncounted {
         target: String,

@@ -11,14 +11,20 @@ use crate::braces::{fill, words_in_braces};
 pub const SERVICE_FORMAT: u32 = 1;
 
 /// The names that may stand in braces in the texts of a service, and what they become.
-pub const VARIABLES: [&str; 6] = ["cache", "cpus", "dir", "message", "port", "workers"];
+pub const VARIABLES: [&str; 8] = [
+    "address", "cache", "cpus", "dir", "listen", "message", "port", "workers",
+];
+
+/// Those that tell a service the address to listen on; without either it knows of loopback alone.
+const PLACE_VARIABLES: [&str; 2] = ["address", "listen"];
 
 /// A program under test: one TOML file.
 ///
 /// In all texts but those of `find`, `{dir}` becomes the service's own folder, which goes with it,
-/// `{cache}` a folder that is kept from one start to the next, `{port}` its loopback port,
-/// `{workers}` how many workers it shall have, `{cpus}` the CPUs it is bound to, as a list such as
-/// `0-3,8`, and `{message}` what its answers say; `{{word}}` stands for `{word}` itself.
+/// `{cache}` a folder that is kept from one start to the next, `{address}` the IP address that it
+/// shall listen on, `{port}` its port there, `{listen}` both as URLs have them (`127.0.0.1:8080`,
+/// `[::1]:8080`), `{workers}` how many workers it shall have, `{cpus}` the CPUs it is bound to, as a
+/// list such as `0-3,8`, and `{message}` what its answers say; `{{word}}` stands for `{word}` itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
@@ -236,6 +242,14 @@ impl Service {
     pub fn mentions(&self, variable: &str) -> bool {
         let has = |text: &str| words_in_braces(text).any(|word| word == variable);
         self.texts().iter().any(|(_, text)| has(text))
+    }
+
+    /// Whether it can be told the address to listen on.
+    #[must_use]
+    pub fn takes_an_address(&self) -> bool {
+        PLACE_VARIABLES
+            .iter()
+            .any(|variable| self.mentions(variable))
     }
 
     fn places(&mut self) -> Vec<Place<'_>> {

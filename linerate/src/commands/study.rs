@@ -70,7 +70,7 @@ Examples:
   The same with nginx in the place of our own server:
     linerate study run http-json --target nginx
   With client and server in namespaces of their own and a router between:
-    linerate study run http-json --rig router
+    linerate study run http-json --target nginx --rig router
   On two machines of yours, over SSH:
     linerate study run http-json --hosts hosts.toml
   A study of your own, a first look:

@@ -2,6 +2,7 @@
 
 use std::process::{Child, Output, Stdio};
 
+use model::BlockRecord;
 use model::run::Rig;
 
 use crate::common::{Folder, answer, errors, linerate};
@@ -101,6 +102,24 @@ fn a_study_runs_on_two_machines_and_leaves_nothing_there_but_the_program() {
         mended.len() == 1 && mended[0].1 != brought[1][0].1,
         "{mended:?}"
     );
+}
+
+#[test]
+fn a_service_is_started_on_the_servers_machine_and_measured_from_the_clients() {
+    let Some(site) = Site::new("ssh-service", Host::Usual) else {
+        return;
+    };
+    let run = ["study", "run", "http-json", "--target", "nginx"];
+    let how = ["--rig", "hosts", "--smoke", "--yes", "--out", "run"];
+    answer(&mut site.linerate(&[&run[..], &how].concat()));
+    let record = record(&site.folder, "run");
+    assert_eq!(record.rig, Rig::Hosts);
+    assert_eq!(record.service.unwrap().description.name, "nginx");
+    let blocks = blocks(&site.folder, "run");
+    assert!(blocks.iter().any(|block| block.reading.answered > 0));
+    let is_counted = |block: &BlockRecord| block.reading.cpu.server_ns.is_some();
+    assert!(blocks.iter().all(is_counted), "{blocks:?}");
+    assert_eq!(site.at_work("server"), [0; 0]);
 }
 
 #[test]

@@ -113,7 +113,13 @@ impl Bench {
 
     /// Starts a service in the background; what is said of it.
     pub(crate) fn start(&self, service: &str) -> Value {
+        self.start_with(service, &[])
+    }
+
+    /// The same with further arguments.
+    pub(crate) fn start_with(&self, service: &str, further: &[&str]) -> Value {
         let start = ["service", "start", service, "--detach", "--json", "--trust"];
+        let start = [&start[..], further].concat();
         let ready = serde_json::from_str(&answer(&mut self.linerate(&start))).unwrap();
         schema::holds("service-start", &ready);
         ready

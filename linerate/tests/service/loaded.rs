@@ -30,6 +30,7 @@ impl Nginx {
             Some(match word {
                 "dir" => folder.display().to_string(),
                 "port" => port.to_string(),
+                "listen" => format!("127.0.0.1:{port}"),
                 "message" => "Hello, World!".to_owned(),
                 _ => "1".to_owned(),
             })

@@ -1,5 +1,6 @@
 //! Services through the program: listed, shown, measured, and what happens when they misbehave.
 
+mod addresses;
 #[path = "../common/as_nobody.rs"]
 mod as_nobody;
 mod bench;

@@ -86,7 +86,7 @@ fn a_service_on_another_port_is_told_where_it_listens() {
         &[
             "was not ready within 3000 ms",
             "it listens on 127.0.0.1:",
-            "instead of port",
+            "instead of 127.0.0.1:",
         ],
     );
 }

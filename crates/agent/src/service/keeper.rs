@@ -9,7 +9,7 @@
 mod owner;
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::process::Child;
 use std::time::Duration;
 
@@ -86,7 +86,7 @@ struct Kept {
 
 /// Configures, prepares and starts a service, and waits until it is ready.
 fn start(order: &Order, folder: &Folder, owner: &Owner) -> Result<Kept, Failure> {
-    let address = free_address(&order.service, order.port)?;
+    let address = free_address(order)?;
     let service = filled(order, folder, address);
     for (file, text) in &service.files {
         let doing = || format!("{}: writing {file}", service.title);
@@ -175,13 +175,12 @@ impl Kept {
     /// Where it listens, if that is not where it was told to.
     fn elsewhere(&self) -> String {
         let addresses = machine::targets::addresses_of(self.child.id());
-        let port = self.address.port();
-        if addresses.is_empty() || addresses.iter().any(|address| address.port() == port) {
+        if addresses.is_empty() || addresses.iter().any(|there| takes(*there, self.address)) {
             return String::new();
         }
         let all: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-        let all = all.join(" and ");
-        format!("; it listens on {all} instead of port {port}, the `{{port}}` of its description")
+        let (all, told) = (all.join(" and "), self.address);
+        format!("; it listens on {all} instead of {told}, the `{{listen}}` of its description")
     }
 
     /// Answers its owner until the owner goes or the service ends.
@@ -192,7 +191,9 @@ impl Kept {
             offspring::reap_orphans(self.child.id());
             let word = match woken {
                 Woken::Asked(Request::Check) | Woken::Ended => self.state(),
-                Woken::Asked(Request::Blame(what)) => Word::Failed(self.failure(&what)),
+                Woken::Asked(Request::Blame(what)) => {
+                    Word::Failed(self.failure(&(what + &self.elsewhere())))
+                }
                 Woken::Asked(Request::Start(_)) | Woken::Left => return Ok(()),
                 Woken::Rested => continue,
             };
@@ -247,14 +248,29 @@ fn blame(title: &str, what: &str, logs: &Logs) -> Failure {
     }
 }
 
+/// Whether a socket that listens there takes connections to an address. One for IPv6 and no address
+/// in particular takes those of IPv4 as well (ipv6(7)).
+fn takes(listens_on: SocketAddr, address: SocketAddr) -> bool {
+    let all_of_a_kind = match listens_on.ip() {
+        IpAddr::V4(ip) => ip.is_unspecified() && address.is_ipv4(),
+        IpAddr::V6(ip) => ip.is_unspecified(),
+    };
+    let same = listens_on.ip().to_canonical() == address.ip().to_canonical();
+    listens_on.port() == address.port() && (same || all_of_a_kind)
+}
+
 /// A port that nobody has now. Somebody else could take it before the service does; then the
 /// service says so and ends.
-fn free_address(service: &Service, port: Option<u16>) -> Result<SocketAddr, Failure> {
-    let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap_or(0)));
+fn free_address(order: &Order) -> Result<SocketAddr, Failure> {
+    let wanted = SocketAddr::from((order.address, order.port.unwrap_or(0)));
     let bound = TcpListener::bind(wanted).and_then(|listener| listener.local_addr());
     bound.map_err(|error| Failure {
-        what: format!("{} cannot have {wanted}: {error}", service.title),
-        advice: "leave --port out for any free one, or take one from 1024 on".to_owned(),
+        what: format!("{} cannot have {wanted}: {error}", order.service.title),
+        advice: match error.kind() {
+            io::ErrorKind::AddrNotAvailable => "take an address of this host: `ip addr` lists them",
+            _ => "leave --port out for any free one, or take one from 1024 on",
+        }
+        .to_owned(),
     })
 }
 
@@ -262,7 +278,9 @@ fn filled(order: &Order, folder: &Folder, address: SocketAddr) -> Service {
     order.service.filled(|variable| match variable {
         "dir" => Some(folder.path().display().to_string()),
         "cache" => order.cache.as_ref().map(|path| path.display().to_string()),
+        "address" => Some(address.ip().to_string()),
         "port" => Some(address.port().to_string()),
+        "listen" => Some(address.to_string()),
         "workers" => Some(order.workers.to_string()),
         "cpus" => Some(sys::cpu::format_list(&order.cpus)),
         "message" => Some(MESSAGE.to_owned()),

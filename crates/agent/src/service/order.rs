@@ -1,7 +1,7 @@
 //! What is asked of a keeper and what it says: one JSON value a line, each way, between two
 //! processes of one program.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use model::Service;
@@ -18,7 +18,9 @@ pub(super) struct Order {
     pub(super) folder: PathBuf,
     /// The folder that it keeps, if it has one.
     pub(super) cache: Option<PathBuf>,
-    /// Its loopback port; `None` for any free one.
+    /// The address of this host on which it shall listen.
+    pub(super) address: IpAddr,
+    /// Its port there; `None` for any free one.
     pub(super) port: Option<u16>,
     pub(super) workers: u32,
     /// The CPUs it may run on; empty for those inherited.

@@ -148,7 +148,7 @@ pub(crate) fn tell() -> impl Strategy<Value = Tell> {
         text().prop_map(|target| Tell::Met { target }),
         loaded().prop_map(|loaded| Tell::Loaded(Box::new(loaded))),
         text().prop_map(|target| Tell::Counting { target }),
-        counts().prop_map(Tell::Counts),
+        (counts(), doubts()).prop_map(|(counts, doubts)| Tell::Counts { counts, doubts }),
         text().prop_map(|target| Tell::Uncounted { target }),
         (any::<u64>(), text()).prop_map(|(monotonic_ns, boot_id)| {
             Tell::Clock(ClockTell {

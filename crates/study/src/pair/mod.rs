@@ -150,9 +150,11 @@ impl<'a> Pair<'a> {
             }
         };
         match self.counted(&ask.target, window::certain(&loaded, clocks))? {
-            Tell::Counts(counts) => {
+            Tell::Counts { counts, doubts } => {
                 let same_machine = self.seen.same_machine;
-                Ok(Some(window::put_together(loaded, &counts, same_machine)))
+                let mut reading = window::put_together(loaded, &counts, same_machine);
+                reading.doubts.extend(doubts);
+                Ok(Some(reading))
             }
             Tell::Uncounted { .. } => Ok(None),
             _ => Err(strange("counted")),

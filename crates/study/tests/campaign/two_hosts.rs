@@ -120,11 +120,14 @@ impl<'a> Distant<'a> {
             };
         }
         let rose_ns = self.counter_ns(last_ns) - self.counter_ns(first_ns);
-        Tell::Counts(Counts {
-            window_ns: last_ns - first_ns,
-            server_ns: Some(rose_ns),
-            ..Counts::default()
-        })
+        Tell::Counts {
+            counts: Counts {
+                window_ns: last_ns - first_ns,
+                server_ns: Some(rose_ns),
+                ..Counts::default()
+            },
+            doubts: Vec::new(),
+        }
     }
 }
 

@@ -33,7 +33,7 @@ fn command(arguments: &Arguments) -> Command {
     let mut command = Command::new(OURSELVES);
     command
         .args(["service", "start", &arguments.service, "--json", "--quiet"])
-        .arg("--unattended")
+        .args(["--unattended", "--address", &arguments.address.to_string()])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

@@ -1,5 +1,6 @@
 //! `linerate service start`: a service of one's own, until Ctrl-C or `linerate service stop`.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,9 +24,10 @@ pub(super) const OURSELVES: &str = "/proc/self/exe";
 
 /// Start a service and wait until it is ready
 ///
-/// It runs without root, on a loopback port and in a folder of its own, until Ctrl-C, SIGTERM,
-/// SIGHUP or `linerate service stop` ends it; then nothing of it is left, neither a process nor a
-/// file. That holds when Linerate itself is killed too. Its data starts empty each time.
+/// It runs without root, on a port of loopback unless you give another address, and in a folder of
+/// its own, until Ctrl-C, SIGTERM, SIGHUP or `linerate service stop` ends it; then nothing of it is
+/// left, neither a process nor a file. That holds when Linerate itself is killed too. Its data starts
+/// empty each time.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -46,7 +48,13 @@ pub(crate) struct Arguments {
     /// CPUs to run on, such as 1 or 0-3,8 [default: those this process may use]
     #[arg(long, value_name = "LIST", value_parser = crate::serving::parse_cpus)]
     pub(super) cpus: Option<Cpus>,
-    /// Loopback port [default: any free one]
+    /// Address of this machine to listen on
+    ///
+    /// Beyond loopback, whoever reaches that address reaches the service. Caches and databases have
+    /// no password; PostgreSQL and MariaDB let nobody in from another host all the same.
+    #[arg(long, value_name = "ADDR", default_value_t = Ipv4Addr::LOCALHOST.into())]
+    pub(super) address: IpAddr,
+    /// Port there [default: any free one]
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(super) port: Option<u16>,
     /// Come back when it is ready, and leave it running
@@ -147,6 +155,7 @@ fn wish(arguments: &Arguments, folder: std::path::PathBuf) -> anyhow::Result<Wis
         None => sys::cpu::allowed().context("asking which CPUs may be used")?,
     };
     Ok(Wish {
+        address: arguments.address,
         port: arguments.port,
         workers: match arguments.workers {
             Some(workers) => workers,
