@@ -18,6 +18,7 @@ use wire::url::HttpUrl;
 
 use crate::Setup;
 use crate::children::ServerProcess;
+use crate::service::register::{Claim, studies};
 use crate::service::{self, RunningService, Wish};
 
 /// How long the first answer of a target may take.
@@ -42,7 +43,11 @@ enum Process {
     Ours {
         _stops_when_dropped: ServerProcess,
     },
-    Service(Box<RunningService>),
+    Service {
+        service: Box<RunningService>,
+        /// What is left of it after a crash of ours is found by this.
+        _found_by: Option<Claim>,
+    },
     /// Not started by this agent.
     Running,
 }
@@ -72,7 +77,7 @@ impl Target {
     /// Whether it is still up, as far as that can be told, and what it makes doubtful.
     pub(crate) fn check(&mut self) -> Result<Option<Doubt>, Failure> {
         match &mut self.process {
-            Process::Service(service) => service.check(),
+            Process::Service { service, .. } => service.check(),
             Process::Ours { .. } | Process::Running => Ok(None),
         }
     }
@@ -151,13 +156,16 @@ pub(crate) fn service(
     listen: Listen,
     cpus: &CpuSplit,
 ) -> Result<(Target, Vec<Doubt>), Failure> {
+    let folder = service::new_folder();
+    // Without a register it is measured all the same.
+    let found_by = studies::enter(service, &folder).ok();
     let wish = Wish {
         address: listen.0,
         port: None,
         workers: WORKERS,
         cpus: server_cpu(cpus),
         seccomp: plan.child.seccomp,
-        folder: service::new_folder(),
+        folder,
     };
     let mut process = RunningService::start(&setup.program, service, wish)?;
     let (address, path) = (process.address, &workload.path);
@@ -177,7 +185,10 @@ pub(crate) fn service(
         pids: vec![process.pid],
         live_levers: plan.live,
         reach: listen.reach(address, http(workload)),
-        process: Process::Service(Box::new(process)),
+        process: Process::Service {
+            service: Box::new(process),
+            _found_by: found_by,
+        },
     };
     Ok((target, Vec::new()))
 }

@@ -91,6 +91,9 @@ Examples:
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    if !matches!(arguments.action, Action::Keep | Action::Show { .. }) {
+        agent::service::register::studies::clear_left();
+    }
     match &arguments.action {
         Action::List { json, trust } => list::run(*json, *trust, console)?,
         Action::Show { service, json } => show(service, *json, console)?,

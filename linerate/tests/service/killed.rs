@@ -48,6 +48,12 @@ fn is_there(pid: &str) -> bool {
     std::path::Path::new("/proc").join(pid).exists()
 }
 
+fn children(pid: &str) -> Vec<String> {
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    let children = children.unwrap();
+    children.split_whitespace().map(str::to_owned).collect()
+}
+
 fn start(bench: &Bench) -> Child {
     let mut command = bench.linerate(&RUN_FAKE);
     command.stdout(Stdio::null()).stderr(Stdio::piped());
@@ -102,11 +108,35 @@ fn the_services_of_an_agent_that_is_killed_end_with_their_workers_and_leave_noth
     let mut run = start(&bench);
     await_first_block(&mut run, &bench);
     assert!(bench.processes().len() >= 12, "{:?}", bench.processes());
-    let pid = run.id();
-    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
-    let agent = children.unwrap();
+    let agent = children(&run.id().to_string()).remove(0);
     let killed = Command::new("kill").arg("-9").arg(agent.trim()).status();
     assert!(killed.unwrap().success());
     assert_eq!(run.wait_with_output().unwrap().status.code(), Some(2));
     bench.assert_all_goes();
+}
+
+/// With the agent go those who would have seen its end: what they leave is found by the next who looks.
+#[test]
+fn what_an_agent_and_its_keepers_leave_who_are_killed_at_once_goes_with_the_next_look() {
+    let worker = "exec linerate serve --workers 1 --listen 127.0.0.1:{port}";
+    let bench = Bench::with_fake("all-killed", worker, FAMILY);
+    let mut run = start(&bench);
+    await_first_block(&mut run, &bench);
+    let agent = children(&run.id().to_string()).remove(0);
+    let keepers = children(&agent);
+    assert!(keepers.len() >= 6, "{keepers:?}");
+    // The agent in the midst of a block does not look at them.
+    let all = Command::new("kill")
+        .arg("-9")
+        .args(&keepers)
+        .arg(agent)
+        .status();
+    assert!(all.unwrap().success());
+    assert_eq!(run.wait_with_output().unwrap().status.code(), Some(2));
+    let left = bench.processes();
+    assert!(!left.is_empty() && !bench.0.names("tmp").is_empty());
+    answer(&mut bench.linerate(&["service", "list"]));
+    assert_eq!(bench.processes(), [""; 0], "of {left:?}");
+    bench.assert_nothing_is_left();
+    assert_eq!(bench.0.names("runtime/linerate/study-services"), [""; 0]);
 }

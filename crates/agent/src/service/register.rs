@@ -3,6 +3,7 @@
 //! that ends in any way, so that a service left by a crash is told from one that runs.
 
 mod place;
+pub mod studies;
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -84,7 +85,11 @@ impl Register {
     /// # Errors
     /// When its folder cannot be made, or is somebody else's.
     pub fn here() -> Result<Self, Failure> {
-        let folder = place::runtime_folder()?.join("services");
+        Self::below("services")
+    }
+
+    fn below(name: &str) -> Result<Self, Failure> {
+        let folder = place::runtime_folder()?.join(name);
         fs::create_dir_all(&folder).map_err(|error| cannot(&folder, &error))?;
         Ok(Self { folder })
     }
@@ -123,6 +128,12 @@ impl Register {
         let mut running: Vec<Entry> = names.filter_map(|name| self.look(&name).ok()?).collect();
         running.sort_by(|one, other| one.name.cmp(&other.name));
         running
+    }
+
+    /// Takes away what crashes left, whatever its name.
+    fn clear_left(&self) {
+        // Whoever looks at them all does so on the way.
+        let _ = self.entries();
     }
 
     /// Ends the service of that name and waits until it has ended.

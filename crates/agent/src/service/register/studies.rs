@@ -1,0 +1,44 @@
+//! The services that are targets of studies: entered beside those that were started by name, in a
+//! folder of their own, so that what is left where a study and its keepers are killed at once is
+//! found by the lock that died with them.
+
+use std::path::Path;
+
+use model::Service;
+use model::message::Failure;
+
+use super::{Claim, Entry, Register};
+
+/// Enters a service that is about to be started in this folder, and takes away what a crash left of
+/// others.
+///
+/// # Errors
+/// When the register cannot be written.
+pub(crate) fn enter(service: &Service, folder: &Path) -> Result<Claim, Failure> {
+    let register = here()?;
+    register.clear_left();
+    let name = folder.file_name().unwrap_or_default();
+    register.claim(&Entry {
+        name: name.to_string_lossy().into_owned(),
+        title: service.title.clone(),
+        version: String::new(),
+        pid: std::process::id(),
+        folder: folder.to_owned(),
+        address: None,
+        socket: None,
+        grace_ms: service.stop.grace_ms,
+        failed: None,
+    })
+}
+
+/// Takes away what studies that crashed have left of their services. Where there is no register,
+/// nothing was entered.
+pub fn clear_left() {
+    if let Ok(register) = here() {
+        register.clear_left();
+    }
+}
+
+fn here() -> Result<Register, Failure> {
+    Register::below("study-services")
+}
