@@ -2,7 +2,7 @@
 //! of a service whose keeper was killed, and of commands that left daemons behind.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sys::pidfd::{self, Order};
@@ -12,9 +12,19 @@ const LONGEST: Duration = Duration::from_secs(5);
 
 /// Kills the processes that work in the folder or below it, and takes it away. A process with a
 /// terminal is left alone: somebody looks at the folder, as no daemon does.
+///
+/// The folder may lie in a public place and belong to `nobody`, who could have put a link there to
+/// anywhere: that goes by itself, and where it leads is not looked at.
 pub(crate) fn clear(folder: &Path) {
-    // As processes show it, without links on the way. One that is not there was never made.
-    let Ok(real) = folder.canonicalize() else {
+    // One that is not there was never made.
+    let Ok(found) = fs::symlink_metadata(folder) else {
+        return;
+    };
+    if !found.is_dir() {
+        let _ = fs::remove_file(folder);
+        return;
+    }
+    let Some(real) = place_of(folder) else {
         return;
     };
     sys::clock::wait_until(LONGEST, || {
@@ -25,6 +35,13 @@ pub(crate) fn clear(folder: &Path) {
         left.is_empty()
     });
     let _ = fs::remove_dir_all(folder);
+}
+
+/// Where it is, as processes show it: without links on the way there. Its own name is not followed,
+/// whatever stands there by now.
+fn place_of(folder: &Path) -> Option<PathBuf> {
+    let above = folder.parent()?.canonicalize().ok()?;
+    Some(above.join(folder.file_name()?))
 }
 
 fn processes_in(folder: &Path) -> Vec<u32> {
@@ -55,5 +72,37 @@ fn kill(pid: u32, folder: &Path) {
         && works_in(pid, folder)
     {
         let _ = pidfd::send(&process, Order::Kill);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command};
+
+    /// A process that works in a folder, out of any terminal's reach.
+    fn sleeper(folder: &Path) -> Child {
+        let mut command = Command::new("sleep");
+        command.arg("600").current_dir(folder);
+        sys::process::detach(&mut command);
+        command.spawn().unwrap()
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_a_folder_goes_and_nothing_where_it_leads() {
+        let root = std::env::temp_dir().join(format!("linerate-leftovers-{}", std::process::id()));
+        let (folder, link) = (root.join("folder"), root.join("link"));
+        fs::create_dir_all(&folder).unwrap();
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        let mut works = sleeper(&folder);
+        clear(&link);
+        let survived = works.try_wait().unwrap().is_none() && folder.is_dir();
+        let link_is_gone = fs::symlink_metadata(&link).is_err();
+        clear(&folder);
+        let killed = sys::clock::wait_until(LONGEST, || works.try_wait().unwrap().is_some());
+        let left = fs::read_dir(&root).unwrap().count();
+        fs::remove_dir_all(&root).unwrap();
+        assert_eq!((survived, link_is_gone), (true, true));
+        assert_eq!((killed, left), (true, 0));
     }
 }
