@@ -59,6 +59,14 @@ pub struct Service {
     pub logs: Logs,
 }
 
+/// Whether a text can be the name of a service: lower-case letters, digits and hyphens. A name
+/// becomes part of paths.
+#[must_use]
+pub fn is_name(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !text.is_empty() && text.bytes().all(plain)
+}
+
 /// What a service speaks: a study drives those that it knows how to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -3,7 +3,7 @@
 
 use model::Service;
 use model::braces::words_in_braces;
-use model::service::{Find, Protocol, Readiness, SERVICE_FORMAT, VARIABLES};
+use model::service::{Find, Protocol, Readiness, SERVICE_FORMAT, VARIABLES, is_name};
 
 use crate::spec::{SpecError, error_about, error_at};
 
@@ -40,12 +40,11 @@ fn complaint(service: &Service) -> Option<Complaint> {
 }
 
 fn identity_complaint(service: &Service) -> Option<Complaint> {
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if service.format != SERVICE_FORMAT {
         let what = format!("expected format = {SERVICE_FORMAT}");
         return Some((field(&["format"]), what));
     }
-    if service.name.is_empty() || !service.name.bytes().all(plain) {
+    if !is_name(&service.name) {
         let what = "expected lower-case letters, digits and hyphens";
         return Some((field(&["name"]), what.to_owned()));
     }

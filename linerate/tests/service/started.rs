@@ -4,10 +4,11 @@
     reason = "a helper of tests may fail as a test does"
 )]
 
+use std::fs::{self, File};
 use std::net::TcpListener;
 use std::process::{Child, Command};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::bench::Bench;
 use crate::common::errors;
@@ -168,6 +169,52 @@ fn a_service_that_runs_is_not_started_again_and_one_that_does_not_is_not_stopped
     assert!(errors(&again).contains("linerate service stop fake"));
     assert!(stop().status.success());
     bench.assert_nothing_is_left();
+}
+
+/// What `service stop` says to a name that is none.
+fn refusal(bench: &Bench, name: &str) -> String {
+    let output = bench.linerate(&["service", "stop", name]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    errors(&output)
+}
+
+#[test]
+fn a_name_that_leads_to_a_file_elsewhere_is_refused_and_the_file_stays() {
+    let bench = Bench::new("astray");
+    assert!(bench.running().is_empty());
+    let file = bench.0.path().join("precious.json");
+    fs::write(&file, "{}").unwrap();
+    let absolute = bench.0.path().join("precious").display().to_string();
+    for name in [&absolute, "../../../precious", "", "."] {
+        let words = refusal(&bench, name);
+        assert!(words.contains("is not the name of a service"), "{words}");
+        assert_eq!(bench.0.text("precious.json"), "{}");
+    }
+}
+
+/// A starter that has ended may have left its number to another, while somebody looks at its entry.
+#[test]
+fn a_process_that_has_only_the_number_of_a_starter_is_not_told_to_end() {
+    let bench = Bench::new("number");
+    assert!(bench.running().is_empty());
+    let mut other = Command::new("sleep").arg("600").spawn().unwrap();
+    let entry = json!({
+        "name": "fake", "title": "Fake", "version": "1.0", "pid": other.id(), "started_ticks": 1,
+        "folder": bench.0.path().join("tmp/none"), "address": null, "socket": null, "grace_ms": 1,
+    });
+    let file = bench.0.path().join("runtime/linerate/services/fake.json");
+    fs::write(&file, entry.to_string()).unwrap();
+    let looks = File::open(&file).unwrap();
+    looks.lock().unwrap();
+    let words = refusal(&bench, "fake");
+    drop(looks);
+    let outcome = bench.stop("fake");
+    let survived = other.try_wait().unwrap().is_none();
+    other.kill().unwrap();
+    other.wait().unwrap();
+    assert!(survived, "it was told to end");
+    assert!(words.contains("another program looks at it"), "{words}");
+    assert_eq!(outcome, "cleared");
 }
 
 #[test]

@@ -12,7 +12,9 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use machine::journal::Owner;
 use model::message::Failure;
+use model::service::is_name;
 use serde::{Deserialize, Serialize};
 use sys::pidfd::{self, Order};
 
@@ -31,7 +33,8 @@ pub struct Entry {
     /// What the program calls its version.
     pub version: String,
     /// The process that has it in its charge.
-    pub pid: u32,
+    #[serde(flatten)]
+    pub owner: Owner,
     /// The service's own folder, which goes with it.
     pub folder: PathBuf,
     /// Where it answers; `None` until it is ready.
@@ -73,10 +76,12 @@ pub enum Stopped {
 
 /// Whose a file of the register is.
 enum Held {
-    /// Of a process that lives.
-    Living,
+    /// Of a process that lives, and says this.
+    Living(Entry),
     /// Of nobody any more; ours for as long as this is open.
     Left(File),
+    /// Of nobody any more, but somebody else looks at it.
+    Looked,
 }
 
 impl Register {
@@ -99,14 +104,14 @@ impl Register {
     /// # Errors
     /// When one of that name runs, or the file cannot be written.
     pub fn claim(&self, entry: &Entry) -> Result<Claim, Failure> {
-        let path = self.path_of(&entry.name);
+        let path = self.path_of(&entry.name)?;
         let mut file = Ok(None);
         sys::clock::wait_until(MOMENT, || {
             file = take(&path);
-            !matches!(file, Ok(None)) || self.runs(&entry.name)
+            !matches!(file, Ok(None)) || living_entry(&path).is_some()
         });
         let Some(file) = file.map_err(|error| cannot(&path, &error))? else {
-            return Err(self.runs_already(&entry.name));
+            return Err(runs_already(&entry.name, &path));
         };
         clear(&path);
         let claim = Claim {
@@ -125,7 +130,7 @@ impl Register {
         let entries = fs::read_dir(&self.folder).into_iter().flatten();
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let names = names.filter_map(|file| Some(file.strip_suffix(".json")?.to_owned()));
-        let mut running: Vec<Entry> = names.filter_map(|name| self.look(&name).ok()?).collect();
+        let mut running: Vec<Entry> = names.filter_map(|name| self.look(&name)).collect();
         running.sort_by(|one, other| one.name.cmp(&other.name));
         running
     }
@@ -139,9 +144,9 @@ impl Register {
     /// Ends the service of that name and waits until it has ended.
     ///
     /// # Errors
-    /// When there is none, it is somebody else's, or does not end.
+    /// When that can be no name, there is none, it is somebody else's, or does not end.
     pub fn stop(&self, name: &str) -> Result<Stopped, Failure> {
-        let path = self.path_of(name);
+        let path = self.path_of(name)?;
         let held = hold(&path).map_err(|error| cannot(&path, &error))?;
         match held {
             None => Err(self.runs_not(name)),
@@ -151,69 +156,43 @@ impl Register {
                 fs::remove_file(&path).map_err(|error| cannot(&path, &error))?;
                 Ok(failed.map_or(Stopped::Cleared, Stopped::Failed))
             }
-            Some(Held::Living) => {
-                let entry = read_entry(&path).ok_or_else(|| self.runs_not(name))?;
-                self.end(&entry)?;
+            Some(Held::Living(entry)) => {
+                end(&entry, &path)?;
                 Ok(Stopped::Ended)
             }
+            Some(Held::Looked) => {
+                let why = "another program looks at it and does not come to an end";
+                Err(cannot(&path, &why))
+            }
         }
-    }
-
-    fn end(&self, entry: &Entry) -> Result<(), Failure> {
-        let path = self.path_of(&entry.name);
-        let process = pidfd::open_any(entry.pid);
-        // Its number could be another's by now, but not while its lock is held.
-        if let Ok(process) = process
-            && matches!(hold(&path), Ok(Some(Held::Living)))
-        {
-            pidfd::send(&process, Order::End).map_err(|error| cannot(&path, &error))?;
-        }
-        let limit = Duration::from_millis(entry.grace_ms.into()) + super::KEEPERS_GRACE;
-        let ended = || !matches!(hold(&path), Ok(Some(Held::Living)));
-        if sys::clock::wait_until(limit, ended) {
-            return Ok(());
-        }
-        Err(Failure {
-            what: format!("{} does not end; process {} has it", entry.title, entry.pid),
-            advice: format!("`kill -9 {}` ends it at once", entry.pid),
-        })
     }
 
     /// The entry of that name if its service runs or has failed; any other is taken away.
-    fn look(&self, name: &str) -> io::Result<Option<Entry>> {
-        let path = self.path_of(name);
-        match hold(&path)? {
-            None => Ok(None),
-            Some(Held::Living) => Ok(read_entry(&path)),
-            Some(Held::Left(_held)) => {
+    fn look(&self, name: &str) -> Option<Entry> {
+        let path = self.path_of(name).ok()?;
+        match hold(&path).ok()?? {
+            Held::Living(entry) => Some(entry),
+            Held::Left(_held) => {
                 let entry = read_entry(&path).filter(|entry| entry.failed.is_some());
                 if entry.is_none() {
                     clear(&path);
-                    fs::remove_file(&path)?;
+                    let _ = fs::remove_file(&path);
                 }
-                Ok(entry)
+                entry
             }
+            Held::Looked => None,
         }
     }
 
-    fn runs(&self, name: &str) -> bool {
-        let entry = fs::read_to_string(self.path_of(name));
-        let entry = entry.ok().and_then(|text| serde_json::from_str(&text).ok());
-        entry.is_some_and(|entry: Entry| Path::new(&format!("/proc/{}", entry.pid)).exists())
-    }
-
-    fn path_of(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("{name}.json"))
-    }
-
-    fn runs_already(&self, name: &str) -> Failure {
-        let entry = read_entry(&self.path_of(name));
-        let at = entry.and_then(|entry| entry.address);
-        let at = at.map_or_else(String::new, |address| format!(" on {address}"));
-        Failure {
-            what: format!("`{name}` runs already{at}"),
-            advice: format!("stop it with `linerate service stop {name}`"),
+    /// The file of a service. What is no name could lead to any file of this machine.
+    fn path_of(&self, name: &str) -> Result<PathBuf, Failure> {
+        if is_name(name) {
+            return Ok(self.folder.join(format!("{name}.json")));
         }
+        Err(Failure {
+            what: format!("`{name}` is not the name of a service"),
+            advice: "`linerate service list` shows the names of those that run".to_owned(),
+        })
     }
 
     fn runs_not(&self, name: &str) -> Failure {
@@ -269,6 +248,47 @@ impl Drop for Claim {
     }
 }
 
+/// Asks the owner of a service to end it, and waits until it has ended.
+fn end(entry: &Entry, path: &Path) -> Result<(), Failure> {
+    let (owner, title) = (entry.owner, &entry.title);
+    // Its number could be another's by now; once it is open, it will not be.
+    if let Ok(process) = pidfd::open_any(owner.pid)
+        && owner.is_alive()
+    {
+        pidfd::send(&process, Order::End).map_err(|error| cannot(path, &error))?;
+    }
+    let limit = Duration::from_millis(entry.grace_ms.into()) + super::KEEPERS_GRACE;
+    let is_let_go = || matches!(look_at(path), Ok(None | Some(Held::Left(_))));
+    let ended = || is_let_go() || !owner.is_alive();
+    if sys::clock::wait_until(limit, ended) {
+        return Ok(());
+    }
+    Err(Failure {
+        what: format!("{title} does not end; {owner} has it"),
+        advice: format!("`kill -9 {}` ends it at once", owner.pid),
+    })
+}
+
+fn runs_already(name: &str, path: &Path) -> Failure {
+    let at = living_entry(path).and_then(|entry| entry.address);
+    let at = at.map_or_else(String::new, |address| format!(" on {address}"));
+    Failure {
+        what: format!("`{name}` runs already{at}"),
+        advice: format!("stop it with `linerate service stop {name}`"),
+    }
+}
+
+/// This process, as an entry names it.
+///
+/// # Errors
+/// Where `/proc` is not mounted.
+pub fn ourselves() -> Result<Owner, Failure> {
+    Owner::this_process().map_err(|error| Failure {
+        what: format!("/proc/self/stat: {error}"),
+        advice: "mount /proc".to_owned(),
+    })
+}
+
 /// Makes and locks a file; `None` where somebody else holds it.
 fn take(path: &Path) -> io::Result<Option<File>> {
     let mut options = File::options();
@@ -277,13 +297,26 @@ fn take(path: &Path) -> io::Result<Option<File>> {
     lock(file, path)
 }
 
-/// Looks who holds a file; `None` where there is none.
+/// Whose a file is; `None` where there is none. Who only looks at it is given a moment.
 fn hold(path: &Path) -> io::Result<Option<Held>> {
-    match File::options().read(true).write(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-        Ok(file) => Ok(Some(lock(file, path)?.map_or(Held::Living, Held::Left))),
-    }
+    let mut held = Ok(None);
+    sys::clock::wait_until(MOMENT, || {
+        held = look_at(path);
+        !matches!(held, Ok(Some(Held::Looked)))
+    });
+    held
+}
+
+/// The same at this moment.
+fn look_at(path: &Path) -> io::Result<Option<Held>> {
+    let file = match File::options().read(true).write(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    Ok(Some(match lock(file, path)? {
+        Some(file) => Held::Left(file),
+        None => living_entry(path).map_or(Held::Looked, Held::Living),
+    }))
 }
 
 /// A lock on a file that was taken away meanwhile is worth nothing: as good as held by another.
@@ -301,21 +334,20 @@ fn lock(file: File, path: &Path) -> io::Result<Option<File>> {
 
 /// Takes away what the service of an entry that we hold has left, if there is an entry.
 fn clear(path: &Path) {
-    let text = fs::read_to_string(path).unwrap_or_default();
-    if let Ok(entry) = serde_json::from_str::<Entry>(&text) {
+    if let Some(entry) = read_entry(path) {
         leftovers::clear(&entry.folder);
     }
 }
 
-/// An entry, which its holder may be writing at this moment.
+/// The entry of an owner that lives.
+fn living_entry(path: &Path) -> Option<Entry> {
+    read_entry(path).filter(|entry| entry.owner.is_alive())
+}
+
+/// An entry; `None` also while its owner writes it.
 fn read_entry(path: &Path) -> Option<Entry> {
-    let mut entry = None;
-    sys::clock::wait_until(MOMENT, || {
-        let text = fs::read_to_string(path).unwrap_or_default();
-        entry = serde_json::from_str(&text).ok();
-        entry.is_some() || !path.exists()
-    });
-    entry
+    let text = fs::read_to_string(path).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 fn cannot(path: &Path, error: &dyn std::fmt::Display) -> Failure {

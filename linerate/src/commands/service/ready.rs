@@ -37,7 +37,7 @@ impl Ready {
                 .map(|path| format!("http://{address}{path}"))
                 .collect(),
             folder: entry.folder.display().to_string(),
-            pid: entry.pid,
+            pid: entry.owner.pid,
         }
     }
 

@@ -5,10 +5,11 @@ use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use agent::service::register::{Claim, Entry, Register};
+use agent::service::register::{self, Claim, Entry, Register};
 use agent::service::{RunningService, Wish, new_folder};
 use anyhow::{Context as _, anyhow};
 use model::Service;
+use model::message::Failure;
 use sys::epoll::{Epoll, Events, Interest};
 use sys::stop::{Again, StopSignal};
 
@@ -131,12 +132,12 @@ fn serve(
 }
 
 /// Claims the service's name among those that run.
-fn enter(service: &Service) -> Result<(Claim, Entry), model::message::Failure> {
+fn enter(service: &Service) -> Result<(Claim, Entry), Failure> {
     let entry = Entry {
         name: service.name.clone(),
         title: service.title.clone(),
         version: agent::service::find(service)?.version,
-        pid: std::process::id(),
+        owner: register::ourselves()?,
         folder: new_folder(),
         address: None,
         socket: None,

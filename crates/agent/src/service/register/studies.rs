@@ -22,7 +22,7 @@ pub(crate) fn enter(service: &Service, folder: &Path) -> Result<Claim, Failure> 
         name: name.to_string_lossy().into_owned(),
         title: service.title.clone(),
         version: String::new(),
-        pid: std::process::id(),
+        owner: super::ourselves()?,
         folder: folder.to_owned(),
         address: None,
         socket: None,
