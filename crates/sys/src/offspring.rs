@@ -55,21 +55,29 @@ fn children() -> Vec<libc::pid_t> {
 
 /// A child that has ended and was not waited for.
 fn ended_child() -> Option<libc::pid_t> {
-    let found = look(libc::WNOHANG).ok()?;
+    let found = look(libc::P_ALL, 0).ok()?;
     (found != 0).then_some(found)
 }
 
 fn has_no_child() -> bool {
-    look(libc::WNOHANG).is_err()
+    look(libc::P_ALL, 0).is_err()
 }
 
-/// The number of an ended child, 0 for none; it stays to be waited for.
-fn look(flags: libc::c_int) -> io::Result<libc::pid_t> {
+/// Whether a child of ours has ended. It stays to be waited for, and so keeps its number.
+///
+/// # Errors
+/// `ECHILD` when it was waited for already.
+pub(crate) fn child_has_ended(pid: u32) -> io::Result<bool> {
+    Ok(look(libc::P_PID, pid)? != 0)
+}
+
+/// The number of an ended child among those of that kind, 0 for none; it stays to be waited for.
+fn look(kind: libc::idtype_t, id: libc::id_t) -> io::Result<libc::pid_t> {
     // SAFETY: an all-zero siginfo_t is valid, and the kernel leaves its pid 0 where none has ended.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    let flags = libc::WEXITED | libc::WNOWAIT | flags;
+    let flags = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG;
     // SAFETY: `info` is writable and lives through the call.
-    check(unsafe { libc::waitid(libc::P_ALL, 0, &raw mut info, flags) })?;
+    check(unsafe { libc::waitid(kind, id, &raw mut info, flags) })?;
     // SAFETY: waitid fills the fields of SIGCHLD, of which the pid is one.
     Ok(unsafe { info.si_pid() })
 }

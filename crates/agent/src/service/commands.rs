@@ -2,13 +2,13 @@
 //! limits, on its CPUs.
 
 use std::io;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use model::Service;
 use model::message::Failure;
+use sys::group::Leader;
 use sys::process::ChildSetup;
 
 use super::find;
@@ -38,13 +38,13 @@ pub(super) enum Trouble {
 
 impl Commands<'_> {
     /// Starts the service itself.
-    pub(super) fn start(&self) -> Result<Child, String> {
+    pub(super) fn start(&self) -> Result<Leader, String> {
         let start = &self.service.start;
         let program = start.program.as_ref().map(PathBuf::from);
         let program = program.unwrap_or_else(|| self.program.to_owned());
         let command = self.command(&program, &start.arguments);
-        let child = command.and_then(|mut command| command.spawn());
-        child.map_err(|error| format!("starting {}: {error}", program.display()))
+        let leader = command.and_then(|mut command| Leader::start(&mut command));
+        leader.map_err(|error| format!("starting {}: {error}", program.display()))
     }
 
     /// Runs a program and its arguments, which must end with 0.
@@ -77,15 +77,13 @@ impl Commands<'_> {
         within: Duration,
         given_up: GivenUp<'_>,
     ) -> io::Result<Option<ExitStatus>> {
-        let mut child = self.command(program, arguments)?.spawn()?;
+        let mut leader = Leader::start(&mut self.command(program, arguments)?)?;
         let mut status = None;
         sys::clock::wait_until(within, || {
-            status = child.try_wait().ok().flatten();
+            status = leader.try_wait().ok().flatten();
             status.is_some() || given_up()
         });
-        // Also what it started and left.
-        let _ = sys::process::kill_group(&child);
-        let _ = child.wait();
+        let _ = leader.end();
         Ok(status)
     }
 
@@ -102,8 +100,7 @@ impl Commands<'_> {
             .envs(&self.service.environment)
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
-            .stderr(output)
-            .process_group(0);
+            .stderr(output);
         let setup = ChildSetup {
             cpus: self.cpus.to_vec(),
             file_limit_bytes: Some(self.service.logs.limit_bytes),

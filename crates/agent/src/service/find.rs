@@ -1,15 +1,15 @@
 //! Finds a service's program and asks it for its version.
 
 use std::io::Read as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use model::Service;
 use model::message::Failure;
 use model::service::{Find, FoundService};
 use sys::descent::Descent;
+use sys::group::Leader;
 use sys::process::ChildSetup;
 
 use super::places;
@@ -156,34 +156,32 @@ fn version_words(program: &Path, title: &str, find: &Find) -> Result<String, Fai
         .args(&find.version_arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0);
+        .stderr(Stdio::piped());
     let descent = Descent::from_here().map_err(|error| failed(error.to_string()))?;
     let setup = ChildSetup {
         descent,
         ..ChildSetup::default()
     };
     sys::process::prepare_child(&mut command, setup);
-    let mut child = command
-        .spawn()
+    let mut leader = Leader::start(&mut command)
         .map_err(|error| failed(format!("could not be started: {error}")))?;
-    let ended = sys::clock::wait_until(PATIENCE, || !matches!(child.try_wait(), Ok(None)));
-    // Also what it may have left behind, which would hold the pipes open.
-    let _ = sys::process::kill_group(&child);
-    let _ = child.wait();
+    let ended = sys::clock::wait_until(PATIENCE, || !matches!(leader.try_wait(), Ok(None)));
+    // With what it may have left behind, which would hold the pipes open.
+    let _ = leader.end();
     if !ended {
         let seconds = PATIENCE.as_secs();
         return Err(failed(format!("did not end within {seconds} s")));
     }
-    Ok(everything_said(&mut child))
+    Ok(everything_said(&mut leader))
 }
 
-fn everything_said(child: &mut Child) -> String {
+fn everything_said(leader: &mut Leader) -> String {
+    let (output, errors) = leader.pipes();
     let mut said = Vec::new();
-    if let Some(output) = child.stdout.take() {
+    if let Some(output) = output {
         let _ = output.take(MOST_SAID_BYTES).read_to_end(&mut said);
     }
-    if let Some(errors) = child.stderr.take() {
+    if let Some(errors) = errors {
         let _ = errors.take(MOST_SAID_BYTES).read_to_end(&mut said);
     }
     String::from_utf8_lossy(&said).into_owned()

@@ -10,12 +10,12 @@ mod owner;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::process::Child;
 use std::time::Duration;
 
 use model::Service;
 use model::message::Failure;
 use model::service::StopSignal;
+use sys::group::Leader;
 use sys::offspring;
 use sys::process::Signal;
 
@@ -78,7 +78,7 @@ fn start_and_stay(order: &Order, folder: &Folder, owner: &mut Owner) -> io::Resu
 
 /// A service that runs. Dropping it stops it.
 struct Kept {
-    child: Child,
+    leader: Leader,
     address: SocketAddr,
     service: Service,
     logs: Logs,
@@ -101,12 +101,12 @@ fn start(order: &Order, folder: &Folder, owner: &Owner) -> Result<Kept, Failure>
     };
     let logs = Logs::new(folder.path(), &service.logs.files);
     prepare(&commands, &logs, owner)?;
-    let child = commands.start().map_err(|what| Failure {
+    let leader = commands.start().map_err(|what| Failure {
         what: format!("{}: {what}", service.title),
         advice: String::new(),
     })?;
     let mut kept = Kept {
-        child,
+        leader,
         address,
         service: service.clone(),
         logs,
@@ -139,7 +139,7 @@ impl Kept {
     fn up(&self) -> Up {
         Up {
             address: self.address,
-            pid: self.child.id(),
+            pid: self.leader.id(),
             service: self.service.clone(),
         }
     }
@@ -156,7 +156,7 @@ impl Kept {
         let mut ended = None;
         let mut seen = Ok(());
         let answered = sys::clock::wait_until(within, || {
-            ended = self.child.try_wait().ok().flatten();
+            ended = self.leader.try_wait().ok().flatten();
             seen = question.ask();
             ended.is_some() || owner.wants_an_end() || seen.is_ok()
         });
@@ -174,7 +174,7 @@ impl Kept {
 
     /// Where it listens, if that is not where it was told to.
     fn elsewhere(&self) -> String {
-        let addresses = machine::targets::addresses_of(self.child.id());
+        let addresses = machine::targets::addresses_of(self.leader.id());
         if addresses.is_empty() || addresses.iter().any(|there| takes(*there, self.address)) {
             return String::new();
         }
@@ -185,10 +185,10 @@ impl Kept {
 
     /// Answers its owner until the owner goes or the service ends.
     fn stay(mut self, owner: &mut Owner) -> io::Result<()> {
-        let ended = sys::pidfd::open(&self.child)?;
+        let ended = sys::pidfd::open_any(self.leader.id())?;
         loop {
             let woken = owner.wait(&ended)?;
-            offspring::reap_orphans(self.child.id());
+            offspring::reap_orphans(self.leader.id());
             let word = match woken {
                 Woken::Asked(Request::Check) | Woken::Ended => self.state(),
                 Woken::Asked(Request::Blame(what)) => {
@@ -198,14 +198,14 @@ impl Kept {
                 Woken::Rested => continue,
             };
             owner.tell(&word);
-            if matches!(self.child.try_wait(), Ok(Some(_))) {
+            if matches!(self.leader.try_wait(), Ok(Some(_))) {
                 return Ok(());
             }
         }
     }
 
     fn state(&mut self) -> Word {
-        match self.child.try_wait() {
+        match self.leader.try_wait() {
             Ok(None) => Word::Well {
                 flooded: self.logs.full(self.service.logs.limit_bytes),
             },
@@ -228,12 +228,11 @@ impl Drop for Kept {
             StopSignal::Interrupt => Signal::Interrupt,
             StopSignal::Quit => Signal::Quit,
         };
-        let _ = sys::process::ask_to_end(&self.child, signal);
+        let _ = self.leader.ask_to_end(signal);
         let grace = Duration::from_millis(self.service.stop.grace_ms.into());
-        sys::clock::wait_until(grace, || !matches!(self.child.try_wait(), Ok(None)));
+        sys::clock::wait_until(grace, || !matches!(self.leader.try_wait(), Ok(None)));
         // All of its group at once, before the rest is killed one after the other.
-        let _ = sys::process::kill_group(&self.child);
-        let _ = self.child.wait();
+        let _ = self.leader.end();
     }
 }
 
