@@ -36,6 +36,14 @@ impl Console {
         }
     }
 
+    /// An answer to somebody who must be there to hear it.
+    ///
+    /// # Errors
+    /// When he has gone, or it cannot be written.
+    pub(crate) fn tell(text: &str) -> std::io::Result<()> {
+        write(std::io::stdout().lock(), text, "\n")
+    }
+
     /// Why an answer could not be written, as on a full disk.
     pub(crate) fn unwritten(&self) -> Option<&std::io::Error> {
         self.unwritten.get()

@@ -73,7 +73,10 @@ pub fn answer(setup: Setup, mut input: impl BufRead, mut output: impl Write) -> 
 }
 
 /// The next line; `None` at the end of the input, or when a signal asks to stop.
-fn next_line(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
+///
+/// # Errors
+/// The input's own.
+pub fn next_line(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     while sys::stop::heard().is_none() {
         let piece = match input.fill_buf() {

@@ -133,6 +133,15 @@ pub fn outlive_to_undo(command: &mut Command) {
     unsafe { command.pre_exec(|| at_death_of_parent(libc::SIGTERM)) };
 }
 
+/// Lets this process outlive its parent from now on, whatever was to happen at its death.
+///
+/// # Errors
+/// None are known.
+pub fn outlive_parent() -> io::Result<()> {
+    const NO_SIGNAL: libc::c_int = 0;
+    at_death_of_parent(NO_SIGNAL)
+}
+
 /// The user whose rights this process has, by its number in the user namespace it is in.
 #[must_use]
 pub fn user() -> u32 {

@@ -6,7 +6,7 @@
 
 use std::fs::{self, File};
 use std::net::TcpListener;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -114,6 +114,59 @@ fn a_service_left_by_a_crash_of_all_its_owners_is_found_and_cleared() {
         }
         bench.assert_all_goes();
     }
+}
+
+#[test]
+fn a_start_in_the_background_that_is_broken_off_leaves_nothing() {
+    let slow = "[[prepare]]\ncommand = [\"sleep\", \"600\"]\nwithin_ms = 600000\n[start]";
+    for (how, code, said) in [
+        (
+            "-TERM",
+            Some(143),
+            "stopped by SIGTERM before Fake was ready",
+        ),
+        ("-KILL", None, ""),
+    ] {
+        let bench = Bench::with_fake("broken-off", "[start]", slow);
+        let start = ["service", "start", "fake", "--trust", "--detach"];
+        let mut start = bench.linerate(&start);
+        start.stdout(Stdio::null()).stderr(Stdio::piped());
+        let start = start.spawn().unwrap();
+        assert!(bench.wait_until(|| !bench.processes().is_empty()));
+        signal(how, &start.id().to_string());
+        let (ended, words) = end_of(start);
+        assert_eq!(ended, code, "{words}");
+        assert!(words.contains(said), "{words}");
+        bench.assert_all_goes();
+        let entries = || bench.0.names("runtime/linerate/services");
+        assert!(bench.wait_until(|| entries().is_empty()), "{:?}", entries());
+    }
+}
+
+#[test]
+fn a_service_in_the_background_ends_when_nobody_can_be_told_of_it() {
+    let bench = Bench::with_fake("untold", "fake/1.0", "fake/1.0");
+    let start = [
+        "service",
+        "start",
+        "fake",
+        "--trust",
+        "--json",
+        "--unattended",
+    ];
+    let mut start = bench.linerate(&start);
+    start.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut stays = start.spawn().unwrap();
+    drop(stays.stdout.take());
+    let over = bench.wait_until(|| stays.try_wait().unwrap().is_some());
+    if !over {
+        signal("-TERM", &stays.id().to_string());
+    }
+    let (code, words) = end_of(stays);
+    assert!(over, "it stays");
+    assert_eq!(code, Some(2));
+    assert!(words.contains("nobody is there to be told"), "{words}");
+    bench.assert_nothing_is_left();
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `linerate service start --detach`: the same command once more, out of the terminal's reach.
 
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::io::{BufReader, Read as _};
+use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, anyhow};
 use sys::process::ChildSetup;
@@ -11,22 +11,24 @@ use super::start::{Arguments, OURSELVES};
 use crate::console::Console;
 use crate::serving::Cpus;
 
-/// Starts the command that stays, and comes back once the service is ready or has failed.
-pub(super) fn start(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+/// Starts the command that stays, and comes back once the service is ready or has failed. A signal
+/// that asks us to stop before, or kills us, ends that command too.
+pub(super) fn start(arguments: &Arguments, console: &Console) -> anyhow::Result<()> {
     let mut command = command(arguments);
     sys::process::prepare_keeper(&mut command, ChildSetup::default());
+    // For as long as it has not been told of.
+    sys::process::outlive_to_undo(&mut command);
     let mut stays = command.spawn().context("starting the process that stays")?;
     let said = stays.stdout.take().context("it has no standard output")?;
-    let mut line = String::new();
-    BufReader::new(said).read_line(&mut line)?;
-    let Ok(ready) = serde_json::from_str::<Ready>(&line) else {
+    let line = agent::next_line(&mut BufReader::new(said))?.unwrap_or_default();
+    let Ok(ready) = serde_json::from_slice::<Ready>(&line) else {
+        if sys::stop::heard().is_some() {
+            let _ = sys::process::terminate(&stays);
+        }
         return Err(last_words(stays));
     };
-    console.say(&match arguments.json {
-        true => line.trim_end().to_owned(),
-        false => ready.text(),
-    });
-    Ok(ExitCode::SUCCESS)
+    console.say(&ready.shown(arguments.json)?);
+    Ok(())
 }
 
 fn command(arguments: &Arguments) -> Command {

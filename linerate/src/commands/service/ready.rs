@@ -41,8 +41,15 @@ impl Ready {
         }
     }
 
-    /// For a reader.
-    pub(super) fn text(&self) -> String {
+    /// In one line for a program, in several for a reader.
+    pub(super) fn shown(&self, as_json: bool) -> serde_json::Result<String> {
+        match as_json {
+            true => serde_json::to_string(self),
+            false => Ok(self.text()),
+        }
+    }
+
+    fn text(&self) -> String {
         let Self {
             title,
             version,

@@ -27,8 +27,9 @@ pub(super) const OURSELVES: &str = "/proc/self/exe";
 ///
 /// It runs without root, on a port of loopback unless you give another address, and in a folder of
 /// its own, until Ctrl-C, SIGTERM, SIGHUP or `linerate service stop` ends it; then nothing of it is
-/// left, neither a process nor a file. That holds when Linerate itself is killed too. Its data starts
-/// empty each time.
+/// left, neither a process nor a file, but for the cache that a few services keep. That holds when
+/// Linerate itself is killed too; where its keeper was killed with it, the next `linerate service
+/// list`, `start` or `stop` takes away what is left. Its data starts empty each time.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -61,7 +62,8 @@ pub(crate) struct Arguments {
     /// Come back when it is ready, and leave it running
     #[arg(long)]
     pub(super) detach: bool,
-    /// Leave word in the register when it ends unasked: nobody reads it here
+    /// Leave word in the register when it ends unasked, since nobody reads it here; stay only if it
+    /// can be told that it is ready
     #[arg(long, hide = true)]
     unattended: bool,
     #[command(flatten)]
@@ -74,11 +76,13 @@ pub(crate) struct Arguments {
 pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let service = study::services::find(&arguments.service)?.service;
     arguments.trust.check(&service)?;
-    if arguments.detach {
-        return detached::start(arguments, console);
-    }
     let stop = StopSignal::listen(Again::Kills)?;
-    match serve(&service, arguments, &stop, console) {
+    let done = if arguments.detach {
+        detached::start(arguments, console)
+    } else {
+        serve(&service, arguments, &stop, console)
+    };
+    match done {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) => match sys::stop::heard() {
             Some(signal) => {
@@ -111,11 +115,7 @@ fn serve(
         ..entry
     };
     claim.publish(&entry).map_err(failed)?;
-    let ready = Ready::new(&entry, &running);
-    console.say(&match arguments.json {
-        true => serde_json::to_string(&ready)?,
-        false => ready.text(),
-    });
+    tell(&Ready::new(&entry, &running), arguments, console)?;
     if !ended_before(&running, stop)? {
         return Ok(());
     }
@@ -129,6 +129,17 @@ fn serve(
         claim.fail(entry, words(&why)).map_err(failed)?;
     }
     Err(failed(why))
+}
+
+/// Says that it is ready. In the background it stays only if whoever asked for it is told so.
+fn tell(ready: &Ready, arguments: &Arguments, console: &Console) -> anyhow::Result<()> {
+    let shown = ready.shown(arguments.json)?;
+    if !arguments.unattended {
+        console.say(&shown);
+        return Ok(());
+    }
+    sys::process::outlive_parent()?;
+    Console::tell(&shown).context("nobody is there to be told that it is ready")
 }
 
 /// Claims the service's name among those that run.
