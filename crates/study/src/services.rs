@@ -7,7 +7,7 @@ use model::service::{Protocol, ServiceRecord};
 use sha2::{Digest as _, Sha256};
 
 use crate::service_spec;
-use crate::spec::SpecError;
+use crate::spec::{SpecError, error_about};
 
 /// Services compiled into the program: name and text.
 const BUILT_IN: [(&str, &str); 10] = [
@@ -82,6 +82,22 @@ impl KnownService {
         })
     }
 
+    /// It is found by the one, and started, stopped and recorded by the other.
+    fn named_as_its_file(self) -> Result<Self, SpecError> {
+        let path = self.file.as_deref().unwrap_or_default();
+        let stem = Path::new(path).file_stem().unwrap_or_default();
+        let name = &self.service.name;
+        if stem == name.as_str() {
+            return Ok(self);
+        }
+        let expected = format!(
+            "expected `{}`, as the file is called; or call the file {name}.toml",
+            stem.display()
+        );
+        let complaint = (vec!["name".to_owned()], expected);
+        Err(error_about(&self.text, path, complaint))
+    }
+
     /// SHA-256 of the file, in hexadecimal, as `sha256sum` prints it.
     #[must_use]
     pub fn sha256(&self) -> String {
@@ -99,7 +115,7 @@ pub fn find(name: &str) -> Result<KnownService, ServiceError> {
     let on_disk = if is_path {
         name.to_owned()
     } else {
-        format!("{FOLDER}/{name}.toml")
+        path_of(name)
     };
     if is_path || Path::new(&on_disk).exists() {
         return from_disk(name, on_disk);
@@ -113,9 +129,15 @@ pub fn find(name: &str) -> Result<KnownService, ServiceError> {
     }
 }
 
+/// Where a file of that name would be, below the current folder.
+#[must_use]
+pub fn path_of(name: &str) -> String {
+    format!("{FOLDER}/{name}.toml")
+}
+
 fn from_disk(name: &str, path: String) -> Result<KnownService, ServiceError> {
     match std::fs::read_to_string(&path) {
-        Ok(text) => Ok(KnownService::read(text, name, Some(path))?),
+        Ok(text) => Ok(KnownService::read(text, name, Some(path))?.named_as_its_file()?),
         Err(source) => Err(ServiceError::Unreadable { path, source }),
     }
 }

@@ -62,7 +62,8 @@ Examples:
   Read how nginx is found, configured, started and stopped:
     linerate service show nginx
   Begin a service of your own:
-    mkdir services && linerate service show nginx > services/mine.toml")]
+    mkdir services
+    linerate service show nginx | sed 's/^name = .*/name = \"mine\"/' > services/mine.toml")]
     Show {
         /// Name of a service, or path of its file
         service: String,

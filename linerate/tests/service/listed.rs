@@ -50,6 +50,37 @@ fn the_version_of_a_program_of_somebody_elses_is_asked_for_with_his_word_only() 
 }
 
 #[test]
+fn a_file_that_is_wrong_is_told_in_its_line_and_hides_no_other() {
+    let bench = Bench::with_fake("list-wrong", "name = \"fake\"", "name = \"other\"");
+    let list = list(&bench, &[]);
+    let (fake, nginx) = (named("fake", &list), named("nginx", &list));
+    assert_eq!(fake["file"], "services/fake.toml");
+    let missing = fake["missing"].as_str().unwrap();
+    for expected in [
+        "services/fake.toml:3:",
+        "expected `fake`, as the file is called",
+        "other.toml",
+    ] {
+        assert!(missing.contains(expected), "{missing}");
+    }
+    assert!(nginx["missing"].is_null(), "{nginx}");
+    let page = answer(&mut bench.linerate(&["service", "list"]));
+    assert!(page.contains("services/fake.toml:3:"), "{page}");
+    assert!(bench.refusal().contains("as the file is called"));
+}
+
+/// As the help has it.
+#[test]
+fn a_service_of_ones_own_begins_as_a_copy_with_another_name() {
+    let bench = Bench::new("own");
+    std::fs::create_dir(bench.0.path().join("services")).unwrap();
+    let text = answer(&mut bench.linerate(&["service", "show", "nginx"]));
+    let own = bench.0.path().join("services/mine.toml");
+    std::fs::write(own, text.replace("name = \"nginx\"", "name = \"mine\"")).unwrap();
+    assert!(named("mine", &list(&bench, &["--trust"]))["version"].is_string());
+}
+
+#[test]
 fn the_hash_of_a_service_is_that_of_the_file_it_shows() {
     let bench = Bench::new("hash");
     let file = bench.0.path().join("copy.toml");

@@ -2,7 +2,7 @@
 
 use agent::service::register::{Entry as Running, Register};
 use serde::Serialize;
-use study::services::{self, KnownService};
+use study::services::{self, KnownService, ServiceError};
 
 use super::{FORMAT, words};
 use crate::console::Console;
@@ -29,9 +29,9 @@ struct Failed {
 struct Entry {
     name: String,
     title: String,
-    protocol: model::service::Protocol,
+    protocol: Option<model::service::Protocol>,
     file: Option<String>,
-    sha256: String,
+    sha256: Option<String>,
     serves: Vec<String>,
     program: Option<String>,
     version: Option<String>,
@@ -39,11 +39,11 @@ struct Entry {
 }
 
 pub(super) fn run(json: bool, trust: TrustFlag, console: &Console) -> anyhow::Result<()> {
-    let entries: Result<Vec<Entry>, _> = services::names()
-        .iter()
-        .map(|name| services::find(name).map(|known| entry(&known, trust)))
-        .collect();
-    let services = entries?;
+    let found = |name: String| match services::find(&name) {
+        Ok(known) => entry(&known, trust),
+        Err(error) => unusable(name, &error),
+    };
+    let services: Vec<Entry> = services::names().into_iter().map(found).collect();
     // Where there is no register, nothing was started.
     let entries = Register::here().map_or_else(|_| Vec::new(), |register| register.entries());
     let (running, ended): (Vec<_>, Vec<_>) = entries
@@ -91,13 +91,28 @@ fn entry(known: &KnownService, trust: TrustFlag) -> Entry {
     Entry {
         name: service.name.clone(),
         title: service.title.clone(),
-        protocol: service.protocol,
+        protocol: Some(service.protocol),
         file: known.file.clone(),
-        sha256: known.sha256(),
+        sha256: Some(known.sha256()),
         serves: service.serves.keys().cloned().collect(),
         program,
         version,
         missing,
+    }
+}
+
+/// One whose file is wrong: the others are there all the same.
+fn unusable(name: String, error: &ServiceError) -> Entry {
+    Entry {
+        title: name.clone(),
+        protocol: None,
+        file: Some(services::path_of(&name)),
+        name,
+        sha256: None,
+        serves: Vec::new(),
+        program: None,
+        version: None,
+        missing: Some(error.to_string()),
     }
 }
 
