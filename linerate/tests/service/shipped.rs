@@ -4,6 +4,7 @@
     reason = "a helper of tests may fail as a test does"
 )]
 
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::Command;
 
@@ -66,6 +67,20 @@ fn every_shipped_service_starts_where_it_is_told_answers_stops_and_leaves_nothin
         begun.into_iter().filter_map(failed).collect()
     });
     assert_eq!(failed, [""; 0], "these failed, each as said above");
+}
+
+/// Unless they are told to, they only write.
+#[test]
+fn the_threads_of_redis_read_as_well() {
+    let bench = Bench::new("redis-threads");
+    let ready = bench.start("redis");
+    let mut redis = TcpStream::connect(ready["address"].as_str().unwrap()).unwrap();
+    let ask = b"CONFIG GET io-threads-do-reads\r\nQUIT\r\n";
+    redis.write_all(ask).unwrap();
+    let mut said = String::new();
+    redis.read_to_string(&mut said).unwrap();
+    assert!(said.contains("\r\nyes\r\n"), "{said}");
+    bench.stop("redis");
 }
 
 /// The studies that drive HTTP take every service that speaks it.
