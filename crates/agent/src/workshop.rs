@@ -1,13 +1,14 @@
 //! Where the commands of a study run: a folder of their own that goes with all that is in it, and
 //! a runner that times them one by one as an ordinary user.
 
+mod own_folder;
+
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, chown};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::chown;
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use machine::cpus::CpuSplit;
 use model::command::{CommandTrouble, FolderCommand, Ran};
@@ -18,7 +19,7 @@ use sys::process::ChildSetup;
 
 use crate::Setup;
 use crate::command::{CommandRunner, Prepared};
-use crate::service::leftovers;
+use own_folder::OwnFolder;
 
 /// How much of a command's output is kept: more than any figures need.
 const KEPT_BYTES: usize = 1 << 20;
@@ -27,7 +28,7 @@ const LINERATE: &str = "linerate";
 
 /// A folder and the hands that work in it. Dropping it takes the folder away.
 pub(crate) struct Workshop {
-    folder: PathBuf,
+    folder: OwnFolder,
     runner: CommandRunner,
     descent: Descent,
 }
@@ -45,8 +46,14 @@ impl Workshop {
                 .to_owned(),
         };
         let descent = Descent::from_here().map_err(|error| doing("/proc/self/uid_map", &error))?;
+        let above = std::env::temp_dir();
+        let users: Vec<u32> = [sys::process::user()]
+            .into_iter()
+            .chain(descent.owner())
+            .collect();
+        own_folder::clear_left(&above, &users);
         let workshop = Self {
-            folder: new_folder().map_err(|error| doing("making it", &error))?,
+            folder: OwnFolder::new(&above).map_err(|error| doing("making it", &error))?,
             runner: CommandRunner::new().map_err(|error| doing("watching commands", &error))?,
             descent,
         };
@@ -59,13 +66,13 @@ impl Workshop {
             copied.map_err(|error| doing("copying Linerate", &error))?;
         }
         workshop
-            .give(&workshop.folder)
+            .give(workshop.folder())
             .map_err(|error| doing("giving it away", &error))?;
         Ok(workshop)
     }
 
     pub(crate) fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     /// Runs a command to its end.
@@ -99,9 +106,9 @@ impl Workshop {
         let mut command = Command::new(program);
         command
             .args(arguments)
-            .current_dir(&self.folder)
-            .env("HOME", &self.folder)
-            .env("TMPDIR", &self.folder)
+            .current_dir(self.folder())
+            .env("HOME", self.folder())
+            .env("TMPDIR", self.folder())
             // What they print is read by us, not by a person of some country.
             .env("LC_ALL", "C")
             .stdin(Stdio::null())
@@ -123,7 +130,7 @@ impl Workshop {
 
     /// Writes a file that the commands may read and change, with the folders that lead to it.
     fn write(&self, file: &str, text: &str) -> io::Result<()> {
-        let mut path = self.folder.clone();
+        let mut path = self.folder().to_owned();
         let mut parts = Path::new(file).iter().peekable();
         while let Some(part) = parts.next() {
             path.push(part);
@@ -138,7 +145,7 @@ impl Workshop {
 
     /// A copy, because the program itself may lie where only root may go.
     fn copy(&self, program: &Path) -> io::Result<()> {
-        let path = self.folder.join(LINERATE);
+        let path = self.folder().join(LINERATE);
         fs::copy(program, &path)?;
         self.give(&path)
     }
@@ -149,21 +156,4 @@ impl Workshop {
             None => Ok(()),
         }
     }
-}
-
-impl Drop for Workshop {
-    fn drop(&mut self) {
-        // With what has made itself a group of its own there, as daemons do.
-        leftovers::clear(&self.folder);
-    }
-}
-
-/// It must be new: one that somebody else made in a public place could be his trap.
-fn new_folder() -> io::Result<PathBuf> {
-    static MADE: AtomicU32 = AtomicU32::new(0);
-    let number = MADE.fetch_add(1, Ordering::Relaxed);
-    let name = format!("linerate-study-{}-{number}", std::process::id());
-    let path = std::env::temp_dir().join(name);
-    DirBuilder::new().mode(0o700).create(&path)?;
-    Ok(path)
 }

@@ -15,6 +15,7 @@ pub mod cpu;
 pub mod descent;
 pub mod epoll;
 pub mod ethtool;
+pub mod folder;
 pub mod group;
 pub mod kernel_file;
 pub mod launch;
