@@ -7,6 +7,7 @@ mod party;
 pub(crate) mod values;
 
 use std::net::Ipv4Addr;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -45,6 +46,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let link = LinkProcess::start(Path::new(PROGRAM), &lab, &plan).map_err(words)?;
     let serve = |line: &String| serve(line, arguments.server_wait, [server, client], console);
     let other_end = arguments.server.as_ref().map(serve).transpose()?;
+    if let Some(signal) = sys::stop::heard() {
+        return Ok(stopping::exit_code(signal));
+    }
     let begun = sys::clock::now();
     let mut command = arguments.command(address(server)?, address(client)?);
     let exit_code = Party::start(&mut command, client)?.wait(&stop)?;
@@ -71,16 +75,18 @@ fn say(report: &Report, json: bool, console: &Console) {
     }
 }
 
-/// Starts the other end and waits until it listens, but for no longer than that.
-fn serve(
+/// Starts the other end and waits until it listens, but for no longer than that and not once we
+/// are asked to stop. It is out of reach of the terminal's Ctrl-C: it ends when we say so.
+fn serve<'a>(
     line: &str,
     patience: Duration,
-    [server, client]: [&Host; 2],
+    [server, client]: [&'a Host; 2],
     console: &Console,
-) -> anyhow::Result<Party> {
+) -> anyhow::Result<Party<'a>> {
     let mut command = arguments::shell(line, address(server)?, address(client)?);
-    let mut party = Party::start_apart(&mut command, server)?;
-    let begun = |party: &mut Party| party.is_over() || party.listens();
+    let mut party = Party::start(command.process_group(0), server)?;
+    let begun =
+        |party: &mut Party<'_>| party.is_over() || party.listens() || sys::stop::heard().is_some();
     let in_time = patience.is_zero() || sys::clock::wait_until(patience, || begun(&mut party));
     if party.is_over() {
         return Err(anyhow!(

@@ -1,8 +1,12 @@
 //! How a link ends, with the command or before it.
 
-use std::io::{BufRead as _, BufReader};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
 use std::process::Stdio;
 
+use crate::as_nobody::linerate_as_nobody;
 use crate::common::{Folder, errors, linerate};
 use crate::folder;
 
@@ -19,32 +23,115 @@ fn the_exit_code_of_the_command_is_passed_on_and_so_is_its_signal() {
     }
 }
 
+/// A network namespace of a host, held open so that its inode is given to no other.
+struct HostSeen {
+    held: File,
+}
+
+impl HostSeen {
+    fn of(pid: &str) -> Self {
+        let held = File::open(format!("/proc/{}/ns/net", pid.trim())).unwrap();
+        Self { held }
+    }
+
+    /// The command lines of the processes in it.
+    fn processes(&self) -> Vec<String> {
+        let inode = self.held.metadata().unwrap().ino();
+        let is_there = |path: &PathBuf| {
+            let namespace = std::fs::metadata(path.join("ns/net"));
+            namespace.is_ok_and(|namespace| namespace.ino() == inode)
+        };
+        let entries = std::fs::read_dir("/proc").unwrap().flatten();
+        let there = entries.map(|entry| entry.path()).filter(is_there);
+        there
+            .filter_map(|path| std::fs::read_to_string(path.join("cmdline")).ok())
+            .filter(|line| !line.is_empty())
+            .collect()
+    }
+}
+
+/// The next line of an output of a process that goes on.
+fn line_of(output: Option<impl Read>) -> String {
+    let mut line = String::new();
+    BufReader::new(output.unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    line
+}
+
 #[test]
-fn asked_to_stop_it_ends_the_command_and_the_server_with_it() {
+fn asked_to_stop_it_ends_the_command_and_the_server_with_all_that_they_started() {
     let folder = folder("link-stop");
-    let server = "exec ./linerate serve --listen 0.0.0.0:8080 --workers 1";
-    let line = "echo $$; exec sleep 600";
+    let server = "setsid sleep 600 & exec ./linerate serve --listen 0.0.0.0:8080 --workers 1";
+    let line = "setsid sleep 600 & echo $$; wait";
     let words = ["link", "--server", server, "--", "sh", "-c", line];
     let mut running = linerate(&folder, &words)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut pid = String::new();
-    let said = running.stdout.as_mut().unwrap();
-    // The first line is the server's, on standard error; the command's is here.
-    BufReader::new(said).read_line(&mut pid).unwrap();
-    let host = std::fs::read_link(format!("/proc/{}/ns/net", pid.trim())).unwrap();
+    // What the server says is on standard error.
+    let host = HostSeen::of(&line_of(running.stdout.as_mut()));
     sys::process::terminate(&running).unwrap();
     assert_eq!(running.wait().unwrap().code(), Some(143));
-    assert!(!anybody_in(&host), "{}", host.display());
+    assert_eq!(host.processes(), [""; 0]);
 }
 
-/// Whether a process is left in a network namespace.
-fn anybody_in(host: &std::path::Path) -> bool {
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let mut hosts =
-        processes.filter_map(|entry| std::fs::read_link(entry.path().join("ns/net")).ok());
-    hosts.any(|other| other == host)
+#[test]
+fn what_the_command_and_the_server_leave_running_ends_with_the_command() {
+    let folder = Folder::new("link-left");
+    let server = "setsid sleep 600 & echo $$; trap '' TERM; sleep 601";
+    let line = "setsid sleep 600 & echo $!; read end";
+    let words = [
+        "link",
+        "--json",
+        "--server-wait",
+        "0s",
+        "--server",
+        server,
+        "--",
+        "sh",
+        "-c",
+        line,
+    ];
+    let mut running = linerate_as_nobody(&folder, &words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(running.stderr.take().unwrap()).lines();
+    let hosts = [(); 2].map(|()| HostSeen::of(&lines.next().unwrap().unwrap()));
+    drop(running.stdin.take());
+    let output = running.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "as `read` has it");
+    assert!(output.stdout.starts_with(b"{"));
+    assert_eq!(hosts.map(|host| host.processes().len()), [0, 0]);
+}
+
+#[test]
+fn asked_to_stop_while_the_server_does_not_listen_it_does_not_begin_the_command() {
+    let folder = Folder::new("link-stop-early");
+    let words = [
+        "link",
+        "--server-wait",
+        "10m",
+        "--server",
+        "echo $$ >&2; sleep 600",
+        "--",
+        "echo",
+        "begun",
+    ];
+    let mut running = linerate(&folder, &words)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let host = HostSeen::of(&line_of(running.stderr.as_mut()));
+    sys::process::terminate(&running).unwrap();
+    let output = running.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(143));
+    assert!(output.stdout.is_empty(), "{output:?}");
+    assert_eq!(host.processes(), [""; 0]);
 }
 
 #[test]

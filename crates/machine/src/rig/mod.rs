@@ -10,6 +10,7 @@ mod error;
 pub mod holder;
 mod inside;
 mod layout;
+mod occupants;
 pub mod standing;
 pub mod tcp;
 
@@ -17,6 +18,7 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use model::Topology;
 use sys::namespace::Place;
@@ -123,6 +125,12 @@ impl Host {
     /// `EMFILE` at the limit of open files.
     pub fn put(&self, command: &mut Command) -> io::Result<()> {
         self.place.put(command)
+    }
+
+    /// Ends every process on this host, whoever started it: asks them all, and kills those that
+    /// are still there after `grace`. Returns when they have ended, or wait for a disk to do so.
+    pub fn end_all(&self, grace: Duration) {
+        occupants::end_all(self.namespace(), grace);
     }
 
     /// Moves the calling process to this host, as [`Host::put`] does with a child.

@@ -14,8 +14,8 @@ use super::values::{self, Overtaking, Setting};
 ///
 /// The command runs on a host of its own, a network namespace, with a link to another, the server.
 /// The link is a program of ours between the two: it needs neither netem nor root, where the
-/// kernel lets ordinary users make namespaces. Nothing of this machine is changed, and everything
-/// is gone when the command ends, whose exit code is passed on.
+/// kernel lets ordinary users make namespaces. Nothing of this machine is changed. When the command
+/// ends, so does every process that is left on either host, and its exit code is passed on.
 ///
 /// Every packet is carried by itself, no longer than the MTU of 1500 bytes, with its checksum, as
 /// on a wire. Sizes and rates are of Ethernet frames without preamble, as tc counts them.

@@ -1,7 +1,7 @@
 //! A command on a host of the rig: started there as an ordinary user, awaited, ended.
 
 use std::os::fd::AsFd as _;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
@@ -12,29 +12,20 @@ use sys::epoll::{Epoll, Events, Interest};
 use sys::process::ChildSetup;
 use sys::stop::StopSignal;
 
-/// How long a command may take to end after it was asked to.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long those on a host may take to end after they were asked to.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// `TCP_LISTEN` as `/proc/net/tcp` writes it.
 const LISTENING: &str = "0A";
 
-/// A command that runs. Dropping it ends it, with all its children where it was started apart.
-pub(super) struct Party {
+/// A command that runs. Dropping it ends it and everybody else on its host.
+pub(super) struct Party<'a> {
     child: Child,
-    apart: bool,
+    host: &'a Host,
 }
 
-impl Party {
-    /// Starts a command that shares our terminal.
-    pub(super) fn start(command: &mut Command, host: &Host) -> anyhow::Result<Self> {
-        Self::spawn(command, host, false)
-    }
-
-    /// Starts one out of reach of the terminal's Ctrl-C: it ends when we say so.
-    pub(super) fn start_apart(command: &mut Command, host: &Host) -> anyhow::Result<Self> {
-        Self::spawn(command.process_group(0), host, true)
-    }
-
-    fn spawn(command: &mut Command, host: &Host, apart: bool) -> anyhow::Result<Self> {
+impl<'a> Party<'a> {
+    /// Starts a command, as an ordinary user.
+    pub(super) fn start(command: &mut Command, host: &'a Host) -> anyhow::Result<Self> {
         host.put(command)?;
         let setup = ChildSetup {
             descent: descent()?,
@@ -44,7 +35,7 @@ impl Party {
         let program = command.get_program().display().to_string();
         let child = command.spawn();
         let child = child.with_context(|| format!("{program} could not be started"))?;
-        Ok(Self { child, apart })
+        Ok(Self { child, host })
     }
 
     /// Waits until it has ended, or was ended because we were asked to stop. Its exit code, as
@@ -75,28 +66,23 @@ impl Party {
         })
     }
 
+    /// What it has started ends with it, also where that has left its process group.
     fn end(&mut self) {
-        if self.is_over() {
-            return;
+        self.host.end_all(PATIENCE);
+        // It may have gone into a network of its own.
+        if !self.is_over() {
+            let _ = sys::process::terminate(&self.child);
         }
-        let _ = if self.apart {
-            sys::launch::signal_group(self.child.id(), sys::launch::SIGTERM)
-        } else {
-            sys::process::terminate(&self.child)
-        };
         if !sys::clock::wait_until(PATIENCE, || self.is_over()) {
             let _ = self.child.kill();
         }
     }
 }
 
-impl Drop for Party {
+impl Drop for Party<'_> {
     fn drop(&mut self) {
         self.end();
         let _ = self.child.wait();
-        if self.apart {
-            let _ = sys::process::kill_group(&self.child);
-        }
     }
 }
 
