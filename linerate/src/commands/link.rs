@@ -38,7 +38,7 @@ struct Report {
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
-    let plan = arguments.plan();
+    let plan = arguments.plan()?;
     plan.check()?;
     let stop = StopSignal::listen(Again::Kills)?;
     let lab = Lab::build(Path::new(PROGRAM), Topology::Wire)?;

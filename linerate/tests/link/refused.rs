@@ -28,6 +28,11 @@ fn a_link_that_cannot_be_is_refused_by_what_is_wrong_with_it() {
         ),
         (&["--credit", "burst=1Gbit/s"], "no credit such as"),
         (&["--up", "jitter=1ms"], "`jitter` is none of"),
+        (&["--queue", "10"], "a queue holds what waits for a rate"),
+        (
+            &["--up", "queue=10", "--down", "rate=1Mbit/s"],
+            "a queue holds what waits for a rate",
+        ),
     ] {
         let words = [&["link"], flags, &["--", "echo", "started"]].concat();
         let output = linerate(&folder, &words).output().unwrap();

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use anyhow::ensure;
 use model::link::{LinkRate, LinkShape, QueueLimit};
 use traffic::link::LinkPlan;
 
@@ -91,12 +92,28 @@ Exit codes:
   2 where there was no link, and 130, 143 or 129 where a signal ended Linerate.";
 
 impl Arguments {
-    pub(super) fn plan(&self) -> LinkPlan {
-        LinkPlan {
+    pub(super) fn plan(&self) -> anyhow::Result<LinkPlan> {
+        let plan = LinkPlan {
             up: self.shape(&self.up),
             down: self.shape(&self.down),
             seed: self.seed,
-        }
+        };
+        ensure!(
+            self.has_a_rate_for_each_queue(&plan),
+            "a queue holds what waits for a rate, and there is none: give --rate or --credit too, \
+             or leave --queue out"
+        );
+        Ok(plan)
+    }
+
+    /// Without one it would be ignored.
+    fn has_a_rate_for_each_queue(&self, plan: &LinkPlan) -> bool {
+        let [up, down] = [plan.up, plan.down].map(|shape| shape.rate.is_some());
+        let is_queue = |setting: &Setting| matches!(setting, Setting::Queue(_));
+        let asks = |settings: &[Setting]| settings.iter().any(is_queue);
+        (self.queue.is_none() || up || down)
+            && (up || !asks(&self.up))
+            && (down || !asks(&self.down))
     }
 
     /// What is said for both directions, and then for this one.
