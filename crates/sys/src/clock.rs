@@ -38,6 +38,29 @@ pub fn wall_ns() -> u64 {
     read(libc::CLOCK_REALTIME).unwrap_or(0)
 }
 
+/// How far the wall clock is ahead of the monotonic one, ns, modulo 2⁶⁴. Who is interrupted between
+/// the two clocks reads them again, a few times.
+#[must_use]
+pub fn wall_ahead_ns() -> u64 {
+    const NEAR_NS: u64 = 1_000;
+    let mut nearest = wall_and_monotonic();
+    for _ in 0..7 {
+        if nearest.0 <= NEAR_NS {
+            break;
+        }
+        nearest = nearest.min(wall_and_monotonic());
+    }
+    nearest.1
+}
+
+/// How long the two readings took, and how far the wall clock is ahead in their middle, ns.
+fn wall_and_monotonic() -> (u64, u64) {
+    let before_ns = monotonic_ns();
+    let wall_ns = wall_ns();
+    let apart_ns = monotonic_ns() - before_ns;
+    (apart_ns, wall_ns.wrapping_sub(before_ns + apart_ns / 2))
+}
+
 /// Asks every 2 ms whether the condition holds, until it does or `limit` has passed; whether it
 /// held. For what the kernel gives no descriptor to wait on.
 pub fn wait_until(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
@@ -143,6 +166,18 @@ mod tests {
         let (one, other) = (rate(), rate());
         assert!((1e5..1e7).contains(&one), "{one} kHz");
         assert!((one / other - 1.0).abs() < 0.01, "{one} and {other} kHz");
+    }
+
+    #[test]
+    fn the_wall_clock_is_ahead_of_the_monotonic_one_by_what_lies_between_them() {
+        let ahead_ns = wall_ahead_ns();
+        let before_ns = monotonic_ns();
+        let wall_ns = wall_ns();
+        let after_ns = monotonic_ns();
+        // A millisecond for a clock that is being slewed or a reading that was interrupted.
+        let room_ns = 1_000_000;
+        let as_monotonic_ns = wall_ns.wrapping_sub(ahead_ns);
+        assert!((before_ns - room_ns..=after_ns + room_ns).contains(&as_monotonic_ns));
     }
 
     #[test]

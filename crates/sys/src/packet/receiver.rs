@@ -49,6 +49,7 @@ pub struct Receiver {
     ring: NonNull<u8>,
     ring_bytes: usize,
     slot_bytes: usize,
+    longest_frame_bytes: usize,
     slots: usize,
     next: usize,
     missed: u64,
@@ -59,7 +60,8 @@ unsafe impl Send for Receiver {}
 
 impl Receiver {
     /// Receives from a device of the caller's network namespace; afterwards any thread may use it.
-    /// The ring has room for so many frames of up to `longest_frame_bytes`, both rounded up.
+    /// The ring has room for so many frames, rounded up; of each, no more than
+    /// `longest_frame_bytes` are shown.
     ///
     /// # Errors
     /// `EPERM` without `CAP_NET_RAW` there, `ENODEV` for a device that is not there, `ENOMEM`.
@@ -93,6 +95,7 @@ impl Receiver {
             ring,
             ring_bytes,
             slot_bytes,
+            longest_frame_bytes,
             slots: ring_bytes / slot_bytes,
             next: 0,
             missed: 0,
@@ -157,7 +160,10 @@ impl Receiver {
         // the slot back; slots are aligned to more than headers are.
         let header: &Header = unsafe { slot.cast().as_ref() };
         let start = usize::from(header.tp_mac);
-        let length = (header.tp_snaplen as usize).min(self.slot_bytes.saturating_sub(start));
+        let room = self.slot_bytes.saturating_sub(start);
+        let length = (header.tp_snaplen as usize)
+            .min(room)
+            .min(self.longest_frame_bytes);
         // SAFETY: `start + length` is at most the slot's length, and the kernel leaves the slot
         // alone for as long as `take` holds it, which is as long as `each` may use the frame.
         let frame = unsafe { std::slice::from_raw_parts(slot.add(start).as_ptr(), length) };
