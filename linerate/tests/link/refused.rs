@@ -16,11 +16,11 @@ fn a_link_that_cannot_be_is_refused_by_what_is_wrong_with_it() {
         (&["--reorder", "1%"], "overtake one another only where"),
         (
             &["--delay", "5s", "--rate", "10Gbit/s"],
-            "a link holds at most 256 MiB",
+            "a link holds at most 288 MiB",
         ),
         (
             &["--queue", "10GB", "--rate", "1Gbit/s"],
-            "a link holds at most 256 MiB",
+            "a link holds at most 288 MiB",
         ),
         (
             &["--credit", "burst=1Gbit/s,bucket=1GB,base=2Gbit/s"],

@@ -4,12 +4,15 @@ use std::collections::VecDeque;
 
 use model::link::QueueLimit;
 
+/// When a packet has left, ns, and its bytes.
+type Place = (u64, u32);
+pub(super) const PLACE_BYTES: usize = size_of::<Place>();
+
 /// The packets whose last bit has not left yet.
 #[derive(Debug)]
 pub(super) struct Backlog {
     limit: QueueLimit,
-    /// When each has left, ns, and its bytes.
-    waiting: VecDeque<(u64, u32)>,
+    waiting: VecDeque<Place>,
     bytes: u64,
 }
 

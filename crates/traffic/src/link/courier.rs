@@ -25,10 +25,12 @@ const SHORTEST_SLEEP_NS: u64 = 30_000;
 const LONGEST_LOOK_AWAY_NS: u64 = 1_000_000;
 /// How long before a packet could be due it is looked for at the latest.
 const AHEAD_NS: u64 = 300_000;
-/// A packet said to be older than this was stamped before somebody set the wall clock.
+/// A packet said to be older than this, or not to have come yet, was stamped before somebody set
+/// the wall clock.
 const OLDEST_NS: u64 = 1_000_000_000;
 
-type Frame = Vec<u8>;
+/// Of just its size: what is held is what the link counts.
+type Frame = Box<[u8]>;
 
 /// One direction: where it takes from and where it hands to.
 pub(super) struct Courier {
@@ -38,8 +40,6 @@ pub(super) struct Courier {
     /// How long a packet that comes now can be left alone, ns; 0 for not at all.
     look_away_ns: u64,
     due: Vec<Arrived<Frame>>,
-    /// Memory of frames that have left, for those that come.
-    spare: Vec<Frame>,
     unfinished: Frames,
     refused: Frames,
     reading: LinkReading,
@@ -66,7 +66,6 @@ impl Courier {
             direction: Direction::new(shape, random),
             look_away_ns: look_away_ns(&shape),
             due: Vec::with_capacity(MOST_AT_ONCE),
-            spare: Vec::new(),
             unfinished: Frames::default(),
             refused: Frames::default(),
             reading: LinkReading::default(),
@@ -77,9 +76,8 @@ impl Courier {
     pub(super) fn drive(mut self, stop: BorrowedFd<'_>) -> io::Result<LinkReading> {
         let mut wait = Wait::new(self.from.as_fd(), stop)?;
         while !wait.is_stopped {
-            let now_ns = clock::monotonic_ns();
-            let taken = self.take_arrivals(now_ns);
-            let sent = self.send_due(now_ns);
+            let taken = self.take_arrivals();
+            let sent = self.send_due();
             if taken + sent == 0 {
                 self.rest(&mut wait)?;
             } else {
@@ -90,12 +88,11 @@ impl Courier {
     }
 
     /// Takes what came in; how many packets.
-    fn take_arrivals(&mut self, now_ns: u64) -> usize {
-        let wall_ahead_ns = clock::wall_ns().wrapping_sub(clock::monotonic_ns());
+    fn take_arrivals(&mut self) -> usize {
+        let wall_ahead_ns = clock::wall_ahead_ns();
         let Self {
             from,
             direction,
-            spare,
             unfinished,
             ..
         } = self;
@@ -104,18 +101,16 @@ impl Courier {
                 unfinished.add(arrival.bytes.into());
                 return;
             }
-            let at_ns = arrival.wall_ns.wrapping_sub(wall_ahead_ns);
-            let at_ns = at_ns.clamp(now_ns.saturating_sub(OLDEST_NS), now_ns);
-            let _: Fate = direction.handle(at_ns, arrival.bytes, || {
-                let mut frame = spare.pop().unwrap_or_default();
-                frame.extend_from_slice(arrival.frame);
-                frame
-            });
+            // Read for each: one that comes while others are taken is younger than they are.
+            let seen_ns = clock::monotonic_ns();
+            let came_ns = came_ns(arrival.wall_ns.wrapping_sub(wall_ahead_ns), seen_ns);
+            let _: Fate = direction.handle(came_ns, arrival.bytes, || arrival.frame.into());
         })
     }
 
     /// Hands over the first of those that are due; how many.
-    fn send_due(&mut self, now_ns: u64) -> usize {
+    fn send_due(&mut self) -> usize {
+        let now_ns = clock::monotonic_ns();
         let next = std::iter::from_fn(|| self.direction.poll(now_ns));
         self.due.extend(next.take(MOST_AT_ONCE));
         let mut done = 0;
@@ -135,11 +130,7 @@ impl Courier {
                 done += 1;
             }
         }
-        for arrived in self.due.drain(..) {
-            let mut frame = arrived.packet;
-            frame.clear();
-            self.spare.push(frame);
-        }
+        self.due.clear();
         done
     }
 
@@ -184,14 +175,28 @@ fn is_finished(arrival: &Arrival<'_>) -> bool {
     arrival.frame.len() as u64 == u64::from(arrival.bytes) && !arrival.lacks_checksum
 }
 
+/// When a packet came: as the kernel stamped it, unless that cannot be; then, when it was seen.
+fn came_ns(stamped_ns: u64, seen_ns: u64) -> u64 {
+    // A stamp of the future is older still, by the wrapping.
+    let age_ns = seen_ns.wrapping_sub(stamped_ns);
+    if age_ns <= OLDEST_NS {
+        stamped_ns
+    } else {
+        seen_ns
+    }
+}
+
 /// The kernel stamps what comes, so nothing is lost by a late look as long as it is before the
-/// packet is due.
+/// packet is due. Where that leaves no time for a sleep it is not looked away at all.
 fn look_away_ns(shape: &LinkShape) -> u64 {
     let skipped_ns = shape.reorder.map_or(0, |reorder| reorder.early_ns);
     let least_delay_ns = shape.delay_ns.saturating_sub(skipped_ns);
-    least_delay_ns
-        .saturating_sub(AHEAD_NS)
-        .min(LONGEST_LOOK_AWAY_NS)
+    let away_ns = least_delay_ns.saturating_sub(AHEAD_NS);
+    if away_ns < SHORTEST_SLEEP_NS {
+        0
+    } else {
+        away_ns.min(LONGEST_LOOK_AWAY_NS)
+    }
 }
 
 /// Sleeping, and being woken.
@@ -241,5 +246,50 @@ impl Wait {
 
     fn note_stop(&mut self) {
         self.is_stopped |= self.events.iter().any(|event| event.token == STOP);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::link::Reorder;
+
+    use super::*;
+
+    const NOW_NS: u64 = 5_000_000_000;
+
+    #[test]
+    fn a_packet_came_when_the_kernel_says_unless_that_cannot_be() {
+        for possible_ns in [NOW_NS, NOW_NS - 1, NOW_NS - OLDEST_NS] {
+            assert_eq!(came_ns(possible_ns, NOW_NS), possible_ns);
+        }
+        let before_this_machine_started_ns = 0_u64.wrapping_sub(7);
+        for impossible_ns in [
+            NOW_NS + 1,
+            NOW_NS - OLDEST_NS - 1,
+            0,
+            before_this_machine_started_ns,
+        ] {
+            assert_eq!(came_ns(impossible_ns, NOW_NS), NOW_NS, "{impossible_ns}");
+        }
+    }
+
+    #[test]
+    fn a_link_looks_away_for_a_sleep_or_not_at_all_and_is_back_before_a_packet_is_due() {
+        for delay_ns in (0..5_000_000).step_by(1_000) {
+            for early_ns in [0, delay_ns / 2] {
+                let shape = LinkShape {
+                    delay_ns,
+                    reorder: Some(Reorder {
+                        share: 0.5,
+                        early_ns,
+                    }),
+                    ..LinkShape::default()
+                };
+                let away_ns = look_away_ns(&shape);
+                assert!(away_ns == 0 || away_ns >= SHORTEST_SLEEP_NS, "{shape:?}");
+                assert!(away_ns == 0 || away_ns + AHEAD_NS <= delay_ns - early_ns);
+                assert!(away_ns <= LONGEST_LOOK_AWAY_NS);
+            }
+        }
     }
 }

@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use model::link::{LinkShape, LinkTally};
 use model::random::SplitMix64;
 
-use super::backlog::Backlog;
+use super::backlog::{self, Backlog};
 use super::line::Line;
-use super::memory::Memory;
+use super::memory::{BESIDE_EACH_PACKET_BYTES, Memory};
 
 /// What became of a packet that came to the near end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,16 @@ struct Held<P> {
     bytes: u32,
     packet: P,
 }
+
+/// The allocator's own note of 8 bytes before each packet, and its rounding up to 16 (malloc of
+/// the GNU C library).
+const ALLOCATOR_BYTES: usize = 24;
+const MOST_BESIDE_BYTES: usize =
+    2 * (size_of::<Held<Box<[u8]>>>() + backlog::PLACE_BYTES) + ALLOCATOR_BYTES;
+const _: () = assert!(
+    MOST_BESIDE_BYTES as u64 <= BESIDE_EACH_PACKET_BYTES,
+    "what is held is counted in full"
+);
 
 impl<P> Direction<P> {
     /// An empty link that draws its losses from `random`. The shape must have passed
@@ -154,7 +164,7 @@ impl<P> Direction<P> {
         let Some(line) = &self.line else {
             return true;
         };
-        let wait_ns = line.free_at_ns(self.now_ns) - self.now_ns;
+        let wait_ns = line.start_ns(self.now_ns, bytes) - self.now_ns;
         self.backlog.has_room(self.now_ns, bytes, wait_ns)
     }
 

@@ -48,15 +48,20 @@ impl Line {
         }
     }
 
-    /// When a packet that comes now can begin to leave at the earliest, ns: behind those before.
-    pub(super) fn free_at_ns(&self, now_ns: u64) -> u64 {
-        nanoseconds(self.free_at).max(now_ns)
+    /// When a packet that comes now would begin to leave, ns: behind those before, and when there
+    /// is credit for it.
+    pub(super) fn start_ns(&self, now_ns: u64, bytes: u32) -> u64 {
+        let ready = self.ready(now_ns);
+        let paid = self
+            .credit
+            .as_ref()
+            .map(|credit| credit.paid_at(ready, cost(bytes)));
+        nanoseconds(paid.unwrap_or(ready))
     }
 
     /// Takes a packet behind those taken before; when its last bit leaves, ns.
     pub(super) fn take(&mut self, now_ns: u64, bytes: u32) -> u64 {
-        let cost = u128::from(bytes) * 8 * COST_OF_A_BIT;
-        let ready = self.free_at.max(u128::from(now_ns) << TICK_BITS);
+        let (ready, cost) = (self.ready(now_ns), cost(bytes));
         let start = match &mut self.credit {
             Some(credit) => credit.spend(ready, cost),
             None => ready,
@@ -64,11 +69,21 @@ impl Line {
         self.free_at = start + cost / self.peak_bits_per_second;
         nanoseconds(self.free_at)
     }
+
+    /// When those before have left, ticks.
+    fn ready(&self, now_ns: u64) -> u128 {
+        self.free_at.max(u128::from(now_ns) << TICK_BITS)
+    }
+}
+
+fn cost(bytes: u32) -> u128 {
+    u128::from(bytes) * 8 * COST_OF_A_BIT
 }
 
 impl Credit {
     fn full(bucket_bytes: u64, base_bits_per_second: u64) -> Self {
-        let bucket = u128::from(bucket_bytes) * 8 * COST_OF_A_BIT;
+        // More than 9.9 EB are as many: nobody lives to spend them.
+        let bucket = (u128::from(bucket_bytes) * 8).saturating_mul(COST_OF_A_BIT);
         Self {
             base_bits_per_second: base_bits_per_second.into(),
             bucket,
@@ -79,18 +94,21 @@ impl Credit {
 
     /// Pays for a packet at `ready` or as soon after it as there is enough; when that is.
     fn spend(&mut self, ready: u128, cost: u128) -> u128 {
-        self.earn_until(ready);
-        let missing = cost.saturating_sub(self.balance);
-        let paid_at = ready + missing.div_ceil(self.base_bits_per_second);
-        self.earn_until(paid_at);
-        self.balance = self.balance.saturating_sub(cost);
+        let paid_at = self.paid_at(ready, cost);
+        self.balance = self.balance_at(paid_at).saturating_sub(cost);
+        self.as_of = paid_at;
         paid_at
     }
 
-    fn earn_until(&mut self, time: u128) {
+    /// When there is enough for a packet, at `ready` or as soon after it as can be.
+    fn paid_at(&self, ready: u128, cost: u128) -> u128 {
+        let missing = cost.saturating_sub(self.balance_at(ready));
+        ready + missing.div_ceil(self.base_bits_per_second)
+    }
+
+    fn balance_at(&self, time: u128) -> u128 {
         let earned = (time - self.as_of).saturating_mul(self.base_bits_per_second);
-        self.balance = self.balance.saturating_add(earned).min(self.bucket);
-        self.as_of = time;
+        self.balance.saturating_add(earned).min(self.bucket)
     }
 }
 
@@ -153,6 +171,35 @@ mod tests {
             in_the_next_second.abs_diff(10_000) <= 1,
             "{in_the_next_second}"
         );
+    }
+
+    #[test]
+    fn when_a_packet_would_start_is_when_it_does() {
+        let mut line = Line::new(LinkRate::Credit {
+            burst_bits_per_second: 8_000_000_000,
+            bucket_bytes: 100_000,
+            base_bits_per_second: 8_000_000,
+        });
+        for number in 0..200 {
+            let start_ns = line.start_ns(number * 500, 1000);
+            // At the burst rate a packet of 1000 bytes takes 1 µs, once it may start.
+            assert_eq!(line.take(number * 500, 1000), start_ns + 1000, "{number}");
+        }
+        assert_eq!(
+            line.start_ns(0, 1000),
+            101_000_000,
+            "a packet a millisecond"
+        );
+    }
+
+    #[test]
+    fn a_bucket_of_any_size_is_full_at_the_start() {
+        let mut line = Line::new(LinkRate::Credit {
+            burst_bits_per_second: 8_000_000_000,
+            bucket_bytes: u64::MAX,
+            base_bits_per_second: 1,
+        });
+        assert_eq!(line.take(0, 1000), 1000);
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 /// The most that the packets of one direction may take, bytes. Those of a link of 10 Gbit/s and
 /// 200 ms fit; a machine that has this much to spare for each direction runs it without a thought.
-pub const MOST_HELD_BYTES: u64 = 256 << 20;
+pub const MOST_HELD_BYTES: u64 = 288 << 20;
 
-/// What holding a packet takes beside its bytes: its place in the queue, and what the allocator
-/// rounds up.
-pub(super) const BESIDE_EACH_PACKET_BYTES: u64 = 64;
+/// What holding a packet takes beside its bytes, at most: its places in the queues, which grow to
+/// twice of what they hold, and what the allocator rounds up.
+pub(super) const BESIDE_EACH_PACKET_BYTES: u64 = 136;
 
 /// What is held now.
 #[derive(Debug, Default)]

@@ -244,7 +244,7 @@ mod tests {
             ..ten_gigabit
         };
         assert!(
-            error(longer).contains("would take 2486 MiB"),
+            error(longer).contains("would take 2599 MiB"),
             "{}",
             error(longer)
         );

@@ -155,6 +155,29 @@ proptest! {
     }
 
     #[test]
+    fn no_packet_waits_longer_than_a_queue_of_time_lets_it(
+        rate in rates().prop_filter_map("a rate", |rate| rate), limit_ns in 0_u64..10 * MS,
+        offers in offers(),
+    ) {
+        let shape = LinkShape {
+            rate: Some(rate),
+            queue: QueueLimit::WaitNs(limit_ns),
+            ..LinkShape::default()
+        };
+        let (fates, _) = carry(&mut direction(shape, 0), &offers);
+        let mut now_ns = 0;
+        for ((pause_ns, bytes), fate) in offers.iter().zip(fates) {
+            now_ns += pause_ns;
+            let bits = u64::from(*bytes) * 8;
+            let on_the_line_ns = (bits * 1_000_000_000).div_ceil(rate.peak_bits_per_second());
+            if let Fate::Due(due_ns) = fate {
+                // 1 ns for rounding up.
+                prop_assert!(due_ns <= now_ns + limit_ns + on_the_line_ns + 1);
+            }
+        }
+    }
+
+    #[test]
     fn the_waiting_packets_never_exceed_the_queue(
         limit in 0_u64..20, offers in offers(),
     ) {
@@ -253,8 +276,8 @@ fn a_link_without_a_rate_stops_holding_packets_at_its_memory_and_says_so() {
     let unheld = (0..300_000)
         .find(|_| link.handle(0, 1514, || 0) == Fate::Unheld)
         .unwrap();
-    // 256 MiB of 1514 bytes and what holding each takes.
-    assert_eq!(unheld, (256 << 20) / (1514 + 64));
+    // 288 MiB of 1514 bytes and what holding each takes.
+    assert_eq!(unheld, (288 << 20) / (1514 + 136));
     assert!(link.poll(MS).is_some());
     assert_eq!(link.handle(MS, 1514, || 0), Fate::Due(2 * MS));
 }
