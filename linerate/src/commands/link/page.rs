@@ -32,13 +32,18 @@ fn words(shape: &LinkShape) -> String {
     }];
     words.extend(shape.rate.map(|rate| rate_words(rate, shape.queue)));
     if shape.loss_share > 0.0 {
-        words.push(format!("{} % lost", shape.loss_share * 100.0));
+        words.push(format!("{} lost", percent(shape.loss_share)));
     }
     words.extend(shape.reorder.map(|reorder| {
         let early = numbers::duration(reorder.early_ns);
-        format!("{} % early by {early}", reorder.share * 100.0)
+        format!("{} early by {early}", percent(reorder.share))
     }));
     words.join(", ")
+}
+
+/// As it was typed: twelve places are more than anybody types and fewer than a share has wrong.
+fn percent(share: f64) -> String {
+    format!("{} %", (share * 1e14).round() / 1e12)
 }
 
 fn rate_words(rate: LinkRate, queue: QueueLimit) -> String {
@@ -121,4 +126,18 @@ fn doubts(report: &Report) -> Option<String> {
         .map(|doubt| format!("  - {}\n    → {}", doubt.what(), doubt.advice()));
     let lines: Vec<String> = lines.collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::link::values;
+
+    #[test]
+    fn a_share_is_told_as_it_was_typed() {
+        for text in ["0.41", "7", "0.0001", "29.7", "100"] {
+            let share = values::parse_share(&format!("{text}%")).unwrap();
+            assert_eq!(percent(share), format!("{text} %"));
+        }
+    }
 }
