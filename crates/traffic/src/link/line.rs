@@ -196,7 +196,8 @@ mod tests {
     fn a_bucket_of_any_size_is_full_at_the_start() {
         let mut line = Line::new(LinkRate::Credit {
             burst_bits_per_second: 8_000_000_000,
-            bucket_bytes: u64::MAX,
+            // The first that does not fit, and would be next to nothing.
+            bucket_bytes: 9_903_520_314_283_042_200,
             base_bits_per_second: 1,
         });
         assert_eq!(line.take(0, 1000), 1000);
