@@ -4,7 +4,6 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
@@ -44,6 +43,8 @@ pub(super) struct SeenAtEnds {
     pub(super) came: Vec<Sighting>,
     /// Frames that a capture itself missed.
     pub(super) missed: u64,
+    /// CPU time that the hypervisor gave to others meanwhile, ms.
+    pub(super) stolen_ms: u64,
     /// What the link says of itself.
     pub(super) own_words: serde_json::Value,
 }
@@ -85,13 +86,14 @@ impl Ends {
         let (mut sent, ()) = on(&self.client, || Ok((open()?, ())))?;
         let absorb = || UdpSocket::bind((SERVER, PORT));
         let (mut came, _absorbing) = on(&self.server, || Ok((open()?, absorb()?)))?;
+        let stolen_before = stolen_ticks()?;
         on(&self.client, || {
             warm(SERVER)?;
             stream.send_to(SERVER)
         })?;
-        let (_never, nothing) = mpsc::channel::<()>();
-        let _ = nothing.recv_timeout(DRAIN);
+        pause(DRAIN);
         Ok(SeenAtEnds {
+            stolen_ms: (stolen_ticks()? - stolen_before) * 10,
             missed: sent.missed()? + came.missed()?,
             sent: sightings(&mut sent, room),
             came: sightings(&mut came, room),
@@ -127,8 +129,7 @@ fn warm(host: Ipv4Addr) -> std::io::Result<()> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     socket.connect((host, PORT))?;
     socket.send(b"warm")?;
-    let (_never, nothing) = mpsc::channel::<()>();
-    let _ = nothing.recv_timeout(DRAIN);
+    pause(DRAIN);
     Ok(())
 }
 
@@ -160,23 +161,34 @@ fn sightings(receiver: &mut Receiver, most: usize) -> Vec<Sighting> {
     seen
 }
 
-/// Per cent of one CPU that was in use over a quarter of a second.
+fn pause(time: Duration) {
+    sys::clock::wait_until(time, || false);
+}
+
+/// Per cent of one CPU that was in use over half a second.
 pub(super) fn other_work() -> anyhow::Result<f64> {
     let before = busy_ticks()?;
-    let (_never, nothing) = mpsc::channel::<()>();
-    let _ = nothing.recv_timeout(Duration::from_millis(500));
+    pause(Duration::from_millis(500));
     Ok((busy_ticks()? - before) as f64 / 0.5)
 }
 
-/// Hundredths of seconds that the CPUs have worked or were taken away: of the first line of
-/// /proc/stat all but idle and waiting.
+/// Hundredths of seconds that the CPUs have worked or were taken away: all but idle and waiting.
 fn busy_ticks() -> anyhow::Result<u64> {
+    let ticks = cpu_ticks()?;
+    Ok(ticks.iter().sum::<u64>() - ticks[3] - ticks[4])
+}
+
+/// Hundredths of seconds that the hypervisor gave to others while a CPU of ours had work.
+fn stolen_ticks() -> anyhow::Result<u64> {
+    Ok(cpu_ticks()?[7])
+}
+
+/// The first eight figures of the first line of /proc/stat (proc(5)), hundredths of seconds.
+fn cpu_ticks() -> anyhow::Result<[u64; 8]> {
     let stat = std::fs::read_to_string("/proc/stat")?;
     let line = stat.lines().next().unwrap_or_default();
-    let ticks = line
-        .split_whitespace()
-        .skip(1)
-        .map(|word| word.parse().unwrap_or(0));
-    let ticks: Vec<u64> = ticks.take(8).collect();
-    Ok(ticks.iter().sum::<u64>() - ticks[3] - ticks[4])
+    let mut words = line.split_whitespace().skip(1);
+    Ok(std::array::from_fn(|_| {
+        words.next().and_then(|word| word.parse().ok()).unwrap_or(0)
+    }))
 }

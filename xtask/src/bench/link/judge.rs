@@ -23,16 +23,8 @@ impl fmt::Display for Finding {
     }
 }
 
-pub(super) fn delay_p99(seen: &SeenAtEnds, delay_ns: u64, bar_ns: u64) -> Finding {
-    delay(seen, delay_ns, 0.99, bar_ns)
-}
-
-pub(super) fn delay_p50(seen: &SeenAtEnds, delay_ns: u64, bar_ns: u64) -> Finding {
-    delay(seen, delay_ns, 0.50, bar_ns)
-}
-
 /// The error of the delay, in either direction: its quantile against the bar.
-fn delay(seen: &SeenAtEnds, delay_ns: u64, quantile: f64, bar_ns: u64) -> Finding {
+pub(super) fn delay(seen: &SeenAtEnds, delay_ns: u64, quantile: f64, bar_ns: u64) -> Finding {
     let mut errors_ns: Vec<u64> = passages(seen)
         .map(|passage_ns| passage_ns.abs_diff(delay_ns))
         .collect();
@@ -46,7 +38,7 @@ fn delay(seen: &SeenAtEnds, delay_ns: u64, quantile: f64, bar_ns: u64) -> Findin
     Finding {
         words: format!(
             "delay error p{:.0} at most {} ms: p50 {:.3}, p99 {:.3}, p99.9 {:.3}, most {:.3} ms; \
-             {early} of {} early; by its own clock late p50 {}, p99 {} µs",
+             {early} of {} early, the captures missed {}; by its own clock late p50 {}, p99 {} µs",
             quantile * 100.0,
             ms(bar_ns),
             ms(at(0.5)),
@@ -54,10 +46,11 @@ fn delay(seen: &SeenAtEnds, delay_ns: u64, quantile: f64, bar_ns: u64) -> Findin
             ms(at(0.999)),
             ms(at(1.0)),
             errors_ns.len(),
+            seen.missed,
             own["p50"],
             own["p99"],
         ),
-        holds: !errors_ns.is_empty() && at(quantile) <= bar_ns,
+        holds: !errors_ns.is_empty() && at(quantile) <= bar_ns && seen.missed == 0,
     }
 }
 
@@ -120,12 +113,13 @@ pub(super) fn rate(seen: &SeenAtEnds, asked: f64, tolerance: f64) -> Finding {
     let error = bits / seconds / asked - 1.0;
     Finding {
         words: format!(
-            "rate within {:.0} %: {:.3} Mbit/s, {:+.3} %, over {seconds:.2} s",
+            "rate within {:.0} %: {:.3} Mbit/s, {:+.3} %, over {seconds:.2} s; the captures missed {}",
             tolerance * 100.0,
             bits / seconds / 1e6,
-            error * 100.0
+            error * 100.0,
+            seen.missed
         ),
-        holds: error.abs() <= tolerance,
+        holds: error.abs() <= tolerance && seen.missed == 0,
     }
 }
 
@@ -173,6 +167,7 @@ mod tests {
                 .collect(),
             came: came.iter().copied().map(sighting).collect(),
             missed: 0,
+            stolen_ms: 0,
             own_words: serde_json::Value::Null,
         }
     }
@@ -187,10 +182,11 @@ mod tests {
 
     #[test]
     fn a_delay_misses_its_bar_by_being_too_long_or_too_short() {
-        assert!(delay_p99(&after(5_100), 5_000, 100).holds());
-        assert!(!delay_p99(&after(5_101), 5_000, 100).holds());
-        assert!(!delay_p99(&after(4_899), 5_000, 100).holds());
-        assert!(!delay_p99(&seen(&[]), 5_000, 100).holds());
+        let keeps = |seen: &SeenAtEnds| delay(seen, 5_000, 0.99, 100).holds();
+        assert!(keeps(&after(5_100)));
+        assert!(!keeps(&after(5_101)));
+        assert!(!keeps(&after(4_899)));
+        assert!(!keeps(&seen(&[])));
     }
 
     #[test]
@@ -205,6 +201,17 @@ mod tests {
         // 1000 bytes each microsecond are 8 Gbit/s.
         assert!(rate(&after(5), 8e9, 0.001).holds());
         assert!(!rate(&after(5), 8.1e9, 0.01).holds());
+    }
+
+    #[test]
+    fn what_a_capture_missed_leaves_no_bar_kept() {
+        let missed = SeenAtEnds {
+            missed: 1,
+            ..after(5)
+        };
+        assert!(!delay(&missed, 5, 0.99, 100).holds());
+        assert!(!rate(&missed, 8e9, 0.001).holds());
+        assert!(!none_missing(&missed).holds());
     }
 
     #[test]
