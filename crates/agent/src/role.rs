@@ -1,6 +1,7 @@
 //! Processes of ours on the hosts of a rig, each with one thing to do. The order for it is a JSON
-//! line on standard input, what it says a JSON line each on standard output, and it ends when its
-//! input does. Unlike targets they set up their host, so they stay root over it.
+//! line on standard input, what it says a JSON line each on standard output. One that goes on ends
+//! when its input does, and all with whoever started them. Unlike targets they set up their host,
+//! so they stay root over it.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt as _;
@@ -116,7 +117,7 @@ impl RoleProcess {
     /// The next thing it says.
     pub(crate) fn said<T: DeserializeOwned>(&mut self) -> Result<T, Failure> {
         let said: io::Result<Said<T>> = heard(&mut self.tells);
-        let said = said.map_err(|_| self.role.failure("its process has ended"))?;
+        let said = said.unwrap_or_else(|error| Err(silence(&error)));
         said.map_err(|why| self.role.failure(&why))
     }
 
@@ -161,14 +162,40 @@ pub(crate) fn say(output: &mut impl Write, message: &impl Serialize) -> io::Resu
     output.flush()
 }
 
-/// Reads one line; an error at the end of the input.
+/// Reads one line; `UnexpectedEof` at the end of the input, `InvalidData` for what is no `T`.
 pub(crate) fn heard<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result<T> {
     let mut line = String::new();
     input.read_line(&mut line)?;
     Ok(serde_json::from_str(&line)?)
 }
 
+/// Why nothing was heard from a process.
+fn silence(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::UnexpectedEof {
+        "its process has ended".to_owned()
+    } else {
+        format!("what it says is not understood: {error}")
+    }
+}
+
 /// Waits for the end of the input.
 pub(crate) fn dismissed(input: &mut impl BufRead) -> io::Result<()> {
     io::copy(input, &mut io::sink()).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_has_ended_is_told_from_one_that_says_what_is_not_understood() {
+        let why = |mut said: &[u8]| silence(&heard::<Said<u32>>(&mut said).unwrap_err());
+        // Also in the middle of a line.
+        for said in [&b""[..], b"{\"Ok\":"] {
+            assert_eq!(why(said), "its process has ended");
+        }
+        for said in [&b"{\"Ok\":true}\n"[..], b"Segmentation fault\n"] {
+            assert!(why(said).contains("not understood"), "{}", why(said));
+        }
+    }
 }

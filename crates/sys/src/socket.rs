@@ -183,6 +183,18 @@ pub fn segment_bytes(socket: BorrowedFd<'_>) -> io::Result<u32> {
     u32::try_from(bytes).map_err(io::Error::other)
 }
 
+/// How much the other end may send before it hears from us again, bytes: the receive window at the
+/// start of a connection (`tcpi_rcv_ssthresh` of `TCP_INFO`).
+///
+/// # Errors
+/// None are known for a TCP socket.
+pub fn receive_window_bytes(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    // SAFETY: an all-zero tcp_info is valid: it holds numbers alone.
+    let nothing: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let info = option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, nothing)?;
+    Ok(info.tcpi_rcv_ssthresh)
+}
+
 /// Receives what is there; `None` when nothing is. `Some(0)` means that the peer has closed.
 ///
 /// # Errors

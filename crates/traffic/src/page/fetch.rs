@@ -19,35 +19,48 @@ pub struct Fetched {
     pub response_ns: u64,
     /// Payload of a full segment on this connection, bytes: what the two ends' options leave.
     pub segment_bytes: u32,
+    /// What the server could send before it heard from us again, bytes: our receive window.
+    pub window_bytes: u32,
 }
 
 /// Fetches a page of so many bytes, head included.
 ///
 /// # Errors
-/// As of connect(2) and read(2); `TimedOut` or `WouldBlock` when nothing comes for so long,
-/// `InvalidData` where the answer does not have that many bytes.
+/// As of connect(2) and read(2); `TimedOut` or `WouldBlock` when the page has not come in that
+/// time, `InvalidData` where the answer does not have that many bytes.
 pub fn fetch(server: SocketAddr, page_bytes: usize, patience: Duration) -> io::Result<Fetched> {
     let begun_ns = clock::monotonic_ns();
     let mut stream = TcpStream::connect_timeout(&server, patience)?;
     let connected_ns = clock::monotonic_ns();
-    stream.set_read_timeout(Some(patience))?;
     stream.set_nodelay(true)?;
+    let window_bytes = socket::receive_window_bytes(stream.as_fd())?;
     let request = answer::request(page_bytes);
     let asked_ns = clock::monotonic_ns();
     stream.write_all(request.as_bytes())?;
-    let came_ns = read_page(&mut stream, page_bytes)?;
+    let patience_ns = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
+    let came_ns = read_page(
+        &mut stream,
+        page_bytes,
+        begun_ns.saturating_add(patience_ns),
+    )?;
     Ok(Fetched {
         handshake_ns: connected_ns - begun_ns,
         response_ns: came_ns - asked_ns,
         segment_bytes: socket::segment_bytes(stream.as_fd())?,
+        window_bytes,
     })
 }
 
 /// Reads to the end; when the last byte was there, ns.
-fn read_page(stream: &mut TcpStream, page_bytes: usize) -> io::Result<u64> {
+fn read_page(stream: &mut TcpStream, page_bytes: usize, deadline_ns: u64) -> io::Result<u64> {
     let mut piece = vec![0; 64 * 1024];
     let (mut came, mut came_ns) = (0, 0);
     loop {
+        let left_ns = deadline_ns.saturating_sub(clock::monotonic_ns());
+        if left_ns == 0 {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(Duration::from_nanos(left_ns)))?;
         let bytes = stream.read(&mut piece)?;
         if bytes == 0 {
             break;
@@ -64,7 +77,7 @@ fn read_page(stream: &mut TcpStream, page_bytes: usize) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
+    use std::net::{Ipv4Addr, TcpListener};
 
     use super::*;
     use crate::page::PageServer;
@@ -84,6 +97,24 @@ mod tests {
         // Smaller than its head: there is no such page, so nothing comes.
         let error = fetch(address, 10, PATIENCE).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn a_page_that_drips_is_given_up_when_its_time_is_over() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let dripping = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            // Until the client has gone, or for half a minute.
+            let pause = || clock::wait_until(Duration::from_millis(10), || false);
+            (0..3000)
+                .take_while(|_| !pause() && stream.write_all(b"x").is_ok())
+                .count()
+        });
+        let error = fetch(address, 14_480, Duration::from_millis(100)).unwrap_err();
+        let late = [io::ErrorKind::TimedOut, io::ErrorKind::WouldBlock];
+        assert!(late.contains(&error.kind()), "{error}");
+        assert!(dripping.join().unwrap() < 3000);
     }
 
     #[test]
