@@ -16,6 +16,8 @@ use study::ssh::{Connection, Program};
 use study::transport::LineAgent;
 use study::{Agent, Clock};
 
+use crate::ourselves::OURSELVES;
+
 /// Where a run is to take place.
 pub(crate) enum Place {
     /// The loopback of a namespace of our own, where the kernel allows one.
@@ -107,17 +109,12 @@ impl Agents {
 
 impl Two {
     fn in_a_lab(topology: Topology) -> anyhow::Result<Self> {
-        let lab = Lab::build(Path::new("/proc/self/exe"), topology)?;
-        let host = |name| {
-            let host = lab.host(name);
-            host.with_context(|| format!("the rig has no {name}"))
-        };
-        let (client, server) = (host("client")?, host("server")?);
-        let address = server.address();
+        let lab = Lab::build(Path::new(OURSELVES), topology)?;
+        let [(client, _), (server, address)] = lab.ends().context("the rig has no two ends")?;
         Ok(Self {
             client: Seat::in_a_lab(client, topology)?,
             server: Seat::in_a_lab(server, topology)?,
-            address: address.context("the rig's server has no address")?.into(),
+            address: address.into(),
             _lab: Some(lab),
         })
     }

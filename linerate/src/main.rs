@@ -5,6 +5,7 @@ mod arguments;
 mod command_run;
 mod commands;
 mod console;
+mod ourselves;
 mod ownership;
 mod progress;
 mod progress_line;

@@ -3,17 +3,12 @@
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
-use machine::rig::Lab;
+use machine::rig::{Lab, wire};
 use model::message::Failure;
 use serde::{Deserialize, Serialize};
 use traffic::link::{Ends, Link, LinkPlan, LinkReadings};
 
 use crate::role::{Role, RoleProcess, Said, dismissed, heard, say};
-
-/// The host of a rig that carries, and its devices.
-const MIDDLE: &str = "wire";
-const TO_CLIENT: &str = "lr-client";
-const TO_SERVER: &str = "lr-server";
 
 #[derive(Debug, Serialize, Deserialize)]
 struct LinkOrder {
@@ -44,15 +39,15 @@ impl LinkProcess {
     /// # Errors
     /// Says what could not be done.
     pub fn start(program: &Path, lab: &Lab, plan: &LinkPlan) -> Result<Self, Failure> {
-        let middle = lab.host(MIDDLE).ok_or_else(|| Failure {
+        let middle = lab.host(wire::HOST).ok_or_else(|| Failure {
             what: "this rig has no wire for a link".to_owned(),
             advice: "a link is for a rig of the form `wire`".to_owned(),
         })?;
         let order = LinkOrder {
             plan: *plan,
             ends: Ends {
-                client: TO_CLIENT.to_owned(),
-                server: TO_SERVER.to_owned(),
+                client: wire::TO_CLIENT.to_owned(),
+                server: wire::TO_SERVER.to_owned(),
             },
         };
         let mut process = RoleProcess::start(program, middle, Role::Link, &order)?;

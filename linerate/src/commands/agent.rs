@@ -12,6 +12,8 @@ use anyhow::Context as _;
 use model::run::Rig;
 use sys::stop::{Again, StopSignal};
 
+use crate::ourselves::OURSELVES;
+
 /// One host's hands for a study: asks on standard input, tells on standard output
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -34,9 +36,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         machine::namespace::adopt(inode).context("taking up with the rig's namespace")?;
     }
     let setup = agent::Setup {
-        // Unlike its path, which may lead through a folder that is root's alone, this can be
-        // followed by a child that has become another user.
-        program: PathBuf::from("/proc/self/exe"),
+        program: PathBuf::from(OURSELVES),
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         place: match &arguments.rig {
             Some(rig) => Place::Host(rig.clone()),

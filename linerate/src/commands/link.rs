@@ -21,12 +21,11 @@ use sys::stop::{Again, StopSignal};
 use traffic::link::{LinkPlan, LinkReadings};
 
 use crate::console::Console;
+use crate::ourselves::OURSELVES;
 use crate::stopping;
 pub(crate) use arguments::Arguments;
 use party::Party;
 
-/// Unlike its path, this can be followed by a child that has become another user.
-const PROGRAM: &str = "/proc/self/exe";
 /// What a link carried while a command ran.
 struct Report {
     plan: LinkPlan,
@@ -41,17 +40,17 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let plan = arguments.plan()?;
     plan.check()?;
     let stop = StopSignal::listen(Again::Kills)?;
-    let lab = Lab::build(Path::new(PROGRAM), Topology::Wire)?;
-    let (client, server) = (host(&lab, "client")?, host(&lab, "server")?);
-    let link = LinkProcess::start(Path::new(PROGRAM), &lab, &plan).map_err(words)?;
+    let lab = Lab::build(Path::new(OURSELVES), Topology::Wire)?;
+    let [client, server] = lab.ends().context("the rig has no two ends")?;
+    let link = LinkProcess::start(Path::new(OURSELVES), &lab, &plan).map_err(words)?;
     let serve = |line: &String| serve(line, arguments.server_wait, [server, client], console);
     let other_end = arguments.server.as_ref().map(serve).transpose()?;
     if let Some(signal) = sys::stop::heard() {
         return Ok(stopping::exit_code(signal));
     }
     let begun = sys::clock::now();
-    let mut command = arguments.command(address(server)?, address(client)?);
-    let exit_code = Party::start(&mut command, client)?.wait(&stop)?;
+    let mut command = arguments.command(server.1, client.1);
+    let exit_code = Party::start(&mut command, client.0)?.wait(&stop)?;
     let elapsed = begun.elapsed();
     drop(other_end);
     let readings = link.finish().map_err(words)?;
@@ -80,11 +79,11 @@ fn say(report: &Report, json: bool, console: &Console) {
 fn serve<'a>(
     line: &str,
     patience: Duration,
-    [server, client]: [&'a Host; 2],
+    [server, client]: [(&'a Host, Ipv4Addr); 2],
     console: &Console,
 ) -> anyhow::Result<Party<'a>> {
-    let mut command = arguments::shell(line, address(server)?, address(client)?);
-    let mut party = Party::start(command.process_group(0), server)?;
+    let mut command = arguments::shell(line, server.1, client.1);
+    let mut party = Party::start(command.process_group(0), server.0)?;
     let begun =
         |party: &mut Party<'_>| party.is_over() || party.listens() || sys::stop::heard().is_some();
     let in_time = patience.is_zero() || sys::clock::wait_until(patience, || begun(&mut party));
@@ -100,16 +99,6 @@ fn serve<'a>(
         ));
     }
     Ok(party)
-}
-
-fn host<'a>(lab: &'a Lab, name: &str) -> anyhow::Result<&'a Host> {
-    lab.host(name)
-        .with_context(|| format!("the rig has no {name}"))
-}
-
-fn address(host: &Host) -> anyhow::Result<Ipv4Addr> {
-    let address = host.address();
-    address.with_context(|| format!("the rig's {} has no address", host.name()))
 }
 
 /// What an end of the rig could not do, for a person.

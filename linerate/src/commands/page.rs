@@ -16,10 +16,8 @@ use traffic::page::{Fetched, round_trips};
 
 use crate::commands::link::words;
 use crate::console::Console;
+use crate::ourselves::OURSELVES;
 pub(crate) use arguments::Arguments;
-
-/// Unlike its path, this can be followed by a child that has become another user.
-const PROGRAM: &str = "/proc/self/exe";
 
 /// What was fetched, and over what.
 struct Report {
@@ -66,9 +64,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 }
 
 fn measure(plan: &LinkPlan, order: &PageOrder, round_trip_ns: u64) -> anyhow::Result<Report> {
-    let lab = Lab::build(Path::new(PROGRAM), Topology::Wire)?;
-    let link = LinkProcess::start(Path::new(PROGRAM), &lab, plan).map_err(words)?;
-    let fetched = fetch_pages(Path::new(PROGRAM), &lab, order).map_err(words)?;
+    let lab = Lab::build(Path::new(OURSELVES), Topology::Wire)?;
+    let link = LinkProcess::start(Path::new(OURSELVES), &lab, plan).map_err(words)?;
+    let fetched = fetch_pages(Path::new(OURSELVES), &lab, order).map_err(words)?;
     let readings = link.finish().map_err(words)?;
     let all = || fetched.fetched.iter().flatten();
     let payloads = all().map(|fetch| fetch.segment_bytes);

@@ -13,13 +13,12 @@ use model::rig::RigName;
 use serde_json::json;
 
 use crate::console::Console;
+use crate::ourselves::OURSELVES;
 
 /// Version of the shapes of `--json`.
 const FORMAT: u32 = 1;
 /// The machine was left changed.
 const LEFT_CHANGED: u8 = 3;
-/// This program, which holds a rig in a process of its own.
-const PROGRAM: &str = "/proc/self/exe";
 
 /// Client and server with a network of their own between them, all on this machine
 ///
@@ -159,7 +158,7 @@ fn up(
     console: &Console,
 ) -> anyhow::Result<ExitCode> {
     let name = name.unwrap_or_else(|| kind.into());
-    let rig = Standing::put_up(Path::new(PROGRAM), kind, &name)?;
+    let rig = Standing::put_up(Path::new(OURSELVES), kind, &name)?;
     console.say(&if as_json {
         format!("{:#}", json!({ "format": FORMAT, "rig": page::json(&rig) }))
     } else {

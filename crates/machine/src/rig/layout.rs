@@ -7,6 +7,8 @@ use std::net::Ipv4Addr;
 
 use model::Topology;
 
+use super::wire;
+
 /// A rig before it is built. Hosts are named by their place in `hosts`.
 pub(super) struct Layout {
     pub(super) hosts: &'static [HostLayout],
@@ -154,17 +156,17 @@ static TUNNEL: Layout = Layout {
 static WIRE: Layout = Layout {
     hosts: &[
         host("client", Some(at(0, 1))),
-        host("wire", None),
+        host(wire::HOST, None),
         host("server", Some(at(0, 2))),
     ],
     cables: &[
         [
-            end(CLIENT, "lr-wire", at(0, 1)),
-            bare_end(MIDDLE, "lr-client"),
+            end(CLIENT, wire::DEVICE, at(0, 1)),
+            bare_end(MIDDLE, wire::TO_CLIENT),
         ],
         [
-            end(SERVER, "lr-wire", at(0, 2)),
-            bare_end(MIDDLE, "lr-server"),
+            end(SERVER, wire::DEVICE, at(0, 2)),
+            bare_end(MIDDLE, wire::TO_SERVER),
         ],
     ],
     routes: &[],
@@ -206,15 +208,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_layout_names_only_hosts_that_it_has_and_no_address_twice() {
+    fn every_layout_has_two_ends_and_names_only_hosts_that_it_has_and_no_address_twice() {
         for topology in Topology::ALL {
             let layout = layout(topology);
-            let ends = || layout.cables.iter().flatten();
-            let hosts = ends().map(|end| end.host);
+            let ends_of_cables = || layout.cables.iter().flatten();
+            let hosts = ends_of_cables().map(|end| end.host);
             let hosts = hosts.chain(layout.routes.iter().map(|route| route.host));
             let mut hosts = hosts.chain(layout.tunnels.iter().map(|tunnel| tunnel.host));
             assert!(hosts.all(|host| host < layout.hosts.len()), "{topology}");
-            let addresses = ends().filter_map(|end| end.address);
+            let ends = [layout.hosts.first(), layout.hosts.last()].map(Option::unwrap);
+            assert_eq!(ends.map(|host| host.name), ["client", "server"]);
+            assert!(ends.iter().all(|host| host.address.is_some()), "{topology}");
+            let addresses = ends_of_cables().filter_map(|end| end.address);
             let within = layout.tunnels.iter().map(|tunnel| tunnel.address);
             let mut addresses: Vec<_> = addresses.chain(within).collect();
             let count = addresses.len();

@@ -13,6 +13,7 @@ mod layout;
 mod occupants;
 pub mod standing;
 pub mod tcp;
+pub mod wire;
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -76,6 +77,13 @@ impl Lab {
     #[must_use]
     pub fn host(&self, name: &str) -> Option<&Host> {
         self.hosts.iter().find(|host| host.name() == name)
+    }
+
+    /// Client and server, each with the address where the other reaches it.
+    #[must_use]
+    pub fn ends(&self) -> Option<[(&Host, Ipv4Addr); 2]> {
+        let (client, server) = (self.hosts.first()?, self.hosts.last()?);
+        Some([(client, client.address()?), (server, server.address()?)])
     }
 
     /// All of them, the client first and the server last.

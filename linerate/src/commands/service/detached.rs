@@ -7,8 +7,9 @@ use anyhow::{Context as _, anyhow};
 use sys::process::ChildSetup;
 
 use super::ready::Ready;
-use super::start::{Arguments, OURSELVES};
+use super::start::Arguments;
 use crate::console::Console;
+use crate::ourselves::OURSELVES;
 use crate::serving::Cpus;
 
 /// Starts the command that stays, and comes back once the service is ready or has failed. A signal

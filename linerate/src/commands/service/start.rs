@@ -16,12 +16,10 @@ use sys::stop::{Again, StopSignal};
 use super::ready::Ready;
 use super::{detached, words};
 use crate::console::Console;
+use crate::ourselves::OURSELVES;
 use crate::serving::Cpus;
 use crate::stopping;
 use crate::target::TrustFlag;
-
-/// This program, also for a child that has become another user.
-pub(super) const OURSELVES: &str = "/proc/self/exe";
 
 /// Start a service and wait until it is ready
 ///
