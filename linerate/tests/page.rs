@@ -86,6 +86,7 @@ fn what_there_is_not_is_refused_by_name() {
     for (arguments, reason) in [
         (&["--size", "65"][..], "from 66, which the head takes"),
         (&["--size", "14k"], "no size of a page"),
+        (&["--size", "8388609"], "to 8388608"),
         (&["--rtt", "-1ms"], "no time such as"),
         (&["--initcwnd", "0"], "0 is not in 1..=10000"),
         (

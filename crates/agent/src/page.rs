@@ -1,11 +1,11 @@
 //! Pages fetched over a link, by a client and from a server on the hosts of a rig.
 
 use std::io::{self, BufRead, Write};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
-use machine::rig::{Host, Lab, tcp};
+use machine::rig::{Lab, tcp, wire};
 use model::message::Failure;
 use serde::{Deserialize, Serialize};
 use sys::kernel_file;
@@ -13,9 +13,8 @@ use traffic::page::{Fetched, PageServer, fetch};
 
 use crate::role::{Role, RoleProcess, Said, dismissed, heard, say};
 
-/// The device of either host.
-const DEVICE: &str = "lr-wire";
-/// Fetched first and not counted: the neighbours' addresses are asked for with it.
+/// Fetched first and not counted: the neighbours' addresses are asked for with it, and the windows
+/// looked at.
 const FIRST_PAGE_BYTES: usize = 100;
 /// `EPERM` and `ENOENT`.
 const NOT_PERMITTED: i32 = 1;
@@ -72,10 +71,14 @@ struct ClientOrder {
 /// # Errors
 /// Says what could not be done, and where.
 pub fn fetch_pages(program: &Path, lab: &Lab, order: &PageOrder) -> Result<PagesFetched, Failure> {
-    let [client, server] = [host(lab, "client")?, host(lab, "server")?];
+    let [(client, client_address), (server, server_address)] =
+        lab.ends().ok_or_else(|| Failure {
+            what: "this rig has no client and server with addresses".to_owned(),
+            advice: "pages are fetched on a rig of the form `wire`".to_owned(),
+        })?;
     let server_order = ServerOrder {
-        address: address(server)?,
-        client: address(client)?,
+        address: server_address,
+        client: client_address,
         initial_window: order.initial_window,
         congestion_control: order.congestion_control.clone(),
     };
@@ -88,6 +91,7 @@ pub fn fetch_pages(program: &Path, lab: &Lab, order: &PageOrder) -> Result<Pages
         patience: order.patience,
     };
     let mut fetching = RoleProcess::start(program, client, Role::PageClient, &client_order)?;
+    check_room(order, &fetching.said()?)?;
     Ok(PagesFetched {
         fetched: fetching.said()?,
         congestion_control: listening.congestion_control,
@@ -113,7 +117,7 @@ pub(crate) fn serve(input: &mut impl BufRead, output: &mut impl Write) -> io::Re
 fn listen(order: &ServerOrder) -> Said<PageServer> {
     tcp::forget_and_give_room().map_err(|error| format!("setting TCP up: {error}"))?;
     let segments = order.initial_window;
-    tcp::set_initial_window(DEVICE, order.client, segments)
+    tcp::set_initial_window(wire::DEVICE, order.client, segments)
         .map_err(|error| format!("an initial window of {segments} segments: {error}"))?;
     let wanted = order.congestion_control.as_deref();
     PageServer::listen(order.address, wanted).map_err(|error| refusal(wanted, &error))
@@ -140,16 +144,27 @@ fn refusal(wanted: Option<&str>, error: &io::Error) -> String {
     }
 }
 
-/// Sets its host up and says how every page came.
+/// Sets its host up and says how the first page came, and then how every page did.
 pub(crate) fn fetch_all(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
     let order: ClientOrder = heard(input)?;
+    let first = fetch_first(&order).map_err(|error| error.to_string());
+    say(output, &first)?;
+    if first.is_err() {
+        return Ok(());
+    }
     say(output, &fetches(&order).map_err(|error| error.to_string()))
 }
 
-fn fetches(order: &ClientOrder) -> io::Result<Vec<Vec<Fetched>>> {
+fn fetch_first(order: &ClientOrder) -> io::Result<Fetched> {
     tcp::forget_and_give_room()?;
+    if let IpAddr::V4(server) = order.server.ip() {
+        tcp::offer_all_room(wire::DEVICE, server)?;
+    }
+    fetch(order.server, FIRST_PAGE_BYTES, order.patience)
+}
+
+fn fetches(order: &ClientOrder) -> io::Result<Vec<Vec<Fetched>>> {
     let fetch = |page_bytes| fetch(order.server, page_bytes, order.patience);
-    fetch(FIRST_PAGE_BYTES)?;
     let of_page = |page_bytes| (0..order.samples).map(|_| fetch(page_bytes)).collect();
     order
         .pages
@@ -158,17 +173,53 @@ fn fetches(order: &ClientOrder) -> io::Result<Vec<Vec<Fetched>>> {
         .collect()
 }
 
-fn host<'a>(lab: &'a Lab, name: &str) -> Result<&'a Host, Failure> {
-    lab.host(name).ok_or_else(|| no_such(name))
+/// Whether the client takes in what the server's first window sends: else it is the client's window
+/// that would be seen.
+fn check_room(order: &PageOrder, first: &Fetched) -> Result<(), Failure> {
+    let largest_page = order.pages.iter().max().copied().unwrap_or_default() as u64;
+    let window = u64::from(order.initial_window) * u64::from(first.segment_bytes);
+    let (room, at_once) = (first.window_bytes, window.min(largest_page));
+    if at_once <= u64::from(room) {
+        return Ok(());
+    }
+    Err(Failure {
+        what: format!(
+            "the server would send {at_once} bytes at once, and this kernel's client takes {room} \
+             at first"
+        ),
+        advice: format!(
+            "ask for an initial window of {} segments at most, or for pages of {room} bytes",
+            room / first.segment_bytes.max(1)
+        ),
+    })
 }
 
-fn address(host: &Host) -> Result<Ipv4Addr, Failure> {
-    host.address().ok_or_else(|| no_such(host.name()))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn no_such(host: &str) -> Failure {
-    Failure {
-        what: format!("this rig has no {host} with an address"),
-        advice: "pages are fetched on a rig of the form `wire`".to_owned(),
+    #[test]
+    fn a_first_window_that_the_client_does_not_take_in_is_refused_with_what_it_does() {
+        let first = Fetched {
+            handshake_ns: 1,
+            response_ns: 1,
+            segment_bytes: 1448,
+            window_bytes: 65_535,
+        };
+        let checked = |initial_window, page_bytes| {
+            let order = PageOrder {
+                pages: vec![100, page_bytes],
+                samples: 1,
+                initial_window,
+                congestion_control: None,
+                patience: Duration::ZERO,
+            };
+            check_room(&order, &first)
+        };
+        assert_eq!(checked(45, 1_000_000), Ok(()));
+        assert_eq!(checked(10_000, 65_535), Ok(()));
+        let refused = checked(46, 1_000_000).unwrap_err();
+        assert!(refused.what.contains("66608 bytes at once"), "{refused:?}");
+        assert!(refused.advice.contains("45 segments"), "{refused:?}");
     }
 }

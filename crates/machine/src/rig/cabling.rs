@@ -141,21 +141,35 @@ pub(super) fn add_route(network: Ipv4Addr, gateway: Ipv4Addr) -> io::Result<()> 
     })
 }
 
-/// Reaches one neighbour with so many segments under way at the start of each connection.
-pub(super) fn add_route_with_window(
+/// How connections by way of a route begin, in segments.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RouteMetric {
+    /// What is sent before anything is heard.
+    InitialWindow(u32),
+    /// What the other end may send before it hears more.
+    InitialReceiveWindow(u32),
+}
+
+/// Reaches one neighbour by a route of its own.
+pub(super) fn add_route_with_metric(
     device: &str,
     neighbour: Ipv4Addr,
-    segments: u32,
+    metric: RouteMetric,
 ) -> io::Result<()> {
     let index = index_of(device)?;
+    // RTAX_INITCWND and RTAX_INITRWND of linux/rtnetlink.h.
+    let (kind, segments) = match metric {
+        RouteMetric::InitialWindow(segments) => (11, segments),
+        RouteMetric::InitialReceiveWindow(segments) => (14, segments),
+    };
     ask(NEW_ROUTE, MAKE, |payload| {
         // struct rtmsg as above, with a prefix of 32 bits and RT_SCOPE_LINK.
         payload.extend([AF_INET, 32, 0, 0, 254, 4, 253, 1, 0, 0, 0, 0]);
-        // RTA_DST, RTA_OIF, and of RTA_METRICS the RTAX_INITCWND.
+        // RTA_DST, RTA_OIF and RTA_METRICS.
         push_bytes(payload, 1, &neighbour.octets());
         push_bytes(payload, 4, &index.to_ne_bytes());
         push_attribute(payload, 8, |metrics| {
-            push_bytes(metrics, 11, &segments.to_ne_bytes());
+            push_bytes(metrics, kind, &segments.to_ne_bytes());
         });
     })
 }

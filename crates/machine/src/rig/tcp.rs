@@ -4,14 +4,19 @@ use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
 
-use super::cabling;
+use super::cabling::{self, RouteMetric};
 
-/// Receive and send buffers from the start, bytes: the windows of no page up to this are bounded
-/// by them, so what bounds the sender is its congestion window.
-const BUFFER_BYTES: u32 = 4 << 20;
+/// Receive and send buffers from the start, bytes.
+const BUFFER_BYTES: u32 = 16 << 20;
+/// What windows have room for, bytes: of a receive buffer the kernel keeps half for its own
+/// accounts until it has seen packets (`TCP_DEFAULT_SCALING_RATIO`, and `tcp_adv_win_scale` before).
+/// Of pages up to this no window is bounded by buffers.
+pub const ROOM_BYTES: u32 = BUFFER_BYTES / 2;
+/// The smallest segment of IPv4 (RFC 9293 §3.7.1), bytes.
+const SMALLEST_SEGMENT_BYTES: u32 = 536;
 
 /// Lets connections know nothing of earlier ones to the same host, and start with buffers that
-/// are no limit.
+/// have room for [`ROOM_BYTES`].
 ///
 /// # Errors
 /// `EACCES` for whoever is not root over the namespace.
@@ -28,7 +33,19 @@ pub fn forget_and_give_room() -> io::Result<()> {
 /// # Errors
 /// `EPERM` without `CAP_NET_ADMIN`, `ENODEV` where there is no such device.
 pub fn set_initial_window(device: &str, neighbour: Ipv4Addr, segments: u32) -> io::Result<()> {
-    cabling::add_route_with_window(device, neighbour, segments)
+    let metric = RouteMetric::InitialWindow(segments);
+    cabling::add_route_with_metric(device, neighbour, metric)
+}
+
+/// Lets a neighbour send all that there is room for as soon as it is connected (`initrwnd`), by a
+/// route of its own. Some kernels from Linux 4.20 to 6.9 offer no more than 65,535 bytes at first
+/// all the same (`tcp_select_initial_window`).
+///
+/// # Errors
+/// As of [`set_initial_window`].
+pub fn offer_all_room(device: &str, neighbour: Ipv4Addr) -> io::Result<()> {
+    let metric = RouteMetric::InitialReceiveWindow(ROOM_BYTES / SMALLEST_SEGMENT_BYTES);
+    cabling::add_route_with_metric(device, neighbour, metric)
 }
 
 /// Of the network namespace of the calling thread.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use agent::page::PageOrder;
+use machine::rig::tcp;
 use model::link::LinkShape;
 use traffic::link::LinkPlan;
 use traffic::page::SMALLEST_BYTES;
@@ -11,8 +12,8 @@ use crate::commands::link::values;
 
 /// A page that takes this much longer than a hundred round trips has failed.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Larger pages say no more about the start of a connection.
-const LARGEST_BYTES: usize = 100_000_000;
+/// Of larger ones the buffers could be what bounds a window.
+const LARGEST_BYTES: usize = tcp::ROOM_BYTES as usize;
 /// What Linux starts with since 2.6.39 (`TCP_INIT_CWND`), after RFC 6928.
 const USUAL_WINDOW: u32 = 10;
 
@@ -24,8 +25,9 @@ const USUAL_WINDOW: u32 = 10;
 /// the first window carries 10 segments, and each round trip doubles it.
 ///
 /// A round trip is what the shortest of the handshakes took. Nothing is remembered from
-/// one connection to the next, and buffers are no limit, so what is seen is the congestion window.
-/// BBR paces, and so comes between the steps of the others.
+/// one connection to the next, and the buffers have room for any page, so what is seen is the
+/// congestion window. Where this kernel lets a client take in less at first than the initial window
+/// sends, that is refused. BBR paces, and so comes between the steps of the others.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
