@@ -57,11 +57,11 @@ fn every_packet_is_told_of_and_none_is_larger_than_the_mtu() {
         ];
         let sum: u64 = fates.iter().map(|fate| packets(fate)).sum();
         assert_eq!(packets("offered"), sum, "{direction}");
+        // One that is longer than the MTU, or lacks its checksum, is unfinished.
         assert_eq!((packets("unfinished"), packets("overtook")), (0, 0));
     }
     let down = |what: &str| count(&report, &format!("/down/tally/{what}"));
     assert!(down("offered_bytes") > 50_000 && down("lost_packets") > 0);
-    assert!(down("offered_bytes") <= down("offered_packets") * 1514);
 }
 
 #[test]
@@ -80,9 +80,14 @@ fn what_is_lost_on_the_way_back_never_arrives_and_the_exit_code_is_the_commands(
 #[test]
 fn an_ordinary_user_has_a_link_too_and_nothing_is_left_behind() {
     let folder = Folder::new("link-nobody");
-    let line = "echo $LINERATE_SERVER $LINERATE_CLIENT > said; id -u >> said";
+    let line = "setsid ./linerate serve --listen 0.0.0.0:8080 >&2 & \
+                echo $LINERATE_SERVER $LINERATE_CLIENT > said; id -u >> said";
     let words = ["link", "--delay", "1ms", "--", "sh", "-c", line];
     answer(&mut linerate_as_nobody(&folder, &words));
     assert_eq!(folder.text("said"), "198.18.0.2 198.18.0.1\n65534\n");
     assert_eq!(folder.names(""), ["linerate", "said"]);
+    let program = folder.path().join("linerate");
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let programs = processes.filter_map(|entry| std::fs::read_link(entry.path().join("exe")).ok());
+    assert_eq!(programs.filter(|path| *path == program).count(), 0);
 }
