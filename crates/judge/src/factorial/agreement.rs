@@ -39,52 +39,81 @@ pub(super) fn disagreements<'a>(
             .iter()
             .filter(|block| arms.contains(&block.arm.as_str()))
             .filter_map(|block| block.reading.agreed.as_deref());
-        let texts = first_two_apart(texts, agreement)?;
+        let texts = two_apart(texts, agreement)?;
         Some(Disagreement { cell, arms, texts })
     });
     found.collect()
 }
 
-/// The first text and the first that is not alike; `None` where all are.
-fn first_two_apart<'a>(
-    mut texts: impl Iterator<Item = &'a str>,
+/// Two texts that are not alike; `None` where all are. Of numbers that may lie apart these are the
+/// least and the largest: both can be near the first and too far from one another.
+fn two_apart<'a>(
+    texts: impl Iterator<Item = &'a str>,
     agreement: &Agreement,
 ) -> Option<[&'a str; 2]> {
-    let first = texts.next()?;
-    let other = texts.find(|other| !is_alike(first, other, agreement.tolerance))?;
-    Some([first, other])
+    let texts: Vec<&str> = texts.collect();
+    let first = *texts.first()?;
+    match (agreement.tolerance, numbers(&texts)) {
+        (Some(share), Some(numbers)) => {
+            let (least, largest) = (numbers[0], numbers[numbers.len() - 1]);
+            (!are_near(least.0, largest.0, share)).then_some([least.1, largest.1])
+        }
+        _ => {
+            let other = texts.into_iter().find(|other| *other != first)?;
+            Some([first, other])
+        }
+    }
 }
 
-/// As texts, or as numbers that lie no further apart than a share of the larger.
-fn is_alike(first: &str, other: &str, tolerance: Option<f64>) -> bool {
-    let numbers = || {
-        Some((
-            first.trim().parse::<f64>().ok()?,
-            other.trim().parse::<f64>().ok()?,
-        ))
-    };
-    match (tolerance, numbers()) {
-        (Some(share), Some((first, other))) => {
-            (first - other).abs() <= share * first.abs().max(other.abs())
-        }
-        _ => first == other,
-    }
+/// The texts as numbers, the least first; `None` where one of them is none.
+fn numbers<'a>(texts: &[&'a str]) -> Option<Vec<(f64, &'a str)>> {
+    let number = |text: &&'a str| Some((text.trim().parse().ok()?, *text));
+    let mut numbers: Vec<(f64, &str)> = texts.iter().map(number).collect::<Option<_>>()?;
+    numbers.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Some(numbers)
+}
+
+/// Whether two numbers lie no further apart than a share of the larger.
+fn are_near(one: f64, other: f64, share: f64) -> bool {
+    (one - other).abs() <= share * one.abs().max(other.abs())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::command_study::OutputPart;
+
+    fn apart<'a>(texts: &[&'a str], tolerance: Option<f64>) -> Option<[&'a str; 2]> {
+        let agreement = Agreement {
+            on: OutputPart::Stdout,
+            tolerance,
+        };
+        two_apart(texts.iter().copied(), &agreement)
+    }
 
     #[test]
-    fn texts_agree_letter_by_letter_and_numbers_within_their_tolerance() {
-        assert!(is_alike("7ff8", "7ff8", None));
-        assert!(!is_alike("1.0", "1.00", None));
-        assert!(is_alike("1.0", " 1.0009\n", Some(0.001)));
-        assert!(!is_alike("1.0", "1.002", Some(0.001)));
-        assert!(is_alike("1000", "1000.5", Some(0.001)));
-        assert!(!is_alike("0.001", "0.0015", Some(0.001)));
-        assert!(is_alike("0", "0.0", Some(0.0)));
-        assert!(!is_alike("1.0", "nan", Some(0.001)));
-        assert!(!is_alike("one", "1", Some(0.5)));
+    fn texts_agree_letter_by_letter() {
+        assert_eq!(apart(&["7ff8", "7ff8"], None), None);
+        assert_eq!(apart(&[], None), None);
+        let found = apart(&["1.0", "1.0", "1.00"], None);
+        assert_eq!(found, Some(["1.0", "1.00"]));
+    }
+
+    #[test]
+    fn numbers_agree_within_their_tolerance() {
+        let near = Some(0.001);
+        assert_eq!(apart(&["1.0", " 1.0009\n"], near), None);
+        assert_eq!(apart(&["1.002", "1.0"], near), Some(["1.0", "1.002"]));
+        assert_eq!(apart(&["1000", "1000.5"], near), None);
+        assert!(apart(&["0.001", "0.0015"], near).is_some());
+        assert_eq!(apart(&["0", "0.0"], Some(0.0)), None);
+        assert_eq!(apart(&["1.0", "nan"], near), Some(["1.0", "nan"]));
+        assert_eq!(apart(&["1", "one"], Some(0.5)), Some(["1", "one"]));
+    }
+
+    #[test]
+    fn numbers_that_are_near_the_first_may_be_too_far_from_one_another() {
+        let found = apart(&["1.0", "1.0009", "0.9992"], Some(0.001));
+        assert_eq!(found, Some(["0.9992", "1.0009"]));
     }
 }
