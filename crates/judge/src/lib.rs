@@ -34,7 +34,7 @@ mod surroundings;
 
 pub use bench::judge_bench;
 pub use detectable::smallest_visible;
-pub use factorial::judge_commands;
+pub use factorial::{judge_commands, visible_to_plan};
 pub use looks::{Looks, Progress};
 pub use run::judge;
 pub use verdict::{Direction, decide};

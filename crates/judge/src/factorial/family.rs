@@ -4,6 +4,8 @@ use model::judgement::Judged;
 use model::{Effect, Verdict};
 
 use super::contrast::Contrast;
+use super::layout::{Pair, Square};
+use super::means::Mean;
 use super::values::Values;
 use crate::holm;
 use crate::rules::Rules;
@@ -54,6 +56,28 @@ impl Family<'_> {
     }
 }
 
+/// All contrasts that a study asks about, each once: what is a corner of a square may be a pair too.
+pub(crate) fn each_once<'a, 'b>(
+    pairs: impl Iterator<Item = &'b Pair<'a>>,
+    means: &[Mean<'a>],
+    squares: &[Square<'a>],
+) -> Vec<Contrast<'a>>
+where
+    'a: 'b,
+{
+    let all = pairs
+        .map(Pair::contrast)
+        .chain(means.iter().filter_map(Mean::contrast))
+        .chain(squares.iter().flat_map(Square::contrasts));
+    let mut family: Vec<Contrast<'_>> = Vec::new();
+    for contrast in all {
+        if !family.contains(&contrast) {
+            family.push(contrast);
+        }
+    }
+    family
+}
+
 /// The smallest effect that the pairs of two identical arms could see, at the error that the
 /// first success of so many contrasts is given.
 pub(crate) fn smallest_visible(
@@ -76,7 +100,7 @@ pub(crate) fn fewest_that_can_tell(family: usize) -> u32 {
         .unwrap_or(71)
 }
 
-fn share_of_first(family: usize) -> f64 {
+pub(crate) fn share_of_first(family: usize) -> f64 {
     holm::FAMILY_ALPHA / family.max(1) as f64
 }
 

@@ -1,5 +1,6 @@
 //! Which arms a factorial design sets against which.
 
+use model::CommandStudy;
 use model::command_run::CommandArm;
 use model::command_study::Factor;
 use model::judgement::Levels;
@@ -115,6 +116,14 @@ impl<'a> Layout<'a> {
         let arm = self.arms.iter().find(|arm| arm.levels == *levels)?;
         Some(arm.name.as_str())
     }
+}
+
+/// The squares that a study asks about.
+pub(crate) fn squares<'a>(study: &CommandStudy, layout: &Layout<'a>) -> Vec<Square<'a>> {
+    let factors = study.design.interaction.as_ref();
+    let factors =
+        factors.and_then(|[first, second]| Some([study.factor(first)?, study.factor(second)?]));
+    factors.map_or_else(Vec::new, |factors| layout.squares(factors))
 }
 
 /// An arm against another as levels of a factor.

@@ -30,12 +30,16 @@ impl<'a> Mean<'a> {
 ///
 /// A round counts where all that a mean is over have a value in it, so that it is a mean of the
 /// same things in every round; what most rounds lack is left out of it, and named.
-pub(super) fn of<'a>(study: &Factorial<'a>) -> Vec<Mean<'a>> {
-    let Some(over) = study.run.study.design.mean_over.as_deref() else {
+pub(super) fn of<'a>(
+    over: Option<&str>,
+    pairs: &[Pair<'a>],
+    has_most_rounds: impl Fn(&Pair<'a>) -> bool,
+) -> Vec<Mean<'a>> {
+    let Some(over) = over else {
         return Vec::new();
     };
     let mut means: Vec<Mean<'_>> = Vec::new();
-    for pair in &study.pairs {
+    for pair in pairs {
         let cell = without(&pair.cell, &[over]);
         let same = |mean: &Mean<'_>| {
             (&mean.cell, mean.level, mean.against) == (&cell, pair.level, pair.against)
@@ -51,20 +55,13 @@ pub(super) fn of<'a>(study: &Factorial<'a>) -> Vec<Mean<'a>> {
             });
             means.len() - 1
         });
-        if has_most_rounds(study, pair) {
+        if has_most_rounds(pair) {
             means[index].of.push(pair.clone());
         } else {
             means[index].without.extend(pair.cell.get(over).cloned());
         }
     }
     means
-}
-
-fn has_most_rounds(study: &Factorial<'_>, pair: &Pair<'_>) -> bool {
-    let rounds = pair.contrast().log_ratios(study.primary()).len();
-    let is_void = |arm: &&str| study.void.contains(arm);
-    let needed = study.most_of_the_rounds().max(1);
-    rounds >= needed as usize && ![pair.arm, pair.against_arm].iter().any(is_void)
 }
 
 pub(super) fn results(study: &Factorial<'_>, verdicts: &Verdicts<'_>) -> Vec<MeanResult> {

@@ -10,6 +10,7 @@ mod figures;
 mod layout;
 mod means;
 mod metrics;
+mod planned;
 mod together;
 mod values;
 
@@ -21,6 +22,8 @@ use model::judgement::{
 };
 use model::study::Role;
 use model::{CommandRun, Verdict};
+
+pub use planned::visible_to_plan;
 
 use crate::rules::{CONTROL_ALPHA, FEWEST_PAIRS, Rules};
 use crate::{Direction, sequential, signed_rank};
@@ -117,12 +120,13 @@ impl<'a> Factorial<'a> {
                 smallest_effect: run.study.design.smallest_effect,
                 fewest_pairs: FEWEST_PAIRS,
             },
-            squares: squares(run, &layout),
+            squares: layout::squares(&run.study, &layout),
             means: Vec::new(),
             void: doubts::void_arms(run, blocks),
             pairs,
         };
-        study.means = means::of(&study);
+        let over = run.study.design.mean_over.as_deref();
+        study.means = means::of(over, &study.pairs, |pair| study.has_most_rounds(pair));
         study.rules.fewest_pairs = study.fewest_pairs();
         study
     }
@@ -141,21 +145,9 @@ impl<'a> Factorial<'a> {
 
     /// All contrasts that share the error, each once. Values that never vary have no error.
     fn family(&self) -> Vec<Contrast<'a>> {
-        let varying = self
-            .pairs
-            .iter()
-            .filter(|pair| self.exact(pair, 0).is_none());
-        let all = varying
-            .map(Pair::contrast)
-            .chain(self.means.iter().filter_map(Mean::contrast))
-            .chain(self.squares.iter().flat_map(Square::contrasts));
-        let mut family: Vec<Contrast<'_>> = Vec::new();
-        for contrast in all {
-            if !family.contains(&contrast) {
-                family.push(contrast);
-            }
-        }
-        family
+        let pairs = self.pairs.iter();
+        let varying = pairs.filter(|pair| self.exact(pair, 0).is_none());
+        family::each_once(varying, &self.means, &self.squares)
     }
 
     /// Most of the rounds, and as many as could show that any of the family differs at all.
@@ -263,6 +255,17 @@ impl<'a> Factorial<'a> {
 
     /// Of one metric, at an error of its own.
     fn change(&self, pair: &Pair<'_>, metric: usize, alpha: f64) -> Change {
+    fn has_most_rounds(&self, pair: &Pair<'_>) -> bool {
+        let rounds = pair.contrast().log_ratios(self.primary()).len();
+        let needed = self.most_of_the_rounds().max(1);
+        rounds >= needed as usize && !self.is_void(pair)
+    }
+
+    fn is_void(&self, pair: &Pair<'_>) -> bool {
+        let mut arms = [pair.arm, pair.against_arm].into_iter();
+        arms.any(|arm| self.void.contains(&arm))
+    }
+
         if let Some(exact) = self.exact(pair, metric) {
             return Change::Exact(exact);
         }
@@ -280,12 +283,9 @@ impl<'a> Factorial<'a> {
             .collect()
     }
 
-    /// From the control's pairs; without a control from those of the first contrast, whose spread
-    /// is that of noise too.
+    /// From the control's pairs.
     fn smallest_visible(&self) -> Option<f64> {
-        let noise = self
-            .control_pair()
-            .or_else(|| self.pairs.first().cloned())?;
+        let noise = self.control_pair()?;
         family::smallest_visible(&noise.contrast(), self.primary(), self.family().len())
     }
 
@@ -296,13 +296,6 @@ impl<'a> Factorial<'a> {
         let identical: Vec<&str> = identical.map(|arm| arm.name.as_str()).collect();
         self.primary().in_time_order(&identical)
     }
-}
-
-fn squares<'a>(run: &'a CommandRun, layout: &Layout<'a>) -> Vec<Square<'a>> {
-    let factors = run.study.design.interaction.as_ref();
-    let factors = factors
-        .and_then(|[first, second]| Some([run.study.factor(first)?, run.study.factor(second)?]));
-    factors.map_or_else(Vec::new, |factors| layout.squares(factors))
 }
 
 /// Rounds in which every arm was run, whether or not it failed.

@@ -1,10 +1,11 @@
 //! Each level against its reference, cell by cell.
 
+use judge::judge_commands;
 use model::judgement::{Change, FactorialJudgement};
 use model::{CommandRun, Verdict};
 
 use crate::built_commands::{Asked, Factor, run};
-use crate::judged;
+use crate::{blocks, judged};
 
 const COMPILERS: Factor = ("compiler", &["gcc", "clang"]);
 const VERSIONS: Factor = ("version", &["a", "b", "c"]);
@@ -107,6 +108,40 @@ fn arms_have_their_medians_and_the_control_is_the_noise_floor() {
     assert_eq!(control.change.effect().unwrap().alpha, 0.05);
     assert!(judgement.smallest_visible.unwrap() < 0.03);
     assert_eq!((judgement.rounds_done, judgement.rounds_planned), (16, 16));
+}
+
+#[test]
+fn a_forecast_shares_the_error_among_as_many_contrasts_as_the_run_is_judged_by() {
+    let plain = Asked::comparing("version");
+    let mean = Asked {
+        mean_over: Some("compiler"),
+        ..plain
+    };
+    let square = Asked {
+        interaction: Some(["compiler", "version"]),
+        ..plain
+    };
+    let visible = |asked| {
+        let run = run(&[COMPILERS, VERSIONS], asked, 16);
+        let blocks = blocks(&run, cost);
+        let [control, baseline] = ["control", "gcc.a"].map(|arm| {
+            let of_arm = blocks.iter().filter(|block| block.arm == arm);
+            let times = of_arm.map(|block| block.reading.values["time_ns"]);
+            times.collect::<Vec<f64>>()
+        });
+        let differences = control.iter().zip(&baseline).map(|(a, b)| (a / b).ln());
+        let differences: Vec<f64> = differences.collect();
+        let forecast = judge::visible_to_plan(&run.study, &run.arms, &differences);
+        let judged = judge_commands(&run, &blocks).smallest_visible;
+        let (forecast, judged) = (forecast.unwrap(), judged.unwrap());
+        assert!(
+            (forecast / judged - 1.0).abs() < 1e-6,
+            "{forecast} {judged}"
+        );
+        forecast
+    };
+    let [plain, mean, square] = [plain, mean, square].map(visible);
+    assert!(plain < mean && mean < square, "{plain} {mean} {square}");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Before the first block that counts: every arm once, to see that it works and how long a round
 //! takes, and the baseline against itself, to see how small an effect can be seen.
 
+use model::CommandStudy;
 use model::command_run::Measured;
-use model::{CommandStudy, Role};
 
 use super::hands::Hands;
 use crate::campaign::CampaignError;
@@ -56,13 +56,5 @@ fn rehearse(
     let pairs = rehearsal::pairs(count, |_| hands.block(baseline))?;
     let value = |measured: &Measured| measured.values.get(&metric.name).copied();
     let differences = rehearsal::differences_of(&pairs, value);
-    let compared = arms
-        .iter()
-        .filter(|arm| arm.role == Role::Step && arm.against.is_some());
-    let alpha = judge::holm::FAMILY_ALPHA / compared.count().max(1) as f64;
-    Ok(judge::smallest_visible(
-        &differences,
-        study.design.rounds,
-        alpha,
-    ))
+    Ok(judge::visible_to_plan(study, arms, &differences))
 }

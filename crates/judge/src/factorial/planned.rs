@@ -1,0 +1,26 @@
+//! What a plan will be able to see, before anything of it is measured.
+
+use model::CommandStudy;
+use model::command_run::CommandArm;
+
+use super::family;
+use super::layout::{self, Layout};
+use super::means;
+
+/// The smallest effect, as a share, that a study will find in its rounds with 80 % power, by the
+/// logarithms of ratios of identical runs. The error is shared by as many contrasts as a whole run
+/// is judged by. `None` with fewer than two differences.
+#[must_use]
+pub fn visible_to_plan(
+    study: &CommandStudy,
+    arms: &[CommandArm],
+    differences: &[f64],
+) -> Option<f64> {
+    let layout = Layout::of(arms);
+    let pairs = layout.pairs(&study.design.compare);
+    let means = means::of(study.design.mean_over.as_deref(), &pairs, |_| true);
+    let squares = layout::squares(study, &layout);
+    let family = family::each_once(pairs.iter(), &means, &squares);
+    let alpha = family::share_of_first(family.len());
+    crate::smallest_visible(differences, study.design.rounds, alpha)
+}
