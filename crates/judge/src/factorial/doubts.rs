@@ -2,10 +2,11 @@
 
 use model::command::CommandEnd;
 use model::command_run::{CommandArm, CommandBlock};
-use model::judgement::LevelResult;
+use model::judgement::{Change, LevelResult};
 use model::study::Role;
 use model::{CommandDoubt, CommandReading, CommandRun, Doubt};
 
+use super::layout::Pair;
 use super::{Factorial, agreement};
 use crate::{commands, doubts, surroundings};
 
@@ -47,24 +48,34 @@ pub(super) fn of(study: &Factorial<'_>, control: Option<&LevelResult>) -> Vec<Do
 }
 
 fn control_differs(study: &Factorial<'_>, control: &LevelResult) -> Option<Doubt> {
-    let effect = control.change.effect()?;
-    let differs = study.rules.control_differs(effect);
-    differs.then_some(Doubt::ControlDiffers {
-        ratio: effect.ratio,
-        p_value: effect.p_value,
-    })
+    if !study.control_differs(control) {
+        return None;
+    }
+    match &control.change {
+        Change::Estimated(effect) => Some(Doubt::ControlDiffers {
+            ratio: effect.ratio,
+            p_value: effect.p_value,
+        }),
+        Change::Exact(same) => Some(Doubt::Command(CommandDoubt::ControlIsAnother {
+            metric: study.metrics[0].title.clone(),
+            value: same.value,
+            against: same.against,
+        })),
+        Change::Unknown => None,
+    }
 }
 
 /// Of the contrast with the fewest pairs.
 fn too_few_pairs(study: &Factorial<'_>) -> Option<Doubt> {
     let needed = study.rules.fewest_pairs;
+    let control = study.control_pair();
+    let exact = study.pairs.iter().chain(&control);
+    let exact = exact.filter_map(|pair| Some(study.exact(pair, 0)?.n));
     let family = study.family();
-    let control = study.control_pair().map(|pair| pair.contrast());
-    let pairs = family.iter().chain(&control);
-    let pairs = pairs
-        .map(|contrast| contrast.log_ratios(study.primary()).len())
-        .min()?;
-    let pairs = u32::try_from(pairs).unwrap_or(u32::MAX);
+    let varying = control.iter().filter(|pair| study.exact(pair, 0).is_none());
+    let varying = varying.map(Pair::contrast).chain(family);
+    let varying = varying.map(|contrast| count(contrast.log_ratios(study.primary()).len()));
+    let pairs = exact.chain(varying).min()?;
     (pairs < needed).then_some(Doubt::TooFewPairs { pairs, needed })
 }
 

@@ -26,15 +26,20 @@ pub(crate) fn verdict(change: &ExactChange, direction: Direction, rules: &Rules)
     if n < rules.fewest_pairs {
         return Verdict::Invalid;
     }
-    let log_ratio = (value / against).ln().abs();
-    let is_near = value == against || log_ratio <= rules.smallest_effect.ln_1p();
-    if is_near {
+    if is_near(change, rules) {
         Verdict::NoDifferenceThatMatters
     } else if (value < against) == (direction == Direction::LowerIsBetter) {
         Verdict::Better
     } else {
         Verdict::Worse
     }
+}
+
+/// Whether the two lie no further apart than the smallest effect.
+pub(crate) fn is_near(change: &ExactChange, rules: &Rules) -> bool {
+    let ExactChange { value, against, .. } = *change;
+    let log_ratio = (value / against).ln().abs();
+    value == against || log_ratio <= rules.smallest_effect.ln_1p()
 }
 
 #[cfg(test)]

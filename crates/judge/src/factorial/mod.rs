@@ -85,6 +85,8 @@ struct Factorial<'a> {
 
 /// The verdict on each contrast of the family.
 struct Verdicts<'a> {
+    /// Then there is none.
+    control_differs: bool,
     family: Vec<Contrast<'a>>,
     judged: Vec<Judged>,
 }
@@ -185,27 +187,39 @@ impl<'a> Factorial<'a> {
         let pair = self.control_pair()?;
         let change = self.change(&pair, 0, CONTROL_ALPHA);
         let verdict = match &change {
-            Change::Exact(same) => exact::verdict(same, self.direction(), &self.rules),
+            Change::Exact(same) if exact::is_near(same, &self.rules) => {
+                exact::verdict(same, self.direction(), &self.rules)
+            }
+            Change::Exact(_) | Change::Unknown => Verdict::Invalid,
             Change::Estimated(effect) => self.rules.control_verdict(Some(effect)),
-            Change::Unknown => Verdict::Invalid,
         };
         Some(self.result(&pair, verdict, change))
     }
 
+    /// Whether the same command was told from itself, so that no verdict may stand.
+    fn control_differs(&self, control: &LevelResult) -> bool {
+        match &control.change {
+            Change::Exact(same) => !exact::is_near(same, &self.rules),
+            Change::Estimated(effect) => self.rules.control_differs(effect),
+            Change::Unknown => false,
+        }
+    }
+
     fn judge_family(&self, control: Option<&LevelResult>) -> Verdicts<'a> {
-        let control = control.and_then(|control| control.change.effect());
+        let differs = control.is_some_and(|control| self.control_differs(control));
+        let noise = control.and_then(|control| control.change.effect());
         let family = Family {
             values: self.primary(),
             rules: self.rules,
             direction: self.direction(),
-            control: control.copied(),
+            control: noise.copied(),
         };
         let contrasts = self.family();
-        let differs = control.is_some_and(|effect| self.rules.control_differs(effect));
         let judged = family.judge(&contrasts, |contrast| {
             differs || contrast.arms().any(|arm| self.void.contains(&arm))
         });
         Verdicts {
+            control_differs: differs,
             family: contrasts,
             judged,
         }
@@ -214,7 +228,10 @@ impl<'a> Factorial<'a> {
     fn contrasts(&self, verdicts: &Verdicts<'_>) -> Vec<LevelResult> {
         let result = |pair: &Pair<'_>| {
             let (verdict, change) = match self.exact(pair, 0) {
-                Some(exact) => (self.exact_verdict(pair, &exact), Change::Exact(exact)),
+                Some(exact) => {
+                    let verdict = self.exact_verdict(pair, &exact, verdicts);
+                    (verdict, Change::Exact(exact))
+                }
                 None => {
                     let judged = verdicts.on(&pair.contrast());
                     let change = judged.effect.map_or(Change::Unknown, Change::Estimated);
@@ -226,14 +243,27 @@ impl<'a> Factorial<'a> {
         self.pairs.iter().map(result).collect()
     }
 
-    fn exact_verdict(&self, pair: &Pair<'_>, exact: &ExactChange) -> Verdict {
-        if [pair.arm, pair.against_arm]
-            .iter()
-            .any(|arm| self.void.contains(arm))
-        {
+    fn exact_verdict(
+        &self,
+        pair: &Pair<'_>,
+        exact: &ExactChange,
+        verdicts: &Verdicts<'_>,
+    ) -> Verdict {
+        if verdicts.control_differs || self.is_void(pair) {
             return Verdict::Invalid;
         }
         exact::verdict(exact, self.direction(), &self.rules)
+    }
+
+    fn has_most_rounds(&self, pair: &Pair<'_>) -> bool {
+        let rounds = pair.contrast().log_ratios(self.primary()).len();
+        let needed = self.most_of_the_rounds().max(1);
+        rounds >= needed as usize && !self.is_void(pair)
+    }
+
+    fn is_void(&self, pair: &Pair<'_>) -> bool {
+        let mut arms = [pair.arm, pair.against_arm].into_iter();
+        arms.any(|arm| self.void.contains(&arm))
     }
 
     fn result(&self, pair: &Pair<'_>, verdict: Verdict, change: Change) -> LevelResult {
@@ -255,17 +285,6 @@ impl<'a> Factorial<'a> {
 
     /// Of one metric, at an error of its own.
     fn change(&self, pair: &Pair<'_>, metric: usize, alpha: f64) -> Change {
-    fn has_most_rounds(&self, pair: &Pair<'_>) -> bool {
-        let rounds = pair.contrast().log_ratios(self.primary()).len();
-        let needed = self.most_of_the_rounds().max(1);
-        rounds >= needed as usize && !self.is_void(pair)
-    }
-
-    fn is_void(&self, pair: &Pair<'_>) -> bool {
-        let mut arms = [pair.arm, pair.against_arm].into_iter();
-        arms.any(|arm| self.void.contains(&arm))
-    }
-
         if let Some(exact) = self.exact(pair, metric) {
             return Change::Exact(exact);
         }

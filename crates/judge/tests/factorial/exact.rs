@@ -1,9 +1,9 @@
 //! Values that never vary.
 
 use judge::judge_commands;
-use model::Verdict;
 use model::command_run::CommandBlock;
 use model::judgement::{Change, ExactChange, FactorialJudgement};
+use model::{CommandDoubt, Doubt, Verdict};
 
 use crate::blocks;
 use crate::built_commands::{Asked, run};
@@ -51,6 +51,51 @@ fn a_count_that_drops_to_none_is_better_although_it_has_no_ratio() {
     let found = &judgement.contrasts[0];
     assert_eq!(found.verdict, Verdict::Better);
     assert_eq!(found.change.ratio(), None);
+}
+
+#[test]
+fn a_control_that_never_varies_and_is_another_voids_all_and_is_not_called_worse() {
+    for count in [8.0, 0.0] {
+        let judgement = counted(|block| {
+            if block.arm == "control" {
+                set(block, count);
+            }
+        });
+        let control = judgement.control.as_ref().unwrap();
+        assert_eq!(control.verdict, Verdict::Invalid);
+        assert_eq!(judgement.contrasts[0].verdict, Verdict::Invalid);
+        let expected = Doubt::Command(CommandDoubt::ControlIsAnother {
+            metric: "count".to_owned(),
+            value: count,
+            against: 7.0,
+        });
+        assert_eq!(judgement.doubts, [expected]);
+    }
+}
+
+#[test]
+fn a_control_that_is_another_voids_estimates_too() {
+    let judgement = counted(|block| match block.arm.as_str() {
+        "control" => set(block, 8.0),
+        "b" => set(block, 20.0 + f64::from(block.round % 3)),
+        _ => {}
+    });
+    let found = &judgement.contrasts[0];
+    assert!(found.change.effect().unwrap().is_clear_of_none());
+    assert_eq!(found.verdict, Verdict::Invalid);
+}
+
+#[test]
+fn a_control_that_never_varies_and_is_near_is_no_difference_that_matters() {
+    let judgement = counted(|block| match block.arm.as_str() {
+        "control" => set(block, 7.1),
+        "b" => set(block, 5.0),
+        _ => {}
+    });
+    let control = judgement.control.as_ref().unwrap();
+    assert_eq!(control.verdict, Verdict::NoDifferenceThatMatters);
+    assert_eq!(judgement.contrasts[0].verdict, Verdict::Better);
+    assert_eq!(judgement.doubts, []);
 }
 
 #[test]

@@ -15,6 +15,12 @@ pub enum CommandDoubt {
         rounds_done: u32,
         rounds_planned: u32,
     },
+    /// The A/A control has another value than the baseline, the same in every run of each.
+    ControlIsAnother {
+        metric: String,
+        value: f64,
+        against: f64,
+    },
     /// Runs failed, and were counted all the same.
     Failed {
         command: String,
@@ -74,6 +80,14 @@ impl CommandDoubt {
                 rounds_done,
                 rounds_planned,
             } => format!("it ended after {rounds_done} of {rounds_planned} rounds"),
+            Self::ControlIsAnother {
+                metric,
+                value,
+                against,
+            } => format!(
+                "the same command, run as two arms, gave {value} in every run of the one and \
+                 {against} in every run of the other ({metric})"
+            ),
             Self::Failed {
                 command,
                 failed,
@@ -157,6 +171,9 @@ impl CommandDoubt {
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Stopped { .. } => "run it to its end for a verdict",
+            Self::ControlIsAnother { .. } => {
+                "find what tells the two apart, such as their order or files that a run leaves"
+            }
             Self::Failed { .. } | Self::LeftOut { .. } | Self::SaysNothing { .. } => {
                 "look at what it says when run by hand"
             }
@@ -202,6 +219,7 @@ impl CommandDoubt {
             Self::ShellShare { share, .. } => *share,
             Self::LeftRunning { runs, .. } => f64::from(*runs),
             Self::Stopped { .. }
+            | Self::ControlIsAnother { .. }
             | Self::MemoryAtFloor { .. }
             | Self::OutputsDiffer { .. }
             | Self::LevelLeftOut { .. }

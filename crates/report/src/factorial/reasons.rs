@@ -40,7 +40,12 @@ pub(crate) fn of_run(view: View<'_>) -> String {
 
 /// Where the same command was told from itself.
 fn control(view: View<'_>) -> Option<String> {
-    let is_void = |doubt: &Doubt| matches!(doubt, Doubt::ControlDiffers { .. });
+    let is_void = |doubt: &Doubt| {
+        matches!(
+            doubt,
+            Doubt::ControlDiffers { .. } | Doubt::Command(CommandDoubt::ControlIsAnother { .. })
+        )
+    };
     let differs = view.judgement.doubts.iter().any(is_void);
     differs.then(|| "in this run the same command came out different from itself".to_owned())
 }
