@@ -91,7 +91,6 @@ const HARMLESS: &[(&str, &str)] = &[
     ("level.needs", "missing"),
     ("level.value", "missing"),
     ("evidence", "missing"),
-    ("evidence.needs", "missing"),
     ("count", "missing"),
     ("lines", "missing"),
     ("smoke", "zero"),
@@ -250,6 +249,38 @@ fn what_is_no_toml_is_named_with_its_place() {
     for (to, words) in [
         ("rounds = = 16", "wrong.toml:"),
         ("rounds = 16\nrounds = 16", "duplicate key"),
+#[test]
+fn a_program_that_may_be_absent_stands_only_where_it_is_needed() {
+    for (from, to) in [
+        // A level of another program, a command of all levels, and evidence.
+        ("value = \"{pyston38}\"", "value = \"{python38}\""),
+        (
+            "run = [\"{interpreter}\"",
+            "run = [\"{pypy}\", \"{interpreter}\"",
+        ),
+        ("needs = [\"objdump\"]\ncount", "needs = [\"gcc\"]\ncount"),
+    ] {
+        let said = complaint(from, to);
+        assert!(
+            said.contains("may be absent") && said.contains("only where `needs` has it"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_published_ratio_is_against_another_level_of_a_factor_that_it_names() {
+    let against = "against = { interpreter = \"cpython-310\" }";
+    for wrong in [
+        "against = {}",
+        "against = { interpreter = \"cpython-311\" }",
+        "against = { benchmark = \"calls\" }",
+    ] {
+        let said = complaint(against, wrong);
+        assert!(said.contains("and in `against` another of"), "{said}");
+    }
+}
+
     ] {
         let said = complaint("rounds = 16", to);
         let (place, _) = place(&said).unwrap();

@@ -5,7 +5,7 @@ mod evidence;
 mod fill;
 mod hands;
 mod measure;
-mod programs;
+pub(crate) mod programs;
 pub(crate) mod pull;
 mod trial;
 

@@ -87,7 +87,7 @@ fn ask(need: &Need, agent: &mut dyn Agent) -> Result<Found, CampaignError> {
 }
 
 /// The programs that some levels or pieces of evidence need and the rest does not.
-fn optional(study: &CommandStudy) -> HashSet<&str> {
+pub(crate) fn optional(study: &CommandStudy) -> HashSet<&str> {
     let levels = study.factors.iter().flat_map(|factor| &factor.levels);
     let of_levels = levels.flat_map(|level| &level.needs);
     let of_evidence = study.evidence.iter().flat_map(|piece| &piece.needs);

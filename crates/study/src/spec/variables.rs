@@ -9,6 +9,7 @@ use model::command_study::{Factor, LevelValue};
 use super::command_sense::is_words;
 use super::nearest::did_you_mean;
 use super::sense::Complaint;
+use crate::commands::programs::optional;
 
 /// Variables that every study has.
 pub(super) const OWN: [&str; 3] = ["dir", "arm", "linerate"];
@@ -23,7 +24,7 @@ pub(super) fn complaint(study: &CommandStudy) -> Option<Complaint> {
     let everyone: BTreeSet<&str> = study.factors.iter().map(|f| f.name.as_str()).collect();
     commands(study)
         .into_iter()
-        .find_map(|(path, command)| of_command(study, &path, command, &everyone))
+        .find_map(|(path, command)| of_command(study, &path, command, &everyone, &[]))
         .or_else(|| of_evidence(study))
         .or_else(|| of_values(study))
         .or_else(|| unused(study))
@@ -52,16 +53,17 @@ fn of_evidence(study: &CommandStudy) -> Option<Complaint> {
     pieces.find_map(|(index, piece)| {
         let path = ["evidence", &index.to_string(), "run"].map(str::to_owned);
         let factors = piece.levels.keys().map(String::as_str).collect();
-        of_command(study, &path, &piece.run, &factors)
+        of_command(study, &path, &piece.run, &factors, &piece.needs)
     })
 }
 
-/// A command may have the variables of these factors.
+/// A command may have the variables of these factors and needs, and of what all need.
 fn of_command(
     study: &CommandStudy,
     path: &[String],
     command: &[String],
     factors: &BTreeSet<&str>,
+    needs: &[String],
 ) -> Option<Complaint> {
     // Evidence is of some levels and of no arm.
     let is_evidence = path.first().is_some_and(|key| key == "evidence");
@@ -81,12 +83,14 @@ fn of_command(
     known.extend(chosen().map(|factor| factor.name.clone()));
     known.extend(chosen().map(level_name));
     command.iter().enumerate().find_map(|(index, word)| {
-        let what = unknown(word, &known, named_by).or_else(|| split(study, word))?;
+        let what = unknown(word, &known, named_by)
+            .or_else(|| split(study, word))
+            .or_else(|| not_for_all(study, word, needs))?;
         Some(([path, &[index.to_string()]].concat(), what))
     })
 }
 
-/// The values of levels may hold what is the same for all arms.
+/// The values of levels may hold what is the same for all arms, and the programs that they need.
 fn of_values(study: &CommandStudy) -> Option<Complaint> {
     let mut known = common(study);
     known.retain(|word| word != "arm");
@@ -97,9 +101,10 @@ fn of_values(study: &CommandStudy) -> Option<Complaint> {
                 Some(LevelValue::Text(word)) => std::slice::from_ref(word),
                 Some(LevelValue::Words(words)) => words,
             };
-            let wrong = words
-                .iter()
-                .find_map(|word| unknown(word, &known, "`needs` and `sizes`"));
+            let wrong = words.iter().find_map(|word| {
+                unknown(word, &known, "`needs` and `sizes`")
+                    .or_else(|| not_for_all(study, word, &level.needs))
+            });
             if let Some(what) = wrong {
                 let (index, number) = (index.to_string(), number.to_string());
                 let path = ["factor", &index, "level", &number, "value"];
@@ -128,6 +133,17 @@ fn unknown(word: &str, known: &[String], named_by: &str) -> Option<String> {
     Some(format!(
         "there is no variable `{{{stranger}}}`{meant}; expected one of {}, which {named_by} name, or for the word itself `{{{{{stranger}}}}}`",
         known.join(", ")
+    ))
+}
+
+/// A program that a study goes on without stands only where these `needs` ask for it: elsewhere the
+/// word would be left without its program.
+fn not_for_all(study: &CommandStudy, word: &str, needs: &[String]) -> Option<String> {
+    let optional = optional(study);
+    let is_sure = |name: &str| !optional.contains(name) || needs.iter().any(|need| need == name);
+    let unsure = words_in_braces(word).find(|name| !is_sure(name))?;
+    Some(format!(
+        "`{unsure}` may be absent, as a level or a piece of evidence that needs it is left out then; expected `{{{unsure}}}` only where `needs` has it"
     ))
 }
 
