@@ -86,11 +86,3 @@ pub struct EvidencePiece {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, u32>,
 }
-
-impl CommandRun {
-    /// The arm of that name.
-    #[must_use]
-    pub fn arm(&self, name: &str) -> Option<&CommandArm> {
-        self.arms.iter().find(|arm| arm.name == name)
-    }
-}

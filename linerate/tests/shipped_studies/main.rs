@@ -16,7 +16,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use common::{Folder, answer, linerate};
-use model::command_run::{CommandBlock, CommandBlocks, CommandRun, Evidence};
+use model::command_run::{CommandBlock, CommandBlocks, CommandRun, Evidence, EvidencePiece};
 use model::judgement::FactorialJudgement;
 
 /// A finished run in its smoke form.
@@ -25,8 +25,7 @@ struct Smoke {
     run: CommandRun,
     blocks: Vec<CommandBlock>,
     judgement: FactorialJudgement,
-    /// The text of all pieces of evidence.
-    evidence: String,
+    evidence: Vec<EvidencePiece>,
 }
 
 impl Smoke {
@@ -42,24 +41,20 @@ impl Smoke {
         }
         let said = answer(command.envs(environment.iter().cloned()));
         let evidence: Evidence = serde_json::from_str(&folder.text("run/evidence.json")).unwrap();
-        let pieces = evidence.pieces.into_iter().map(|piece| piece.output);
         Self {
             run: serde_json::from_str(&folder.text("run/run.json")).unwrap(),
             blocks: CommandBlocks::parse(&folder.text("run/blocks.jsonl"))
                 .unwrap()
                 .records,
             judgement: serde_json::from_str(&said).unwrap(),
-            evidence: pieces.collect(),
+            evidence: evidence.pieces,
             folder,
         }
     }
 
     /// What the runs of all arms with this level had to agree on, without repetitions.
     fn agreed(&self, factor: &str, level: &str) -> Vec<String> {
-        let has_level = |block: &&CommandBlock| {
-            let arm = self.run.arm(&block.arm).unwrap();
-            arm.levels.get(factor).map(String::as_str) == Some(level)
-        };
+        let has_level = |block: &&CommandBlock| self.level_of(block, factor) == level;
         let blocks = self.blocks.iter().filter(has_level);
         let mut all: Vec<String> = blocks
             .map(|block| block.reading.agreed.clone().unwrap())
@@ -70,6 +65,13 @@ impl Smoke {
     }
 
     /// The levels of a factor that are on this machine.
+    /// The level of a factor that a block was run at.
+    fn level_of(&self, block: &CommandBlock, factor: &str) -> &str {
+        let mut arms = self.run.arms.iter();
+        let arm = arms.find(|arm| arm.name == block.arm).unwrap();
+        &arm.levels[factor]
+    }
+
     fn levels(&self, factor: &str) -> Vec<&str> {
         let mut levels: Vec<&str> = Vec::new();
         for arm in &self.run.arms {
@@ -81,6 +83,13 @@ impl Smoke {
         levels
     }
 }
+
+    /// The piece of evidence whose title begins so.
+    fn piece(&self, title: &str) -> &EvidencePiece {
+        let mut pieces = self.evidence.iter();
+        let found = pieces.find(|piece| piece.title.starts_with(title));
+        found.unwrap_or_else(|| panic!("no evidence of {title}: {:?}", self.evidence))
+    }
 
 /// A folder with another below it for all that is temporary, where any user may write.
 fn folder(name: &str) -> Folder {
