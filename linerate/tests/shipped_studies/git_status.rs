@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::{Smoke, common, folder, smoke};
+use crate::{Smoke, common, folder, path_with_stand_in, smoke};
 
 /// Processes that have a folder in their command line.
 fn at_work_in(folder: &Path) -> Vec<String> {
@@ -26,8 +26,16 @@ fn assert_nothing_is_left(folder: &common::Folder) {
 }
 
 #[test]
-fn with_and_without_a_monitor_the_same_files_are_changed() {
-    let study = Smoke::of("git-status");
+fn with_and_without_a_monitor_the_same_files_are_changed_whatever_git_was_told_and_comes_first() {
+    let folder = folder("git-status");
+    let path = path_with_stand_in(&folder, "git");
+    // Each of these would have Git end at once, or look somewhere else.
+    let environment = [
+        ("PATH", path),
+        ("GIT_CONFIG_COUNT", "many".to_owned()),
+        ("GIT_OBJECT_DIRECTORY", "/nowhere".to_owned()),
+    ];
+    let study = Smoke::with(folder, "git-status", &environment);
     assert!(study.levels("monitor").contains(&"watchman"));
     assert_eq!(study.agreed("state", "unchanged"), [""]);
     // 50 lines are too long to be saved as they are.

@@ -66,7 +66,6 @@ impl Smoke {
         all
     }
 
-    /// The levels of a factor that are on this machine.
     /// The level of a factor that a block was run at.
     fn level_of(&self, block: &CommandBlock, factor: &str) -> &str {
         let mut arms = self.run.arms.iter();
@@ -74,6 +73,7 @@ impl Smoke {
         &arm.levels[factor]
     }
 
+    /// The levels of a factor that are on this machine.
     fn levels(&self, factor: &str) -> Vec<&str> {
         let mut levels: Vec<&str> = Vec::new();
         for arm in &self.run.arms {
@@ -84,7 +84,6 @@ impl Smoke {
         }
         levels
     }
-}
 
     /// The piece of evidence whose title begins so.
     fn piece(&self, title: &str) -> &EvidencePiece {
@@ -92,6 +91,7 @@ impl Smoke {
         let found = pieces.find(|piece| piece.title.starts_with(title));
         found.unwrap_or_else(|| panic!("no evidence of {title}: {:?}", self.evidence))
     }
+}
 
 /// A folder with another below it for all that is temporary, where any user may write.
 fn folder(name: &str) -> Folder {
@@ -100,6 +100,16 @@ fn folder(name: &str) -> Folder {
     std::fs::create_dir(&temporary).unwrap();
     std::fs::set_permissions(&temporary, Permissions::from_mode(0o777)).unwrap();
     folder
+}
+
+/// The search path behind a program that only says that it is none, as version managers put there.
+fn path_with_stand_in(folder: &Folder, program: &str) -> String {
+    let stand_ins = folder.path().join("stand-ins");
+    std::fs::create_dir(&stand_ins).unwrap();
+    let stand_in = stand_ins.join(program);
+    std::fs::write(&stand_in, "#!/bin/sh\necho no such version >&2\nexit 127\n").unwrap();
+    std::fs::set_permissions(&stand_in, Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{}", stand_ins.display(), std::env::var("PATH").unwrap())
 }
 
 /// A run of a study in its smoke form, by name or by the path of its file.

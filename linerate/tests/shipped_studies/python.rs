@@ -1,12 +1,8 @@
 //! The Python interpreters of the machine that the tests run on.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt as _;
-
 use model::{CommandDoubt, Doubt};
 
-use crate::common::Folder;
-use crate::{Smoke, folder};
+use crate::{Smoke, folder, path_with_stand_in};
 
 #[test]
 fn all_interpreters_come_to_the_same_results_and_the_absent_are_named_with_their_install_line() {
@@ -25,16 +21,6 @@ fn all_interpreters_come_to_the_same_results_and_the_absent_are_named_with_their
     }
     assert_eq!(study.judgement.means.len(), interpreters.len() - 1);
     assert_eq!(left_out(&study) + interpreters.len(), 11);
-}
-
-/// The search path behind a program that only says that it is none, as version managers put there.
-fn path_with_stand_in(folder: &Folder, program: &str) -> String {
-    let stand_ins = folder.path().join("stand-ins");
-    std::fs::create_dir(&stand_ins).unwrap();
-    let stand_in = stand_ins.join(program);
-    std::fs::write(&stand_in, "#!/bin/sh\necho no such version >&2\nexit 127\n").unwrap();
-    std::fs::set_permissions(&stand_in, Permissions::from_mode(0o755)).unwrap();
-    format!("{}:{}", stand_ins.display(), std::env::var("PATH").unwrap())
 }
 
 /// How many interpreters are absent; each with what to do.
