@@ -74,6 +74,29 @@ fn builds_that_come_out_alike_are_done_once_and_evidence_is_kept_to_its_lines() 
 }
 
 #[test]
+fn evidence_that_is_too_long_to_be_kept_whole_is_left_out_with_a_doubt() {
+    let changes = [
+        ("rounds = 3", "rounds = 1"),
+        (
+            "run = [\"wc\", \"-l\", \"built.small\", \"built.9\"]",
+            "run = [\"seq\", \"1000000\"]",
+        ),
+    ];
+    let lab = Lab::new("long-evidence", &changes);
+    answer(&mut lab.start());
+    let evidence = value(&lab.folder.text("run/evidence.json"));
+    assert_eq!(evidence["pieces"], serde_json::json!([]));
+    let doubt = &evidence["doubts"][0];
+    assert_eq!(doubt["kind"], "evidence_left_out", "{doubt}");
+    assert!(
+        doubt["reason"]
+            .as_str()
+            .unwrap()
+            .contains("printed more than")
+    );
+}
+
+#[test]
 fn the_same_seed_gives_the_same_order_and_the_smoke_form_two_rounds() {
     let orders = ["a", "b"].map(|name| {
         let lab = Lab::new(&format!("order-{name}"), &[]);

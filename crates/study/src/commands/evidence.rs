@@ -29,6 +29,7 @@ pub(super) fn gather(
         }
         let words = hands.filler.command(&spec.run, &spec.levels, None);
         match hands.run(&words, LONGEST_STEP_S, CpuUse::All) {
+            Ok(ran) if ran.is_cut => evidence.doubts.push(too_long(spec, &ran)),
             Ok(ran) => {
                 evidence.doubts.extend(failed(spec, &ran, hands));
                 evidence.pieces.push(piece(spec, &words, &ran, hands));
@@ -55,6 +56,13 @@ fn left_out(spec: &EvidenceSpec, reason: String) -> Doubt {
         title: spec.title.clone(),
         reason,
     })
+}
+
+/// What was counted in a beginning would be taken for the whole.
+fn too_long(spec: &EvidenceSpec, ran: &Ran) -> Doubt {
+    let kept = ran.output.len();
+    let reason = format!("its command printed more than the {kept} bytes that are kept of it");
+    left_out(spec, reason)
 }
 
 fn failed(spec: &EvidenceSpec, ran: &Ran, hands: &Hands<'_>) -> Option<Doubt> {
