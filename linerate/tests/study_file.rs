@@ -51,6 +51,7 @@ const HARMLESS: &[(&str, &str)] = &[
     ("published.value", "as a whole number"),
     ("published.note", "as no word of ours"),
     ("published.note", "missing"),
+    ("published.against", "missing"),
     // Commands may be any words, and so may what is looked for in their output.
     ("build", "as no word of ours"),
     ("run", "as no word of ours"),
@@ -143,7 +144,20 @@ fn is_harmless(mutation: &Mutation) -> bool {
     let is_free = FREE
         .iter()
         .any(|(table, hows)| mutation.field.starts_with(table) && hows.contains(&mutation.how));
-    (HARMLESS.iter().any(matches) && !is_unit_of_the_kernel(mutation)) || is_free
+    let is_harmless = HARMLESS.iter().any(matches) || is_free;
+    is_harmless && !is_unit_of_the_kernel(mutation) && !is_half_a_ratio(mutation)
+}
+
+/// Whether what is missing is a level of which a published ratio is.
+fn is_half_a_ratio(mutation: &Mutation) -> bool {
+    let study: toml::Table = mutation.text.parse().unwrap();
+    let figures = study.get("published").and_then(toml::Value::as_array);
+    let is_half = |figure: &toml::Value| {
+        let factors = |field| figure.get(field).and_then(toml::Value::as_table);
+        let of = |field| factors(field).into_iter().flat_map(toml::Table::keys);
+        of("against").any(|factor| of("levels").all(|other| other != factor))
+    };
+    figures.is_some_and(|all| all.iter().any(is_half))
 }
 
 /// Whether what was made wrong is the unit of a figure that the kernel tells, which has but one.
@@ -236,20 +250,6 @@ fn a_lever_that_is_unknown_or_out_of_range_is_told_from_those_there_are() {
 }
 
 #[test]
-fn a_file_of_another_format_is_said_to_be_that_and_nothing_else() {
-    for format in ["format = 2\nriddle = true", "format = 0"] {
-        let said = complaint("format = 1", format);
-        assert!(said.contains("`format` is"), "{said}");
-        assert!(said.contains("another version of Linerate"), "{said}");
-    }
-}
-
-#[test]
-fn what_is_no_toml_is_named_with_its_place() {
-    for (to, words) in [
-        ("rounds = = 16", "wrong.toml:"),
-        ("rounds = 16\nrounds = 16", "duplicate key"),
-#[test]
 fn a_program_that_may_be_absent_stands_only_where_it_is_needed() {
     for (from, to) in [
         // A level of another program, a command of all levels, and evidence.
@@ -281,6 +281,20 @@ fn a_published_ratio_is_against_another_level_of_a_factor_that_it_names() {
     }
 }
 
+#[test]
+fn a_file_of_another_format_is_said_to_be_that_and_nothing_else() {
+    for format in ["format = 2\nriddle = true", "format = 0"] {
+        let said = complaint("format = 1", format);
+        assert!(said.contains("`format` is"), "{said}");
+        assert!(said.contains("another version of Linerate"), "{said}");
+    }
+}
+
+#[test]
+fn what_is_no_toml_is_named_with_its_place() {
+    for (to, words) in [
+        ("rounds = = 16", "wrong.toml:"),
+        ("rounds = 16\nrounds = 16", "duplicate key"),
     ] {
         let said = complaint("rounds = 16", to);
         let (place, _) = place(&said).unwrap();

@@ -264,9 +264,13 @@ pub enum MetricSource {
 pub struct PublishedFigure {
     /// Factor to level; it is about every arm that has these.
     pub levels: BTreeMap<String, String>,
+    /// Other levels of some of these factors, where the article has a ratio: of the arms with
+    /// `levels` to those with these in their place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<BTreeMap<String, String>>,
     /// Name of the metric.
     pub metric: String,
-    /// In the metric's unit.
+    /// In the metric's unit; a ratio where there is something that it is against.
     pub value: f64,
     /// What it was measured on; several machines of one article are told apart by this.
     pub machine: String,

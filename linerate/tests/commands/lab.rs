@@ -54,6 +54,13 @@ unit = "ns"
 better = "lower"
 from = "wall"
 
+[[published]]
+levels = { way = "other", size = "small" }
+against = { way = "one" }
+metric = "took_ms"
+value = 0.8
+machine = "another"
+
 [[evidence]]
 title = "How often each size was built"
 run = ["wc", "-l", "built.small", "built.9"]

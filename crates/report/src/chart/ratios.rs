@@ -45,6 +45,7 @@ fn means(view: View<'_>) -> Option<Group> {
     let row = |mean: &MeanResult| {
         let cell = view.cell(&mean.cell);
         let level = view.compared(&mean.level);
+        let published = view.published_means(mean);
         Dot {
             title: if cell.is_empty() {
                 level
@@ -53,13 +54,13 @@ fn means(view: View<'_>) -> Option<Group> {
             },
             at: mean.effect.as_ref().map(place),
             is_void: mean.verdict == Verdict::Invalid,
-            published: Vec::new(),
             cells: [
                 mean.effect
                     .as_ref()
                     .map_or_else(missing, |effect| numbers::ratio(effect.ratio)),
-                String::new(),
+                span(&published, numbers::ratio, numbers::ratio_span),
             ],
+            published,
         }
     };
     Some(Group {

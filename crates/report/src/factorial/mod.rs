@@ -17,6 +17,7 @@ pub(crate) use rows::{CellRows, cells};
 pub(crate) use sentences::{
     comparisons, design, interaction, lone_cells, mean, programs, trust, workload,
 };
+pub(crate) use text::is_short;
 pub use text::render;
 pub(crate) use view::{Cell, View, figure_on};
-pub(crate) use words::Shown;
+pub(crate) use words::{Shown, after_comma};

@@ -1,10 +1,13 @@
 //! The sentences that stand beside the answer on every page of a factorial run.
 
+use std::collections::BTreeSet;
+
 use model::Verdict;
-use model::command_study::{Against, CpuUse};
+use model::command_study::{Against, CpuUse, Factor};
 use model::judgement::{InteractionResult, Judged, MeanResult};
 
 use super::view::View;
+use super::words::after_comma;
 use crate::{numbers, sentences};
 
 /// How far the same command seems apart from itself.
@@ -68,27 +71,33 @@ pub(crate) fn workload(view: View<'_>) -> String {
     format!(
         "Timed was `{}`, {cpus}, once for every arm in each of {} rounds, in random order",
         workload.run.join(" "),
-        study.design.rounds
+        view.judgement.rounds_done
     )
 }
 
-/// Every combination of levels, as a sentence says it: `3 × 2 × 5`.
+/// The factors with how many levels were run of each: `version (3) × compiler (1 of 2)`.
 pub(crate) fn design(view: View<'_>) -> String {
-    let factors = view.run.study.factors.iter();
-    let factors: Vec<String> = factors
-        .map(|factor| format!("{} ({})", factor.title.to_lowercase(), factor.levels.len()))
-        .collect();
-    format!("Factors: {}.", factors.join(" × "))
+    let factor = |factor: &Factor| {
+        let arms = view.judgement.arms.iter();
+        let levels: BTreeSet<_> = arms
+            .filter_map(|arm| arm.levels.get(&factor.name))
+            .collect();
+        let count = match (levels.len(), factor.levels.len()) {
+            (run, known) if run == known => run.to_string(),
+            (run, known) => format!("{run} of {known}"),
+        };
+        format!("{} ({count})", factor.title.to_lowercase())
+    };
+    let factors: Vec<String> = view.run.study.factors.iter().map(factor).collect();
+    format!(
+        "Factors, and how many levels of each were run: {}.",
+        factors.join(" × ")
+    )
 }
 
 /// A mean with its verdict.
 pub(crate) fn mean(view: View<'_>, mean: &MeanResult) -> String {
-    let cell = view.cell(&mean.cell);
-    let place = if cell.is_empty() {
-        String::new()
-    } else {
-        format!(", {cell}")
-    };
+    let place = after_comma(&view.cell(&mean.cell));
     let effect = mean.effect.as_ref();
     let figure = effect.map_or_else(missing, numbers::ratio_with_interval);
     let without = if mean.without.is_empty() {

@@ -71,6 +71,14 @@ impl Shown {
     }
 }
 
+/// The cell that something holds in, at the end of what it is; nothing for the one cell of a study.
+pub(crate) fn after_comma(cell: &str) -> String {
+    if cell.is_empty() {
+        return String::new();
+    }
+    format!(", {cell}")
+}
+
 /// Pairs behind a change.
 pub(crate) fn pairs(change: &Change) -> u32 {
     match change {

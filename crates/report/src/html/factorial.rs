@@ -42,6 +42,8 @@ struct Piece<'a> {
     output: &'a str,
     /// How many lines more there are, and how many lines hold what was counted.
     remarks: String,
+    /// Shown without being asked for.
+    is_open: bool,
 }
 
 const SERIES_CAPTION: &str = "One mark for each run of the first cell. What the machine does to every arm rises and falls in \
@@ -108,21 +110,30 @@ fn keys(view: View<'_>) -> Vec<Key> {
     let judgement = view.judgement;
     let mut keys = Vec::new();
     let mut key = |figure: String, caption: String| keys.push(Key { figure, caption });
-    for mean in judgement.means.iter().take(2) {
+    let called = judgement.means.iter().filter(|mean| mean.verdict.is_call());
+    for mean in called.take(2) {
         if let Some(effect) = &mean.effect {
             let [level, against] = [&mean.level, &mean.against].map(|name| view.compared(name));
+            let place = factorial::after_comma(&view.cell(&mean.cell));
             key(
                 numbers::ratio(effect.ratio),
-                format!("geometric mean of {level} against {against}"),
+                format!("geometric mean of {level} against {against}{place}"),
             );
         }
     }
-    if let Some(effect) = judgement
-        .interactions
-        .first()
-        .and_then(|found| found.both.effect)
-    {
-        key(numbers::ratio(effect.ratio), "both together".to_owned());
+    let mut interactions = judgement.interactions.iter();
+    let called = interactions.find(|found| found.both.verdict.is_call());
+    if let Some((found, effect)) = called.and_then(|found| Some((found, found.both.effect?))) {
+        let [first, second] = &found.factors;
+        let place = factorial::after_comma(&view.cell(&found.cell));
+        key(
+            numbers::ratio(effect.ratio),
+            format!(
+                "{} and {} together{place}",
+                view.factor(first),
+                view.factor(second)
+            ),
+        );
     }
     let called = judgement
         .contrasts
@@ -130,12 +141,7 @@ fn keys(view: View<'_>) -> Vec<Key> {
         .filter(|found| found.verdict.is_call());
     let largest = called.max_by(|a, b| factorial::size(a).total_cmp(&factorial::size(b)));
     if let Some((found, ratio)) = largest.and_then(|found| Some((found, found.change.ratio()?))) {
-        let cell = view.cell(&found.cell);
-        let place = if cell.is_empty() {
-            cell
-        } else {
-            format!(", {cell}")
-        };
+        let place = factorial::after_comma(&view.cell(&found.cell));
         let level = view.compared(&found.level);
         key(
             numbers::ratio(ratio),
@@ -181,8 +187,11 @@ fn ratios_caption(view: View<'_>) -> String {
     {
         parts.push("Hollow marks have no verdict; the doubts say why.");
     }
-    let has_published = |found| !view.published_ratios(found).is_empty();
-    if judgement.contrasts.iter().any(has_published) {
+    let mut contrasts = judgement.contrasts.iter();
+    let mut means = judgement.means.iter();
+    if contrasts.any(|found| !view.published_ratios(found).is_empty())
+        || means.any(|mean| !view.published_means(mean).is_empty())
+    {
         parts.push("Diamonds are the article’s ratios, one for each of its machines.");
     }
     parts.join(" ")
@@ -222,5 +231,6 @@ fn piece(piece: &EvidencePiece) -> Piece<'_> {
         command: &piece.command,
         output: &piece.output,
         remarks: remarks.join("; "),
+        is_open: factorial::is_short(piece),
     }
 }

@@ -136,6 +136,7 @@ pub(crate) fn versions() -> CommandRun {
             ("options", options),
             ("compiler", "gcc"),
         ]),
+        against: None,
         metric: "time_ns".to_owned(),
         value,
         machine: "Core i7-8750H".to_owned(),
@@ -147,6 +148,18 @@ pub(crate) fn versions() -> CommandRun {
         "strength-reduction",
         "Why are two additions slower than two multiplications?",
     )
+}
+
+/// What an article has of a version of Python against 3.10.
+pub(crate) fn published_ratio(of: &[(&str, &str)], value: f64) -> PublishedFigure {
+    PublishedFigure {
+        levels: levels(of),
+        against: Some(levels(&[("python", "old")])),
+        metric: "time_ns".to_owned(),
+        value,
+        machine: "another".to_owned(),
+        note: String::new(),
+    }
 }
 
 fn levels(of: &[(&str, &str)]) -> Levels {

@@ -109,8 +109,9 @@ const METRIC: &[Field] = &[
 
 const PUBLISHED: &[Field] = &[
     must("levels", LEVELS).hint("factor to level"),
+    may("against", LEVELS).hint("factor to another level"),
     must("metric", Variable),
-    must("value", Number(0.0, 1e18)).hint("in the metric's unit"),
+    must("value", Number(0.0, 1e18)).hint("in the metric's unit, or a ratio beside `against`"),
     must("machine", Text(1_000)),
     may("note", Text(1_000)),
 ];

@@ -1,10 +1,10 @@
 //! What no field shows by itself: whether the parts of a study of commands agree with one another.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use model::CommandStudy;
 use model::command_study::{
-    EvidenceSpec, Factor, LevelValue, MetricSource, MetricSpec, OutputPart,
+    EvidenceSpec, Factor, LevelValue, MetricSource, MetricSpec, OutputPart, PublishedFigure,
 };
 
 use super::nearest::did_you_mean;
@@ -193,7 +193,8 @@ fn references(study: &CommandStudy) -> Option<Complaint> {
                     let what = unknown("metric", &figure.metric, known());
                     return Some(([above, path(&["metric"])].concat(), what));
                 }
-                levels_complaint(study, &above, &figure.levels)
+                levels_complaint(study, &above, "levels", &figure.levels)
+                    .or_else(|| against_complaint(study, &above, figure))
             })
         })
         .or_else(|| {
@@ -208,7 +209,7 @@ fn evidence_complaint(
     piece: &EvidenceSpec,
 ) -> Option<Complaint> {
     let above = path(&["evidence", &index.to_string()]);
-    levels_complaint(study, &above, &piece.levels)
+    levels_complaint(study, &above, "levels", &piece.levels)
         .or_else(|| needs_complaint(study, &above, &piece.needs))
 }
 
@@ -234,23 +235,48 @@ fn needs_complaint(study: &CommandStudy, above: &[String], named: &[String]) -> 
     Some(([above.to_vec(), path(&["needs"])].concat(), what))
 }
 
+/// What a ratio is against are other levels of its own factors.
+fn against_complaint(
+    study: &CommandStudy,
+    above: &[String],
+    figure: &PublishedFigure,
+) -> Option<Complaint> {
+    let against = figure.against.as_ref()?;
+    let found = levels_complaint(study, above, "against", against);
+    let is_other = |(factor, level): (&String, &String)| {
+        let own = figure.levels.get(factor);
+        own.is_some_and(|own| own != level)
+    };
+    found.or_else(|| {
+        let is_sense = !against.is_empty() && against.iter().all(is_other);
+        let factors: BTreeSet<&str> = figure.levels.keys().chain(against.keys()).map(String::as_str).collect();
+        let factors: Vec<&str> = factors.into_iter().collect();
+        let what = format!(
+            "a ratio is of some levels to others of the same factors; expected in `levels` one level and in `against` another of {}",
+            factors.join(" or ")
+        );
+        (!is_sense).then(|| ([above.to_vec(), path(&["against"])].concat(), what))
+    })
+}
+
 fn levels_complaint(
     study: &CommandStudy,
     above: &[String],
+    field: &str,
     levels: &BTreeMap<String, String>,
 ) -> Option<Complaint> {
     let below = |keys: &[&str]| [above.to_vec(), path(keys)].concat();
     for (factor, level) in levels {
         let Some(known) = study.factor(factor) else {
             return Some((
-                below(&["levels"]),
+                below(&[field]),
                 unknown("factor", factor, factor_names(study)),
             ));
         };
         if known.level(level).is_none() {
             let names = known.levels.iter().map(|level| level.name.as_str());
             let what = unknown(&format!("level of {factor}"), level, names);
-            return Some((below(&["levels", factor]), what));
+            return Some((below(&[field, factor]), what));
         }
     }
     None
