@@ -221,6 +221,14 @@ pub(crate) fn rig(rig: &Rig) -> String {
     }
 }
 
+/// The same sentence as it stands after a colon.
+pub(crate) fn uncapitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_lowercase().chain(letters).collect()
+    })
+}
+
 /// The same sentence with a capital first letter.
 pub(crate) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();

@@ -7,8 +7,12 @@ use plotters::style::text_anchor::HPos;
 use super::canvas::{Canvas, Type, Words, draw};
 use super::ink::Ink;
 use super::scale::Scale;
-use super::{Form, TITLES, fitted};
+use super::{Form, TITLES, fitted, width_of};
 
+/// Titles of rows take no more room than this from the marks of a wide chart.
+const WIDEST_TITLES: f64 = 340.0;
+/// Between a title and the marks.
+const TITLE_GAP: f64 = 12.0;
 /// Room for each of the columns of figures beside a wide chart.
 const COLUMN: f64 = 136.0;
 /// Ticks whose letters would touch are left out.
@@ -100,6 +104,13 @@ impl Dots {
         self.groups.iter().flat_map(|group| &group.rows)
     }
 
+    /// Width of the titles left of a wide chart's marks.
+    fn titles(&self) -> f64 {
+        let widths = self.rows().map(|row| width_of(&row.title, Type::BODY));
+        let widest = widths.fold(0.0, f64::max);
+        (widest + TITLE_GAP + 1.0).clamp(TITLES, WIDEST_TITLES)
+    }
+
     fn has_published(&self) -> bool {
         self.rows().any(|row| !row.published.is_empty())
     }
@@ -107,7 +118,7 @@ impl Dots {
     fn plot(&self, form: Form) -> Range<f64> {
         let columns = 1.0 + f64::from(u8::from(self.has_published()));
         match form {
-            Form::Wide => TITLES + 10.0..form.width() - columns * COLUMN - 24.0,
+            Form::Wide => self.titles() + 10.0..form.width() - columns * COLUMN - 24.0,
             Form::Narrow => 8.0..form.width() - 8.0,
         }
     }
@@ -193,7 +204,7 @@ impl Plot<'_> {
 
     fn text_left(&self) -> f64 {
         match self.form {
-            Form::Wide => TITLES,
+            Form::Wide => self.dots.titles(),
             Form::Narrow => 0.0,
         }
     }
@@ -303,9 +314,10 @@ impl Plot<'_> {
     }
 
     fn beside(&self, canvas: &Canvas<'_>, row: &Dot, y: f64) {
-        let title = fitted(&row.title, TITLES - 12.0, Type::BODY);
+        let titles = self.dots.titles() - TITLE_GAP;
+        let title = fitted(&row.title, titles, Type::BODY);
         let right = Type::BODY.align(HPos::Right);
-        canvas.text(&title, (TITLES - 12.0, y), right);
+        canvas.text(&title, (titles, y), right);
         let [here, article] = self.column_ends();
         let figure = fitted(&row.cells[0], COLUMN - 8.0, right.bold());
         canvas.text(&figure, (here, y), right.bold());
@@ -316,10 +328,11 @@ impl Plot<'_> {
     }
 
     fn above(&self, canvas: &Canvas<'_>, row: &Dot, y: f64) {
-        canvas.text(&fitted(&row.title, 205.0, Type::BODY), (0.0, y), Type::BODY);
         let set = Type::BODY.bold().align(HPos::Right);
         let cell = fitted(&row.cells[0], 145.0, set);
         canvas.text(&cell, (self.form.width(), y), set);
+        let room = self.form.width() - width_of(&cell, set) - TITLE_GAP;
+        canvas.text(&fitted(&row.title, room, Type::BODY), (0.0, y), Type::BODY);
     }
 
     /// The line of no difference, and about it the band in which identical arms differ.

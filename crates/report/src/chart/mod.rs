@@ -70,11 +70,19 @@ fn titled(metric: &MetricInfo) -> String {
     format!("{title}, {}", metric.unit)
 }
 
+/// Letters of a system's sans serif are a little over half as wide as they are high.
+fn letter_width(set: Type) -> f64 {
+    set.size * if set.bold { 0.6 } else { 0.55 }
+}
+
+/// About how many pixels a text takes.
+fn width_of(text: &str, set: Type) -> f64 {
+    text.width() as f64 * letter_width(set)
+}
+
 /// Text cut to about so many pixels; the table beside a chart has it whole.
 fn fitted(text: &str, pixels: f64, set: Type) -> String {
-    // Letters of a system's sans serif are a little over half as wide as they are high.
-    let letter = if set.bold { 0.6 } else { 0.55 };
-    let room = (pixels / (set.size * letter)) as usize;
+    let room = (pixels / letter_width(set)) as usize;
     if text.width() <= room {
         return text.to_owned();
     }

@@ -11,7 +11,7 @@ use super::canvas::{At, Canvas, Type, Words, draw};
 use super::ink::Ink;
 use super::scale::Scale;
 use super::{Form, fitted};
-use crate::factorial::View;
+use crate::factorial::{View, after_comma};
 use crate::numbers;
 
 const LEFT: f64 = 66.0;
@@ -69,7 +69,7 @@ fn square<'a>(view: View<'a>, found: &'a InteractionResult) -> Option<Square<'a>
         Some(view.figure(arm)?.estimate)
     };
     let line = |line: usize| Some([estimate(0, line)?, estimate(1, line)?]);
-    let named = |level: usize| format!("{}: {}", second.title, second.levels[level].title);
+    let named = |level: usize| view.level(&second.name, &second.levels[level].name);
     Some(Square {
         title: view.cell(&found.cell),
         arms: [line(0)?, line(1)?],
@@ -108,7 +108,7 @@ impl Square<'_> {
         let bottom = top + HEIGHT - FOOT;
         let y = self.scale(bottom..top + TOP);
         let x = [LEFT + (right - LEFT) * 0.15, right - 8.0];
-        self.axes(canvas, view, (top, bottom, right), &y, x);
+        self.axes(canvas, view, form, (top, bottom, right), &y, x);
         for (line, ink) in [(0, Ink::Muted), (1, Ink::Accent)] {
             let ends = [0, 1].map(|across| (x[across], y.at(self.arms[line][across].value)));
             canvas.path(&ends, ink, 2.0);
@@ -125,17 +125,16 @@ impl Square<'_> {
         &self,
         canvas: &Canvas<'_>,
         view: View<'_>,
+        form: Form,
         (top, bottom, right): (f64, f64, f64),
         y: &Scale,
         x: [f64; 2],
     ) {
         let metric = view.metric();
-        let heading = match self.title.as_str() {
-            "" => super::titled(metric),
-            cell => format!("{cell}: {}", super::titled(metric)),
-        };
+        let heading = super::titled(metric) + &after_comma(&self.title);
         let set = Type::BODY.bold();
-        canvas.text(&fitted(&heading, 350.0, set), (0.0, top + 12.0), set);
+        let heading = fitted(&heading, form.width() - 8.0, set);
+        canvas.text(&heading, (0.0, top + 12.0), set);
         canvas.text("medians with intervals", (0.0, top + 30.0), Type::SMALL);
         for tick in y.ticks(5) {
             let at = y.at(tick);

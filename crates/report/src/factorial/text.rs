@@ -86,16 +86,18 @@ fn beside(view: View<'_>, sheet: &mut Sheet) {
     }
 }
 
-/// Lines of evidence that a terminal still shows; what has more is for the report.
-const FEW_LINES: usize = 12;
+/// Lines of evidence that are shown at once: on a terminal, and unfolded on a page.
+const FEW_LINES: usize = 16;
 
-/// What the evidence commands said where that is short: it may be the answer itself.
+/// Whether a piece of evidence is so short that it may be the answer itself.
+pub(crate) fn is_short(piece: &EvidencePiece) -> bool {
+    let lines = piece.output.lines().count();
+    piece.end.is_success() && piece.lines_left_out == 0 && (1..=FEW_LINES).contains(&lines)
+}
+
+/// What the evidence commands said where that is short.
 fn short_evidence(pieces: &[EvidencePiece], sheet: &mut Sheet) {
-    let is_short = |piece: &&EvidencePiece| {
-        let lines = piece.output.lines().count();
-        piece.end.is_success() && piece.lines_left_out == 0 && (1..=FEW_LINES).contains(&lines)
-    };
-    for piece in pieces.iter().filter(is_short) {
+    for piece in pieces.iter().filter(|piece| is_short(piece)) {
         sheet.paragraph(&format!("{}:", piece.title));
         for line in piece.output.lines() {
             sheet.hanging("  ", line);

@@ -52,7 +52,7 @@ fn one_comparison_is_told_in_the_words_of_its_verdict_with_its_interval() {
     );
     let alike = one_cell(1.001, 0.005, nothing);
     assert!(
-        alike.contains("There is no difference that matters between"),
+        alike.contains("there is no difference that matters between"),
         "{alike}"
     );
 }
@@ -60,7 +60,7 @@ fn one_comparison_is_told_in_the_words_of_its_verdict_with_its_interval() {
 #[test]
 fn what_the_data_cannot_tell_is_said_to_be_untold() {
     let unsure = one_cell(1.02, 0.15, nothing);
-    assert!(unsure.contains("This run cannot tell whether"), "{unsure}");
+    assert!(unsure.contains("this run cannot tell whether"), "{unsure}");
     assert!(
         !unsure.contains("is better than “A: multiply for each element”."),
         "{unsure}"
@@ -88,7 +88,7 @@ fn a_withheld_verdict_says_why_and_still_gives_the_figures() {
         }
     });
     assert!(
-        failed.contains("No verdict") && failed.contains("6 of 16 runs failed"),
+        failed.contains("no verdict") && failed.contains("6 of 16 runs failed"),
         "{failed}"
     );
     let late = one_cell(0.8, 0.005, |block| {
@@ -154,7 +154,22 @@ fn cells_that_come_out_differently_are_counted() {
     };
     let said = MadeUp::of(versions(), 0.005, cost, nothing).answer();
     assert!(
-        said.contains("in 6 cells: 1 better, 4 worse, 1 without a difference that matters"),
+        said.contains("“B: add to the one before” is worse than “A: multiply for each element” in 4 of 6 cells: "),
+        "{said}"
+    );
+    let others = "; of the others 1 better, 1 without a difference that matters, as far as −29.";
+    assert!(
+        said.contains(others) && said.ends_with(" (GCC, -O0)."),
+        "{said}"
+    );
+    let half = |arm: &str| match arm {
+        "gcc.o0.add" | "clang.o0.add" => 1000.0,
+        "gcc.o2.add" => 304.0,
+        _ => version_cost(arm),
+    };
+    let said = MadeUp::of(versions(), 0.005, half, nothing).answer();
+    assert!(
+        said.contains("in 6 cells: 2 better, 3 worse, 1 without a difference that matters"),
         "{said}"
     );
 }
@@ -215,6 +230,22 @@ fn settings_are_told_by_what_they_do_alone_and_together() {
     assert!(said([20.0, 16.0, 10.0, 4.0]).contains("pay more together than apart"));
     assert!(said([20.0, 16.0, 10.0, 10.0]).contains("pay less together than apart"));
     assert!(said([20.0, 16.0, 10.0, 8.0]).contains("do not depend on one another"));
+}
+
+#[test]
+fn what_holds_in_one_cell_goes_on_after_its_name_as_one_sentence() {
+    let mut made = settings([20.0, 16.0, 10.0, 4.0]);
+    let found = &mut made.judgement.interactions[0];
+    found.cell = [("state".to_owned(), "edited".to_owned())].into();
+    found.together = model::judgement::Together::Inconclusive;
+    let mut state = made.run.study.factors[0].clone();
+    state.name = "state".to_owned();
+    state.levels.truncate(1);
+    state.levels[0].name = "edited".to_owned();
+    state.levels[0].title = "just edited".to_owned();
+    made.run.study.factors.push(state);
+    let said = made.answer();
+    assert!(said.contains("Just edited: this run cannot tell"), "{said}");
 }
 
 #[test]

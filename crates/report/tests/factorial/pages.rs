@@ -106,6 +106,90 @@ fn marks_without_a_verdict_are_hollow() {
 }
 
 #[test]
+fn figures_at_the_top_are_those_that_a_verdict_was_called_on_with_their_cells() {
+    let key = |made: &MadeUp, words: &str| {
+        let page = made.page();
+        let keys = page.split("</header>").next().unwrap().to_owned();
+        keys.contains(words)
+    };
+    let mut mean = made_up::benchmarks();
+    let mut both = made_up::settings([30.0, 29.8, 35.0, 0.6]);
+    let together = "Untracked cache and File system monitor together";
+    assert!(key(&mean, "geometric mean of 3.11 against 3.10"));
+    assert!(key(&both, together));
+    for found in &mut mean.judgement.means {
+        found.verdict = model::Verdict::Invalid;
+    }
+    both.judgement.interactions[0].both.verdict = model::Verdict::Inconclusive;
+    assert!(!key(&mean, "geometric mean of"));
+    assert!(!key(&both, together));
+}
+
+#[test]
+fn the_design_tells_of_the_levels_that_were_run_and_of_rounds_that_were_done() {
+    let run = made_up::versions();
+    assert!(
+        MadeUp::of(run.clone(), 0.01, |_| 1.0, |_| ())
+            .page()
+            .contains("compiler (2) × options (3) × version (2)")
+    );
+    let mut fewer = run;
+    fewer.arms.retain(|arm| !arm.name.starts_with("clang"));
+    let mut made = MadeUp::of(fewer, 0.01, |_| 1.0, |_| ());
+    made.judgement.rounds_done = 12;
+    let page = made.page();
+    assert!(
+        page.contains("compiler (1 of 2) × options (3) × version (2)"),
+        "{page}"
+    );
+    assert!(page.contains("in each of 12 rounds"), "{page}");
+}
+
+#[test]
+fn a_published_ratio_stands_beside_the_one_that_was_measured_drawn_and_in_words() {
+    let mut made = made_up::benchmarks();
+    made.run.study.published = vec![
+        made_up::published_ratio(&[("python", "new")], 0.8),
+        made_up::published_ratio(&[("python", "new"), ("benchmark", "coverage")], 4.21),
+        made_up::published_ratio(&[("python", "newest"), ("benchmark", "absent")], 0.5),
+    ];
+    let text: String = made.text(200);
+    let line = |words: &str| {
+        let line = text
+            .lines()
+            .find(|line| line.trim_start().starts_with(words));
+        line.unwrap_or_else(|| panic!("{words} is not in {text}"))
+            .to_owned()
+    };
+    let mean = line("3.11 against 3.10");
+    assert!(mean.contains("−20.0 %") && mean.contains("+1"), "{mean}");
+    let one = line("3.11 against 3.10,");
+    assert!(one.contains("4.21 times") && one.contains("4.2"), "{one}");
+    let none = line("3.12 against 3.10,");
+    assert!(
+        none.contains("−50.0 %") && !none.contains(" times"),
+        "{none}"
+    );
+    let page = made.page();
+    assert!(page.contains("Diamonds are the article’s ratios"));
+    assert!(
+        page.contains("published −20.0 %") && page.contains("published 4.21 times"),
+        "{page}"
+    );
+}
+
+#[test]
+fn short_evidence_is_open_on_the_page_and_long_evidence_folded() {
+    let mut made = made_up::strength();
+    assert!(made.page().contains("<details>\n<summary>The inner loop"));
+    made.evidence.pieces[0].lines_left_out = 0;
+    assert!(
+        made.page()
+            .contains("<details open>\n<summary>The inner loop")
+    );
+}
+
+#[test]
 fn a_run_without_blocks_still_has_pages() {
     let made = MadeUp::of(made_up::versions(), 0.0, |_| 1.0, |_| ());
     let judgement = judge::judge_commands(&made.run, &[]);
