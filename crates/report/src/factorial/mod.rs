@@ -2,6 +2,7 @@
 
 mod answer;
 mod compare;
+mod levels;
 mod published;
 mod reasons;
 mod rows;

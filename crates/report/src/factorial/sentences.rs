@@ -63,7 +63,7 @@ pub(crate) fn programs(view: View<'_>) -> Option<String> {
 
 /// The timed command and how often it ran, without a full stop.
 pub(crate) fn workload(view: View<'_>) -> String {
-    let (study, workload) = (&view.run.study, &view.run.study.workload);
+    let workload = &view.run.study.workload;
     let cpus = match workload.cpus {
         CpuUse::One => "on one CPU, the same for all",
         CpuUse::All => "on all CPUs",

@@ -157,7 +157,8 @@ fn cells_that_come_out_differently_are_counted() {
         said.contains("“B: add to the one before” is worse than “A: multiply for each element” in 4 of 6 cells: "),
         "{said}"
     );
-    let others = "; of the others 1 better, 1 without a difference that matters, as far as −29.";
+    let others =
+        ". The rest: 1 better, 1 without a difference that matters; the largest change −29.";
     assert!(
         said.contains(others) && said.ends_with(" (GCC, -O0)."),
         "{said}"

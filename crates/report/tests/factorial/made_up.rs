@@ -151,7 +151,7 @@ pub(crate) fn versions() -> CommandRun {
 }
 
 /// What an article has of a version of Python against 3.10.
-pub(crate) fn published_ratio(of: &[(&str, &str)], value: f64) -> PublishedFigure {
+fn published_ratio(of: &[(&str, &str)], value: f64) -> PublishedFigure {
     PublishedFigure {
         levels: levels(of),
         against: Some(levels(&[("python", "old")])),
@@ -241,6 +241,11 @@ pub(crate) fn benchmarks() -> MadeUp {
     );
     let mut run = worded(run, "python", "How much faster is each interpreter?");
     "run time".clone_into(&mut run.study.metrics[0].title);
+    run.study.published = vec![
+        published_ratio(&[("python", "new")], 0.8),
+        published_ratio(&[("python", "new"), ("benchmark", "coverage")], 4.21),
+        published_ratio(&[("python", "newest"), ("benchmark", "absent")], 0.5),
+    ];
     let cost = |arm: &str| match arm {
         "coverage.new" => 4210.0,
         "coverage.newest" => 2200.0,
