@@ -48,7 +48,7 @@ static SEEN: LazyLock<Seen> = LazyLock::new(|| {
     let pages = pages::all();
     let run = &pages[0];
     Seen {
-        pictures: pictures::take_all(&mut browser, run),
+        pictures: pictures::take_all(&mut browser, &pages),
         paper: visit::print(&mut browser, run),
         broken: BREAKS
             .map(|style| pictures::take_with_style(&mut browser, run, style))

@@ -1,5 +1,6 @@
-//! The documents' pictures: taken of a kept run, and held against those in `docs/`.
+//! The documents' pictures: taken of kept runs, and held against those in `docs/`.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
@@ -9,27 +10,33 @@ use crate::alike::Pixels;
 use crate::devtools::Browser;
 use crate::visit::{DESKTOP, DESKTOP_DARK, PHONE, View, open};
 
-/// Pictures by file, with the view and how far down the page they reach, CSS pixels.
-const KEPT: [(&str, View, u32); 3] = [
-    ("report.png", DESKTOP, 1310),
-    ("report-dark.png", DESKTOP_DARK, 1310),
-    ("report-phone.png", PHONE, 844),
+/// Pictures by file, with the page, the view and how far down the page they reach, CSS pixels.
+const KEPT: [(&str, &str, View, u32); 4] = [
+    ("report.png", RUN, DESKTOP, 1310),
+    ("report-dark.png", RUN, DESKTOP_DARK, 1310),
+    ("report-phone.png", RUN, PHONE, 844),
+    ("report-factorial.png", "factorial-run", DESKTOP, 1520),
 ];
+
+/// The page of the main job.
+const RUN: &str = "run";
 
 /// The letters of Debian's fonts-liberation, on every machine: with others, lines break elsewhere.
 const LETTERS: &str = "for (const [kind, family] of [['sans', 'Sans'], ['serif', 'Serif'], ['mono', 'Mono']]) \
      document.documentElement.style.setProperty(`--${kind}`, `'Liberation ${family}'`)";
 
-/// A picture of the kept run's page, and where the documents have theirs.
+/// A picture of a kept run's page, and where the documents have theirs.
 pub(crate) struct Picture {
     pub(crate) file: PathBuf,
     pub(crate) png: Vec<u8>,
 }
 
 /// Takes every picture that the documents show.
-pub(crate) fn take_all(browser: &mut Browser, page: &Path) -> Vec<Picture> {
+pub(crate) fn take_all(browser: &mut Browser, pages: &[PathBuf]) -> Vec<Picture> {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    let pictures = KEPT.iter().map(|(name, view, height)| {
+    let pictures = KEPT.iter().map(|(name, page, view, height)| {
+        let is_it = |path: &&PathBuf| path.file_stem() == Some(OsStr::new(page));
+        let page = pages.iter().find(is_it).expect("the page is one of all");
         open(browser, page, *view);
         browser.evaluate(LETTERS);
         Picture {
@@ -46,7 +53,7 @@ pub(crate) fn take_with_style(browser: &mut Browser, page: &Path, style: &str) -
     browser.evaluate(LETTERS);
     let add = format!("document.head.insertAdjacentHTML('beforeend', '<style>{style}</style>')");
     browser.evaluate(&add);
-    Pixels::of(&take(browser, DESKTOP, KEPT[0].2))
+    Pixels::of(&take(browser, DESKTOP, KEPT[0].3))
 }
 
 /// What a browser shows that runs no scripts.
