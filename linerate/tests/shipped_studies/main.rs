@@ -1,5 +1,4 @@
-//! The studies of commands that come with the program, each in its smoke form; all but `page-size`,
-//! whose 160 links take a minute and whose one command has tests of its own (`page.rs`).
+//! The studies of commands that come with the program, each in its smoke form.
 #![expect(
     clippy::unwrap_used,
     reason = "a helper of tests may fail as a test does"
@@ -19,7 +18,7 @@ use std::process::Command;
 
 use common::{Folder, answer, linerate};
 use model::command_run::{CommandBlock, CommandBlocks, CommandRun, Evidence, EvidencePiece};
-use model::judgement::FactorialJudgement;
+use model::judgement::{FactorialJudgement, Levels};
 
 /// A finished run in its smoke form.
 struct Smoke {
@@ -56,7 +55,7 @@ impl Smoke {
 
     /// What the runs of all arms with this level had to agree on, without repetitions.
     fn agreed(&self, factor: &str, level: &str) -> Vec<String> {
-        let has_level = |block: &&CommandBlock| self.level_of(block, factor) == level;
+        let has_level = |block: &&CommandBlock| self.levels_of(block)[factor] == level;
         let blocks = self.blocks.iter().filter(has_level);
         let mut all: Vec<String> = blocks
             .map(|block| block.reading.agreed.clone().unwrap())
@@ -66,11 +65,10 @@ impl Smoke {
         all
     }
 
-    /// The level of a factor that a block was run at.
-    fn level_of(&self, block: &CommandBlock, factor: &str) -> &str {
+    /// The levels that a block was run at.
+    fn levels_of(&self, block: &CommandBlock) -> &Levels {
         let mut arms = self.run.arms.iter();
-        let arm = arms.find(|arm| arm.name == block.arm).unwrap();
-        &arm.levels[factor]
+        &arms.find(|arm| arm.name == block.arm).unwrap().levels
     }
 
     /// The levels of a factor that are on this machine.

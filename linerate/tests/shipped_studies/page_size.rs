@@ -25,7 +25,7 @@ fn no_page_comes_before_its_round_trips_and_each_step_is_where_it_is_predicted()
     let pages = study.levels("page");
     assert_eq!(study.blocks.len(), 2 * study.run.arms.len());
     for block in &study.blocks {
-        let levels = &study.run.arm(&block.arm).unwrap().levels;
+        let levels = study.levels_of(block);
         let page = pages.iter().position(|page| *page == levels["page"]);
         let steps = match levels["window"].as_str() {
             "ten" => FROM_TEN,

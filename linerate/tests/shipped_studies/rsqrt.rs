@@ -41,7 +41,7 @@ fn assert_errors_are_as_promised(study: &Smoke) {
     let roundings = 2.0 * 4096.0 / f64::from(1 << 24);
     for block in &study.blocks {
         let error = block.reading.values["largest_error"];
-        let allowed = match study.level_of(block, "variant") {
+        let allowed = match study.levels_of(block)["variant"].as_str() {
             "exact" => 0.0..=roundings,
             "newton" => 0.0..=0.01,
             _ => 0.1..=1.5,
