@@ -94,6 +94,11 @@ fn what_there_is_not_is_refused_by_name() {
             "has no congestion control `no-such`; it has: ",
         ),
         (&["--rtt", "1h"], "more than the 600 s"),
+        // More than the half of a receive buffer that is lent to windows, less what is no segment.
+        (
+            &["--size", "8388608", "--initcwnd", "10000"],
+            "would send 8388608 bytes at once, and this kernel's client takes",
+        ),
     ] {
         let output = linerate(arguments);
         let words = errors(&output);

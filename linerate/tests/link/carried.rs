@@ -80,7 +80,7 @@ fn what_is_lost_on_the_way_back_never_arrives_and_the_exit_code_is_the_commands(
 #[test]
 fn an_ordinary_user_has_a_link_too_and_nothing_is_left_behind() {
     let folder = Folder::new("link-nobody");
-    let line = "setsid ./linerate serve --listen 0.0.0.0:8080 >&2 & \
+    let line = "setsid ./linerate serve --listen 0.0.0.0:8080 > /dev/null 2>&1 & \
                 echo $LINERATE_SERVER $LINERATE_CLIENT > said; id -u >> said";
     let words = ["link", "--delay", "1ms", "--", "sh", "-c", line];
     answer(&mut linerate_as_nobody(&folder, &words));
