@@ -49,6 +49,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("qemu-system-x86", "/usr/bin/qemu-system-x86_64"),
     ("kmod", "/usr/sbin/depmod"),
     ("xz-utils", "/usr/bin/xz"),
+    ("zstd", "/usr/bin/zstd"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
 ];
 

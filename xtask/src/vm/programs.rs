@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context as _, bail};
 
 /// Every program, with its package.
-const PROGRAMS: [(&str, &str); 14] = [
+const PROGRAMS: [(&str, &str); 15] = [
     ("apt-cache", "apt"),
     ("apt-get", "apt"),
     ("dash", "dash"),
@@ -21,6 +21,8 @@ const PROGRAMS: [(&str, &str); 14] = [
     ("qemu-system-x86_64", "qemu-system-x86"),
     ("tc", "iproute2"),
     ("xz", "xz-utils"),
+    // The newer kernel is packed by it.
+    ("zstd", "zstd"),
 ];
 
 /// An error that names all that is missing, and what to type.
