@@ -34,7 +34,6 @@ cd /root
 /bin/sh /errand/command < /dev/null > /dev/vport0p1 2> /dev/vport0p2
 code=$?
 
-cd /
 kill -9 -1
 port=4
 while read -r path || [ -n "$path" ]; do

@@ -25,7 +25,6 @@ for file in /sys/devices/system/cpu/vulnerabilities/*; do
 done
 tell ulp.at_rest "$(setting tcp_available_ulp)"
 tell controls.at_rest "$(setting tcp_available_congestion_control)"
-tell qdisc.at_rest "$(tc qdisc show dev lo root | awk '{ print $2 }')"
 linerate facts --json > at-rest.json
 linerate doctor --no-load --json > doctor.json
 

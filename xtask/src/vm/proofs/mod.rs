@@ -19,7 +19,7 @@ use crate::stage::{Counts, Stages};
 use crate::{release, tests_run};
 
 const LOOK: &str = include_str!("look.sh");
-/// What the script leaves.
+/// What the script leaves, in the folder that it starts in.
 const FILES: [&str; 7] = [
     "truth",
     "at-rest.json",
@@ -106,7 +106,7 @@ fn look(guest: &Guest, program: &Path) -> anyhow::Result<Seen> {
     let errand = Errand {
         script: LOOK.to_owned(),
         files_in: Vec::new(),
-        files_out: FILES.map(|name| format!("/root/{name}")).to_vec(),
+        files_out: FILES.map(str::to_owned).to_vec(),
     };
     let (mut output, mut errors) = (Vec::new(), Vec::new());
     let mut sinks = Sinks {
