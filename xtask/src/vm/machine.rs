@@ -33,6 +33,8 @@ const KERNEL_OPTIONS: &str = "console=ttyS0 panic=-1 oops=panic tsc=reliable no_
                               cryptomgr.notests random.trust_cpu=on";
 /// Over this time the rate of the clock is taken, to 1 in 10,000.
 const CLOCK_TIME: Duration = Duration::from_millis(20);
+/// So long the console may stay silent; its first line usually comes within two seconds.
+const LONGEST_SILENCE: Duration = Duration::from_secs(30);
 /// Lines of the console that an error shows.
 const LAST_LINES: usize = 15;
 /// A line with one of these is shown as well: the trace of calls behind it is longer.
@@ -84,7 +86,7 @@ impl Machine<'_> {
         limit: Duration,
         sinks: &mut Sinks<'_>,
     ) -> anyhow::Result<Ending> {
-        let mut running = self.start()?;
+        let mut running = self.start_until_heard(limit)?;
         let mut ended = None;
         clock::wait_until(limit, || {
             ended = running.look(cut, sinks).transpose();
@@ -95,6 +97,22 @@ impl Machine<'_> {
         ended
             .and_then(|ended| running.ending(&ended))
             .map_err(|error| anyhow!("{error:#}; {}", self.last_words()))
+    }
+
+    /// Starts it, and once more where nothing at all comes from its console: of some tens of boots
+    /// one hung so, and why is not known.
+    fn start_until_heard(&self, limit: Duration) -> anyhow::Result<Running> {
+        let mut running = self.start()?;
+        let heard = || fs::metadata(self.console()).is_ok_and(|console| console.len() > 0);
+        let silence = LONGEST_SILENCE.min(limit);
+        let over = || heard() || running.is_off() || sys::stop::heard().is_some();
+        if clock::wait_until(silence, over) {
+            return Ok(running);
+        }
+        let seconds = silence.as_secs();
+        eprintln!("the guest's console was silent for {seconds} s; starting it once more");
+        drop(running);
+        self.start()
     }
 
     fn start(&self) -> anyhow::Result<Running> {
@@ -110,16 +128,18 @@ impl Machine<'_> {
         // An interrupt from the keyboard is for us alone: we end it.
         command.process_group(0);
         prepare_child(&mut command, ChildSetup::default());
+        // Nothing may go wrong once it runs and is nobody's yet.
         let [output, errors, status] = ports.map(|path| Port::create(&path));
+        let (output, errors, status) = (output?, errors?, status?);
         let begun = clock::now();
         let child = command.spawn().context(QEMU)?;
         Ok(Running {
             child,
             begun,
             ready: None,
-            output: output?,
-            errors: errors?,
-            status: status?,
+            output,
+            errors,
+            status,
             status_lines: Lines::default(),
             output_lines: Lines::default(),
             answer: None,
@@ -251,6 +271,10 @@ impl Running {
             boot_seconds: (ready - self.begun).as_secs_f64(),
             missing: std::mem::take(&mut self.missing),
         })
+    }
+
+    fn is_off(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
     }
 
     /// As if the plug were pulled: nobody in the guest is told.
