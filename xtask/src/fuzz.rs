@@ -30,7 +30,7 @@ pub(crate) fn run(stages: &mut Stages) -> anyhow::Result<()> {
     let begun = sys::clock::now();
     println!("== fuzz build");
     let built = build()?;
-    stages.note("fuzz build", begun, built);
+    stages.note("fuzz build", begun, built)?;
     if !built {
         println!("the fuzz targets were not run");
         return Ok(());
@@ -39,7 +39,7 @@ pub(crate) fn run(stages: &mut Stages) -> anyhow::Result<()> {
         let begun = sys::clock::now();
         println!("== fuzz {name}");
         let well = fuzz(name, SECONDS)?;
-        stages.note(&format!("fuzz {name}"), begun, well);
+        stages.note(&format!("fuzz {name}"), begun, well)?;
     }
     Ok(())
 }

@@ -24,6 +24,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use stage::Stages;
+use sys::stop::{Again, StopSignal};
 
 const USAGE: &str = "\
 usage: cargo xtask <command>
@@ -50,7 +51,9 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     run(&arguments).unwrap_or_else(|error| {
         eprintln!("xtask: {error:#}");
-        ExitCode::from(2)
+        // As a shell tells of a program that a signal ended.
+        let code = sys::stop::heard().map_or(2, |signal| 128 + signal);
+        ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
     })
 }
 
@@ -88,6 +91,7 @@ fn code(well: bool) -> ExitCode {
 fn test() -> anyhow::Result<ExitCode> {
     // Tests interrupt what they start, which must not have learnt from a shell to ignore it.
     sys::stop::ignore_none();
+    let _stop = StopSignal::listen(Again::Kills)?;
     packages::install_missing()?;
     browser::install_axe()?;
     let _claim = target::claim()?;

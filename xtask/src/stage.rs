@@ -3,7 +3,7 @@
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 
 /// What the tests came to.
 #[derive(Default)]
@@ -29,16 +29,22 @@ impl Stages {
             .stdin(Stdio::null())
             .status()
             .with_context(|| format!("{} could not be started", command.get_program().display()))?;
-        self.note(name, begun, status.success());
-        Ok(())
+        self.note(name, begun, status.success())
     }
 
     /// Records a stage that the caller ran itself.
-    pub(crate) fn note(&mut self, name: &str, begun: Instant, passed: bool) {
+    ///
+    /// # Errors
+    /// When a signal has asked us to stop: no further stage shall begin.
+    pub(crate) fn note(&mut self, name: &str, begun: Instant, passed: bool) -> anyhow::Result<()> {
         self.seconds
             .push((name.to_owned(), begun.elapsed().as_secs_f64()));
         if !passed {
             self.failed.push(name.to_owned());
+        }
+        match sys::stop::heard() {
+            None => Ok(()),
+            Some(signal) => bail!("stopped by signal {signal} in the stage `{name}`"),
         }
     }
 

@@ -30,7 +30,7 @@ pub(crate) fn cargo_tests(stages: &mut Stages) -> anyhow::Result<Counts> {
         println!("{line}");
         add_result(&line, &mut counts);
     }
-    stages.note("tests", begun, cargo.wait()?.success());
+    stages.note("tests", begun, cargo.wait()?.success())?;
     Ok(counts)
 }
 

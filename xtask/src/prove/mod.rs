@@ -16,6 +16,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context as _, bail, ensure};
 use model::judgement::StepResult;
 use model::{Judgement, Verdict};
+use sys::stop::{Again, StopSignal};
 
 use crate::stage::{Counts, Stages};
 use crate::{commit, target, tests_run};
@@ -68,15 +69,16 @@ fn run_now(filter: &str) -> anyhow::Result<ExitCode> {
     let names: Vec<&str> = names.filter(|name| name.contains(filter)).collect();
     ensure!(!names.is_empty(), "no proof is named like `{filter}`");
     crate::packages::install_missing()?;
+    let _stop = StopSignal::listen(Again::Kills)?;
     let _claim = target::claim()?;
     let lab = Lab::new(target::release()?)?;
     let mut stages = Stages::default();
     for (name, proof) in proofs.iter().filter(|(name, _)| names.contains(name)) {
-        prove(&mut stages, name, *proof, &lab);
+        prove(&mut stages, name, *proof, &lab)?;
     }
     if names.contains(&"bench") {
         let begun = sys::clock::now();
-        stages.note("bench", begun, crate::bench::run("")?);
+        stages.note("bench", begun, crate::bench::run("")?)?;
     }
     Ok(stages.close(&Counts::default()))
 }
@@ -93,11 +95,10 @@ pub(crate) fn sample(stages: &mut Stages) -> anyhow::Result<()> {
     let program = target::directory()
         .join(tests_run::PROFILE)
         .join("linerate");
-    prove(stages, name, proof, &Lab::new(program)?);
-    Ok(())
+    prove(stages, name, proof, &Lab::new(program)?)
 }
 
-fn prove(stages: &mut Stages, name: &str, proof: Prove, lab: &Lab) {
+fn prove(stages: &mut Stages, name: &str, proof: Prove, lab: &Lab) -> anyhow::Result<()> {
     let begun = sys::clock::now();
     let held = match proof(lab) {
         Ok(Proof { claim, seen, held }) => {
@@ -110,7 +111,7 @@ fn prove(stages: &mut Stages, name: &str, proof: Prove, lab: &Lab) {
             false
         }
     };
-    stages.note(name, begun, held);
+    stages.note(name, begun, held)
 }
 
 /// A folder for runs, and the program.

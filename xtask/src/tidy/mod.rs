@@ -61,8 +61,7 @@ pub(crate) fn stage(stages: &mut Stages) -> anyhow::Result<()> {
     let begun = sys::clock::now();
     println!("== tidy");
     let held = check()?;
-    stages.note("tidy", begun, held);
-    Ok(())
+    stages.note("tidy", begun, held)
 }
 
 /// Prints the numbers of the house.

@@ -81,16 +81,11 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
 
 fn carry_out(order: &Order) -> anyhow::Result<ExitCode> {
     let _stop = StopSignal::listen(Again::Kills)?;
-    let ended = session::carry_out(order);
-    match (ended, sys::stop::heard()) {
-        (Ok(code), _) => Ok(ExitCode::from(code)),
-        (Err(error), None) => Err(error),
-        // As a shell tells of a program that a signal ended.
-        (Err(_), Some(signal)) => Ok(ExitCode::from(u8::try_from(128 + signal)?)),
-    }
+    Ok(ExitCode::from(session::carry_out(order)?))
 }
 
 fn check() -> anyhow::Result<ExitCode> {
+    let _stop = StopSignal::listen(Again::Kills)?;
     let _claim = target::claim()?;
     let (mut stages, mut counts) = (Stages::default(), Counts::default());
     proofs::run(&mut stages, &mut counts)?;

@@ -38,12 +38,12 @@ pub(crate) fn run(stages: &mut Stages, counts: &mut Counts) -> anyhow::Result<()
     println!("== vm build");
     let begun = sys::clock::now();
     let program = release::static_program(tests_run::PROFILE)?;
-    stages.note("vm build", begun, true);
+    stages.note("vm build", begun, true)?;
     for guest in &GUESTS {
         println!("== vm {}", guest.name);
         let begun = sys::clock::now();
         let held = hold(guest, &program, counts);
-        stages.note(&format!("vm {}", guest.name), begun, held);
+        stages.note(&format!("vm {}", guest.name), begun, held)?;
     }
     Ok(())
 }
