@@ -7,7 +7,7 @@ use crate::vm::{self, Session};
 const CRASH: &str = "echo c > /proc/sysrq-trigger; sleep 1000";
 
 pub(crate) fn a_panic_is_told_with_its_reason(lab: &Lab) -> anyhow::Result<Proof> {
-    let mut session = Session::open(vm::usual_guest(), lab.linerate.clone(), None)?;
+    let mut session = Session::open(vm::usual_guest(), &lab.linerate, None)?;
     let words = match power_cut::boot(&mut session, CRASH, false) {
         Ok(output) => format!("it printed `{output}` and ended well"),
         Err(error) => format!("{error:#}"),

@@ -27,7 +27,7 @@ const BOOTS: [(&str, bool, &str); 3] = [
 ];
 
 pub(crate) fn what_was_synced_survives(lab: &Lab) -> anyhow::Result<Proof> {
-    let mut session = Session::open(vm::usual_guest(), lab.linerate.clone(), None)?;
+    let mut session = Session::open(vm::usual_guest(), &lab.linerate, None)?;
     let mut told = Vec::new();
     for (script, is_cut, _) in BOOTS {
         told.push(boot(&mut session, script, is_cut)?);

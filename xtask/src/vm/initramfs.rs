@@ -10,7 +10,7 @@ use super::apt::World;
 use super::cpio::Archive;
 use super::guest;
 use super::kernel::{DRIVERS, Kernel};
-use super::store::{Store, Wanted};
+use super::store::{Changing, Store, Wanted};
 use super::tools;
 
 const INIT: &str = include_str!("init.sh");
@@ -39,14 +39,22 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// With the program that stands there as `linerate`.
-    pub(super) fn obtain(store: &Store, program: PathBuf) -> anyhow::Result<Self> {
-        let busybox = store.obtain(&BUSYBOX)?.join("bin/busybox");
-        Ok(Self { busybox, program })
+    /// With the busybox in the store, if there is one, and the program that stands there as
+    /// `linerate`.
+    pub(super) fn ready(store: &Store, program: &Path) -> Option<Self> {
+        Some(Self {
+            busybox: store.in_use(&BUSYBOX)?.join("bin/busybox"),
+            program: program.to_owned(),
+        })
+    }
+
+    /// Brings the newest busybox where there is none.
+    pub(super) fn obtain(store: &Changing) -> anyhow::Result<()> {
+        store.obtain(&BUSYBOX).map(drop)
     }
 
     /// The newest busybox.
-    pub(super) fn fetch(store: &Store) -> anyhow::Result<()> {
+    pub(super) fn fetch(store: &Changing) -> anyhow::Result<()> {
         store.fetch(&BUSYBOX).map(drop)
     }
 

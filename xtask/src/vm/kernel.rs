@@ -9,7 +9,7 @@ use super::apt::{Package, World};
 use super::boot_image;
 use super::guest::Guest;
 use super::programs;
-use super::store::{Store, Wanted};
+use super::store::{Changing, Store, Wanted};
 use crate::release::output;
 
 /// Modules of the guests' devices; `init.sh` loads them.
@@ -74,21 +74,29 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
-    /// The kernel of a guest: the one in the store, or else the newest, which is downloaded.
-    pub(super) fn obtain(store: &Store, guest: &Guest) -> anyhow::Result<Self> {
-        Self::in_folder(store.obtain(&wanted(guest))?)
+    /// The kernel of a guest as it is in the store, if it is there and ready to boot.
+    pub(super) fn ready(store: &Store, guest: &Guest) -> anyhow::Result<Option<Self>> {
+        let folder = store.in_use(&wanted(guest));
+        let kernel = folder.map(Self::in_folder).transpose()?;
+        Ok(kernel.filter(Self::has_its_modules))
+    }
+
+    /// Makes the kernel of a guest ready: the one in the store, or else the newest, which is
+    /// downloaded.
+    pub(super) fn obtain(store: &Changing, guest: &Guest) -> anyhow::Result<()> {
+        Self::in_folder(store.obtain(&wanted(guest))?)?.choose_modules()
     }
 
     /// The newest kernel of a guest.
-    pub(super) fn fetch(store: &Store, guest: &Guest) -> anyhow::Result<Self> {
-        Self::in_folder(store.fetch(&wanted(guest))?)
+    pub(super) fn fetch(store: &Changing, guest: &Guest) -> anyhow::Result<Self> {
+        let kernel = Self::in_folder(store.fetch(&wanted(guest))?)?;
+        kernel.choose_modules()?;
+        Ok(kernel)
     }
 
     fn in_folder(folder: PathBuf) -> anyhow::Result<Self> {
         let release = release_in(&folder)?;
-        let kernel = Self { folder, release };
-        kernel.choose_modules()?;
-        Ok(kernel)
+        Ok(Self { folder, release })
     }
 
     /// What qemu starts.
@@ -101,13 +109,18 @@ impl Kernel {
         self.folder.join("guest")
     }
 
-    /// Lays out the guest's modules, unless the very same are there already.
+    /// Whether the guest's modules are laid out, and the very same that are asked for.
+    fn has_its_modules(&self) -> bool {
+        let laid_out = fs::read_to_string(self.modules().join(ASKED_FOR));
+        laid_out.is_ok_and(|laid_out| laid_out == asked_for().join(" "))
+    }
+
+    /// Lays out the guest's modules.
     fn choose_modules(&self) -> anyhow::Result<()> {
-        let asked = [&DRIVERS[..], &LOADABLE].concat();
-        let note = self.modules().join(ASKED_FOR);
-        if fs::read_to_string(&note).ok().as_deref() == Some(&asked.join(" ")) {
+        if self.has_its_modules() {
             return Ok(());
         }
+        let asked = asked_for();
         let _ = fs::remove_dir_all(self.modules());
         for file in self.with_dependencies(&asked)? {
             self.place(&file)
@@ -118,7 +131,7 @@ impl Kernel {
             fs::copy(self.folder.join(&path), self.modules().join(path))?;
         }
         list_dependencies(&self.modules(), &self.release)?;
-        Ok(fs::write(note, asked.join(" "))?)
+        Ok(fs::write(self.modules().join(ASKED_FOR), asked.join(" "))?)
     }
 
     /// The files of some modules and of all that these need.
@@ -157,6 +170,10 @@ impl Kernel {
         fs::create_dir_all(place.parent().context("a module stands in a folder")?)?;
         Ok(fs::write(place, content)?)
     }
+}
+
+fn asked_for() -> Vec<&'static str> {
+    [&DRIVERS[..], &LOADABLE].concat()
 }
 
 fn wanted(guest: &Guest) -> Wanted {

@@ -29,7 +29,7 @@ use kernel::Kernel;
 pub(crate) use machine::{Cut, Sinks};
 use order::Order;
 pub(crate) use session::Session;
-use store::Store;
+use store::Changing;
 
 use crate::stage::{Counts, Stages};
 use crate::target;
@@ -94,7 +94,7 @@ fn check() -> anyhow::Result<ExitCode> {
 
 fn fetch() -> anyhow::Result<ExitCode> {
     programs::check()?;
-    let store = Store::open()?;
+    let store = Changing::open()?;
     Base::fetch(&store)?;
     for guest in &GUESTS {
         let kernel = Kernel::fetch(&store, guest)?;

@@ -1,6 +1,8 @@
 //! Boots one after the other with one disk: what `vm run`, `vm reboot` and `vm kill` come to.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -11,15 +13,19 @@ use super::guest::Guest;
 use super::initramfs::{Base, Errand};
 use super::kernel::Kernel;
 use super::machine::{Cut, Ending, Machine, Sinks};
-use super::store::Store;
+use super::store::{Changing, Store};
 use super::{disk, order::Order, programs};
 use crate::{release, target, tests_run};
+
+/// How often the parts of a guest are made ready: once, unless others take them away meanwhile.
+const MOST_PREPARATIONS: u32 = 3;
+/// How many folders that were left by others are passed over.
+const MOST_LEFT: u32 = 1000;
 
 /// A guest that can be booted again and again.
 pub(crate) struct Session {
     folder: Folder,
-    base: Base,
-    kernel: Kernel,
+    parts: Parts,
     disk: PathBuf,
     boots: u32,
 }
@@ -27,15 +33,9 @@ pub(crate) struct Session {
 impl Session {
     /// With the kernel and the busybox that are in the store, or else the newest; with that disk, or
     /// with one that is gone afterwards.
-    pub(crate) fn open(
-        guest: &Guest,
-        program: PathBuf,
-        disk: Option<&Path>,
-    ) -> anyhow::Result<Self> {
+    pub(crate) fn open(guest: &Guest, program: &Path, disk: Option<&Path>) -> anyhow::Result<Self> {
         programs::check()?;
-        let store = Store::open()?;
-        let kernel = Kernel::obtain(&store, guest)?;
-        let base = Base::obtain(&store, program)?;
+        let parts = Parts::obtain(guest, program)?;
         let folder = Folder::make()?;
         let own_disk = folder.0.join("disk");
         let disk = disk.map_or(own_disk, Path::to_owned);
@@ -44,8 +44,7 @@ impl Session {
         }
         Ok(Self {
             folder,
-            base,
-            kernel,
+            parts,
             disk,
             boots: 0,
         })
@@ -53,7 +52,7 @@ impl Session {
 
     /// The kernel's release, as `uname -r` has it.
     pub(crate) fn release(&self) -> &str {
-        &self.kernel.release
+        &self.parts.kernel.release
     }
 
     /// One boot. The files out are where [`Session::file_out`] says until the next.
@@ -66,10 +65,11 @@ impl Session {
     ) -> anyhow::Result<Ending> {
         self.boots += 1;
         let file_system = self.folder.0.join("file-system");
-        fs::write(&file_system, self.base.archive(&self.kernel, errand)?)?;
+        let Parts { base, kernel, .. } = &self.parts;
+        fs::write(&file_system, base.archive(kernel, errand)?)?;
         let ports = self.ports();
         let machine = Machine {
-            kernel: &self.kernel.image(),
+            kernel: &kernel.image(),
             file_system: &file_system,
             disk: &self.disk,
             ports: &ports,
@@ -138,11 +138,40 @@ impl Session {
     }
 }
 
+/// What a guest is made of, and the store that it is in.
+struct Parts {
+    base: Base,
+    kernel: Kernel,
+    /// While it is open, nobody takes kernel and modules away.
+    _store: Store,
+}
+
+impl Parts {
+    fn obtain(guest: &Guest, program: &Path) -> anyhow::Result<Self> {
+        for _ in 0..MOST_PREPARATIONS {
+            let store = Store::open()?;
+            let kernel = Kernel::ready(&store, guest)?;
+            if let (Some(kernel), Some(base)) = (kernel, Base::ready(&store, program)) {
+                return Ok(Self {
+                    base,
+                    kernel,
+                    _store: store,
+                });
+            }
+            drop(store);
+            let store = Changing::open()?;
+            Kernel::obtain(&store, guest)?;
+            Base::obtain(&store)?;
+        }
+        bail!("another program takes the guest's kernel or modules away each time they are ready")
+    }
+}
+
 /// Carries an order out; the exit code is that of the guest's last command.
 pub(super) fn carry_out(order: &Order) -> anyhow::Result<u8> {
     // What is missing is told before the minutes of a build.
     programs::check()?;
-    let mut session = Session::open(order.guest, program()?, order.disk.as_deref())?;
+    let mut session = Session::open(order.guest, &program()?, order.disk.as_deref())?;
     if let Some((script, cut)) = &order.first {
         let ending = session.carry_out(order, script, &[], cut)?;
         match (cut, ending.exit) {
@@ -171,18 +200,42 @@ pub(super) fn program() -> anyhow::Result<PathBuf> {
 struct Folder(PathBuf);
 
 impl Folder {
+    /// A new one: what another session left under that name has an old disk in it.
     fn make() -> anyhow::Result<Self> {
         static MADE: AtomicU32 = AtomicU32::new(0);
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let name = format!("linerate-vm-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-        Ok(Self(folder))
+        let above = std::env::temp_dir();
+        for _ in 0..MOST_LEFT {
+            let number = MADE.fetch_add(1, Ordering::Relaxed);
+            let folder = above.join(format!("linerate-vm-{}-{number}", std::process::id()));
+            match DirBuilder::new().mode(0o700).create(&folder) {
+                Ok(()) => return Ok(Self(folder)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error).with_context(|| folder.display().to_string()),
+            }
+        }
+        bail!("take away what is left of guests in {}", above.display())
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_another_session_left_is_passed_over() {
+        let first = Folder::make().unwrap();
+        let (before, number) = first.0.to_str().unwrap().rsplit_once('-').unwrap();
+        let next = number.parse::<u32>().unwrap() + 1;
+        let left = Folder(PathBuf::from(format!("{before}-{next}")));
+        fs::create_dir(&left.0).unwrap();
+        let second = Folder::make().unwrap();
+        assert_ne!(second.0, left.0);
+        assert_eq!(fs::read_dir(&second.0).unwrap().count(), 0);
     }
 }

@@ -13,11 +13,14 @@ use crate::target;
 /// Digits of a checksum in the name of a folder: enough that no two packages share one.
 const CHECKSUM_DIGITS: usize = 16;
 
-/// The packages of the guests, held against other programs while it is open.
+/// The packages of the guests. What is in use stays as it is while this is open.
 pub(super) struct Store {
     folder: PathBuf,
-    _lock: File,
+    lock: File,
 }
+
+/// The same in our hands alone, to be changed.
+pub(super) struct Changing(Store);
 
 /// A package that is wanted, and what is done to it once it is unpacked.
 pub(super) struct Wanted {
@@ -31,25 +34,55 @@ pub(super) struct Wanted {
 impl Store {
     /// Waits until no other program changes the store.
     pub(super) fn open() -> anyhow::Result<Self> {
+        let store = Self::unlocked()?;
+        if store.lock.try_lock_shared().is_err() {
+            store.say_who_waits();
+            store.lock.lock_shared()?;
+        }
+        Ok(store)
+    }
+
+    /// The folder of a package that is in use.
+    pub(super) fn in_use(&self, wanted: &Wanted) -> Option<PathBuf> {
+        let name = fs::read_to_string(self.note(wanted)).ok()?;
+        let folder = self.folder.join(name);
+        folder.is_dir().then_some(folder)
+    }
+
+    fn unlocked() -> anyhow::Result<Self> {
         let cache = target::cache()
             .context("neither XDG_CACHE_HOME nor HOME says where to keep the guests' packages")?;
         let folder = cache.join("linerate/vm");
         let shown = folder.display().to_string();
         fs::create_dir_all(&folder).with_context(|| format!("making {shown}"))?;
         let lock = File::create(folder.join("in-use"))?;
-        if lock.try_lock().is_err() {
-            eprintln!("waiting for another program that uses {shown}");
-            lock.lock()?;
+        Ok(Self { folder, lock })
+    }
+
+    fn say_who_waits(&self) {
+        let shown = self.folder.display();
+        eprintln!("waiting for another program that uses {shown}");
+    }
+
+    fn note(&self, wanted: &Wanted) -> PathBuf {
+        self.folder.join(format!("{}.in-use", wanted.name))
+    }
+}
+
+impl Changing {
+    /// Waits until no other program has the store open: what is taken away could be in use there.
+    pub(super) fn open() -> anyhow::Result<Self> {
+        let store = Store::unlocked()?;
+        if store.lock.try_lock().is_err() {
+            store.say_who_waits();
+            store.lock.lock()?;
         }
-        Ok(Self {
-            folder,
-            _lock: lock,
-        })
+        Ok(Self(store))
     }
 
     /// The folder of a package: the one in use, or else the newest.
     pub(super) fn obtain(&self, wanted: &Wanted) -> anyhow::Result<PathBuf> {
-        match self.in_use(wanted) {
+        match self.0.in_use(wanted) {
             Some(folder) => Ok(folder),
             None => self.fetch(wanted),
         }
@@ -62,33 +95,24 @@ impl Store {
     }
 
     fn newest(&self, wanted: &Wanted) -> anyhow::Result<PathBuf> {
-        let world = World::open(&self.folder.join("apt").join(wanted.name), wanted.suites)?;
+        let store = &self.0;
+        let world = World::open(&store.folder.join("apt").join(wanted.name), wanted.suites)?;
         let package = (wanted.choose)(&world)?;
-        let folder = self.folder.join(folder_name(&package));
+        let folder = store.folder.join(folder_name(&package));
         if !folder.exists() {
             eprintln!("fetching {} {}", package.name, package.version);
-            let unfinished = self.folder.join("unfinished");
+            let unfinished = store.folder.join("unfinished");
             let _ = fs::remove_dir_all(&unfinished);
             world.unpack(&package, &unfinished)?;
             (wanted.finish)(&unfinished)?;
             fs::rename(&unfinished, &folder)?;
         }
-        let before = self.in_use(wanted).filter(|before| *before != folder);
-        fs::write(self.note(wanted), folder_name(&package))?;
+        let before = store.in_use(wanted).filter(|before| *before != folder);
+        fs::write(store.note(wanted), folder_name(&package))?;
         if let Some(before) = before {
             fs::remove_dir_all(before)?;
         }
         Ok(folder)
-    }
-
-    fn in_use(&self, wanted: &Wanted) -> Option<PathBuf> {
-        let name = fs::read_to_string(self.note(wanted)).ok()?;
-        let folder = self.folder.join(name);
-        folder.is_dir().then_some(folder)
-    }
-
-    fn note(&self, wanted: &Wanted) -> PathBuf {
-        self.folder.join(format!("{}.in-use", wanted.name))
     }
 }
 

@@ -102,7 +102,7 @@ impl Seen {
 /// One boot, in which the script looks at everything.
 fn look(guest: &Guest, program: &Path) -> anyhow::Result<Seen> {
     programs::check()?;
-    let mut session = Session::open(guest, program.to_owned(), None)?;
+    let mut session = Session::open(guest, program, None)?;
     let errand = Errand {
         script: LOOK.to_owned(),
         files_in: Vec::new(),
