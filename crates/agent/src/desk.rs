@@ -248,13 +248,13 @@ fn private_or_loopback() -> Rig {
 }
 
 fn levers() -> Vec<LeverState> {
-    let state = |lever: &&dyn machine::levers::Lever| LeverState {
+    let state = |lever: &&dyn machine::planted::Planted| LeverState {
         name: lever.name().to_owned(),
         binds: lever.binds(),
         unavailable: lever.unavailable(),
         only_serve: lever.only_serve(),
     };
-    machine::levers::all().iter().map(state).collect()
+    machine::planted::all().iter().map(state).collect()
 }
 
 fn not_found(service: &str) -> Failure {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use machine::levers::{Held, Setting};
+use machine::planted::{Held, Setting};
 use model::lever::LeverSetting;
 use model::message::Failure;
 
@@ -48,7 +48,7 @@ impl LiveLevers {
 }
 
 fn put_on(setting: &LeverSetting) -> Result<Box<dyn Held + Send>, Failure> {
-    let lever = machine::levers::find(&setting.name).ok_or_else(|| no_such(setting))?;
+    let lever = machine::planted::find(&setting.name).ok_or_else(|| no_such(setting))?;
     let held = lever
         .set(setting.value)
         .map_err(|error| lever_failure(setting, &error))?;

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _};
 use std::process::Command;
 
 use machine::cpus::CpuSplit;
-use machine::levers::{ChildPart, LeverError, Setting};
+use machine::planted::{ChildPart, PlantedError, Setting};
 use model::lever::LeverSetting;
 use model::message::{self, Failure, Reach};
 use model::{Binds, Doubt, Service, Workload};
@@ -98,7 +98,7 @@ impl Plan {
             live: Vec::new(),
         };
         for setting in levers {
-            let lever = machine::levers::find(&setting.name).ok_or_else(|| Failure {
+            let lever = machine::planted::find(&setting.name).ok_or_else(|| Failure {
                 what: format!("there is no lever `{setting}`"),
                 advice: String::new(),
             })?;
@@ -369,7 +369,7 @@ fn failure(what: &str) -> Failure {
 }
 
 /// A lever that would not.
-pub(crate) fn lever_failure(setting: &LeverSetting, error: &LeverError) -> Failure {
+pub(crate) fn lever_failure(setting: &LeverSetting, error: &PlantedError) -> Failure {
     Failure {
         what: format!("lever `{setting}`: {error}"),
         advice: String::new(),

@@ -191,7 +191,7 @@ pub(crate) fn measure(
     console: &Console,
 ) -> anyhow::Result<ExitCode> {
     let found = study::catalogue::find(name)?;
-    found.check_levers(&machine::levers::shapes())?;
+    found.check_levers(&machine::planted::shapes())?;
     let mut study = match found.study {
         StudyFile::Load(study) => *study,
         StudyFile::Commands(study) => {

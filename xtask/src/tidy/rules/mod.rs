@@ -12,7 +12,7 @@ mod fuzz_targets;
 mod kernel_files;
 mod leftovers;
 mod lengths;
-mod levers;
+mod listed;
 mod lints;
 mod module_arrows;
 mod packages;
@@ -44,9 +44,9 @@ pub(super) const ALL: &[Rule] = &[
     test_names::RULE,
     leftovers::RULE,
     blobs::RULE,
-    levers::LEVERS,
-    levers::INSTRUMENTS,
-    levers::CHECKS,
+    listed::PLANTED,
+    listed::INSTRUMENTS,
+    listed::CHECKS,
     studies::RULE,
     fuzz_targets::RULE,
     schemas::RULE,

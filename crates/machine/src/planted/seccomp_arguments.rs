@@ -3,7 +3,7 @@
 use model::Binds;
 use sys::process::FilterInstruction;
 
-use super::{ChildPart, Lever, LeverError, Setting, check_value};
+use super::{ChildPart, Planted, PlantedError, Setting, check_value};
 
 /// Three instructions each: with the last one that makes 301, as long as a container's profile.
 const COMPARISONS: u32 = 100;
@@ -21,7 +21,7 @@ const ARGUMENTS: u32 = 6;
 /// bitmap of Linux 5.11) and runs it on every one.
 pub(super) struct SeccompArguments;
 
-impl Lever for SeccompArguments {
+impl Planted for SeccompArguments {
     fn name(&self) -> &'static str {
         "seccomp-arguments"
     }
@@ -41,7 +41,7 @@ impl Lever for SeccompArguments {
         (!has_filters).then(|| "this kernel has no seccomp filters (ENOSYS)".to_owned())
     }
 
-    fn set(&self, value: Option<u64>) -> Result<Setting, LeverError> {
+    fn set(&self, value: Option<u64>) -> Result<Setting, PlantedError> {
         check_value(self, value)?;
         Ok(Setting::Child(ChildPart { seccomp: filter() }))
     }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
-use machine::levers::{self, Held, LeverError, Setting};
+use machine::planted::{self, Held, PlantedError, Setting};
 use model::Binds;
 use model::finding::Severity;
 
@@ -105,8 +105,8 @@ fn dropping_a_live_lever_undoes_it() {
 
 fn a_table_that_is_there_already_is_refused_and_left_alone() {
     let first = hold("nft-rules", Some(3));
-    let second = levers::find("nft-rules").unwrap().set(Some(5));
-    assert!(matches!(second, Err(LeverError::Refused { .. })));
+    let second = planted::find("nft-rules").unwrap().set(Some(5));
+    assert!(matches!(second, Err(PlantedError::Refused { .. })));
     first.verify().unwrap();
     first.undo().unwrap();
 }
@@ -121,16 +121,16 @@ fn a_lever_that_was_undone_behind_our_back_does_not_verify() {
     machine::nftables::delete_table(proof, c"linerate-conntrack").unwrap();
     assert!(matches!(
         held.verify(),
-        Err(LeverError::WithoutEffect { .. })
+        Err(PlantedError::WithoutEffect { .. })
     ));
     assert!(held.undo().is_err());
 }
 
 fn every_lever_can_be_used_in_a_namespace_of_our_own() {
-    for lever in levers::all() {
+    for lever in planted::all() {
         assert_eq!(lever.unavailable(), None, "{}", lever.name());
     }
-    let live = levers::all()
+    let live = planted::all()
         .iter()
         .filter(|lever| lever.binds() == Binds::Live);
     assert_eq!(live.count(), 3);
@@ -169,7 +169,7 @@ fn sockets_of_the_machine_are_seen_from_inside() {
 }
 
 fn hold(name: &str, value: Option<u64>) -> Box<dyn Held + Send> {
-    let lever = levers::find(name).unwrap();
+    let lever = planted::find(name).unwrap();
     match lever.set(value).unwrap() {
         Setting::Held(held) => held,
         Setting::Child(_) | Setting::ServeArgument(_) => panic!("{name} does not bind live"),
@@ -241,7 +241,7 @@ fn copy_that_nobody_can_run() -> Option<PathBuf> {
     let folder = std::env::temp_dir().join(format!("linerate-levers-{}", std::process::id()));
     fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-    let copy = folder.join("levers_in_private");
+    let copy = folder.join("planted_in_private");
     fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
     fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
     Some(copy)

@@ -2,7 +2,7 @@
 
 use model::Binds;
 
-use super::{Lever, LeverError, Setting, check_value};
+use super::{Planted, PlantedError, Setting, check_value};
 
 /// A flag of `linerate serve` that is on or off.
 pub(super) struct ServeFlag {
@@ -11,7 +11,7 @@ pub(super) struct ServeFlag {
     pub(super) summary: &'static str,
 }
 
-impl Lever for ServeFlag {
+impl Planted for ServeFlag {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -32,7 +32,7 @@ impl Lever for ServeFlag {
         None
     }
 
-    fn set(&self, value: Option<u64>) -> Result<Setting, LeverError> {
+    fn set(&self, value: Option<u64>) -> Result<Setting, PlantedError> {
         check_value(self, value)?;
         Ok(Setting::ServeArgument(vec![self.flag.to_owned()]))
     }

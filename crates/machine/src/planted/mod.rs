@@ -1,6 +1,7 @@
-//! Levers by name, in a plain array; one file per lever.
+//! What a study puts upon its own target and takes away again: costs of known kind, and switches
+//! of our own server. By name, in a plain array; one file each.
 //!
-//! A lever that binds live sets something in the network namespace of this process, and only if
+//! What binds live sets something in the network namespace of this process, and only if
 //! that namespace is our own: see [`crate::namespace`].
 
 mod busy_work_ns;
@@ -23,8 +24,8 @@ use thiserror::Error;
 
 use crate::namespace::NotPrivate;
 
-/// A setting that we change and restore.
-pub trait Lever: Send + Sync {
+/// A cost or a switch that an arm of a study can have.
+pub trait Planted: Send + Sync {
     /// As it is written in study files: lower-case words joined by hyphens.
     fn name(&self) -> &'static str;
 
@@ -51,7 +52,7 @@ pub trait Lever: Send + Sync {
     ///
     /// # Errors
     /// A value out of range, no namespace of our own, or what the kernel refused.
-    fn set(&self, value: Option<u64>) -> Result<Setting, LeverError>;
+    fn set(&self, value: Option<u64>) -> Result<Setting, PlantedError>;
 }
 
 /// What became of a lever that was set.
@@ -76,18 +77,18 @@ pub trait Held {
     ///
     /// # Errors
     /// Says what is not as it was set.
-    fn verify(&self) -> Result<(), LeverError>;
+    fn verify(&self) -> Result<(), PlantedError>;
 
     /// Takes it back and looks whether it is gone.
     ///
     /// # Errors
     /// What the kernel refused, or what is still there.
-    fn undo(self: Box<Self>) -> Result<(), LeverError>;
+    fn undo(self: Box<Self>) -> Result<(), PlantedError>;
 }
 
 /// Why a lever could not be set, verified or undone.
 #[derive(Debug, Error)]
-pub enum LeverError {
+pub enum PlantedError {
     #[error("{lever} cannot be {value}; expected {expected}")]
     BadValue {
         lever: &'static str,
@@ -109,7 +110,7 @@ pub enum LeverError {
     WithoutEffect { lever: &'static str, what: String },
 }
 
-static ALL: &[&dyn Lever] = &[
+static ALL: &[&dyn Planted] = &[
     &split_send::LEVER,
     &rearm_oneshot::LEVER,
     &busy_work_ns::BusyWork,
@@ -121,19 +122,19 @@ static ALL: &[&dyn Lever] = &[
 
 /// Every lever.
 #[must_use]
-pub fn all() -> &'static [&'static dyn Lever] {
+pub fn all() -> &'static [&'static dyn Planted] {
     ALL
 }
 
 /// The lever of that name.
 #[must_use]
-pub fn find(name: &str) -> Option<&'static dyn Lever> {
+pub fn find(name: &str) -> Option<&'static dyn Planted> {
     all().iter().copied().find(|lever| lever.name() == name)
 }
 
 /// Whether a live lever works here, by setting and undoing it; in a namespace of our own that
 /// disturbs nobody, and no other answer is as sure.
-fn tried(lever: &dyn Lever) -> Option<String> {
+fn tried(lever: &dyn Planted) -> Option<String> {
     match lever.set(None) {
         Ok(Setting::Held(held)) => held.verify().and_then(|()| held.undo()).err(),
         Ok(Setting::Child(_) | Setting::ServeArgument(_)) => None,
@@ -143,7 +144,7 @@ fn tried(lever: &dyn Lever) -> Option<String> {
 }
 
 /// How a lever may be written.
-fn shape(lever: &dyn Lever) -> LeverShape {
+fn shape(lever: &dyn Planted) -> LeverShape {
     LeverShape {
         name: lever.name(),
         values: lever.values(),
@@ -157,15 +158,15 @@ pub fn shapes() -> Vec<LeverShape> {
 }
 
 /// The value, or the default, if the lever takes it.
-fn value_of(lever: &dyn Lever, value: Option<u64>, default: u64) -> Result<u64, LeverError> {
+fn value_of(lever: &dyn Planted, value: Option<u64>, default: u64) -> Result<u64, PlantedError> {
     check_value(lever, value).map(|()| value.unwrap_or(default))
 }
 
-fn check_value(lever: &dyn Lever, value: Option<u64>) -> Result<(), LeverError> {
+fn check_value(lever: &dyn Planted, value: Option<u64>) -> Result<(), PlantedError> {
     let expected = shape(lever);
     match value.filter(|_| !expected.takes(value)) {
         None => Ok(()),
-        Some(value) => Err(LeverError::BadValue {
+        Some(value) => Err(PlantedError::BadValue {
             lever: lever.name(),
             value,
             expected,
@@ -200,7 +201,7 @@ mod tests {
         for lever in live {
             assert!(matches!(
                 lever.set(None),
-                Err(LeverError::NotPrivate { .. })
+                Err(PlantedError::NotPrivate { .. })
             ));
             assert!(
                 lever
@@ -221,7 +222,7 @@ mod tests {
         ] {
             let error = find(name).unwrap().set(Some(value)).err().unwrap();
             assert!(
-                matches!(error, LeverError::BadValue { .. }),
+                matches!(error, PlantedError::BadValue { .. }),
                 "{name}: {error}"
             );
         }

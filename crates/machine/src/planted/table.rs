@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::io;
 
-use super::LeverError;
+use super::PlantedError;
 use crate::namespace::{self, PrivateNamespace};
 use crate::nftables::{self, ListedRule, Rule};
 
@@ -21,8 +21,8 @@ impl HeldTable {
         lever: &'static str,
         name: &'static CStr,
         rules: &[Rule],
-    ) -> Result<Self, LeverError> {
-        let proof = namespace::ours().map_err(|reason| LeverError::NotPrivate { lever, reason })?;
+    ) -> Result<Self, PlantedError> {
+        let proof = namespace::ours().map_err(|reason| PlantedError::NotPrivate { lever, reason })?;
         nftables::add_table(proof, name, rules)
             .map_err(|source| refused(lever, "adding the nft table", source))?;
         Ok(Self {
@@ -35,19 +35,19 @@ impl HeldTable {
     }
 
     /// The table's rules as the kernel lists them, if there are as many as were added.
-    pub(super) fn listed(&self) -> Result<Vec<ListedRule>, LeverError> {
+    pub(super) fn listed(&self) -> Result<Vec<ListedRule>, PlantedError> {
         let listed = self.list()?;
         if listed.len() == self.rules {
             return Ok(listed);
         }
         let what = format!("the kernel lists {} rules of {}", listed.len(), self.rules);
-        Err(LeverError::WithoutEffect {
+        Err(PlantedError::WithoutEffect {
             lever: self.lever,
             what,
         })
     }
 
-    pub(super) fn remove(mut self) -> Result<(), LeverError> {
+    pub(super) fn remove(mut self) -> Result<(), PlantedError> {
         self.there = false;
         nftables::delete_table(self.proof, self.name)
             .map_err(|source| refused(self.lever, "taking the nft table away", source))?;
@@ -56,13 +56,13 @@ impl HeldTable {
             return Ok(());
         }
         let what = format!("{left} rules are still there after the table was taken away");
-        Err(LeverError::WithoutEffect {
+        Err(PlantedError::WithoutEffect {
             lever: self.lever,
             what,
         })
     }
 
-    fn list(&self) -> Result<Vec<ListedRule>, LeverError> {
+    fn list(&self) -> Result<Vec<ListedRule>, PlantedError> {
         let mut rules = nftables::rules()
             .map_err(|source| refused(self.lever, "listing the nft rules", source))?;
         rules.retain(|rule| rule.table.as_bytes() == self.name.to_bytes());
@@ -79,8 +79,8 @@ impl Drop for HeldTable {
     }
 }
 
-fn refused(lever: &'static str, doing: &'static str, source: io::Error) -> LeverError {
-    LeverError::Refused {
+fn refused(lever: &'static str, doing: &'static str, source: io::Error) -> PlantedError {
+    PlantedError::Refused {
         lever,
         doing,
         source,

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use model::Binds;
 use sys::packet::Tap;
 
-use super::{Held, Lever, LeverError, Setting, tried, value_of};
+use super::{Held, Planted, PlantedError, Setting, tried, value_of};
 use crate::namespace;
 
 const NAME: &str = "packet-tap";
@@ -16,7 +16,7 @@ const LIST: &str = "/proc/net/packet";
 /// N packet sockets bound to all protocols.
 pub(super) struct PacketTap;
 
-impl Lever for PacketTap {
+impl Planted for PacketTap {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -38,9 +38,9 @@ impl Lever for PacketTap {
         tried(self)
     }
 
-    fn set(&self, value: Option<u64>) -> Result<Setting, LeverError> {
+    fn set(&self, value: Option<u64>) -> Result<Setting, PlantedError> {
         let count = value_of(self, value, 1)?;
-        namespace::ours().map_err(|reason| LeverError::NotPrivate {
+        namespace::ours().map_err(|reason| PlantedError::NotPrivate {
             lever: NAME,
             reason,
         })?;
@@ -53,14 +53,14 @@ impl Lever for PacketTap {
 struct HeldTaps(Vec<Tap>);
 
 impl HeldTaps {
-    fn inodes(&self) -> Result<Vec<u64>, LeverError> {
+    fn inodes(&self) -> Result<Vec<u64>, PlantedError> {
         let inodes: Result<Vec<_>, _> = self.0.iter().map(Tap::inode).collect();
         inodes.map_err(|source| refused("looking at a packet socket", source))
     }
 }
 
 impl Held for HeldTaps {
-    fn verify(&self) -> Result<(), LeverError> {
+    fn verify(&self) -> Result<(), PlantedError> {
         let listed = listed()?;
         let missing = self
             .inodes()?
@@ -71,22 +71,22 @@ impl Held for HeldTaps {
             return Ok(());
         }
         let what = format!("{missing} of {} sockets are not in {LIST}", self.0.len());
-        Err(LeverError::WithoutEffect { lever: NAME, what })
+        Err(PlantedError::WithoutEffect { lever: NAME, what })
     }
 
-    fn undo(self: Box<Self>) -> Result<(), LeverError> {
+    fn undo(self: Box<Self>) -> Result<(), PlantedError> {
         let inodes = self.inodes()?;
         drop(self);
         let listed = listed()?;
         if inodes.iter().any(|inode| listed.contains(inode)) {
             let what = format!("closed sockets are still in {LIST}");
-            return Err(LeverError::WithoutEffect { lever: NAME, what });
+            return Err(PlantedError::WithoutEffect { lever: NAME, what });
         }
         Ok(())
     }
 }
 
-fn listed() -> Result<HashSet<u64>, LeverError> {
+fn listed() -> Result<HashSet<u64>, PlantedError> {
     let text =
         std::fs::read_to_string(LIST).map_err(|source| refused("reading the taps", source))?;
     Ok(crate::packet_list::parse(&text)
@@ -95,8 +95,8 @@ fn listed() -> Result<HashSet<u64>, LeverError> {
         .collect())
 }
 
-fn refused(doing: &'static str, source: std::io::Error) -> LeverError {
-    LeverError::Refused {
+fn refused(doing: &'static str, source: std::io::Error) -> PlantedError {
+    PlantedError::Refused {
         lever: NAME,
         doing,
         source,

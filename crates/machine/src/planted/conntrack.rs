@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 use model::Binds;
 
 use super::table::HeldTable;
-use super::{Held, Lever, LeverError, Setting, check_value, tried};
+use super::{Held, Planted, PlantedError, Setting, check_value, tried};
 use crate::nftables::Rule;
 
 const NAME: &str = "conntrack";
@@ -16,7 +16,7 @@ const COUNT: &str = "/proc/sys/net/netfilter/nf_conntrack_count";
 /// One rule that asks for the state of the connection.
 pub(super) struct Conntrack;
 
-impl Lever for Conntrack {
+impl Planted for Conntrack {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -34,7 +34,7 @@ impl Lever for Conntrack {
         tried(self)
     }
 
-    fn set(&self, value: Option<u64>) -> Result<Setting, LeverError> {
+    fn set(&self, value: Option<u64>) -> Result<Setting, PlantedError> {
         check_value(self, value)?;
         let rules = [Rule::LookAtConnectionState];
         let table = HeldTable::add(NAME, c"linerate-conntrack", &rules)?;
@@ -47,9 +47,9 @@ struct HeldConntrack(HeldTable);
 impl Held for HeldConntrack {
     /// A rule that is listed may still track nothing, so a datagram is sent and the kernel's count
     /// of connections looked at.
-    fn verify(&self) -> Result<(), LeverError> {
+    fn verify(&self) -> Result<(), PlantedError> {
         let without_effect = |what: &str| {
-            Err(LeverError::WithoutEffect {
+            Err(PlantedError::WithoutEffect {
                 lever: NAME,
                 what: what.to_owned(),
             })
@@ -57,7 +57,7 @@ impl Held for HeldConntrack {
         if !self.0.listed()?.iter().all(|rule| rule.tracks_connections) {
             return without_effect("the rule that is listed asks for no connection state");
         }
-        send_to_self().map_err(|source| LeverError::Refused {
+        send_to_self().map_err(|source| PlantedError::Refused {
             lever: NAME,
             doing: "sending a datagram to ourselves",
             source,
@@ -69,7 +69,7 @@ impl Held for HeldConntrack {
         }
     }
 
-    fn undo(self: Box<Self>) -> Result<(), LeverError> {
+    fn undo(self: Box<Self>) -> Result<(), PlantedError> {
         self.0.remove()
     }
 }

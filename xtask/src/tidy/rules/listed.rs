@@ -1,4 +1,4 @@
-//! What comes as one file each with a line in a list: levers, instruments, checks of the machine.
+//! What comes as one file each with a line in a list: what studies plant, instruments, checks of the machine.
 //! Each is explained where a person looks for it.
 
 use std::collections::BTreeSet;
@@ -7,14 +7,14 @@ use crate::tidy::Rule;
 use crate::tidy::rust::words;
 use crate::tidy::tree::{Source, Tree, Violation};
 
-pub(super) const LEVERS: Rule = Rule {
-    name: "levers",
-    says: "Each lever is a file, a line in the list and a page in docs/levers.",
+pub(super) const PLANTED: Rule = Rule {
+    name: "planted",
+    says: "What a study can plant is a file, a line in the list and a page in docs/planted.",
     check: |tree| {
         paged(
             tree,
-            "crates/machine/src/levers/",
-            "docs/levers/",
+            "crates/machine/src/planted/",
+            "docs/planted/",
             Listed::In("ALL"),
         )
     },
@@ -80,7 +80,7 @@ fn paged(tree: &Tree, folder: &str, pages: &str, listed: Listed) -> Vec<Violatio
             "rename it, or take it out",
         )
     });
-    let unlisted = unlisted(tree, folder, &named, "Lever");
+    let unlisted = unlisted(tree, folder, &named, "Planted");
     pageless.chain(orphans).chain(unlisted).collect()
 }
 
@@ -163,32 +163,32 @@ mod tests {
     use super::*;
     use crate::tidy::rules::said;
 
-    const LIST: &str = "mod cork;\nmod table;\nstatic ALL: &[&dyn Lever] = &[&cork::Cork];\n";
-    const LEVER: &str = "const NAME: &str = \"cork\"; impl Lever for Cork {}";
+    const LIST: &str = "mod cork;\nmod table;\nstatic ALL: &[&dyn Planted] = &[&cork::Cork];\n";
+    const LEVER: &str = "const NAME: &str = \"cork\"; impl Planted for Cork {}";
 
     #[test]
     fn a_lever_with_file_line_and_page_is_well() {
         let files = [
-            ("crates/machine/src/levers/mod.rs", LIST),
-            ("crates/machine/src/levers/cork.rs", LEVER),
-            ("crates/machine/src/levers/table.rs", "struct Helper;"),
-            ("docs/levers/cork.md", ""),
-            ("docs/levers/README.md", ""),
+            ("crates/machine/src/planted/mod.rs", LIST),
+            ("crates/machine/src/planted/cork.rs", LEVER),
+            ("crates/machine/src/planted/table.rs", "struct Helper;"),
+            ("docs/planted/cork.md", ""),
+            ("docs/planted/README.md", ""),
         ];
-        assert_eq!(said(&LEVERS, &files), Vec::<String>::new());
+        assert_eq!(said(&PLANTED, &files), Vec::<String>::new());
     }
 
     #[test]
     fn a_lever_without_page_a_page_without_lever_and_a_file_without_line_are_named() {
         let files = [
-            ("crates/machine/src/levers/mod.rs", LIST),
-            ("crates/machine/src/levers/quick_ack.rs", LEVER),
-            ("docs/levers/gone.md", ""),
+            ("crates/machine/src/planted/mod.rs", LIST),
+            ("crates/machine/src/planted/quick_ack.rs", LEVER),
+            ("docs/planted/gone.md", ""),
         ];
-        let said = said(&LEVERS, &files);
+        let said = said(&PLANTED, &files);
         assert_eq!(said.len(), 3, "{said:?}");
-        assert!(said[0].contains("`cork` has no page; write docs/levers/cork.md"));
-        assert!(said[1].starts_with("docs/levers/gone.md: nothing in the list"));
+        assert!(said[0].contains("`cork` has no page; write docs/planted/cork.md"));
+        assert!(said[1].starts_with("docs/planted/gone.md: nothing in the list"));
         assert!(said[2].contains("`quick_ack` is in no list"));
     }
 

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use model::Binds;
 
 use super::table::HeldTable;
-use super::{Held, Lever, LeverError, Setting, tried, value_of};
+use super::{Held, Planted, PlantedError, Setting, tried, value_of};
 use crate::nftables::Rule;
 
 const NAME: &str = "nft-rules";
@@ -15,7 +15,7 @@ const MOST: u64 = 500;
 /// Rules that never match, in the input hook.
 pub(super) struct NftRules;
 
-impl Lever for NftRules {
+impl Planted for NftRules {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -37,7 +37,7 @@ impl Lever for NftRules {
         tried(self)
     }
 
-    fn set(&self, value: Option<u64>) -> Result<Setting, LeverError> {
+    fn set(&self, value: Option<u64>) -> Result<Setting, PlantedError> {
         let count = value_of(self, value, 100)?;
         // The last byte of an address repeats after 254 rules, which changes nothing: none matches.
         let rules: Vec<_> = (0..count)
@@ -51,11 +51,11 @@ impl Lever for NftRules {
 struct HeldRules(HeldTable);
 
 impl Held for HeldRules {
-    fn verify(&self) -> Result<(), LeverError> {
+    fn verify(&self) -> Result<(), PlantedError> {
         self.0.listed().map(|_| ())
     }
 
-    fn undo(self: Box<Self>) -> Result<(), LeverError> {
+    fn undo(self: Box<Self>) -> Result<(), PlantedError> {
         self.0.remove()
     }
 }

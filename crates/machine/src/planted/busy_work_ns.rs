@@ -4,14 +4,14 @@ use std::ops::RangeInclusive;
 
 use model::Binds;
 
-use super::{Lever, LeverError, Setting, value_of};
+use super::{Planted, PlantedError, Setting, value_of};
 
 const NAME: &str = "busy-work-ns";
 
 /// Planted work, by which tests know what a study must find.
 pub(super) struct BusyWork;
 
-impl Lever for BusyWork {
+impl Planted for BusyWork {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -37,7 +37,7 @@ impl Lever for BusyWork {
         None
     }
 
-    fn set(&self, value: Option<u64>) -> Result<Setting, LeverError> {
+    fn set(&self, value: Option<u64>) -> Result<Setting, PlantedError> {
         let busy_ns = value_of(self, value, 1_000)?;
         Ok(Setting::ServeArgument(vec![
             "--busy-work-ns".to_owned(),
