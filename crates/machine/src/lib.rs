@@ -11,6 +11,7 @@ pub mod findings;
 pub mod instruments;
 pub mod inventory;
 pub mod journal;
+pub mod levers;
 mod links;
 pub mod namespace;
 pub mod nftables;

@@ -89,6 +89,18 @@ pub fn look(pid: Option<u32>) -> Vec<Finding> {
     findings
 }
 
+/// What one check finds, for those that need no watching; `None` where it does not apply.
+pub(crate) fn look_at(name: &str, tree: &Tree) -> Option<Finding> {
+    let subject = Subject {
+        tree: tree.clone(),
+        pid: None,
+        watched: Watched::default(),
+        nft_rules: nftables::rules(),
+    };
+    let mut findings = CHECKS.iter().filter_map(|check| check(&subject));
+    findings.find(|finding| finding.name == name)
+}
+
 /// Looked at, and as it should be.
 fn fine(name: &str, what: impl Into<String>, evidence: impl Into<String>) -> Finding {
     Finding {

@@ -5,6 +5,7 @@ use model::rig::RigName;
 use serde::{Deserialize, Serialize};
 
 use super::owner::{Owner, boot_id};
+use crate::levers::Step;
 use crate::rig::HeldHost;
 
 /// One change that stands.
@@ -28,6 +29,22 @@ pub struct Entry {
 pub enum Change {
     /// A rig that outlives the command that put it up.
     Rig(RigChange),
+    /// A lever that was set.
+    Lever(LeverChange),
+}
+
+/// What a lever has set, and what stood there before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LeverChange {
+    /// By its name in the catalogue.
+    pub lever: String,
+    /// In the order in which they were set.
+    pub steps: Vec<Step>,
+    /// When it is put back unless it is confirmed, ms of the clock that counts since boot, sleep
+    /// included (`CLOCK_BOOTTIME`); `None` for one that stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverts_at_ms: Option<u64>,
 }
 
 /// A rig that stands.

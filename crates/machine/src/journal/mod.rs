@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-pub use entry::{Change, Entry, RigChange};
+pub use entry::{Change, Entry, LeverChange, RigChange};
 pub use folder::{Refused, folder};
 pub use owner::{Owner, boot_id};
 
@@ -98,7 +98,7 @@ impl Journal {
         Self::open_in(folder()?)
     }
 
-    fn open_in(folder: PathBuf) -> Result<Self, JournalError> {
+    pub(crate) fn open_in(folder: PathBuf) -> Result<Self, JournalError> {
         folder::make(&folder)?;
         let lock = Lock::take(&folder)?;
         let entries = read_in(&folder)?;

@@ -22,7 +22,8 @@ impl HeldTable {
         name: &'static CStr,
         rules: &[Rule],
     ) -> Result<Self, PlantedError> {
-        let proof = namespace::ours().map_err(|reason| PlantedError::NotPrivate { lever, reason })?;
+        let proof =
+            namespace::ours().map_err(|reason| PlantedError::NotPrivate { lever, reason })?;
         nftables::add_table(proof, name, rules)
             .map_err(|source| refused(lever, "adding the nft table", source))?;
         Ok(Self {

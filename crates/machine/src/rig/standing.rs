@@ -333,13 +333,15 @@ fn build(
 }
 
 fn rigs(entries: &[Entry]) -> Vec<Standing> {
-    let standing = entries.iter().map(|entry| {
-        let Change::Rig(rig) = &entry.change;
-        Standing {
+    let standing = entries.iter().filter_map(|entry| {
+        let Change::Rig(rig) = &entry.change else {
+            return None;
+        };
+        Some(Standing {
             entry: entry.clone(),
             rig: rig.clone(),
             state: state(entry),
-        }
+        })
     });
     standing.collect()
 }

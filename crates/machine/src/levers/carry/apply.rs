@@ -1,0 +1,115 @@
+//! A plan carried out: the journal first, then each knob, each looked at afterwards.
+
+use std::io;
+
+use super::CarryError;
+use super::undo::put_back;
+use crate::journal::{Change, Entry, Journal, LeverChange, Owner};
+use crate::levers::knob::Reach;
+use crate::levers::{Knob, Obstacle, Plan, Site, Step};
+use crate::tree::Tree;
+
+/// Carries a plan out; the number of its entry in the journal.
+///
+/// With `guard`, the change is put back by itself at a time, in ms of the clock that counts since
+/// boot, unless it is confirmed; the guard is started with the number of the entry before anything
+/// is changed.
+///
+/// # Errors
+/// What the kernel refused; then all was put back, or the error says that it was not.
+pub fn apply(plan: &Plan, site: &Site, guard: Option<Guard<'_>>) -> Result<u64, CarryError> {
+    apply_in(&mut Journal::open()?, plan, &site.tree, guard)
+}
+
+/// How a change is put back without anybody asking.
+pub struct Guard<'a> {
+    /// When, on `CLOCK_BOOTTIME`.
+    pub reverts_at_ms: u64,
+    /// Starts the process that sees to it, given the number of the entry.
+    pub start: &'a dyn Fn(u64) -> io::Result<()>,
+}
+
+pub(super) fn apply_in(
+    journal: &mut Journal,
+    plan: &Plan,
+    tree: &Tree,
+    guard: Option<Guard<'_>>,
+) -> Result<u64, CarryError> {
+    refuse_what_is_set(journal.entries(), &plan.steps)?;
+    plan.rehearse_undo(tree)?;
+    let change = LeverChange {
+        lever: plan.lever.to_owned(),
+        steps: plan.steps.clone(),
+        reverts_at_ms: guard.as_ref().map(|guard| guard.reverts_at_ms),
+    };
+    let owner = Owner::this_process().map_err(CarryError::Clock)?;
+    let id = journal.add(owner, Change::Lever(change))?;
+    if let Some(Err(error)) = guard.map(|guard| (guard.start)(id)) {
+        journal.remove(id)?;
+        return Err(CarryError::Unguarded(error));
+    }
+    match plan.steps.iter().try_for_each(|step| set(step, tree)) {
+        Ok(()) => Ok(id),
+        Err(obstacle) => Err(back_out(journal, id, plan, tree, obstacle)),
+    }
+}
+
+/// A knob that was set and not put back holds no value that an undo could go back to.
+fn refuse_what_is_set(entries: &[Entry], steps: &[Step]) -> Result<(), CarryError> {
+    let here = sys::namespace::current_network_inode().ok();
+    for entry in entries {
+        let Change::Lever(change) = &entry.change else {
+            continue;
+        };
+        let is_shared = |knob: &Knob| knob.reach() == Reach::Host || here == Some(entry.namespace);
+        let is_set = |step: &&Step| {
+            let knob = &step.knob;
+            is_shared(knob) && change.steps.iter().any(|set| set.knob == *knob)
+        };
+        let is_over = entry.is_of_another_boot().unwrap_or(false);
+        if let Some(step) = steps.iter().find(is_set).filter(|_| !is_over) {
+            return Err(CarryError::SetBefore {
+                knob: step.knob.clone(),
+                lever: change.lever.clone(),
+                id: entry.id,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Sets a knob and looks: some take a value and hold another.
+fn set(step: &Step, tree: &Tree) -> Result<(), Obstacle> {
+    let Step { knob, new, .. } = step;
+    let refused = |error| Obstacle::of(knob, error);
+    knob.write(tree, new).map_err(refused)?;
+    let held = knob.read(tree).map_err(refused)?;
+    if held == *new {
+        return Ok(());
+    }
+    Err(Obstacle::WithoutEffect {
+        knob: knob.clone(),
+        wanted: knob.show(new),
+        held: knob.show(&held),
+    })
+}
+
+/// Of a plan that could not be carried out to its end: puts back what was set.
+fn back_out(
+    journal: &mut Journal,
+    id: u64,
+    plan: &Plan,
+    tree: &Tree,
+    obstacle: Obstacle,
+) -> CarryError {
+    let back = plan.steps.iter().rev().map(|step| put_back(step, tree));
+    // A knob that took our value as another one holds neither; its old value is still right.
+    let is_back = back.fold(true, |all, fate| all & fate.is_back());
+    if !is_back {
+        return CarryError::LeftChanged(obstacle);
+    }
+    match journal.remove(id) {
+        Ok(()) => CarryError::PutBack(obstacle),
+        Err(error) => CarryError::Journal(error),
+    }
+}

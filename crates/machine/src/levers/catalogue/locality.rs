@@ -1,0 +1,88 @@
+//! Which CPU does the work of a packet.
+
+use model::Binds;
+
+use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::knob::QueueSetting;
+use crate::levers::tunable::{Accepts, Advised, Places, Tunable};
+
+pub(super) static ROWS: &[Tunable] = &[
+    Tunable {
+        card: Card {
+            name: "receive-packet-steering",
+            title: "CPUs that share the work of a receiving queue",
+            group: Group::Locality,
+            scope: Scope::Device,
+            binds: Binds::Live,
+            risk: Risk::None,
+            about: "RPS: the CPU that takes a packet from the device hands it to one of these, \
+                by a hash of the connection.",
+            helps: "devices with fewer queues than the machine has CPUs",
+            hurts: "an interrupt between CPUs and cold caches for each packet; on loopback −36 % \
+                requests/s",
+            published: Some(
+                "three to four times the packets on single-queue devices in the commit that \
+                brought it (2010)",
+            ),
+        },
+        places: Places::EachQueue(QueueSetting::RpsCpus),
+        accepts: Accepts::Cpus,
+        advised: Advised::Depends("none where there is a queue for each CPU"),
+    },
+    Tunable {
+        card: Card {
+            name: "receive-flow-table",
+            title: "connections that RFS remembers",
+            group: Group::Locality,
+            scope: Scope::Host,
+            binds: Binds::Live,
+            risk: Risk::None,
+            about: "RFS: a table of which CPU last read each connection, so that its packets go \
+                there; receive-flow-count must be set as well.",
+            helps: "many connections whose programs run elsewhere than their interrupts",
+            hurts: "8 bytes for each entry; nothing without receive-flow-count",
+            published: None,
+        },
+        places: Places::Sysctls(&["net.core.rps_sock_flow_entries"]),
+        accepts: Accepts::Range(0, 1073741824),
+        advised: Advised::Depends("32768 for a server of some thousand connections"),
+    },
+    Tunable {
+        card: Card {
+            name: "receive-flow-count",
+            title: "connections that RFS remembers for a queue",
+            group: Group::Locality,
+            scope: Scope::Device,
+            binds: Binds::Live,
+            risk: Risk::None,
+            about: "RFS: the share of receive-flow-table that this queue may use.",
+            helps: "as receive-flow-table",
+            hurts: "nothing without receive-flow-table",
+            published: None,
+        },
+        places: Places::EachQueue(QueueSetting::RpsFlowCount),
+        accepts: Accepts::Range(0, 1073741824),
+        advised: Advised::Depends("receive-flow-table divided by the queues"),
+    },
+    Tunable {
+        card: Card {
+            name: "transmit-packet-steering",
+            title: "CPUs that send by a queue",
+            group: Group::Locality,
+            scope: Scope::Device,
+            binds: Binds::Live,
+            risk: Risk::None,
+            about: "XPS: a packet leaves by the queue whose CPUs hold the one that sends it, so \
+                that no two CPUs share the lock of a queue.",
+            helps: "devices with a queue for each CPU",
+            hurts: "a CPU in no mask sends by a queue of the hash",
+            published: Some(
+                "part of the +38 % requests/s of the locality step in \
+                https://talawah.io/blog/extreme-http-performance-tuning-one-point-two-million/",
+            ),
+        },
+        places: Places::EachQueue(QueueSetting::XpsCpus),
+        accepts: Accepts::Cpus,
+        advised: Advised::Depends("queue N for CPU N where there are as many"),
+    },
+];

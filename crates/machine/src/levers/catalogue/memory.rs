@@ -1,0 +1,132 @@
+//! Pages: huge ones, those to be written, those to be kept free.
+
+use model::Binds;
+
+use crate::levers::Site;
+use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::knob::HostSetting;
+use crate::levers::tunable::{Accepts, Advised, Places, Tunable};
+
+pub(super) static ROWS: &[Tunable] = &[
+    Tunable {
+        card: Card {
+            name: "huge-pages",
+            title: "transparent huge pages",
+            group: Group::Memory,
+            scope: Scope::Host,
+            binds: Binds::Live,
+            risk: Risk::Stability,
+            about: "Whether memory is given in pages of 2 MiB where it can be: always, only \
+                where a program asks with madvise(2), or never.",
+            helps: "programs with gigabytes of heap, where they ask for it",
+            hurts: "with always: pauses while memory is compacted, and memory that is not used",
+            published: Some(
+                "madvise at Netflix (2017), never in the latency profiles of tuned; no figure \
+                of its own",
+            ),
+        },
+        places: Places::Host(HostSetting::HugePages),
+        accepts: Accepts::Words(&["always", "madvise", "never"]),
+        advised: Advised::Value("madvise"),
+    },
+    Tunable {
+        card: Card {
+            name: "huge-pages-defrag",
+            title: "compaction for huge pages",
+            group: Group::Memory,
+            scope: Scope::Host,
+            binds: Binds::Live,
+            risk: Risk::Stability,
+            about: "Whether a page fault waits until memory is compacted for a huge page.",
+            helps: "latency: with defer or never no fault waits",
+            hurts: "fewer huge pages",
+            published: None,
+        },
+        places: Places::Host(HostSetting::HugePagesDefrag),
+        accepts: Accepts::Words(&["always", "defer", "defer+madvise", "madvise", "never"]),
+        advised: Advised::Value("madvise"),
+    },
+    Tunable {
+        card: Card {
+            name: "swappiness",
+            title: "swap against page cache",
+            group: Group::Memory,
+            scope: Scope::Host,
+            binds: Binds::Live,
+            risk: Risk::None,
+            about: "How much rather the kernel swaps programs out than it drops pages of files: \
+                0 to 200, 60 as a rule.",
+            helps: "servers whose own memory must stay",
+            hurts: "less page cache for files that are read",
+            published: Some("part of the profiles of tuned (10); no figure of its own"),
+        },
+        places: Places::Sysctls(&["vm.swappiness"]),
+        accepts: Accepts::Range(0, 200),
+        advised: Advised::Value("10"),
+    },
+    Tunable {
+        card: Card {
+            name: "dirty-ratio",
+            title: "share of memory before writers wait",
+            group: Group::Memory,
+            scope: Scope::Host,
+            binds: Binds::Live,
+            risk: Risk::None,
+            about: "Per cent of the memory that may wait to be written before the program that \
+                writes must write itself.",
+            helps: "more: bursts of writes; less: even latency of writes",
+            hurts: "more is lost at a power cut; programs stall when it is full",
+            published: None,
+        },
+        places: Places::Sysctls(&["vm.dirty_ratio"]),
+        accepts: Accepts::Range(1, 100),
+        advised: Advised::Depends("10 for even latency"),
+    },
+    Tunable {
+        card: Card {
+            name: "dirty-background-ratio",
+            title: "share of memory before writing begins",
+            group: Group::Memory,
+            scope: Scope::Host,
+            binds: Binds::Live,
+            risk: Risk::None,
+            about: "Per cent of the memory that may wait to be written before the kernel begins \
+                to write.",
+            helps: "even latency of writes with a small value",
+            hurts: "more writes with a small value, as less is overwritten in memory",
+            published: None,
+        },
+        places: Places::Sysctls(&["vm.dirty_background_ratio"]),
+        accepts: Accepts::Range(0, 100),
+        advised: Advised::Depends("3 for even latency"),
+    },
+    Tunable {
+        card: Card {
+            name: "memory-reserve",
+            title: "memory that is kept free",
+            group: Group::Memory,
+            scope: Scope::Host,
+            binds: Binds::Live,
+            risk: Risk::Stability,
+            about: "KiB that only interrupts and the like may take, so that packets find memory \
+                when programs have taken the rest.",
+            helps: "high packet rates on machines whose memory is full",
+            hurts: "less memory for programs; too much of it, and they are killed",
+            published: Some(
+                "1 to 3 % of the memory for high packet rates (guide to Amazon’s ENA driver)",
+            ),
+        },
+        places: Places::Sysctls(&["vm.min_free_kbytes"]),
+        accepts: Accepts::Range(1024, 16777216),
+        advised: Advised::Computed(one_per_cent_of_memory_kib),
+    },
+];
+
+fn one_per_cent_of_memory_kib(site: &Site) -> Option<String> {
+    let meminfo = site.tree.text("proc/meminfo")?;
+    let total = meminfo
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kib: u64 = total.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some((kib / 100).to_string())
+}

@@ -1,0 +1,32 @@
+//! The levers there are: a table for each subject.
+
+mod interrupts;
+mod locality;
+mod memory;
+mod power;
+mod queues;
+mod scheduling;
+mod sockets;
+mod tcp;
+mod told;
+
+use super::Lever;
+use super::tunable::Tunable;
+
+/// The tables, of what can be set.
+static TABLES: [&[Tunable]; 8] = [
+    locality::ROWS,
+    interrupts::ROWS,
+    queues::ROWS,
+    tcp::ROWS,
+    sockets::ROWS,
+    memory::ROWS,
+    power::ROWS,
+    scheduling::ROWS,
+];
+
+pub(super) fn all() -> impl Iterator<Item = &'static dyn Lever> {
+    let told = told::ROWS.iter().map(|row| row as &dyn Lever);
+    let rows = TABLES.iter().flat_map(|table| table.iter());
+    told.chain(rows.map(|row| row as &dyn Lever))
+}

@@ -1,0 +1,75 @@
+//! What a device holds before it sends, and how large a packet may be.
+
+use model::Binds;
+
+use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::knob::DeviceSetting;
+use crate::levers::tunable::{Accepts, Advised, Places, Tunable};
+
+pub(super) static ROWS: &[Tunable] = &[
+    Tunable {
+        card: Card {
+            name: "default-qdisc",
+            title: "queue discipline of new devices",
+            group: Group::QueueDisciplines,
+            scope: Scope::Host,
+            binds: Binds::Listen,
+            risk: Risk::None,
+            about: "Which queue discipline a device has when it comes up. Those that are up keep \
+                theirs.",
+            helps: "fq for hosts that pace or run bbr, fq_codel for routers",
+            hurts: "nothing on devices that are up already",
+            published: Some(
+                "noqueue by this setting, with mq: +2 % requests/s (1.12 to 1.15 M) in \
+                https://talawah.io/blog/extreme-http-performance-tuning-one-point-two-million/",
+            ),
+        },
+        places: Places::Sysctls(&["net.core.default_qdisc"]),
+        accepts: Accepts::Words(&[
+            "pfifo_fast",
+            "fq",
+            "fq_codel",
+            "noqueue",
+            "cake",
+            "pfifo",
+            "sfq",
+        ]),
+        advised: Advised::Depends("fq for a server that paces, fq_codel for a router"),
+    },
+    Tunable {
+        card: Card {
+            name: "transmit-queue-length",
+            title: "packets that wait for a device",
+            group: Group::QueueDisciplines,
+            scope: Scope::Device,
+            binds: Binds::Live,
+            risk: Risk::None,
+            about: "How many packets queue disciplines that have no limit of their own hold for \
+                a device.",
+            helps: "bursts on slow devices",
+            hurts: "delay of up to that many packets",
+            published: None,
+        },
+        places: Places::Device(DeviceSetting::TransmitQueueLength),
+        accepts: Accepts::Range(1, 1000000),
+        advised: Advised::Depends("1000 is the usual"),
+    },
+    Tunable {
+        card: Card {
+            name: "mtu",
+            title: "largest packet of a device",
+            group: Group::Offloads,
+            scope: Scope::Device,
+            binds: Binds::Live,
+            risk: Risk::Stability,
+            about: "Bytes of an IP packet that the device takes. Every hop up to the other end \
+                must take as much.",
+            helps: "bulk where packets a second are the limit: six times fewer with 9000",
+            hurts: "connections hang where one hop takes less and says nothing",
+            published: None,
+        },
+        places: Places::Device(DeviceSetting::Mtu),
+        accepts: Accepts::Range(68, 65535),
+        advised: Advised::Depends("9000 only where every hop is known to take it"),
+    },
+];

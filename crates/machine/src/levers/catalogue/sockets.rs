@@ -1,0 +1,153 @@
+//! Limits of sockets: queues of connections, buffers, ports.
+
+use model::Binds;
+
+use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::tunable::{Accepts, Advised, Places, Tunable};
+
+pub(super) static ROWS: &[Tunable] = &[
+    Tunable {
+        card: Card {
+            name: "accept-queue",
+            title: "connections that wait to be accepted",
+            group: Group::Tcp,
+            scope: Scope::Namespace,
+            binds: Binds::Listen,
+            risk: Risk::None,
+            about: "The largest backlog that listen(2) is given. A full queue drops the last \
+                packet of the handshake, and the client sends again after a second.",
+            helps: "bursts of new connections; `nstat -az TcpExtListenOverflows` counts what was \
+                dropped",
+            hurts: "clients wait longer where they would have been refused sooner",
+            published: None,
+        },
+        places: Places::Sysctls(&["net.core.somaxconn"]),
+        accepts: Accepts::Range(1, 65535),
+        advised: Advised::Value("4096"),
+    },
+    Tunable {
+        card: Card {
+            name: "syn-backlog",
+            title: "handshakes that are under way",
+            group: Group::Tcp,
+            scope: Scope::Namespace,
+            binds: Binds::Listen,
+            risk: Risk::None,
+            about: "How many SYNs one listener remembers before SYN cookies answer for it.",
+            helps: "bursts of new connections from far away",
+            hurts: "some 300 bytes of memory for each",
+            published: None,
+        },
+        places: Places::Sysctls(&["net.ipv4.tcp_max_syn_backlog"]),
+        accepts: Accepts::Range(1, 1048576),
+        advised: Advised::Value("4096"),
+    },
+    Tunable {
+        card: Card {
+            name: "abort-on-overflow",
+            title: "reset when the accept queue is full",
+            group: Group::Tcp,
+            scope: Scope::Namespace,
+            binds: Binds::Live,
+            risk: Risk::Stability,
+            about: "With 1, a client whose connection finds the accept queue full is reset at \
+                once; with 0 its last packet is dropped and sent again.",
+            helps: "clients that have another server to go to",
+            hurts: "clients see a reset where a second of waiting would have done",
+            published: None,
+        },
+        places: Places::Sysctls(&["net.ipv4.tcp_abort_on_overflow"]),
+        accepts: Accepts::Range(0, 1),
+        advised: Advised::Value("0"),
+    },
+    Tunable {
+        card: Card {
+            name: "migrate-requests",
+            title: "handshakes taken over by another listener",
+            group: Group::Tcp,
+            scope: Scope::Namespace,
+            binds: Binds::Listen,
+            risk: Risk::None,
+            about: "With 1, connections that wait at a listener that is closed go to another of \
+                the same SO_REUSEPORT group (Linux 5.14).",
+            helps: "servers with a listener for each worker that restart workers",
+            hurts: "nothing known",
+            published: None,
+        },
+        places: Places::Sysctls(&["net.ipv4.tcp_migrate_req"]),
+        accepts: Accepts::Range(0, 1),
+        advised: Advised::Depends("1 where workers of one port are restarted"),
+    },
+    Tunable {
+        card: Card {
+            name: "receive-buffer-limit",
+            title: "largest receive buffer that can be asked for",
+            group: Group::Tcp,
+            scope: Scope::Namespace,
+            binds: Binds::Connect,
+            risk: Risk::None,
+            about: "The most that SO_RCVBUF gives; a buffer that is asked for is not grown by \
+                the kernel any more.",
+            helps: "programs that set SO_RCVBUF themselves, UDP above all",
+            hurts: "memory for each socket",
+            published: None,
+        },
+        places: Places::Sysctls(&["net.core.rmem_max"]),
+        accepts: Accepts::Range(2304, 2147483647),
+        advised: Advised::Depends("it depends on what programs ask for"),
+    },
+    Tunable {
+        card: Card {
+            name: "send-buffer-limit",
+            title: "largest send buffer that can be asked for",
+            group: Group::Tcp,
+            scope: Scope::Namespace,
+            binds: Binds::Connect,
+            risk: Risk::None,
+            about: "The most that SO_SNDBUF gives; a buffer that is asked for is not grown by \
+                the kernel any more.",
+            helps: "programs that set SO_SNDBUF themselves, UDP above all",
+            hurts: "memory for each socket",
+            published: None,
+        },
+        places: Places::Sysctls(&["net.core.wmem_max"]),
+        accepts: Accepts::Range(4608, 2147483647),
+        advised: Advised::Depends("it depends on what programs ask for"),
+    },
+    Tunable {
+        card: Card {
+            name: "socket-option-memory",
+            title: "memory for what belongs to a socket",
+            group: Group::Tcp,
+            scope: Scope::Namespace,
+            binds: Binds::Live,
+            risk: Risk::None,
+            about: "Bounds, among others, the notifications that MSG_ZEROCOPY may have \
+                outstanding; beyond it sends fail with ENOBUFS.",
+            helps: "MSG_ZEROCOPY with many sends under way",
+            hurts: "memory for each socket",
+            published: None,
+        },
+        places: Places::Sysctls(&["net.core.optmem_max"]),
+        accepts: Accepts::Range(4096, 2147483647),
+        advised: Advised::Depends("it depends on how many zero-copy sends are under way"),
+    },
+    Tunable {
+        card: Card {
+            name: "local-ports",
+            title: "ports of connections that this machine opens",
+            group: Group::Tcp,
+            scope: Scope::Namespace,
+            binds: Binds::Connect,
+            risk: Risk::None,
+            about: "First and last. One address can hold so many connections to one port of \
+                another.",
+            helps: "load generators and proxies",
+            hurts: "a service that is started later may find its port taken by a connection",
+            published: None,
+        },
+        places: Places::Sysctls(&["net.ipv4.ip_local_port_range"]),
+        accepts: Accepts::Rising(2),
+        advised: Advised::Depends("1024,65535 for a load generator that serves nothing"),
+    },
+];

@@ -1,0 +1,157 @@
+//! What is found and explained, and left to a person.
+
+use model::Binds;
+
+use crate::levers::advice::Advice;
+use crate::levers::card::{Card, Group, Risk, Scope};
+
+pub(super) static ROWS: &[Advice] = &[
+    Advice {
+        card: Card {
+            name: "mitigations",
+            title: "what the kernel does against speculative execution",
+            group: Group::Mitigations,
+            scope: Scope::Boot,
+            binds: Binds::Boot,
+            risk: Risk::Reboot,
+            about: "Each entry into the kernel and each indirect call is made safe against leaks \
+                through speculation, one mitigation for each flaw of the processor.",
+            helps: "programs that make many system calls, on processors that are not fixed in \
+                hardware",
+            hurts: "without them any code on this machine may read the memory of the kernel and \
+                of other programs: another tenant, a script, a dependency that was taken \
+                over",
+            published: Some(
+                "+28 % requests/s (347 to 446 k) on a c5n.xlarge of 2021 in \
+                https://talawah.io/blog/extreme-http-performance-tuning-one-point-two-million/",
+            ),
+        },
+        check: "mitigations",
+        by_hand: "it takes a reboot and takes protection away, so it is yours to do: add \
+            mitigations=off to the kernel command line (in /etc/default/grub, then \
+            update-grub) and reboot, on a machine with one tenant that runs nothing \
+            untrusted; take the word out again and reboot to go back",
+    },
+    Advice {
+        card: Card {
+            name: "syscall-audit",
+            title: "the audit subsystem",
+            group: Group::AuditAndSeccomp,
+            scope: Scope::Host,
+            binds: Binds::Fork,
+            risk: Risk::Security,
+            about: "While audit is or was on since boot, each system call of a process that was \
+                started with an audit context goes the slow way in and out.",
+            helps: "programs that make many system calls",
+            hurts: "security monitoring and compliance may rest on it; audit that was turned on \
+                once leaves its mark until the next boot",
+            published: Some(
+                "with seccomp +11 % requests/s (446 to 495 k) in \
+                https://talawah.io/blog/extreme-http-performance-tuning-one-point-two-million/",
+            ),
+        },
+        check: "audit",
+        by_hand: "others may rest on it, so it is yours to do: auditctl -a never,task, then \
+            start the server anew; auditctl -d never,task to go back",
+    },
+    Advice {
+        card: Card {
+            name: "packet-taps",
+            title: "sockets that are shown every packet",
+            group: Group::PacketTaps,
+            scope: Scope::Namespace,
+            binds: Binds::Live,
+            risk: Risk::Stability,
+            about: "Each packet is cloned for each packet socket on all protocols, sent and \
+                received alike.",
+            helps: "servers at high packet rates, where a DHCP client, a capture or an agent \
+                holds such a socket",
+            hurts: "a lease is not renewed, a capture or an agent stops",
+            published: Some(
+                "+6 % requests/s (1.06 to 1.12 M) in \
+                https://talawah.io/blog/extreme-http-performance-tuning-one-point-two-million/",
+            ),
+        },
+        check: "packet-taps",
+        by_hand: "the program that holds it is not ours to stop: linerate doctor names it; \
+            make the lease permanent or use a DHCP client without a packet socket, then \
+            stop it",
+    },
+    Advice {
+        card: Card {
+            name: "firewall-rules",
+            title: "rules that each packet is compared with",
+            group: Group::Netfilter,
+            scope: Scope::Namespace,
+            binds: Binds::Live,
+            risk: Risk::Security,
+            about: "Rules in one chain are compared one after the other; a set or a map is one \
+                look-up.",
+            helps: "servers at high packet rates behind long chains",
+            hurts: "without its rules the machine is open to whoever reaches it",
+            published: Some(
+                "+22 % requests/s (495 to 603 k) for all of netfilter in \
+                https://talawah.io/blog/extreme-http-performance-tuning-one-point-two-million/",
+            ),
+        },
+        check: "firewall-rules",
+        by_hand: "protection is not ours to take: put the rule that accepts your traffic \
+            first, turn chains of addresses into a set, and measure before and after; \
+            linerate study run http-json measures rules in a namespace of its own",
+    },
+    Advice {
+        card: Card {
+            name: "connection-tracking",
+            title: "the kernel remembers every connection",
+            group: Group::Netfilter,
+            scope: Scope::Namespace,
+            binds: Binds::Live,
+            risk: Risk::Security,
+            about: "One rule that asks for the state of connections makes the kernel look up \
+                each packet’s.",
+            helps: "servers with many connections behind a stateful firewall",
+            hurts: "stateful rules and address translation stop for what is not tracked",
+            published: Some(
+                "part of the +22 % of all of netfilter in \
+                https://talawah.io/blog/extreme-http-performance-tuning-one-point-two-million/",
+            ),
+        },
+        check: "connection-tracking",
+        by_hand: "rules of yours rest on it, so it is yours to do: a notrack rule for the port \
+            that is served, in both directions, with rules that accept both ways",
+    },
+    Advice {
+        card: Card {
+            name: "security-modules",
+            title: "hooks at each system call",
+            group: Group::AuditAndSeccomp,
+            scope: Scope::Host,
+            binds: Binds::Boot,
+            risk: Risk::Security,
+            about: "SELinux, AppArmor and BPF programs are asked at each access.",
+            helps: "programs that make many system calls",
+            hurts: "the barrier between programs falls",
+            published: None,
+        },
+        check: "security-modules",
+        by_hand: "it is not offered: what they cost is small, and what they keep out is not known",
+    },
+    Advice {
+        card: Card {
+            name: "leftover-tracing",
+            title: "tracing that nobody reads any more",
+            group: Group::PacketTaps,
+            scope: Scope::Host,
+            binds: Binds::Live,
+            risk: Risk::None,
+            about: "Probes, tracepoints and BPF programs that were left on run at each of their \
+                events.",
+            helps: "machines on which something was traced once",
+            hurts: "it may be your monitoring",
+            published: None,
+        },
+        check: "tracing",
+        by_hand: "whoever turned it on may still need it: linerate doctor names what is on; \
+            stop the program that holds it, or write 0 to events/enable of tracefs",
+    },
+];

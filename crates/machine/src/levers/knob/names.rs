@@ -1,0 +1,169 @@
+//! Names that are part of a kernel file's path, so checked before they are believed.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::levers::value::Form;
+
+/// A sysctl by its name with dots, such as `net.ipv4.tcp_rmem`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct SysctlName(String);
+
+/// Of `net.core`, those that every network namespace has for itself (net/core/sysctl_net_core.c,
+/// `netns_core_table`); the others are the host's.
+const CORE_OF_A_NAMESPACE: [&str; 7] = [
+    "net.core.somaxconn",
+    "net.core.optmem_max",
+    "net.core.txrehash",
+    "net.core.rmem_max",
+    "net.core.rmem_default",
+    "net.core.wmem_max",
+    "net.core.wmem_default",
+];
+/// Of `net.ipv4`, those that are the host's.
+const IPV4_OF_THE_HOST: [&str; 3] = [
+    "net.ipv4.tcp_mem",
+    "net.ipv4.udp_mem",
+    "net.ipv4.tcp_low_latency",
+];
+
+impl SysctlName {
+    pub(super) fn file(&self) -> String {
+        format!("proc/sys/{}", self.0.replace('.', "/"))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether each network namespace has its own.
+    pub(super) fn is_of_a_namespace(&self) -> bool {
+        let name = self.0.as_str();
+        let of_ip = name.starts_with("net.ipv4.") && !IPV4_OF_THE_HOST.contains(&name);
+        of_ip || CORE_OF_A_NAMESPACE.contains(&name) || name.starts_with("net.netfilter.")
+    }
+
+    pub(super) fn form(&self) -> Form {
+        match self.0.as_str() {
+            "net.ipv4.tcp_rmem"
+            | "net.ipv4.tcp_wmem"
+            | "net.ipv4.tcp_mem"
+            | "net.ipv4.udp_mem"
+            | "net.ipv4.ip_local_port_range" => Form::Numbers,
+            "net.ipv4.tcp_congestion_control" | "net.core.default_qdisc" => Form::Word,
+            _ => Form::Number,
+        }
+    }
+}
+
+impl FromStr for SysctlName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_part = |part: &str| {
+            let plain =
+                |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+            !part.is_empty() && part.bytes().all(plain)
+        };
+        if text.split('.').count() > 1 && text.split('.').all(is_part) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(format!("`{text}` is no name of a sysctl"))
+        }
+    }
+}
+
+/// A network device by its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct DeviceName(String);
+
+impl FromStr for DeviceName {
+    type Err = String;
+
+    /// What the kernel takes for one (`dev_valid_name` of net/core/dev.c).
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let fits = (1..16).contains(&text.len()) && text != "." && text != "..";
+        let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'/' && byte != b':';
+        if fits && text.bytes().all(is_plain) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(format!("`{text}` is no name of a network device"))
+        }
+    }
+}
+
+/// A queue of a network device by its folder in `/sys/class/net/…/queues`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Queue {
+    Rx(u32),
+    Tx(u32),
+}
+
+impl Queue {
+    pub(crate) fn number(self) -> u32 {
+        match self {
+            Self::Rx(number) | Self::Tx(number) => number,
+        }
+    }
+}
+
+impl FromStr for Queue {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let no_queue = || format!("`{text}` is no queue; expected rx-NUMBER or tx-NUMBER");
+        let (way, number) = text.split_once('-').ok_or_else(no_queue)?;
+        let number = number.parse().map_err(|_| no_queue())?;
+        match way {
+            "rx" => Ok(Self::Rx(number)),
+            "tx" => Ok(Self::Tx(number)),
+            _ => Err(no_queue()),
+        }
+    }
+}
+
+impl fmt::Display for SysctlName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for DeviceName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for Queue {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rx(number) => write!(out, "rx-{number}"),
+            Self::Tx(number) => write!(out, "tx-{number}"),
+        }
+    }
+}
+
+macro_rules! as_text {
+    ($($name:ty),*) => {$(
+        impl From<$name> for String {
+            fn from(name: $name) -> Self {
+                name.to_string()
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = String;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                text.parse()
+            }
+        }
+    )*};
+}
+
+as_text!(SysctlName, DeviceName, Queue);

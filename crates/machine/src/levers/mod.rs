@@ -1,0 +1,71 @@
+//! Levers: settings of a machine that are read, planned, applied, verified and put back.
+//!
+//! A lever is a [`Card`] that says what it is, and the [`Knob`]s that it sets: most are rows of
+//! [`catalogue`], which know how to find their knobs on a machine. What was set is in the journal
+//! with what stood there before, and [`carry::undo`] puts that back after whatever happened in between.
+
+mod advice;
+mod card;
+pub mod carry;
+mod catalogue;
+mod knob;
+mod obstacle;
+mod plan;
+mod site;
+mod tunable;
+mod value;
+
+pub use card::{Card, Group, Risk, Scope};
+pub use knob::{DeviceName, Knob, Value};
+pub use obstacle::Obstacle;
+pub use plan::{Plan, Step};
+pub use site::Site;
+
+/// A setting of a machine that we change and put back.
+pub trait Lever: Sync {
+    fn card(&self) -> &Card;
+
+    /// What its knobs hold now, at a site; where it has none of its own, what there is to see.
+    ///
+    /// # Errors
+    /// Why nothing can be seen.
+    fn read(&self, site: &Site) -> Result<Reading, Obstacle>;
+
+    /// What would be set, and from what: to a value as a person types it, or to the recommended.
+    ///
+    /// # Errors
+    /// Why it cannot be set here, or not to that.
+    fn plan(&self, site: &Site, value: Option<&str>) -> Result<Plan, Obstacle>;
+
+    /// The value that is set when none is typed; `None` where that depends on what the machine is for.
+    fn recommended(&self, site: &Site) -> Option<String>;
+
+    /// The values that it takes, in words.
+    fn values(&self) -> String;
+
+    /// Whether a knob is one of its own. What a journal says of any other is not believed.
+    fn owns(&self, knob: &Knob) -> bool;
+}
+
+/// What there is to see of a lever.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// As a person reads it; knobs that hold the same are told once.
+    pub now: String,
+    /// Whether that is what is recommended; `None` where nothing is.
+    pub is_recommended: Option<bool>,
+}
+
+/// Every lever, in the order of their groups.
+pub fn all() -> impl Iterator<Item = &'static dyn Lever> {
+    catalogue::all()
+}
+
+/// The lever of that name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static dyn Lever> {
+    all().find(|lever| lever.card().name == name)
+}
+
+#[cfg(test)]
+mod tests;

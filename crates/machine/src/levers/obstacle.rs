@@ -1,0 +1,64 @@
+//! Why a lever cannot be set.
+
+use std::io;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use super::Knob;
+use crate::findings::errno;
+
+/// Why a lever cannot be set here, or not to that.
+#[derive(Clone, Debug, Error)]
+pub enum Obstacle {
+    /// This kernel or this machine has none.
+    #[error("{0}")]
+    Absent(String),
+    #[error("{0}")]
+    NoDevice(String),
+    #[error("{knob}: {}", errno(.source))]
+    Refused { knob: Knob, source: Arc<io::Error> },
+    #[error("{lever} cannot be `{value}`; expected {expected}")]
+    BadValue {
+        lever: &'static str,
+        value: String,
+        expected: String,
+    },
+    #[error(
+        "{lever} has no value that is right everywhere ({why}); say {lever}=VALUE with {expected}"
+    )]
+    NoValue {
+        lever: &'static str,
+        why: &'static str,
+        expected: String,
+    },
+    /// It could be set, but not put back to what it is now.
+    #[error("{knob} is `{now}` now, and could not be put back to that: {}", errno(.source))]
+    OneWay {
+        knob: Knob,
+        now: String,
+        source: Arc<io::Error>,
+    },
+    /// The kernel took it and holds another.
+    #[error("{knob} holds `{held}` after `{wanted}` was written")]
+    WithoutEffect {
+        knob: Knob,
+        wanted: String,
+        held: String,
+    },
+    /// A person must do it, and why.
+    #[error("{0}")]
+    Advice(String),
+}
+
+impl Obstacle {
+    /// What reading or writing a knob failed with: a file that is not there is a setting that this
+    /// machine has not.
+    pub(super) fn of(knob: &Knob, source: io::Error) -> Self {
+        if source.kind() == io::ErrorKind::NotFound {
+            return Self::Absent(format!("this kernel or machine has no {knob}"));
+        }
+        let (knob, source) = (knob.clone(), Arc::new(source));
+        Self::Refused { knob, source }
+    }
+}

@@ -1,0 +1,60 @@
+//! What a lever would change: each knob, from what, to what.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Knob, Obstacle, Scope, Value};
+use crate::tree::Tree;
+
+/// The change of one knob.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    pub knob: Knob,
+    pub old: Value,
+    pub new: Value,
+}
+
+/// All that one lever would change; nothing where all is as it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    pub lever: &'static str,
+    pub scope: Scope,
+    pub steps: Vec<Step>,
+}
+
+impl Plan {
+    /// What a person would type to do it.
+    #[must_use]
+    pub fn commands(&self) -> Vec<String> {
+        let command = |step: &Step| step.knob.command(&step.new);
+        self.steps.iter().map(command).collect()
+    }
+
+    /// What a person would type to put it back.
+    #[must_use]
+    pub fn undo_commands(&self) -> Vec<String> {
+        let command = |step: &Step| step.knob.command(&step.old);
+        self.steps.iter().rev().map(command).collect()
+    }
+
+    /// Sees that each knob takes the value that it has now, by writing that: some kernels hold a
+    /// default that they refuse to be given (a congestion control that is not on their list, in a
+    /// namespace).
+    ///
+    /// # Errors
+    /// The first that could not be put back.
+    pub(super) fn rehearse_undo(&self, tree: &Tree) -> Result<(), Obstacle> {
+        for Step { knob, old, .. } in &self.steps {
+            knob.may_write(tree)
+                .map_err(|error| Obstacle::of(knob, error))?;
+            knob.write(tree, old).map_err(|source| Obstacle::OneWay {
+                knob: knob.clone(),
+                now: knob.show(old),
+                source: Arc::new(source),
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,125 @@
+//! The catalogue as a whole, and rows of it on planted machines.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::tree::planted::Planted;
+
+const IDLE: &str = "proc/sys/net/ipv4/tcp_slow_start_after_idle";
+
+#[test]
+fn every_lever_has_a_name_of_its_own_and_says_what_it_does() {
+    let names: Vec<&str> = all().map(|lever| lever.card().name).collect();
+    let distinct: BTreeSet<_> = names.iter().collect();
+    assert_eq!(distinct.len(), names.len());
+    for lever in all() {
+        let card = lever.card();
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'-';
+        assert!(card.name.bytes().all(plain), "{}", card.name);
+        assert!(std::ptr::eq(find(card.name).unwrap().card(), card));
+        for words in [card.title, card.about, card.helps, card.hurts] {
+            assert!(!words.is_empty(), "{}", card.name);
+        }
+    }
+}
+
+#[test]
+fn a_plan_holds_only_what_differs_and_how_a_person_would_do_it() {
+    let machine = Planted::new("plan", &[(IDLE, "1\n")]);
+    let site = Site::below(&machine.tree, None);
+    let lever = find("slow-start-after-idle").unwrap();
+    let reading = lever.read(&site).unwrap();
+    assert_eq!(
+        (reading.now.as_str(), reading.is_recommended),
+        ("1", Some(false))
+    );
+    let plan = lever.plan(&site, None).unwrap();
+    assert_eq!(
+        plan.commands(),
+        ["sysctl -w net.ipv4.tcp_slow_start_after_idle=0"]
+    );
+    assert_eq!(
+        plan.undo_commands(),
+        ["sysctl -w net.ipv4.tcp_slow_start_after_idle=1"]
+    );
+    assert_eq!(lever.plan(&site, Some("1")).unwrap().steps, []);
+}
+
+#[test]
+fn a_value_out_of_range_says_what_is_expected() {
+    let machine = Planted::new("range", &[(IDLE, "1\n")]);
+    let site = Site::below(&machine.tree, None);
+    let lever = find("slow-start-after-idle").unwrap();
+    for value in ["2", "-1", "on", ""] {
+        let obstacle = lever.plan(&site, Some(value)).unwrap_err().to_string();
+        let expected = format!("slow-start-after-idle cannot be `{value}`; expected 0 or 1");
+        assert_eq!(obstacle, expected);
+    }
+}
+
+#[test]
+fn a_lever_without_one_right_value_asks_for_one() {
+    let control = "proc/sys/net/ipv4/tcp_congestion_control";
+    let offered = "proc/sys/net/ipv4/tcp_available_congestion_control";
+    let machine = Planted::new("asks", &[(control, "bbr\n"), (offered, "reno bbr\n")]);
+    let site = Site::below(&machine.tree, None);
+    let lever = find("congestion-control").unwrap();
+    let obstacle = lever.plan(&site, None).unwrap_err().to_string();
+    assert!(
+        obstacle.contains("say congestion-control=VALUE"),
+        "{obstacle}"
+    );
+    assert_eq!(lever.plan(&site, Some("reno")).unwrap().steps.len(), 1);
+    assert!(lever.plan(&site, Some("cubic")).is_err());
+}
+
+#[test]
+fn a_setting_that_a_kernel_has_not_is_named() {
+    let machine = Planted::new("absent", &[("proc/version", "Linux")]);
+    let site = Site::below(&machine.tree, Some("eth0"));
+    let reason = |name| find(name).unwrap().read(&site).unwrap_err().to_string();
+    assert_eq!(
+        reason("slow-start-after-idle"),
+        "this kernel or machine has no net.ipv4.tcp_slow_start_after_idle"
+    );
+    assert!(reason("receive-packet-steering").contains("eth0 shows no such queue"));
+}
+
+#[test]
+fn each_queue_of_a_device_is_a_knob() {
+    let file = |queue: &str, name: &str| format!("sys/class/net/eth0/queues/{queue}/{name}");
+    let files = [
+        ("rx-0", "rps_cpus"),
+        ("rx-10", "rps_cpus"),
+        ("rx-2", "rps_cpus"),
+        ("tx-0", "xps_cpus"),
+    ];
+    let paths: Vec<String> = files
+        .iter()
+        .map(|(queue, name)| file(queue, name))
+        .collect();
+    let files: Vec<(&str, &str)> = paths
+        .iter()
+        .map(|path| (path.as_str(), "00000000\n"))
+        .collect();
+    let machine = Planted::new("queues", &files);
+    let site = Site::below(&machine.tree, Some("eth0"));
+    let plan = find("receive-packet-steering")
+        .unwrap()
+        .plan(&site, Some("0-1"))
+        .unwrap();
+    let commands = plan.commands();
+    let expected = ["rx-0", "rx-2", "rx-10"]
+        .map(|queue| format!("echo 00000003 > /{}", file(queue, "rps_cpus")));
+    assert_eq!(commands, expected);
+}
+
+#[test]
+fn a_lever_owns_its_own_knobs_and_no_others() {
+    let own = Knob::sysctl("vm.swappiness");
+    let foreign = Knob::sysctl("kernel.core_pattern");
+    let lever = find("swappiness").unwrap();
+    assert!(lever.owns(&own));
+    assert!(!lever.owns(&foreign));
+    assert!(!find("packet-taps").unwrap().owns(&own));
+}
