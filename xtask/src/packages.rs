@@ -20,6 +20,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("openssh-client", "/usr/bin/ssh"),
     ("openssh-server", "/usr/sbin/sshd"),
     ("ethtool", "/usr/sbin/ethtool"),
+    ("strace", "/usr/bin/strace"),
     ("pciutils", "/usr/bin/lspci"),
     ("groff-base", "/usr/bin/groff"),
     ("chromium", "/usr/bin/chromium"),

@@ -29,6 +29,7 @@ pub use campaign::{Campaign, CampaignError, Order};
 pub use clock::{Clock, Monotonic};
 pub use pair::Pair;
 pub use progress::Progress;
+pub use spec::nearest::did_you_mean;
 pub use transport::Agent;
 pub use under_test::Targets;
 pub use visible::Visible;

@@ -4,7 +4,7 @@ mod command_fields;
 mod command_sense;
 mod fields;
 mod levers;
-pub(crate) mod nearest;
+pub mod nearest;
 mod sense;
 mod shape;
 mod variables;

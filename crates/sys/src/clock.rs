@@ -61,6 +61,12 @@ fn wall_and_monotonic() -> (u64, u64) {
     (apart_ns, wall_ns.wrapping_sub(before_ns + apart_ns / 2))
 }
 
+/// Time since this machine was started, sleep included (`CLOCK_BOOTTIME`).
+#[must_use]
+pub fn since_boot_ms() -> u64 {
+    read(libc::CLOCK_BOOTTIME).unwrap_or(0) / 1_000_000
+}
+
 /// Asks every 2 ms whether the condition holds, until it does or `limit` has passed; whether it
 /// held. For what the kernel gives no descriptor to wait on.
 pub fn wait_until(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {

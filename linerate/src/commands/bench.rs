@@ -19,7 +19,7 @@ use exports::Exports;
 use hands::LocalHands;
 use progress::ConsoleProgress;
 
-/// Which command is faster: wall time, CPU time and peak memory, in pairs, with a verdict
+/// Which command is faster: wall and CPU time and peak memory, in pairs, with a verdict
 ///
 /// Every command is run once a round, in random order, the first one twice: its second run is the
 /// control, which must come out as no difference. Verdicts come from pairs of runs of one round,

@@ -6,6 +6,7 @@ mod completions;
 mod doctor;
 mod echo;
 mod facts;
+mod levers;
 mod link;
 mod load;
 mod man;
@@ -38,6 +39,7 @@ pub(crate) enum Command {
     Doctor(doctor::Arguments),
     Facts(facts::Arguments),
     Study(study::Arguments),
+    Levers(levers::Arguments),
     Service(service::Arguments),
     Rig(rig::Arguments),
     Serve(serve::Arguments),
@@ -66,6 +68,7 @@ pub(crate) fn run(
         Some(Command::Doctor(arguments)) => doctor::run(&arguments, console),
         Some(Command::Facts(arguments)) => facts::run(&arguments, console),
         Some(Command::Study(arguments)) => study::run(&arguments, console),
+        Some(Command::Levers(arguments)) => levers::run(&arguments, console),
         Some(Command::Service(arguments)) => service::run(&arguments, console),
         Some(Command::Serve(arguments)) => serve::run(&arguments, console),
         Some(Command::Load(arguments)) => load::run(&arguments, console),

@@ -39,12 +39,20 @@ impl Lever for Advice {
         Err(Obstacle::Advice(self.by_hand.to_owned()))
     }
 
+    fn may_set(&self, site: &Site) -> Result<(), Obstacle> {
+        self.plan(site, None).map(drop)
+    }
+
     fn recommended(&self, _: &Site) -> Option<String> {
         None
     }
 
     fn values(&self) -> String {
         "none: it is told, and never set".to_owned()
+    }
+
+    fn sets(&self) -> Vec<String> {
+        Vec::new()
     }
 
     fn owns(&self, _: &Knob) -> bool {

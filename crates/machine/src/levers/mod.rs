@@ -16,7 +16,10 @@ mod tunable;
 mod value;
 
 pub use card::{Card, Group, Risk, Scope};
-pub use knob::{DeviceName, Knob, Value};
+pub use knob::{
+    CpuSetting, DeviceName, DeviceSetting, HostSetting, Knob, Queue, QueueSetting, Reach,
+    SysctlName, Value,
+};
 pub use obstacle::Obstacle;
 pub use plan::{Plan, Step};
 pub use site::Site;
@@ -37,11 +40,20 @@ pub trait Lever: Sync {
     /// Why it cannot be set here, or not to that.
     fn plan(&self, site: &Site, value: Option<&str>) -> Result<Plan, Obstacle>;
 
+    /// Whether this process may set it here.
+    ///
+    /// # Errors
+    /// Why not, with the errno.
+    fn may_set(&self, site: &Site) -> Result<(), Obstacle>;
+
     /// The value that is set when none is typed; `None` where that depends on what the machine is for.
     fn recommended(&self, site: &Site) -> Option<String>;
 
     /// The values that it takes, in words.
     fn values(&self) -> String;
+
+    /// Its knobs as a page names them, with DEVICE and N for what a machine has several of.
+    fn sets(&self) -> Vec<String>;
 
     /// Whether a knob is one of its own. What a journal says of any other is not believed.
     fn owns(&self, knob: &Knob) -> bool;

@@ -16,8 +16,8 @@ pub enum Obstacle {
     Absent(String),
     #[error("{0}")]
     NoDevice(String),
-    #[error("{knob}: {}", errno(.source))]
-    Refused { knob: Knob, source: Arc<io::Error> },
+    #[error("{knob}: {}", errno(.refused))]
+    Refused { knob: Knob, refused: Arc<io::Error> },
     #[error("{lever} cannot be `{value}`; expected {expected}")]
     BadValue {
         lever: &'static str,
@@ -33,11 +33,11 @@ pub enum Obstacle {
         expected: String,
     },
     /// It could be set, but not put back to what it is now.
-    #[error("{knob} is `{now}` now, and could not be put back to that: {}", errno(.source))]
+    #[error("{knob} is `{now}` now, and could not be put back to that: {}", errno(.refused))]
     OneWay {
         knob: Knob,
         now: String,
-        source: Arc<io::Error>,
+        refused: Arc<io::Error>,
     },
     /// The kernel took it and holds another.
     #[error("{knob} holds `{held}` after `{wanted}` was written")]
@@ -54,11 +54,11 @@ pub enum Obstacle {
 impl Obstacle {
     /// What reading or writing a knob failed with: a file that is not there is a setting that this
     /// machine has not.
-    pub(super) fn of(knob: &Knob, source: io::Error) -> Self {
-        if source.kind() == io::ErrorKind::NotFound {
+    pub(super) fn of(knob: &Knob, error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::NotFound {
             return Self::Absent(format!("this kernel or machine has no {knob}"));
         }
-        let (knob, source) = (knob.clone(), Arc::new(source));
-        Self::Refused { knob, source }
+        let (knob, refused) = (knob.clone(), Arc::new(error));
+        Self::Refused { knob, refused }
     }
 }

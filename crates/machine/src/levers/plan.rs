@@ -1,5 +1,6 @@
 //! What a lever would change: each knob, from what, to what.
 
+use std::io;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,17 @@ impl Plan {
         self.steps.iter().rev().map(command).collect()
     }
 
+    /// Sees that this process may write each knob.
+    ///
+    /// # Errors
+    /// The first that it may not.
+    pub(super) fn may_be_set(&self, tree: &Tree) -> Result<(), Obstacle> {
+        self.steps.iter().try_for_each(|Step { knob, .. }| {
+            let opened = knob.may_write(tree);
+            opened.map_err(|error| Obstacle::of(knob, error))
+        })
+    }
+
     /// Sees that each knob takes the value that it has now, by writing that: some kernels hold a
     /// default that they refuse to be given (a congestion control that is not on their list, in a
     /// namespace).
@@ -49,10 +61,13 @@ impl Plan {
         for Step { knob, old, .. } in &self.steps {
             knob.may_write(tree)
                 .map_err(|error| Obstacle::of(knob, error))?;
-            knob.write(tree, old).map_err(|source| Obstacle::OneWay {
-                knob: knob.clone(),
-                now: knob.show(old),
-                source: Arc::new(source),
+            knob.write(tree, old).map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => Obstacle::of(knob, error),
+                _ => Obstacle::OneWay {
+                    knob: knob.clone(),
+                    now: knob.show(old),
+                    refused: Arc::new(error),
+                },
             })?;
         }
         Ok(())

@@ -36,6 +36,10 @@ pub(super) enum Accepts {
 /// What is set when no value is typed.
 pub(super) enum Advised {
     Value(&'static str),
+    /// What it is now, or this where that is less.
+    AtLeast(i64),
+    /// What it is now, or this where that is more.
+    AtMost(i64),
     /// No value is right everywhere, and why.
     Depends(&'static str),
     Computed(fn(&Site) -> Option<String>),
@@ -83,9 +87,19 @@ impl Lever for Tunable {
         })
     }
 
+    fn may_set(&self, site: &Site) -> Result<(), Obstacle> {
+        let held = self.held(site)?;
+        held.iter().try_for_each(|(knob, _)| {
+            let opened = knob.may_write(&site.tree);
+            opened.map_err(|error| Obstacle::of(knob, error))
+        })
+    }
+
     fn recommended(&self, site: &Site) -> Option<String> {
         match self.advised {
             Advised::Value(value) => Some(value.to_owned()),
+            Advised::AtLeast(least) => Some(self.number(site)?.max(least).to_string()),
+            Advised::AtMost(most) => Some(self.number(site)?.min(most).to_string()),
             Advised::Depends(_) => None,
             Advised::Computed(compute) => compute(site),
         }
@@ -93,6 +107,10 @@ impl Lever for Tunable {
 
     fn values(&self) -> String {
         self.accepts.words()
+    }
+
+    fn sets(&self) -> Vec<String> {
+        self.places.patterns()
     }
 
     fn owns(&self, knob: &Knob) -> bool {
@@ -118,6 +136,14 @@ impl Tunable {
         read.collect()
     }
 
+    /// What its only knob holds, where that is a number.
+    fn number(&self, site: &Site) -> Option<i64> {
+        match self.held(site).ok()?.as_slice() {
+            [(_, Value::Number(number))] => Some(*number),
+            _ => None,
+        }
+    }
+
     fn checked(&self, site: &Site, knob: &Knob, typed: &str) -> Result<Value, Obstacle> {
         let value = knob.parse_typed(typed);
         let value = value.filter(|value| self.accepts.takes(&site.tree, value));
@@ -131,7 +157,7 @@ impl Tunable {
     fn no_value(&self) -> Obstacle {
         let why = match self.advised {
             Advised::Depends(why) => why,
-            Advised::Value(_) | Advised::Computed(_) => "none could be told for this machine",
+            _ => "none could be told for this machine",
         };
         let (lever, expected) = (self.card.name, self.accepts.words());
         Obstacle::NoValue {
@@ -153,6 +179,28 @@ impl Places {
                 Ok(vec![Knob::Device { device, setting }])
             }
             Self::EachQueue(setting) => queues(site, *setting),
+        }
+    }
+}
+
+impl Places {
+    fn patterns(&self) -> Vec<String> {
+        let of_device = |file: &str| vec![format!("/sys/class/net/DEVICE/{file}")];
+        match self {
+            Self::Sysctls(names) => names.iter().map(ToString::to_string).collect(),
+            Self::Host(setting) => vec![format!("/{}", setting.file())],
+            Self::EachCpu(setting) => {
+                vec![format!("/sys/devices/system/cpu/cpuN/{}", setting.file())]
+            }
+            Self::Device(setting) => of_device(setting.file()),
+            Self::EachQueue(setting) => {
+                let way = if setting.is_of_receiving() {
+                    "rx"
+                } else {
+                    "tx"
+                };
+                of_device(&format!("queues/{way}-N/{}", setting.file()))
+            }
         }
     }
 }

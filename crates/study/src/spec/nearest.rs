@@ -4,7 +4,8 @@
 const ALIKE: f64 = 0.8;
 
 /// `; did you mean …?` with the known word most like the one that was given, or nothing.
-pub(crate) fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
+#[must_use]
+pub fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
     let alike = |candidate: &'a str| (strsim::jaro_winkler(word, candidate), candidate);
     let nearest = known
         .map(alike)

@@ -18,6 +18,8 @@ use crate::tree::Tree;
 /// # Errors
 /// What the kernel refused; then all was put back, or the error says that it was not.
 pub fn apply(plan: &Plan, site: &Site, guard: Option<Guard<'_>>) -> Result<u64, CarryError> {
+    // Whoever may not set it leaves no journal behind either.
+    plan.may_be_set(&site.tree)?;
     apply_in(&mut Journal::open()?, plan, &site.tree, guard)
 }
 

@@ -6,6 +6,7 @@
 
 mod apply;
 mod elsewhere;
+mod standing;
 mod undo;
 
 use std::io;
@@ -15,6 +16,7 @@ use thiserror::Error;
 use super::{Knob, Obstacle};
 use crate::journal::JournalError;
 pub use apply::{Guard, apply};
+pub use standing::{Standing, standing};
 pub use undo::{Fate, Undone, confirm, undo, undo_overdue};
 
 /// Why a plan was not carried out, or a journal not undone.

@@ -62,7 +62,7 @@ pub(super) static ROWS: &[Tunable] = &[
         },
         places: Places::Sysctls(&["vm.swappiness"]),
         accepts: Accepts::Range(0, 200),
-        advised: Advised::Value("10"),
+        advised: Advised::AtMost(10),
     },
     Tunable {
         card: Card {

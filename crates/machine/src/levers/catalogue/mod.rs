@@ -26,7 +26,11 @@ static TABLES: [&[Tunable]; 8] = [
 ];
 
 pub(super) fn all() -> impl Iterator<Item = &'static dyn Lever> {
-    let told = told::ROWS.iter().map(|row| row as &dyn Lever);
+    let told = told::ROWS.iter().map(as_lever);
     let rows = TABLES.iter().flat_map(|table| table.iter());
-    told.chain(rows.map(|row| row as &dyn Lever))
+    told.chain(rows.map(as_lever))
+}
+
+fn as_lever<L: Lever>(row: &'static L) -> &'static dyn Lever {
+    row
 }

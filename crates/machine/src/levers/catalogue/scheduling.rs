@@ -77,7 +77,7 @@ pub(super) static ROWS: &[Tunable] = &[
         },
         places: Places::Sysctls(&["vm.stat_interval"]),
         accepts: Accepts::Range(1, 3600),
-        advised: Advised::Value("10"),
+        advised: Advised::AtLeast(10),
     },
     Tunable {
         card: Card {

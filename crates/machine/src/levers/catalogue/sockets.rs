@@ -23,7 +23,7 @@ pub(super) static ROWS: &[Tunable] = &[
         },
         places: Places::Sysctls(&["net.core.somaxconn"]),
         accepts: Accepts::Range(1, 65535),
-        advised: Advised::Value("4096"),
+        advised: Advised::AtLeast(4096),
     },
     Tunable {
         card: Card {
@@ -40,7 +40,7 @@ pub(super) static ROWS: &[Tunable] = &[
         },
         places: Places::Sysctls(&["net.ipv4.tcp_max_syn_backlog"]),
         accepts: Accepts::Range(1, 1048576),
-        advised: Advised::Value("4096"),
+        advised: Advised::AtLeast(4096),
     },
     Tunable {
         card: Card {
@@ -83,7 +83,7 @@ pub(super) static ROWS: &[Tunable] = &[
             name: "receive-buffer-limit",
             title: "largest receive buffer that can be asked for",
             group: Group::Tcp,
-            scope: Scope::Namespace,
+            scope: Scope::Host,
             binds: Binds::Connect,
             risk: Risk::None,
             about: "The most that SO_RCVBUF gives; a buffer that is asked for is not grown by \
@@ -101,7 +101,7 @@ pub(super) static ROWS: &[Tunable] = &[
             name: "send-buffer-limit",
             title: "largest send buffer that can be asked for",
             group: Group::Tcp,
-            scope: Scope::Namespace,
+            scope: Scope::Host,
             binds: Binds::Connect,
             risk: Risk::None,
             about: "The most that SO_SNDBUF gives; a buffer that is asked for is not grown by \

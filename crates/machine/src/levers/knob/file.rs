@@ -15,7 +15,7 @@ pub enum HostSetting {
 }
 
 impl HostSetting {
-    pub(super) fn file(self) -> &'static str {
+    pub(crate) fn file(self) -> &'static str {
         match self {
             Self::HugePages => "sys/kernel/mm/transparent_hugepage/enabled",
             Self::HugePagesDefrag => "sys/kernel/mm/transparent_hugepage/defrag",
@@ -42,7 +42,7 @@ pub enum CpuSetting {
 }
 
 impl CpuSetting {
-    pub(super) fn file(self) -> &'static str {
+    pub(crate) fn file(self) -> &'static str {
         match self {
             Self::Governor => "cpufreq/scaling_governor",
             Self::EnergyPreference => "cpufreq/energy_performance_preference",
@@ -68,7 +68,7 @@ pub enum DeviceSetting {
 }
 
 impl DeviceSetting {
-    pub(super) fn file(self) -> &'static str {
+    pub(crate) fn file(self) -> &'static str {
         match self {
             Self::GroFlushTimeout => "gro_flush_timeout",
             Self::NapiDeferHardIrqs => "napi_defer_hard_irqs",
@@ -89,7 +89,7 @@ pub enum QueueSetting {
 }
 
 impl QueueSetting {
-    pub(super) fn file(self) -> &'static str {
+    pub(crate) fn file(self) -> &'static str {
         match self {
             Self::RpsCpus => "rps_cpus",
             Self::RpsFlowCount => "rps_flow_cnt",

@@ -13,15 +13,11 @@ use crate::levers::value::Form;
 pub struct SysctlName(String);
 
 /// Of `net.core`, those that every network namespace has for itself (net/core/sysctl_net_core.c,
-/// `netns_core_table`); the others are the host's.
-const CORE_OF_A_NAMESPACE: [&str; 7] = [
+/// `netns_core_table`). The limits of buffers stand there too, but only the host's can be written.
+const CORE_OF_A_NAMESPACE: [&str; 3] = [
     "net.core.somaxconn",
     "net.core.optmem_max",
     "net.core.txrehash",
-    "net.core.rmem_max",
-    "net.core.rmem_default",
-    "net.core.wmem_max",
-    "net.core.wmem_default",
 ];
 /// Of `net.ipv4`, those that are the host's.
 const IPV4_OF_THE_HOST: [&str; 3] = [

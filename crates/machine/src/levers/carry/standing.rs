@@ -1,0 +1,46 @@
+//! What the journal says is set, and what the machine holds.
+
+use super::CarryError;
+use crate::journal::{self, Change, LeverChange, Owner};
+use crate::levers::Site;
+
+/// A lever that was set and not put back.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// Number of its entry in the journal.
+    pub id: u64,
+    /// Who set it; he has ended, as a rule.
+    pub owner: Owner,
+    /// Inode of the network namespace in which it was set.
+    pub namespace: u64,
+    /// Whether the machine has been started since, which has put it back.
+    pub is_of_another_boot: bool,
+    pub change: LeverChange,
+    /// What each knob holds now, in the order of the change; `None` where it cannot be read.
+    pub now: Vec<Option<String>>,
+}
+
+/// All of them, the oldest first.
+///
+/// # Errors
+/// When the journal cannot be read.
+pub fn standing() -> Result<Vec<Standing>, CarryError> {
+    let site = Site::here(None);
+    let entries = journal::read()?.into_iter().filter_map(|entry| {
+        let is_of_another_boot = entry.is_of_another_boot().unwrap_or(false);
+        let Change::Lever(change) = entry.change else {
+            return None;
+        };
+        let knobs = change.steps.iter().map(|step| &step.knob);
+        let now = knobs.map(|knob| Some(knob.show(&knob.read(&site.tree).ok()?)));
+        Some(Standing {
+            id: entry.id,
+            owner: entry.owner,
+            namespace: entry.namespace,
+            is_of_another_boot,
+            now: now.collect(),
+            change,
+        })
+    });
+    Ok(entries.collect())
+}

@@ -1,0 +1,134 @@
+//! `linerate levers`: settings of this machine, told, set and put back.
+
+mod apply;
+mod catalogue;
+mod journal;
+mod pages;
+mod status;
+mod undo;
+
+use std::process::ExitCode;
+
+use anyhow::anyhow;
+use clap::Subcommand;
+use machine::levers::{self, DeviceName, Lever, Site};
+use study::did_you_mean;
+
+use crate::console::Console;
+
+/// Version of the shapes of `--json`.
+const FORMAT: u32 = 1;
+/// The machine was left changed.
+const LEFT_CHANGED: u8 = 3;
+
+/// Settings of this machine that decide how fast it serves: told, set, and put back
+///
+/// Each lever is read, planned, applied, verified and undone. What stood there before is written to
+/// a journal, and synced, before anything is changed, so `undo` puts it back after a crash, a kill
+/// or a power cut; a value that somebody else has set meanwhile is left alone and told.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  What is set here, what is recommended, and what could be changed?
+    linerate levers status
+  One lever, with the commands that a person would type:
+    linerate levers show slow-start-after-idle
+    sudo linerate levers apply slow-start-after-idle --dry-run
+  Set it, and put it back:
+    sudo linerate levers apply slow-start-after-idle
+    sudo linerate levers undo slow-start-after-idle
+  On a host of a rig, where nothing of this machine is touched:
+    linerate rig exec server -- linerate levers apply congestion-control=reno
+
+What reaches a device of this machine is put back after 60 seconds unless `linerate levers confirm`
+says that you can still reach the machine. The journal is in /var/lib/linerate for root, else in
+$XDG_STATE_HOME/linerate. Nothing survives a reboot; to keep a setting, write the commands that
+`show` prints where your distribution looks for them.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// The levers there are, by subject
+    #[command(after_long_help = "\
+Examples:
+  linerate levers list
+  Which need a reboot or take protection away, for a script:
+    linerate levers list --json | jq -r '.levers[] | select(.risk != \"none\") | [.name, .risk] | @tsv'")]
+    List {
+        /// Print them as one JSON value (docs/schema/levers-list.json)
+        #[arg(long)]
+        json: bool,
+    },
+    Status(status::Arguments),
+    /// One lever: what it does, whom it helps and hurts, and the commands
+    #[command(after_long_help = "\
+Examples:
+  linerate levers show guest-halt-poll")]
+    Show {
+        /// Name of a lever
+        lever: String,
+        /// The network device that is meant; otherwise that of the default route
+        #[arg(long)]
+        device: Option<DeviceName>,
+    },
+    Apply(apply::Arguments),
+    Undo(undo::Arguments),
+    /// What was set and not put back yet
+    #[command(after_long_help = "\
+Examples:
+  linerate levers journal")]
+    Journal {
+        /// Print it as one JSON value (docs/schema/levers-journal.json)
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let what was to be put back by itself stay
+    #[command(after_long_help = "\
+Examples:
+  linerate levers confirm mtu")]
+    Confirm {
+        /// The lever; otherwise all that wait
+        lever: Option<String>,
+    },
+    /// Wait for the time of an entry, and put it back; for Linerate itself
+    #[command(hide = true)]
+    Revert {
+        /// Number of the entry
+        id: u64,
+    },
+    /// Write the pages of all levers, with what is written by hand in those that are there
+    #[command(hide = true)]
+    Pages {
+        /// The folder
+        folder: std::path::PathBuf,
+    },
+}
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    match &arguments.action {
+        Action::List { json } => catalogue::list(*json, console),
+        Action::Status(arguments) => status::run(arguments, console)?,
+        Action::Show { lever, device } => {
+            let site = Site::here(device.clone());
+            catalogue::show(find(lever)?, &site, console);
+        }
+        Action::Apply(arguments) => return apply::run(arguments, console),
+        Action::Undo(arguments) => return undo::run(arguments, console),
+        Action::Journal { json } => journal::run(*json, console)?,
+        Action::Confirm { lever } => undo::confirm(lever.as_deref(), console)?,
+        Action::Revert { id } => undo::revert(*id)?,
+        Action::Pages { folder } => pages::write(folder)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The lever of that name; else an error that names the nearest.
+fn find(name: &str) -> anyhow::Result<&'static dyn Lever> {
+    levers::find(name).ok_or_else(|| {
+        let meant = did_you_mean(name, levers::all().map(|lever| lever.card().name));
+        anyhow!("there is no lever `{name}`{meant}; `linerate levers list` shows those there are")
+    })
+}

@@ -1,0 +1,157 @@
+//! `linerate levers apply`.
+
+use std::io;
+use std::process::{Command, ExitCode, Stdio};
+
+use anyhow::{Context as _, ensure};
+use machine::levers::carry::{self, Guard};
+use machine::levers::{DeviceName, Lever, Plan, Risk, Scope, Site};
+use serde_json::json;
+
+use super::{FORMAT, LEFT_CHANGED, catalogue, find};
+use crate::console::Console;
+
+const OURSELVES: &str = "/proc/self/exe";
+
+/// Set a lever, to what is recommended or to a value
+///
+/// The old value is on the disk before the new one is set. What was set is read back; what does not
+/// hold, or only in part, is put back at once.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  sudo linerate levers apply slow-start-after-idle --dry-run
+  sudo linerate levers apply tcp-receive-buffer=4096,131072,16777216
+  Of a device, which is put back after 60 seconds unless it is confirmed:
+    sudo linerate levers apply mtu=9000 --device eth1
+    linerate levers confirm mtu")]
+pub(super) struct Arguments {
+    /// Name of a lever, with `=VALUE` for another value than the recommended
+    #[arg(value_name = "NAME[=VALUE]")]
+    lever: String,
+    /// The network device that is meant; otherwise that of the default route
+    #[arg(long)]
+    device: Option<DeviceName>,
+    /// Show the commands that a person would type, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Seconds after which what reaches a device is put back unless it is confirmed
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    trial: u64,
+    /// Do it although it takes protection away
+    #[arg(long)]
+    weaken_security: bool,
+    /// Print what was done as one JSON value (docs/schema/levers-apply.json)
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    let (name, value) = match arguments.lever.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (arguments.lever.as_str(), None),
+    };
+    let (lever, site) = (find(name)?, Site::here(arguments.device.clone()));
+    let plan = lever.plan(&site, value)?;
+    if arguments.dry_run {
+        tell(&plan, None, arguments, console);
+        return Ok(ExitCode::SUCCESS);
+    }
+    allow(lever, arguments)?;
+    if plan.steps.is_empty() {
+        tell(&plan, None, arguments, console);
+        return Ok(ExitCode::SUCCESS);
+    }
+    match carry_out(&plan, &site, arguments.trial) {
+        Ok(id) => tell(&plan, Some(id), arguments, console),
+        Err(carry::CarryError::LeftChanged(why)) => {
+            console.error(&format!(
+                "{why}; not all could be put back: linerate levers undo"
+            ));
+            return Ok(ExitCode::from(LEFT_CHANGED));
+        }
+        Err(error) => return Err(error).with_context(|| format!("{name} was not set")),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn allow(lever: &dyn Lever, arguments: &Arguments) -> anyhow::Result<()> {
+    let card = lever.card();
+    ensure!(
+        card.risk != Risk::Security || arguments.weaken_security,
+        "{} takes protection away ({}); say --weaken-security if that is meant",
+        card.name,
+        card.hurts
+    );
+    Ok(())
+}
+
+fn carry_out(plan: &Plan, site: &Site, trial_s: u64) -> Result<u64, carry::CarryError> {
+    let guard = Guard {
+        reverts_at_ms: sys::clock::since_boot_ms() + trial_s * 1000,
+        start: &start_guard,
+    };
+    carry::apply(plan, site, on_trial(plan).then_some(guard))
+}
+
+/// Whether it could cut us off: it reaches a device, and no rig of ours holds that.
+fn on_trial(plan: &Plan) -> bool {
+    plan.scope == Scope::Device && !machine::rig::is_inside()
+}
+
+/// The process that puts an entry back in time, out of reach of our terminal's end.
+fn start_guard(id: u64) -> io::Result<()> {
+    let mut command = Command::new(OURSELVES);
+    command
+        .args(["levers", "revert", &id.to_string()])
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    sys::process::detach(&mut command);
+    command.spawn().map(drop)
+}
+
+fn tell(plan: &Plan, entry: Option<u64>, arguments: &Arguments, console: &Console) {
+    let reverts_after_s = entry.filter(|_| on_trial(plan)).map(|_| arguments.trial);
+    if arguments.json {
+        let step = |step: &machine::levers::Step| json!({ "knob": step.knob.to_string(), "old": step.knob.show(&step.old), "new": step.knob.show(&step.new) });
+        let value = json!({
+            "format": FORMAT,
+            "lever": plan.lever,
+            "entry": entry,
+            "steps": plan.steps.iter().map(step).collect::<Vec<_>>(),
+            "commands": plan.commands(),
+            "undo_commands": plan.undo_commands(),
+            "reverts_after_s": reverts_after_s,
+        });
+        return console.say(&format!("{value:#}"));
+    }
+    if plan.steps.is_empty() {
+        return console.say(&format!(
+            "{} is so already; nothing was changed",
+            plan.lever
+        ));
+    }
+    if entry.is_none() {
+        return catalogue::commands(plan, console);
+    }
+    for step in &plan.steps {
+        let (knob, old, new) = (
+            &step.knob,
+            step.knob.show(&step.old),
+            step.knob.show(&step.new),
+        );
+        console.say(&format!("{knob}: {old} → {new}"));
+    }
+    match reverts_after_s {
+        Some(seconds) => console.say(&format!(
+            "put back in {seconds} s unless you say: linerate levers confirm {}",
+            plan.lever
+        )),
+        None => console.say(&format!(
+            "to put it back: linerate levers undo {}",
+            plan.lever
+        )),
+    }
+}

@@ -1,0 +1,127 @@
+//! `linerate levers list` and `show`: what a lever says of itself.
+
+use machine::levers::{self, Group, Lever, Plan, Site};
+use model::Binds;
+use report::text::wrap;
+use serde_json::{Value, json};
+
+use super::FORMAT;
+use crate::console::Console;
+
+/// Columns of a lever's name.
+pub(super) const NAME_WIDTH: usize = 26;
+
+pub(super) fn list(as_json: bool, console: &Console) {
+    if as_json {
+        let levers: Vec<Value> = levers::all().map(as_value).collect();
+        console.say(&format!(
+            "{:#}",
+            json!({ "format": FORMAT, "levers": levers })
+        ));
+        return;
+    }
+    for (group, levers) in by_group(levers::all()) {
+        console.say(&format!("\n{}", group.title()));
+        for card in levers.iter().map(|lever| lever.card()) {
+            let (name, scope, risk) = (card.name, card.scope.word(), card.risk.word());
+            console.say(&format!(
+                "  {name:<NAME_WIDTH$}{scope:<11}{risk:<11}{}",
+                card.title
+            ));
+        }
+    }
+}
+
+/// In the order of the groups, each with its levers in their own order.
+pub(super) fn by_group(
+    levers: impl Iterator<Item = &'static dyn Lever>,
+) -> Vec<(Group, Vec<&'static dyn Lever>)> {
+    let mut levers: Vec<_> = levers.collect();
+    levers.sort_by_key(|lever| lever.card().group);
+    let groups = levers.chunk_by(|one, next| one.card().group == next.card().group);
+    groups
+        .map(|levers| (levers[0].card().group, levers.to_vec()))
+        .collect()
+}
+
+fn as_value(lever: &dyn Lever) -> Value {
+    let card = lever.card();
+    json!({
+        "name": card.name,
+        "title": card.title,
+        "group": card.group,
+        "scope": card.scope,
+        "binds": card.binds,
+        "risk": card.risk,
+        "about": card.about,
+        "helps": card.helps,
+        "hurts": card.hurts,
+        "published": card.published,
+        "values": lever.values(),
+        "sets": lever.sets(),
+    })
+}
+
+pub(super) fn show(lever: &dyn Lever, site: &Site, console: &Console) {
+    let card = lever.card();
+    let width = console.width().min(100);
+    console.say(&format!("{}: {}", card.name, card.title));
+    let now = lever
+        .read(site)
+        .map_or_else(|why| why.to_string(), |reading| reading.now);
+    let recommended = lever
+        .recommended(site)
+        .unwrap_or_else(|| "depends".to_owned());
+    let parts = [
+        ("does", card.about),
+        ("helps", card.helps),
+        ("hurts", card.hurts),
+        (
+            "published",
+            card.published.unwrap_or("no figure that we know of"),
+        ),
+        ("scope", card.scope.word()),
+        ("binds", binds(card.binds)),
+        ("risk", card.risk.word()),
+        ("values", &lever.values()),
+        ("now", &now),
+        ("recommended", &recommended),
+    ];
+    for (label, words) in parts {
+        console.say(&labelled(label, words, width));
+    }
+    match lever.plan(site, None) {
+        Ok(plan) => commands(&plan, console),
+        Err(obstacle) => console.say(&labelled("to set it", &obstacle.to_string(), width)),
+    }
+}
+
+/// What would be typed, to set and to put back; nothing where all is as recommended.
+pub(super) fn commands(plan: &Plan, console: &Console) {
+    if plan.steps.is_empty() {
+        return console.say("  to set it    nothing: it is so already");
+    }
+    console.say("  to set it");
+    plan.commands()
+        .iter()
+        .for_each(|line| console.say(&format!("    {line}")));
+    console.say("  to put it back");
+    plan.undo_commands()
+        .iter()
+        .for_each(|line| console.say(&format!("    {line}")));
+}
+
+fn labelled(label: &str, words: &str, width: usize) -> String {
+    let lines = wrap(words, width.saturating_sub(15));
+    format!("  {label:<13}{}", lines.join("\n               "))
+}
+
+pub(super) fn binds(binds: Binds) -> &'static str {
+    match binds {
+        Binds::Live => "at once",
+        Binds::Connect => "for connections made afterwards",
+        Binds::Listen => "for sockets that listen, or devices that come up, afterwards",
+        Binds::Fork => "for processes started afterwards",
+        Binds::Boot => "after a reboot",
+    }
+}

@@ -1,0 +1,83 @@
+//! `linerate levers journal`: what was set and not put back.
+
+use machine::levers::carry::{self, Standing};
+use serde_json::{Value, json};
+
+use super::FORMAT;
+use crate::console::Console;
+
+pub(super) fn run(as_json: bool, console: &Console) -> anyhow::Result<()> {
+    let standing = carry::standing()?;
+    if as_json {
+        let entries: Vec<Value> = standing.iter().map(as_value).collect();
+        console.say(&format!(
+            "{:#}",
+            json!({ "format": FORMAT, "entries": entries })
+        ));
+    } else if standing.is_empty() {
+        console.say("nothing of ours is set");
+    } else {
+        standing
+            .iter()
+            .for_each(|entry| console.say(&render(entry)));
+    }
+    Ok(())
+}
+
+fn render(entry: &Standing) -> String {
+    let (id, lever, owner) = (entry.id, &entry.change.lever, entry.owner);
+    let state = match (entry.is_of_another_boot, left_s(entry)) {
+        (true, _) => "; the machine has been started since, which put it back".to_owned(),
+        (false, Some(seconds)) => format!("; put back in {seconds} s unless confirmed"),
+        (false, None) => String::new(),
+    };
+    let steps = entry
+        .change
+        .steps
+        .iter()
+        .zip(&entry.now)
+        .map(|(step, now)| {
+            let (knob, old, new) = (
+                &step.knob,
+                step.knob.show(&step.old),
+                step.knob.show(&step.new),
+            );
+            let now = now.as_deref().unwrap_or("not to be read here");
+            format!("\n  {knob}: {old} → {new}, now {now}")
+        });
+    format!(
+        "{id} {lever}, set by {owner}{state}{}",
+        steps.collect::<String>()
+    )
+}
+
+/// Seconds until it is put back by itself.
+fn left_s(entry: &Standing) -> Option<u64> {
+    let at_ms = entry.change.reverts_at_ms?;
+    Some(at_ms.saturating_sub(sys::clock::since_boot_ms()) / 1000)
+}
+
+fn as_value(entry: &Standing) -> Value {
+    let steps = entry
+        .change
+        .steps
+        .iter()
+        .zip(&entry.now)
+        .map(|(step, now)| {
+            json!({
+                "knob": step.knob.to_string(),
+                "old": step.knob.show(&step.old),
+                "new": step.knob.show(&step.new),
+                "now": now,
+            })
+        });
+    json!({
+        "entry": entry.id,
+        "lever": entry.change.lever,
+        "pid": entry.owner.pid,
+        "namespace": entry.namespace,
+        "is_of_another_boot": entry.is_of_another_boot,
+        "reverts_in_s": left_s(entry),
+        "steps": steps.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,175 @@
+//! `linerate levers status`: each lever on this machine.
+
+use machine::levers::carry::{self, Standing};
+use machine::levers::{self, DeviceName, Lever, Obstacle, Reading, Site};
+use report::text::wrap;
+use serde_json::{Value, json};
+
+use super::catalogue::{NAME_WIDTH, by_group};
+use super::{FORMAT, find};
+use crate::console::Console;
+
+/// Columns of a value.
+const VALUE_WIDTH: usize = 20;
+
+/// What each lever is set to, what is recommended, and whether it can be set here
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  linerate levers status
+  linerate levers status congestion-control accept-queue
+  What differs from what is recommended, for a script:
+    linerate levers status --json | jq -r '.levers[] | select(.is_recommended == false).name'
+
+It looks and changes nothing, and needs no rights. In front of each lever: `=` it is as recommended,
+`!` it is not, `?` what is right depends on what the machine is for, `-` this machine has none.")]
+pub(super) struct Arguments {
+    /// The levers; otherwise all
+    levers: Vec<String>,
+    /// The network device that is meant; otherwise that of the default route
+    #[arg(long)]
+    device: Option<DeviceName>,
+    /// Print it as one JSON value (docs/schema/levers-status.json)
+    #[arg(long)]
+    json: bool,
+}
+
+/// One lever on this machine.
+struct Row {
+    lever: &'static dyn Lever,
+    reading: Result<Reading, Obstacle>,
+    recommended: Option<String>,
+    /// Why it cannot be set here.
+    obstacle: Option<Obstacle>,
+    /// The entry of the journal, where we have set it.
+    set_in: Option<u64>,
+}
+
+pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<()> {
+    let site = Site::here(arguments.device.clone());
+    // A journal that is another's, or not there, has nothing of ours.
+    let standing = carry::standing().unwrap_or_default();
+    let meant = match arguments.levers.as_slice() {
+        [] => levers::all().collect(),
+        names => names
+            .iter()
+            .map(|name| find(name))
+            .collect::<anyhow::Result<Vec<_>>>()?,
+    };
+    let rows = |levers: Vec<&'static dyn Lever>| {
+        let row = |lever| Row::look(lever, &site, &standing);
+        levers.into_iter().map(row).collect::<Vec<Row>>()
+    };
+    if arguments.json {
+        let levers: Vec<Value> = rows(meant).iter().map(Row::as_value).collect();
+        console.say(&format!(
+            "{:#}",
+            json!({ "format": FORMAT, "levers": levers })
+        ));
+        return Ok(());
+    }
+    let width = console.width();
+    for (group, levers) in by_group(meant.into_iter()) {
+        console.say(&format!("\n{}", group.title()));
+        rows(levers)
+            .iter()
+            .for_each(|row| console.say(&row.render(width)));
+    }
+    Ok(())
+}
+
+impl Row {
+    fn look(lever: &'static dyn Lever, site: &Site, standing: &[Standing]) -> Self {
+        let name = lever.card().name;
+        let set = standing
+            .iter()
+            .find(|set| set.change.lever == name && !set.is_of_another_boot);
+        Self {
+            lever,
+            reading: lever.read(site),
+            recommended: lever.recommended(site),
+            obstacle: lever.may_set(site).err(),
+            set_in: set.map(|set| set.id),
+        }
+    }
+
+    fn render(&self, width: usize) -> String {
+        let name = self.lever.card().name;
+        let (mark, now) = match &self.reading {
+            Ok(Reading {
+                now,
+                is_recommended,
+            }) => (mark(*is_recommended), now.clone()),
+            Err(obstacle) => {
+                return hang(
+                    &format!("- {name:<NAME_WIDTH$}"),
+                    &obstacle.to_string(),
+                    width,
+                );
+            }
+        };
+        let note = self.note();
+        if matches!(self.obstacle, Some(Obstacle::Advice(_))) {
+            return hang(&format!("{mark} {name:<NAME_WIDTH$}"), &now, width);
+        }
+        hang(
+            &format!("{mark} {name:<NAME_WIDTH$}{now:<VALUE_WIDTH$} "),
+            &note,
+            width,
+        )
+    }
+
+    /// What there is to say beside the value.
+    fn note(&self) -> String {
+        let recommended = match &self.reading {
+            Ok(Reading {
+                is_recommended: Some(false),
+                ..
+            }) => self
+                .recommended
+                .as_ref()
+                .map(|value| format!("recommended {value}")),
+            _ => None,
+        };
+        let set = self
+            .set_in
+            .map(|id| format!("set by Linerate (entry {id})"));
+        let obstacle = self
+            .obstacle
+            .as_ref()
+            .map(|why| format!("not to be set here: {why}"));
+        let notes: Vec<String> = [recommended, set, obstacle].into_iter().flatten().collect();
+        notes.join("; ")
+    }
+
+    fn as_value(&self) -> Value {
+        let reading = self.reading.as_ref();
+        json!({
+            "name": self.lever.card().name,
+            "now": reading.ok().map(|reading| &reading.now),
+            "unreadable": reading.err().map(ToString::to_string),
+            "recommended": self.recommended,
+            "is_recommended": reading.ok().and_then(|reading| reading.is_recommended),
+            "obstacle": self.obstacle.as_ref().map(ToString::to_string),
+            "set_in": self.set_in,
+        })
+    }
+}
+
+fn mark(is_recommended: Option<bool>) -> char {
+    match is_recommended {
+        Some(true) => '=',
+        Some(false) => '!',
+        None => '?',
+    }
+}
+
+/// Words after a head, the following lines under the first word.
+fn hang(head: &str, words: &str, width: usize) -> String {
+    let indent = 2 + NAME_WIDTH;
+    let lines = wrap(words, width.saturating_sub(head.chars().count()).max(30));
+    let between = format!("\n{}", " ".repeat(indent.max(head.chars().count())));
+    format!("{head}{}", lines.join(&between))
+        .trim_end()
+        .to_owned()
+}

@@ -1,0 +1,138 @@
+//! `linerate levers undo` and `confirm`, and the process that undoes in time.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use machine::levers::Knob;
+use machine::levers::carry::{self, Fate, Undone};
+use serde_json::{Value, json};
+
+use super::{FORMAT, LEFT_CHANGED};
+use crate::console::Console;
+
+/// Put back what was set
+///
+/// What somebody else has set since is left alone and told, as is what is not there any more; exit
+/// code 3 says that not everything is as it was before.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  All that was set, the newest first:
+    sudo linerate levers undo
+  linerate levers undo mtu")]
+pub(super) struct Arguments {
+    /// The lever; otherwise all
+    lever: Option<String>,
+    /// Print what was done as one JSON value (docs/schema/levers-undo.json)
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    // A name that the catalogue has not may still stand in the journal of another version.
+    let undone = carry::undo(arguments.lever.as_deref())?;
+    if arguments.json {
+        let entries: Vec<Value> = undone.iter().map(as_value).collect();
+        console.say(&format!(
+            "{:#}",
+            json!({ "format": FORMAT, "undone": entries })
+        ));
+    } else if undone.is_empty() {
+        console.say(&nothing(arguments.lever.as_deref()));
+    } else {
+        let lines = undone.iter().flat_map(lines);
+        lines.for_each(|line| console.say(&line));
+    }
+    let mut fates = undone.iter().flat_map(|undone| &undone.knobs);
+    Ok(match fates.all(|(_, fate)| fate.is_as_before()) {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(LEFT_CHANGED),
+    })
+}
+
+pub(super) fn confirm(lever: Option<&str>, console: &Console) -> anyhow::Result<()> {
+    let kept = carry::confirm(lever)?;
+    anyhow::ensure!(
+        !kept.is_empty(),
+        "nothing waits to be confirmed: it was put back, or was never to be"
+    );
+    for lever in kept {
+        console.say(&format!(
+            "{lever} stays; to put it back: linerate levers undo {lever}"
+        ));
+    }
+    Ok(())
+}
+
+/// Waits for the time of an entry; whether it was confirmed meanwhile shows then.
+pub(super) fn revert(id: u64) -> anyhow::Result<()> {
+    let standing = carry::standing()?;
+    let entry = standing.iter().find(|standing| standing.id == id);
+    let Some(at_ms) = entry.and_then(|entry| entry.change.reverts_at_ms) else {
+        return Ok(());
+    };
+    // A sleep does not count while the machine is suspended, so it is looked at again.
+    while let Some(left_ms) = at_ms
+        .checked_sub(sys::clock::since_boot_ms())
+        .filter(|left| *left > 0)
+    {
+        std::thread::sleep(Duration::from_millis(left_ms.min(1000)));
+    }
+    carry::undo_overdue(id, sys::clock::since_boot_ms())?;
+    Ok(())
+}
+
+fn nothing(lever: Option<&str>) -> String {
+    lever.map_or_else(
+        || "nothing of ours is set".to_owned(),
+        |name| format!("nothing of ours is set by `{name}`"),
+    )
+}
+
+fn lines(undone: &Undone) -> impl Iterator<Item = String> {
+    undone
+        .knobs
+        .iter()
+        .map(|(knob, fate)| line(&undone.lever, knob, fate))
+}
+
+fn line(lever: &str, knob: &Knob, fate: &Fate) -> String {
+    match fate {
+        Fate::PutBack { now } => format!("{knob}: {now} again"),
+        Fate::WasBack { now } => format!("{knob}: was {now} again already"),
+        Fate::SetByOthers { now, ours } => {
+            format!("{knob}: left at {now}, which somebody else has set; ours was {ours}")
+        }
+        Fate::Gone => format!("{knob}: has gone, and our value with it"),
+        Fate::Rebooted => format!("{knob}: the machine has been started since, which put it back"),
+        Fate::Elsewhere { namespace } => format!(
+            "{knob}: is in the network namespace {namespace}; say it there, as with linerate rig exec"
+        ),
+        Fate::Foreign => format!(
+            "{knob}: the journal says that `{lever}` set it, which `{lever}` never does; left alone"
+        ),
+        Fate::Refused { why } => format!("{knob}: could not be put back: {why}"),
+    }
+}
+
+fn as_value(undone: &Undone) -> Value {
+    let knob = |(knob, fate): &(Knob, Fate)| json!({ "knob": knob.to_string(), "fate": word(fate), "words": line(&undone.lever, knob, fate) });
+    json!({
+        "entry": undone.id,
+        "lever": undone.lever,
+        "knobs": undone.knobs.iter().map(knob).collect::<Vec<_>>(),
+    })
+}
+
+fn word(fate: &Fate) -> &'static str {
+    match fate {
+        Fate::PutBack { .. } => "put_back",
+        Fate::WasBack { .. } => "was_back",
+        Fate::SetByOthers { .. } => "set_by_others",
+        Fate::Gone => "gone",
+        Fate::Rebooted => "rebooted",
+        Fate::Elsewhere { .. } => "elsewhere",
+        Fate::Foreign => "foreign",
+        Fate::Refused { .. } => "refused",
+    }
+}

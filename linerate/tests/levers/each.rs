@@ -1,0 +1,128 @@
+//! Every lever of a namespace or a device: baseline, tuned, verified, restored.
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+
+/// Another value than the one that holds, in the words of a person; `None` where this kernel takes no other.
+fn another(lever: &str, now: &str) -> Option<String> {
+    let other = match lever {
+        "congestion-control" if now == "reno" => "bbr",
+        "congestion-control" => "reno",
+        "tcp-receive-buffer" => "4096,65536,1048576",
+        "tcp-send-buffer" => "4096,32768,1048576",
+        "local-ports" => "20000,50000",
+        "receive-packet-steering" | "transmit-packet-steering" => "0",
+        "mtu" => "1400",
+        "tcp-fastopen" => "3",
+        _ => return number(now),
+    };
+    (other != now).then(|| other.to_owned())
+}
+
+/// 0 for 1 and 1 for 0; half of what is larger, and still in its range.
+fn number(now: &str) -> Option<String> {
+    let now: i64 = now.parse().ok()?;
+    Some(if now > 1 { now / 2 } else { 1 - now }.to_string())
+}
+
+/// Levers whose change stays in the namespace that they are changed in.
+fn of_a_namespace(sandbox: &Sandbox) -> Vec<Value> {
+    let list = sandbox.json(&["list"], "levers-list");
+    let levers = list["levers"].as_array().unwrap().iter();
+    let here = levers.filter(|lever| {
+        let is_set = !lever["sets"].as_array().unwrap().is_empty();
+        is_set && (lever["scope"] == "namespace" || lever["scope"] == "device")
+    });
+    here.cloned().collect()
+}
+
+#[test]
+fn every_lever_of_a_namespace_or_a_device_is_set_held_and_put_back() {
+    let sandbox = Sandbox::new();
+    let before = sandbox.state();
+    let levers = of_a_namespace(&sandbox);
+    let mut names = Vec::new();
+    for lever in levers.iter().map(|lever| lever["name"].as_str().unwrap()) {
+        let status = sandbox.json(&["status", lever, "--device", "bench0"], "levers-status");
+        let now = status["levers"][0]["now"].as_str().unwrap_or_default();
+        if let Some(value) = another(lever, now) {
+            set_and_put_back(&sandbox, lever, &value, &before);
+            names.push(lever);
+        }
+    }
+    assert!(
+        names.len() >= 24,
+        "only {} of {}: {names:?}",
+        names.len(),
+        levers.len()
+    );
+}
+
+fn set_and_put_back(sandbox: &Sandbox, lever: &str, value: &str, before: &str) {
+    let asked = format!("{lever}={value}");
+    let set = sandbox.json(&["apply", &asked, "--device", "bench0"], "levers-apply");
+    assert_ne!(sandbox.state(), before, "{asked} changed nothing");
+    for step in set["steps"].as_array().unwrap() {
+        let file = file_of(step["knob"].as_str().unwrap());
+        let new = step["new"].as_str().unwrap();
+        // A mask is read as a mask and told as a list: CPU 0 is bit 0.
+        let held = sandbox.holds(&file);
+        let is_mask = file.ends_with("_cpus");
+        let same = if is_mask {
+            held.ends_with('1') && new == "0"
+        } else {
+            held.split_whitespace().eq(new.split(' '))
+        };
+        assert!(same, "{asked}: {file} holds {held}");
+    }
+    let undone = sandbox.json(&["undo", lever], "levers-undo");
+    let knobs = undone["undone"][0]["knobs"].as_array().unwrap();
+    assert!(
+        knobs.iter().any(|knob| knob["fate"] == "put_back"),
+        "{undone:#}"
+    );
+    assert_eq!(sandbox.state(), before, "{asked} was not put back");
+    assert!(sandbox.journal().is_empty());
+}
+
+/// Where a person finds a knob: a path, or a sysctl below `/proc/sys`.
+fn file_of(knob: &str) -> String {
+    match knob.starts_with('/') {
+        true => knob.to_owned(),
+        false => format!("/proc/sys/{}", knob.replace('.', "/")),
+    }
+}
+
+#[test]
+fn a_dry_run_prints_commands_that_do_what_they_say_and_changes_nothing() {
+    let sandbox = Sandbox::new();
+    let before = sandbox.state();
+    let words = ["apply", "slow-start-after-idle", "--dry-run"];
+    let dry = sandbox.json(&words, "levers-apply");
+    assert_eq!(sandbox.state(), before);
+    assert!(dry["entry"].is_null());
+    let run = |command: &Value| sandbox.prints(&["sh", "-c", command.as_str().unwrap()]);
+    run(&dry["commands"][0]);
+    assert_eq!(
+        sandbox.holds("/proc/sys/net/ipv4/tcp_slow_start_after_idle"),
+        "0"
+    );
+    run(&dry["undo_commands"][0]);
+    assert_eq!(sandbox.state(), before);
+}
+
+#[test]
+fn a_congestion_control_that_is_set_is_what_connections_get() {
+    const ASK: &str = "import socket\n\
+        listener = socket.create_server(('127.0.0.1', 0))\n\
+        client = socket.create_connection(listener.getsockname())\n\
+        print(client.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b'\\0').decode())";
+    let sandbox = Sandbox::new();
+    for name in ["reno", "bbr"] {
+        let asked = format!("congestion-control={name}");
+        let _ = sandbox.json(&["apply", &asked], "levers-apply");
+        assert_eq!(sandbox.prints(&["python3", "-c", ASK]).trim(), name);
+        let _ = sandbox.levers(&["undo"]);
+    }
+}

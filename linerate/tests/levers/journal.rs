@@ -1,0 +1,125 @@
+//! What the journal is believed of, and what it is not.
+
+use serde_json::{Value, json};
+
+use crate::common::errors;
+use crate::sandbox::Sandbox;
+
+const IDLE: &str = "/proc/sys/net/ipv4/tcp_slow_start_after_idle";
+const JOURNAL: &str = "/var/lib/linerate/journal.jsonl";
+
+fn apply(sandbox: &Sandbox, lever: &str) -> Value {
+    sandbox.json(&["apply", lever], "levers-apply")
+}
+
+#[test]
+fn a_value_that_somebody_else_has_set_is_left_alone_and_told() {
+    let sandbox = Sandbox::new();
+    apply(&sandbox, "notsent-lowat=131072");
+    let file = "/proc/sys/net/ipv4/tcp_notsent_lowat";
+    sandbox.writes(file, "16384");
+    let undo = sandbox.levers(&["undo"]);
+    assert_eq!(undo.status.code(), Some(3));
+    let said = String::from_utf8(undo.stdout).unwrap();
+    assert!(
+        said.contains("left at 16384, which somebody else has set; ours was 131072"),
+        "{said}"
+    );
+    assert_eq!(sandbox.holds(file), "16384");
+    assert!(sandbox.journal().is_empty());
+}
+
+#[test]
+fn a_lever_that_is_set_must_be_put_back_before_it_is_set_again() {
+    let sandbox = Sandbox::new();
+    apply(&sandbox, "notsent-lowat=131072");
+    let again = sandbox.levers(&["apply", "notsent-lowat=16384"]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(errors(&again).contains("linerate levers undo notsent-lowat"));
+    let entry = &sandbox.journal()[0];
+    assert_eq!(entry["steps"][0]["now"], "131072");
+}
+
+#[test]
+fn an_entry_planted_for_a_foreign_file_is_refused() {
+    let sandbox = Sandbox::new();
+    apply(&sandbox, "slow-start-after-idle");
+    let text = sandbox.prints(&["cat", JOURNAL]);
+    let mut entry: Value = serde_json::from_str(text.trim()).unwrap();
+    entry["change"]["lever"]["steps"][0]["knob"] = json!({ "sysctl": "kernel.core_pattern" });
+    let pattern = sandbox.holds("/proc/sys/kernel/core_pattern");
+    for (old, new) in [
+        (json!("|/bin/evil"), json!(pattern)),
+        (json!("core"), json!(pattern)),
+    ] {
+        let step = &mut entry["change"]["lever"]["steps"][0];
+        (step["old"], step["new"]) = (old, new);
+        sandbox.writes(JOURNAL, &entry.to_string());
+        let undo = sandbox.levers(&["undo"]);
+        assert_eq!(undo.status.code(), Some(3), "{}", errors(&undo));
+        let said = String::from_utf8(undo.stdout).unwrap();
+        assert!(
+            said.contains("which `slow-start-after-idle` never does; left alone"),
+            "{said}"
+        );
+        assert_eq!(sandbox.holds("/proc/sys/kernel/core_pattern"), pattern);
+    }
+    entry["change"]["lever"]["steps"][0]["knob"] = json!({ "path": "/etc/passwd" });
+    sandbox.writes(JOURNAL, &entry.to_string());
+    let undo = sandbox.levers(&["undo"]);
+    assert_eq!(undo.status.code(), Some(2));
+    assert!(
+        errors(&undo).contains("no entry that this version of Linerate knows"),
+        "{}",
+        errors(&undo)
+    );
+}
+
+#[test]
+fn an_entry_of_another_boot_is_not_written_into_this_one() {
+    let sandbox = Sandbox::new();
+    apply(&sandbox, "slow-start-after-idle");
+    let text = sandbox.prints(&["cat", JOURNAL]);
+    let mut entry: Value = serde_json::from_str(text.trim()).unwrap();
+    entry["boot_id"] = json!("00000000-0000-4000-8000-000000000000");
+    sandbox.writes(JOURNAL, &entry.to_string());
+    let undone = sandbox.json(&["undo"], "levers-undo");
+    assert_eq!(undone["undone"][0]["knobs"][0]["fate"], "rebooted");
+    assert_eq!(sandbox.holds(IDLE), "0");
+    assert!(sandbox.journal().is_empty());
+}
+
+#[test]
+fn an_entry_of_another_namespace_is_undone_there_and_not_here() {
+    let sandbox = Sandbox::new();
+    apply(&sandbox, "slow-start-after-idle");
+    // The journal is on the mount namespace's /var/lib; the network is another one.
+    let linerate = env!("CARGO_BIN_EXE_linerate");
+    let elsewhere = format!("unshare --net {linerate} levers undo");
+    let output = sandbox.command(&["sh", "-c", &elsewhere]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("is in the network namespace"), "{said}");
+    assert_eq!(sandbox.holds(IDLE), "0");
+    let undone = sandbox.json(&["undo"], "levers-undo");
+    assert_eq!(undone["undone"][0]["knobs"][0]["fate"], "put_back");
+}
+
+#[test]
+fn a_folder_that_others_may_write_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.prints(&[
+        "sh",
+        "-c",
+        "mkdir -m 0777 /var/lib/linerate; chmod 0777 /var/lib/linerate",
+    ]);
+    let before = sandbox.state();
+    let output = sandbox.levers(&["apply", "slow-start-after-idle"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        errors(&output).contains("has mode 777 and not 700"),
+        "{}",
+        errors(&output)
+    );
+    assert_eq!(sandbox.state(), before);
+}

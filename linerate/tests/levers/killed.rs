@@ -1,0 +1,80 @@
+//! Killed at any of the calls that write, whatever was changed is undone from the journal.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Output;
+
+use crate::common::errors;
+use crate::sandbox::Sandbox;
+
+/// Names of levers, for `cargo xtask prove`: more than are tried in each run of the tests.
+const LEVERS: &str = "LINERATE_TEST_LEVERS";
+/// One knob, and several.
+const FEW: &str = "slow-start-after-idle=0 receive-packet-steering=0";
+/// What reaches the disk, the kernel or a reader.
+const CALLS: &str = "write,fsync,rename,renameat,renameat2,ftruncate,sendto";
+const MOST_CALLS: u32 = 200;
+const SIGKILL: i32 = 9;
+
+/// `linerate levers …` that is killed at its `nth` call of those.
+fn killed_at(sandbox: &Sandbox, nth: u32, words: &[&str]) -> Output {
+    let inject = format!("inject={CALLS}:signal=KILL:when={nth}");
+    // Not its children: the process that puts a device back in time would be waited for.
+    let strace = ["strace", "-qq", "-o", "/dev/null", "-e", &inject];
+    let linerate = [env!("CARGO_BIN_EXE_linerate"), "levers"];
+    sandbox
+        .command(&[&strace[..], &linerate, words].concat())
+        .output()
+        .unwrap()
+}
+
+/// Kills a command at each of its calls in turn, each time from the same beginning; how often.
+fn kill_at_every_call(
+    sandbox: &Sandbox,
+    begin: &dyn Fn(),
+    words: &[&str],
+    check: &dyn Fn(u32),
+) -> u32 {
+    for nth in 1..MOST_CALLS {
+        begin();
+        let output = killed_at(sandbox, nth, words);
+        let is_killed =
+            output.status.signal() == Some(SIGKILL) || output.status.code() == Some(128 + SIGKILL);
+        check(nth);
+        if !is_killed {
+            assert!(output.status.success(), "{}", errors(&output));
+            return nth - 1;
+        }
+    }
+    panic!("{words:?} was killed {MOST_CALLS} times and never came to its end");
+}
+
+fn undo(sandbox: &Sandbox, nth: u32) {
+    let output = sandbox.levers(&["undo"]);
+    assert!(
+        output.status.success(),
+        "killed at call {nth}: {}",
+        errors(&output)
+    );
+}
+
+#[test]
+fn an_apply_or_undo_killed_at_any_call_leaves_nothing_that_undo_does_not_put_back() {
+    let levers = std::env::var(LEVERS).unwrap_or_else(|_| FEW.to_owned());
+    let sandbox = Sandbox::new();
+    let before = sandbox.state();
+    let (mut kills, mut count) = (0, 0);
+    for asked in levers.split_whitespace() {
+        let apply = ["apply", asked, "--device", "bench0"];
+        let check = |nth| {
+            undo(&sandbox, nth);
+            assert_eq!(sandbox.state(), before, "{asked} killed at call {nth}");
+            assert!(sandbox.journal().is_empty());
+        };
+        kills += kill_at_every_call(&sandbox, &|| {}, &apply, &check);
+        let begin = || assert!(sandbox.levers(&apply).status.success());
+        kills += kill_at_every_call(&sandbox, &begin, &["undo"], &check);
+        count += 1;
+    }
+    assert!(kills > 10 * count, "only {kills} kills");
+    println!("{count} levers, {kills} kills, all restored");
+}

@@ -1,0 +1,20 @@
+//! Levers as an operator uses them, on a small machine with a network and a journal of its own.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+#[path = "../common/as_nobody.rs"]
+mod as_nobody;
+#[expect(dead_code, reason = "a test uses what it needs of it")]
+#[path = "../common/mod.rs"]
+mod common;
+mod each;
+mod journal;
+mod killed;
+mod ordinary;
+mod pages;
+mod sandbox;
+#[path = "../common/schema.rs"]
+mod schema;
+mod trial;

@@ -1,0 +1,65 @@
+//! Without rights everything can be seen and nothing is changed.
+
+use serde_json::Value;
+
+use crate::as_nobody::linerate_as_nobody;
+use crate::common::{Folder, answer, errors};
+
+#[test]
+fn an_ordinary_user_sees_the_state_of_every_lever() {
+    let folder = Folder::new("levers-ordinary-status");
+    let text = answer(&mut linerate_as_nobody(
+        &folder,
+        &["levers", "status", "--json"],
+    ));
+    let status: Value = serde_json::from_str(&text).unwrap();
+    crate::schema::holds("levers-status", &status);
+    let levers = status["levers"].as_array().unwrap();
+    let told = |name: &str| levers.iter().find(|lever| lever["name"] == name).unwrap();
+    assert!(told("swappiness")["now"].is_string());
+    let obstacle = told("swappiness")["obstacle"].as_str().unwrap();
+    assert!(
+        obstacle.contains("vm.swappiness: Permission denied (EACCES)"),
+        "{obstacle}"
+    );
+    let page = answer(&mut linerate_as_nobody(&folder, &["levers", "status"]));
+    assert!(
+        page.lines().any(|line| line.starts_with("Memory")),
+        "{page}"
+    );
+}
+
+#[test]
+fn an_ordinary_user_is_refused_with_the_reason_and_nothing_is_written() {
+    let folder = Folder::new("levers-ordinary-apply");
+    let state = folder.path().join("state");
+    let mut command = linerate_as_nobody(&folder, &["levers", "apply", "swappiness=1"]);
+    let output = command.env("XDG_STATE_HOME", &state).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = errors(&output);
+    assert!(
+        said.contains("vm.swappiness: Permission denied (EACCES)"),
+        "{said}"
+    );
+    assert!(!state.exists());
+}
+
+#[test]
+fn a_name_that_is_misspelt_is_told_the_nearest() {
+    let folder = Folder::new("levers-misspelt");
+    let output = linerate_as_nobody(&folder, &["levers", "show", "swapiness"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(errors(&output).contains("did you mean `swappiness`?"));
+}
+
+#[test]
+fn what_is_a_persons_to_do_is_told_and_not_done() {
+    let folder = Folder::new("levers-advice");
+    let output = linerate_as_nobody(&folder, &["levers", "apply", "mitigations"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(errors(&output).contains("add mitigations=off to the kernel command line"));
+}

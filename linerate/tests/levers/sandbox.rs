@@ -1,0 +1,116 @@
+//! A network namespace with two devices, a `/sys` that shows them, and a state folder that goes
+//! with the test: what levers of namespaces and devices may change here is nobody else's.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::common::errors;
+
+/// `bench0` is one end of a pair with two queues each way; with GRO it has a NAPI, as a card has.
+const PREPARE: &str = "mount -t sysfs none /sys && mount -t tmpfs -o mode=0755 none /var/lib && \
+                       ip link set lo up && \
+                       ip link add bench0 numrxqueues 2 numtxqueues 2 type veth \
+                       peer name bench1 numrxqueues 2 numtxqueues 2 && \
+                       ip link set bench0 up && ip link set bench1 up && \
+                       ethtool -K bench0 gro on && \
+                       echo ready && read until_the_test_is_over";
+/// What levers of a namespace or a device can touch, as text.
+const STATE: &str = "cd /proc/sys && grep -r . net/ipv4 net/core | grep -v -e flow_limit -e fib_sync; \
+                     cd /sys/class/net/bench0 && grep . mtu tx_queue_len gro_flush_timeout \
+                     napi_defer_hard_irqs threaded queues/*/rps_cpus queues/*/rps_flow_cnt \
+                     queues/*/xps_cpus; true";
+
+pub(crate) struct Sandbox {
+    keeper: Child,
+}
+
+impl Sandbox {
+    pub(crate) fn new() -> Self {
+        let mut keeper = Command::new("unshare")
+            .args([
+                "--net",
+                "--mount",
+                "--propagation",
+                "private",
+                "sh",
+                "-c",
+                PREPARE,
+            ])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let said = keeper.stdout.as_mut().unwrap();
+        BufReader::new(said).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        Self { keeper }
+    }
+
+    /// A program in it.
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new("nsenter");
+        command
+            .args([
+                "--net",
+                "--mount",
+                "--target",
+                &self.keeper.id().to_string(),
+                "--",
+            ])
+            .args(words)
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// What a program in it prints; it must do well.
+    pub(crate) fn prints(&self, words: &[&str]) -> String {
+        let output = self.command(words).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", errors(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// `linerate levers …` in it.
+    pub(crate) fn levers(&self, words: &[&str]) -> Output {
+        let words = [&[env!("CARGO_BIN_EXE_linerate"), "levers"], words].concat();
+        self.command(&words).output().unwrap()
+    }
+
+    /// The same, which must do well, as JSON of a known shape.
+    pub(crate) fn json(&self, words: &[&str], shape: &str) -> Value {
+        let output = self.levers(&[words, &["--json"]].concat());
+        assert!(output.status.success(), "{words:?}: {}", errors(&output));
+        let value = serde_json::from_slice(&output.stdout).unwrap();
+        crate::schema::holds(shape, &value);
+        value
+    }
+
+    /// All that the levers could change.
+    pub(crate) fn state(&self) -> String {
+        self.prints(&["sh", "-c", STATE])
+    }
+
+    /// The text of a kernel file.
+    pub(crate) fn holds(&self, file: &str) -> String {
+        self.prints(&["cat", file]).trim().to_owned()
+    }
+
+    pub(crate) fn writes(&self, file: &str, text: &str) {
+        self.prints(&["sh", "-c", &format!("echo '{text}' > {file}")]);
+    }
+
+    /// What is set and not put back.
+    pub(crate) fn journal(&self) -> Vec<Value> {
+        let journal = self.json(&["journal"], "levers-journal");
+        journal["entries"].as_array().unwrap().clone()
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        drop(self.keeper.stdin.take());
+        let _ = self.keeper.wait();
+    }
+}
