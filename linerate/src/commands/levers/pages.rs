@@ -61,14 +61,14 @@ fn page(lever: &dyn Lever) -> String {
         .collect();
     format!(
         "# `{}`: {}\n\n{}\n\n| | |\n|---|---|\n{rows}\n\
-         **Helps.** {}\n\n**May hurt.** {}\n\n**Published.** {}\n\n\
+         **Helps:** {}.\n\n**May hurt:** {}.\n\n**Published:** {}.\n\n\
          `linerate levers show {}` prints the commands that a person would type on your machine.\n",
         card.name,
         card.title,
         card.about,
         card.helps,
         card.hurts,
-        card.published.unwrap_or("No figure that we know of."),
+        card.published.unwrap_or("no figure that we know of"),
         card.name,
     )
 }
