@@ -67,6 +67,35 @@ pub fn since_boot_ms() -> u64 {
     read(libc::CLOCK_BOOTTIME).unwrap_or(0) / 1_000_000
 }
 
+/// Sleeps until that time of [`since_boot_ms`], also through a time in which the machine sleeps.
+///
+/// # Errors
+/// `EINVAL` for a time beyond what the kernel can hold.
+pub fn sleep_until_since_boot_ms(at_ms: u64) -> io::Result<()> {
+    let whole = |value: u64| i64::try_from(value).map_err(io::Error::other);
+    let at = libc::timespec {
+        tv_sec: whole(at_ms / 1000)?,
+        tv_nsec: whole(at_ms % 1000 * 1_000_000)?,
+    };
+    loop {
+        // SAFETY: `at` is a valid time; where the rest would be written is null, as an absolute
+        // time allows.
+        let error = unsafe {
+            libc::clock_nanosleep(
+                libc::CLOCK_BOOTTIME,
+                libc::TIMER_ABSTIME,
+                &raw const at,
+                std::ptr::null_mut(),
+            )
+        };
+        match error {
+            0 => return Ok(()),
+            libc::EINTR => {}
+            error => return Err(io::Error::from_raw_os_error(error)),
+        }
+    }
+}
+
 /// Asks every 2 ms whether the condition holds, until it does or `limit` has passed; whether it
 /// held. For what the kernel gives no descriptor to wait on.
 pub fn wait_until(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {

@@ -26,26 +26,21 @@ fn number(now: &str) -> Option<String> {
     Some(if now > 1 { now / 2 } else { 1 - now }.to_string())
 }
 
-/// Levers whose change stays in the namespace that they are changed in.
-fn of_a_namespace(sandbox: &Sandbox) -> Vec<Value> {
-    let list = sandbox.json(&["list"], "levers-list");
-    let levers = list["levers"].as_array().unwrap().iter();
-    let here = levers.filter(|lever| {
-        let is_set = !lever["sets"].as_array().unwrap().is_empty();
-        is_set && (lever["scope"] == "namespace" || lever["scope"] == "device")
-    });
-    here.cloned().collect()
+/// Whether a change stays in the namespace that it is made in.
+fn is_of_a_namespace(lever: &Value) -> bool {
+    let is_set = !lever["sets"].as_array().unwrap().is_empty();
+    is_set && (lever["scope"] == "namespace" || lever["scope"] == "device")
 }
 
 #[test]
 fn every_lever_of_a_namespace_or_a_device_is_set_held_and_put_back() {
     let sandbox = Sandbox::new();
     let before = sandbox.state();
-    let levers = of_a_namespace(&sandbox);
+    let mut levers = sandbox.list();
+    levers.retain(is_of_a_namespace);
     for lever in levers.iter().map(|lever| lever["name"].as_str().unwrap()) {
-        let status = sandbox.json(&["status", lever, "--device", "bench0"], "levers-status");
-        let now = status["levers"][0]["now"].as_str().unwrap_or_default();
-        let value = another(lever, now).unwrap_or_else(|| panic!("{lever} holds {now}"));
+        let now = sandbox.now(lever);
+        let value = another(lever, &now).unwrap_or_else(|| panic!("{lever} holds {now}"));
         set_and_put_back(&sandbox, lever, &value, &before);
     }
     assert!(levers.len() > 20, "only {}", levers.len());
@@ -53,7 +48,7 @@ fn every_lever_of_a_namespace_or_a_device_is_set_held_and_put_back() {
 
 fn set_and_put_back(sandbox: &Sandbox, lever: &str, value: &str, before: &str) {
     let asked = format!("{lever}={value}");
-    let set = sandbox.json(&["apply", &asked, "--device", "bench0"], "levers-apply");
+    let set = sandbox.apply(&[&asked]);
     assert_ne!(sandbox.state(), before, "{asked} changed nothing");
     for step in set["steps"].as_array().unwrap() {
         let file = file_of(step["knob"].as_str().unwrap());
@@ -68,11 +63,11 @@ fn set_and_put_back(sandbox: &Sandbox, lever: &str, value: &str, before: &str) {
         };
         assert!(same, "{asked}: {file} holds {held}");
     }
-    let undone = sandbox.json(&["undo", lever], "levers-undo");
-    let knobs = undone["undone"][0]["knobs"].as_array().unwrap();
+    let undone = sandbox.undo(&[lever]);
+    let knobs = undone[0]["knobs"].as_array().unwrap();
     assert!(
         knobs.iter().any(|knob| knob["fate"] == "put_back"),
-        "{undone:#}"
+        "{undone:?}"
     );
     assert_eq!(sandbox.state(), before, "{asked} was not put back");
     assert!(sandbox.journal().is_empty());
@@ -90,8 +85,7 @@ fn file_of(knob: &str) -> String {
 fn a_dry_run_prints_commands_that_do_what_they_say_and_changes_nothing() {
     let sandbox = Sandbox::new();
     let before = sandbox.state();
-    let words = ["apply", "slow-start-after-idle", "--dry-run"];
-    let dry = sandbox.json(&words, "levers-apply");
+    let dry = sandbox.apply(&["slow-start-after-idle", "--dry-run"]);
     assert_eq!(sandbox.state(), before);
     assert!(dry["entry"].is_null());
     let run = |command: &Value| sandbox.prints(&["sh", "-c", command.as_str().unwrap()]);
@@ -113,8 +107,8 @@ fn a_congestion_control_that_is_set_is_what_connections_get() {
     let sandbox = Sandbox::new();
     for name in ["reno", "bbr"] {
         let asked = format!("congestion-control={name}");
-        let _ = sandbox.json(&["apply", &asked], "levers-apply");
+        sandbox.apply(&[&asked]);
         assert_eq!(sandbox.prints(&["python3", "-c", ASK]).trim(), name);
-        let _ = sandbox.levers(&["undo"]);
+        sandbox.undo(&[]);
     }
 }

@@ -8,14 +8,10 @@ use crate::sandbox::Sandbox;
 const IDLE: &str = "/proc/sys/net/ipv4/tcp_slow_start_after_idle";
 const JOURNAL: &str = "/var/lib/linerate/journal.jsonl";
 
-fn apply(sandbox: &Sandbox, lever: &str) -> Value {
-    sandbox.json(&["apply", lever], "levers-apply")
-}
-
 #[test]
 fn a_value_that_somebody_else_has_set_is_left_alone_and_told() {
     let sandbox = Sandbox::new();
-    apply(&sandbox, "notsent-lowat=131072");
+    sandbox.apply(&["notsent-lowat=131072"]);
     let file = "/proc/sys/net/ipv4/tcp_notsent_lowat";
     sandbox.writes(file, "16384");
     let undo = sandbox.levers(&["undo"]);
@@ -32,7 +28,7 @@ fn a_value_that_somebody_else_has_set_is_left_alone_and_told() {
 #[test]
 fn a_lever_that_is_set_must_be_put_back_before_it_is_set_again() {
     let sandbox = Sandbox::new();
-    apply(&sandbox, "notsent-lowat=131072");
+    sandbox.apply(&["notsent-lowat=131072"]);
     let again = sandbox.levers(&["apply", "notsent-lowat=16384"]);
     assert_eq!(again.status.code(), Some(2));
     assert!(errors(&again).contains("linerate levers undo notsent-lowat"));
@@ -43,7 +39,7 @@ fn a_lever_that_is_set_must_be_put_back_before_it_is_set_again() {
 #[test]
 fn an_entry_planted_for_a_foreign_file_is_refused() {
     let sandbox = Sandbox::new();
-    apply(&sandbox, "slow-start-after-idle");
+    sandbox.apply(&["slow-start-after-idle"]);
     let text = sandbox.prints(&["cat", JOURNAL]);
     let mut entry: Value = serde_json::from_str(text.trim()).unwrap();
     entry["change"]["lever"]["steps"][0]["knob"] = json!({ "sysctl": "kernel.core_pattern" });
@@ -78,13 +74,13 @@ fn an_entry_planted_for_a_foreign_file_is_refused() {
 #[test]
 fn an_entry_of_another_boot_is_not_written_into_this_one() {
     let sandbox = Sandbox::new();
-    apply(&sandbox, "slow-start-after-idle");
+    sandbox.apply(&["slow-start-after-idle"]);
     let text = sandbox.prints(&["cat", JOURNAL]);
     let mut entry: Value = serde_json::from_str(text.trim()).unwrap();
     entry["boot_id"] = json!("00000000-0000-4000-8000-000000000000");
     sandbox.writes(JOURNAL, &entry.to_string());
-    let undone = sandbox.json(&["undo"], "levers-undo");
-    assert_eq!(undone["undone"][0]["knobs"][0]["fate"], "rebooted");
+    let undone = sandbox.undo(&[]);
+    assert_eq!(undone[0]["knobs"][0]["fate"], "rebooted");
     assert_eq!(sandbox.holds(IDLE), "0");
     assert!(sandbox.journal().is_empty());
 }
@@ -92,7 +88,7 @@ fn an_entry_of_another_boot_is_not_written_into_this_one() {
 #[test]
 fn an_entry_of_another_namespace_is_undone_there_and_not_here() {
     let sandbox = Sandbox::new();
-    apply(&sandbox, "slow-start-after-idle");
+    sandbox.apply(&["slow-start-after-idle"]);
     // The journal is on the mount namespace's /var/lib; the network is another one.
     let linerate = env!("CARGO_BIN_EXE_linerate");
     let elsewhere = format!("unshare --net {linerate} levers undo");
@@ -101,8 +97,8 @@ fn an_entry_of_another_namespace_is_undone_there_and_not_here() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("is in the network namespace"), "{said}");
     assert_eq!(sandbox.holds(IDLE), "0");
-    let undone = sandbox.json(&["undo"], "levers-undo");
-    assert_eq!(undone["undone"][0]["knobs"][0]["fate"], "put_back");
+    let undone = sandbox.undo(&[]);
+    assert_eq!(undone[0]["knobs"][0]["fate"], "put_back");
 }
 
 #[test]

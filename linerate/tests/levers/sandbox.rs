@@ -7,6 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::Value;
 
 use crate::common::errors;
+use crate::schema;
 
 /// `bench0` is one end of a pair with two queues each way; with GRO it has a NAPI, as a card has.
 const PREPARE: &str = "mount -t sysfs none /sys && mount -t tmpfs -o mode=0755 none /var/lib && \
@@ -78,13 +79,39 @@ impl Sandbox {
         self.command(&words).output().unwrap()
     }
 
-    /// The same, which must do well, as JSON of a known shape.
-    pub(crate) fn json(&self, words: &[&str], shape: &str) -> Value {
+    /// The same, which must do well, as JSON.
+    fn json(&self, words: &[&str]) -> Value {
         let output = self.levers(&[words, &["--json"]].concat());
         assert!(output.status.success(), "{words:?}: {}", errors(&output));
-        let value = serde_json::from_slice(&output.stdout).unwrap();
-        crate::schema::holds(shape, &value);
-        value
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// The levers there are.
+    pub(crate) fn list(&self) -> Vec<Value> {
+        let list = self.json(&["list"]);
+        schema::holds("levers-list", &list);
+        list["levers"].as_array().unwrap().clone()
+    }
+
+    /// What a lever of `bench0` or its namespace holds.
+    pub(crate) fn now(&self, lever: &str) -> String {
+        let status = self.json(&["status", lever, "--device", "bench0"]);
+        schema::holds("levers-status", &status);
+        status["levers"][0]["now"].as_str().unwrap().to_owned()
+    }
+
+    /// Sets a lever of `bench0` or its namespace; `words` are its name and flags.
+    pub(crate) fn apply(&self, words: &[&str]) -> Value {
+        let set = self.json(&[&["apply", "--device", "bench0"], words].concat());
+        schema::holds("levers-apply", &set);
+        set
+    }
+
+    /// Puts a lever back, or all of them.
+    pub(crate) fn undo(&self, words: &[&str]) -> Vec<Value> {
+        let undone = self.json(&[&["undo"], words].concat());
+        schema::holds("levers-undo", &undone);
+        undone["undone"].as_array().unwrap().clone()
     }
 
     /// All that the levers could change.
@@ -103,7 +130,8 @@ impl Sandbox {
 
     /// What is set and not put back.
     pub(crate) fn journal(&self) -> Vec<Value> {
-        let journal = self.json(&["journal"], "levers-journal");
+        let journal = self.json(&["journal"]);
+        schema::holds("levers-journal", &journal);
         journal["entries"].as_array().unwrap().clone()
     }
 }

@@ -10,8 +10,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 #[test]
 fn a_lever_of_a_device_that_is_not_confirmed_is_put_back() {
     let sandbox = Sandbox::new();
-    let words = ["apply", "mtu=1400", "--device", "bench0", "--trial", "2"];
-    let set = sandbox.json(&words, "levers-apply");
+    let set = sandbox.apply(&["mtu=1400", "--trial", "2"]);
     assert_eq!(set["reverts_after_s"], 2);
     assert_eq!(sandbox.holds(MTU), "1400");
     let is_back = || sandbox.holds(MTU) == "1500";
@@ -24,22 +23,13 @@ fn a_lever_of_a_device_that_is_not_confirmed_is_put_back() {
 #[test]
 fn a_confirmed_lever_stays_until_it_is_undone() {
     let sandbox = Sandbox::new();
-    let words = ["apply", "mtu=1400", "--device", "bench0", "--trial", "5"];
-    sandbox.json(&words, "levers-apply");
+    sandbox.apply(&["mtu=1400", "--trial", "5"]);
     assert!(sandbox.levers(&["confirm", "mtu"]).status.success());
     // Another one's time comes, and this one's would have come before it.
-    let other = [
-        "apply",
-        "transmit-queue-length=7",
-        "--device",
-        "bench0",
-        "--trial",
-        "5",
-    ];
-    sandbox.json(&other, "levers-apply");
+    sandbox.apply(&["transmit-queue-length=7", "--trial", "5"]);
     assert!(sys::clock::wait_until(LONGEST, || sandbox.journal().len() == 1));
     assert_eq!(sandbox.holds(MTU), "1400");
-    sandbox.json(&["undo", "mtu"], "levers-undo");
+    sandbox.undo(&["mtu"]);
     assert_eq!(sandbox.holds(MTU), "1500");
 }
 

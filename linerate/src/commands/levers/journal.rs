@@ -17,9 +17,9 @@ pub(super) fn run(as_json: bool, console: &Console) -> anyhow::Result<()> {
     } else if standing.is_empty() {
         console.say("nothing of ours is set");
     } else {
-        standing
-            .iter()
-            .for_each(|entry| console.say(&render(entry)));
+        for entry in &standing {
+            console.say(&render(entry));
+        }
     }
     Ok(())
 }

@@ -55,12 +55,11 @@ fn page(lever: &dyn Lever) -> String {
         ("binds", binds(card.binds).to_owned()),
         ("risk", card.risk.word().to_owned()),
     ];
-    let rows: String = rows
-        .iter()
-        .map(|(label, words)| format!("| {label} | {words} |\n"))
-        .collect();
+    let rows = rows
+        .map(|(label, words)| format!("| {label} | {words} |"))
+        .join("\n");
     format!(
-        "# `{}`: {}\n\n{}\n\n| | |\n|---|---|\n{rows}\n\
+        "# `{}`: {}\n\n{}\n\n| | |\n|---|---|\n{rows}\n\n\
          **Helps:** {}.\n\n**May hurt:** {}.\n\n**Published:** {}.\n\n\
          `linerate levers show {}` prints the commands that a person would type on your machine.\n",
         card.name,

@@ -71,9 +71,9 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<()
     let width = console.width();
     for (group, levers) in by_group(meant.into_iter()) {
         console.say(&format!("\n{}", group.title()));
-        rows(levers)
-            .iter()
-            .for_each(|row| console.say(&row.render(width)));
+        for row in rows(levers) {
+            console.say(&row.render(width));
+        }
     }
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! `linerate levers undo` and `confirm`, and the process that undoes in time.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use machine::levers::Knob;
 use machine::levers::carry::{self, Fate, Undone};
@@ -71,13 +70,7 @@ pub(super) fn revert(id: u64) -> anyhow::Result<()> {
     let Some(at_ms) = entry.and_then(|entry| entry.change.reverts_at_ms) else {
         return Ok(());
     };
-    // A sleep does not count while the machine is suspended, so it is looked at again.
-    while let Some(left_ms) = at_ms
-        .checked_sub(sys::clock::since_boot_ms())
-        .filter(|left| *left > 0)
-    {
-        std::thread::sleep(Duration::from_millis(left_ms.min(1000)));
-    }
+    sys::clock::sleep_until_since_boot_ms(at_ms)?;
     carry::undo_overdue(id, sys::clock::since_boot_ms())?;
     Ok(())
 }

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::fs;
 use std::path::PathBuf;
 
-use super::apply::{Guard, apply_in};
-use super::undo::{Fate, undo_in};
+use super::apply::apply_in;
+use super::undo::undo_in;
 use super::*;
 use crate::journal::{Change, Journal, LeverChange, Owner};
 use crate::levers::{Plan, Scope, Site, Step, Value, find};

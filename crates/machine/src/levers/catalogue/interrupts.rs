@@ -26,7 +26,7 @@ pub(super) static ROWS: &[Tunable] = &[
             ),
         },
         places: Places::Sysctls(&["net.core.busy_poll"]),
-        accepts: Accepts::Range(0, 1000000),
+        accepts: Accepts::Range(0, 1_000_000),
         advised: Advised::Depends(
             "1 in the article, 50 in the profiles of tuned; it helps only where the driver can be polled",
         ),
@@ -46,7 +46,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.core.busy_read"]),
-        accepts: Accepts::Range(0, 1000000),
+        accepts: Accepts::Range(0, 1_000_000),
         advised: Advised::Depends(
             "50 in the profiles of tuned; it helps only where the driver can be polled",
         ),
@@ -69,7 +69,7 @@ pub(super) static ROWS: &[Tunable] = &[
             ),
         },
         places: Places::Device(DeviceSetting::GroFlushTimeout),
-        accepts: Accepts::Range(0, 1000000000),
+        accepts: Accepts::Range(0, 1_000_000_000),
         advised: Advised::Depends("20000 is a beginning, together with napi-defer-hard-irqs"),
     },
     Tunable {
@@ -87,7 +87,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Device(DeviceSetting::NapiDeferHardIrqs),
-        accepts: Accepts::Range(0, 2147483647),
+        accepts: Accepts::Range(0, 2_147_483_647),
         advised: Advised::Depends("2 is a beginning, together with gro-flush-timeout"),
     },
     Tunable {
@@ -123,7 +123,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.core.netdev_budget"]),
-        accepts: Accepts::Range(1, 100000),
+        accepts: Accepts::Range(1, 100_000),
         advised: Advised::Depends("600 where softnet_stat counts squeezes"),
     },
     Tunable {
@@ -140,7 +140,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.core.netdev_budget_usecs"]),
-        accepts: Accepts::Range(1, 1000000),
+        accepts: Accepts::Range(1, 1_000_000),
         advised: Advised::Depends("8000 is the usual; more where softnet_stat counts squeezes"),
     },
     Tunable {
@@ -159,7 +159,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.core.netdev_max_backlog"]),
-        accepts: Accepts::Range(1, 1000000),
+        accepts: Accepts::Range(1, 1_000_000),
         advised: Advised::Depends("more than 1000 where softnet_stat counts drops"),
     },
     Tunable {
@@ -177,7 +177,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.core.dev_weight"]),
-        accepts: Accepts::Range(1, 100000),
+        accepts: Accepts::Range(1, 100_000),
         advised: Advised::Depends("64 is what drivers use"),
     },
 ];

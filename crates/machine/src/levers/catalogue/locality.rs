@@ -44,7 +44,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.core.rps_sock_flow_entries"]),
-        accepts: Accepts::Range(0, 1073741824),
+        accepts: Accepts::Range(0, 1_073_741_824),
         advised: Advised::Depends("32768 for a server of some thousand connections"),
     },
     Tunable {
@@ -61,7 +61,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::EachQueue(QueueSetting::RpsFlowCount),
-        accepts: Accepts::Range(0, 1073741824),
+        accepts: Accepts::Range(0, 1_073_741_824),
         advised: Advised::Depends("receive-flow-table divided by the queues"),
     },
     Tunable {

@@ -117,7 +117,7 @@ pub(super) static ROWS: &[Tunable] = &[
             ),
         },
         places: Places::Sysctls(&["vm.min_free_kbytes"]),
-        accepts: Accepts::Range(1024, 16777216),
+        accepts: Accepts::Range(1024, 16_777_216),
         advised: Advised::Computed(one_per_cent_of_memory_kib),
     },
 ];

@@ -26,7 +26,7 @@ pub(super) static ROWS: &[Tunable] = &[
             ),
         },
         places: Places::Host(HostSetting::GuestHaltPoll),
-        accepts: Accepts::Range(0, 10000000),
+        accepts: Accepts::Range(0, 10_000_000),
         advised: Advised::Value("200000"),
     },
     Tunable {

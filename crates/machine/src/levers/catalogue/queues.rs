@@ -51,7 +51,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Device(DeviceSetting::TransmitQueueLength),
-        accepts: Accepts::Range(1, 1000000),
+        accepts: Accepts::Range(1, 1_000_000),
         advised: Advised::Depends("1000 is the usual"),
     },
     Tunable {
@@ -69,7 +69,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Device(DeviceSetting::Mtu),
-        accepts: Accepts::Range(68, 65535),
+        accepts: Accepts::Range(68, 65_535),
         advised: Advised::Depends("9000 only where every hop is known to take it"),
     },
 ];

@@ -111,7 +111,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["kernel.sched_rt_runtime_us"]),
-        accepts: Accepts::Range(-1, 1000000),
+        accepts: Accepts::Range(-1, 1_000_000),
         advised: Advised::Value("950000"),
     },
 ];

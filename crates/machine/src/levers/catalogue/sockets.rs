@@ -22,7 +22,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.core.somaxconn"]),
-        accepts: Accepts::Range(1, 65535),
+        accepts: Accepts::Range(1, 65_535),
         advised: Advised::AtLeast(4096),
     },
     Tunable {
@@ -39,7 +39,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.ipv4.tcp_max_syn_backlog"]),
-        accepts: Accepts::Range(1, 1048576),
+        accepts: Accepts::Range(1, 1_048_576),
         advised: Advised::AtLeast(4096),
     },
     Tunable {
@@ -93,7 +93,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.core.rmem_max"]),
-        accepts: Accepts::Range(2304, 2147483647),
+        accepts: Accepts::Range(2304, 2_147_483_647),
         advised: Advised::Depends("it depends on what programs ask for"),
     },
     Tunable {
@@ -111,7 +111,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.core.wmem_max"]),
-        accepts: Accepts::Range(4608, 2147483647),
+        accepts: Accepts::Range(4608, 2_147_483_647),
         advised: Advised::Depends("it depends on what programs ask for"),
     },
     Tunable {
@@ -129,7 +129,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.core.optmem_max"]),
-        accepts: Accepts::Range(4096, 2147483647),
+        accepts: Accepts::Range(4096, 2_147_483_647),
         advised: Advised::Depends("it depends on how many zero-copy sends are under way"),
     },
     Tunable {

@@ -69,7 +69,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.ipv4.tcp_notsent_lowat"]),
-        accepts: Accepts::Range(1, 4294967295),
+        accepts: Accepts::Range(1, 4_294_967_295),
         advised: Advised::Depends("it is a trade of memory and order against wakes"),
     },
     Tunable {
