@@ -3,10 +3,13 @@
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
+use machine::rig::qdisc::KernelLink;
 use machine::rig::{Lab, wire};
+use model::Doubt;
+use model::link::{LinkPlan, QdiscReading, Via};
 use model::message::Failure;
 use serde::{Deserialize, Serialize};
-use traffic::link::{Ends, Link, LinkPlan, LinkReadings};
+use traffic::link::{Ends, Link, LinkReadings};
 
 use crate::role::{Role, RoleProcess, Said, dismissed, heard, say};
 
@@ -29,9 +32,46 @@ pub(crate) fn carry(input: &mut impl BufRead, output: &mut impl Write) -> io::Re
     say(output, &readings)
 }
 
-/// A link in service. Dropping it takes it out.
+/// Says that the kernel carries, waits for the end of the input, and says what it came to.
+pub(crate) fn have_carried(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
+    let LinkOrder { plan, ends } = heard(input)?;
+    let link = match KernelLink::start(&plan, [&ends.client, &ends.server]) {
+        Ok(link) => link,
+        Err(error) => return say(output, &Said::<()>::Err(error.to_string())),
+    };
+    say(output, &Said::Ok(()))?;
+    dismissed(input)?;
+    let readings: Said<[QdiscReading; 2]> = link.read().map_err(|error| error.to_string());
+    say(output, &readings)
+}
+
+/// What a link carried.
+#[derive(Clone, Debug)]
+pub enum Carried {
+    /// Ours told of itself.
+    Userspace(LinkReadings),
+    /// The kernel counted: up and down.
+    Kernel([QdiscReading; 2]),
+}
+
+impl Carried {
+    /// What a sceptic would ask about it.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<Doubt> {
+        match self {
+            Self::Userspace(readings) => traffic::link::doubts(readings),
+            Self::Kernel(_) => Vec::new(),
+        }
+    }
+}
+
+/// A link in service. Dropping it takes one in user space out; one of the kernel's goes with the
+/// rig.
 #[derive(Debug)]
-pub struct LinkProcess(RoleProcess);
+pub struct LinkProcess {
+    process: RoleProcess,
+    via: Via,
+}
 
 impl LinkProcess {
     /// Takes a link into service in a rig of the form `wire`; `program` is Linerate.
@@ -50,17 +90,25 @@ impl LinkProcess {
                 server: wire::TO_SERVER.to_owned(),
             },
         };
-        let mut process = RoleProcess::start(program, middle, Role::Link, &order)?;
+        let role = match plan.via {
+            Via::Userspace => Role::Link,
+            Via::Tbf | Via::Htb | Via::Netem => Role::KernelLink,
+        };
+        let mut process = RoleProcess::start(program, middle, role, &order)?;
         process.said::<()>()?;
-        Ok(Self(process))
+        let via = plan.via;
+        Ok(Self { process, via })
     }
 
-    /// Takes it out of service; what it did. What is under way goes with it.
+    /// What it did up to now; the last thing that is asked of it.
     ///
     /// # Errors
     /// Says what ended it before its time.
-    pub fn finish(mut self) -> Result<LinkReadings, Failure> {
-        self.0.dismiss();
-        self.0.said()
+    pub fn finish(mut self) -> Result<Carried, Failure> {
+        self.process.dismiss();
+        Ok(match self.via {
+            Via::Userspace => Carried::Userspace(self.process.said()?),
+            Via::Tbf | Via::Htb | Via::Netem => Carried::Kernel(self.process.said()?),
+        })
     }
 }

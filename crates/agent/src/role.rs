@@ -25,6 +25,8 @@ const PLAY: &str = "role";
 pub enum Role {
     /// Carries packets between two devices.
     Link,
+    /// Has the kernel carry them.
+    KernelLink,
     /// Answers with pages of an exact size.
     PageServer,
     /// Fetches them.
@@ -32,11 +34,17 @@ pub enum Role {
 }
 
 impl Role {
-    const ALL: [Self; 3] = [Self::Link, Self::PageServer, Self::PageClient];
+    const ALL: [Self; 4] = [
+        Self::Link,
+        Self::KernelLink,
+        Self::PageServer,
+        Self::PageClient,
+    ];
 
     fn name(self) -> &'static str {
         match self {
             Self::Link => "link",
+            Self::KernelLink => "kernel-link",
             Self::PageServer => "page-server",
             Self::PageClient => "page-client",
         }
@@ -49,6 +57,7 @@ impl Role {
     pub fn play(self, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
         match self {
             Self::Link => link::carry(&mut input, &mut output),
+            Self::KernelLink => link::have_carried(&mut input, &mut output),
             Self::PageServer => page::serve(&mut input, &mut output),
             Self::PageClient => page::fetch_all(&mut input, &mut output),
         }
@@ -140,6 +149,10 @@ impl Role {
             Self::Link => (
                 "the link",
                 "it needs packet sockets (CONFIG_PACKET) and 8 MB for each of its two rings",
+            ),
+            Self::KernelLink => (
+                "the link",
+                "`userspace` in its place carries the same without the kernel",
             ),
             Self::PageServer => ("the server of pages", "see what the kernel allows there"),
             Self::PageClient => (

@@ -1,6 +1,15 @@
 //! A link between two hosts: what it does to the packets that pass, and what it carried.
 
+mod plan;
+pub mod spelling;
+mod via;
+
 use serde::{Deserialize, Serialize};
+
+pub use plan::{
+    BESIDE_EACH_PACKET_BYTES, ImpossibleLink, LinkPlan, MOST_HELD_BYTES, USUAL_FRAME_BYTES,
+};
+pub use via::{CannotCarry, UnknownVia, Via};
 
 use crate::histogram::Histogram;
 
@@ -113,4 +122,19 @@ pub struct LinkReading {
     /// How much later than due each packet left, by the link's own clock, ns: the error of delay
     /// and rate. Never less than it was, since the clock is read when the packet has left.
     pub lateness_ns: Histogram,
+}
+
+/// What a queueing discipline of the kernel did in one direction, by the kernel's own counters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QdiscReading {
+    /// What the kernel told of it before the first packet, in the words of tc(8).
+    pub qdisc: String,
+    /// Packets handed to the far end, and their bytes.
+    pub carried_packets: u64,
+    pub carried_bytes: u64,
+    /// Packets that found the queue full or were lost by chance, as asked for: the kernel counts
+    /// both as one.
+    pub dropped_packets: u64,
+    /// Packets that were still waiting or under way at the end.
+    pub held_packets: u64,
 }

@@ -4,7 +4,6 @@ mod arguments;
 mod json;
 mod page;
 mod party;
-pub(crate) mod values;
 
 use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt as _;
@@ -12,13 +11,13 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use agent::link::LinkProcess;
+use agent::link::{Carried, LinkProcess};
 use anyhow::{Context as _, anyhow};
 use machine::rig::{Host, Lab};
 use model::Topology;
+use model::link::LinkPlan;
 use model::message::Failure;
 use sys::stop::{Again, StopSignal};
-use traffic::link::{LinkPlan, LinkReadings};
 
 use crate::console::Console;
 use crate::ourselves::OURSELVES;
@@ -29,7 +28,7 @@ use party::Party;
 /// What a link carried while a command ran.
 struct Report {
     plan: LinkPlan,
-    readings: LinkReadings,
+    carried: Carried,
     doubts: Vec<model::Doubt>,
     /// Of the command, as shells give it.
     exit_code: u8,
@@ -38,7 +37,6 @@ struct Report {
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let plan = arguments.plan()?;
-    plan.check()?;
     let stop = StopSignal::listen(Again::Kills)?;
     let lab = Lab::build(Path::new(OURSELVES), Topology::Wire)?;
     let [client, server] = lab.ends().context("the rig has no two ends")?;
@@ -53,11 +51,11 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let exit_code = Party::start(&mut command, client.0)?.wait(&stop)?;
     let elapsed = begun.elapsed();
     drop(other_end);
-    let readings = link.finish().map_err(words)?;
+    let carried = link.finish().map_err(words)?;
     let report = Report {
         plan,
-        doubts: traffic::link::doubts(&readings),
-        readings,
+        doubts: carried.doubts(),
+        carried,
         exit_code,
         elapsed,
     };

@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use agent::link::LinkProcess;
 use agent::page::{PageOrder, fetch_pages};
 use machine::rig::Lab;
+use model::link::LinkPlan;
 use model::{Doubt, Topology};
-use traffic::link::LinkPlan;
 use traffic::page::{Fetched, round_trips};
 
 use crate::commands::link::words;
@@ -52,8 +52,7 @@ impl Report {
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
-    let plan = arguments.link();
-    plan.check()?;
+    let plan = arguments.link()?;
     let report = measure(&plan, &arguments.order(), arguments.round_trip())?;
     if arguments.json {
         console.say(&json::render(&report));
@@ -67,7 +66,7 @@ fn measure(plan: &LinkPlan, order: &PageOrder, round_trip_ns: u64) -> anyhow::Re
     let lab = Lab::build(Path::new(OURSELVES), Topology::Wire)?;
     let link = LinkProcess::start(Path::new(OURSELVES), &lab, plan).map_err(words)?;
     let fetched = fetch_pages(Path::new(OURSELVES), &lab, order).map_err(words)?;
-    let readings = link.finish().map_err(words)?;
+    let carried = link.finish().map_err(words)?;
     let all = || fetched.fetched.iter().flatten();
     let payloads = all().map(|fetch| fetch.segment_bytes);
     let segment_bytes = payloads.min().unwrap_or_default();
@@ -83,7 +82,7 @@ fn measure(plan: &LinkPlan, order: &PageOrder, round_trip_ns: u64) -> anyhow::Re
         congestion_control: fetched.congestion_control,
         segment_bytes,
         pages: pages.map(page).collect(),
-        doubts: traffic::link::doubts(&readings),
+        doubts: carried.doubts(),
     })
 }
 

@@ -10,6 +10,7 @@ mod carried;
 #[path = "../common/mod.rs"]
 mod common;
 mod ended;
+mod kernel;
 mod refused;
 #[path = "../common/schema.rs"]
 mod schema;

@@ -33,6 +33,26 @@ fn a_link_that_cannot_be_is_refused_by_what_is_wrong_with_it() {
             &["--up", "queue=10", "--down", "rate=1Mbit/s"],
             "a queue holds what waits for a rate",
         ),
+        (&["--via", "tbf", "--delay", "5ms"], "tbf has no delay"),
+        (&["--via", "htb", "--loss", "1%"], "htb has no loss"),
+        (&["--via", "tbf"], "nothing for tbf to do"),
+        (
+            &["--via", "netem", "--delay", "5ms", "--seed", "3"],
+            "netem has no seed",
+        ),
+        (
+            &[
+                "--via",
+                "htb",
+                "--credit",
+                "burst=1Gbit/s,bucket=1GB,base=9Mbit/s",
+            ],
+            "htb counts no longer idle time",
+        ),
+        (
+            &["--via", "tc"],
+            "[possible values: userspace, tbf, htb, netem]",
+        ),
     ] {
         let words = [&["link"], flags, &["--", "echo", "started"]].concat();
         let output = linerate(&folder, &words).output().unwrap();

@@ -21,9 +21,10 @@ const NEW_ADDRESS: u16 = 20;
 const NEW_ROUTE: u16 = 24;
 // linux/netlink.h: `NLM_F_REQUEST | NLM_F_ACK`, and with it `NLM_F_CREATE | NLM_F_EXCL`.
 const DO: u16 = 0x5;
-const MAKE: u16 = DO | 0x600;
+pub(super) const MAKE: u16 = DO | 0x600;
 // linux/if_link.h: `IFLA_…`.
 const NAME: u16 = 3;
+const MASTER: u16 = 10;
 const LINK_INFO: u16 = 18;
 const KIND: u16 = 1;
 const DATA: u16 = 2;
@@ -76,6 +77,24 @@ pub(super) fn make_tunnel(tunnel: &Tunnel) -> io::Result<()> {
             push_bytes(data, 15, &VXLAN_PORT.to_be_bytes());
         });
     })
+}
+
+/// Makes a bridge between devices, and brings it up: what comes in by one leaves by the other.
+pub(super) fn bridge(name: &str, ports: [&str; 2]) -> io::Result<()> {
+    ask(NEW_LINK, MAKE, |payload| {
+        push_link(payload, 0, 0);
+        push_text(payload, NAME, name);
+        push_kind(payload, "bridge", |_| {});
+    })?;
+    let bridge = index_of(name)?.to_ne_bytes();
+    for port in ports {
+        let port = index_of(port)?;
+        ask(SET_LINK, DO, |payload| {
+            push_link(payload, port, 0);
+            push_bytes(payload, MASTER, &bridge);
+        })?;
+    }
+    bring_up(name)
 }
 
 /// Brings a device up that says nothing by itself: without an IPv6 address of its own, the kernel
@@ -195,13 +214,13 @@ pub(super) fn await_devices() -> io::Result<()> {
     }
 }
 
-fn ask(kind: u16, flags: u16, fill: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+pub(super) fn ask(kind: u16, flags: u16, fill: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
     let mut request = Vec::new();
     netlink::push_message(&mut request, kind, flags, 1, fill);
     Netlink::open(Family::Route)?.ask(&request, 1, |_| ControlFlow::Continue(()))
 }
 
-fn index_of(device: &str) -> io::Result<u32> {
+pub(super) fn index_of(device: &str) -> io::Result<u32> {
     let devices = links::list()?;
     let found = devices.iter().find(|link| link.name == device);
     found.map(|link| link.index).ok_or_else(|| {
@@ -225,13 +244,13 @@ fn push_kind(payload: &mut Vec<u8>, kind: &str, fill: impl FnOnce(&mut Vec<u8>))
     });
 }
 
-fn push_text(payload: &mut Vec<u8>, kind: u16, text: &str) {
+pub(super) fn push_text(payload: &mut Vec<u8>, kind: u16, text: &str) {
     push_attribute(payload, kind, |value| {
         value.extend(text.as_bytes());
         value.push(0);
     });
 }
 
-fn push_bytes(payload: &mut Vec<u8>, kind: u16, bytes: &[u8]) {
+pub(super) fn push_bytes(payload: &mut Vec<u8>, kind: u16, bytes: &[u8]) {
     push_attribute(payload, kind, |value| value.extend(bytes));
 }

@@ -11,6 +11,7 @@ pub mod holder;
 mod inside;
 mod layout;
 mod occupants;
+pub mod qdisc;
 pub mod standing;
 pub mod tcp;
 pub mod wire;
@@ -36,7 +37,7 @@ pub use inside::MARK;
 pub fn is_inside() -> bool {
     let is_rigs = |device: &Device| {
         let kind = device.virtual_kind.as_deref();
-        device.name.starts_with(layout::PREFIX) && matches!(kind, Some("veth" | "vxlan"))
+        device.name.starts_with(layout::PREFIX) && matches!(kind, Some("veth" | "vxlan" | "bridge"))
     };
     let devices = links::list().unwrap_or_default();
     let mut devices = devices

@@ -5,12 +5,11 @@ use std::os::fd::AsFd as _;
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
-use model::link::LinkReading;
+use model::link::{LinkPlan, LinkReading};
 use model::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 
 use super::courier::Courier;
-use super::plan::LinkPlan;
 
 /// The devices at both ends of a link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,12 +42,11 @@ pub struct LinkReadings {
 
 impl Link {
     /// Takes a link into service between two devices of the calling thread's network namespace.
-    /// The plan must have passed [`LinkPlan::check`].
     ///
     /// # Errors
     /// `EPERM` without `CAP_NET_RAW` there, `ENODEV` for a device that is not there, `ENOMEM`.
     pub fn start(plan: &LinkPlan, ends: &Ends) -> io::Result<Self> {
-        let random = SplitMix64::new(plan.seed);
+        let random = SplitMix64::new(plan.seed.unwrap_or_default());
         let (client, server) = (&*ends.client, &*ends.server);
         let draws = |direction| random.clone().stream(direction);
         let up = Courier::open([client, server], plan.up, &draws(0))?;

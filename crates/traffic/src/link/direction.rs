@@ -3,12 +3,12 @@
 
 use std::collections::VecDeque;
 
-use model::link::{LinkShape, LinkTally};
+use model::link::{BESIDE_EACH_PACKET_BYTES, LinkShape, LinkTally};
 use model::random::SplitMix64;
 
 use super::backlog::{self, Backlog};
 use super::line::Line;
-use super::memory::{BESIDE_EACH_PACKET_BYTES, Memory};
+use super::memory::Memory;
 
 /// What became of a packet that came to the near end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ const _: () = assert!(
 
 impl<P> Direction<P> {
     /// An empty link that draws its losses from `random`. The shape must have passed
-    /// [`super::plan::LinkPlan::check`].
+    /// the check of a [`model::link::LinkPlan`].
     #[must_use]
     pub fn new(shape: LinkShape, random: &SplitMix64) -> Self {
         let reorder_share = shape.reorder.map_or(0.0, |reorder| reorder.share);

@@ -29,7 +29,7 @@ struct Credit {
 
 impl Line {
     /// # Panics
-    /// When a rate is 0, which a [`super::plan::LinkPlan`] does not let through.
+    /// When a rate is 0, which a [`model::link::LinkPlan`] does not let through.
     pub(super) fn new(rate: LinkRate) -> Self {
         let credit = match rate {
             LinkRate::Steady { .. } => None,

@@ -8,12 +8,9 @@ mod direction;
 mod doubts;
 mod line;
 mod memory;
-mod plan;
 #[cfg(test)]
 mod tests;
 
 pub use carrying::{Ends, Link, LinkReadings};
 pub use direction::{Arrived, Direction, Fate};
 pub use doubts::doubts;
-pub use memory::MOST_HELD_BYTES;
-pub use plan::{ImpossibleLink, LinkPlan};

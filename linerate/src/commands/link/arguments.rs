@@ -5,18 +5,17 @@ use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::ensure;
-use model::link::{LinkRate, LinkShape, QueueLimit};
-use traffic::link::LinkPlan;
-
-use super::values::{self, Overtaking, Setting};
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use model::link::spelling::{self, Overtaking, Said, Setting};
+use model::link::{ImpossibleLink, LinkPlan, LinkRate, QueueLimit, Via};
 
 /// Run a command over a network with a delay, a rate, losses, reordering or burst credit
 ///
 /// The command runs on a host of its own, a network namespace, with a link to another, the server.
-/// The link is a program of ours between the two: it needs neither netem nor root, where the
-/// kernel lets ordinary users make namespaces. Nothing of this machine is changed. When the command
-/// ends, so does every process that is left on either host, and its exit code is passed on.
+/// The link is a program of ours between the two, or with `--via` the kernel: neither needs root
+/// where the kernel lets ordinary users make namespaces. Nothing of this machine is changed, but for
+/// modules that the kernel may load for `--via`. When the command ends, so does every process that
+/// is left on either host, and its exit code is passed on.
 ///
 /// Every packet is carried by itself, no longer than the MTU of 1500 bytes, with its checksum, as
 /// on a wire. Sizes and rates are of Ethernet frames without preamble, as tc counts them.
@@ -27,23 +26,23 @@ use super::values::{self, Overtaking, Setting};
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Time on the way, in each direction: half a round trip
-    #[arg(long, value_name = "TIME", value_parser = values::parse_delay, allow_hyphen_values = true, help_heading = LINK)]
+    #[arg(long, value_name = "TIME", value_parser = spelling::parse_delay, allow_hyphen_values = true, help_heading = LINK)]
     delay: Option<u64>,
     /// Bits per second, in each direction
-    #[arg(long, value_name = "RATE", value_parser = values::parse_rate, allow_hyphen_values = true, help_heading = LINK)]
+    #[arg(long, value_name = "RATE", value_parser = spelling::parse_rate, allow_hyphen_values = true, help_heading = LINK)]
     rate: Option<u64>,
-    /// A burst rate while there is credit, which is earned at the base rate; the bucket starts full
-    #[arg(long, value_name = "burst=RATE,bucket=SIZE,base=RATE", value_parser = values::parse_credit, conflicts_with = "rate", help_heading = LINK)]
+    /// A burst rate while there is credit, earned at the base rate; the bucket starts full
+    #[arg(long, value_name = "burst=RATE,bucket=SIZE,base=RATE", value_parser = spelling::parse_credit, conflicts_with = "rate", help_heading = LINK)]
     credit: Option<LinkRate>,
     /// Packets lost, each by its own chance, such as 0.1%
-    #[arg(long, value_name = "SHARE", value_parser = values::parse_share, allow_hyphen_values = true, help_heading = LINK)]
+    #[arg(long, value_name = "SHARE", value_parser = spelling::parse_share, allow_hyphen_values = true, help_heading = LINK)]
     loss: Option<f64>,
     /// Packets that skip the delay, or TIME of it, and so overtake others
-    #[arg(long, value_name = "SHARE[,TIME]", value_parser = values::parse_reorder, allow_hyphen_values = true, help_heading = LINK)]
+    #[arg(long, value_name = "SHARE[,TIME]", value_parser = spelling::parse_reorder, allow_hyphen_values = true, help_heading = LINK)]
     reorder: Option<Overtaking>,
     /// What may wait for the rate: packets, a size or a time; the rest is dropped
     /// [default: 1000 packets]
-    #[arg(long, value_name = "LIMIT", value_parser = values::parse_queue, help_heading = LINK)]
+    #[arg(long, value_name = "LIMIT", value_parser = spelling::parse_queue, help_heading = LINK)]
     queue: Option<QueueLimit>,
     /// The same for the direction from client to server alone, as `rate=10Mbit/s`; repeatable
     #[arg(long, value_name = "KEY=VALUE", help_heading = LINK)]
@@ -51,9 +50,22 @@ pub(crate) struct Arguments {
     /// The same for the direction from server to client alone
     #[arg(long, value_name = "KEY=VALUE", help_heading = LINK)]
     down: Vec<Setting>,
-    /// Seed of losses and reordering; the same seed strikes the same packets
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = LINK)]
-    seed: u64,
+    /// Seed of losses and reordering, of a link in user space; the same seed strikes the same
+    /// packets [default: 1]
+    #[arg(long, value_name = "NUMBER", help_heading = LINK, hide_short_help = true)]
+    seed: Option<u64>,
+    /// What carries the link: a program of ours, or a queueing discipline of the kernel
+    ///
+    /// `userspace` does all that can be asked, needs nothing of the kernel, and tells how late
+    /// packets were. `tbf` and `htb` keep a rate or a credit, `netem` delays, loses and reorders
+    /// and keeps a rate, where the kernel has them; what one cannot express is refused by name.
+    ///
+    /// tbf and htb let through at once what the rate brings in 1 ms, two frames at least. A credit
+    /// is a bucket of tbf of 4.29 GB and 274 s at the most, and one of htb of 60 s. netem has one
+    /// limit for what waits for the rate and what is under way, in packets: it is set to the queue
+    /// and as many frames of 1,514 bytes as are under way at that rate.
+    #[arg(long, value_name = "CARRIER", default_value_t = Via::Userspace, value_parser = vias(), help_heading = LINK)]
+    via: Via,
 
     /// A shell line to run on the server; the command starts when it listens on a TCP port
     #[arg(long, value_name = "LINE")]
@@ -84,6 +96,9 @@ Examples:
   An instance with network credit:
     linerate link --credit burst=5Gbit/s,bucket=1GB,base=500Mbit/s --server 'iperf3 -s' -- \\
       sh -c 'iperf3 -t 60 -c $LINERATE_SERVER'
+  The same delay by the kernel's own emulator:
+    linerate link --via netem --delay 20ms --server 'python3 -m http.server' -- \\
+      sh -c 'time curl -so /dev/null http://$LINERATE_SERVER:8000/'
   A slow way up and a fast one down:
     linerate link --delay 10ms --up rate=5Mbit/s --down rate=100Mbit/s -- sh
 
@@ -92,45 +107,21 @@ Exit codes:
   2 where there was no link, and 130, 143 or 129 where a signal ended Linerate.";
 
 impl Arguments {
-    pub(super) fn plan(&self) -> anyhow::Result<LinkPlan> {
-        let plan = LinkPlan {
-            up: self.shape(&self.up),
-            down: self.shape(&self.down),
-            seed: self.seed,
-        };
-        ensure!(
-            self.has_a_rate_for_each_queue(&plan),
-            "a queue holds what waits for a rate, and there is none: give --rate or --credit too, \
-             or leave --queue out"
-        );
-        Ok(plan)
-    }
-
-    /// Without one it would be ignored.
-    fn has_a_rate_for_each_queue(&self, plan: &LinkPlan) -> bool {
-        let [up, down] = [plan.up, plan.down].map(|shape| shape.rate.is_some());
-        let is_queue = |setting: &Setting| matches!(setting, Setting::Queue(_));
-        let asks = |settings: &[Setting]| settings.iter().any(is_queue);
-        (self.queue.is_none() || up || down)
-            && (up || !asks(&self.up))
-            && (down || !asks(&self.down))
-    }
-
-    /// What is said for both directions, and then for this one.
-    fn shape(&self, of_direction: &[Setting]) -> LinkShape {
+    pub(super) fn plan(&self) -> Result<LinkPlan, ImpossibleLink> {
         let both = [
             self.delay.map(Setting::Delay),
-            self.rate.map(|rate| Setting::Rate(values::steady(rate))),
+            self.rate.map(|rate| Setting::Rate(spelling::steady(rate))),
             self.credit.map(Setting::Rate),
             self.loss.map(Setting::Loss),
             self.reorder.map(Setting::Reorder),
             self.queue.map(Setting::Queue),
         ];
-        values::shape(
-            both.into_iter()
-                .flatten()
-                .chain(of_direction.iter().copied()),
-        )
+        let said = Said {
+            both: both.into_iter().flatten().collect(),
+            up: self.up.clone(),
+            down: self.down.clone(),
+        };
+        LinkPlan::new(said.shapes()?, self.seed, self.via)
     }
 
     /// The command, told where both ends are.
@@ -159,4 +150,8 @@ fn told(mut command: Command, server: Ipv4Addr, client: Ipv4Addr) -> Command {
         .env("LINERATE_SERVER", server.to_string())
         .env("LINERATE_CLIENT", client.to_string());
     command
+}
+
+fn vias() -> impl clap::builder::TypedValueParser<Value = Via> {
+    PossibleValuesParser::new(Via::ALL.map(Via::name)).try_map(|name| name.parse::<Via>())
 }

@@ -1,5 +1,6 @@
 //! What a link carried, as one JSON value of a stable shape.
 
+use agent::link::Carried;
 use model::link::LinkReading;
 use serde_json::{Value, json};
 
@@ -15,15 +16,22 @@ pub(super) fn render(report: &Report) -> String {
 }
 
 fn value(report: &Report) -> Value {
+    let (goes_first, [up, down]) = match &report.carried {
+        Carried::Userspace(readings) => {
+            let directions = [&readings.up, &readings.down].map(direction);
+            (Some(readings.went_first), directions)
+        }
+        Carried::Kernel(readings) => (None, readings.each_ref().map(|reading| json!(reading))),
+    };
     json!({
         "format": FORMAT,
         "linerate_version": env!("CARGO_PKG_VERSION"),
         "plan": report.plan,
         "exit_code": report.exit_code,
         "elapsed_seconds": report.elapsed.as_secs_f64(),
-        "goes_first": report.readings.went_first,
-        "up": direction(&report.readings.up),
-        "down": direction(&report.readings.down),
+        "goes_first": goes_first,
+        "up": up,
+        "down": down,
         "doubts": worded(&report.doubts),
     })
 }

@@ -1,6 +1,7 @@
 //! What a person sees of a link: what it was, what it carried, what to doubt.
 
-use model::link::{LinkRate, LinkReading, LinkShape, QueueLimit};
+use agent::link::Carried;
+use model::link::{LinkRate, LinkReading, LinkShape, QdiscReading, QueueLimit, Via};
 use report::numbers;
 
 use super::Report;
@@ -22,7 +23,11 @@ fn answer(report: &Report) -> String {
     let elapsed_ns = u64::try_from(report.elapsed.as_nanos()).unwrap_or(u64::MAX);
     let time = numbers::duration(elapsed_ns);
     let code = report.exit_code;
-    format!("link: {what}. The command ended with {code} after {time}.")
+    let by = match report.plan.via {
+        Via::Userspace => String::new(),
+        via => format!(" by {via}"),
+    };
+    format!("link{by}: {what}. The command ended with {code} after {time}.")
 }
 
 fn words(shape: &LinkShape) -> String {
@@ -83,22 +88,36 @@ const COLUMNS: [&str; 8] = [
     "", "packets", "carried", "lost", "dropped", "late p50", "p99", "most",
 ];
 
+/// The kernel tells neither how late packets were nor by which of two ways they were lost.
+const KERNEL_COLUMNS: [&str; 5] = ["", "packets", "carried", "dropped", "waiting"];
+
 fn table(report: &Report) -> String {
-    let head = line(COLUMNS.map(str::to_owned));
-    let up = row("up", &report.readings.up);
-    let down = row("down", &report.readings.down);
-    [head, up, down].join("\n")
+    let lines = match &report.carried {
+        Carried::Userspace(readings) => vec![
+            line(&COLUMNS.map(str::to_owned)),
+            row("up", &readings.up),
+            row("down", &readings.down),
+        ],
+        Carried::Kernel([up, down]) => vec![
+            line(&KERNEL_COLUMNS.map(str::to_owned)),
+            kernel_row("up", up),
+            kernel_row("down", down),
+            String::new(),
+            format!("  The kernel has {} up", up.qdisc),
+            format!("  and {} down.", down.qdisc),
+        ],
+    };
+    lines.join("\n")
 }
 
 fn row(direction: &str, reading: &LinkReading) -> String {
     let tally = &reading.tally;
-    let count = |packets: u64| numbers::whole(packets as f64);
     let late = |quantile| {
         let late_ns = carried(&reading.lateness_ns, quantile);
         late_ns.map_or_else(|| "–".to_owned(), numbers::duration)
     };
     let most = reading.lateness_ns.quantile(1.0);
-    line([
+    line(&[
         direction.to_owned(),
         count(tally.offered_packets),
         numbers::bytes(tally.carried_bytes),
@@ -110,8 +129,25 @@ fn row(direction: &str, reading: &LinkReading) -> String {
     ])
 }
 
-fn line(cells: [String; 8]) -> String {
-    let [name, rest @ ..] = cells;
+fn kernel_row(direction: &str, reading: &QdiscReading) -> String {
+    let offered = reading.carried_packets + reading.dropped_packets + reading.held_packets;
+    line(&[
+        direction.to_owned(),
+        count(offered),
+        numbers::bytes(reading.carried_bytes),
+        count(reading.dropped_packets),
+        count(reading.held_packets),
+    ])
+}
+
+fn count(packets: u64) -> String {
+    numbers::whole(packets as f64)
+}
+
+fn line(cells: &[String]) -> String {
+    let [name, rest @ ..] = cells else {
+        return String::new();
+    };
     let mut line = format!("  {name:<5}");
     for cell in rest {
         line += &format!("{cell:>11}");
@@ -131,12 +167,12 @@ fn doubts(report: &Report) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::link::values;
+    use model::link::spelling;
 
     #[test]
     fn a_share_is_told_as_it_was_typed() {
         for text in ["0.41", "7", "0.0001", "29.7", "100"] {
-            let share = values::parse_share(&format!("{text}%")).unwrap();
+            let share = spelling::parse_share(&format!("{text}%")).unwrap();
             assert_eq!(percent(share), format!("{text} %"));
         }
     }

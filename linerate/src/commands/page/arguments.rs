@@ -4,11 +4,8 @@ use std::time::Duration;
 
 use agent::page::PageOrder;
 use machine::rig::tcp;
-use model::link::LinkShape;
-use traffic::link::LinkPlan;
+use model::link::{ImpossibleLink, LinkPlan, LinkShape, Via, spelling};
 use traffic::page::SMALLEST_BYTES;
-
-use crate::commands::link::values;
 
 /// A page that takes this much longer than a hundred round trips has failed.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -36,7 +33,7 @@ pub(crate) struct Arguments {
           default_value = "14480,14481,43440,43441,101360,101361")]
     size: Vec<usize>,
     /// There and back
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::parse_delay, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = spelling::parse_delay, allow_hyphen_values = true)]
     rtt: u64,
     /// Segments that the server sends before it hears from the client
     #[arg(long, value_name = "SEGMENTS", default_value_t = USUAL_WINDOW, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -65,16 +62,13 @@ Examples:
 
 impl Arguments {
     /// Half of the round trip each way.
-    pub(super) fn link(&self) -> LinkPlan {
+    pub(super) fn link(&self) -> Result<LinkPlan, ImpossibleLink> {
         let one_way = |delay_ns| LinkShape {
             delay_ns,
             ..LinkShape::default()
         };
-        LinkPlan {
-            up: one_way(self.rtt / 2),
-            down: one_way(self.rtt - self.rtt / 2),
-            seed: 0,
-        }
+        let [up, down] = [self.rtt / 2, self.rtt - self.rtt / 2].map(one_way);
+        LinkPlan::new([up, down], None, Via::Userspace)
     }
 
     pub(super) fn round_trip(&self) -> u64 {

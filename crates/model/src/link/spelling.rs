@@ -3,11 +3,11 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use model::link::{LinkRate, LinkShape, QueueLimit, Reorder};
+use super::{ImpossibleLink, LinkRate, LinkShape, QueueLimit, Reorder};
 
 /// One property of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Setting {
+pub enum Setting {
     Delay(u64),
     Rate(LinkRate),
     Loss(f64),
@@ -17,13 +17,46 @@ pub(crate) enum Setting {
 
 /// Packets that overtake others, by the whole delay where nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Overtaking {
+pub struct Overtaking {
     share: f64,
     early_ns: Option<u64>,
 }
 
+/// What is said of a link: of both directions, and then of one alone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Said {
+    pub both: Vec<Setting>,
+    /// From the client to the server.
+    pub up: Vec<Setting>,
+    pub down: Vec<Setting>,
+}
+
+impl Said {
+    /// What goes up and what comes down, the later setting over the earlier.
+    ///
+    /// # Errors
+    /// For a queue where there is no rate, which would be ignored.
+    pub fn shapes(&self) -> Result<[LinkShape; 2], ImpossibleLink> {
+        let of = |alone: &[Setting]| shape(self.both.iter().chain(alone).copied());
+        let (up, down) = (of(&self.up), of(&self.down));
+        let has_rate = [up, down].map(|shape| shape.rate.is_some());
+        let waits = asks_queue(&self.both).then_some(has_rate[0] || has_rate[1]);
+        let waits_up = asks_queue(&self.up).then_some(has_rate[0]);
+        let waits_down = asks_queue(&self.down).then_some(has_rate[1]);
+        if [waits, waits_up, waits_down].contains(&Some(false)) {
+            return Err(ImpossibleLink::NothingWaits);
+        }
+        Ok([up, down])
+    }
+}
+
+fn asks_queue(settings: &[Setting]) -> bool {
+    let mut settings = settings.iter();
+    settings.any(|setting| matches!(setting, Setting::Queue(_)))
+}
+
 /// The shape that settings make, the later over the earlier.
-pub(crate) fn shape(settings: impl IntoIterator<Item = Setting>) -> LinkShape {
+fn shape(settings: impl IntoIterator<Item = Setting>) -> LinkShape {
     let mut shape = LinkShape::default();
     let mut overtaking = None;
     for setting in settings {
@@ -50,6 +83,16 @@ impl FromStr for Setting {
         let (key, value) = text
             .split_once('=')
             .ok_or("expected KEY=VALUE, as rate=10Mbit/s")?;
+        Self::of(key, value)
+    }
+}
+
+impl Setting {
+    /// The property of that name.
+    ///
+    /// # Errors
+    /// Says what such a value looks like, or which properties there are.
+    pub fn of(key: &str, value: &str) -> Result<Self, String> {
         match key {
             "delay" => parse_delay(value).map(Self::Delay),
             "rate" => parse_rate(value).map(|bits| Self::Rate(steady(bits))),
@@ -64,12 +107,17 @@ impl FromStr for Setting {
     }
 }
 
-pub(crate) fn steady(bits_per_second: u64) -> LinkRate {
+/// A rate that is always the same.
+#[must_use]
+pub fn steady(bits_per_second: u64) -> LinkRate {
     LinkRate::Steady { bits_per_second }
 }
 
 /// A time, ns.
-pub(crate) fn parse_delay(text: &str) -> Result<u64, String> {
+///
+/// # Errors
+/// Says what is expected.
+pub fn parse_delay(text: &str) -> Result<u64, String> {
     if text == "0" {
         return Ok(0);
     }
@@ -79,7 +127,10 @@ pub(crate) fn parse_delay(text: &str) -> Result<u64, String> {
 }
 
 /// Bits per second. Without `/s` too, as tc(8) takes it.
-pub(crate) fn parse_rate(text: &str) -> Result<u64, String> {
+///
+/// # Errors
+/// Says what is expected.
+pub fn parse_rate(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is no rate such as 1Gbit/s, 30Mbit/s or 500kbit/s");
     let unit_of = |unit: &str| match unit.strip_suffix("/s").unwrap_or(unit) {
         "bit" => Some(1),
@@ -117,7 +168,10 @@ fn quantity(text: &str, unit_of: impl Fn(&str) -> Option<u64>) -> Option<u64> {
 }
 
 /// A share from per cent; whether it is one is for the plan to say.
-pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
+///
+/// # Errors
+/// Says what is expected.
+pub fn parse_share(text: &str) -> Result<f64, String> {
     let number = text
         .strip_suffix('%')
         .and_then(|number| number.trim().parse().ok());
@@ -126,7 +180,10 @@ pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
 }
 
 /// `SHARE`, or `SHARE,TIME`.
-pub(crate) fn parse_reorder(text: &str) -> Result<Overtaking, String> {
+///
+/// # Errors
+/// Says what is expected.
+pub fn parse_reorder(text: &str) -> Result<Overtaking, String> {
     let (share, early) = match text.split_once(',') {
         Some((share, early)) => (share, Some(early)),
         None => (text, None),
@@ -138,7 +195,10 @@ pub(crate) fn parse_reorder(text: &str) -> Result<Overtaking, String> {
 }
 
 /// Packets, bytes with their unit, or a time.
-pub(crate) fn parse_queue(text: &str) -> Result<QueueLimit, String> {
+///
+/// # Errors
+/// Says what is expected.
+pub fn parse_queue(text: &str) -> Result<QueueLimit, String> {
     if let Ok(packets) = text.parse() {
         return Ok(QueueLimit::Packets(packets));
     }
@@ -151,7 +211,10 @@ pub(crate) fn parse_queue(text: &str) -> Result<QueueLimit, String> {
 }
 
 /// `burst=RATE,bucket=SIZE,base=RATE`, in any order.
-pub(crate) fn parse_credit(text: &str) -> Result<LinkRate, String> {
+///
+/// # Errors
+/// Says what is expected.
+pub fn parse_credit(text: &str) -> Result<LinkRate, String> {
     let wrong = || format!("`{text}` is no credit such as burst=5Gbit/s,bucket=9GB,base=30Mbit/s");
     let (mut burst, mut bucket, mut base) = (None, None, None);
     for part in text.split(',') {
@@ -238,6 +301,22 @@ mod tests {
             early_ns: 2_000_000,
         };
         assert_eq!(early(&["delay=50ms", "reorder=1%,2ms"]), some);
+    }
+
+    #[test]
+    fn a_queue_wants_a_rate_in_its_direction() {
+        let said = |both: &[&str], up: &[&str], down: &[&str]| {
+            let all = [both, up, down].map(|texts| {
+                let settings = texts.iter().map(|text| text.parse().unwrap());
+                settings.collect()
+            });
+            let [both, up, down] = all;
+            Said { both, up, down }.shapes().is_ok()
+        };
+        assert!(said(&["queue=10", "rate=1Mbit/s"], &[], &[]));
+        assert!(said(&["queue=10"], &[], &["rate=1Mbit/s"]));
+        assert!(!said(&["queue=10"], &[], &[]));
+        assert!(!said(&[], &["queue=10"], &["rate=1Mbit/s"]));
     }
 
     #[test]

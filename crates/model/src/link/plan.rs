@@ -1,9 +1,17 @@
 //! What a link is asked to be, and whether it can be that.
 
-use model::link::{LinkRate, LinkShape, QueueLimit, Reorder};
 use serde::{Deserialize, Serialize};
 
-use super::memory::{BESIDE_EACH_PACKET_BYTES, MOST_HELD_BYTES};
+use super::via::{CannotCarry, Via};
+use super::{LinkRate, LinkShape, QueueLimit, Reorder};
+
+/// The most that the packets of one direction may take, bytes. Those of a link of 10 Gbit/s and
+/// 200 ms fit; a machine that has this much to spare for each direction runs it without a thought.
+pub const MOST_HELD_BYTES: u64 = 288 << 20;
+
+/// What holding a packet takes beside its bytes, at most: its places in the queues, which grow to
+/// twice of what they hold, and what the allocator rounds up.
+pub const BESIDE_EACH_PACKET_BYTES: u64 = 136;
 
 /// Longer than any path on earth; beyond it a typing error is likelier than a wish.
 const LONGEST_DELAY_NS: u64 = 600_000_000_000;
@@ -13,16 +21,22 @@ const LONGEST_DELAY_NS: u64 = 600_000_000_000;
 const LARGEST_FRAME_BYTES: u64 = 65_535 + 14;
 
 /// The usual Ethernet frame, by which queues in packets are counted in bytes.
-const USUAL_FRAME_BYTES: u64 = 1514;
+pub const USUAL_FRAME_BYTES: u64 = 1514;
 
 /// Both directions of a link: `up` is from the client to the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkPlan {
     pub up: LinkShape,
     pub down: LinkShape,
-    /// What losses and reordering are drawn from; the same seed draws the same ones.
-    pub seed: u64,
+    /// What losses and reordering are drawn from; the same seed draws the same ones. Only a link
+    /// in user space has one.
+    pub seed: Option<u64>,
+    /// What carries it.
+    pub via: Via,
 }
+
+/// What a link in user space draws from where no seed is given.
+const USUAL_SEED: u64 = 1;
 
 /// Why there is no such link.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -53,16 +67,41 @@ pub enum ImpossibleLink {
         MOST_HELD_BYTES >> 20
     )]
     TooMuchMemory { needed_mib: u64 },
+    #[error(
+        "a queue holds what waits for a rate, and there is none: give a rate or credit too, or \
+         leave the queue out"
+    )]
+    NothingWaits,
+    #[error(transparent)]
+    CannotCarry(#[from] CannotCarry),
 }
 
 impl LinkPlan {
-    /// Whether there can be such a link.
+    /// A link that does this to what goes up and to what comes down.
     ///
     /// # Errors
     /// Says what is impossible about it.
-    pub fn check(&self) -> Result<(), ImpossibleLink> {
+    pub fn new(
+        [up, down]: [LinkShape; 2],
+        seed: Option<u64>,
+        via: Via,
+    ) -> Result<Self, ImpossibleLink> {
+        let usual_seed = (via == Via::Userspace).then_some(USUAL_SEED);
+        let plan = Self {
+            up,
+            down,
+            seed: seed.or(usual_seed),
+            via,
+        };
+        plan.check()?;
+        Ok(plan)
+    }
+
+    /// Whether there can be such a link.
+    fn check(&self) -> Result<(), ImpossibleLink> {
         check(&self.up)?;
-        check(&self.down)
+        check(&self.down)?;
+        Ok(self.via.check(self)?)
     }
 }
 
@@ -155,16 +194,12 @@ fn needed_bytes(shape: &LinkShape, rate: LinkRate) -> u128 {
 mod tests {
     use super::*;
 
-    fn plan(shape: LinkShape) -> LinkPlan {
-        LinkPlan {
-            up: LinkShape::default(),
-            down: shape,
-            seed: 0,
-        }
+    fn plan(shape: LinkShape) -> Result<LinkPlan, ImpossibleLink> {
+        LinkPlan::new([LinkShape::default(), shape], None, Via::Userspace)
     }
 
     fn error(shape: LinkShape) -> String {
-        plan(shape).check().unwrap_err().to_string()
+        plan(shape).unwrap_err().to_string()
     }
 
     fn steady(bits_per_second: u64) -> Option<LinkRate> {
@@ -238,7 +273,7 @@ mod tests {
             delay_ns: 200_000_000,
             ..LinkShape::default()
         };
-        assert_eq!(plan(ten_gigabit).check(), Ok(()));
+        assert!(plan(ten_gigabit).is_ok());
         let longer = LinkShape {
             delay_ns: 2_000_000_000,
             ..ten_gigabit

@@ -1,0 +1,152 @@
+//! The rtnetlink messages that put a queueing discipline on a device. Layouts:
+//! linux/pkt_sched.h.
+
+use std::io;
+
+use sys::netlink::push_attribute;
+
+use super::asked::{Bucket, Buckets, Emulation, Qdisc, Room, Shaper};
+use crate::rig::cabling::{MAKE, ask, push_bytes, push_text};
+
+// linux/rtnetlink.h: what is asked, and `TCA_…`.
+const NEW_QDISC: u16 = 36;
+const NEW_CLASS: u16 = 40;
+pub(super) const KIND: u16 = 1;
+pub(super) const OPTIONS: u16 = 2;
+/// `TC_H_ROOT`, and what tc(8) writes as `1:`, `1:1` and `2:`.
+pub(super) const AT_ROOT: u32 = u32::MAX;
+const ROOT: u32 = 1 << 16;
+pub(super) const CLASS: u32 = ROOT | 1;
+const INNER: u32 = 2 << 16;
+/// `TC_LINKLAYER_ETHERNET`: the kernel then needs no table of sizes.
+const ETHERNET: u8 = 1;
+/// What tc(8) sends: `HTB_VER` of net/sched/sch_htb.c, and a quantum of ten.
+const HTB_VERSION: u32 = 3;
+const HTB_RATE_TO_QUANTUM: u32 = 10;
+/// Of one class there is nothing to share, so any quantum does that holds a packet.
+const QUANTUM_BYTES: u32 = 1514;
+
+/// Puts it on the device of that number, which has none yet.
+pub(super) fn attach(device: u32, qdisc: &Qdisc) -> io::Result<()> {
+    let at_root =
+        |kind, fill: &dyn Fn(&mut Vec<u8>)| add(NEW_QDISC, [device, ROOT, AT_ROOT], kind, fill);
+    match qdisc.shaper {
+        Shaper::Open => {}
+        Shaper::Tbf(buckets) => at_root("tbf", &|options| push_tbf(options, &buckets))?,
+        Shaper::Htb(buckets) => {
+            at_root("htb", &push_htb)?;
+            let class = |options: &mut Vec<u8>| push_htb_class(options, &buckets);
+            add(NEW_CLASS, [device, CLASS, ROOT], "htb", class)?;
+        }
+        Shaper::Netem(emulation) => at_root("netem", &|options| push_netem(options, &emulation))?,
+    }
+    let place = match qdisc.shaper {
+        Shaper::Open => [device, ROOT, AT_ROOT],
+        _ => [device, INNER, CLASS],
+    };
+    qdisc.room.map_or(Ok(()), |room| add_queue(place, room))
+}
+
+fn add_queue(place: [u32; 3], room: Room) -> io::Result<()> {
+    add(NEW_QDISC, place, room.kind(), |options| {
+        options.extend(room.limit().to_ne_bytes());
+    })
+}
+
+fn add(
+    message: u16,
+    [device, handle, parent]: [u32; 3],
+    kind: &str,
+    fill: impl FnOnce(&mut Vec<u8>),
+) -> io::Result<()> {
+    ask(message, MAKE, |payload| {
+        push_place(payload, [device, handle, parent]);
+        push_text(payload, KIND, kind);
+        push_attribute(payload, OPTIONS, fill);
+    })
+}
+
+/// `struct tcmsg`: family, device, handle, parent, info.
+pub(super) fn push_place(payload: &mut Vec<u8>, place: [u32; 3]) {
+    payload.extend([0; 4]);
+    payload.extend(place.map(u32::to_ne_bytes).concat());
+    payload.extend([0; 4]);
+}
+
+/// `TCA_TBF_PARMS`, and beside it what does not fit there: the rates in 64 bits, and the buckets
+/// in bytes.
+fn push_tbf(options: &mut Vec<u8>, buckets: &Buckets) {
+    let Buckets { base, peak } = buckets;
+    let [rate, peak_rate] = [Some(base), peak.as_ref()].map(rate_specification);
+    // Of the queue that tbf makes for itself, which another replaces: none would be noop.
+    let limit = 1_u32.to_ne_bytes();
+    let [fill, peak_fill] = [Some(base), peak.as_ref()].map(fill_time);
+    let parameters = [&rate[..], &peak_rate, &limit, &fill, &peak_fill].concat();
+    push_bytes(options, 1, &parameters);
+    push_bytes(options, 4, &base.bytes_per_second.to_ne_bytes());
+    push_bytes(options, 6, &saturated(base.bytes));
+    if let Some(peak) = peak {
+        push_bytes(options, 5, &peak.bytes_per_second.to_ne_bytes());
+        push_bytes(options, 7, &saturated(peak.bytes));
+    }
+}
+
+/// `TCA_HTB_INIT`: what belongs to no class goes to the one there is.
+fn push_htb(options: &mut Vec<u8>) {
+    let settings = [HTB_VERSION, HTB_RATE_TO_QUANTUM, CLASS & 0xffff, 0, 0];
+    push_bytes(options, 2, &settings.map(u32::to_ne_bytes).concat());
+}
+
+/// `TCA_HTB_PARMS` and the rates in 64 bits.
+fn push_htb_class(options: &mut Vec<u8>, buckets: &Buckets) {
+    let base = &buckets.base;
+    let ceiling = buckets.peak.as_ref().unwrap_or(base);
+    let rates = [base, ceiling].map(|bucket| rate_specification(Some(bucket)));
+    let rest = [base.ticks(), ceiling.ticks(), QUANTUM_BYTES, 0, 0];
+    let rest = rest.map(u32::to_ne_bytes);
+    push_bytes(options, 1, &[rates.concat(), rest.concat()].concat());
+    push_bytes(options, 6, &base.bytes_per_second.to_ne_bytes());
+    push_bytes(options, 7, &ceiling.bytes_per_second.to_ne_bytes());
+}
+
+/// `struct tc_netem_qopt` (latency, limit, loss, gap, duplicates, jitter), and after it
+/// `TCA_NETEM_REORDER`, `_RATE`, `_RATE64` and `_LATENCY64`.
+fn push_netem(options: &mut Vec<u8>, emulation: &Emulation) {
+    // A gap of one: each packet is early by its own chance.
+    let gap = u32::from(emulation.reorder > 0);
+    let settings = [0, emulation.limit_packets, emulation.loss, gap, 0, 0];
+    options.extend(settings.map(u32::to_ne_bytes).concat());
+    if gap > 0 {
+        let share = [emulation.reorder, 0].map(u32::to_ne_bytes);
+        push_bytes(options, 3, &share.concat());
+    }
+    if emulation.bytes_per_second > 0 {
+        let rate = [small(emulation.bytes_per_second), 0, 0, 0];
+        push_bytes(options, 6, &rate.map(u32::to_ne_bytes).concat());
+        push_bytes(options, 8, &emulation.bytes_per_second.to_ne_bytes());
+    }
+    push_bytes(options, 10, &emulation.delay_ns.to_ne_bytes());
+}
+
+/// `struct tc_ratespec`; all zero for none.
+fn rate_specification(bucket: Option<&Bucket>) -> [u8; 12] {
+    let mut bytes = [0; 12];
+    if let Some(bucket) = bucket {
+        bytes[1] = ETHERNET;
+        bytes[8..].copy_from_slice(&small(bucket.bytes_per_second).to_ne_bytes());
+    }
+    bytes
+}
+
+fn fill_time(bucket: Option<&Bucket>) -> [u8; 4] {
+    bucket.map_or(0, Bucket::ticks).to_ne_bytes()
+}
+
+/// In 32 bits; where it does not fit, the 64 bits beside it count.
+fn small(bytes_per_second: u64) -> u32 {
+    u32::try_from(bytes_per_second).unwrap_or(u32::MAX)
+}
+
+fn saturated(bytes: u64) -> [u8; 4] {
+    u32::try_from(bytes).unwrap_or(u32::MAX).to_ne_bytes()
+}

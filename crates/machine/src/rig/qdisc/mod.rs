@@ -1,0 +1,127 @@
+//! A link that the kernel carries: a bridge between two devices of a rig, and on each of them the
+//! queueing discipline that shapes what leaves by it. All of it goes with the rig's namespace.
+
+mod asked;
+mod attach;
+mod told;
+mod words;
+
+use std::io;
+
+use model::link::{LinkPlan, LinkShape, QdiscReading, Via};
+
+use super::cabling;
+use crate::findings::errno;
+use asked::Qdisc;
+
+/// What the bridge is called.
+const BRIDGE: &str = "lr-bridge";
+/// `ENOENT`: the kernel knows no qdisc of that name.
+const NO_SUCH: i32 = 2;
+
+/// Why the kernel carries no such link.
+#[derive(Debug, thiserror::Error)]
+pub enum QdiscError {
+    #[error("this kernel has no {via} (the module sch_{via}, CONFIG_NET_SCH_{})", via.name().to_uppercase())]
+    Absent { via: Via },
+    #[error("{what} {device} failed: {}", errno(source))]
+    Refused {
+        what: &'static str,
+        device: String,
+        source: io::Error,
+    },
+    #[error("the kernel tells of {device} that it has `{told}`, where `{asked}` was asked for")]
+    Another {
+        device: String,
+        asked: String,
+        told: String,
+    },
+}
+
+/// A link at work, as long as the namespace of its devices is there.
+#[derive(Debug)]
+pub struct KernelLink {
+    up: Shaped,
+    down: Shaped,
+}
+
+/// A device with its qdisc on it.
+#[derive(Debug)]
+struct Shaped {
+    device: String,
+    index: u32,
+    qdisc: String,
+}
+
+impl KernelLink {
+    /// Joins two devices of the calling thread's network namespace, which have no address, by what
+    /// the plan asks for, and reads it back.
+    ///
+    /// # Errors
+    /// What the kernel lacks, refused, or holds in the place of what was asked for.
+    pub fn start(plan: &LinkPlan, [client, server]: [&str; 2]) -> Result<Self, QdiscError> {
+        let link = Self {
+            up: Shaped::start(server, plan.via, &plan.up)?,
+            down: Shaped::start(client, plan.via, &plan.down)?,
+        };
+        cabling::bridge(BRIDGE, [client, server])
+            .map_err(|source| refused("joining the ends by", BRIDGE, source))?;
+        Ok(link)
+    }
+
+    /// What it did up to now: up and down.
+    ///
+    /// # Errors
+    /// When a qdisc is no longer there.
+    pub fn read(&self) -> Result<[QdiscReading; 2], QdiscError> {
+        Ok([self.up.read()?, self.down.read()?])
+    }
+}
+
+impl Shaped {
+    fn start(device: &str, via: Via, shape: &LinkShape) -> Result<Self, QdiscError> {
+        let failed = |source| refused("putting a qdisc on", device, source);
+        let index = cabling::index_of(device).map_err(failed)?;
+        let asked = Qdisc::asked(via, shape);
+        attach::attach(index, &asked).map_err(|source| match source.raw_os_error() {
+            Some(NO_SUCH) => QdiscError::Absent { via },
+            _ => failed(source),
+        })?;
+        let told = told::told(index).map_err(failed)?;
+        let told = told.map(|(qdisc, _)| qdisc);
+        let words = told.map_or_else(|| "another".to_owned(), |qdisc| qdisc.to_string());
+        if !told.is_some_and(|told| asked.is_told_as(&told)) {
+            return Err(QdiscError::Another {
+                device: device.to_owned(),
+                asked: asked.to_string(),
+                told: words,
+            });
+        }
+        Ok(Self {
+            device: device.to_owned(),
+            index,
+            qdisc: words,
+        })
+    }
+
+    fn read(&self) -> Result<QdiscReading, QdiscError> {
+        let failed = |source| refused("reading the qdisc of", &self.device, source);
+        let told = told::told(self.index).map_err(failed)?;
+        let (_, counters) = told.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
+        Ok(QdiscReading {
+            qdisc: self.qdisc.clone(),
+            carried_packets: counters.sent_packets,
+            carried_bytes: counters.sent_bytes,
+            dropped_packets: counters.dropped_packets,
+            held_packets: counters.waiting_packets,
+        })
+    }
+}
+
+fn refused(what: &'static str, device: &str, source: io::Error) -> QdiscError {
+    QdiscError::Refused {
+        what,
+        device: device.to_owned(),
+        source,
+    }
+}

@@ -1,0 +1,164 @@
+//! What the kernel tells of the queueing disciplines on a device.
+
+use std::io;
+use std::ops::ControlFlow;
+
+use sys::netlink::{self, Family, Netlink};
+
+use super::asked::{Bucket, Buckets, Emulation, Qdisc, Room, Shaper};
+use super::attach::{AT_ROOT, CLASS, KIND, OPTIONS, push_place};
+use crate::links::{DUMP, number, text, within};
+
+// linux/rtnetlink.h: the questions, and `TCA_STATS2`.
+const GET_QDISC: u16 = 38;
+const GET_CLASS: u16 = 42;
+const STATISTICS: u16 = 7;
+/// Length of `struct tcmsg`.
+const HEADER_BYTES: usize = 20;
+/// Length of `struct tc_netem_qopt`, after which attributes follow.
+const NETEM_BYTES: usize = 24;
+
+/// One qdisc or class.
+#[derive(Debug)]
+struct Told {
+    device: u32,
+    handle: u32,
+    parent: u32,
+    kind: String,
+    options: Vec<u8>,
+    counters: Counters,
+}
+
+/// What passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counters {
+    pub(super) sent_packets: u64,
+    pub(super) sent_bytes: u64,
+    pub(super) dropped_packets: u64,
+    pub(super) waiting_packets: u64,
+}
+
+/// The qdisc of the device of that number, and what it counted; `None` where it is none that we
+/// would put there.
+pub(super) fn told(device: u32) -> io::Result<Option<(Qdisc, Counters)>> {
+    let qdiscs = list(GET_QDISC, device)?;
+    let Some(root) = qdiscs.iter().find(|told| told.parent == AT_ROOT) else {
+        return Ok(None);
+    };
+    let shaper = match &*root.kind {
+        "tbf" => tbf(&root.options).map(Shaper::Tbf),
+        "htb" => {
+            let classes = list(GET_CLASS, device)?;
+            let class = classes.iter().find(|told| told.handle == CLASS);
+            class.and_then(|class| htb(&class.options)).map(Shaper::Htb)
+        }
+        "netem" => netem(&root.options).map(Shaper::Netem),
+        _ => Some(Shaper::Open),
+    };
+    let holder = match shaper {
+        Some(Shaper::Open) => Some(root),
+        _ => qdiscs.iter().find(|told| told.parent == CLASS),
+    };
+    let qdisc = |shaper| Qdisc {
+        shaper,
+        room: holder.and_then(queue),
+    };
+    Ok(shaper.map(|shaper| (qdisc(shaper), root.counters)))
+}
+
+fn list(question: u16, device: u32) -> io::Result<Vec<Told>> {
+    let mut request = Vec::new();
+    netlink::push_message(&mut request, question, DUMP, 1, |payload| {
+        push_place(payload, [device, 0, 0]);
+    });
+    let mut all = Vec::new();
+    Netlink::open(Family::Route)?.ask(&request, 1, |message| {
+        all.extend(parse(message.payload));
+        ControlFlow::Continue(())
+    })?;
+    all.retain(|told| told.device == device);
+    Ok(all)
+}
+
+fn parse(payload: &[u8]) -> Option<Told> {
+    let (header, attributes) = payload.split_at_checked(HEADER_BYTES)?;
+    Some(Told {
+        device: number(&header[4..]),
+        handle: number(&header[8..]),
+        parent: number(&header[12..]),
+        kind: within(attributes, KIND).map(text)?,
+        options: within(attributes, OPTIONS).unwrap_or_default().to_vec(),
+        counters: within(attributes, STATISTICS).map_or_else(Counters::default, counters),
+    })
+}
+
+/// `TCA_STATS_BASIC`, `_QUEUE`, and the packets in 64 bits where the 32 did not do.
+fn counters(statistics: &[u8]) -> Counters {
+    let basic = within(statistics, 1).unwrap_or_default();
+    let queue = within(statistics, 3).unwrap_or_default();
+    let packets = u64::from(number_at(basic, 8));
+    Counters {
+        sent_packets: within(statistics, 8).map_or(packets, large),
+        sent_bytes: large(basic),
+        dropped_packets: number_at(queue, 8).into(),
+        waiting_packets: number_at(queue, 0).into(),
+    }
+}
+
+/// `TCA_TBF_PARMS`: of no peak the rate is nought.
+fn tbf(options: &[u8]) -> Option<Buckets> {
+    let peak = bucket(options, 20, 5, 32)?;
+    Some(Buckets {
+        base: bucket(options, 8, 4, 28)?,
+        peak: (peak.bytes_per_second > 0).then_some(peak),
+    })
+}
+
+/// `TCA_HTB_PARMS`: without credit the ceiling is the rate.
+fn htb(options: &[u8]) -> Option<Buckets> {
+    let (base, ceiling) = (bucket(options, 8, 6, 24)?, bucket(options, 20, 7, 28)?);
+    Some(Buckets {
+        base,
+        peak: (ceiling != base).then_some(ceiling),
+    })
+}
+
+/// A bucket from where the parameters have its rate and its time to fill, and from the attribute
+/// that has a rate too large for them.
+fn bucket(options: &[u8], rate_at: usize, wide: u16, ticks_at: usize) -> Option<Bucket> {
+    let parameters = within(options, 1)?;
+    let small = u64::from(number_at(parameters, rate_at));
+    let rate = within(options, wide).map_or(small, large);
+    Some(Bucket::filled_in(rate, number_at(parameters, ticks_at)))
+}
+
+fn netem(options: &[u8]) -> Option<Emulation> {
+    let (settings, attributes) = options.split_at_checked(NETEM_BYTES)?;
+    let rate = within(attributes, 6).map_or(0, number).into();
+    Some(Emulation {
+        delay_ns: within(attributes, 10).map(large)?,
+        bytes_per_second: within(attributes, 8).map_or(rate, large),
+        loss: number_at(settings, 8),
+        reorder: within(attributes, 3).map_or(0, number),
+        limit_packets: number_at(settings, 4),
+    })
+}
+
+fn queue(told: &Told) -> Option<Room> {
+    let limit = number(&told.options);
+    match &*told.kind {
+        "pfifo" => Some(Room::Packets(limit)),
+        "bfifo" => Some(Room::Bytes(limit)),
+        _ => None,
+    }
+}
+
+fn number_at(bytes: &[u8], at: usize) -> u32 {
+    number(bytes.get(at..).unwrap_or_default())
+}
+
+/// The kernel's 64 bits; nought where there are fewer.
+fn large(value: &[u8]) -> u64 {
+    let bytes = value.first_chunk::<8>();
+    bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+}

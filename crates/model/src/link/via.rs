@@ -1,0 +1,356 @@
+//! What can carry a link: a program of ours, or a queueing discipline of the kernel, and what each
+//! of these can express.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{LinkPlan, LinkRate, LinkShape, QueueLimit};
+
+/// What carries a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Via {
+    /// A program of ours, which needs nothing of the kernel but packet sockets.
+    #[default]
+    Userspace,
+    /// The kernel's token bucket filter: a rate, or credit.
+    Tbf,
+    /// The kernel's hierarchical token bucket: the same.
+    Htb,
+    /// The kernel's network emulator: delay, rate, loss and reordering.
+    Netem,
+}
+
+/// Below this the kernel's rates, which are whole bytes a second, are too coarse, bit/s.
+const LEAST_RATE: u64 = 1_000;
+
+/// `mbuffer` of htb (net/sched/sch_htb.c): of an idle time it counts no more than this, ns.
+const LONGEST_HTB_FILL_NS: u64 = 60_000_000_000;
+
+/// The kernel tells a bucket as the time in which it fills, in 32 bits of 64 ns (`PSCHED_SHIFT` in
+/// net/pkt_sched.h): one that takes longer cannot be read back, ns.
+const LONGEST_TBF_FILL_NS: u64 = (1 << 32) * 64;
+
+/// What carries a link cannot carry this one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CannotCarry {
+    #[error("{via} has no {what}; {instead}")]
+    Lacks {
+        via: Via,
+        what: &'static str,
+        instead: &'static str,
+    },
+    #[error("there is nothing for {via} to do: ask for {what}")]
+    NothingToDo { via: Via, what: &'static str },
+    #[error(
+        "{via} counts whole bytes a second: a rate of {bits_per_second} bit/s is less than the {} \
+         that come out right; `userspace` carries it",
+        LEAST_RATE
+    )]
+    TooSlow { via: Via, bits_per_second: u64 },
+    #[error(
+        "a bucket of {bytes} bytes fills in {fill_s} s at the base rate, and {via} {why}: at most \
+         {most_s} s; `userspace` carries it"
+    )]
+    FillsTooSlowly {
+        via: Via,
+        bytes: u64,
+        fill_s: u64,
+        most_s: u64,
+        why: &'static str,
+    },
+    #[error(
+        "the bucket of tbf holds at most {most} bytes, not {bytes}; `userspace` carries it",
+        most = u32::MAX
+    )]
+    BucketTooLarge { bytes: u64 },
+}
+
+const USERSPACE_HAS: &str = "`userspace` has it";
+const NETEM_HAS_TOO: &str = "`userspace` has it, and so has `netem` where the kernel has that";
+const BUCKETS_HAVE_TOO: &str = "`userspace` has it, and so have `tbf` and `htb`";
+
+impl Via {
+    /// All there are.
+    pub const ALL: [Self; 4] = [Self::Userspace, Self::Tbf, Self::Htb, Self::Netem];
+
+    /// As it is written in study files and on command lines.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Userspace => "userspace",
+            Self::Tbf => "tbf",
+            Self::Htb => "htb",
+            Self::Netem => "netem",
+        }
+    }
+
+    /// Whether this can carry all that is asked, and just that.
+    pub(super) fn check(self, plan: &LinkPlan) -> Result<(), CannotCarry> {
+        if self == Self::Userspace {
+            return Ok(());
+        }
+        if plan.seed.is_some() {
+            return Err(self.lacks("seed: chance is the kernel's own there", USERSPACE_HAS));
+        }
+        let shapes = [&plan.up, &plan.down];
+        if shapes.iter().all(|shape| asks_nothing(shape)) {
+            let what = match self {
+                Self::Netem => "a delay, a rate, a loss or reordering",
+                _ => "a rate or credit",
+            };
+            return Err(CannotCarry::NothingToDo { via: self, what });
+        }
+        shapes.into_iter().try_for_each(|shape| self.carries(shape))
+    }
+
+    fn carries(self, shape: &LinkShape) -> Result<(), CannotCarry> {
+        shape.rate.map_or(Ok(()), |rate| self.keeps(rate))?;
+        match self {
+            Self::Userspace => Ok(()),
+            Self::Tbf | Self::Htb => self.is_bucket_alone(shape),
+            Self::Netem => netem_carries(shape),
+        }
+    }
+
+    fn keeps(self, rate: LinkRate) -> Result<(), CannotCarry> {
+        let (slowest, bucket_bytes) = match rate {
+            LinkRate::Steady { bits_per_second } => (bits_per_second, None),
+            LinkRate::Credit {
+                bucket_bytes,
+                base_bits_per_second,
+                ..
+            } => (base_bits_per_second, Some(bucket_bytes)),
+        };
+        if slowest < LEAST_RATE {
+            return Err(CannotCarry::TooSlow {
+                via: self,
+                bits_per_second: slowest,
+            });
+        }
+        bucket_bytes.map_or(Ok(()), |bytes| self.has_bucket(bytes, slowest))
+    }
+
+    fn has_bucket(self, bytes: u64, base_bits_per_second: u64) -> Result<(), CannotCarry> {
+        let (most_ns, why) = match self {
+            Self::Tbf => (LONGEST_TBF_FILL_NS, "cannot be read back beyond that"),
+            Self::Htb => (LONGEST_HTB_FILL_NS, "counts no longer idle time than that"),
+            Self::Netem | Self::Userspace => {
+                return Err(self.lacks("credit", BUCKETS_HAVE_TOO));
+            }
+        };
+        let fill_ns = u128::from(bytes) * 8_000_000_000 / u128::from(base_bits_per_second);
+        if fill_ns > u128::from(most_ns) {
+            return Err(CannotCarry::FillsTooSlowly {
+                via: self,
+                bytes,
+                fill_s: u64::try_from(fill_ns / 1_000_000_000).unwrap_or(u64::MAX),
+                most_s: most_ns / 1_000_000_000,
+                why,
+            });
+        }
+        if self == Self::Tbf && bytes > u64::from(u32::MAX) {
+            return Err(CannotCarry::BucketTooLarge { bytes });
+        }
+        Ok(())
+    }
+
+    fn is_bucket_alone(self, shape: &LinkShape) -> Result<(), CannotCarry> {
+        let asked = [
+            (shape.delay_ns > 0, "delay"),
+            (shape.loss_share > 0.0, "loss"),
+            (shape.reorder.is_some(), "reordering"),
+        ];
+        match asked.into_iter().find(|(is_asked, _)| *is_asked) {
+            Some((_, what)) => Err(self.lacks(what, NETEM_HAS_TOO)),
+            None => Ok(()),
+        }
+    }
+
+    fn lacks(self, what: &'static str, instead: &'static str) -> CannotCarry {
+        CannotCarry::Lacks {
+            via: self,
+            what,
+            instead,
+        }
+    }
+}
+
+fn asks_nothing(shape: &LinkShape) -> bool {
+    let LinkShape {
+        delay_ns,
+        rate,
+        loss_share,
+        reorder,
+        queue: _,
+    } = shape;
+    *delay_ns == 0 && rate.is_none() && *loss_share == 0.0 && reorder.is_none()
+}
+
+/// Its early packets skip all of the delay, and what waits for the rate as well; its one limit is
+/// in packets.
+fn netem_carries(shape: &LinkShape) -> Result<(), CannotCarry> {
+    let lacks = |what| Err(Via::Netem.lacks(what, USERSPACE_HAS));
+    match (shape.reorder, shape.rate, shape.queue) {
+        (Some(reorder), _, _) if reorder.early_ns != shape.delay_ns => {
+            lacks("reordering by a part of the delay")
+        }
+        (Some(_), Some(_), _) => lacks("reordering that leaves the rate alone"),
+        (_, Some(_), QueueLimit::Bytes(_)) => lacks("queue in bytes"),
+        (_, Some(_), QueueLimit::WaitNs(_)) => lacks("queue in time"),
+        _ => Ok(()),
+    }
+}
+
+impl fmt::Display for Via {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+/// Nothing of that name carries links.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("nothing called `{0}` carries links; there are {known}", known = Via::ALL.map(Via::name).join(", "))]
+pub struct UnknownVia(String);
+
+impl FromStr for Via {
+    type Err = UnknownVia;
+
+    fn from_str(text: &str) -> Result<Self, UnknownVia> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|via| via.name() == text)
+            .ok_or_else(|| UnknownVia(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::Reorder;
+
+    const MS: u64 = 1_000_000;
+
+    fn outcome(via: Via, shape: LinkShape) -> Result<LinkPlan, String> {
+        let plan = LinkPlan::new([LinkShape::default(), shape], None, via);
+        plan.map_err(|error| error.to_string())
+    }
+
+    fn steady(bits_per_second: u64) -> LinkShape {
+        LinkShape {
+            rate: Some(LinkRate::Steady { bits_per_second }),
+            ..LinkShape::default()
+        }
+    }
+
+    fn credit(bucket_bytes: u64, base_bits_per_second: u64) -> LinkShape {
+        LinkShape {
+            rate: Some(LinkRate::Credit {
+                burst_bits_per_second: 5_000_000_000,
+                bucket_bytes,
+                base_bits_per_second,
+            }),
+            ..LinkShape::default()
+        }
+    }
+
+    fn delayed() -> LinkShape {
+        LinkShape {
+            delay_ns: 20 * MS,
+            ..LinkShape::default()
+        }
+    }
+
+    fn reordered(early_ns: u64) -> LinkShape {
+        LinkShape {
+            reorder: Some(Reorder {
+                share: 0.01,
+                early_ns,
+            }),
+            ..delayed()
+        }
+    }
+
+    #[test]
+    fn what_a_bucket_or_netem_lacks_is_named_with_what_has_it() {
+        let lossy = LinkShape {
+            loss_share: 0.01,
+            ..LinkShape::default()
+        };
+        let queued = |queue| LinkShape {
+            queue,
+            ..steady(1_000_000)
+        };
+        let both = LinkShape {
+            rate: steady(1_000_000).rate,
+            ..reordered(20 * MS)
+        };
+        for (via, shape, lack) in [
+            (Via::Tbf, delayed(), "tbf has no delay"),
+            (Via::Htb, delayed(), "htb has no delay"),
+            (Via::Tbf, lossy, "tbf has no loss"),
+            (
+                Via::Netem,
+                credit(1 << 20, 1_000_000),
+                "netem has no credit",
+            ),
+            (Via::Netem, reordered(5 * MS), "by a part of the delay"),
+            (Via::Netem, both, "leaves the rate alone"),
+            (Via::Netem, queued(QueueLimit::Bytes(9_000)), "in bytes"),
+            (Via::Netem, queued(QueueLimit::WaitNs(MS)), "in time"),
+        ] {
+            let error = outcome(via, shape).unwrap_err();
+            assert!(error.contains(lack), "{error}");
+            assert!(error.contains("`userspace` has it"), "{error}");
+            assert!(outcome(Via::Userspace, shape).is_ok(), "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn what_each_has_is_carried() {
+        for (via, shape) in [
+            (Via::Tbf, steady(20_000_000)),
+            (Via::Htb, steady(20_000_000)),
+            (Via::Tbf, credit(4_000_000_000, 500_000_000)),
+            (Via::Htb, credit(1_000_000_000, 500_000_000)),
+            (Via::Netem, delayed()),
+            (Via::Netem, reordered(20 * MS)),
+            (Via::Netem, steady(20_000_000)),
+        ] {
+            assert_eq!(outcome(via, shape).map(|plan| plan.via), Ok(via));
+        }
+    }
+
+    #[test]
+    fn a_bucket_that_the_kernel_would_not_keep_is_refused_with_its_limit() {
+        for (via, shape, limit) in [
+            (Via::Tbf, credit(4_300_000_000, 500_000_000), "4294967295"),
+            (Via::Tbf, credit(2_000_000_000, 30_000_000), "at most 274 s"),
+            (Via::Htb, credit(1_000_000_000, 100_000_000), "at most 60 s"),
+            (Via::Htb, steady(999), "whole bytes a second"),
+        ] {
+            let error = outcome(via, shape).unwrap_err();
+            assert!(error.contains(limit), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_is_asked_nothing_or_told_a_seed_says_so() {
+        let error = outcome(Via::Tbf, LinkShape::default()).unwrap_err();
+        assert!(error.contains("ask for a rate or credit"), "{error}");
+        let plan = LinkPlan::new([delayed(); 2], Some(7), Via::Netem);
+        let error = plan.unwrap_err().to_string();
+        assert!(error.contains("netem has no seed"), "{error}");
+    }
+
+    #[test]
+    fn each_is_read_by_the_name_it_is_written_with() {
+        for via in Via::ALL {
+            assert_eq!(via.name().parse(), Ok(via));
+            assert_eq!(serde_json::to_value(via).unwrap(), via.name());
+        }
+        let error = "tc".parse::<Via>().unwrap_err().to_string();
+        assert!(error.contains("`tc`") && error.contains("netem"), "{error}");
+    }
+}
