@@ -8,7 +8,7 @@ use super::Seen;
 type Check = fn(&Seen) -> anyhow::Result<()>;
 
 /// Every claim with its check.
-pub(super) const ALL: [(&str, Check); 10] = [
+pub(super) const ALL: [(&str, Check); 11] = [
     ("facts have the kernel that was booted", kernel),
     (
         "facts have its processors, memory, clock and hypervisor",
@@ -42,6 +42,10 @@ pub(super) const ALL: [(&str, Check); 10] = [
     (
         "netem can be loaded, and its delay is in the median of the answers",
         delay,
+    ),
+    (
+        "a link via netem is read back as it was asked for, and delays there and back",
+        link,
     ),
 ];
 
@@ -175,6 +179,22 @@ fn delay(seen: &Seen) -> anyhow::Result<()> {
     ensure!(
         delayed.as_f64() >= Some(30_000.0),
         "{wire} µs, with 30 ms of delay {delayed} µs"
+    );
+    Ok(())
+}
+
+fn link(seen: &Seen) -> anyhow::Result<()> {
+    for direction in ["up", "down"] {
+        let qdisc = seen.told("link.json", &format!("/{direction}/qdisc"))?;
+        let words = qdisc.as_str().unwrap_or_default();
+        ensure!(words.starts_with("netem limit"), "{direction}: {qdisc}");
+        ensure!(words.contains("delay 20000us"), "{direction}: {qdisc}");
+    }
+    let half = |file: &str| seen.told(file, "/latency_us/service/p50");
+    let (prompt, delayed) = (half("link-prompt.json")?, half("link-delayed.json")?);
+    ensure!(
+        delayed.as_f64() >= Some(40_000.0) && prompt.as_f64() < delayed.as_f64(),
+        "{prompt} µs, with 20 ms of delay each way {delayed} µs"
     );
     Ok(())
 }

@@ -63,3 +63,14 @@ load > wire.json
 tell interrupts.after "$(interrupts)"
 tc qdisc replace dev eth0 root netem delay 30ms
 load > delayed.json
+
+# The same by a link that linerate has the kernel carry, without a delay and with one each way.
+link() {
+    linerate link --json --via netem "$@" --server 'linerate serve --listen 0.0.0.0:8080' -- \
+        sh -c 'linerate load http://$LINERATE_SERVER:8080/json --mine $LINERATE_SERVER -c 1 \
+            --settle 100ms -d 1s --json > /tmp/load.json' > link.json
+}
+link --rate 1Gbit/s
+cp /tmp/load.json link-prompt.json
+link --delay 20ms
+cp /tmp/load.json link-delayed.json

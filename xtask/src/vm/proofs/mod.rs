@@ -20,7 +20,7 @@ use crate::{release, tests_run};
 
 const LOOK: &str = include_str!("look.sh");
 /// What the script leaves, in the folder that it starts in.
-const FILES: [&str; 7] = [
+const FILES: [&str; 10] = [
     "truth",
     "at-rest.json",
     "tuned.json",
@@ -28,6 +28,9 @@ const FILES: [&str; 7] = [
     "loopback.json",
     "wire.json",
     "delayed.json",
+    "link.json",
+    "link-prompt.json",
+    "link-delayed.json",
 ];
 /// The script takes some seconds on a machine at rest.
 const LIMIT: Duration = Duration::from_secs(180);
