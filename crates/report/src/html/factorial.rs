@@ -73,6 +73,8 @@ pub(crate) fn page<'a>(
             doubts: common::doubts(&doubts),
             under_test: factorial::programs(view),
             workload: factorial::workload(view),
+            // What hosts there are between is the commands' own affair.
+            rig: "They ran as an ordinary user, on the machine described below".to_owned(),
             ..Common::of(
                 view.run,
                 [&study.title, &study.name, &study.question, &study.method],

@@ -148,6 +148,11 @@ fn the_design_tells_of_the_levels_that_were_run_and_of_rounds_that_were_done() {
         "{page}"
     );
     assert!(page.contains("in each of 12 rounds"), "{page}");
+    assert!(page.contains("They ran as an ordinary user"), "{page}");
+    assert!(
+        !page.contains("already running"),
+        "there are no targets: {page}"
+    );
 }
 
 #[test]
