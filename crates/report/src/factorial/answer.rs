@@ -17,12 +17,7 @@ pub(crate) fn sentence(view: View<'_>) -> String {
     if !judgement.interactions.is_empty() {
         interactions(view)
     } else if !judgement.means.is_empty() {
-        let told: Vec<String> = judgement
-            .means
-            .iter()
-            .map(|mean| mean_of(view, mean))
-            .collect();
-        told.join(" ")
+        means(view)
     } else {
         levels::sentence(view)
     }
@@ -109,6 +104,36 @@ pub(super) fn placed(cell: &str, said: &str) -> String {
     format!("{cell}: {}.", sentences::uncapitalised(said))
 }
 
+/// Each of a few; of many how many came out how, and the furthest in either direction.
+fn means(view: View<'_>) -> String {
+    let all = &view.judgement.means;
+    if all.len() <= MOST_TOLD {
+        let told: Vec<String> = all.iter().map(|mean| mean_of(view, mean)).collect();
+        return told.join(" ");
+    }
+    let verdicts: Vec<Verdict> = all.iter().map(|mean| mean.verdict).collect();
+    let why = if verdicts.iter().all(|verdict| verdict.is_void()) {
+        format!(", because {}", reasons::of_run(view))
+    } else {
+        String::new()
+    };
+    let counted = verdict_counts(&verdicts);
+    let most = [Verdict::Better, Verdict::Worse].map(|verdict| {
+        let with = all.iter().filter(|mean| mean.verdict == verdict);
+        with.max_by(|a, b| distance(a).total_cmp(&distance(b)))
+    });
+    let told = most.into_iter().flatten().map(|mean| mean_of(view, mean));
+    let counted = format!("Of {} geometric means: {counted}{why}.", all.len());
+    let told: Vec<String> = std::iter::once(counted).chain(told).collect();
+    told.join(" ")
+}
+
+/// How far a mean is from none, whatever its direction.
+fn distance(mean: &MeanResult) -> f64 {
+    let effect = mean.effect.as_ref();
+    effect.map_or(0.0, |effect| effect.ratio.ln().abs())
+}
+
 fn mean_of(view: View<'_>, mean: &MeanResult) -> String {
     let (level, against) = (view.compared(&mean.level), view.compared(&mean.against));
     let Some(effect) = &mean.effect else {
@@ -178,8 +203,23 @@ pub(crate) fn size(found: &LevelResult) -> f64 {
     found.change.ratio().map_or(0.0, |ratio| ratio.ln().abs())
 }
 
-/// `6 better, 3 worse`: those of which there are any.
-pub(super) fn counts(parts: &[(usize, &str)]) -> String {
+/// `6 better, 3 worse, 1 not told apart`.
+pub(super) fn verdict_counts(of: &[Verdict]) -> String {
+    let with = |verdict| of.iter().filter(|found| **found == verdict).count();
+    counts(&[
+        (with(Verdict::Better), "better"),
+        (with(Verdict::Worse), "worse"),
+        (
+            with(Verdict::NoDifferenceThatMatters),
+            "without a difference that matters",
+        ),
+        (with(Verdict::Inconclusive), "not told apart"),
+        (with(Verdict::Invalid), "without a verdict"),
+    ])
+}
+
+/// Those of which there are any.
+fn counts(parts: &[(usize, &str)]) -> String {
     let told = parts.iter().filter(|(count, _)| *count > 0);
     let told: Vec<String> = told
         .map(|(count, words)| format!("{count} {words}"))

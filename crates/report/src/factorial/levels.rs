@@ -3,7 +3,7 @@
 use model::Verdict;
 use model::judgement::LevelResult;
 
-use super::answer::{MOST_TOLD, counts, placed, size};
+use super::answer::{MOST_TOLD, placed, size, verdict_counts};
 use super::reasons;
 use super::view::View;
 use super::words::Shown;
@@ -236,20 +236,6 @@ fn is_alike(cells: &[&LevelResult]) -> bool {
 
 /// `6 better, 3 worse, 1 not told apart`.
 fn verdicts(cells: &[&LevelResult]) -> String {
-    let with = |verdict| {
-        cells
-            .iter()
-            .filter(|found| found.verdict == verdict)
-            .count()
-    };
-    counts(&[
-        (with(Verdict::Better), "better"),
-        (with(Verdict::Worse), "worse"),
-        (
-            with(Verdict::NoDifferenceThatMatters),
-            "without a difference that matters",
-        ),
-        (with(Verdict::Inconclusive), "not told apart"),
-        (with(Verdict::Invalid), "without a verdict"),
-    ])
+    let all: Vec<Verdict> = cells.iter().map(|found| found.verdict).collect();
+    verdict_counts(&all)
 }

@@ -234,6 +234,33 @@ fn settings_are_told_by_what_they_do_alone_and_together() {
 }
 
 #[test]
+fn many_means_are_counted_and_the_furthest_of_either_direction_told() {
+    let mut made = benchmarks();
+    let [worse, better] = made.judgement.means.clone().try_into().unwrap();
+    let mut further = better.clone();
+    further.level = "old".to_owned();
+    further.effect.as_mut().unwrap().ratio = 0.5;
+    made.judgement.means = vec![worse, better.clone(), further, better];
+    let said = made.answer();
+    assert!(
+        said.starts_with("Of 4 geometric means: 3 better, 1 worse. On the whole “3.10” is better"),
+        "{said}"
+    );
+    let told = said.matches("On the whole").count();
+    assert!(told == 2 && said.contains("“3.11” is worse than"), "{said}");
+    for mean in &mut made.judgement.means {
+        mean.verdict = model::Verdict::Invalid;
+    }
+    let few = model::Doubt::TooFewPairs {
+        pairs: 2,
+        needed: 12,
+    };
+    made.judgement.doubts.push(few);
+    let void = "Of 4 geometric means: 4 without a verdict, because pairs are too few, 2 where 12 are needed.";
+    assert_eq!(made.answer(), void);
+}
+
+#[test]
 fn what_holds_in_one_cell_goes_on_after_its_name_as_one_sentence() {
     let mut made = settings([20.0, 16.0, 10.0, 4.0]);
     let found = &mut made.judgement.interactions[0];
