@@ -1,17 +1,26 @@
 //! A folder by a descriptor: what is done to it cannot reach what somebody puts in its place.
 
+use std::ffi::CString;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::fd::FromRawFd as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+
+use crate::check;
 
 /// Opens a folder: to look at, or to lock.
 ///
 /// # Errors
 /// `ENOTDIR` where something else stands there, a link included; `EACCES`.
 pub fn open(path: &Path) -> io::Result<File> {
-    let itself = libc::O_DIRECTORY | libc::O_NOFOLLOW;
-    File::options().read(true).custom_flags(itself).open(path)
+    const ITSELF: libc::c_int = libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    let flags = libc::O_RDONLY | libc::O_CLOEXEC | ITSELF;
+    // SAFETY: `path` ends with a zero and lives through the call.
+    let fd = check(unsafe { libc::open(path.as_ptr(), flags) })?;
+    // SAFETY: `fd` was just opened and nobody else owns it.
+    Ok(unsafe { File::from_raw_fd(fd) })
 }
 
 #[cfg(test)]
