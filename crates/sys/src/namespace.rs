@@ -2,8 +2,8 @@
 //! of the machine cannot see.
 
 use std::fs::{self, File};
-use std::io;
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd};
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -50,6 +50,17 @@ pub fn become_able_to_make_networks() -> io::Result<()> {
     fs::write("/proc/self/gid_map", format!("0 {group} 1"))
 }
 
+/// Moves the calling process into a new UTS namespace, whose host name is that of the old one. What
+/// it starts is in it too, whatever becomes of its environment, its user or its session.
+///
+/// # Errors
+/// `EPERM` without `CAP_SYS_ADMIN`, `ENOSPC` at the limit `user.max_uts_namespaces`.
+pub fn leave_uts() -> io::Result<()> {
+    // SAFETY: no pointers; the flag only changes what this process belongs to.
+    check(unsafe { libc::unshare(libc::CLONE_NEWUTS) })?;
+    Ok(())
+}
+
 /// A network namespace that lives at least as long as this.
 #[derive(Debug)]
 pub struct NetworkNamespace(File);
@@ -74,6 +85,14 @@ impl NetworkNamespace {
         File::open(format!("/proc/{pid}/ns/net")).map(Self)
     }
 
+    /// That which a process holds under a descriptor.
+    ///
+    /// # Errors
+    /// `ENOENT` where there is no such process or descriptor, `EACCES` for those of other users.
+    pub fn held_by(pid: u32, descriptor: i32) -> io::Result<Self> {
+        File::open(format!("/proc/{pid}/fd/{descriptor}")).map(Self)
+    }
+
     /// Moves the calling thread into it.
     ///
     /// # Errors
@@ -90,6 +109,37 @@ impl NetworkNamespace {
         Ok(self.0.metadata()?.ino())
     }
 
+    /// Its cookie: its identity for as long as the machine runs (see [`current_network_cookie`]).
+    ///
+    /// A child looks, since whoever enters a user namespace cannot come back; it ends before it
+    /// would become a program.
+    ///
+    /// # Errors
+    /// `EPERM` where we have no right to it, `ENOPROTOOPT` before Linux 5.14.
+    pub fn cookie(&self) -> io::Result<u64> {
+        let (mut reader, mut writer) = io::pipe()?;
+        let mut child = Command::new("/");
+        let way = Way {
+            user: owner_unless_ours(&self.0)?,
+            uts: None,
+            network: self.0.try_clone()?,
+        };
+        let look = move || {
+            way.take()?;
+            writer.write_all(&current_network_cookie()?.to_ne_bytes())?;
+            Err(io::Error::from_raw_os_error(libc::ECANCELED))
+        };
+        // SAFETY: the closure makes only async-signal-safe system calls and does not allocate.
+        unsafe { child.pre_exec(look) };
+        match child.spawn() {
+            Err(error) if error.raw_os_error() == Some(libc::ECANCELED) => {}
+            other => return Err(other.err().unwrap_or_else(|| io::ErrorKind::Other.into())),
+        }
+        let mut cookie = [0; size_of::<u64>()];
+        reader.read_exact(&mut cookie)?;
+        Ok(u64::from_ne_bytes(cookie))
+    }
+
     /// The descriptor under which this process holds it.
     #[must_use]
     pub fn descriptor(&self) -> i32 {
@@ -97,13 +147,10 @@ impl NetworkNamespace {
     }
 }
 
-/// A network namespace that another process holds, with the user namespace it belongs to.
+/// A network namespace that another process holds, with the user namespace it belongs to and the
+/// UTS namespace of its holder.
 #[derive(Debug)]
-pub struct Place {
-    network: NetworkNamespace,
-    /// `None` where it is our own.
-    user: Option<File>,
-}
+pub struct Place(Way);
 
 impl Place {
     /// Opens the namespace that a process holds under a descriptor.
@@ -111,13 +158,12 @@ impl Place {
     /// # Errors
     /// `ENOENT` where there is no such process or descriptor, `EACCES` for those of other users.
     pub fn held_by(pid: u32, descriptor: i32) -> io::Result<Self> {
-        let network = File::open(format!("/proc/{pid}/fd/{descriptor}"))?;
-        let user = File::open(format!("/proc/{pid}/ns/user"))?;
-        let is_ours = user.metadata()?.ino() == inode_at(CURRENT_USER)?;
-        Ok(Self {
-            network: NetworkNamespace(network),
-            user: (!is_ours).then_some(user),
-        })
+        let network = NetworkNamespace::held_by(pid, descriptor)?.0;
+        Ok(Self(Way {
+            user: owner_unless_ours(&network)?,
+            uts: Some(File::open(format!("/proc/{pid}/ns/uts"))?),
+            network,
+        }))
     }
 
     /// The inode of the network namespace.
@@ -125,7 +171,7 @@ impl Place {
     /// # Errors
     /// None are known.
     pub fn inode(&self) -> io::Result<u64> {
-        self.network.inode()
+        Ok(self.0.network.metadata()?.ino())
     }
 
     /// Moves the calling process there, as [`Place::put`] does with a child.
@@ -133,10 +179,7 @@ impl Place {
     /// # Errors
     /// `EINVAL` in a process with threads, `EPERM` where we have no right to it.
     pub fn enter(&self) -> io::Result<()> {
-        if let Some(user) = &self.user {
-            join(user.as_fd(), libc::CLONE_NEWUSER)?;
-        }
-        self.network.enter()
+        self.0.take()
     }
 
     /// Lets a command start there: as the user who starts it, and where the namespaces are an
@@ -145,18 +188,64 @@ impl Place {
     /// # Errors
     /// `EMFILE` at the limit of open files.
     pub fn put(&self, command: &mut Command) -> io::Result<()> {
-        let network = self.network.0.try_clone()?;
-        let user = self.user.as_ref().map(File::try_clone).transpose()?;
-        let enter = move || {
-            if let Some(user) = &user {
-                join(user.as_fd(), libc::CLONE_NEWUSER)?;
-            }
-            join(network.as_fd(), libc::CLONE_NEWNET)
-        };
+        let way = self.0.try_clone()?;
         // SAFETY: the closure makes only async-signal-safe system calls and does not allocate.
-        unsafe { command.pre_exec(enter) };
+        unsafe { command.pre_exec(move || way.take()) };
         Ok(())
     }
+}
+
+/// What is entered on the way into a network namespace, in this order.
+#[derive(Debug)]
+struct Way {
+    /// `None` where it is our own.
+    user: Option<File>,
+    uts: Option<File>,
+    network: File,
+}
+
+impl Way {
+    fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self {
+            user: self.user.as_ref().map(File::try_clone).transpose()?,
+            uts: self.uts.as_ref().map(File::try_clone).transpose()?,
+            network: self.network.try_clone()?,
+        })
+    }
+
+    /// Only system calls, without an allocation: a child takes it between fork and exec.
+    fn take(&self) -> io::Result<()> {
+        if let Some(user) = &self.user {
+            join(user.as_fd(), libc::CLONE_NEWUSER)?;
+        }
+        if let Some(uts) = &self.uts {
+            join(uts.as_fd(), libc::CLONE_NEWUTS)?;
+        }
+        join(self.network.as_fd(), libc::CLONE_NEWNET)
+    }
+}
+
+/// The user namespace that a namespace belongs to (`NS_GET_USERNS` of ioctl_ns(2), Linux 4.9);
+/// `None` where it is our own.
+fn owner_unless_ours(namespace: &File) -> io::Result<Option<File>> {
+    // SAFETY: the call takes no argument.
+    let fd = check(unsafe { libc::ioctl(namespace.as_raw_fd(), libc::NS_GET_USERNS) })?;
+    // SAFETY: `fd` was just opened and nobody else owns it.
+    let owner = unsafe { File::from_raw_fd(fd) };
+    let is_ours = owner.metadata()?.ino() == inode_at(CURRENT_USER)?;
+    Ok((!is_ours).then_some(owner))
+}
+
+/// The number that the kernel gave the network namespace of the calling thread, and gives to no
+/// other until the machine is started again (`SO_NETNS_COOKIE`, Linux 5.14).
+///
+/// # Errors
+/// `ENOPROTOOPT` before that.
+pub fn current_network_cookie() -> io::Result<u64> {
+    /// Of asm-generic/socket.h.
+    const SO_NETNS_COOKIE: libc::c_int = 71;
+    let socket = socket::control()?;
+    socket::option(socket.as_fd(), libc::SOL_SOCKET, SO_NETNS_COOKIE, 0)
 }
 
 /// The inode of the network namespace of the calling thread.
@@ -173,6 +262,14 @@ pub fn current_network_inode() -> io::Result<u64> {
 /// `EACCES` for the processes of other users, `ENOENT` for those that have ended.
 pub fn network_inode_of(pid: u32) -> io::Result<u64> {
     inode_at(format!("/proc/{pid}/ns/net"))
+}
+
+/// The inode of a process's UTS namespace.
+///
+/// # Errors
+/// `EACCES` for the processes of other users, `ENOENT` for those that have ended.
+pub fn uts_inode_of(pid: u32) -> io::Result<u64> {
+    inode_at(format!("/proc/{pid}/ns/uts"))
 }
 
 fn inode_at(namespace: impl AsRef<Path>) -> io::Result<u64> {

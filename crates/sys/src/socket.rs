@@ -283,7 +283,7 @@ fn set_option<T>(
 }
 
 /// Reads an option over `value`, of whose bits any are valid.
-fn option<T: Copy>(
+pub(crate) fn option<T: Copy>(
     socket: BorrowedFd<'_>,
     level: libc::c_int,
     name: libc::c_int,

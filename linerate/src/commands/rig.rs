@@ -89,9 +89,10 @@ Examples:
   All that there are, and what a crash left:
     linerate rig clean
 
-Programs that `rig exec` started there are asked to end, and killed after two seconds. A process
-that somebody else put into a rig's namespaces is not ours to end: it is named, and exit code 3
-says that the namespaces stay until it has ended.")]
+What `rig exec` started there, and what that started, is asked to end and killed after two seconds,
+also as another user or as a daemon: it shares a UTS namespace with the rig. A process that somebody
+else put into a rig's network namespaces, or that has left that UTS namespace, is not ours to end:
+it is named, and exit code 3 says that the namespaces stay until it has ended.")]
     Clean {
         /// The rig; otherwise all
         name: Option<RigName>,
@@ -111,7 +112,8 @@ Examples:
 The program takes our place: its exit code is ours, signals and the terminal are its own. It runs
 as the user who calls; where the rig is an ordinary user's, he is root in it and nowhere else. The
 file system is the machine's, and with it /sys, which goes on showing the machine's own devices.
-LINERATE_RIG is set, by which `rig clean` knows what to end.")]
+The host name is a copy, in a UTS namespace of the rig's by which `rig clean` knows what to end.
+LINERATE_RIG is set to the rig's name.")]
     Exec {
         /// client, server or router
         host: String,

@@ -21,3 +21,4 @@ mod refused;
 mod schema;
 mod snapshot;
 mod standing;
+mod whose;

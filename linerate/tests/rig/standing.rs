@@ -10,16 +10,15 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::bench::{Bench, USERS, User};
-use crate::common::errors;
 use crate::schema;
 
-const LONGEST: Duration = Duration::from_secs(30);
+pub(crate) const LONGEST: Duration = Duration::from_secs(30);
 
-fn is_alive(pid: u64) -> bool {
+pub(crate) fn is_alive(pid: u64) -> bool {
     crate::snapshot::is_alive(&Path::new("/proc").join(pid.to_string()))
 }
 
-fn kill(signal: &str, pid: impl Display) {
+pub(crate) fn kill(signal: &str, pid: impl Display) {
     let kill = format!("kill -{signal} {pid}");
     assert!(
         Command::new("sh")
@@ -31,7 +30,7 @@ fn kill(signal: &str, pid: impl Display) {
 }
 
 /// Starts a program that says a line when it is on its host.
-fn start_in(bench: &Bench, host: &str, script: &str) -> Child {
+pub(crate) fn start_in(bench: &Bench, host: &str, script: &str) -> Child {
     let words = ["rig", "exec", host, "--", "sh", "-c", script];
     let mut command = bench.linerate(&words);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -161,32 +160,4 @@ fn a_rig_that_a_crash_left_empty_makes_room_for_the_next_of_its_name() {
     bench.answer(&["rig", "up"]);
     assert_ne!(holder(), first);
     assert_eq!(bench.rigs().len(), 1);
-}
-
-#[test]
-fn a_process_that_somebody_else_put_into_a_rig_is_named_and_left_alone() {
-    let bench = Bench::new("stranger", User::Root);
-    let up = bench.json(&["rig", "up", "--json"]);
-    let network = format!("--net={}", up["rig"]["hosts"][0]["enter"].as_str().unwrap());
-    let mut stranger = Command::new("nsenter")
-        .args([&network, "sh", "-c", "echo here; exec sleep 600"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(stranger.stdout.as_mut().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    let output = bench.linerate(&["rig", "clean"]).output().unwrap();
-    let is_left = stranger.try_wait().unwrap().is_none();
-    stranger.kill().unwrap();
-    stranger.wait().unwrap();
-    assert!(is_left, "it was ended");
-    let words = errors(&output);
-    assert_eq!(output.status.code(), Some(3), "{words}");
-    assert!(
-        words.contains(&format!("kill {}", stranger.id())),
-        "{words}"
-    );
-    assert!(bench.rigs().is_empty());
 }

@@ -56,6 +56,9 @@ pub struct RigChange {
     pub topology: Topology,
     /// Empty until it is built.
     pub hosts: Vec<HeldHost>,
+    /// Inode of its holder's UTS namespace, which its programs share; 0 until it is built.
+    #[serde(default)]
+    pub uts_namespace: u64,
 }
 
 impl Entry {

@@ -47,8 +47,10 @@ fn rig(name: &str) -> Change {
             name: "client".to_owned(),
             address: Some([198, 18, 0, 1].into()),
             namespace: 4_026_532_177,
+            cookie: Some(18),
             descriptor: 3,
         }],
+        uts_namespace: 4_026_532_178,
     })
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Built(pub(super) Vec<NetworkNamespace>);
 /// Builds a rig; what was made goes again where something fails.
 pub(super) fn build(layout: &Layout) -> Result<Built, Failed> {
     namespace::become_able_to_make_networks().map_err(|error| (Step::UserNamespace, error))?;
+    // By which its programs are known: they are in it with all that they start.
+    namespace::leave_uts().map_err(|error| (Step::UtsNamespace, error))?;
     let namespaces = layout.hosts.iter().map(|_| NetworkNamespace::make());
     let namespaces: Result<Vec<_>, _> = namespaces.collect();
     let built = Built(namespaces.map_err(|error| (Step::NetworkNamespace, error))?);

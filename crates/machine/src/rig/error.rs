@@ -15,6 +15,7 @@ const NO_SPACE: i32 = 28;
 #[serde(rename_all = "snake_case")]
 pub enum Step {
     UserNamespace,
+    UtsNamespace,
     NetworkNamespace,
     Cable,
     Route,
@@ -26,6 +27,7 @@ impl Step {
     fn words(self) -> &'static str {
         match self {
             Self::UserNamespace => "making a user namespace",
+            Self::UtsNamespace => "making a UTS namespace",
             Self::NetworkNamespace => "making a network namespace",
             Self::Cable => "joining two namespaces by a veth pair",
             Self::Route => "adding a route",
@@ -36,11 +38,11 @@ impl Step {
 
     fn advice(self, error: &io::Error) -> &'static str {
         match (self, error.raw_os_error()) {
-            (Self::UserNamespace | Self::NetworkNamespace, Some(NO_SPACE)) => {
+            (Self::UserNamespace | Self::UtsNamespace | Self::NetworkNamespace, Some(NO_SPACE)) => {
                 "no more of them are allowed here: see the limits in /proc/sys/user/, \
-                 max_user_namespaces and max_net_namespaces"
+                 max_user_namespaces, max_uts_namespaces and max_net_namespaces"
             }
-            (Self::UserNamespace | Self::NetworkNamespace, _) => {
+            (Self::UserNamespace | Self::UtsNamespace | Self::NetworkNamespace, _) => {
                 "the kernel or a sandbox forbids it to this user: run it as root, or have it \
                  allowed (sysctl kernel.unprivileged_userns_clone=1 on Debian, \
                  kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu)"

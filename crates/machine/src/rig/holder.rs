@@ -12,6 +12,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use model::Topology;
 use serde::{Deserialize, Serialize};
+use sys::namespace::{NetworkNamespace, current_network_cookie};
 
 use super::build::build;
 use super::error::{RigError, Step};
@@ -29,8 +30,11 @@ pub struct HeldHost {
     pub name: String,
     /// Where the other hosts reach it; a wire has none.
     pub address: Option<Ipv4Addr>,
-    /// Inode of its network namespace.
+    /// Inode of its network namespace: another's, once it is gone.
     pub namespace: u64,
+    /// Cookie of its network namespace: never another's until the machine is started again. `None`
+    /// before Linux 5.14.
+    pub cookie: Option<u64>,
     /// The holder's descriptor of that namespace: `/proc/HOLDER/fd/DESCRIPTOR`.
     pub descriptor: i32,
 }
@@ -82,10 +86,16 @@ fn held(layout: &Layout, built: &super::build::Built) -> io::Result<Vec<HeldHost
             name: host.name.to_owned(),
             address: host.address,
             namespace: namespace.inode()?,
+            cookie: cookie_in(namespace),
             descriptor: namespace.descriptor(),
         })
     });
     held.collect()
+}
+
+fn cookie_in(namespace: &NetworkNamespace) -> Option<u64> {
+    namespace.enter().ok()?;
+    current_network_cookie().ok()
 }
 
 /// The next line without its end; empty at the end of the input.

@@ -1,30 +1,73 @@
 //! The processes that are on the hosts of a rig.
 
-use std::fs;
 use std::time::Duration;
 
+use sys::namespace::{NetworkNamespace, network_inode_of, uts_inode_of};
 use sys::pidfd::{self, Order};
 
+use super::holder::HeldHost;
 use crate::process_stat::ProcessStat;
 use crate::targets;
 
-/// The variable by which the programs of a rig know that they are in it, and we know them: a
-/// namespace's inode is given out again once it is gone, and alone proves nothing.
+/// The variable by which the programs of a rig know that they are in it.
 pub const MARK: &str = "LINERATE_RIG";
 
-/// How long a program has to put its things in order.
+/// How long a program has to put its things in order, and the kernel to end what is killed.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Where and what to look for.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Inside {
-    /// Inodes of the rig's network namespaces.
-    pub(super) namespaces: Vec<u64>,
-    /// What [`MARK`] is set to.
-    pub(super) mark: String,
+    /// The rig's network namespaces, as far as they are there: open, their inodes stay theirs.
+    places: Vec<NetworkNamespace>,
+    /// Inode of the UTS namespace in which whatever `rig exec` starts is, and what that starts: a
+    /// program can lose its environment, its user and its session, and keeps this.
+    uts_namespace: u64,
+    /// The process that holds them, which is in both kinds and no program of the rig.
+    holder: Option<u32>,
+}
+
+/// What ending all of ours came to.
+#[derive(Debug)]
+pub(super) struct Ended {
+    /// Ours that have ended.
+    pub(super) ended: Vec<u32>,
+    /// Whoever is still there.
+    pub(super) kept_by: Vec<u32>,
 }
 
 impl Inside {
+    /// With the namespaces that a holder has, which lives.
+    pub(super) fn of_holder(holder: u32, hosts: &[HeldHost], uts_namespace: u64) -> Self {
+        let open = |host: &HeldHost| {
+            let held = NetworkNamespace::held_by(holder, host.descriptor);
+            held.ok().filter(|held| has_inode(held, host.namespace))
+        };
+        Self {
+            places: hosts.iter().filter_map(open).collect(),
+            uts_namespace,
+            holder: Some(holder),
+        }
+    }
+
+    /// With those namespaces that a dead holder's hosts have left, kept by the processes in them.
+    pub(super) fn left(hosts: &[HeldHost], uts_namespace: u64) -> Self {
+        Self {
+            places: hosts.iter().filter_map(left_of).collect(),
+            uts_namespace,
+            holder: None,
+        }
+    }
+
+    /// With none.
+    pub(super) fn nowhere() -> Self {
+        Self {
+            places: Vec::new(),
+            uts_namespace: 0,
+            holder: None,
+        }
+    }
+
     /// The processes in the rig's namespaces.
     pub(super) fn all(&self) -> Vec<u32> {
         let mut pids = targets::processes();
@@ -35,45 +78,76 @@ impl Inside {
     /// Those of them that were started there by `rig exec`, or by what was.
     pub(super) fn ours(&self) -> Vec<u32> {
         let mut pids = self.all();
-        pids.retain(|pid| is_marked(*pid, &self.mark));
+        pids.retain(|pid| self.is_ours(*pid));
         pids
     }
 
-    /// A process that is ending has lost its environment and not yet its namespace, and will.
+    /// One that is ending still has its namespaces for a moment, and is not counted.
     fn holds(&self, pid: u32) -> bool {
-        let inode = sys::namespace::network_inode_of(pid);
-        inode.is_ok_and(|inode| self.namespaces.contains(&inode))
+        let is_one = |inode| self.places.iter().any(|place| has_inode(place, inode));
+        self.holder != Some(pid)
+            && network_inode_of(pid).is_ok_and(is_one)
             && ProcessStat::of(pid).is_ok_and(|stat| !stat.is_ending())
     }
 
-    /// Ends ours: asks them first, and waits until they have gone. Their numbers.
-    pub(super) fn end(&self) -> Vec<u32> {
-        let found = self.ours();
+    fn is_ours(&self, pid: u32) -> bool {
+        uts_inode_of(pid).is_ok_and(|inode| inode == self.uts_namespace)
+    }
+
+    /// Ends ours: asks them first, then kills what is left, and waits until they have gone.
+    pub(super) fn end(&self) -> Ended {
+        let mut found = Vec::new();
         for order in [Order::End, Order::Kill] {
-            self.ours()
-                .into_iter()
-                .for_each(|pid| self.send(pid, order));
-            if sys::clock::wait_until(GRACE, || self.ours().is_empty()) {
+            if self.end_by(order, &mut found) {
                 break;
             }
         }
-        found
+        let kept_by = self.all();
+        found.retain(|pid| !kept_by.contains(pid));
+        found.sort_unstable();
+        found.dedup();
+        Ended {
+            ended: found,
+            kept_by,
+        }
+    }
+
+    /// Gives each of ours an order, also those that appear meanwhile; whether all have gone.
+    fn end_by(&self, order: Order, found: &mut Vec<u32>) -> bool {
+        let begun = found.len();
+        sys::clock::wait_until(GRACE, || {
+            let ours = self.ours();
+            for pid in &ours {
+                if !found[begun..].contains(pid) {
+                    self.send(*pid, order);
+                    found.push(*pid);
+                }
+            }
+            ours.is_empty()
+        })
     }
 
     /// One that ended meanwhile needs no signal any more.
     fn send(&self, pid: u32, order: Order) {
         if let Ok(process) = pidfd::open_any(pid)
             && self.holds(pid)
-            && is_marked(pid, &self.mark)
+            && self.is_ours(pid)
         {
             let _ = pidfd::send(process, order);
         }
     }
 }
 
-fn is_marked(pid: u32, mark: &str) -> bool {
-    let variable = format!("{MARK}={mark}");
-    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    let mut variables = environment.split(|byte| *byte == 0);
-    variables.any(|found| found == variable.as_bytes())
+/// Opened by way of a process that is in it. An inode alone proves nothing once its namespace may
+/// be gone, since it is given out again.
+fn left_of(host: &HeldHost) -> Option<NetworkNamespace> {
+    let cookie = host.cookie?;
+    let is_there = |pid: &u32| network_inode_of(*pid).is_ok_and(|inode| inode == host.namespace);
+    let opened = targets::processes().into_iter().filter(is_there);
+    let mut opened = opened.filter_map(|pid| NetworkNamespace::of(pid).ok());
+    opened.find(|place| place.cookie().is_ok_and(|found| found == cookie))
+}
+
+fn has_inode(place: &NetworkNamespace, inode: u64) -> bool {
+    place.inode().is_ok_and(|found| found == inode)
 }

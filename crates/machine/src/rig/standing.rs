@@ -7,14 +7,13 @@ use std::time::Duration;
 
 use model::Topology;
 use model::rig::RigName;
-use sys::namespace::Place;
 use sys::pidfd::{self, Order};
 use thiserror::Error;
 
 use super::Host;
 use super::error::RigError;
 use super::holder::{HeldHost, Holder};
-use super::inside::Inside;
+use super::inside::{Ended, Inside};
 use crate::journal::{self, Change, Entry, Journal, JournalError, Owner, RigChange};
 
 /// The kernel ends what it is told to kill at once, unless that waits for a disk.
@@ -45,8 +44,8 @@ pub struct TakenDown {
     pub name: RigName,
     /// Numbers of the programs that `rig exec` had started there and that were ended.
     pub ended: Vec<u32>,
-    /// Numbers of processes that somebody else put into its namespaces, and that keep them there
-    /// until they end.
+    /// Numbers of processes that keep its namespaces until they end: somebody else put them there,
+    /// or they do not end when killed.
     pub kept_by: Vec<u32>,
 }
 
@@ -67,6 +66,11 @@ pub enum StandingError {
          `linerate rig clean {name}`"
     )]
     Haunted { name: RigName, count: usize },
+    #[error(
+        "a rig that stays needs Linux 5.14: before it a namespace cannot be told from a later one \
+         that has its number"
+    )]
+    NoCookie,
     #[error("there is no rig `{name}`; {}", listed(.known))]
     Unknown { name: RigName, known: Vec<RigName> },
     #[error("no rig is up; `linerate rig up` puts one up")]
@@ -119,6 +123,7 @@ impl Standing {
             name: name.clone(),
             topology,
             hosts: Vec::new(),
+            uts_namespace: 0,
         };
         let id = journal.add(owner, Change::Rig(rig.clone()))?;
         match build(holder, &mut journal, id, &mut rig) {
@@ -187,13 +192,6 @@ impl Standing {
         &self.rig.hosts
     }
 
-    /// What [`super::MARK`] is to be set to for programs in it.
-    #[must_use]
-    pub fn mark(&self) -> String {
-        let owner = self.entry.owner;
-        format!("{}@{}-{}", self.rig.name, owner.pid, owner.started_ticks)
-    }
-
     /// Numbers of the programs that run in it.
     #[must_use]
     pub fn programs(&self) -> Vec<u32> {
@@ -234,41 +232,24 @@ impl Standing {
     }
 
     fn inside(&self) -> Inside {
-        let is_gone = self.state == State::OfEarlierBoot;
-        let namespaces = self.rig.hosts.iter().map(|host| host.namespace);
-        Inside {
-            namespaces: namespaces.filter(|_| !is_gone).collect(),
-            mark: self.mark(),
+        let (hosts, uts_namespace) = (&self.rig.hosts, self.rig.uts_namespace);
+        match self.state {
+            State::Up => Inside::of_holder(self.holder(), hosts, uts_namespace),
+            State::Left => Inside::left(hosts, uts_namespace),
+            State::OfEarlierBoot => Inside::nowhere(),
         }
     }
 
     fn undo(&self) -> Result<TakenDown, StandingError> {
         let inside = self.inside();
-        let places = self.open_places();
         self.end_holder()
             .map_err(self.failed("ending its holder"))?;
-        let ended = inside.end();
-        let kept_by = if places.is_empty() {
-            Vec::new()
-        } else {
-            inside.all()
-        };
+        let Ended { ended, kept_by } = inside.end();
         Ok(TakenDown {
             name: self.rig.name.clone(),
             ended,
             kept_by,
         })
-    }
-
-    /// Its namespaces, if it is up: open, they keep their inodes, so that whoever is in them when
-    /// the holder has ended is known for sure.
-    fn open_places(&self) -> Vec<Place> {
-        if self.state != State::Up {
-            return Vec::new();
-        }
-        let hosts = self.rig.hosts.iter();
-        let places = hosts.map(|host| Place::held_by(self.holder(), host.descriptor));
-        places.flatten().collect()
     }
 
     /// It has nothing to put in order, so it is not asked but killed.
@@ -294,15 +275,15 @@ impl Standing {
     }
 }
 
-/// Sees that no rig has the name. What a crash left of one, if no program runs in it, is but an
-/// entry, and goes.
+/// Sees that no rig has the name. What a crash left of one, if nobody is in it, is but an entry,
+/// and goes.
 fn make_room(journal: &mut Journal, name: &RigName) -> Result<(), StandingError> {
     let all = rigs(journal.entries());
     let Some(old) = all.iter().find(|rig| rig.name() == name) else {
         return Ok(());
     };
     let name = name.clone();
-    match (old.state, old.programs().len()) {
+    match (old.state, old.inside().all().len()) {
         (State::Up, _) => Err(StandingError::InUse {
             name,
             holder: old.entry.owner,
@@ -313,11 +294,16 @@ fn make_room(journal: &mut Journal, name: &RigName) -> Result<(), StandingError>
 }
 
 fn owner_of(holder: &Holder, rig: &RigName) -> Result<Owner, StandingError> {
-    Owner::of(holder.pid()).map_err(|source| StandingError::Io {
-        rig: rig.clone(),
+    Owner::of(holder.pid()).map_err(looking_at_its_holder(rig))
+}
+
+fn looking_at_its_holder(rig: &RigName) -> impl FnOnce(io::Error) -> StandingError {
+    let rig = rig.clone();
+    move |source| StandingError::Io {
+        rig,
         doing: "looking at its holder",
         source,
-    })
+    }
 }
 
 /// From an entry without hosts to a rig that stays.
@@ -328,6 +314,11 @@ fn build(
     rig: &mut RigChange,
 ) -> Result<(), StandingError> {
     rig.hosts = holder.build()?;
+    if rig.hosts.iter().any(|host| host.cookie.is_none()) {
+        return Err(StandingError::NoCookie);
+    }
+    let uts_namespace = sys::namespace::uts_inode_of(holder.pid());
+    rig.uts_namespace = uts_namespace.map_err(looking_at_its_holder(&rig.name))?;
     journal.amend(id, &Change::Rig(rig.clone()))?;
     Ok(holder.let_stay()?)
 }

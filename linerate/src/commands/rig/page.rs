@@ -121,8 +121,9 @@ pub(super) fn kept(rig: &TakenDown) -> Option<String> {
     let pids = pids.join(" ");
     (!pids.is_empty()).then(|| {
         format!(
-            "namespaces of the rig `{}` stay for as long as processes run in them that were not \
-             started by `rig exec`: {pids}; end them if they are yours: kill {pids}",
+            "namespaces of the rig `{}` stay for as long as processes run in them that `rig exec` \
+             did not start, or that do not end when killed: {pids}; end them if they are yours: \
+             kill {pids}",
             rig.name
         )
     })
