@@ -10,6 +10,8 @@ const GET_LINK: u16 = 18;
 const NEW_LINK: u16 = 16;
 /// A request for all there are (`NLM_F_REQUEST | NLM_F_DUMP`).
 pub(crate) const DUMP: u16 = 0x0301;
+/// Of netdevice(7).
+pub(crate) const IFF_UP: u32 = 1;
 /// Length of `struct ifinfomsg`: family, type, index, flags, change.
 const HEADER_BYTES: usize = 16;
 

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use sys::netlink::{self, Family, Netlink, push_attribute};
 
-use super::layout::{PREFIX_BITS, TUNNEL_DEVICE, Tunnel};
-use crate::links;
+use super::layout::{PREFIX, PREFIX_BITS, TUNNEL_DEVICE, Tunnel};
+use crate::links::{self, IFF_UP};
 
 // linux/rtnetlink.h: what is asked.
 const NEW_LINK: u16 = 16;
@@ -40,6 +40,8 @@ const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
 /// `ETIMEDOUT`.
 const TIMED_OUT: i32 = 110;
+/// `ENODEV`.
+const NO_SUCH_DEVICE: i32 = 19;
 /// It takes some ms.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// The kernel has no IPv6 (`EAFNOSUPPORT`).
@@ -104,9 +106,6 @@ pub(super) fn bring_up(device: &str) -> io::Result<()> {
     silence(index)?;
     ask(SET_LINK, DO, |payload| push_link(payload, index, IFF_UP))
 }
-
-/// `IFF_UP` of netdevice(7).
-const IFF_UP: u32 = 1;
 
 fn silence(index: u32) -> io::Result<()> {
     // IFLA_INET6_ADDR_GEN_MODE and its IN6_ADDR_GEN_MODE_NONE.
@@ -193,13 +192,15 @@ pub(super) fn add_route_with_metric(
     })
 }
 
-/// Waits until every device here passes packets on. The kernel tells a device some time after its
-/// other end came up, and until then drops what is sent, the first SYN of a connection as well.
+/// Waits until every device of the rig here passes packets on. The kernel tells a device some time
+/// after its other end came up, and until then drops what is sent, the first SYN of a connection as
+/// well. Modules such as ipip put a device of theirs into each new namespace, which stays down.
 pub(super) fn await_devices() -> io::Result<()> {
     let mut failed = None;
     let are_ready = || match links::list() {
         Ok(devices) => devices
             .iter()
+            .filter(|link| link.name.starts_with(PREFIX))
             .all(|link| link.qdisc.as_deref() != Some("noop")),
         Err(error) => {
             failed = Some(error);
@@ -223,10 +224,8 @@ pub(super) fn ask(kind: u16, flags: u16, fill: impl FnOnce(&mut Vec<u8>)) -> io:
 pub(super) fn index_of(device: &str) -> io::Result<u32> {
     let devices = links::list()?;
     let found = devices.iter().find(|link| link.name == device);
-    found.map(|link| link.index).ok_or_else(|| {
-        let what = format!("there is no device {device}");
-        io::Error::new(io::ErrorKind::NotFound, what)
-    })
+    let index = found.map(|link| link.index);
+    index.ok_or_else(|| io::Error::from_raw_os_error(NO_SUCH_DEVICE))
 }
 
 /// `struct ifinfomsg`, with flags that are to be set.

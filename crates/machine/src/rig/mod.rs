@@ -31,20 +31,17 @@ use holder::Holder;
 pub use holder::{HeldHost, hold};
 pub use inside::MARK;
 
-/// Whether the calling process is on a host of a rig: every device of its network namespace is a
-/// loopback or a rig's, so nothing that is sent there leaves the rig.
+/// Whether the calling process is on a host of a rig: every device of its network namespace that is
+/// up is a loopback or a rig's, so nothing that is sent there leaves the rig.
 #[must_use]
 pub fn is_inside() -> bool {
     let is_rigs = |device: &Device| {
         let kind = device.virtual_kind.as_deref();
         device.name.starts_with(layout::PREFIX) && matches!(kind, Some("veth" | "vxlan" | "bridge"))
     };
-    let devices = links::list().unwrap_or_default();
-    let mut devices = devices
-        .iter()
-        .filter(|device| device.name != "lo")
-        .peekable();
-    devices.peek().is_some() && devices.all(is_rigs)
+    let mut devices = links::list().unwrap_or_default();
+    devices.retain(|device| device.name != "lo" && device.flags & links::IFF_UP != 0);
+    !devices.is_empty() && devices.iter().all(is_rigs)
 }
 
 /// A rig for as long as this lives. Whoever dies with it takes it along: its holder sees the end.
