@@ -94,8 +94,12 @@ impl Site {
     }
 
     fn make_key(&self, name: &str) {
+        self.make_key_of_kind("ed25519", name);
+    }
+
+    fn make_key_of_kind(&self, kind: &str, name: &str) {
         let made = Command::new("ssh-keygen")
-            .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+            .args(["-q", "-t", kind, "-N", "", "-f"])
             .arg(self.path(name))
             .status();
         assert!(made.unwrap().success());
@@ -104,6 +108,9 @@ impl Site {
     fn start_sshd(&mut self, host: &str, special: Host) {
         let key = format!("host-key-{host}");
         self.make_key(&key);
+        // It has another that nobody knows, as most hosts have.
+        let more = format!("more-{key}");
+        self.make_key_of_kind("ecdsa", &more);
         let (address, cache) = (self.address(host), self.cache(host));
         fs::create_dir(&cache).unwrap();
         let mut set = format!("XDG_CACHE_HOME={}", cache.display());
@@ -111,10 +118,11 @@ impl Site {
             set += &format!(" PATH={}:/usr/bin:/bin", self.fake_uname().display());
         }
         let config = format!(
-            "ListenAddress {address}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\n\
+            "ListenAddress {address}\nHostKey {}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\n\
              StrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\n\
              KbdInteractiveAuthentication no\nSetEnv {set}\n",
             self.path(&key).display(),
+            self.path(&more).display(),
             self.path("authorized").display(),
         );
         let config_file = self.path(&format!("sshd-config-{host}"));
@@ -161,7 +169,7 @@ impl Site {
         }
         config += &format!(
             "Host *\n IdentityFile {}\n IdentitiesOnly yes\n UserKnownHostsFile {}\n \
-             GlobalKnownHostsFile /dev/null\n",
+             GlobalKnownHostsFile /dev/null\n UpdateHostKeys yes\n",
             self.path("key").display(),
             self.path("known").display(),
         );

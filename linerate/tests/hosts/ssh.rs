@@ -67,8 +67,11 @@ fn a_study_runs_on_two_machines_and_leaves_nothing_there_but_the_program() {
         return;
     };
     write_study(&site.folder, "", 2);
+    let known = site.folder.text("known");
     answer(&mut site.linerate(&[&RUN[..], &["--smoke"]].concat()));
     assert_two_hosts(&site.folder, "run", &Rig::Hosts);
+    // The hosts have told their other keys, and the user's configuration would have them learnt.
+    assert_eq!(site.folder.text("known"), known);
     // The connection over which we are there is no work of others.
     let record = record(&site.folder, "run");
     let seen = [record.watched, record.client.unwrap().watched];

@@ -10,12 +10,15 @@ use super::private_folder::PrivateFolder;
 use super::{Prepare, SshError, seconds};
 use crate::words::{Words, printable};
 
-/// What holds for every connection, whatever the user's configuration says: host keys are checked,
-/// nobody is asked for a password, a line that is cut is noticed, and nothing but our commands goes
-/// over it.
-const OPTIONS: [&str; 14] = [
+/// What holds for every connection, whatever the user's configuration says: host keys are checked
+/// and none is learnt, nobody is asked for a password, a line that is cut is noticed, and nothing but
+/// our commands goes over it.
+const OPTIONS: [&str; 16] = [
     "BatchMode=yes",
     "StrictHostKeyChecking=yes",
+    "NoHostAuthenticationForLocalhost=no",
+    // A host that is known may tell its other keys, which would be written down.
+    "UpdateHostKeys=no",
     "ConnectTimeout=10",
     "ServerAliveInterval=3",
     "ServerAliveCountMax=3",
