@@ -4,22 +4,35 @@ use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A socket's path may have 107 bytes (unix(7)): of them 26 for our name, 8 for the socket's and 17
+/// for what `ssh` appends to it until it is ready.
+const LONGEST_BASE: usize = 107 - 26 - 8 - 17;
+/// Folders that processes of our number may have left behind.
+const MOST_TRIES: u32 = 1_000;
 
 /// Gone with everything in it when this is dropped.
 #[derive(Debug)]
 pub(super) struct PrivateFolder(PathBuf);
 
 impl PrivateFolder {
-    /// Makes one. Its path is short: a socket's may have 107 characters (unix(7)).
+    /// Makes one below the folder for temporary files.
     pub(super) fn new() -> io::Result<Self> {
-        static MADE: AtomicU32 = AtomicU32::new(0);
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let name = format!("linerate-ssh-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        // It must be new: one that somebody else made in a public place could be his trap.
-        DirBuilder::new().mode(0o700).create(&path)?;
-        Ok(Self(path))
+        Self::below(&short(std::env::temp_dir()))
+    }
+
+    fn below(base: &Path) -> io::Result<Self> {
+        let pid = std::process::id();
+        let mut names = (0..MOST_TRIES).map(|number| format!("linerate-ssh-{pid}-{number}"));
+        let made = names.find_map(|name| {
+            let path = base.join(name);
+            // It must be new: one that somebody else made in a public place could be his trap.
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => None,
+                made => Some(made.map(|()| Self(path))),
+            }
+        });
+        made.unwrap_or_else(|| Err(io::ErrorKind::AlreadyExists.into()))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -30,5 +43,40 @@ impl PrivateFolder {
 impl Drop for PrivateFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The usual place, where a socket's path would be too long.
+fn short(base: PathBuf) -> PathBuf {
+    if base.as_os_str().len() <= LONGEST_BASE {
+        base
+    } else {
+        PathBuf::from("/tmp")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_was_left_behind_is_passed_over_and_stays() {
+        let base = std::env::temp_dir().join(format!("linerate-folders-{}", std::process::id()));
+        std::fs::create_dir_all(&base).unwrap();
+        let left = PrivateFolder::below(&base).unwrap();
+        let made = PrivateFolder::below(&base).unwrap();
+        assert_ne!(left.path(), made.path());
+        drop(made);
+        assert!(left.path().is_dir());
+        drop(left);
+        // Nothing but the base is left of it.
+        std::fs::remove_dir(&base).unwrap();
+    }
+
+    #[test]
+    fn where_a_socket_could_not_be_the_usual_place_is_taken() {
+        let longest = "/".repeat(LONGEST_BASE);
+        assert_eq!(short(PathBuf::from(&longest)), PathBuf::from(&longest));
+        assert_eq!(short(PathBuf::from(longest + "a")), PathBuf::from("/tmp"));
     }
 }
