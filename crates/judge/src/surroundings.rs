@@ -24,6 +24,7 @@ pub(crate) fn doubts(run: &RunRecord, rounds: &Rounds<'_>) -> Vec<Doubt> {
         pressure(rounds),
         shift(run, rounds),
         one_machine(run, rounds),
+        missed(rounds),
     ]
     .into_iter()
     .flatten()
@@ -91,6 +92,12 @@ fn one_machine(run: &RunRecord, rounds: &Rounds<'_>) -> Option<Doubt> {
             .blocks()
             .any(|block| block.reading.cpu.server_ns.is_some());
     local.then_some(Doubt::OneMachine)
+}
+
+fn missed(rounds: &Rounds<'_>) -> Option<Doubt> {
+    let counts = rounds.blocks().map(|block| block.reading.cpu.missed_before);
+    let (missed, counted) = counts.fold((0, 0), |(sum, count), missed| (sum + missed, count + 1));
+    (missed > 0).then_some(Doubt::BlocksMissed { missed, counted })
 }
 
 fn is_loopback(url: &str) -> bool {

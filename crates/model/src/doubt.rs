@@ -65,6 +65,9 @@ pub enum Doubt {
     AnsweredNothing { arm: String },
     /// The speed of a fixed piece of work shifted while the run went on.
     MachineShifted { share: f64 },
+    /// So many blocks were thrown away and measured again, beside those that count: the counters
+    /// of the server's host were missed in them.
+    BlocksMissed { missed: u32, counted: u32 },
     /// About commands that were compared.
     Command(CommandDoubt),
     /// About an emulated link.
@@ -150,6 +153,7 @@ impl Doubt {
             Self::LogFlooded { service, file, .. } => flooded(service, file),
             Self::AnsweredNothing { arm } => silent(arm),
             Self::MachineShifted { share } => shifted(*share),
+            Self::BlocksMissed { missed, counted } => missed_blocks(*missed, *counted),
             Self::Command(doubt) => doubt.what(),
             Self::Link(doubt) => doubt.what(),
         }
@@ -191,6 +195,10 @@ impl Doubt {
                  own no latency is measured"
             }
             Self::MachineShifted { .. } => "look for throttling, migration or spent burst credit",
+            Self::BlocksMissed { .. } => {
+                "give the server's host less other work, or blocks more time: what is thrown away \
+                 may depend on the arm"
+            }
             Self::Command(doubt) => doubt.advice(),
             Self::Link(doubt) => doubt.advice(),
         }
@@ -237,6 +245,7 @@ impl Doubt {
             Self::CpuQuota { cpus } => -cpus,
             Self::TooFewPairs { pairs, .. } => -f64::from(*pairs),
             Self::MachineShifted { share } => *share,
+            Self::BlocksMissed { missed, .. } => f64::from(*missed),
             Self::Command(doubt) => doubt.severity(),
             Self::Link(doubt) => doubt.severity(),
             Self::OneMachine
@@ -268,6 +277,13 @@ fn silent(arm: &str) -> String {
 fn shifted(share: f64) -> String {
     let share = percent(share);
     format!("the machine's own speed shifted by {share} during the run")
+}
+
+fn missed_blocks(missed: u32, counted: u32) -> String {
+    format!(
+        "{missed} blocks were thrown away and measured again, beside the {counted} that count: \
+         the counters of the server's host were not read near both ends of their windows"
+    )
 }
 
 /// Two digits are what a share's reader can use.

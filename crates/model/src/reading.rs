@@ -97,6 +97,15 @@ pub struct CpuReading {
     /// was counted there, in this time, is told here as the share that falls on `window_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_window_ns: Option<u64>,
+    /// Blocks that were measured in the place of this one before and thrown away, since the counters
+    /// of the server's host were not read near both ends of the window.
+    #[serde(default, skip_serializing_if = "is_nought")]
+    pub missed_before: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_nought(count: &u32) -> bool {
+    *count == 0
 }
 
 /// What the counters of a host rose by between two readings.

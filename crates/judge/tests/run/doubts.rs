@@ -44,6 +44,16 @@ fn foreign_work_and_pressure_are_doubts_when_they_are_high_on_average() {
 }
 
 #[test]
+fn blocks_that_were_thrown_away_are_counted() {
+    let mut blocks = rounds(16, &LADDER);
+    blocks[3].reading.cpu.missed_before = 1;
+    blocks[7].reading.cpu.missed_before = 2;
+    let counted = u32::try_from(blocks.len()).unwrap();
+    let doubt = Doubt::BlocksMissed { missed: 3, counted };
+    assert_eq!(judged(&blocks).doubts, [Doubt::OneMachine, doubt]);
+}
+
+#[test]
 fn a_baseline_that_grows_dearer_during_the_run_says_that_the_machine_shifted() {
     let mut blocks = rounds(16, &LADDER);
     for block in blocks.iter_mut().filter(|block| block.round >= 8) {

@@ -76,6 +76,7 @@ impl CpuWatch {
             client_busy_share,
             psi_some_share: counts.psi_some_share,
             server_window_ns: None,
+            missed_before: 0,
         }
     }
 

@@ -142,14 +142,14 @@ fn cpu() -> impl Strategy<Value = CpuReading> {
         any::<(Option<u64>, u64, u64, Option<u64>)>(),
         number(),
         option::of(number()),
-        option::of(any::<u64>()),
+        any::<(Option<u64>, u32)>(),
     )
         .prop_map(
             |(
                 (server_ns, client_ns, ksoftirqd_ns, foreign_ns),
                 client_busy_share,
                 psi_some_share,
-                server_window_ns,
+                (server_window_ns, missed_before),
             )| {
                 CpuReading {
                     server_ns,
@@ -159,6 +159,7 @@ fn cpu() -> impl Strategy<Value = CpuReading> {
                     client_busy_share,
                     psi_some_share,
                     server_window_ns,
+                    missed_before,
                 }
             },
         )

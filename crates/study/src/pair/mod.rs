@@ -119,26 +119,26 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// A block in which whoever reads the counters was kept from its CPU tells nothing of the
-    /// server, so it is measured again.
+    /// A block in which whoever reads the counters was kept from its CPU tells too little of the
+    /// server, so it is measured again, and the reading says how often.
     fn block(&mut self, ask: &BlockAsk) -> Result<Reading, AgentError> {
-        for _ in 0..TRIES {
-            if let Some(reading) = self.try_block(ask)? {
+        let mut clocks = ClockComparison::default();
+        for missed_before in 0..TRIES {
+            clocks = self.compare_clocks(TRIPS_PER_BLOCK)?;
+            if let Some(mut reading) = self.try_block(ask, clocks)? {
+                reading.cpu.missed_before = missed_before;
                 return Ok(reading);
             }
         }
-        Err(AgentError::Refused(Failure {
-            what: format!(
-                "the counters of `{}` were not read twice within any of {TRIES} blocks",
-                ask.target
-            ),
-            advice: "give blocks more time, or the server's host less other work".to_owned(),
-        }))
+        Err(missed(&ask.target, clocks))
     }
 
     /// One block; `None` where its counters were missed.
-    fn try_block(&mut self, ask: &BlockAsk) -> Result<Option<Reading>, AgentError> {
-        let clocks = self.compare_clocks(TRIPS_PER_BLOCK)?;
+    fn try_block(
+        &mut self,
+        ask: &BlockAsk,
+        clocks: ClockComparison,
+    ) -> Result<Option<Reading>, AgentError> {
         self.count(ask)?;
         let loaded = match self.client.ask(&Ask::Load(Box::new(ask.clone()))) {
             Ok(Tell::Loaded(loaded)) => *loaded,
@@ -149,14 +149,15 @@ impl<'a> Pair<'a> {
                 return Err(ended.unwrap_or(error));
             }
         };
+        let client_ns = loaded.reading.window_ns;
         match self.counted(&ask.target, window::certain(&loaded, clocks))? {
-            Tell::Counts { counts, doubts } => {
+            Tell::Counts { counts, doubts } if window::is_near(counts.window_ns, client_ns) => {
                 let same_machine = self.seen.same_machine;
                 let mut reading = window::put_together(loaded, &counts, same_machine);
                 reading.doubts.extend(doubts);
                 Ok(Some(reading))
             }
-            Tell::Uncounted { .. } => Ok(None),
+            Tell::Counts { .. } | Tell::Uncounted { .. } => Ok(None),
             _ => Err(strange("counted")),
         }
     }
@@ -206,6 +207,19 @@ impl Agent for Pair<'_> {
 
 fn strange(asked: &str) -> AgentError {
     AgentError::Garbled(format!("another answer than one to {asked}"))
+}
+
+fn missed(target: &str, clocks: ClockComparison) -> AgentError {
+    let uncertainty_ms = clocks.uncertainty_ns as f64 / 1e6;
+    AgentError::Refused(Failure {
+        what: format!(
+            "in none of {TRIES} blocks were the counters of `{target}` read near both ends of the \
+             client's window; the clocks of the two hosts are known to {uncertainty_ms:.1} ms"
+        ),
+        advice: "give blocks more time, the server's host less other work, or the hosts a line \
+                 with shorter round trips"
+            .to_owned(),
+    })
 }
 
 fn out_of_reach(target: &str) -> AgentError {

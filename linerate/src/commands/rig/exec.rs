@@ -26,7 +26,10 @@ pub(super) fn run(
         .with_context(|| format!("entering {host} of the rig `{}`", rig.name()))?;
     drop(place);
     let mut command = Command::new(program);
-    let error = command.args(arguments).env(MARK, rig.name().as_str()).exec();
+    let error = command
+        .args(arguments)
+        .env(MARK, rig.name().as_str())
+        .exec();
     let program = program.display();
     Err(match error.kind() {
         std::io::ErrorKind::NotFound => anyhow!(
