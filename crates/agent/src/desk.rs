@@ -230,10 +230,9 @@ fn known<'a>(
 
 /// A machine that does not say which boot this is has none that is like another's.
 fn clock() -> ClockTell {
-    const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
     ClockTell {
         monotonic_ns: sys::clock::monotonic_ns(),
-        boot_id: sys::kernel_file::text(BOOT_ID).unwrap_or_default(),
+        boot_id: machine::journal::boot_id().unwrap_or_default(),
     }
 }
 

@@ -34,7 +34,7 @@ pub enum Refused {
 ///
 /// # Errors
 /// When the environment names no such place.
-pub fn folder() -> Result<PathBuf, Refused> {
+pub(crate) fn folder() -> Result<PathBuf, Refused> {
     if sys::process::user() == 0 && is_mapped_to_root() {
         return Ok(PathBuf::from(OF_ROOT));
     }

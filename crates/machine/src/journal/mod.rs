@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 pub use entry::{Change, Entry, LeverChange, RigChange};
-pub use folder::{Refused, folder};
+pub(crate) use folder::{Refused, folder};
 pub use owner::{Owner, boot_id};
 
 use lock::Lock;
