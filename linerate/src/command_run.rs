@@ -28,7 +28,7 @@ pub(crate) fn measure(
     if let Some(target) = &target.target {
         bail!("{name} measures commands of its own; leave --target {target} out");
     }
-    if let Some(rig) = rig.kind() {
+    if let Some(rig) = rig.kind()? {
         let rig = rig.name();
         bail!("{name} runs its commands on this machine; leave out what asks for the rig {rig}");
     }

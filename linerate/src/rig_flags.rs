@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::ensure;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use model::study::RigKind;
 use study::hosts::Hosts;
@@ -35,20 +36,45 @@ pub(crate) struct HostsFlag {
 impl RigFlags {
     /// The flags again, for the command that repeats a run.
     pub(crate) fn words(&self) -> String {
-        let rig = self.kind().map(|rig| format!(" --rig {}", rig.name()));
+        let rig = self.asked().map(|rig| format!(" --rig {}", rig.name()));
         let hosts = self.hosts.hosts.as_deref().map(Path::display);
         let hosts = hosts.map(|file| format!(" --hosts {file}"));
         rig.into_iter().chain(hosts).collect()
     }
 
-    /// The rig that was asked for: whoever names machines wants them.
-    pub(crate) fn kind(&self) -> Option<RigKind> {
-        self.rig
-            .or_else(|| self.hosts.hosts.as_ref().map(|_| RigKind::Hosts))
+    /// The rig that was asked for.
+    ///
+    /// # Errors
+    /// When machines are named for a rig that has none.
+    pub(crate) fn kind(&self) -> anyhow::Result<Option<RigKind>> {
+        if let Some(rig) = self.rig {
+            self.hosts.check(rig)?;
+        }
+        Ok(self.asked())
+    }
+
+    /// Whoever names machines wants them.
+    fn asked(&self) -> Option<RigKind> {
+        let hosts = || self.hosts.hosts.as_ref().map(|_| RigKind::Hosts);
+        self.rig.or_else(hosts)
     }
 }
 
 impl HostsFlag {
+    /// Holds the flag, where it is given, against the rig of a run.
+    ///
+    /// # Errors
+    /// When that has no machines.
+    pub(crate) fn check(&self, rig: RigKind) -> anyhow::Result<()> {
+        ensure!(
+            self.hosts.is_none() || rig == RigKind::Hosts,
+            "--hosts names machines for the rig `hosts`, and the rig of this run is `{}`; leave \
+             --hosts out, or measure on the rig `hosts`",
+            rig.name()
+        );
+        Ok(())
+    }
+
     /// The machines that the file names.
     pub(crate) fn find(&self) -> anyhow::Result<Hosts> {
         Ok(study::hosts::find(self.hosts.as_deref(), &usual())?)
@@ -56,7 +82,13 @@ impl HostsFlag {
 }
 
 fn usual() -> Vec<PathBuf> {
-    let variable = |name| std::env::var_os(name).map(PathBuf::from);
+    // Others are to be ignored (XDG Base Directory 0.8).
+    let is_absolute = |path: &PathBuf| path.is_absolute();
+    let variable = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(is_absolute)
+    };
     let below_home = || variable("HOME").map(|home| home.join(".config"));
     let config = variable("XDG_CONFIG_HOME").or_else(below_home);
     let own = config.map(|config| config.join("linerate/hosts.toml"));

@@ -124,6 +124,7 @@ pub(crate) fn resume(
     // A folder that cannot be read is the campaign's to complain of.
     let mut place = Place::PrivateNamespace;
     if let Ok((run, _)) = report::folder::read(folder) {
+        hosts.check(run.rig.kind())?;
         place = Place::of(run.rig.kind(), || hosts.find())?;
         run.service
             .map_or(Ok(()), |service| trust.check(&service.description))?;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use model::run::RunKind;
-use model::study::StudyFile;
+use model::study::{RigKind, StudyFile};
 use serde_json::json;
 use study::catalogue::Listed;
 use study::{Order, Targets};
@@ -172,7 +172,10 @@ fn resume(
     console: &Console,
 ) -> anyhow::Result<ExitCode> {
     let stopped = match report::folder::kind(folder) {
-        Ok(RunKind::Commands) => command_run::resume(folder, yes, trust, console)?,
+        Ok(RunKind::Commands) => {
+            hosts.check(RigKind::Loopback)?;
+            command_run::resume(folder, yes, trust, console)?
+        }
         // A folder that cannot be read is the campaign's to complain of.
         Ok(RunKind::Load) | Err(_) => run::resume(folder, yes, trust, hosts, console)?,
     };
@@ -201,7 +204,7 @@ pub(crate) fn measure(
     let targets = target.targets(name)?;
     study.name_target(target::name(&targets));
     flags.shorten(&mut study);
-    study.rig = rig.kind().unwrap_or(study.rig);
+    study.rig = rig.kind()?.unwrap_or(study.rig);
     let place = Place::of(study.rig, || rig.hosts.find())?;
     let seed = flags.seed();
     let folder = flags.folder(&match &targets {

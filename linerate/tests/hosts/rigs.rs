@@ -90,6 +90,11 @@ fn a_run_that_was_killed_goes_on_in_a_rig_of_the_same_kind() {
     child.kill().unwrap();
     child.wait().unwrap();
     let before = blocks(&folder, "run");
+    let machines = ["study", "resume", "run", "--yes", "--hosts", "hosts.toml"];
+    let output = linerate(&folder, &machines).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = errors(&output);
+    assert!(said.contains("the rig of this run is `netns`"), "{said}");
     answer(&mut linerate(&folder, &["study", "resume", "run", "--yes"]));
     let after = blocks(&folder, "run");
     assert_eq!(after[..before.len()], before[..]);

@@ -240,6 +240,20 @@ fn a_hosts_file_that_is_missing_or_wrong_is_named_with_what_to_write() {
     );
     assert!(none.contains("[host.client]"), "{none}");
     assert!(said(&["--hosts", "gone.toml"]).contains("gone.toml cannot be read"));
+    let two_ways = said(&["--rig", "netns", "--hosts", "gone.toml"]);
+    assert!(
+        two_ways.contains("--hosts") && two_ways.contains("is `netns`"),
+        "{two_ways}"
+    );
+    for no_place in ["", "relative"] {
+        let run = ["study", "run", "short.toml", "--yes", "--out", "run"];
+        let mut command = linerate(&folder, &run);
+        command
+            .env("XDG_CONFIG_HOME", no_place)
+            .env("HOME", "/home/a");
+        let said = errors(&command.output().unwrap());
+        assert!(said.contains("/home/a/.config/linerate"), "{said}");
+    }
     let wrong = "[host.client]\nssh = \"a\"\n[host.server]\nssh = \"b\"\naddress = \"127.0.0.1\"\n";
     std::fs::write(folder.path().join("hosts.toml"), wrong).unwrap();
     let place = said(&[]);
