@@ -106,3 +106,30 @@ fn what_there_is_not_is_refused_by_name() {
         assert!(words.contains(reason), "{arguments:?}: {words}");
     }
 }
+
+#[test]
+fn a_part_of_it_that_is_started_outside_a_rig_changes_nothing() {
+    let server = r#"{"address":"127.0.0.1","client":"127.0.0.1","initial_window":10,"congestion_control":null}"#;
+    let client =
+        r#"{"server":"127.0.0.1:9","pages":[],"samples":1,"patience":{"secs":1,"nanos":0}}"#;
+    for (role, order) in [("page-server", server), ("page-client", client)] {
+        // In a namespace that goes with it, whatever it does there.
+        let script = format!(
+            "grep . /proc/sys/net/ipv4/tcp_*mem /proc/sys/net/ipv4/tcp_no_metrics_save > before\n\
+             echo '{order}' | \"$0\" role {role}\n\
+             grep . /proc/sys/net/ipv4/tcp_*mem /proc/sys/net/ipv4/tcp_no_metrics_save | cmp - before"
+        );
+        let folder = std::env::temp_dir().join(format!("linerate-{role}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let output = Command::new("unshare")
+            .args(["--user", "--map-root-user", "--net", "sh", "-c", &script])
+            .arg(env!("CARGO_BIN_EXE_linerate"))
+            .current_dir(&folder)
+            .output()
+            .unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{said}{}", errors(&output));
+        assert!(said.contains("this is no host of a rig"), "{said}");
+    }
+}

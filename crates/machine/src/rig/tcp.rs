@@ -19,8 +19,9 @@ const SMALLEST_SEGMENT_BYTES: u32 = 536;
 /// have room for [`ROOM_BYTES`].
 ///
 /// # Errors
-/// `EACCES` for whoever is not root over the namespace.
+/// `PermissionDenied` elsewhere than on a host of a rig, and for whoever is not root over it.
 pub fn forget_and_give_room() -> io::Result<()> {
+    stay_inside()?;
     set("tcp_no_metrics_save", "1")?;
     let least_first_most = format!("4096 {BUFFER_BYTES} {BUFFER_BYTES}");
     set("tcp_rmem", &least_first_most)?;
@@ -31,8 +32,10 @@ pub fn forget_and_give_room() -> io::Result<()> {
 /// by a route of its own.
 ///
 /// # Errors
-/// `EPERM` without `CAP_NET_ADMIN`, `ENODEV` where there is no such device.
+/// `PermissionDenied` elsewhere than on a host of a rig, and without `CAP_NET_ADMIN`; `ENODEV` where
+/// there is no such device.
 pub fn set_initial_window(device: &str, neighbour: Ipv4Addr, segments: u32) -> io::Result<()> {
+    stay_inside()?;
     let metric = RouteMetric::InitialWindow(segments);
     cabling::add_route_with_metric(device, neighbour, metric)
 }
@@ -44,8 +47,18 @@ pub fn set_initial_window(device: &str, neighbour: Ipv4Addr, segments: u32) -> i
 /// # Errors
 /// As of [`set_initial_window`].
 pub fn offer_all_room(device: &str, neighbour: Ipv4Addr) -> io::Result<()> {
+    stay_inside()?;
     let metric = RouteMetric::InitialReceiveWindow(ROOM_BYTES / SMALLEST_SEGMENT_BYTES);
     cabling::add_route_with_metric(device, neighbour, metric)
+}
+
+/// Whatever is set elsewhere would be the machine's.
+fn stay_inside() -> io::Result<()> {
+    if super::is_inside() {
+        return Ok(());
+    }
+    let what = "this is no host of a rig, and nothing of the machine's is changed";
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
 }
 
 /// Of the network namespace of the calling thread.
