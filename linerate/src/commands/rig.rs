@@ -6,8 +6,9 @@ mod page;
 use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::ensure;
 use clap::Subcommand;
-use machine::rig::standing::Standing;
+use machine::rig::standing::{Standing, StandingError, TakenDown};
 use model::Topology;
 use model::rig::RigName;
 use serde_json::json;
@@ -17,6 +18,8 @@ use crate::ourselves::OURSELVES;
 
 /// Version of the shapes of `--json`.
 const FORMAT: u32 = 1;
+/// A rig could not be taken down.
+const COULD_NOT_RUN: u8 = 2;
 /// The machine was left changed.
 const LEFT_CHANGED: u8 = 3;
 
@@ -137,6 +140,12 @@ fn kinds() -> impl clap::builder::TypedValueParser<Value = Topology> {
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    let is_ours = matches!(arguments.action, Action::Hold { .. });
+    ensure!(
+        is_ours || !is_on_a_host(),
+        "this is a host of a rig, and rigs are put up, looked at and cleaned from outside: do it in \
+         another terminal, or leave this host first"
+    );
     match &arguments.action {
         Action::Up { kind, name, json } => up(*kind, name.clone(), *json, console),
         Action::Status { json } => status(*json, console),
@@ -151,6 +160,12 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// Here an ordinary user is root, whose rigs are others than his, and root's `clean` would end
+/// itself.
+fn is_on_a_host() -> bool {
+    std::env::var_os(machine::rig::MARK).is_some() || machine::rig::is_inside()
 }
 
 fn up(
@@ -181,27 +196,45 @@ fn status(as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
 }
 
 fn clean(name: Option<&RigName>, as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
-    let names = match name {
-        Some(name) => vec![name.clone()],
-        None => Standing::all()?
-            .iter()
-            .map(|rig| rig.name().clone())
-            .collect(),
+    let (taken, failed) = match name {
+        Some(name) => (vec![Standing::take_down(name)?], Vec::new()),
+        None => take_all_down()?,
     };
-    let taken: Result<Vec<_>, _> = names.iter().map(Standing::take_down).collect();
-    let taken = taken?;
+    if as_json || failed.is_empty() || !taken.is_empty() {
+        say_cleaned(&taken, as_json, console);
+    }
+    let kept: Vec<String> = taken.iter().filter_map(page::kept).collect();
+    let failed = failed.iter().map(ToString::to_string);
+    let told: Vec<String> = failed.chain(kept.iter().cloned()).collect();
+    for words in &told {
+        console.error(words);
+    }
+    Ok(match (kept.is_empty(), told.is_empty()) {
+        (true, true) => ExitCode::SUCCESS,
+        (true, false) => ExitCode::from(COULD_NOT_RUN),
+        (false, _) => ExitCode::from(LEFT_CHANGED),
+    })
+}
+
+fn say_cleaned(taken: &[TakenDown], as_json: bool, console: &Console) {
     console.say(&if as_json {
         let cleaned: Vec<_> = taken.iter().map(page::cleaned_json).collect();
         format!("{:#}", json!({ "format": FORMAT, "cleaned": cleaned }))
     } else {
-        page::cleaned(&taken)
+        page::cleaned(taken)
     });
-    if taken.iter().all(|rig| rig.kept_by.is_empty()) {
-        return Ok(ExitCode::SUCCESS);
+}
+
+/// One that cannot be taken down keeps no other from it.
+fn take_all_down() -> Result<(Vec<TakenDown>, Vec<StandingError>), StandingError> {
+    let (mut taken, mut failed) = (Vec::new(), Vec::new());
+    for rig in Standing::all()? {
+        match Standing::take_down(rig.name()) {
+            Ok(down) => taken.push(down),
+            // Somebody else was faster.
+            Err(StandingError::Unknown { .. }) => {}
+            Err(error) => failed.push(error),
+        }
     }
-    taken
-        .iter()
-        .filter_map(page::kept)
-        .for_each(|words| console.error(&words));
-    Ok(ExitCode::from(LEFT_CHANGED))
+    Ok((taken, failed))
 }

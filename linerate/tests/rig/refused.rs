@@ -1,8 +1,13 @@
 //! Rigs that cannot be had: each refusal says what, where and what to do.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::process::Command;
 
-use crate::bench::{Bench, User};
+use machine::journal::Owner;
+use serde_json::Value;
+
+use crate::bench::{Bench, USERS, User};
+use crate::common::errors;
 
 #[test]
 fn a_rig_of_the_same_name_with_a_living_holder_is_left_as_it_is() {
@@ -38,6 +43,61 @@ fn a_rig_or_a_host_that_is_not_there_is_named_with_those_that_are() {
         );
     }
     assert_eq!(bench.rigs().len(), 2);
+}
+
+#[test]
+fn on_a_host_of_a_rig_no_rig_is_put_up_looked_at_entered_or_cleaned() {
+    for user in USERS {
+        let bench = Bench::new("within", user);
+        let up = bench.json(&["rig", "up", "--json"]);
+        let program = bench.program();
+        // Without its environment it knows by the devices where it is.
+        let ways = [&[&*program][..], &["env", "-i", &program]];
+        let orders = [
+            &["up"][..],
+            &["status"],
+            &["clean"],
+            &["exec", "server", "--", "true"],
+        ];
+        for (way, order) in ways.iter().flat_map(|way| orders.map(|order| (way, order))) {
+            let words = [&["rig", "exec", "client", "--"], *way, &["rig"], order].concat();
+            let said = bench.refusal(&words);
+            assert!(
+                said.contains("this is a host of a rig"),
+                "{words:?}: {said}"
+            );
+        }
+        assert_eq!(bench.rigs()[..], [up["rig"].clone()], "{user:?}");
+    }
+}
+
+#[test]
+fn a_rig_that_cannot_be_taken_down_keeps_no_other_from_it() {
+    if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return;
+    }
+    let bench = Bench::new("stuck", User::Ordinary);
+    bench.answer(&["rig", "up", "--name", "stuck"]);
+    bench.answer(&["rig", "up", "--name", "other"]);
+    let journal = bench.state().join("journal.jsonl");
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let (first, second) = text.split_once('\n').unwrap();
+    // As if root's process were the holder, which an ordinary user cannot end.
+    let mut roots = Command::new("sleep").arg("600").spawn().unwrap();
+    let owner = Owner::of(roots.id()).unwrap();
+    let mut entry: Value = serde_json::from_str(first).unwrap();
+    entry["owner"] = serde_json::to_value(owner).unwrap();
+    std::fs::write(&journal, format!("{entry}\n{second}")).unwrap();
+    let output = bench.linerate(&["rig", "clean"]).output().unwrap();
+    let is_left = roots.try_wait().unwrap().is_none();
+    roots.kill().unwrap();
+    roots.wait().unwrap();
+    std::fs::write(&journal, format!("{first}\n")).unwrap();
+    assert!(is_left && output.status.code() == Some(2), "{output:?}");
+    assert_eq!(output.stdout, b"other is down\n");
+    let words = errors(&output);
+    assert!(words.contains("`stuck`, ending its holder"), "{words}");
+    assert_eq!(bench.rigs()[0]["state"], "up");
 }
 
 #[test]

@@ -105,8 +105,8 @@ fn listed(names: &[RigName]) -> String {
 }
 
 impl Standing {
-    /// Puts a rig up that outlives this process. If this process ends before it returns, however
-    /// it ends, the rig goes with it.
+    /// Puts a rig up that outlives this process. If this process ends before the rig is in the
+    /// journal and its holder is told to stay, however it ends, the rig goes with it.
     ///
     /// # Errors
     /// When there is one of that name, the journal cannot be written, or the kernel refuses.
@@ -258,9 +258,17 @@ impl Standing {
         if self.state != State::Up {
             return Ok(());
         }
-        let process = pidfd::open_any(owner.pid)?;
-        if owner.is_alive() {
-            pidfd::send(process, Order::Kill)?;
+        let kill = |process| {
+            if owner.is_alive() {
+                pidfd::send(process, Order::Kill)
+            } else {
+                Ok(())
+            }
+        };
+        match pidfd::open_any(owner.pid).and_then(kill) {
+            // It may have ended meanwhile.
+            Err(error) if owner.is_alive() => return Err(error),
+            _ => {}
         }
         if sys::clock::wait_until(LONGEST_END, || !owner.is_alive()) {
             Ok(())
