@@ -6,9 +6,11 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::Context as _;
+use agent::link::{Carried, LinkProcess};
+use anyhow::{Context as _, ensure};
 use machine::rig::{Host, Lab};
 use model::Topology;
+use model::link::{LinkPlan, LinkRecord, LinkSpec};
 use model::study::RigKind;
 use study::hosts::Hosts;
 use study::pair::{End, Pair};
@@ -16,6 +18,7 @@ use study::ssh::{Connection, Program};
 use study::transport::LineAgent;
 use study::{Agent, Clock};
 
+use crate::failure::words;
 use crate::ourselves::OURSELVES;
 
 /// Where a run is to take place.
@@ -26,16 +29,29 @@ pub(crate) enum Place {
     Loopback,
     /// Two hosts of a rig that is built for the run.
     Lab(Topology),
+    /// Two hosts of such a rig with an emulated link between them.
+    Linked(LinkPlan),
     /// Two machines.
     Hosts(Hosts),
 }
 
 impl Place {
-    /// Where a rig of that kind is; `hosts` finds the machines, where it takes some.
+    /// Where a rig of that kind is, with a link or without; `hosts` finds the machines, where it
+    /// takes some.
     pub(crate) fn of(
         kind: RigKind,
+        link: Option<&LinkSpec>,
         hosts: impl FnOnce() -> anyhow::Result<Hosts>,
     ) -> anyhow::Result<Self> {
+        if let Some(link) = link {
+            ensure!(
+                kind == RigKind::Netns,
+                "this study has a link, which is emulated on the rig `netns` and not on `{}`; \
+                 leave `--rig` away, or the table [link] out of a copy of the study",
+                kind.name()
+            );
+            return Ok(Self::Linked(link.plan()?));
+        }
         Ok(match kind {
             RigKind::Loopback => Self::PrivateNamespace,
             RigKind::Netns => Self::Lab(Topology::Netns),
@@ -58,6 +74,7 @@ pub(crate) struct Two {
     server: Seat,
     /// Of the server's host, as the client's reaches it.
     address: IpAddr,
+    link: Option<LinkProcess>,
     _lab: Option<Lab>,
 }
 
@@ -75,7 +92,8 @@ impl Agents {
         match place {
             Place::PrivateNamespace => start_private().map(Self::One),
             Place::Loopback => start(own_agent()?).map(Self::One),
-            Place::Lab(topology) => Two::in_a_lab(*topology).map(two),
+            Place::Lab(topology) => Two::in_a_lab(*topology, None).map(two),
+            Place::Linked(plan) => Two::in_a_lab(Topology::Wire, Some(plan)).map(two),
             Place::Hosts(hosts) => Two::over_ssh(hosts).map(two),
         }
     }
@@ -95,6 +113,16 @@ impl Agents {
         }
     }
 
+    /// What the link between them carried, where there is one; the last that is asked of it.
+    pub(crate) fn link_record(&mut self) -> anyhow::Result<Option<LinkRecord>> {
+        let link = match self {
+            Self::One(_) => None,
+            Self::Two(two) => two.link.take(),
+        };
+        let carried = link.map(LinkProcess::finish).transpose();
+        Ok(carried.map_err(words)?.as_ref().map(Carried::record))
+    }
+
     /// Has them end at once: one in the midst of a block would go on to the block's end.
     pub(crate) fn end(&self) {
         let all: &[&LineAgent] = match self {
@@ -108,13 +136,17 @@ impl Agents {
 }
 
 impl Two {
-    fn in_a_lab(topology: Topology) -> anyhow::Result<Self> {
-        let lab = Lab::build(Path::new(OURSELVES), topology)?;
+    fn in_a_lab(topology: Topology, plan: Option<&LinkPlan>) -> anyhow::Result<Self> {
+        let program = Path::new(OURSELVES);
+        let lab = Lab::build(program, topology)?;
+        let link = plan.map(|plan| LinkProcess::start(program, &lab, plan));
+        let link = link.transpose().map_err(words)?;
         let [(client, _), (server, address)] = lab.ends().context("the rig has no two ends")?;
         Ok(Self {
             client: Seat::in_a_lab(client, topology)?,
             server: Seat::in_a_lab(server, topology)?,
             address: address.into(),
+            link,
             _lab: Some(lab),
         })
     }
@@ -126,6 +158,7 @@ impl Two {
             server: Seat::over_ssh("server", &server.ssh, &program)?,
             client: Seat::over_ssh("client", &client.ssh, &program)?,
             address: server.address,
+            link: None,
             _lab: None,
         })
     }
@@ -135,7 +168,12 @@ impl Seat {
     fn in_a_lab(host: &Host, topology: Topology) -> anyhow::Result<Self> {
         let mut command = own_agent()?;
         let namespace = host.namespace().to_string();
-        command.args(["--rig", topology.name(), "--namespace", &namespace]);
+        // To an agent a link is no rig of its own.
+        let rig = match topology {
+            Topology::Wire => Topology::Netns,
+            other => other,
+        };
+        command.args(["--rig", rig.name(), "--namespace", &namespace]);
         host.put(&mut command)
             .with_context(|| format!("entering the rig's {}", host.name()))?;
         Ok(Self {

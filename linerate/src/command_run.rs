@@ -50,7 +50,7 @@ pub(crate) fn measure(
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         full: flags.full,
     };
-    let outcome = run::with_campaign(&Place::Loopback, flags.yes, console, |campaign| {
+    let outcome = run::with_campaign(&Place::Loopback, &folder, flags.yes, console, |campaign| {
         campaign.run_commands(order, &folder).map(drop)
     });
     match run::conclude(outcome, &folder, true, console)? {
@@ -68,7 +68,7 @@ pub(crate) fn resume(
 ) -> anyhow::Result<Option<ExitCode>> {
     let (run, ..) = report::folder::read_commands(folder)?;
     check(trust, &run.study)?;
-    let outcome = run::with_campaign(&Place::Loopback, yes, console, |campaign| {
+    let outcome = run::with_campaign(&Place::Loopback, folder, yes, console, |campaign| {
         campaign.resume_commands(folder).map(drop)
     });
     run::conclude(outcome, folder, true, console)

@@ -5,6 +5,7 @@ mod arguments;
 mod command_run;
 mod commands;
 mod console;
+mod failure;
 mod ourselves;
 mod ownership;
 mod progress;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use model::run::RunKind;
+use model::run::{RUN_FILE, RunKind};
 use model::{BlockRecord, Judgement, RunRecord};
 use study::{Campaign, CampaignError, Monotonic, Order};
 use sys::stop::{Again, StopSignal};
@@ -107,7 +107,7 @@ pub(crate) fn measure(
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
     let ours = !matches!(order.targets, study::Targets::Running(_));
-    let outcome = with_campaign(place, flags.yes, console, |campaign| {
+    let outcome = with_campaign(place, folder, flags.yes, console, |campaign| {
         campaign.run(order, folder).map(drop)
     });
     conclude(outcome, folder, ours, console)
@@ -125,11 +125,11 @@ pub(crate) fn resume(
     let mut place = Place::PrivateNamespace;
     if let Ok((run, _)) = report::folder::read(folder) {
         hosts.check(run.rig.kind())?;
-        place = Place::of(run.rig.kind(), || hosts.find())?;
+        place = Place::of(run.rig.kind(), run.study.link.as_ref(), || hosts.find())?;
         run.service
             .map_or(Ok(()), |service| trust.check(&service.description))?;
     }
-    let outcome = with_campaign(&place, yes, console, |campaign| {
+    let outcome = with_campaign(&place, folder, yes, console, |campaign| {
         campaign.resume(folder).map(drop)
     });
     conclude(outcome, folder, true, console)
@@ -159,7 +159,7 @@ pub(crate) fn conclude(
 
 /// What is kept of a run that did not end, and how to go on; `None` before its description.
 fn whats_left(folder: &Path, can_resume: bool) -> Option<String> {
-    folder.join(model::run::RUN_FILE).exists().then(|| {
+    folder.join(RUN_FILE).exists().then(|| {
         let (action, does) = if can_resume {
             ("resume", "goes on")
         } else {
@@ -172,6 +172,7 @@ fn whats_left(folder: &Path, can_resume: bool) -> Option<String> {
 
 pub(crate) fn with_campaign(
     place: &Place,
+    folder: &Path,
     yes: bool,
     console: &Console,
     work: impl FnOnce(&mut Campaign<'_>) -> Result<(), CampaignError>,
@@ -191,7 +192,19 @@ pub(crate) fn with_campaign(
     if sys::stop::heard().is_some() {
         agents.end();
     }
-    Ok(outcome?)
+    let kept = keep_link(&mut agents, folder);
+    outcome?;
+    kept
+}
+
+/// What the link carried goes with the run, where there is a run.
+fn keep_link(agents: &mut Agents, folder: &Path) -> anyhow::Result<()> {
+    match agents.link_record()? {
+        Some(record) if folder.join(RUN_FILE).exists() => {
+            Ok(study::store::append_link(folder, &record)?)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What a command has to say of a judgement beyond the judgement itself.

@@ -6,7 +6,7 @@ use std::path::Path;
 use machine::rig::qdisc::KernelLink;
 use machine::rig::{Lab, wire};
 use model::Doubt;
-use model::link::{LinkPlan, QdiscReading, Via};
+use model::link::{LinkPlan, LinkRecord, LinkTotals, QdiscReading, Via};
 use model::message::Failure;
 use serde::{Deserialize, Serialize};
 use traffic::link::{Ends, Link, LinkReadings};
@@ -62,6 +62,19 @@ impl Carried {
             Self::Userspace(readings) => traffic::link::doubts(readings),
             Self::Kernel(_) => Vec::new(),
         }
+    }
+
+    /// What a run keeps of it.
+    #[must_use]
+    pub fn record(&self) -> LinkRecord {
+        let [up, down] = match self {
+            Self::Userspace(readings) => {
+                [&readings.up, &readings.down].map(|reading| LinkTotals::from(&reading.tally))
+            }
+            Self::Kernel(readings) => readings.each_ref().map(LinkTotals::from),
+        };
+        let doubts = self.doubts();
+        LinkRecord { up, down, doubts }
     }
 }
 

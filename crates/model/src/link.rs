@@ -1,6 +1,7 @@
 //! A link between two hosts: what it does to the packets that pass, and what it carried.
 
 mod plan;
+mod spec;
 pub mod spelling;
 mod via;
 
@@ -9,8 +10,10 @@ use serde::{Deserialize, Serialize};
 pub use plan::{
     BESIDE_EACH_PACKET_BYTES, ImpossibleLink, LinkPlan, MOST_HELD_BYTES, USUAL_FRAME_BYTES,
 };
+pub use spec::{BadLink, LinkSpec};
 pub use via::{CannotCarry, UnknownVia, Via};
 
+use crate::doubt::Doubt;
 use crate::histogram::Histogram;
 
 /// What one direction of a link does to each packet. Sizes are of whole Ethernet frames without
@@ -137,4 +140,46 @@ pub struct QdiscReading {
     pub dropped_packets: u64,
     /// Packets that were still waiting or under way at the end.
     pub held_packets: u64,
+}
+
+/// What the link of a run carried in one epoch: a line of its own file in the run folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkRecord {
+    /// From the client to the server.
+    pub up: LinkTotals,
+    pub down: LinkTotals,
+    /// Where the link was not what it was asked to be.
+    pub doubts: Vec<Doubt>,
+}
+
+/// What passed in one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkTotals {
+    /// Packets handed to the far end, and their bytes.
+    pub carried_packets: u64,
+    pub carried_bytes: u64,
+    /// Packets that were lost by chance or found the queue full, as asked for.
+    pub dropped_packets: u64,
+}
+
+impl From<&LinkTally> for LinkTotals {
+    fn from(tally: &LinkTally) -> Self {
+        Self {
+            carried_packets: tally.carried_packets,
+            carried_bytes: tally.carried_bytes,
+            dropped_packets: tally.lost_packets + tally.dropped_packets,
+        }
+    }
+}
+
+impl From<&QdiscReading> for LinkTotals {
+    fn from(reading: &QdiscReading) -> Self {
+        Self {
+            carried_packets: reading.carried_packets,
+            carried_bytes: reading.carried_bytes,
+            dropped_packets: reading.dropped_packets,
+        }
+    }
 }

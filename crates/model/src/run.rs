@@ -18,6 +18,8 @@ pub const RUN_FORMAT: u32 = 1;
 pub const RUN_FILE: &str = "run.json";
 /// Name of the file with one line per block.
 pub const BLOCKS_FILE: &str = "blocks.jsonl";
+/// Name of the file with one line per epoch of what an emulated link carried.
+pub const LINK_FILE: &str = "link.jsonl";
 
 /// Everything about a run that is known before its first block: of a study under load, or with
 /// other parameters of a study of commands (see [`crate::command_run::CommandRun`]).

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command_study::CommandStudy;
 use crate::lever::LeverSetting;
+use crate::link::LinkSpec;
 use crate::workload::Workload;
 
 /// The version of the study file's shape that this program reads.
@@ -30,6 +31,9 @@ pub struct Study {
     /// The hosts and links that it wants.
     #[serde(default)]
     pub rig: RigKind,
+    /// The link between client and server, on a rig that has one to emulate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<LinkSpec>,
     pub design: Design,
     pub workload: Workload,
     /// Present where first and last arm are also compared in latency mode.

@@ -3,10 +3,10 @@
 mod json;
 
 use model::run::Rig;
-use model::{Estimate, Judgement, RunRecord};
+use model::{Estimate, Judgement, RunRecord, Study};
 
 use crate::text::{self, Paint, Table};
-use crate::{numbers, sentences};
+use crate::{link, numbers, sentences};
 pub(crate) use json::run as run_value;
 pub use json::value;
 
@@ -34,6 +34,9 @@ pub enum CompareError {
     /// Different hosts and links.
     #[error("the runs have different rigs ({a}; {b}); give two runs on one rig")]
     Rigs { a: String, b: String },
+    /// Different links between the hosts.
+    #[error("the runs have different links ({a}; {b}); give two runs over one link")]
+    Links { a: String, b: String },
 }
 
 /// The figures of run `a` and run `b` side by side, for a terminal of `width` columns.
@@ -71,7 +74,10 @@ fn target(run: &RunRecord) -> String {
 
 fn refuse_strangers(a: &RunRecord, b: &RunRecord) -> Result<(), CompareError> {
     // Target and rig stand in the study as it was run; where they differ, they are what is told.
-    let is_same = a.study == b.study || target(a) != target(b) || !a.rig.is_like(&b.rig);
+    let is_same = a.study == b.study
+        || target(a) != target(b)
+        || !a.rig.is_like(&b.rig)
+        || without_link(a) == without_link(b);
     refuse_other_studies(&a.study.name, &b.study.name, is_same)?;
     if target(a) != target(b) {
         return Err(CompareError::Targets {
@@ -79,7 +85,27 @@ fn refuse_strangers(a: &RunRecord, b: &RunRecord) -> Result<(), CompareError> {
             b: target(b),
         });
     }
-    refuse_other_rigs(&a.rig, &b.rig)
+    refuse_other_rigs(&a.rig, &b.rig)?;
+    refuse_other_links(a, b)
+}
+
+/// Two spellings of one link are one link.
+fn refuse_other_links(a: &RunRecord, b: &RunRecord) -> Result<(), CompareError> {
+    let [a, b] = [a, b].map(|run| {
+        let link = run.study.link.as_ref();
+        link.map_or_else(|| "none".to_owned(), link::of_study)
+    });
+    if a == b {
+        return Ok(());
+    }
+    Err(CompareError::Links { a, b })
+}
+
+fn without_link(run: &RunRecord) -> Study {
+    Study {
+        link: None,
+        ..run.study.clone()
+    }
 }
 
 /// Refuses two studies of different names, and of one name that are not the same.

@@ -4,8 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use model::command_run::{CommandBlock, CommandRun, EVIDENCE_FILE, Evidence};
-use model::run::{BLOCKS_FILE, BadRun, Blocks, RUN_FILE, RunKind};
-use model::{BlockRecord, RunRecord};
+use model::link::LinkRecord;
+use model::run::{BLOCKS_FILE, BadRun, Blocks, LINK_FILE, RUN_FILE, RunKind};
+use model::{BlockRecord, Doubt, RunRecord};
 use serde::de::DeserializeOwned;
 
 /// Why a folder could not be read as a run: what, where, and what to do.
@@ -38,6 +39,16 @@ pub enum ReadError {
         place: String,
         reason: String,
     },
+    /// A whole line of `link.jsonl` is something else.
+    #[error(
+        "{path}:{line} is no account of a link: {reason}; without that file the rest is still \
+         judged"
+    )]
+    BadLink {
+        path: PathBuf,
+        line: usize,
+        reason: String,
+    },
     /// A whole line of `blocks.jsonl` is no block.
     #[error(
         "{path}:{line} is no block: {reason}; keep the lines before it and cut the rest, and \
@@ -55,7 +66,37 @@ pub enum ReadError {
 /// # Errors
 /// A file that is not there, cannot be read, or is of another format, with what to do.
 pub fn read(folder: &Path) -> Result<(RunRecord, Vec<BlockRecord>), ReadError> {
-    Ok((read_run(folder)?, read_blocks(folder)?))
+    let mut run: RunRecord = read_run(folder)?;
+    run.doubts.extend(read_link_doubts(folder)?);
+    Ok((run, read_blocks(folder)?))
+}
+
+/// What is doubtful about the link of a run; nothing where it has none, or was killed before it
+/// could tell.
+fn read_link_doubts(folder: &Path) -> Result<Vec<Doubt>, ReadError> {
+    let path = folder.join(LINK_FILE);
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(ReadError::Refused { path, source }),
+    };
+    // A last line that was cut short by a crash has no end.
+    let lines = text
+        .split_inclusive('\n')
+        .filter(|line| line.ends_with('\n'));
+    let records = lines.enumerate().map(|(index, line)| {
+        let record: Result<LinkRecord, _> = serde_json::from_str(line);
+        record.map_err(|reason| ReadError::BadLink {
+            path: path.clone(),
+            line: index + 1,
+            reason: reason.to_string(),
+        })
+    });
+    let records: Vec<LinkRecord> = records.collect::<Result<_, _>>()?;
+    Ok(records
+        .into_iter()
+        .flat_map(|record| record.doubts)
+        .collect())
 }
 
 /// Reads a run of commands, its blocks, and the evidence that it gathered at its end: none before.

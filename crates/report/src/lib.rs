@@ -9,6 +9,7 @@ pub mod factorial;
 pub mod folder;
 pub mod html;
 pub mod json;
+pub mod link;
 pub mod numbers;
 pub mod text;
 

@@ -5,7 +5,7 @@ use model::run::Rig;
 use model::study::DesignKind;
 use model::{Effect, Judgement, RunRecord};
 
-use crate::numbers;
+use crate::{link, numbers};
 
 /// What the verdicts are about, as a noun.
 pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
@@ -195,6 +195,17 @@ fn at(found: &[QuantileEstimate], quantile: f64) -> Option<&QuantileEstimate> {
 }
 
 /// Where client and server ran.
+/// The hosts of a run under load, and the link between them where it was an emulated one.
+pub(crate) fn hosts_and_link(run: &RunRecord) -> String {
+    match &run.study.link {
+        None => rig(&run.rig),
+        Some(link) => format!(
+            "client and server in a network namespace each, joined by an emulated link: {}",
+            link::of_study(link)
+        ),
+    }
+}
+
 pub(crate) fn rig(rig: &Rig) -> String {
     match rig {
         Rig::PrivateNamespace => {

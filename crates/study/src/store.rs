@@ -6,7 +6,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use model::run::{BLOCKS_FILE, Blocks, RUN_FILE};
+use model::link::LinkRecord;
+use model::run::{BLOCKS_FILE, Blocks, LINK_FILE, RUN_FILE};
 use model::{Arm, BlockRecord, Reading, RunRecord, Study};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -154,6 +155,20 @@ impl Store {
     pub fn folder(&self) -> &Path {
         &self.folder
     }
+}
+
+/// Adds to a run what its link carried, and waits until it is on the disk.
+///
+/// # Errors
+/// When the folder cannot be written.
+pub fn append_link(folder: &Path, record: &LinkRecord) -> Result<(), StoreError> {
+    let path = folder.join(LINK_FILE);
+    let mut options = OpenOptions::new();
+    let file = options.create(true).append(true).open(&path);
+    let mut file = file.map_err(at(&path))?;
+    let line = to_text(record, &path)? + "\n";
+    file.write_all(line.as_bytes()).map_err(at(&path))?;
+    file.sync_data().map_err(at(&path))
 }
 
 /// A folder that is ours until it is described or given up. Dropping it leaves the disk as it was.

@@ -16,10 +16,10 @@ use anyhow::{Context as _, anyhow};
 use machine::rig::{Host, Lab};
 use model::Topology;
 use model::link::LinkPlan;
-use model::message::Failure;
 use sys::stop::{Again, StopSignal};
 
 use crate::console::Console;
+use crate::failure::words;
 use crate::ourselves::OURSELVES;
 use crate::stopping;
 pub(crate) use arguments::Arguments;
@@ -97,10 +97,4 @@ fn serve<'a>(
         ));
     }
     Ok(party)
-}
-
-/// What an end of the rig could not do, for a person.
-pub(crate) fn words(failure: Failure) -> anyhow::Error {
-    let Failure { what, advice } = failure;
-    anyhow!("{what}; {advice}")
 }

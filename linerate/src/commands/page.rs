@@ -14,8 +14,8 @@ use model::link::LinkPlan;
 use model::{Doubt, Topology};
 use traffic::page::{Fetched, round_trips};
 
-use crate::commands::link::words;
 use crate::console::Console;
+use crate::failure::words;
 use crate::ourselves::OURSELVES;
 pub(crate) use arguments::Arguments;
 

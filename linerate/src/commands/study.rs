@@ -205,7 +205,10 @@ pub(crate) fn measure(
     study.name_target(target::name(&targets));
     flags.shorten(&mut study);
     study.rig = rig.kind()?.unwrap_or(study.rig);
-    let place = Place::of(study.rig, || rig.hosts.find())?;
+    let place = Place::of(study.rig, study.link.as_ref(), || rig.hosts.find())?;
+    if let Place::Linked(plan) = &place {
+        console.note(&format!("link: {}", report::link::words(plan)));
+    }
     let seed = flags.seed();
     let folder = flags.folder(&match &targets {
         Targets::Service(known) => format!("{}-{}", study.name, known.service.name),

@@ -186,6 +186,7 @@ pub(super) fn comparison(question: String, workload: Workload, smallest_effect: 
         ],
         source: None,
         rig: RigKind::Loopback,
+        link: None,
         design: Design {
             kind: DesignKind::Compare,
             rounds: 16,

@@ -1,6 +1,7 @@
 //! Runs and blocks as they are saved.
 
 use model::command_run::ProgramRecord;
+use model::link::{LinkSpec, Via};
 use model::run::{ClientHost, ClockComparison, Phase};
 use model::study::{
     BaselineSpec, Design, DesignKind, LatencyDesign, NotCrossed, Published, RigKind, Source,
@@ -67,6 +68,25 @@ fn source() -> impl Strategy<Value = Source> {
     )
 }
 
+fn link() -> impl Strategy<Value = LinkSpec> {
+    let words = (any::<[Option<String>; 6]>(), any::<[Vec<String>; 2]>());
+    let rest = (any::<Option<u64>>(), select(Via::ALL.to_vec()));
+    (words, rest).prop_map(
+        |(([delay, rate, credit, loss, reorder, queue], [up, down]), (seed, via))| LinkSpec {
+            delay,
+            rate,
+            credit,
+            loss,
+            reorder,
+            queue,
+            up,
+            down,
+            seed,
+            via,
+        },
+    )
+}
+
 fn study() -> impl Strategy<Value = Study> {
     let latency =
         (number(), any::<[u32; 2]>()).prop_map(|(rate_share, [blocks, score_ms])| LatencyDesign {
@@ -88,7 +108,7 @@ fn study() -> impl Strategy<Value = Study> {
     (
         texts,
         any::<(u32, bool)>(),
-        select(RigKind::ALL.to_vec()),
+        (select(RigKind::ALL.to_vec()), option::of(link())),
         design(),
         workload(),
         option::of(latency),
@@ -99,7 +119,7 @@ fn study() -> impl Strategy<Value = Study> {
             |(
                 ([name, title, question, method], pitfalls, source),
                 (format, floor),
-                rig,
+                (rig, link),
                 design,
                 workload,
                 latency,
@@ -114,6 +134,7 @@ fn study() -> impl Strategy<Value = Study> {
                 pitfalls,
                 source,
                 rig,
+                link,
                 design,
                 workload,
                 latency,

@@ -97,6 +97,7 @@ pub(crate) fn page<'a>(
             doubts: common::doubts(&judgement.doubts),
             under_test: sentences::under_test(run),
             workload: workload(run),
+            rig: sentences::capitalised(&sentences::hosts_and_link(run)),
             ..Common::of(
                 run,
                 [&study.title, &study.name, &study.question, &study.method],

@@ -6,7 +6,7 @@ use model::{Judgement, RunRecord};
 use super::paint::{Paint, Style};
 use super::sheet::Sheet;
 use crate::not_crossed::not_crossed;
-use crate::{answer, numbers, rows, sentences};
+use crate::{answer, link, numbers, rows, sentences};
 
 /// A page under construction.
 pub(crate) struct Page {
@@ -70,6 +70,10 @@ impl Page {
     fn beside(&mut self, run: &RunRecord, judgement: &Judgement) {
         if let Some(under_test) = sentences::under_test(run) {
             self.sheet.paragraph(&under_test);
+        }
+        if let Some(link) = &run.study.link {
+            let words = link::of_study(link);
+            self.sheet.paragraph(&format!("Link: {words}."));
         }
         if let Some(whole) = sentences::whole_effect(run, judgement) {
             self.sheet.paragraph(&format!("Whole effect: {whole}"));

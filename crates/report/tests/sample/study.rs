@@ -40,6 +40,7 @@ pub(super) fn study() -> Study {
             }],
         }),
         rig: RigKind::Loopback,
+        link: None,
         design: Design {
             kind: DesignKind::Ladder,
             rounds: PAIRS,

@@ -4,12 +4,16 @@ use std::fmt;
 
 use model::braces;
 use model::lever::LeverSetting;
+use model::link::Via;
+use model::link::spelling::{
+    Setting, parse_credit, parse_delay, parse_queue, parse_rate, parse_reorder, parse_share,
+};
 use model::study::{RigKind, STUDY_FORMAT};
 use toml::de::DeValue;
 
 use Kind::{
-    Body, Flag, Flat, Items, Lever, List, Map, Name, Number, OneOf, OneOfOr, Path, Table, Text,
-    TextOrWords, Url, Variable, Whole,
+    Body, Flag, Flat, Items, Lever, List, Map, Name, Number, OneOf, OneOfOr, Path, Spelled, Table,
+    Text, TextOrWords, Url, Variable, Whole,
 };
 
 /// A field of a table.
@@ -53,6 +57,8 @@ pub(super) enum Kind {
     Table(&'static [Field]),
     /// A table with keys that the author chooses.
     Map(&'static Kind),
+    /// A text of which this says what it is, and whether one is that.
+    Spelled(&'static str, fn(&str) -> bool),
 }
 
 /// The longest name, in characters.
@@ -83,6 +89,7 @@ pub(super) const PROSE: &[Field] = &[
 
 const PARTS: &[Field] = &[
     may("rig", OneOf(RIGS)).hint("the hosts and links to measure on"),
+    may("link", Table(LINK)),
     must("design", Table(DESIGN)),
     must("workload", Table(WORKLOAD)),
     may("latency", Table(LATENCY)),
@@ -96,6 +103,51 @@ const RIGS: &[&str] = &{
     let mut index = 0;
     while index < names.len() {
         names[index] = RigKind::ALL[index].name();
+        index += 1;
+    }
+    names
+};
+
+/// As the flags of `linerate link` are spelled.
+const LINK: &[Field] = &[
+    may(
+        "delay",
+        Spelled("a time such as \"20ms\"", |text| parse_delay(text).is_ok()),
+    )
+    .hint("each way: half a round trip"),
+    may(
+        "rate",
+        Spelled("a rate such as \"20Mbit/s\"", |text| {
+            parse_rate(text).is_ok()
+        }),
+    ),
+    may("credit", Spelled(CREDIT, |text| parse_credit(text).is_ok())),
+    may(
+        "loss",
+        Spelled("a share such as \"0.1%\"", |text| parse_share(text).is_ok()),
+    ),
+    may(
+        "reorder",
+        Spelled(REORDER, |text| parse_reorder(text).is_ok()),
+    ),
+    may("queue", Spelled(QUEUE, |text| parse_queue(text).is_ok())),
+    may("up", List(&SETTING)).hint("for the way from client to server alone"),
+    may("down", List(&SETTING)).hint("for the way from server to client alone"),
+    may("seed", Whole(0, i64::MAX.unsigned_abs())),
+    may("via", OneOf(VIAS)).hint("what carries the link"),
+];
+const CREDIT: &str = "a credit such as \"burst=5Gbit/s,bucket=9GB,base=30Mbit/s\"";
+const REORDER: &str = "a share such as \"1%\", or with a time as \"1%,2ms\"";
+const QUEUE: &str = "packets as \"1000\", a size as \"64kB\" or a time as \"20ms\"";
+const SETTING: Kind = Spelled("KEY=VALUE such as \"rate=10Mbit/s\"", |text| {
+    text.parse::<Setting>().is_ok()
+});
+
+const VIAS: &[&str] = &{
+    let mut names = [""; Via::ALL.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = Via::ALL[index].name();
         index += 1;
     }
     names
@@ -206,6 +258,7 @@ impl Kind {
             Body(most) => is_shown(text, *most, "\n\t"),
             Variable => length <= NAME_LENGTH && braces::is_word(text),
             OneOfOr(words, _) => words.contains(&text),
+            Spelled(_, is_that) => is_that(text),
             Name => (1..=NAME_LENGTH).contains(&length) && text.bytes().all(is_name_byte),
             Url => starts_with_scheme(text) && length <= WORD_LENGTH && is_graphic(text),
             Path => text.starts_with('/') && length <= WORD_LENGTH && is_graphic(text),
@@ -251,6 +304,7 @@ impl fmt::Display for Kind {
             Url => write!(out, "a URL that starts with https:// or http://"),
             Path => write!(out, "a path that starts with `/` and holds no spaces"),
             Flag => write!(out, "true or false"),
+            Spelled(what, _) => out.write_str(what),
             OneOf(words) => write!(out, "one of \"{}\"", words.join("\", \"")),
             Lever => write!(out, "a lever, written \"name\" or \"name=number\""),
             List(of @ Table(_)) => write!(out, "a list of up to {MOST_ITEMS} tables, each {of}"),

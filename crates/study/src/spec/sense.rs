@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use model::Study;
 use model::lever::LeverSetting;
-use model::study::StepSpec;
+use model::study::{RigKind, StepSpec};
 
 use crate::arms::{BASELINE, CONTROL, FLOOR};
 
@@ -14,8 +14,23 @@ pub(super) type Complaint = (Vec<String>, String);
 /// The first fields that contradict one another.
 pub(super) fn complaint(study: &Study) -> Option<Complaint> {
     threads(study)
+        .or_else(|| link(study))
         .or_else(|| twice(&study.baseline.levers).map(at(&["baseline", "levers"])))
         .or_else(|| steps(study))
+}
+
+/// A link can be had, and between hosts that it can be put between.
+fn link(study: &Study) -> Option<Complaint> {
+    let link = study.link.as_ref()?;
+    let no_place = (study.rig != RigKind::Netns).then(|| {
+        format!(
+            "a link is emulated on the rig `netns`, and this study's is `{}`; expected \
+             rig = \"netns\"",
+            study.rig.name()
+        )
+    });
+    let impossible = || link.plan().err().map(|bad| bad.to_string());
+    no_place.or_else(impossible).map(at(&["link"]))
 }
 
 fn threads(study: &Study) -> Option<Complaint> {
