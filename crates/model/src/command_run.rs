@@ -52,8 +52,11 @@ pub struct ProgramRecord {
 pub struct Measured {
     /// Metric to value, in the metric's unit.
     pub values: BTreeMap<String, f64>,
-    /// What the kernel told of it.
+    /// What the kernel told of it; of a run that failed, of the command that did.
     pub command: CommandReading,
+    /// Which command of the run failed, how, and its last words. Nothing of such a run counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
     /// What must agree, where the study asks for it: the text, or where that is long its SHA-256.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreed: Option<String>,
@@ -85,4 +88,12 @@ pub struct EvidencePiece {
     /// Text to how many lines of the whole output hold it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, u32>,
+}
+
+impl Measured {
+    /// Whether its figures count: no command of it failed.
+    #[must_use]
+    pub fn counts(&self) -> bool {
+        self.failed.is_none() && self.command.end.is_success()
+    }
 }

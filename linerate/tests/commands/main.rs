@@ -10,6 +10,7 @@ mod common;
 mod schema;
 
 mod broken;
+mod failing;
 mod lab;
 mod run;
 mod stopped;

@@ -1,7 +1,7 @@
 //! What a sceptic would ask about a factorial run.
 
 use model::command::CommandEnd;
-use model::command_run::{CommandArm, CommandBlock};
+use model::command_run::{CommandArm, CommandBlock, Measured};
 use model::judgement::{Change, LevelResult};
 use model::study::Role;
 use model::{CommandDoubt, CommandReading, CommandRun, Doubt};
@@ -65,18 +65,26 @@ fn control_differs(study: &Factorial<'_>, control: &LevelResult) -> Option<Doubt
     }
 }
 
-/// Of the contrast with the fewest pairs.
+/// Of the contrast with the fewest pairs. One that has none for want of an arm that never did well
+/// is not short of rounds: that arm's failures are told.
 fn too_few_pairs(study: &Factorial<'_>) -> Option<Doubt> {
     let needed = study.rules.fewest_pairs;
     let control = study.control_pair();
     let exact = study.pairs.iter().chain(&control);
     let exact = exact.filter_map(|pair| Some(study.exact(pair, 0)?.n));
     let family = study.family();
+    let never = |arm: &str| study.primary().of_arm(arm).is_empty() && has_failed(study, arm);
     let varying = control.iter().filter(|pair| study.exact(pair, 0).is_none());
     let varying = varying.map(Pair::contrast).chain(family);
+    let varying = varying.filter(|contrast| !contrast.arms().any(never));
     let varying = varying.map(|contrast| count(contrast.log_ratios(study.primary()).len()));
     let pairs = exact.chain(varying).min()?;
     (pairs < needed).then_some(Doubt::TooFewPairs { pairs, needed })
+}
+
+fn has_failed(study: &Factorial<'_>, arm: &str) -> bool {
+    let mut blocks = study.blocks.iter().filter(|block| block.arm == arm);
+    blocks.any(|block| !block.reading.counts())
 }
 
 fn unfinished(study: &Factorial<'_>) -> Option<Doubt> {
@@ -125,12 +133,13 @@ fn outputs_differ(found: &agreement::Disagreement<'_>) -> CommandDoubt {
 
 fn of_arm(study: &Factorial<'_>, arm: &CommandArm) -> Vec<CommandDoubt> {
     let blocks = study.blocks.iter().filter(|block| block.arm == arm.name);
-    let readings: Vec<&CommandReading> = blocks.map(|block| &block.reading.command).collect();
+    let runs: Vec<&Measured> = blocks.map(|block| &block.reading).collect();
+    let readings: Vec<&CommandReading> = runs.iter().map(|run| &run.command).collect();
     let values = study.primary().of_arm(&arm.name);
     [
         late(arm, study.blocks),
-        failed(arm, &readings),
-        without_value(study, arm, &readings),
+        failed(arm, &runs),
+        without_value(study, arm, &runs),
         commands::left_running(&arm.title, &readings),
         commands::first_run(&arm.title, &values),
         commands::outliers(&arm.title, values.get(1..).unwrap_or_default()),
@@ -155,15 +164,15 @@ fn late(arm: &CommandArm, blocks: &[CommandBlock]) -> Option<CommandDoubt> {
     })
 }
 
-fn failed(arm: &CommandArm, readings: &[&CommandReading]) -> Option<CommandDoubt> {
-    let failed = readings
-        .iter()
-        .filter(|reading| !reading.end.is_success() && reading.end != CommandEnd::TimedOut);
-    let failed = count(failed.count());
-    (failed > 0).then(|| CommandDoubt::LeftOut {
+fn failed(arm: &CommandArm, runs: &[&Measured]) -> Option<CommandDoubt> {
+    let is_failed = |run: &&&Measured| !run.counts() && run.command.end != CommandEnd::TimedOut;
+    let failed: Vec<_> = runs.iter().filter(is_failed).collect();
+    let first = failed.first()?;
+    Some(CommandDoubt::LeftOut {
         command: arm.title.clone(),
-        failed,
-        runs: count(readings.len()),
+        failed: count(failed.len()),
+        runs: count(runs.len()),
+        reason: first.failed.clone().unwrap_or_default(),
     })
 }
 
@@ -171,9 +180,9 @@ fn failed(arm: &CommandArm, readings: &[&CommandReading]) -> Option<CommandDoubt
 fn without_value(
     study: &Factorial<'_>,
     arm: &CommandArm,
-    readings: &[&CommandReading],
+    runs: &[&Measured],
 ) -> Option<CommandDoubt> {
-    let ended_well = readings.iter().filter(|reading| reading.end.is_success());
+    let ended_well = runs.iter().filter(|run| run.counts());
     let silent = ended_well.count() - study.primary().of_arm(&arm.name).len();
     (silent > 0).then(|| CommandDoubt::SaysNothing {
         command: arm.title.clone(),

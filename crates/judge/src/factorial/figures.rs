@@ -19,9 +19,7 @@ pub(super) fn of_arms(
         let of_metric = metrics.iter().zip(values);
         let of_metric = of_metric.filter_map(|(metric, values)| figure(metric, values, &arm.name));
         let runs = blocks.iter().filter(|block| block.arm == arm.name);
-        let failed = runs
-            .clone()
-            .filter(|block| !block.reading.command.end.is_success());
+        let failed = runs.clone().filter(|block| !block.reading.counts());
         ArmFigures {
             name: arm.name.clone(),
             title: arm.title.clone(),

@@ -71,9 +71,7 @@ pub(crate) fn values<'a>(run: &CommandRun, name: &str, blocks: &'a [CommandBlock
         Some(always) if !is_own => Some((always.value)(&reading.command)),
         _ => reading.values.get(name).copied(),
     };
-    let whole = blocks
-        .iter()
-        .filter(|block| block.reading.command.end.is_success());
+    let whole = blocks.iter().filter(|block| block.reading.counts());
     Values::of(whole.filter_map(|block| {
         Some(values::Measured {
             arm: &block.arm,

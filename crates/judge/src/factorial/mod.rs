@@ -86,7 +86,7 @@ struct Factorial<'a> {
 /// The verdict on each contrast of the family.
 struct Verdicts<'a> {
     /// Then there is none.
-    control_differs: bool,
+    control_voids: bool,
     family: Vec<Contrast<'a>>,
     judged: Vec<Judged>,
 }
@@ -206,7 +206,10 @@ impl<'a> Factorial<'a> {
     }
 
     fn judge_family(&self, control: Option<&LevelResult>) -> Verdicts<'a> {
-        let differs = control.is_some_and(|control| self.control_differs(control));
+        // A control that was lost tells nothing of the noise.
+        let is_lost = |control: &LevelResult| control.change == Change::Unknown;
+        let is_void = |control: &LevelResult| is_lost(control) || self.control_differs(control);
+        let control_voids = control.is_some_and(is_void);
         let noise = control.and_then(|control| control.change.effect());
         let family = Family {
             values: self.primary(),
@@ -216,10 +219,10 @@ impl<'a> Factorial<'a> {
         };
         let contrasts = self.family();
         let judged = family.judge(&contrasts, |contrast| {
-            differs || contrast.arms().any(|arm| self.void.contains(&arm))
+            control_voids || contrast.arms().any(|arm| self.void.contains(&arm))
         });
         Verdicts {
-            control_differs: differs,
+            control_voids,
             family: contrasts,
             judged,
         }
@@ -249,7 +252,7 @@ impl<'a> Factorial<'a> {
         exact: &ExactChange,
         verdicts: &Verdicts<'_>,
     ) -> Verdict {
-        if verdicts.control_differs || self.is_void(pair) {
+        if verdicts.control_voids || self.is_void(pair) {
             return Verdict::Invalid;
         }
         exact::verdict(exact, self.direction(), &self.rules)

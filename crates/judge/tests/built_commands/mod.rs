@@ -134,6 +134,7 @@ pub(crate) fn block(round: u32, position: u32, arm: &str, time_ns: f64) -> Comma
             left_running: false,
             last_words: String::new(),
         },
+        failed: None,
         agreed: None,
         doubts: vec![],
     };

@@ -4,7 +4,7 @@ use judge::judge_commands;
 use model::command::CommandEnd;
 use model::command_run::CommandBlock;
 use model::command_study::{Agreement, OutputPart};
-use model::judgement::FactorialJudgement;
+use model::judgement::{Change, FactorialJudgement};
 use model::{CommandDoubt, CommandRun, Doubt, Verdict};
 
 use crate::built_commands::{Asked, run};
@@ -240,4 +240,52 @@ fn an_unfinished_run_says_how_far_it_came() {
             rounds_planned: 16
         }));
     assert_eq!(verdicts(&judgement), [Verdict::Better; 2]);
+}
+
+/// Nothing of such a run counts, whatever its exit code.
+fn fails(block: &mut CommandBlock) {
+    block.reading.failed = Some("`b` exited with 3; its last words: no straw".to_owned());
+}
+
+#[test]
+fn an_arm_that_always_fails_costs_its_own_comparison_alone_and_is_named_with_the_reason() {
+    let judgement = changed(&two_cells(), |block| {
+        if block.arm == "small.b" {
+            fails(block);
+        }
+    });
+    assert_eq!(verdicts(&judgement), [Verdict::Invalid, Verdict::Better]);
+    assert_eq!(judgement.contrasts[0].change, Change::Unknown);
+    let [
+        Doubt::Command(CommandDoubt::LeftOut {
+            command, reason, ..
+        }),
+    ] = &judgement.doubts[..]
+    else {
+        panic!("{:?}", judgement.doubts);
+    };
+    assert_eq!(command, "small, b");
+    assert!(reason.ends_with("no straw"), "{reason}");
+}
+
+#[test]
+fn each_arm_that_fails_is_told() {
+    let judgement = changed(&two_cells(), |block| {
+        if block.arm.ends_with(".b") {
+            fails(block);
+        }
+    });
+    let is_told = command(|doubt| matches!(doubt, CommandDoubt::LeftOut { .. }));
+    let told = judgement.doubts.iter().filter(|doubt| is_told(doubt));
+    assert_eq!(told.count(), 2, "{:?}", judgement.doubts);
+}
+
+#[test]
+fn nothing_has_a_verdict_where_the_control_always_failed() {
+    let judgement = changed(&two_cells(), |block| {
+        if block.arm == "control" {
+            fails(block);
+        }
+    });
+    assert_eq!(verdicts(&judgement), [Verdict::Invalid; 2]);
 }

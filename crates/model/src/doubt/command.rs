@@ -32,6 +32,9 @@ pub enum CommandDoubt {
         command: String,
         failed: u32,
         runs: u32,
+        /// How the first of them failed, and its last words; may be empty.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
     },
     /// Runs did not end in time, and would have been the longest.
     TimedOut { command: String, runs: u32 },
@@ -97,7 +100,13 @@ impl CommandDoubt {
                 command,
                 failed,
                 runs,
-            } => format!("{failed} of {runs} runs of {command} failed and have no figures"),
+                reason,
+            } => {
+                let colon = if reason.is_empty() { "" } else { ": " };
+                format!(
+                    "{failed} of {runs} runs of {command} failed and have no figures{colon}{reason}"
+                )
+            }
             Self::TimedOut { command, runs } => format!(
                 "{runs} of the runs of {command} did not end in time: those left are the shorter \
                  ones, so it has no verdict"
@@ -203,6 +212,8 @@ impl CommandDoubt {
         match (self, other) {
             // Each is a thing of its own.
             (Self::LevelLeftOut { .. } | Self::EvidenceLeftOut { .. }, _) => self == other,
+            (Self::LeftOut { command: a, .. }, Self::LeftOut { command: b, .. })
+            | (Self::TimedOut { command: a, .. }, Self::TimedOut { command: b, .. }) => a == b,
             _ => discriminant(self) == discriminant(other),
         }
     }

@@ -107,7 +107,7 @@ fn alike(view: View<'_>, cells: &[&LevelResult], verdict: Verdict) -> String {
         ),
         Verdict::Invalid => format!(
             "No verdict on “{level}” against “{against}” in {all} cells: {}. Seen was {range}.",
-            reasons::of_contrast(view, cells[0])
+            reasons::of_contrasts(view, cells)
         ),
     }
 }
@@ -123,6 +123,10 @@ fn range(view: View<'_>, cells: &[&LevelResult]) -> String {
     let (Some((least, low)), Some((most, high))) = (known.first(), known.last()) else {
         return format!("{title} has no ratio");
     };
+    if known.len() == 1 {
+        let only = numbers::ratio(*low);
+        return format!("{title} {only} ({})", view.cell(&least.cell));
+    }
     let [low, high] = numbers::ratios_alike([*low, *high]);
     format!(
         "{title} {low} ({}) … {high} ({})",

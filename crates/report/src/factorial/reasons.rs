@@ -25,6 +25,27 @@ pub(crate) fn of_contrast(view: View<'_>, found: &LevelResult) -> String {
         .unwrap_or_else(|| of_run(view))
 }
 
+/// Why one level has no verdict against another in any of these cells: each reason, with where it
+/// holds if that is not everywhere.
+pub(crate) fn of_contrasts(view: View<'_>, cells: &[&LevelResult]) -> String {
+    let mut reasons: Vec<(String, Vec<&LevelResult>)> = Vec::new();
+    for found in cells {
+        let reason = of_contrast(view, found);
+        match reasons.iter_mut().find(|(other, _)| *other == reason) {
+            Some((_, cells)) => cells.push(found),
+            None => reasons.push((reason, vec![found])),
+        }
+    }
+    let placed = |(reason, cells): &(String, Vec<&LevelResult>)| match cells.as_slice() {
+        [only] => format!("{reason} ({})", view.cell(&only.cell)),
+        several => format!("{reason} ({} cells)", several.len()),
+    };
+    match reasons.as_slice() {
+        [(everywhere, _)] => everywhere.clone(),
+        _ => reasons.iter().map(placed).collect::<Vec<_>>().join("; "),
+    }
+}
+
 /// Why a whole run has no verdict.
 pub(crate) fn of_run(view: View<'_>) -> String {
     let few = view.judgement.doubts.iter().find_map(|doubt| match doubt {

@@ -1,12 +1,12 @@
 //! Commands of arms, run by the agent: builds once, and each block as what is timed with what comes
 //! before and after it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap};
 
 use model::command::{CommandEnd, FolderCommand, Ran};
 use model::command_run::{CommandArm, Measured};
 use model::command_study::{CpuUse, LONGEST_STEP_S, OutputPart};
-use model::{Ask, CommandReading, Tell};
+use model::{Ask, CommandDoubt, CommandReading, Doubt, Tell};
 
 use super::arms::NoArms;
 use super::fill::{Filler, wants_linerate};
@@ -16,20 +16,23 @@ use crate::transport::Agent;
 
 /// Lines of output that an error shows.
 const SHOWN_LINES: usize = 5;
+/// How much of a command's last words is kept with a run that failed.
+const KEPT_CHARS: usize = 400;
 
 /// Why commands could not be measured.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum CommandError {
     #[error(transparent)]
     NoArms(#[from] NoArms),
     #[error("the study's commands need a program that is not here: {0}")]
     Absent(String),
-    #[error("{what} {how}{words}; {advice}")]
+    #[error("{arm}: {what} {how}{}; {advice}", shown(words))]
     Failed {
-        /// Which command of which arm.
+        arm: String,
+        /// Which command.
         what: String,
         how: String,
-        /// Its last words, if it had any.
+        /// Its last words; may be empty.
         words: String,
         advice: &'static str,
     },
@@ -46,9 +49,95 @@ pub enum CommandError {
     },
 }
 
+fn shown(words: &str) -> String {
+    match words {
+        "" => String::new(),
+        words => format!("; its last words:\n{words}\n"),
+    }
+}
+
+impl CommandError {
+    /// The same for one line, beside the name of the arm.
+    fn in_short(&self) -> String {
+        match self {
+            Self::NoArms(error) => error.to_string(),
+            Self::Absent(program) => program.clone(),
+            Self::NotInOutput { lacks, wanted, .. } => {
+                format!("its output {lacks}; {wanted} is read from it")
+            }
+            Self::Failed {
+                what, how, words, ..
+            } => match end_of(words).as_str() {
+                "" => format!("{what} {how}"),
+                words => format!("{what} {how}; its last words: {words}"),
+            },
+        }
+    }
+}
+
 impl From<CommandError> for CampaignError {
     fn from(error: CommandError) -> Self {
         Self::Commands(Box::new(error))
+    }
+}
+
+/// A command of an arm that failed, and what the kernel told of it.
+#[derive(Clone, Debug)]
+pub(super) struct Failed {
+    error: CommandError,
+    reading: CommandReading,
+}
+
+impl Failed {
+    /// The run as it is saved: without figures.
+    pub(super) fn measured(&self) -> Measured {
+        Measured {
+            values: BTreeMap::new(),
+            command: self.reading.clone(),
+            failed: Some(self.error.in_short()),
+            agreed: None,
+            doubts: Vec::new(),
+        }
+    }
+
+    /// What is said of it before the first round.
+    pub(super) fn doubt(&self, arm: &CommandArm) -> Doubt {
+        Doubt::Command(CommandDoubt::LeftOut {
+            command: arm.title.clone(),
+            failed: 1,
+            runs: 1,
+            reason: self.error.in_short(),
+        })
+    }
+}
+
+/// Why a block has no figures.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// A command of the arm failed; others may do well.
+    OfArm(Box<Failed>),
+    /// Nothing can be run.
+    OfRun(CampaignError),
+}
+
+impl From<Box<Failed>> for Trouble {
+    fn from(failed: Box<Failed>) -> Self {
+        Self::OfArm(failed)
+    }
+}
+
+impl From<CampaignError> for Trouble {
+    fn from(error: CampaignError) -> Self {
+        Self::OfRun(error)
+    }
+}
+
+impl From<Trouble> for CampaignError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::OfArm(failed) => failed.error.into(),
+            Trouble::OfRun(error) => error,
+        }
     }
 }
 
@@ -57,6 +146,8 @@ pub(super) struct Hands<'a> {
     pub(super) agent: &'a mut dyn Agent,
     pub(super) filler: Filler<'a>,
     pub(super) arms: &'a [CommandArm],
+    /// Arm to the build without which it cannot run.
+    pub(super) unbuilt: HashMap<&'a str, Box<Failed>>,
 }
 
 /// Has the agent make the study's folder; where it is.
@@ -75,23 +166,42 @@ pub(super) fn make_folder(
 }
 
 impl Hands<'_> {
-    /// Runs every build, those that come out alike once.
+    /// Runs every build, those that come out alike once. Arms of which one fails cannot run.
     pub(super) fn build(&mut self) -> Result<(), CampaignError> {
-        let mut done = HashSet::new();
+        let mut done = HashMap::new();
         for arm in self.arms {
-            for words in &self.filler.study.workload.build {
-                let words = self.filler.of_arm(words, arm, self.arms);
-                if done.insert(words.clone()) {
-                    let ran = self.run(&words, LONGEST_STEP_S, CpuUse::All)?;
-                    self.must_do_well("building with", &words, arm, &ran.reading)?;
-                }
+            if let Some(failed) = self.build_arm(arm, &mut done)? {
+                self.unbuilt.insert(&arm.name, failed);
             }
         }
         Ok(())
     }
 
+    /// The first build of an arm that failed, if one did.
+    fn build_arm(
+        &mut self,
+        arm: &CommandArm,
+        done: &mut HashMap<Vec<String>, CommandReading>,
+    ) -> Result<Option<Box<Failed>>, CampaignError> {
+        for words in &self.filler.study.workload.build {
+            let words = self.filler.of_arm(words, arm, self.arms);
+            if !done.contains_key(&words) {
+                let ran = self.run(&words, LONGEST_STEP_S, CpuUse::All)?;
+                done.insert(words.clone(), ran.reading);
+            }
+            let outcome = self.must_do_well("building with", &words, arm, &done[&words]);
+            if let Err(failed) = outcome {
+                return Ok(Some(failed));
+            }
+        }
+        Ok(None)
+    }
+
     /// One block: prepare, the timed run, clean up.
-    pub(super) fn block(&mut self, arm: &CommandArm) -> Result<Measured, CampaignError> {
+    pub(super) fn block(&mut self, arm: &CommandArm) -> Result<Measured, Trouble> {
+        if let Some(failed) = self.unbuilt.get(arm.name.as_str()) {
+            return Err(failed.clone().into());
+        }
         let workload = &self.filler.study.workload;
         let words = self.filler.of_arm(&workload.run, arm, self.arms);
         self.beside("preparing with", &workload.prepare, arm)?;
@@ -100,7 +210,9 @@ impl Hands<'_> {
         let cleaned = self.beside("cleaning up with", &workload.cleanup, arm);
         self.must_do_well("", &words, arm, &ran.reading)?;
         cleaned?;
-        self.measured(&words, arm, &ran)
+        let reading = ran.reading.clone();
+        let measured = self.measured(&words, arm, &ran);
+        measured.map_err(|error| Box::new(Failed { error, reading }).into())
     }
 
     fn beside(
@@ -108,7 +220,7 @@ impl Hands<'_> {
         doing: &str,
         commands: &[Vec<String>],
         arm: &CommandArm,
-    ) -> Result<(), CampaignError> {
+    ) -> Result<(), Trouble> {
         for words in commands {
             let words = self.filler.of_arm(words, arm, self.arms);
             let limit_s = self.filler.study.workload.timeout_s;
@@ -142,7 +254,7 @@ impl Hands<'_> {
         words: &[String],
         arm: &CommandArm,
         reading: &CommandReading,
-    ) -> Result<(), CommandError> {
+    ) -> Result<(), Box<Failed>> {
         if reading.end.is_success() {
             return Ok(());
         }
@@ -152,18 +264,18 @@ impl Hands<'_> {
         } else {
             format!("{doing} `{command}`: it")
         };
-        Err(CommandError::Failed {
-            what: format!("{}: {doing}", arm.title),
+        let error = CommandError::Failed {
+            arm: arm.title.clone(),
+            what: doing,
             how: reading.end.words(),
-            words: match reading.last_words.as_str() {
-                "" => String::new(),
-                words => format!("; its last words:\n{}\n", self.filler.shown(words)),
-            },
+            words: self.filler.shown(&reading.last_words),
             advice: match reading.end {
                 CommandEnd::TimedOut => "give it more time (`timeout_s`), or less to do",
                 _ => "try it by hand, and mend it or the study",
             },
-        })
+        };
+        let reading = reading.clone();
+        Err(Box::new(Failed { error, reading }))
     }
 
     fn measured(
@@ -171,7 +283,7 @@ impl Hands<'_> {
         words: &[String],
         arm: &CommandArm,
         ran: &Ran,
-    ) -> Result<Measured, CampaignError> {
+    ) -> Result<Measured, CommandError> {
         let study = self.filler.study;
         let lacking = |wanted: &str, lacks: String| CommandError::NotInOutput {
             command: self.filler.shown_command(words),
@@ -203,10 +315,23 @@ impl Hands<'_> {
         Ok(Measured {
             values,
             command: ran.reading.clone(),
+            failed: None,
             agreed: agreed.transpose()?,
             doubts: Vec::new(),
         })
     }
+}
+
+/// The end of some lines as one, without what a terminal would act on.
+fn end_of(words: &str) -> String {
+    let lines: Vec<&str> = words.lines().map(str::trim).collect();
+    let line = lines.join(" / ").replace(char::is_control, "?");
+    let surplus = line.chars().count().saturating_sub(KEPT_CHARS);
+    if surplus == 0 {
+        return line;
+    }
+    let kept: String = line.chars().skip(surplus).collect();
+    format!("…{kept}")
 }
 
 /// What an output begins with, for an error.

@@ -1,5 +1,6 @@
 //! One run of a study of commands, from the first look at the machine to the evidence.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use model::command_run::{CommandArm, CommandRun, EVIDENCE_FILE};
@@ -7,7 +8,7 @@ use model::run::{Phase, RUN_FORMAT};
 use model::{CommandBlock, CommandStudy};
 
 use super::fill::Filler;
-use super::hands::{CommandError, Hands, make_folder};
+use super::hands::{CommandError, Hands, Trouble, make_folder};
 use super::programs::Programs;
 use super::trial::Trial;
 use super::{CommandOrder, arms, evidence, programs, trial};
@@ -41,7 +42,7 @@ impl Campaign<'_> {
         let mut doubts = [met.doubts, built.doubts].concat();
         doubts.extend(blindness(trial.visible, study.design.smallest_effect));
         self.progress.outlook(&outlook(study, &trial));
-        for doubt in &doubts {
+        for doubt in doubts.iter().chain(&trial.failed) {
             self.progress.doubt(doubt);
         }
         let record = CommandRun {
@@ -114,6 +115,7 @@ fn hands<'a>(
         agent,
         filler,
         arms,
+        unbuilt: HashMap::new(),
     })
 }
 
@@ -135,7 +137,9 @@ struct Rounds<'a> {
 }
 
 impl Rounds<'_> {
-    /// Measures what the plan still lacks and saves each block as it ends.
+    /// Measures what the plan still lacks and saves each block as it ends. Runs that fail are saved
+    /// with the next that does not: where every arm fails one after the other it is not for them that
+    /// they do, and they are measured again when the run goes on.
     fn measure(
         &mut self,
         hands: &mut Hands<'_>,
@@ -147,11 +151,19 @@ impl Rounds<'_> {
         let epoch = saved.iter().map(|block| block.epoch + 1).max().unwrap_or(0);
         let begun_ms = self.clock.now_ms();
         self.progress.phase("measuring");
+        let mut waiting: Vec<CommandBlock> = Vec::new();
         for (done, next) in remaining.iter().enumerate() {
             let arm = &self.run.arms[next.arm];
-            let reading = hands.block(arm)?;
+            let reading = match hands.block(arm) {
+                Ok(measured) => measured,
+                Err(Trouble::OfArm(trouble)) if waiting.len() + 1 < self.run.arms.len() => {
+                    trouble.measured()
+                }
+                Err(trouble) => return Err(trouble.into()),
+            };
             let at_ms = self.clock.now_ms() - begun_ms;
-            store.append(&CommandBlock {
+            let has_failed = !reading.counts();
+            waiting.push(CommandBlock {
                 phase: Phase::Command,
                 epoch,
                 round: next.round,
@@ -159,13 +171,20 @@ impl Rounds<'_> {
                 arm: arm.name.clone(),
                 at_ms,
                 reading,
-            })?;
+            });
+            if !has_failed || done + 1 == remaining.len() {
+                append_all(&mut waiting, store)?;
+            }
             let left = remaining.len() - done - 1;
             let left_ms = at_ms / (done as u64 + 1) * left as u64;
             self.progress.block_saved(planned - left, planned, left_ms);
         }
         Ok(())
     }
+}
+
+fn append_all(blocks: &mut Vec<CommandBlock>, store: &mut Store) -> Result<(), StoreError> {
+    blocks.drain(..).try_for_each(|block| store.append(&block))
 }
 
 fn keep_evidence(

@@ -1,10 +1,10 @@
 //! Before the first block that counts: every arm once, to see that it works and how long a round
 //! takes, and the baseline against itself, to see how small an effect can be seen.
 
-use model::CommandStudy;
-use model::command_run::Measured;
+use model::command_run::{CommandArm, Measured};
+use model::{CommandStudy, Doubt, Role};
 
-use super::hands::Hands;
+use super::hands::{Failed, Hands, Trouble};
 use crate::campaign::CampaignError;
 use crate::clock::Clock;
 use crate::rehearsal;
@@ -20,6 +20,8 @@ pub(super) struct Trial {
     pub(super) round_ms: u64,
     /// As a share; `None` where the commands take too long to be run for this.
     pub(super) visible: Option<f64>,
+    /// The arms that failed.
+    pub(super) failed: Vec<Doubt>,
 }
 
 /// Runs every arm once and the baseline in pairs.
@@ -29,9 +31,7 @@ pub(super) fn run(
     clock: &dyn Clock,
 ) -> Result<Trial, CampaignError> {
     let begun_ms = clock.now_ms();
-    for arm in hands.arms {
-        hands.block(arm)?;
-    }
+    let failed = try_every(hands)?;
     let round_ms = clock.now_ms() - begun_ms;
     let arms = hands.arms.len().max(1) as u64;
     let pair_ms = (2 * round_ms / arms).max(1);
@@ -40,7 +40,36 @@ pub(super) fn run(
         ..FEWEST_PAIRS => None,
         pairs => rehearse(study, hands, pairs)?,
     };
-    Ok(Trial { round_ms, visible })
+    Ok(Trial {
+        round_ms,
+        visible,
+        failed,
+    })
+}
+
+/// Runs every arm once. An arm may fail, which is told: the others are measured without it, as long as
+/// two are left to compare and the control has its baseline.
+fn try_every(hands: &mut Hands<'_>) -> Result<Vec<Doubt>, CampaignError> {
+    let mut failed: Vec<(&CommandArm, Box<Failed>)> = Vec::new();
+    for arm in hands.arms {
+        match hands.block(arm) {
+            Ok(_) => {}
+            Err(Trouble::OfArm(trouble)) if arm.role == Role::Step => failed.push((arm, trouble)),
+            Err(trouble) => return Err(trouble.into()),
+        }
+    }
+    let does_well = |name: &str| failed.iter().all(|(arm, _)| arm.name != name);
+    let is_compared = |arm: &CommandArm| {
+        let against = arm.against.as_deref().filter(|_| arm.role == Role::Step);
+        does_well(&arm.name) && against.is_some_and(does_well)
+    };
+    let can_compare = hands.arms.iter().any(is_compared);
+    let doubts = failed.iter().map(|(arm, trouble)| trouble.doubt(arm));
+    let doubts = doubts.collect();
+    match failed.into_iter().next() {
+        Some((_, first)) if !can_compare => Err(Trouble::OfArm(first).into()),
+        _ => Ok(doubts),
+    }
 }
 
 /// The baseline against its control, in the metric that verdicts are about.
