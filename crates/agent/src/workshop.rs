@@ -11,9 +11,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use machine::cpus::CpuSplit;
-use model::command::{CommandTrouble, FolderCommand, Ran};
+use machine::instruments::cpu::CpuWatch;
+use model::command::{CommandReading, CommandTrouble, FolderCommand, Meanwhile, Ran};
 use model::command_study::CpuUse;
 use model::message::Failure;
+use sys::clock;
 use sys::descent::Descent;
 use sys::process::ChildSetup;
 
@@ -31,6 +33,8 @@ pub(crate) struct Workshop {
     folder: OwnFolder,
     runner: CommandRunner,
     descent: Descent,
+    /// Of our own process: what the rest of the host did is what is left of its totals.
+    watch: CpuWatch,
 }
 
 impl Workshop {
@@ -56,6 +60,7 @@ impl Workshop {
             folder: OwnFolder::new(&above).map_err(|error| doing("making it", &error))?,
             runner: CommandRunner::new().map_err(|error| doing("watching commands", &error))?,
             descent,
+            watch: CpuWatch::new(&[std::process::id()]),
         };
         for (file, text) in files {
             let written = workshop.write(file, text);
@@ -78,14 +83,19 @@ impl Workshop {
     /// Runs a command to its end.
     pub(crate) fn run(&mut self, asked: &FolderCommand, cpus: &CpuSplit) -> Result<Ran, Failure> {
         let command = self.command(asked, cpus)?;
+        self.watch.open();
+        let begun_ns = clock::monotonic_ns();
         let ran = self.runner.run_prepared(Prepared {
             command,
             timeout_ms: Some(asked.timeout_ms),
             keep_bytes: KEPT_BYTES,
             ends_group: true,
         });
+        let window_ns = clock::monotonic_ns() - begun_ns;
+        self.watch.close();
         match ran {
             Ok((reading, kept)) => Ok(Ran {
+                meanwhile: self.meanwhile(&reading, window_ns),
                 reading,
                 output: String::from_utf8_lossy(&kept.bytes).into_owned(),
                 is_cut: kept.is_cut,
@@ -95,6 +105,16 @@ impl Workshop {
                 what: format!("`{}` was ended by a signal to us", asked.words.join(" ")),
                 advice: String::new(),
             }),
+        }
+    }
+
+    fn meanwhile(&self, reading: &CommandReading, window_ns: u64) -> Meanwhile {
+        let counts = self.watch.counts(window_ns);
+        Meanwhile {
+            window_ns,
+            own_ns: reading.cpu_ns() + counts.server_ns.unwrap_or(0) + counts.ksoftirqd_ns,
+            busy_ns: counts.busy_ns,
+            psi_some_share: counts.psi_some_share,
         }
     }
 

@@ -8,10 +8,10 @@ use crate::metric::Metric;
 use crate::rounds::Rounds;
 
 /// Share of all CPUs that others may have had, on average over the blocks.
-const FOREIGN_SHARE: f64 = 0.10;
+pub(crate) const FOREIGN_SHARE: f64 = 0.10;
 /// Share of the time in which some task may have waited for a CPU. Client, server and the kernel's
 /// threads wait for one another a little on a quiet machine too.
-const PRESSURE_SHARE: f64 = 0.25;
+pub(crate) const PRESSURE_SHARE: f64 = 0.25;
 /// Change of the baseline between the first and the last third of a run.
 const SHIFT: f64 = 0.05;
 /// Baseline blocks that three thirds need.

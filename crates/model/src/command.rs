@@ -36,6 +36,20 @@ pub struct Ran {
     pub output: String,
     /// There was more of it.
     pub is_cut: bool,
+    pub meanwhile: Meanwhile,
+}
+
+/// What the host did while a command ran, our starting and awaiting it included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Meanwhile {
+    /// How long that was.
+    pub window_ns: u64,
+    /// CPU time of the command, of our own process, and of kernel threads that finish network work.
+    pub own_ns: u64,
+    /// CPU time of everything on all CPUs, from the tick-based totals; `None` where they are hidden.
+    pub busy_ns: Option<u64>,
+    /// Share of the time in which some task waited for a CPU (PSI), 0 to 1.
+    pub psi_some_share: Option<f64>,
 }
 
 /// Where standard input comes from.

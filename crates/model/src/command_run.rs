@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::command::{CommandEnd, CommandReading};
+use crate::command::{CommandEnd, CommandReading, Meanwhile};
 use crate::command_study::CommandStudy;
 use crate::doubt::Doubt;
 use crate::run::{BlockRecord, Blocks, RunRecord};
@@ -60,6 +60,9 @@ pub struct Measured {
     /// What must agree, where the study asks for it: the text, or where that is long its SHA-256.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreed: Option<String>,
+    /// What the host did meanwhile; `None` where the run failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meanwhile: Option<Meanwhile>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<Doubt>,
 }

@@ -6,6 +6,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/hogs.rs"]
+mod hogs;
 #[path = "../common/schema.rs"]
 mod schema;
 
@@ -14,3 +16,4 @@ mod failing;
 mod lab;
 mod run;
 mod stopped;
+mod surroundings;

@@ -7,7 +7,7 @@ use model::study::Role;
 use model::{CommandDoubt, CommandReading, CommandRun, Doubt};
 
 use super::layout::Pair;
-use super::{Factorial, agreement};
+use super::{Factorial, agreement, surroundings as beside};
 use crate::{commands, doubts, surroundings};
 
 /// The arms that may have no verdict: the runs that did not end in time are the longest, so the
@@ -43,6 +43,7 @@ pub(super) fn of(study: &Factorial<'_>, control: Option<&LevelResult>) -> Vec<Do
             .flatten()
             .chain(commands)
             .chain(of_blocks)
+            .chain(beside::doubts(study.run, study.blocks))
             .chain(known_before(study)),
     )
 }

@@ -11,6 +11,7 @@ mod layout;
 mod means;
 mod metrics;
 mod planned;
+mod surroundings;
 mod together;
 mod values;
 

@@ -136,6 +136,7 @@ pub(crate) fn block(round: u32, position: u32, arm: &str, time_ns: f64) -> Comma
         },
         failed: None,
         agreed: None,
+        meanwhile: None,
         doubts: vec![],
     };
     CommandBlock {

@@ -5,6 +5,7 @@ mod built_commands;
 
 mod exact;
 mod means;
+mod surroundings;
 mod together;
 mod verdicts;
 mod withheld;

@@ -67,7 +67,7 @@ impl CpuWatch {
     /// knows them exactly.
     #[must_use]
     pub fn reading(&self, window_ns: u64, client_ns: u64, client_busy_share: f64) -> CpuReading {
-        let counts = self.between(&self.opened, &self.closed, window_ns);
+        let counts = self.counts(window_ns);
         CpuReading {
             server_ns: counts.server_ns,
             client_ns,
@@ -78,6 +78,12 @@ impl CpuWatch {
             server_window_ns: None,
             missed_before: 0,
         }
+    }
+
+    /// What the counters rose by in the window, which was so long.
+    #[must_use]
+    pub fn counts(&self, window_ns: u64) -> Counts {
+        self.between(&self.opened, &self.closed, window_ns)
     }
 
     /// What the counters rose by from the one sample to the other, `window_ns` later.

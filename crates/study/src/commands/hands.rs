@@ -96,6 +96,7 @@ impl Failed {
             command: self.reading.clone(),
             failed: Some(self.error.in_short()),
             agreed: None,
+            meanwhile: None,
             doubts: Vec::new(),
         }
     }
@@ -317,6 +318,7 @@ impl Hands<'_> {
             command: ran.reading.clone(),
             failed: None,
             agreed: agreed.transpose()?,
+            meanwhile: Some(ran.meanwhile),
             doubts: Vec::new(),
         })
     }

@@ -1,0 +1,61 @@
+//! Other work on the machine while the commands ran, and what had to wait for it.
+
+use model::command::Meanwhile;
+use model::command_run::CommandBlock;
+use model::{CommandRun, Doubt};
+
+use crate::surroundings::{FOREIGN_SHARE, PRESSURE_SHARE};
+
+/// The totals are counted in ticks of 10 ms, which over less say nothing of a tenth.
+const FEWEST_NS: f64 = 1e9;
+
+/// What all runs of commands together show.
+#[derive(Default)]
+struct Total {
+    window_ns: f64,
+    /// Of everybody else; a little below nought where there was nobody, since ticks are coarse.
+    others_ns: f64,
+    waited_ns: f64,
+}
+
+pub(super) fn doubts(run: &CommandRun, blocks: &[CommandBlock]) -> Vec<Doubt> {
+    let seen = blocks.iter().filter_map(|block| block.reading.meanwhile);
+    let total = seen.fold(Total::default(), Total::with);
+    if total.window_ns < FEWEST_NS {
+        return Vec::new();
+    }
+    let cpus = f64::from(run.facts.cpus_online.max(1));
+    [total.foreign_work(cpus), total.pressure()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+impl Total {
+    /// Runs whose totals are hidden tell nothing.
+    fn with(self, meanwhile: Meanwhile) -> Self {
+        let Some(busy_ns) = meanwhile.busy_ns else {
+            return self;
+        };
+        let window_ns = meanwhile.window_ns as f64;
+        Self {
+            window_ns: self.window_ns + window_ns,
+            others_ns: self.others_ns + busy_ns as f64 - meanwhile.own_ns as f64,
+            waited_ns: self.waited_ns + meanwhile.psi_some_share.unwrap_or(0.0) * window_ns,
+        }
+    }
+
+    fn foreign_work(&self, cpus: f64) -> Option<Doubt> {
+        let cpu_share = self.others_ns / (self.window_ns * cpus);
+        (cpu_share > FOREIGN_SHARE).then_some(Doubt::ForeignWork { cpu_share })
+    }
+
+    /// Who waits, waits while another runs. So no more of the waiting is due to others than they ran;
+    /// the rest is the commands' own, whose processes may wait for one another on their one CPU.
+    fn pressure(&self) -> Option<Doubt> {
+        let share = self.waited_ns.min(self.others_ns) / self.window_ns;
+        (share > PRESSURE_SHARE).then_some(Doubt::CpuPressure {
+            psi_some_avg10: share * 100.0,
+        })
+    }
+}
