@@ -8,7 +8,7 @@ use super::Seen;
 type Check = fn(&Seen) -> anyhow::Result<()>;
 
 /// Every claim with its check.
-pub(super) const ALL: [(&str, Check); 11] = [
+pub(super) const ALL: [(&str, Check); 12] = [
     ("facts have the kernel that was booted", kernel),
     (
         "facts have its processors, memory, clock and hypervisor",
@@ -47,6 +47,7 @@ pub(super) const ALL: [(&str, Check); 11] = [
         "a link via netem is read back as it was asked for, and delays there and back",
         link,
     ),
+    ("levers of the host are set, held and put back", levers),
 ];
 
 fn kernel(seen: &Seen) -> anyhow::Result<()> {
@@ -195,6 +196,25 @@ fn link(seen: &Seen) -> anyhow::Result<()> {
     ensure!(
         delayed.as_f64() >= Some(40_000.0) && prompt.as_f64() < delayed.as_f64(),
         "{prompt} µs, with 20 ms of delay each way {delayed} µs"
+    );
+    Ok(())
+}
+
+/// What this kernel has not is told so; nothing else may be in the way.
+fn levers(seen: &Seen) -> anyhow::Result<()> {
+    let lines = seen.files["truth"].lines();
+    let states = lines.filter_map(|line| line.strip_prefix("lever.")?.split_once(' '));
+    let (restored, others): (Vec<_>, Vec<_>) = states.partition(|(_, state)| *state == "restored");
+    let is_absent = |state: &str| state.contains("this kernel or machine has no");
+    let wrong = others.iter().filter(|(_, state)| !is_absent(state));
+    let wrong: Vec<String> = wrong
+        .map(|(name, state)| format!("{name}: {state}"))
+        .collect();
+    ensure!(wrong.is_empty(), "{}", wrong.join("; "));
+    ensure!(
+        restored.len() >= 20,
+        "only {} were restored",
+        restored.len()
     );
     Ok(())
 }

@@ -18,7 +18,7 @@ use super::session::Session;
 use crate::stage::{Counts, Stages};
 use crate::{release, tests_run};
 
-const LOOK: &str = include_str!("look.sh");
+const LOOK: &str = concat!(include_str!("look.sh"), include_str!("levers.sh"));
 /// What the script leaves, in the folder that it starts in.
 const FILES: [&str; 10] = [
     "truth",

@@ -19,7 +19,9 @@ pub(super) static ROWS: &[Tunable] = &[
             about: "Whether memory is given in pages of 2 MiB where it can be: always, only \
                 where a program asks with madvise(2), or never.",
             helps: "programs with gigabytes of heap, where they ask for it",
-            hurts: "with always: pauses while memory is compacted, and memory that is not used",
+            hurts: "with always: pauses while memory is compacted, and memory that is not used; the \
+                    kernel counts vm.min_free_kbytes anew with each change, unless it was set \
+                    by hand",
             published: Some(
                 "madvise at Netflix (2017), never in the latency profiles of tuned; no figure \
                 of its own",
