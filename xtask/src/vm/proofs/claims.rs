@@ -8,7 +8,11 @@ use super::Seen;
 type Check = fn(&Seen) -> anyhow::Result<()>;
 
 /// Every claim with its check.
-pub(super) const ALL: [(&str, Check); 12] = [
+pub(super) const ALL: [(&str, Check); 13] = [
+    (
+        "a rig can be had, and loaded from within, where a tunnel's module adds a device to it",
+        rig,
+    ),
     ("facts have the kernel that was booted", kernel),
     (
         "facts have its processors, memory, clock and hypervisor",
@@ -216,6 +220,14 @@ fn levers(seen: &Seen) -> anyhow::Result<()> {
         "only {} were restored",
         restored.len()
     );
+    Ok(())
+}
+
+fn rig(seen: &Seen) -> anyhow::Result<()> {
+    let devices = seen.truth("rig.devices")?;
+    ensure!(devices.contains("tunl0"), "no device of ipip: {devices}");
+    let answered = seen.told("rig.json", "/answered_in_window")?;
+    ensure!(answered.as_u64() > Some(0), "{answered} answers");
     Ok(())
 }
 

@@ -74,3 +74,12 @@ link --rate 1Gbit/s
 cp /tmp/load.json link-prompt.json
 link --delay 20ms
 cp /tmp/load.json link-delayed.json
+
+# Puts a device of its own, which stays down, into every namespace that is made from now on.
+modprobe ipip
+linerate rig up
+tell rig.devices $(linerate rig exec client -- ip -brief link | awk '{ print $1 }')
+linerate rig exec server -- linerate serve --listen 198.18.0.2:8080 > inside &
+await grep listening inside
+linerate rig exec client -- linerate load http://198.18.0.2:8080/json -c 4 -d 1s --json > rig.json
+linerate rig clean

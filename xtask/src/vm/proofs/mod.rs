@@ -20,7 +20,8 @@ use crate::{release, tests_run};
 
 const LOOK: &str = concat!(include_str!("look.sh"), include_str!("levers.sh"));
 /// What the script leaves, in the folder that it starts in.
-const FILES: [&str; 10] = [
+const FILES: [&str; 11] = [
+    "rig.json",
     "truth",
     "at-rest.json",
     "tuned.json",
