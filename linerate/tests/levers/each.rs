@@ -32,23 +32,33 @@ fn is_of_a_namespace(lever: &Value) -> bool {
     is_set && (lever["scope"] == "namespace" || lever["scope"] == "device")
 }
 
+/// `NAME=VALUE` for every such lever, with a value that it does not hold.
+pub(crate) fn other_values(sandbox: &Sandbox) -> Vec<String> {
+    let mut levers = sandbox.list();
+    levers.retain(is_of_a_namespace);
+    let asked = levers.iter().map(|lever| {
+        let name = lever["name"].as_str().unwrap();
+        let now = sandbox.now(name);
+        let value = another(name, &now).unwrap_or_else(|| panic!("{name} holds {now}"));
+        format!("{name}={value}")
+    });
+    asked.collect()
+}
+
 #[test]
 fn every_lever_of_a_namespace_or_a_device_is_set_held_and_put_back() {
     let sandbox = Sandbox::new();
     let before = sandbox.state();
-    let mut levers = sandbox.list();
-    levers.retain(is_of_a_namespace);
-    for lever in levers.iter().map(|lever| lever["name"].as_str().unwrap()) {
-        let now = sandbox.now(lever);
-        let value = another(lever, &now).unwrap_or_else(|| panic!("{lever} holds {now}"));
-        set_and_put_back(&sandbox, lever, &value, &before);
+    let asked = other_values(&sandbox);
+    assert!(asked.len() > 20, "only {asked:?}");
+    for asked in &asked {
+        set_and_put_back(&sandbox, asked, &before);
     }
-    assert!(levers.len() > 20, "only {}", levers.len());
 }
 
-fn set_and_put_back(sandbox: &Sandbox, lever: &str, value: &str, before: &str) {
-    let asked = format!("{lever}={value}");
-    let set = sandbox.apply(&[&asked]);
+fn set_and_put_back(sandbox: &Sandbox, asked: &str, before: &str) {
+    let (lever, _) = asked.split_once('=').unwrap();
+    let set = sandbox.apply(&[asked]);
     assert_ne!(sandbox.state(), before, "{asked} changed nothing");
     for step in set["steps"].as_array().unwrap() {
         let file = file_of(step["knob"].as_str().unwrap());

@@ -4,12 +4,13 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::Output;
 
 use crate::common::errors;
+use crate::each;
 use crate::sandbox::Sandbox;
 
-/// Names of levers, for `cargo xtask prove`: more than are tried in each run of the tests.
-const LEVERS: &str = "LINERATE_TEST_LEVERS";
+/// Set by `cargo xtask prove`: every lever of a namespace or a device, instead of two.
+const ALL: &str = "LINERATE_TEST_LEVERS";
 /// One knob, and several.
-const FEW: &str = "slow-start-after-idle=0 receive-packet-steering=0";
+const FEW: [&str; 2] = ["slow-start-after-idle=0", "receive-packet-steering=0"];
 /// What reaches the disk, the kernel or a reader.
 const CALLS: &str = "write,fsync,rename,renameat,renameat2,ftruncate,sendto";
 const MOST_CALLS: u32 = 200;
@@ -59,11 +60,14 @@ fn undo(sandbox: &Sandbox, nth: u32) {
 
 #[test]
 fn an_apply_or_undo_killed_at_any_call_leaves_nothing_that_undo_does_not_put_back() {
-    let levers = std::env::var(LEVERS).unwrap_or_else(|_| FEW.to_owned());
     let sandbox = Sandbox::new();
+    let levers = match std::env::var_os(ALL) {
+        Some(_) => each::other_values(&sandbox),
+        None => FEW.map(str::to_owned).to_vec(),
+    };
     let before = sandbox.state();
-    let (mut kills, mut count) = (0, 0);
-    for asked in levers.split_whitespace() {
+    let mut kills = 0;
+    for asked in &levers {
         let apply = ["apply", asked, "--device", "bench0"];
         let check = |nth| {
             undo(&sandbox, nth);
@@ -73,8 +77,11 @@ fn an_apply_or_undo_killed_at_any_call_leaves_nothing_that_undo_does_not_put_bac
         kills += kill_at_every_call(&sandbox, &|| {}, &apply, &check);
         let begin = || assert!(sandbox.levers(&apply).status.success());
         kills += kill_at_every_call(&sandbox, &begin, &["undo"], &check);
-        count += 1;
     }
-    assert!(kills > 10 * count, "only {kills} kills");
+    let count = levers.len();
+    assert!(
+        kills > 10 * u32::try_from(count).unwrap(),
+        "only {kills} kills"
+    );
     println!("{count} levers, {kills} kills, all restored");
 }

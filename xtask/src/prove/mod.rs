@@ -3,6 +3,8 @@
 
 mod guest_panic;
 mod keep;
+mod levers;
+mod long_test;
 mod nginx_rules;
 mod planted;
 mod power_cut;
@@ -45,6 +47,7 @@ const PROOFS: &[(&str, Prove)] = &[
     ),
     ("power-cut", power_cut::what_was_synced_survives),
     ("rigs", rigs::rigs_leave_the_machine_as_it_was),
+    ("levers", levers::kills_are_undone),
     ("guest-panic", guest_panic::a_panic_is_told_with_its_reason),
     ("release", release::the_package_works_for_an_ordinary_user),
 ];

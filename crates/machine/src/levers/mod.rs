@@ -1,7 +1,7 @@
 //! Levers: settings of a machine that are read, planned, applied, verified and put back.
 //!
 //! A lever is a [`Card`] that says what it is, and the [`Knob`]s that it sets: most are rows of
-//! [`catalogue`], which know how to find their knobs on a machine. What was set is in the journal
+//! `catalogue`, which know how to find their knobs on a machine. What was set is in the journal
 //! with what stood there before, and [`carry::undo`] puts that back after whatever happened in between.
 
 mod advice;

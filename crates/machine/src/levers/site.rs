@@ -47,9 +47,11 @@ fn known(tree: &Tree, device: DeviceName) -> Result<DeviceName, Obstacle> {
         );
         return Err(Obstacle::NoDevice(words));
     };
-    let folder = format!("sys/class/net/{name}");
-    let index: Option<u32> = tree.number(&format!("{folder}/ifindex"));
-    let is_ours = index == Some(found.index) && devices.len() == tree.names("sys/class/net").len();
+    let index_of = |name: &str| tree.number::<u32>(&format!("sys/class/net/{name}/ifindex"));
+    // Besides devices there may be files, such as `bonding_masters`.
+    let names = tree.names("sys/class/net");
+    let shown = names.iter().filter(|name| index_of(name).is_some()).count();
+    let is_ours = index_of(&name) == Some(found.index) && shown == devices.len();
     if is_ours {
         return Ok(device);
     }
