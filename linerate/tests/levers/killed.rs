@@ -12,13 +12,21 @@ const ALL: &str = "LINERATE_TEST_LEVERS";
 /// One knob, and several.
 const FEW: [&str; 2] = ["slow-start-after-idle=0", "receive-packet-steering=0"];
 /// What reaches the disk, the kernel or a reader.
-const CALLS: &str = "write,fsync,rename,renameat,renameat2,ftruncate,sendto";
+const CALLS: [&str; 7] = [
+    "write",
+    "fsync",
+    "rename",
+    "renameat",
+    "renameat2",
+    "ftruncate",
+    "sendto",
+];
 const MOST_CALLS: u32 = 200;
 const SIGKILL: i32 = 9;
 
-/// `linerate levers …` that is killed at its `nth` call of those.
-fn killed_at(sandbox: &Sandbox, nth: u32, words: &[&str]) -> Output {
-    let inject = format!("inject={CALLS}:signal=KILL:when={nth}");
+/// `linerate levers …` that is killed at its `nth` call of that name: strace counts each by itself.
+fn killed_at(sandbox: &Sandbox, call: &str, nth: u32, words: &[&str]) -> Output {
+    let inject = format!("inject={call}:signal=KILL:when={nth}");
     // Not its children: the process that puts a device back in time would be waited for.
     let strace = ["strace", "-qq", "-o", "/dev/null", "-e", &inject];
     let linerate = [env!("CARGO_BIN_EXE_linerate"), "levers"];
@@ -33,29 +41,31 @@ fn kill_at_every_call(
     sandbox: &Sandbox,
     begin: &dyn Fn(),
     words: &[&str],
-    check: &dyn Fn(u32),
+    check: &dyn Fn(&str),
 ) -> u32 {
-    for nth in 1..MOST_CALLS {
-        begin();
-        let output = killed_at(sandbox, nth, words);
-        let is_killed =
-            output.status.signal() == Some(SIGKILL) || output.status.code() == Some(128 + SIGKILL);
-        check(nth);
-        if !is_killed {
-            assert!(output.status.success(), "{}", errors(&output));
-            return nth - 1;
+    let kill_at_every = |call: &&str| {
+        for nth in 1..MOST_CALLS {
+            begin();
+            let output = killed_at(sandbox, call, nth, words);
+            check(&format!("killed at {call} {nth}"));
+            if !is_killed(&output) {
+                assert!(output.status.success(), "{}", errors(&output));
+                return nth - 1;
+            }
         }
-    }
-    panic!("{words:?} was killed {MOST_CALLS} times and never came to its end");
+        panic!("{words:?} was killed at {MOST_CALLS} of {call} and never came to its end");
+    };
+    CALLS.iter().map(kill_at_every).sum()
 }
 
-fn undo(sandbox: &Sandbox, nth: u32) {
+fn is_killed(output: &Output) -> bool {
+    let status = output.status;
+    status.signal() == Some(SIGKILL) || status.code() == Some(128 + SIGKILL)
+}
+
+fn undo(sandbox: &Sandbox, when: &str) {
     let output = sandbox.levers(&["undo"]);
-    assert!(
-        output.status.success(),
-        "killed at call {nth}: {}",
-        errors(&output)
-    );
+    assert!(output.status.success(), "{when}: {}", errors(&output));
 }
 
 #[test]
@@ -69,9 +79,9 @@ fn an_apply_or_undo_killed_at_any_call_leaves_nothing_that_undo_does_not_put_bac
     let mut kills = 0;
     for asked in &levers {
         let apply = ["apply", asked, "--device", "bench0"];
-        let check = |nth| {
-            undo(&sandbox, nth);
-            assert_eq!(sandbox.state(), before, "{asked} killed at call {nth}");
+        let check = |when: &str| {
+            undo(&sandbox, when);
+            assert_eq!(sandbox.state(), before, "{asked} {when}");
             assert!(sandbox.journal().is_empty());
         };
         kills += kill_at_every_call(&sandbox, &|| {}, &apply, &check);
