@@ -111,7 +111,8 @@ pub struct CommandWorkload {
     pub prepare: Vec<Vec<String>>,
     /// The timed command: a program and its arguments, without a shell, in the study's folder.
     pub run: Vec<String>,
-    /// Commands after each timed run.
+    /// Commands after each timed run, also after one that failed or whose preparation did. Where one
+    /// of these fails the study ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cleanup: Vec<Vec<String>>,
     /// One run of any of them takes no longer, s; builds and evidence may take

@@ -81,3 +81,34 @@ fn where_every_arm_that_is_compared_fails_nothing_is_measured() {
         assert!(said.contains(word), "{said}");
     }
 }
+
+/// Beside each run: a preparation that must find nothing of another arm's, and fails for one arm in
+/// the midst of its work, and what cleans up after it.
+const BESIDE: &str = r#"timeout_s = 20
+prepare = [["sh", "-c", "[ ! -e dirt ] && touch dirt && [ {arm} != other.small ]"]]
+cleanup = [["sh", "-c", "CLEANUP"]]"#;
+
+#[test]
+fn what_a_failed_preparation_left_is_cleaned_up_before_the_other_arms() {
+    let to = BESIDE.replace("CLEANUP", "rm dirt");
+    let why = ["the other way, small", "preparing with", "exited with 1"];
+    let change = ("timeout_s = 20", to.as_str());
+    assert_left_out("prepare-fails", change, &["other.small"], &why);
+}
+
+#[test]
+fn a_cleanup_that_fails_ends_the_run_and_names_what_had_failed_before_it() {
+    let to = BESIDE.replace(
+        "CLEANUP",
+        "rm dirt; [ {arm} != other.small ] || { echo no broom >&2; exit 5; }",
+    );
+    let said = Lab::new("cleanup-fails", &[("timeout_s = 20", &to)]).refusal();
+    for word in [
+        "the other way, small: cleaning up with",
+        "no broom",
+        "Nothing more was run",
+        "failed too: preparing with",
+    ] {
+        assert!(said.contains(word), "{word} is not in {said}");
+    }
+}

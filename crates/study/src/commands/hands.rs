@@ -37,6 +37,15 @@ pub enum CommandError {
         advice: &'static str,
     },
     #[error(
+        "{cleanup}. Nothing more was run: the other arms would have found what it left{}",
+        before(first.as_deref())
+    )]
+    LeftDirt {
+        cleanup: Box<CommandError>,
+        /// What had failed before it was cleaned up.
+        first: Option<Box<CommandError>>,
+    },
+    #[error(
         "the output of `{command}` ({arm}) {lacks}; {wanted} is read from it. It begins:\n{output}\n\
          mend the study or the command"
     )]
@@ -56,12 +65,19 @@ fn shown(words: &str) -> String {
     }
 }
 
+fn before(first: Option<&CommandError>) -> String {
+    first.map_or_else(String::new, |first| {
+        format!(". What came before it had failed too: {}", first.in_short())
+    })
+}
+
 impl CommandError {
     /// The same for one line, beside the name of the arm.
     fn in_short(&self) -> String {
         match self {
             Self::NoArms(error) => error.to_string(),
             Self::Absent(program) => program.clone(),
+            Self::LeftDirt { cleanup, .. } => cleanup.in_short(),
             Self::NotInOutput { lacks, wanted, .. } => {
                 format!("its output {lacks}; {wanted} is read from it")
             }
@@ -205,15 +221,39 @@ impl Hands<'_> {
         }
         let workload = &self.filler.study.workload;
         let words = self.filler.of_arm(&workload.run, arm, self.arms);
-        self.beside("preparing with", &workload.prepare, arm)?;
-        let ran = self.run(&words, workload.timeout_s, workload.cpus)?;
-        // What was prepared is put away again also after a run that failed.
-        let cleaned = self.beside("cleaning up with", &workload.cleanup, arm);
-        self.must_do_well("", &words, arm, &ran.reading)?;
-        cleaned?;
+        let outcome = self.prepared_run(&words, arm);
+        // What was prepared is put away again also after a failure, for the arms that come next.
+        match &outcome {
+            Ok(_) => self.clean_up(arm, None)?,
+            Err(Trouble::OfArm(failed)) => self.clean_up(arm, Some(&failed.error))?,
+            Err(Trouble::OfRun(_)) => {}
+        }
+        let ran = outcome?;
         let reading = ran.reading.clone();
         let measured = self.measured(&words, arm, &ran);
         measured.map_err(|error| Box::new(Failed { error, reading }).into())
+    }
+
+    fn prepared_run(&mut self, words: &[String], arm: &CommandArm) -> Result<Ran, Trouble> {
+        let workload = &self.filler.study.workload;
+        self.beside("preparing with", &workload.prepare, arm)?;
+        let ran = self.run(words, workload.timeout_s, workload.cpus)?;
+        self.must_do_well("", words, arm, &ran.reading)?;
+        Ok(ran)
+    }
+
+    /// Where this fails, no arm can be measured any more.
+    fn clean_up(&mut self, arm: &CommandArm, first: Option<&CommandError>) -> Result<(), Trouble> {
+        let cleanup = &self.filler.study.workload.cleanup;
+        self.beside("cleaning up with", cleanup, arm)
+            .map_err(|trouble| match trouble {
+                Trouble::OfArm(failed) => {
+                    let cleanup = Box::new(failed.error);
+                    let first = first.cloned().map(Box::new);
+                    Trouble::OfRun(CommandError::LeftDirt { cleanup, first }.into())
+                }
+                of_run @ Trouble::OfRun(_) => of_run,
+            })
     }
 
     fn beside(
