@@ -36,7 +36,7 @@ impl<'a> ConsoleProgress<'a> {
 }
 
 impl Progress for ConsoleProgress<'_> {
-    fn machine(&mut self, facts: &Facts, rig: &Rig) {
+    fn machine(&mut self, facts: &Facts) {
         self.line.say(&format!(
             "{}, CPUs {} of {}, {:.0} GiB, Linux {}{}",
             facts.cpu_model,
@@ -49,6 +49,9 @@ impl Progress for ConsoleProgress<'_> {
                 .as_ref()
                 .map_or(String::new(), |by| format!(", under {by}")),
         ));
+    }
+
+    fn rig(&mut self, rig: &Rig) {
         self.line.say(match rig {
             Rig::PrivateNamespace => {
                 "rig: a network namespace of our own; nothing of this machine is changed"

@@ -106,6 +106,7 @@ impl Campaign<'_> {
             client,
             mut doubts,
         } = self.meet(order.full)?;
+        self.progress.rig(&rig);
         let service = order.targets.find(self.agent)?;
         let program = order.targets.program();
         let built = match order.targets {
@@ -171,6 +172,7 @@ impl Campaign<'_> {
             return Ok(store);
         }
         let met = self.meet(false)?;
+        self.progress.rig(&met.rig);
         same_place::check(&record, &met)?;
         under_test::find_again(&record, self.agent)?;
         self.start_targets(&record.arms, &record.study.workload)?;
@@ -189,7 +191,7 @@ impl Campaign<'_> {
         let Tell::Facts(facts) = self.agent.ask(&Ask::Facts { full })? else {
             return Err(CampaignError::Unexpected("facts"));
         };
-        self.progress.machine(&facts, &rig);
+        self.progress.machine(&facts);
         let Tell::Levers { levers } = self.agent.ask(&Ask::Levers)? else {
             return Err(CampaignError::Unexpected("levers"));
         };

@@ -5,7 +5,9 @@ use model::{Doubt, Facts};
 /// Told of each stretch of a campaign as it happens.
 pub trait Progress {
     /// The machine is known.
-    fn machine(&mut self, facts: &Facts, rig: &model::run::Rig);
+    fn machine(&mut self, facts: &Facts);
+    /// Where the traffic runs is known; commands have none.
+    fn rig(&mut self, rig: &model::run::Rig);
     /// What the plan can see here, and how long it will take.
     fn outlook(&mut self, outlook: &Outlook);
     /// The machine is at work, as these doubts say: may it be loaded all the same?

@@ -39,7 +39,8 @@ impl Clock for FakeClock {
 struct Silent;
 
 impl Progress for Silent {
-    fn machine(&mut self, _: &Facts, _: &Rig) {}
+    fn machine(&mut self, _: &Facts) {}
+    fn rig(&mut self, _: &Rig) {}
     fn outlook(&mut self, _: &Outlook) {}
     fn may_load(&mut self, _: &[Doubt]) -> bool {
         true
@@ -53,7 +54,8 @@ impl Progress for Silent {
 struct Careful;
 
 impl Progress for Careful {
-    fn machine(&mut self, _: &Facts, _: &Rig) {}
+    fn machine(&mut self, _: &Facts) {}
+    fn rig(&mut self, _: &Rig) {}
     fn outlook(&mut self, _: &Outlook) {}
     fn may_load(&mut self, _: &[Doubt]) -> bool {
         false

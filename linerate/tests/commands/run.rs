@@ -178,3 +178,12 @@ fn commands_of_somebody_else_are_shown_and_not_run() {
     assert!(errors(&resume).contains("--trust"), "{}", errors(&resume));
     assert_eq!(lab.folder.text("log"), before);
 }
+
+#[test]
+fn a_run_of_commands_is_headed_by_the_machine_and_by_no_rig() {
+    let lab = Lab::new("headed", &[("rounds = 3", "rounds = 1")]);
+    let output = lab.start().output().unwrap();
+    let said = errors(&output);
+    assert!(output.status.success() && said.contains("CPUs"), "{said}");
+    assert!(!said.contains("rig:"), "{said}");
+}

@@ -120,7 +120,8 @@ struct Quietly<'a> {
 }
 
 impl Progress for Quietly<'_> {
-    fn machine(&mut self, _facts: &Facts, _rig: &Rig) {}
+    fn machine(&mut self, _facts: &Facts) {}
+    fn rig(&mut self, _rig: &Rig) {}
 
     fn outlook(&mut self, _outlook: &Outlook) {}
 
