@@ -11,11 +11,9 @@ use super::canvas::{At, Canvas, Type, Words, draw};
 use super::ink::Ink;
 use super::scale::Scale;
 use super::{Form, fitted};
-use crate::factorial::{Cell, View, figure_on};
+use crate::factorial::{Cell, PREDICTED, View, figure_on};
 use crate::numbers;
 
-/// A metric of this name, with the name of another behind it, is what that other should be.
-const PREDICTED: &str = "predicted_";
 /// Fewer numbers than these are no curve.
 const FEWEST_POINTS: usize = 3;
 const TOP: f64 = 60.0;

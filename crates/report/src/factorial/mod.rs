@@ -20,5 +20,5 @@ pub(crate) use sentences::{
 };
 pub(crate) use text::is_short;
 pub use text::render;
-pub(crate) use view::{Cell, View, figure_on};
+pub(crate) use view::{Cell, PREDICTED, View, figure_on};
 pub(crate) use words::{Shown, after_comma};

@@ -1,7 +1,7 @@
 //! The page of a factorial run for a terminal: the answer first, then the table cell by cell.
 
 use model::command_run::{CommandRun, Evidence, EvidencePiece};
-use model::judgement::FactorialJudgement;
+use model::judgement::{FactorialJudgement, MetricInfo};
 
 use super::rows::{CellRows, Row};
 use super::view::View;
@@ -105,31 +105,41 @@ fn short_evidence(pieces: &[EvidencePiece], sheet: &mut Sheet) {
     }
 }
 
-/// Arms of which the metrics beside the first are still shown.
+/// Arms of which all the metrics beside the first are still shown.
 const MOST_ARMS: usize = 12;
 
-/// The metrics beside the first: what the reference has, and how the others change it.
+/// The metrics beside the first: what the reference has, and how the others change it. Of many arms
+/// only what is predicted is shown, beside its prediction.
 fn others(view: View<'_>, cells: &[CellRows], sheet: &mut Sheet) {
-    let metrics = view.judgement.metrics.get(1..).unwrap_or_default();
-    if view.judgement.arms.len() > MOST_ARMS {
-        let titles: Vec<&str> = metrics.iter().map(|metric| metric.title.as_str()).collect();
-        sheet.paragraph(&format!(
-            "The report and --json have beside it: {}.",
-            titles.join(", ")
-        ));
-        return;
+    let metrics = view.judgement.metrics.iter().enumerate().skip(1);
+    let is_shown = |metric: &MetricInfo| {
+        view.judgement.arms.len() <= MOST_ARMS || view.is_predicted(&metric.name)
+    };
+    let (shown, left_out): (Vec<_>, Vec<_>) = metrics.partition(|(_, metric)| is_shown(metric));
+    if !shown.is_empty() {
+        columns(view, cells, &shown, sheet);
     }
+    if !left_out.is_empty() {
+        let titles = left_out.iter().map(|(_, metric)| metric.title.as_str());
+        let titles = titles.collect::<Vec<_>>().join(", ");
+        sheet.paragraph(&format!("The report and --json have beside it: {titles}."));
+    }
+}
+
+/// A table of some metrics, each with its place among all.
+fn columns(view: View<'_>, cells: &[CellRows], shown: &[(usize, &MetricInfo)], sheet: &mut Sheet) {
     let mut headings = vec![view.factor(&view.judgement.compare).to_owned()];
-    headings.extend(metrics.iter().map(|metric| metric.title.clone()));
+    headings.extend(shown.iter().map(|(_, metric)| metric.title.clone()));
     let arm = |row: &Row| {
-        let shown = row.others.iter().map(|other| {
-            if other.change.value.is_empty() {
+        let texts = shown.iter().map(|(place, metric)| {
+            let other = &row.others[place - 1];
+            if other.change.value.is_empty() || view.is_predicted(&metric.name) {
                 other.figure.value.clone()
             } else {
                 other.change.joined()
             }
         });
-        std::iter::once(row.level.clone()).chain(shown).collect()
+        std::iter::once(row.level.clone()).chain(texts).collect()
     };
     let of_cell = |cell: &CellRows| {
         let rows = cell.rows.iter().filter(|row| !row.beside);

@@ -5,6 +5,9 @@ use model::command_study::Factor;
 use model::judgement::{ArmFigures, FactorialJudgement, Figure, LevelResult, Levels, MetricInfo};
 use model::study::Role;
 
+/// A metric of this name, with the name of another behind it, is what that other should be.
+pub(crate) const PREDICTED: &str = "predicted_";
+
 /// A run and its judgement.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
@@ -28,6 +31,15 @@ impl<'a> View<'a> {
     pub(crate) fn metric(&self) -> &'a MetricInfo {
         let first = self.judgement.metrics.first();
         first.expect("a judgement has a metric")
+    }
+
+    /// Whether a metric is a prediction, or there is one of it: the two are read side by side.
+    pub(crate) fn is_predicted(&self, name: &str) -> bool {
+        let other = name
+            .strip_prefix(PREDICTED)
+            .map_or_else(|| format!("{PREDICTED}{name}"), str::to_owned);
+        let mut metrics = self.judgement.metrics.iter();
+        metrics.any(|metric| metric.name == other)
     }
 
     /// The title of a factor.

@@ -324,3 +324,20 @@ fn a_count_that_never_varies_has_no_interval() {
         "{long}"
     );
 }
+
+#[test]
+fn of_many_arms_what_was_predicted_still_stands_beside_what_was_found() {
+    let text = sizes().text(200);
+    let row = |line: &&str| line.trim_start().starts_with("43441 ");
+    let predicted: Vec<_> = text
+        .lines()
+        .filter(row)
+        .filter(|line| line.ends_with(" ms"))
+        .collect();
+    assert!(
+        predicted.len() == 2
+            && predicted[0].ends_with("300 ms")
+            && predicted[1].ends_with("900 ms"),
+        "{text}"
+    );
+}
