@@ -48,7 +48,7 @@ fn pressure(rounds: &Rounds<'_>) -> Option<Doubt> {
             .filter_map(|block| block.reading.cpu.psi_some_share),
     )?;
     (share > PRESSURE_SHARE).then_some(Doubt::CpuPressure {
-        psi_some_avg10: share * 100.0,
+        waiting_percent: share * 100.0,
     })
 }
 

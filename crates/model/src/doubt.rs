@@ -32,8 +32,12 @@ pub enum Doubt {
     BlindToEffect { smallest_visible: f64, sought: f64 },
     /// Other work had this share of the CPUs.
     ForeignWork { cpu_share: f64 },
-    /// Tasks waited for a CPU: PSI avg10, per cent.
-    CpuPressure { psi_some_avg10: f64 },
+    /// Some task waited for a CPU for this share of the time, per cent: of the ten seconds before a
+    /// run (PSI avg10), or of what was measured.
+    CpuPressure {
+        #[serde(alias = "psi_some_avg10")]
+        waiting_percent: f64,
+    },
     /// Somebody else's server has live connections from beyond loopback.
     ServingOthers { connections: u32 },
     /// Client and server share CPUs, because there are too few.
@@ -119,8 +123,8 @@ impl Doubt {
             Self::ForeignWork { cpu_share } => {
                 format!("other work uses {} of the CPUs", percent(*cpu_share))
             }
-            Self::CpuPressure { psi_some_avg10 } => {
-                format!("tasks wait for a CPU {psi_some_avg10:.0} % of the time (PSI avg10)")
+            Self::CpuPressure { waiting_percent } => {
+                format!("tasks wait for a CPU {waiting_percent:.0} % of the time (PSI)")
             }
             Self::ServingOthers { connections } => {
                 format!("a server here has {connections} live connections from beyond loopback")
@@ -170,12 +174,12 @@ impl Doubt {
             Self::ControlDiffers { .. } => "run again with more rounds when the machine is quieter",
             Self::BlindToEffect { .. } => "ask for more rounds, or measure on a quieter machine",
             Self::ForeignWork { .. } | Self::CpuPressure { .. } => {
-                "stop the other work, or trust CPU per request before throughput"
+                "stop the other work, or trust CPU time before throughput and wall time"
             }
             Self::ServingOthers { .. } => "do not load a machine at work without its owner's word",
             Self::SharedCpus { .. } => "use a machine, or an affinity mask, of two CPUs or more",
             Self::CpuQuota { .. } => {
-                "ask for a quota of two CPUs or more; until then trust CPU per request alone"
+                "ask for a quota of two CPUs or more; until then trust CPU time alone"
             }
             Self::OneMachine => "for throughput that counts, put the client on another machine",
             Self::LeverSkipped { .. } => {
@@ -239,7 +243,7 @@ impl Doubt {
                 smallest_visible, ..
             } => *smallest_visible,
             Self::ForeignWork { cpu_share } => *cpu_share,
-            Self::CpuPressure { psi_some_avg10 } => *psi_some_avg10,
+            Self::CpuPressure { waiting_percent } => *waiting_percent,
             Self::ServingOthers { connections } => f64::from(*connections),
             Self::SharedCpus { cpus } => -f64::from(*cpus),
             Self::CpuQuota { cpus } => -cpus,

@@ -27,8 +27,8 @@ pub fn work_of_others(watched: &Watched) -> Vec<Doubt> {
     let pressed = watched
         .psi_cpu_some_avg10
         .filter(|psi| *psi > PSI_PERCENT && fresh);
-    if let Some(psi_some_avg10) = pressed {
-        doubts.push(Doubt::CpuPressure { psi_some_avg10 });
+    if let Some(waiting_percent) = pressed {
+        doubts.push(Doubt::CpuPressure { waiting_percent });
     }
     if watched.foreign_served_connections > 0 {
         let connections = watched.foreign_served_connections;

@@ -55,7 +55,7 @@ impl Total {
     fn pressure(&self) -> Option<Doubt> {
         let share = self.waited_ns.min(self.others_ns) / self.window_ns;
         (share > PRESSURE_SHARE).then_some(Doubt::CpuPressure {
-            psi_some_avg10: share * 100.0,
+            waiting_percent: share * 100.0,
         })
     }
 }

@@ -48,6 +48,19 @@ fn the_work_of_others_is_a_doubt_and_so_is_what_waits_for_it() {
 }
 
 #[test]
+fn what_is_said_of_other_work_is_true_of_commands_too() {
+    let busy_ns = Some(SECOND_NS / 10 * 2);
+    for doubt in beside(Meanwhile { busy_ns, ..alone() }).doubts {
+        let said = format!("{}; {}", doubt.what(), doubt.advice());
+        assert!(said.contains("wall time"), "{said}");
+        assert!(
+            !said.contains("request") && !said.contains("avg10"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn commands_whose_own_processes_wait_for_one_another_raise_no_doubt() {
     assert_eq!(beside(alone()).doubts, []);
 }

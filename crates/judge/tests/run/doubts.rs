@@ -38,7 +38,7 @@ fn foreign_work_and_pressure_are_doubts_when_they_are_high_on_average() {
         _ => false,
     }));
     assert!(has(&judgement, |doubt| match doubt {
-        Doubt::CpuPressure { psi_some_avg10 } => (psi_some_avg10 - 40.0).abs() < 1e-9,
+        Doubt::CpuPressure { waiting_percent } => (waiting_percent - 40.0).abs() < 1e-9,
         _ => false,
     }));
 }
