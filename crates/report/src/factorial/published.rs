@@ -1,8 +1,8 @@
 //! The article's figures beside those measured here.
 
-use model::Role;
 use model::command_study::PublishedFigure;
 use model::judgement::{ArmFigures, LevelResult, Levels, MeanResult, MetricInfo};
+use model::{Effect, Role};
 
 use super::view::{View, figure_on};
 use super::words::{self, Shown};
@@ -18,6 +18,48 @@ pub(crate) struct Row {
     /// Of the one arm that has its levels, or of the one comparison; empty where there are several or none.
     pub(crate) here: String,
     pub(crate) note: String,
+}
+
+/// A ratio of this run, of some level to another.
+struct Compared<'a> {
+    against: &'a str,
+    cell: &'a Levels,
+    /// The levels that it is a mean over.
+    over: &'a [String],
+    ratio: Option<f64>,
+    shown: Shown,
+}
+
+impl<'a> Compared<'a> {
+    fn on_the_whole(mean: &'a MeanResult, effect: &Effect) -> Self {
+        Self {
+            against: &mean.against,
+            cell: &mean.cell,
+            over: &mean.of,
+            ratio: Some(effect.ratio),
+            shown: Shown::effect(effect),
+        }
+    }
+
+    fn in_a_cell(found: &'a LevelResult) -> Self {
+        Self {
+            against: &found.against,
+            cell: &found.cell,
+            over: &[],
+            ratio: found.change.ratio(),
+            shown: Shown::change(&found.change),
+        }
+    }
+
+    /// Whether another is against the same level, in the same place.
+    fn is_beside(&self, other: &Self) -> bool {
+        (self.against, self.cell, self.over) == (other.against, other.cell, other.over)
+    }
+}
+
+/// The one that there is; `None` of none, and of several.
+fn only<T>(mut all: impl Iterator<Item = T>) -> Option<T> {
+    all.next().filter(|_| all.next().is_none())
 }
 
 impl<'a> View<'a> {
@@ -51,34 +93,56 @@ impl<'a> View<'a> {
         about.map(|figure| figure.value).collect()
     }
 
-    /// Whether a figure is a ratio of one level to another in a cell. One without a level of the
-    /// factor over which a mean is asked for is about the mean, whose cell has none either.
+    /// Whether a figure is a ratio of one level to another in a cell.
     fn is_ratio_of(&self, figure: &PublishedFigure, pair: [&str; 2], cell: &Levels) -> bool {
-        let compare = &self.judgement.compare;
-        let [level, against] = pair.map(|level| (compare.clone(), level.to_owned()));
-        let over = self.run.study.design.mean_over.iter();
-        let mut own = cell.clone();
-        own.extend([level]);
-        figure.metric == self.metric().name
-            && figure.against == Some(Levels::from([against]))
-            && figure.levels.contains_key(compare)
-            && has_all(&own, &figure.levels)
-            && over
-                .into_iter()
-                .all(|over| cell.contains_key(over) == figure.levels.contains_key(over))
+        self.pair_of(figure) == Some(pair) && self.is_in_cell(figure, cell)
     }
 
-    /// What this run has of a ratio of the article; `None` where it is not judged, or of several.
+    /// The two levels of the compared factor that a figure on the metric of verdicts is a ratio of.
+    fn pair_of<'f>(&self, figure: &'f PublishedFigure) -> Option<[&'f str; 2]> {
+        let compare = &self.judgement.compare;
+        let against = figure.against.as_ref().filter(|levels| levels.len() == 1)?;
+        let level = figure.levels.get(compare)?;
+        (figure.metric == self.metric().name).then_some([level, against.get(compare)?])
+    }
+
+    /// Whether a figure is about a cell. One without a level of the factor over which a mean is asked
+    /// for is about the mean, whose cell has none either.
+    fn is_in_cell(&self, figure: &PublishedFigure, cell: &Levels) -> bool {
+        let mut others = figure.levels.clone();
+        others.remove(&self.judgement.compare);
+        let over = self.run.study.design.mean_over.as_ref();
+        has_all(cell, &others)
+            && over.is_none_or(|over| cell.contains_key(over) == others.contains_key(over))
+    }
+
+    /// What this run has of a ratio of the article; `None` where it has none, or several. Two levels
+    /// that were both compared with a third are told by those two ratios.
     fn measured_ratio(&self, figure: &PublishedFigure) -> Option<Shown> {
+        let [level, against] = self.pair_of(figure)?;
+        let own = self.comparisons_of(figure, level);
+        let itself = own.iter().filter(|one| one.against == against);
+        if let Some(found) = only(itself.map(|one| one.shown.clone())) {
+            return Some(found);
+        }
+        let other = self.comparisons_of(figure, against);
+        let ratios = own.iter().flat_map(|one| {
+            let alike = other.iter().filter(|other| one.is_beside(other));
+            alike.filter_map(|other| Some(one.ratio? / other.ratio?))
+        });
+        only(ratios).map(Shown::ratio)
+    }
+
+    /// All that a level was compared with, on the whole or in a cell, as a figure is.
+    fn comparisons_of(&self, figure: &PublishedFigure, level: &str) -> Vec<Compared<'a>> {
         let means = self.judgement.means.iter();
-        let means =
-            means.filter(|mean| self.is_ratio_of(figure, [&mean.level, &mean.against], &mean.cell));
-        let means = means.filter_map(|mean| mean.effect.as_ref().map(Shown::effect));
+        let means = means.filter(|mean| mean.level == level && self.is_in_cell(figure, &mean.cell));
+        let means = means.filter_map(|mean| Some(Compared::on_the_whole(mean, &mean.effect?)));
         let contrasts = self.judgement.contrasts.iter();
         let contrasts = contrasts
-            .filter(|found| self.is_ratio_of(figure, [&found.level, &found.against], &found.cell));
-        let mut all = means.chain(contrasts.map(|found| Shown::change(&found.change)));
-        all.next().filter(|_| all.next().is_none())
+            .filter(|found| found.level == level && self.is_in_cell(figure, &found.cell))
+            .map(Compared::in_a_cell);
+        means.chain(contrasts).collect()
     }
 
     fn ratios_of_figures(&self, found: &LevelResult) -> Vec<f64> {

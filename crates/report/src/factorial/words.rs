@@ -47,6 +47,11 @@ impl Shown {
         }
     }
 
+    /// A ratio of which no interval is known.
+    pub(crate) fn ratio(ratio: f64) -> Self {
+        Self::alone(numbers::ratio(ratio))
+    }
+
     fn alone(value: String) -> Self {
         Self {
             value,

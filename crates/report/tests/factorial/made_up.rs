@@ -150,11 +150,11 @@ pub(crate) fn versions() -> CommandRun {
     )
 }
 
-/// What an article has of a version of Python against 3.10.
-fn published_ratio(of: &[(&str, &str)], value: f64) -> PublishedFigure {
+/// What an article has of a version of Python against another.
+pub(crate) fn published_ratio(of: &[(&str, &str)], against: &str, value: f64) -> PublishedFigure {
     PublishedFigure {
         levels: levels(of),
-        against: Some(levels(&[("python", "old")])),
+        against: Some(levels(&[("python", against)])),
         metric: "time_ns".to_owned(),
         value,
         machine: "another".to_owned(),
@@ -242,9 +242,9 @@ pub(crate) fn benchmarks() -> MadeUp {
     let mut run = worded(run, "python", "How much faster is each interpreter?");
     "run time".clone_into(&mut run.study.metrics[0].title);
     run.study.published = vec![
-        published_ratio(&[("python", "new")], 0.8),
-        published_ratio(&[("python", "new"), ("benchmark", "coverage")], 4.21),
-        published_ratio(&[("python", "newest"), ("benchmark", "absent")], 0.5),
+        published_ratio(&[("python", "new")], "old", 0.8),
+        published_ratio(&[("python", "new"), ("benchmark", "coverage")], "old", 4.21),
+        published_ratio(&[("python", "newest"), ("benchmark", "absent")], "old", 0.5),
     ];
     let cost = |arm: &str| match arm {
         "coverage.new" => 4210.0,

@@ -184,6 +184,26 @@ fn a_published_ratio_stands_beside_the_one_that_was_measured_drawn_and_in_words(
 }
 
 #[test]
+fn a_published_ratio_of_two_levels_that_were_compared_with_a_third_is_told_by_those() {
+    let mut made = made_up::benchmarks();
+    let of_newest = [("python", "newest"), ("benchmark", "coverage")];
+    for of in [&of_newest[..1], &of_newest] {
+        let figure = made_up::published_ratio(of, "new", 0.77);
+        made.run.study.published.push(figure);
+    }
+    let text = made.text(200);
+    let here = |words: &str| {
+        let line = text.lines().find(|line| line.starts_with(words));
+        let line = line.unwrap_or_else(|| panic!("{words}: {text}"));
+        let (_, here) = line.split_once("−23.0 %").unwrap();
+        here.split_once(" %").unwrap().0.trim().to_owned()
+    };
+    // 0.72 ÷ 0.78 three times and 2.2 ÷ 4.21; and the latter alone.
+    assert_eq!(here("3.12 against 3.11  "), "−20.0", "{text}");
+    assert_eq!(here("3.12 against 3.11, "), "−48.3", "{text}");
+}
+
+#[test]
 fn short_evidence_is_open_on_the_page_and_long_evidence_folded() {
     let mut made = made_up::strength();
     assert!(made.page().contains("<details>\n<summary>The inner loop"));
