@@ -46,7 +46,7 @@ enum Process {
     Service {
         service: Box<RunningService>,
         /// What is left of it after a crash of ours is found by this.
-        _found_by: Option<Claim>,
+        _found_by: Claim,
     },
     /// Not started by this agent.
     Running,
@@ -157,8 +157,7 @@ pub(crate) fn service(
     cpus: &CpuSplit,
 ) -> Result<(Target, Vec<Doubt>), Failure> {
     let folder = service::new_folder();
-    // Without a register it is measured all the same.
-    let found_by = studies::enter(service, &folder).ok();
+    let found_by = studies::enter(service, &folder)?;
     let wish = Wish {
         address: listen.0,
         port: None,

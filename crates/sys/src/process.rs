@@ -149,6 +149,28 @@ pub fn user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
+/// The same user by its number in the user namespace around the one it is in; its own number where
+/// there is none around it (user_namespaces(7)).
+#[must_use]
+pub fn user_outside() -> u32 {
+    let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    outside(user(), &map)
+}
+
+/// A line maps as many numbers as its third field says from its first on to its second on.
+fn outside(user: u32, map: &str) -> u32 {
+    let of_line = |line: &str| {
+        let fields: Vec<u32> = line
+            .split_whitespace()
+            .filter_map(|field| field.parse().ok())
+            .collect();
+        let [inside, outside, count] = fields.try_into().ok()?;
+        let place = user.checked_sub(inside)?;
+        (place < count).then(|| outside + place)
+    };
+    map.lines().find_map(of_line).unwrap_or(user)
+}
+
 /// Lets a command outlive the terminal and the shell that it was started from: no signal of theirs
 /// reaches it, and no file of ours stays open in it but the standard streams.
 pub fn detach(command: &mut Command) {
@@ -288,4 +310,21 @@ fn live_under(filter: &[FilterInstruction]) -> io::Result<()> {
         )
     })?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_known_outside_by_the_line_that_has_his_number() {
+        let map = "         0       1000          1\n         1     100000      65536\n";
+        assert_eq!(
+            [0, 1, 1000].map(|user| outside(user, map)),
+            [1000, 100_000, 100_999]
+        );
+        let whole = "         0          0 4294967295\n";
+        assert_eq!([0, 65_534].map(|user| outside(user, whole)), [0, 65_534]);
+        assert_eq!(outside(7, ""), 7);
+    }
 }

@@ -140,3 +140,31 @@ fn what_an_agent_and_its_keepers_leave_who_are_killed_at_once_goes_with_the_next
     bench.assert_nothing_is_left();
     assert_eq!(bench.0.names("runtime/linerate/study-services"), [""; 0]);
 }
+
+#[test]
+fn a_study_ends_where_what_a_crash_leaves_of_its_services_could_not_be_found_again() {
+    let bench = Bench::with_fake("unentered", START, START);
+    std::fs::write(bench.0.path().join("runtime/linerate"), "").unwrap();
+    let output = bench.run_fake();
+    let words = errors(&output);
+    assert_eq!(output.status.code(), Some(2), "{words}");
+    assert!(
+        words.contains("runtime/linerate: it belongs to somebody else")
+            && words.contains("set XDG_RUNTIME_DIR"),
+        "{words}"
+    );
+    bench.assert_nothing_is_left();
+}
+
+#[test]
+fn an_ordinary_users_services_are_entered_in_a_folder_of_his_also_where_he_is_root_of_a_rig() {
+    let bench = Bench::with_fake("entered", START, START);
+    let mut run = bench.linerate_as_nobody(&RUN_FAKE);
+    answer(run.env_remove("XDG_RUNTIME_DIR"));
+    let folders = bench.0.names("tmp");
+    let [folder] = folders.as_slice() else {
+        panic!("{folders:?}");
+    };
+    assert!(folder.starts_with("linerate-") && folder != "linerate-0");
+    assert_eq!(bench.0.names(&format!("tmp/{folder}")), ["study-services"]);
+}

@@ -35,7 +35,8 @@ pub enum Refused {
 /// # Errors
 /// When the environment names no such place.
 pub(crate) fn folder() -> Result<PathBuf, Refused> {
-    if sys::process::user() == 0 && is_mapped_to_root() {
+    // An ordinary user who is root in a rig of his keeps his own journal.
+    if sys::process::user() == 0 && sys::process::user_outside() == 0 {
         return Ok(PathBuf::from(OF_ROOT));
     }
     let absolute = |name| {
@@ -46,13 +47,6 @@ pub(crate) fn folder() -> Result<PathBuf, Refused> {
     let state = absolute("XDG_STATE_HOME");
     let state = state.or_else(|| Some(absolute("HOME")?.join(".local/state")));
     Ok(state.ok_or(Refused::Nowhere)?.join(NAME))
-}
-
-/// Whether root of the user namespace that we are in is root outside of it: an ordinary user who is
-/// root in a rig of his keeps his own journal (user_namespaces(7)).
-fn is_mapped_to_root() -> bool {
-    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
-    map.split_whitespace().take(2).all(|id| id == "0")
 }
 
 /// Makes the folder, and those above it, where it is not there.

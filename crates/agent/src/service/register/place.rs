@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use model::message::Failure;
 
 /// `$XDG_RUNTIME_DIR/linerate`; without that variable `/run/linerate` for root, and for anybody
-/// else a folder of his own among the temporary ones.
+/// else a folder of his own among the temporary ones, also where he is root in a rig of his.
 ///
 /// # Errors
 /// When somebody else owns it: he could have put there what he likes.
 pub(super) fn runtime_folder() -> Result<PathBuf, Failure> {
-    let user = user().map_err(|error| cannot(Path::new("/proc/self"), &error))?;
+    let user = sys::process::user_outside();
     let path = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let path = match path.filter(|path| path.is_absolute()) {
         Some(path) => path.join("linerate"),
@@ -23,19 +23,17 @@ pub(super) fn runtime_folder() -> Result<PathBuf, Failure> {
     let made = DirBuilder::new().mode(0o700).create(&path);
     match made {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(cannot(&path, &error)),
-        _ if is_ours(&path, user) => Ok(path),
+        _ if is_ours(&path) => Ok(path),
         _ => Err(cannot(&path, &"it belongs to somebody else")),
     }
 }
 
-fn user() -> io::Result<u32> {
-    Ok(fs::metadata("/proc/self")?.uid())
-}
-
 /// Without following a link, which anybody may put into a public folder.
-fn is_ours(path: &Path, user: u32) -> bool {
-    let found = fs::symlink_metadata(path);
-    found.is_ok_and(|found| found.is_dir() && found.uid() == user && found.mode() & 0o022 == 0)
+fn is_ours(path: &Path) -> bool {
+    let is_ours = |found: fs::Metadata| {
+        found.is_dir() && found.uid() == sys::process::user() && found.mode() & 0o022 == 0
+    };
+    fs::symlink_metadata(path).is_ok_and(is_ours)
 }
 
 fn cannot(path: &Path, error: &dyn std::fmt::Display) -> Failure {
