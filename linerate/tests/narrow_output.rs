@@ -129,3 +129,16 @@ fn on_a_terminal(folder: &Folder, columns: u16, command: &str) -> Output {
 fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).replace('\r', "")
 }
+
+#[test]
+fn the_titles_of_all_studies_begin_in_one_column_apart_from_the_names() {
+    let folder = Folder::new("list");
+    let output = shell(&folder, "\"$0\" study list");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let title_at = |line: &str| {
+        let (_, rest) = line.split_once("  ").unwrap_or_else(|| panic!("{line}"));
+        line.len() - rest.trim_start().len()
+    };
+    let columns: std::collections::BTreeSet<_> = text.lines().map(title_at).collect();
+    assert_eq!(columns.len(), 1, "{text}");
+}

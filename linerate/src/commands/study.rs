@@ -239,6 +239,8 @@ fn list(as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
         console.say(&format!("{value:#}"));
         return Ok(ExitCode::SUCCESS);
     }
+    let names = all.iter().map(|listed| listed.name.chars().count());
+    let width = names.max().unwrap_or_default();
     for listed in all {
         let title = match &listed.study {
             Ok(study) => study.title().to_owned(),
@@ -247,7 +249,7 @@ fn list(as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
         let file = listed
             .file
             .map_or_else(String::new, |file| format!(" ({file})"));
-        console.say(&format!("{:<16} {title}{file}", listed.name));
+        console.say(&format!("{:<width$}  {title}{file}", listed.name));
     }
     Ok(ExitCode::SUCCESS)
 }
