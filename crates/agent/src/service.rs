@@ -254,9 +254,10 @@ fn check_address(service: &Service, address: IpAddr) -> Result<(), Failure> {
              nor `{{listen}}`",
             service.title
         ),
-        advice: "write `{listen}` where its file has `127.0.0.1:{port}`, or measure it on the rig \
-                 `loopback`"
-            .to_owned(),
+        advice:
+            "write `{listen}` where its file has `127.0.0.1:{port}`; or leave `--address` out, \
+                 or measure it on the rig `loopback`"
+                .to_owned(),
     })
 }
 

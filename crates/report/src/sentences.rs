@@ -194,7 +194,6 @@ fn at(found: &[QuantileEstimate], quantile: f64) -> Option<&QuantileEstimate> {
         .find(|at| (at.quantile - quantile).abs() < 1e-9)
 }
 
-/// Where client and server ran.
 /// The hosts of a run under load, and the link between them where it was an emulated one.
 pub(crate) fn hosts_and_link(run: &RunRecord) -> String {
     match &run.study.link {
@@ -206,6 +205,7 @@ pub(crate) fn hosts_and_link(run: &RunRecord) -> String {
     }
 }
 
+/// Where client and server ran.
 pub(crate) fn rig(rig: &Rig) -> String {
     match rig {
         Rig::PrivateNamespace => {

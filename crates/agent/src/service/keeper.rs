@@ -180,7 +180,7 @@ impl Kept {
         }
         let all: Vec<String> = addresses.iter().map(ToString::to_string).collect();
         let (all, told) = (all.join(" and "), self.address);
-        format!("; it listens on {all} instead of {told}, the `{{listen}}` of its description")
+        format!("; it listens on {all} instead of {told}, where its description was to put it")
     }
 
     /// Answers its owner until the owner goes or the service ends.
