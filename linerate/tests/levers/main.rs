@@ -18,3 +18,4 @@ mod sandbox;
 #[path = "../common/schema.rs"]
 mod schema;
 mod trial;
+mod whose;

@@ -41,6 +41,10 @@ pub struct LeverChange {
     pub lever: String,
     /// In the order in which they were set.
     pub steps: Vec<Step>,
+    /// Number of the network device that they are of: it is called otherwise when it is renamed, and
+    /// another may have its name by then (netdevice(7), `SIOCGIFINDEX`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_index: Option<u32>,
     /// When it is put back unless it is confirmed, ms of the clock that counts since boot, sleep
     /// included (`CLOCK_BOOTTIME`); `None` for one that stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]

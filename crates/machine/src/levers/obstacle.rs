@@ -39,6 +39,16 @@ pub enum Obstacle {
         now: String,
         refused: Arc<io::Error>,
     },
+    /// What would be put back is not what stands there.
+    #[error(
+        "{knob} was `{planned}` when this was planned and is `{now}` now; nothing was changed: try \
+         again"
+    )]
+    ChangedMeanwhile {
+        knob: Knob,
+        planned: String,
+        now: String,
+    },
     /// The kernel took it and holds another.
     #[error("{knob} holds `{held}` after `{wanted}` was written")]
     WithoutEffect {

@@ -51,9 +51,29 @@ impl Plan {
         })
     }
 
+    /// Sees that each knob still holds what the plan would put back.
+    ///
+    /// # Errors
+    /// The first that does not.
+    pub(super) fn is_up_to_date(&self, tree: &Tree) -> Result<(), Obstacle> {
+        self.steps.iter().try_for_each(|Step { knob, old, .. }| {
+            let now = knob.read(tree).map_err(|error| Obstacle::of(knob, error))?;
+            if now == *old {
+                return Ok(());
+            }
+            Err(Obstacle::ChangedMeanwhile {
+                knob: knob.clone(),
+                planned: knob.show(old),
+                now: knob.show(&now),
+            })
+        })
+    }
+
     /// Sees that each knob takes the value that it has now, by writing that: some kernels hold a
     /// default that they refuse to be given (a congestion control that is not on their list, in a
-    /// namespace).
+    /// namespace). Such a write is not always without effect: the kernel counts its reserve of memory
+    /// anew with `transparent_hugepage/enabled`, and takes `vm.min_free_kbytes` for set by hand from
+    /// then on.
     ///
     /// # Errors
     /// The first that could not be put back.

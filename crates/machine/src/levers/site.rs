@@ -1,14 +1,19 @@
 //! Where a lever is asked about: a machine, and the network device that is meant.
 
 use super::{DeviceName, Obstacle};
-use crate::links;
+use crate::findings::errno;
+use crate::links::{self, Device};
 use crate::tree::Tree;
 
 /// A machine as this process sees it, and the device that levers of devices are for.
 pub struct Site {
     pub(super) tree: Tree,
+    links: Links,
     device: Result<DeviceName, Obstacle>,
 }
+
+/// The devices of our network namespace, as the kernel lists them; or why it does not.
+type Links = Result<Vec<Device>, Obstacle>;
 
 impl Site {
     /// This machine; without a device, the one that the default route leads through, or the only one
@@ -16,29 +21,84 @@ impl Site {
     #[must_use]
     pub fn here(device: Option<DeviceName>) -> Self {
         let tree = Tree::of_this_machine();
-        let device = device.map_or_else(|| usual_device(&tree), |device| known(&tree, device));
-        Self { tree, device }
+        let links = links::list().map_err(|error| {
+            let why = errno(&error);
+            Obstacle::NoDevice(format!(
+                "the kernel does not list its network devices: {why}"
+            ))
+        });
+        let device = links.as_deref().map_err(Clone::clone).and_then(|links| {
+            let device = device.map_or_else(|| usual_device(&tree, links), Ok)?;
+            known(&tree, links, device)
+        });
+        Self {
+            tree,
+            links,
+            device,
+        }
     }
 
-    /// Files below another folder, as if it were the root.
+    /// Files below another folder, as if it were the root, and the devices that it shows.
     #[cfg(test)]
     pub(crate) fn below(tree: &Tree, device: Option<&str>) -> Self {
         let device = device.map(|name| name.parse().expect("a name"));
         let tree = tree.clone();
         let device = device.ok_or_else(|| Obstacle::NoDevice("no device was given".to_owned()));
-        Self { tree, device }
+        let names = tree.names("sys/class/net").into_iter();
+        let links = names.filter_map(|name| {
+            let index = shown_index(&tree, &name)?;
+            Some(Device {
+                index,
+                name,
+                ..Device::default()
+            })
+        });
+        let links = Ok(links.collect());
+        Self {
+            tree,
+            links,
+            device,
+        }
     }
 
     /// The device that levers of devices are for.
     pub(super) fn device(&self) -> Result<&DeviceName, Obstacle> {
         self.device.as_ref().map_err(Clone::clone)
     }
+
+    /// The kernel's number of a device; `None` where it lists none of that name.
+    pub(super) fn index_of(&self, device: &DeviceName) -> Option<u32> {
+        let links = self.links.as_ref().ok()?;
+        let named = |link: &&Device| link.name == device.as_str();
+        links.iter().find(named).map(|link| link.index)
+    }
+
+    /// What a device is called now that had this name and number, of which the number counts where
+    /// it is known; `None` where it is no more.
+    ///
+    /// # Errors
+    /// Where that cannot be told, or `/sys` shows the devices of another namespace.
+    pub(super) fn called_now(
+        &self,
+        device: &DeviceName,
+        index: Option<u32>,
+    ) -> Result<Option<DeviceName>, Obstacle> {
+        let links = self.links.as_ref().map_err(Clone::clone)?;
+        let is_it = |link: &&Device| match index {
+            Some(index) => link.index == index,
+            None => link.name == device.as_str(),
+        };
+        let Some(found) = links.iter().find(is_it) else {
+            return Ok(None);
+        };
+        is_shown(&self.tree, links, found)?;
+        found.name.parse().map(Some).map_err(Obstacle::NoDevice)
+    }
 }
 
 /// A device that the kernel lists for our network namespace, and whose folder in `/sys` is its own.
-fn known(tree: &Tree, device: DeviceName) -> Result<DeviceName, Obstacle> {
-    let name = device.to_string();
-    let devices = links::list().unwrap_or_default();
+fn known(tree: &Tree, devices: &[Device], device: DeviceName) -> Result<DeviceName, Obstacle> {
+    let name = device.as_str();
     let Some(found) = devices.iter().find(|known| known.name == name) else {
         let names: Vec<&str> = devices.iter().map(|known| known.name.as_str()).collect();
         let words = format!(
@@ -47,21 +107,27 @@ fn known(tree: &Tree, device: DeviceName) -> Result<DeviceName, Obstacle> {
         );
         return Err(Obstacle::NoDevice(words));
     };
-    let index_of = |name: &str| tree.number::<u32>(&format!("sys/class/net/{name}/ifindex"));
-    // Besides devices there may be files, such as `bonding_masters`.
+    is_shown(tree, devices, found).map(|()| device)
+}
+
+/// Sees that `/sys` is of our network namespace, by a device and by how many there are.
+fn is_shown(tree: &Tree, devices: &[Device], device: &Device) -> Result<(), Obstacle> {
     let names = tree.names("sys/class/net");
-    let shown = names.iter().filter(|name| index_of(name).is_some()).count();
-    let is_ours = index_of(&name) == Some(found.index) && shown == devices.len();
-    if is_ours {
-        return Ok(device);
+    // Besides devices there may be files, such as `bonding_masters`.
+    let shown = names.iter().filter_map(|name| shown_index(tree, name));
+    if shown_index(tree, &device.name) == Some(device.index) && shown.count() == devices.len() {
+        return Ok(());
     }
     Err(Obstacle::NoDevice(
         "/sys shows the devices of another network namespace than the one we are in".to_owned(),
     ))
 }
 
-fn usual_device(tree: &Tree) -> Result<DeviceName, Obstacle> {
-    let devices = links::list().unwrap_or_default();
+fn shown_index(tree: &Tree, device: &str) -> Option<u32> {
+    tree.number(&format!("sys/class/net/{device}/ifindex"))
+}
+
+fn usual_device(tree: &Tree, devices: &[Device]) -> Result<DeviceName, Obstacle> {
     let others: Vec<&str> = devices
         .iter()
         .map(|device| device.name.as_str())
@@ -83,8 +149,7 @@ fn usual_device(tree: &Tree) -> Result<DeviceName, Obstacle> {
             return Err(Obstacle::NoDevice(words));
         }
     };
-    let device = name.parse().map_err(Obstacle::NoDevice)?;
-    known(tree, device)
+    name.parse().map_err(Obstacle::NoDevice)
 }
 
 /// The device of the first route to 0.0.0.0/0 in `/proc/net/route` (proc_pid_net(5)).

@@ -25,6 +25,8 @@ pub(super) enum Places {
 /// The values that a lever takes.
 pub(super) enum Accepts {
     Range(i64, i64),
+    /// 0, or a power of two up to this: the kernel makes one of what it is given.
+    PowerOfTwo(i64),
     /// So many numbers, none less than the one before it.
     Rising(usize),
     Words(&'static [&'static str]),
@@ -244,6 +246,9 @@ impl Accepts {
     fn takes(&self, tree: &Tree, value: &Value) -> bool {
         match (self, value) {
             (Self::Range(least, most), Value::Number(number)) => (least..=most).contains(&number),
+            (Self::PowerOfTwo(most), Value::Number(number)) => {
+                *number == 0 || (1..=*most).contains(number) && number.count_ones() == 1
+            }
             (Self::Rising(count), Value::Numbers(numbers)) => {
                 numbers.len() == *count && numbers.is_sorted() && numbers[0] >= 0
             }
@@ -261,6 +266,7 @@ impl Accepts {
         match self {
             Self::Range(0, 1) => "0 or 1".to_owned(),
             Self::Range(least, most) => format!("a number from {least} to {most}"),
+            Self::PowerOfTwo(most) => format!("0, or a power of two up to {most}"),
             Self::Rising(count) => format!(
                 "{count} numbers with commas between them, none less than the one before it"
             ),

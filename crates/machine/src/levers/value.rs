@@ -131,7 +131,10 @@ fn cpus_of_list(text: &str) -> Option<Vec<i64>> {
     if text.is_empty() || text == "none" {
         return Some(Vec::new());
     }
-    let cpus = sys::cpu::parse_list(text).ok()?;
+    let mut cpus = sys::cpu::parse_list(text).ok()?;
+    // As a mask is read: what is typed in another order is the same value.
+    cpus.sort_unstable();
+    cpus.dedup();
     let numbers = cpus.into_iter().map(i64::try_from);
     numbers.collect::<Result<_, _>>().ok()
 }
@@ -183,6 +186,7 @@ mod tests {
             Form::CpuMask.parse_typed("none"),
             Some(Value::Numbers(vec![]))
         );
+        assert_eq!(Form::CpuMask.parse_typed("1,0,1"), cpus);
         assert_eq!(Form::Numbers.parse_typed("0,1"), cpus);
     }
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::CarryError;
-use super::undo::put_back;
+use super::undo::take_back;
 use crate::journal::{Change, Entry, Journal, LeverChange, Owner};
 use crate::levers::knob::Reach;
 use crate::levers::{Knob, Obstacle, Plan, Site, Step};
@@ -20,7 +20,7 @@ use crate::tree::Tree;
 pub fn apply(plan: &Plan, site: &Site, guard: Option<Guard<'_>>) -> Result<u64, CarryError> {
     // Whoever may not set it leaves no journal behind either.
     plan.may_be_set(&site.tree)?;
-    apply_in(&mut Journal::open()?, plan, &site.tree, guard)
+    apply_in(&mut Journal::open()?, plan, site, guard)
 }
 
 /// How a change is put back without anybody asking.
@@ -34,26 +34,44 @@ pub struct Guard<'a> {
 pub(super) fn apply_in(
     journal: &mut Journal,
     plan: &Plan,
-    tree: &Tree,
+    site: &Site,
     guard: Option<Guard<'_>>,
 ) -> Result<u64, CarryError> {
+    let tree = &site.tree;
     refuse_what_is_set(journal.entries(), &plan.steps)?;
+    // Others may have set it while we waited for the journal.
+    plan.is_up_to_date(tree)?;
     plan.rehearse_undo(tree)?;
+    let mut devices = plan.steps.iter().filter_map(|step| step.knob.device());
     let change = LeverChange {
         lever: plan.lever.to_owned(),
         steps: plan.steps.clone(),
+        device_index: devices.next().and_then(|device| site.index_of(device)),
         reverts_at_ms: guard.as_ref().map(|guard| guard.reverts_at_ms),
     };
     let owner = Owner::this_process().map_err(CarryError::Clock)?;
-    let id = journal.add(owner, Change::Lever(change))?;
+    let id = journal.add(owner, Change::Lever(change.clone()))?;
     if let Some(Err(error)) = guard.map(|guard| (guard.start)(id)) {
         journal.remove(id)?;
         return Err(CarryError::Unguarded(error));
     }
-    match plan.steps.iter().try_for_each(|step| set(step, tree)) {
-        Ok(()) => Ok(id),
-        Err(obstacle) => Err(back_out(journal, id, plan, tree, obstacle)),
+    let outcome = set_all(&plan.steps, tree);
+    match &outcome {
+        Ok(()) => {}
+        Err(CarryError::LeftChanged(_)) => journal.amend(id, &as_it_stands(change, tree))?,
+        Err(_) => journal.remove(id)?,
     }
+    outcome.map(|()| id)
+}
+
+/// A change whose knobs hold what they hold by our doing, so that an undo knows it for ours.
+fn as_it_stands(mut change: LeverChange, tree: &Tree) -> Change {
+    for step in &mut change.steps {
+        if let Ok(held) = step.knob.read(tree) {
+            step.new = held;
+        }
+    }
+    Change::Lever(change)
 }
 
 /// A knob that was set and not put back holds no value that an undo could go back to.
@@ -96,22 +114,19 @@ fn set(step: &Step, tree: &Tree) -> Result<(), Obstacle> {
     })
 }
 
-/// Of a plan that could not be carried out to its end: puts back what was set.
-fn back_out(
-    journal: &mut Journal,
-    id: u64,
-    plan: &Plan,
-    tree: &Tree,
-    obstacle: Obstacle,
-) -> CarryError {
-    let back = plan.steps.iter().rev().map(|step| put_back(step, tree));
-    // A knob that took our value as another one holds neither; its old value is still right.
-    let is_back = back.fold(true, |all, fate| all & fate.is_back());
-    if !is_back {
-        return CarryError::LeftChanged(obstacle);
+/// Sets knob after knob; where one does not take its value, it and those before it are put back.
+pub(super) fn set_all(steps: &[Step], tree: &Tree) -> Result<(), CarryError> {
+    for (index, step) in steps.iter().enumerate() {
+        let Err(obstacle) = set(step, tree) else {
+            continue;
+        };
+        let back = steps[..=index].iter().rev();
+        // Each of them, also after one that does not go back.
+        let all_back = back.fold(true, |all, step| all & take_back(step, tree).is_back());
+        return Err(match all_back {
+            true => CarryError::PutBack(obstacle),
+            false => CarryError::LeftChanged(obstacle),
+        });
     }
-    match journal.remove(id) {
-        Ok(()) => CarryError::PutBack(obstacle),
-        Err(error) => CarryError::Journal(error),
-    }
+    Ok(())
 }

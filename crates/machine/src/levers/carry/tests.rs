@@ -12,6 +12,7 @@ use crate::levers::{Plan, Scope, Site, Step, Value, find};
 use crate::tree::planted::Planted;
 
 const SWAP: &str = "proc/sys/vm/swappiness";
+const INDEX: &str = "sys/class/net/eth0/ifindex";
 const RX: [&str; 2] = [
     "sys/class/net/eth0/queues/rx-0/rps_cpus",
     "sys/class/net/eth0/queues/rx-1/rps_cpus",
@@ -25,7 +26,12 @@ struct Bench {
 
 impl Bench {
     fn new(test: &str) -> Self {
-        let files = [(SWAP, "60\n"), (RX[0], "00000000\n"), (RX[1], "00000001\n")];
+        let files = [
+            (SWAP, "60\n"),
+            (INDEX, "2\n"),
+            (RX[0], "00000000\n"),
+            (RX[1], "00000001\n"),
+        ];
         let name = format!("linerate-carry-{}-{test}", std::process::id());
         let folder = std::env::temp_dir().join(name).join("linerate");
         let _ = fs::remove_dir_all(&folder);
@@ -39,18 +45,24 @@ impl Bench {
         Journal::open_in(self.folder.clone()).unwrap()
     }
 
+    fn site(&self) -> Site {
+        Site::below(&self.machine.tree, Some("eth0"))
+    }
+
     fn plan(&self, lever: &str, value: &str) -> Plan {
-        let site = Site::below(&self.machine.tree, Some("eth0"));
-        find(lever).unwrap().plan(&site, Some(value)).unwrap()
+        find(lever)
+            .unwrap()
+            .plan(&self.site(), Some(value))
+            .unwrap()
     }
 
     fn apply(&self, lever: &str, value: &str) -> Result<u64, CarryError> {
         let plan = self.plan(lever, value);
-        apply_in(&mut self.journal(), &plan, &self.machine.tree, None)
+        apply_in(&mut self.journal(), &plan, &self.site(), None)
     }
 
     fn undo(&self) -> Vec<Vec<Fate>> {
-        let undone = undo_in(&mut self.journal(), &self.machine.tree, |_, _| true).unwrap();
+        let undone = undo_in(&mut self.journal(), &self.site(), |_, _| true).unwrap();
         let fates = undone
             .into_iter()
             .map(|undone| undone.knobs.into_iter().map(|(_, fate)| fate).collect());
@@ -146,6 +158,7 @@ fn a_kill_between_two_knobs_is_undone_from_the_journal() {
     let change = LeverChange {
         lever: "receive-packet-steering".to_owned(),
         steps,
+        device_index: None,
         reverts_at_ms: None,
     };
     let owner = Owner::this_process().unwrap();
@@ -174,6 +187,7 @@ fn an_entry_for_a_knob_that_is_none_of_its_lever_is_not_believed() {
         let change = LeverChange {
             lever: lever.to_owned(),
             steps: vec![step.clone()],
+            device_index: None,
             reverts_at_ms: None,
         };
         let owner = Owner::this_process().unwrap();
@@ -211,12 +225,65 @@ fn a_refused_knob_takes_those_before_it_back() {
         }],
     };
     plan.steps.extend(rehearsed.steps);
-    let error = apply_in(&mut bench.journal(), &plan, &bench.machine.tree, None).unwrap_err();
+    let error = apply_in(&mut bench.journal(), &plan, &bench.site(), None).unwrap_err();
     assert!(
         error.to_string().contains("has no vm.no_such_thing"),
         "{error}"
     );
     assert_eq!(bench.holds(SWAP), "60");
+    assert_eq!(bench.journal().entries(), []);
+}
+
+/// Of a plan for the two masks, the second: what is typed in another order is held as the kernel
+/// sorts it, so it holds neither what was there nor what was written.
+fn out_of_order(bench: &Bench) -> Plan {
+    let mut plan = bench.plan("receive-packet-steering", "0-1");
+    plan.steps[1].new = Value::Numbers(vec![1, 0]);
+    plan
+}
+
+#[test]
+fn a_knob_that_holds_another_value_than_was_written_gets_its_old_one_back() {
+    let bench = Bench::new("rounded");
+    let plan = out_of_order(&bench);
+    let error = apply_in(&mut bench.journal(), &plan, &bench.site(), None).unwrap_err();
+    assert!(matches!(error, CarryError::PutBack(_)), "{error}");
+    assert_eq!(RX.map(|file| bench.holds(file)), ["00000000", "00000001"]);
+    assert_eq!(bench.journal().entries(), []);
+}
+
+#[test]
+fn what_could_not_be_taken_back_is_known_for_ours_by_a_later_undo() {
+    let bench = Bench::new("stuck");
+    let plan = bench.plan("receive-packet-steering", "0-1");
+    let file = bench.machine.tree.path(RX[0]);
+    // Once it was looked at, it holds a third value and takes none: the index of lo reads as CPU 0.
+    let start = |_| {
+        fs::remove_file(&file)?;
+        std::os::unix::fs::symlink("/sys/class/net/lo/ifindex", &file)
+    };
+    let guard = Guard {
+        reverts_at_ms: u64::MAX,
+        start: &start,
+    };
+    let error = apply_in(&mut bench.journal(), &plan, &bench.site(), Some(guard)).unwrap_err();
+    assert!(matches!(error, CarryError::LeftChanged(_)), "{error}");
+    fs::remove_file(&file).unwrap();
+    bench.write(RX[0], "00000001\n");
+    bench.undo();
+    assert_eq!(RX.map(|file| bench.holds(file)), ["00000000", "00000001"]);
+    assert_eq!(bench.journal().entries(), []);
+}
+
+#[test]
+fn a_plan_that_is_out_of_date_is_not_carried_out() {
+    let bench = Bench::new("stale");
+    let plan = bench.plan("swappiness", "10");
+    bench.write(SWAP, "33\n");
+    let error = apply_in(&mut bench.journal(), &plan, &bench.site(), None).unwrap_err();
+    let words = "vm.swappiness was `60` when this was planned and is `33` now; nothing was changed";
+    assert!(error.to_string().starts_with(words), "{error}");
+    assert_eq!(bench.holds(SWAP), "33");
     assert_eq!(bench.journal().entries(), []);
 }
 
@@ -232,12 +299,7 @@ fn without_its_guard_nothing_is_changed() {
         reverts_at_ms: 60_000,
         start: &start,
     };
-    let error = apply_in(
-        &mut bench.journal(),
-        &plan,
-        &bench.machine.tree,
-        Some(guard),
-    );
+    let error = apply_in(&mut bench.journal(), &plan, &bench.site(), Some(guard));
     assert!(matches!(error, Err(CarryError::Unguarded(_))));
     assert_eq!((asked.get(), bench.holds(SWAP).as_str()), (1, "60"));
     assert_eq!(bench.journal().entries(), []);

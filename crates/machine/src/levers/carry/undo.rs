@@ -61,7 +61,7 @@ impl Fate {
 /// When the journal cannot be read or written.
 pub fn undo(lever: Option<&str>) -> Result<Vec<Undone>, CarryError> {
     let is_meant = |_: u64, change: &LeverChange| lever.is_none_or(|name| name == change.lever);
-    undo_in(&mut Journal::open()?, &Site::here(None).tree, is_meant)
+    undo_in(&mut Journal::open()?, &Site::here(None), is_meant)
 }
 
 /// Puts an entry back if it was to be put back by itself by now and nobody has confirmed it.
@@ -72,7 +72,7 @@ pub fn undo_overdue(id: u64, now_ms: u64) -> Result<Vec<Undone>, CarryError> {
     let is_meant = |found: u64, change: &LeverChange| {
         found == id && change.reverts_at_ms.is_some_and(|at_ms| at_ms <= now_ms)
     };
-    undo_in(&mut Journal::open()?, &Site::here(None).tree, is_meant)
+    undo_in(&mut Journal::open()?, &Site::here(None), is_meant)
 }
 
 /// Lets what was to be put back by itself stay; the names of those levers.
@@ -100,14 +100,14 @@ pub fn confirm(lever: Option<&str>) -> Result<Vec<String>, CarryError> {
 
 pub(super) fn undo_in(
     journal: &mut Journal,
-    tree: &Tree,
+    site: &Site,
     is_meant: impl Fn(u64, &LeverChange) -> bool,
 ) -> Result<Vec<Undone>, CarryError> {
     let mut meant = changes(journal.entries(), is_meant);
     meant.reverse();
     let mut all = Vec::new();
     for (entry, change) in meant {
-        let knobs = fates(&entry, &change, journal.entries(), tree);
+        let knobs = fates(&entry, &change, journal.entries(), site);
         if knobs.iter().all(|(_, fate)| fate.is_back()) {
             journal.remove(entry.id)?;
         }
@@ -134,16 +134,54 @@ fn changes(
 }
 
 /// Does what is to be done with each knob of an entry.
-fn fates(entry: &Entry, change: &LeverChange, all: &[Entry], tree: &Tree) -> Vec<(Knob, Fate)> {
-    let steps = change.steps.iter().rev();
-    let fates = steps.map(|step| {
-        let settled = settled_without_a_look(entry, change, step, all);
-        (
-            step.knob.clone(),
-            settled.unwrap_or_else(|| put_back(step, tree)),
-        )
+fn fates(entry: &Entry, change: &LeverChange, all: &[Entry], site: &Site) -> Vec<(Knob, Fate)> {
+    let fates = change.steps.iter().rev().map(|step| {
+        if let Some(fate) = settled_without_a_look(entry, change, step, all) {
+            return (step.knob.clone(), fate);
+        }
+        match as_called_now(step, change.device_index, site) {
+            Err(fate) => (step.knob.clone(), fate),
+            Ok(step) if is_out_of_sight(&step.knob, entry, &site.tree) => {
+                let namespace = entry.namespace;
+                (step.knob, Fate::Elsewhere { namespace })
+            }
+            Ok(step) => {
+                let fate = put_back(&step, &site.tree);
+                (step.knob, fate)
+            }
+        }
     });
     fates.collect()
+}
+
+/// The step with the name that its device has now.
+fn as_called_now(step: &Step, index: Option<u32>, site: &Site) -> Result<Step, Fate> {
+    let mut step = step.clone();
+    let Some(device) = step.knob.device() else {
+        return Ok(step);
+    };
+    match site.called_now(device, index) {
+        Ok(Some(name)) => {
+            step.knob = step.knob.of_device(name);
+            Ok(step)
+        }
+        Ok(None) => Err(Fate::Gone),
+        Err(obstacle) => Err(Fate::Refused {
+            why: obstacle.to_string(),
+        }),
+    }
+}
+
+/// Whether a setting of the host is hidden from the network namespace that we are in: most of
+/// `net.core` is shown to the first one alone (`sysctl_core_net_init` of net/core).
+fn is_out_of_sight(knob: &Knob, entry: &Entry, tree: &Tree) -> bool {
+    let is_missing =
+        || matches!(knob.read(tree), Err(error) if error.kind() == io::ErrorKind::NotFound);
+    knob.reach() == Reach::Host && !is_of_here(entry) && is_missing()
+}
+
+fn is_of_here(entry: &Entry) -> bool {
+    sys::namespace::current_network_inode().ok() == Some(entry.namespace)
 }
 
 /// What an entry alone says of a knob; `None` where the machine must be looked at.
@@ -162,8 +200,7 @@ fn settled_without_a_look(
         Ok(false) => {}
         Err(error) => return Some(refused(&error)),
     }
-    let is_here = || sys::namespace::current_network_inode().ok() == Some(entry.namespace);
-    if step.knob.reach() == Reach::Host || is_here() {
+    if step.knob.reach() == Reach::Host || is_of_here(entry) {
         return None;
     }
     let namespace = entry.namespace;
@@ -177,18 +214,30 @@ fn settled_without_a_look(
 /// Gives a knob its old value, unless it holds one that is not ours.
 pub(super) fn put_back(step: &Step, tree: &Tree) -> Fate {
     let Step { knob, old, new } = step;
-    let was = match knob.read(tree) {
-        Ok(was) => was,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Fate::Gone,
-        Err(error) => return refused(&error),
-    };
-    if was == *old {
-        let now = knob.show(old);
-        return Fate::WasBack { now };
+    match knob.read(tree) {
+        Ok(was) if was != *old && was != *new => {
+            let (now, ours) = (knob.show(&was), knob.show(new));
+            Fate::SetByOthers { now, ours }
+        }
+        _ => take_back(step, tree),
     }
-    if was != *new {
-        let (now, ours) = (knob.show(&was), knob.show(new));
-        return Fate::SetByOthers { now, ours };
+}
+
+/// Gives a knob its old value, whatever it holds: what we have just set ourselves may be held as
+/// neither, where the kernel rounds.
+pub(super) fn take_back(step: &Step, tree: &Tree) -> Fate {
+    let Step { knob, old, .. } = step;
+    match knob.read(tree) {
+        Ok(was) if was == *old => {
+            let now = knob.show(old);
+            return Fate::WasBack { now };
+        }
+        Ok(_) => {}
+        // Only what is of a device can go: a file of the machine that is not there is not shown.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && knob.device().is_some() => {
+            return Fate::Gone;
+        }
+        Err(error) => return refused(&error),
     }
     let written = knob.write(tree, old).and_then(|()| knob.read(tree));
     match written {

@@ -6,6 +6,9 @@ use crate::levers::card::{Card, Group, Risk, Scope};
 use crate::levers::knob::QueueSetting;
 use crate::levers::tunable::{Accepts, Advised, Places, Tunable};
 
+/// `rps_sock_flow_sysctl` of net/core/sysctl_net_core.c takes no larger table.
+const MOST_FLOWS: i64 = 1 << 29;
+
 pub(super) static ROWS: &[Tunable] = &[
     Tunable {
         card: Card {
@@ -44,7 +47,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.core.rps_sock_flow_entries"]),
-        accepts: Accepts::Range(0, 1_073_741_824),
+        accepts: Accepts::PowerOfTwo(MOST_FLOWS),
         advised: Advised::Depends("32768 for a server of some thousand connections"),
     },
     Tunable {
@@ -61,7 +64,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::EachQueue(QueueSetting::RpsFlowCount),
-        accepts: Accepts::Range(0, 1_073_741_824),
+        accepts: Accepts::PowerOfTwo(MOST_FLOWS),
         advised: Advised::Depends("receive-flow-table divided by the queues"),
     },
     Tunable {

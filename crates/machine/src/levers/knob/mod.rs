@@ -67,6 +67,22 @@ impl Knob {
         }
     }
 
+    /// The network device that it is of.
+    pub(crate) fn device(&self) -> Option<&DeviceName> {
+        match self {
+            Self::Device { device, .. } | Self::Queue { device, .. } => Some(device),
+            Self::Sysctl(_) | Self::Host(_) | Self::Cpu { .. } | Self::Interrupt { .. } => None,
+        }
+    }
+
+    /// The same of another device, or of the same by another name.
+    pub(crate) fn of_device(mut self, name: DeviceName) -> Self {
+        if let Self::Device { device, .. } | Self::Queue { device, .. } = &mut self {
+            *device = name;
+        }
+        self
+    }
+
     /// What it holds now.
     ///
     /// # Errors

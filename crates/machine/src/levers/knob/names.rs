@@ -77,6 +77,12 @@ impl FromStr for SysctlName {
 #[serde(into = "String", try_from = "String")]
 pub struct DeviceName(String);
 
+impl DeviceName {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 impl FromStr for DeviceName {
     type Err = String;
 
