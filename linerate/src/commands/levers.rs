@@ -40,8 +40,8 @@ Examples:
   On a host of a rig, where nothing of this machine is touched:
     linerate rig exec server -- linerate levers apply congestion-control=reno
 
-What reaches a device of this machine is put back after 60 seconds unless `linerate levers confirm`
-says that you can still reach the machine. The journal is in /var/lib/linerate for root, else in
+What reaches a device of this machine is put back after 60 seconds unless `sudo linerate levers
+confirm` says that you can still reach the machine. The journal is in /var/lib/linerate for root, else in
 $XDG_STATE_HOME/linerate. Nothing survives a reboot; to keep a setting, write the commands that
 `show` prints where your distribution looks for them.")]
 pub(crate) struct Arguments {
@@ -88,7 +88,7 @@ Examples:
     /// Let what was to be put back by itself stay
     #[command(after_long_help = "\
 Examples:
-  linerate levers confirm mtu")]
+  sudo linerate levers confirm mtu")]
     Confirm {
         /// The lever; otherwise all that wait
         lever: Option<String>,
@@ -98,6 +98,8 @@ Examples:
     Revert {
         /// Number of the entry
         id: u64,
+        /// Its time, in ms of the clock that counts since boot
+        at_ms: u64,
     },
     /// Write the pages of all levers, with what is written by hand in those that are there
     #[command(hide = true)]
@@ -119,10 +121,19 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         Action::Undo(arguments) => return undo::run(arguments, console),
         Action::Journal { json } => journal::run(*json, console)?,
         Action::Confirm { lever } => undo::confirm(lever.as_deref(), console)?,
-        Action::Revert { id } => undo::revert(*id)?,
+        Action::Revert { id, at_ms } => undo::revert(*id, *at_ms)?,
         Action::Pages { folder } => pages::write(folder)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How a command that changes what we have set begins: root's journal is root's alone, and on a host
+/// of a rig everybody is root.
+fn by_whom() -> &'static str {
+    match sys::process::user() == 0 && !machine::rig::is_inside() {
+        true => "sudo linerate levers",
+        false => "linerate levers",
+    }
 }
 
 /// The lever of that name; else an error that names the nearest.

@@ -1,6 +1,9 @@
 //! What reaches a device of the host is put back by itself, unless it is confirmed.
 
+use std::process::Output;
 use std::time::Duration;
+
+use serde_json::Value;
 
 use crate::sandbox::Sandbox;
 
@@ -39,4 +42,83 @@ fn there_may_be_nothing_to_confirm() {
     let output = sandbox.levers(&["confirm"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(crate::common::errors(&output).contains("nothing waits to be confirmed"));
+}
+
+/// The number of the process that had the journal last.
+fn last_owner(sandbox: &Sandbox) -> Value {
+    let text = sandbox.holds("/var/lib/linerate/lock");
+    // Whoever has just taken it may not have signed yet.
+    serde_json::from_str::<Value>(&text).unwrap_or_default()["pid"].clone()
+}
+
+#[test]
+fn what_could_not_be_put_back_in_time_is_tried_again() {
+    let sandbox = Sandbox::new();
+    sandbox.apply(&["mtu=1400", "--trial", "1"]);
+    sandbox.prints(&["mount", "-o", "remount,bind,ro", "/sys"]);
+    let ours = last_owner(&sandbox);
+    let is_tried = || ![&ours, &Value::Null].contains(&&last_owner(&sandbox));
+    assert!(sys::clock::wait_until(LONGEST, is_tried));
+    assert_eq!(sandbox.holds(MTU), "1400");
+    sandbox.prints(&["mount", "-o", "remount,bind,rw", "/sys"]);
+    assert!(sys::clock::wait_until(LONGEST, || sandbox.holds(MTU) == "1500"));
+    assert!(sys::clock::wait_until(LONGEST, || sandbox
+        .journal()
+        .is_empty()));
+}
+
+/// A control group as a login has one, in the sandbox.
+struct Login<'a>(&'a Sandbox, String);
+
+impl<'a> Login<'a> {
+    fn new(sandbox: &'a Sandbox) -> Self {
+        let folder = format!("/sys/fs/cgroup/linerate-login-{}", std::process::id());
+        sandbox.prints(&["mount", "-t", "cgroup2", "none", "/sys/fs/cgroup"]);
+        sandbox.prints(&["mkdir", &folder]);
+        Self(sandbox, folder)
+    }
+
+    /// `linerate levers …` in it.
+    fn levers(&self, words: &[&str]) -> Output {
+        let enter = format!("echo $$ > {}/cgroup.procs; exec \"$@\"", self.1);
+        let linerate = [
+            "sh",
+            "-c",
+            &enter,
+            "sh",
+            env!("CARGO_BIN_EXE_linerate"),
+            "levers",
+        ];
+        let mut command = self.0.command(&[&linerate, words].concat());
+        command.output().unwrap()
+    }
+
+    /// As logind does it.
+    fn kill_all(&self) {
+        let kill = format!(
+            "for pid in $(cat {}/cgroup.procs); do kill -9 $pid; done",
+            self.1
+        );
+        self.0.prints(&["sh", "-c", &kill]);
+    }
+}
+
+impl Drop for Login<'_> {
+    fn drop(&mut self) {
+        self.kill_all();
+        self.0.prints(&["rmdir", &self.1]);
+    }
+}
+
+#[test]
+fn a_login_that_is_ended_with_all_its_processes_leaves_the_one_that_puts_back() {
+    let sandbox = Sandbox::new();
+    let login = Login::new(&sandbox);
+    let apply = ["apply", "mtu=1400", "--device", "bench0", "--trial", "1"];
+    let set = login.levers(&apply);
+    let said = String::from_utf8_lossy(&set.stdout).into_owned();
+    let told = "put back in 1 s unless you say: sudo linerate levers confirm mtu";
+    assert!(said.contains(told), "{said}{}", crate::common::errors(&set));
+    login.kill_all();
+    assert!(sys::clock::wait_until(LONGEST, || sandbox.holds(MTU) == "1500"));
 }

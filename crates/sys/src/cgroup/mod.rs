@@ -4,6 +4,8 @@
 mod limits;
 mod place;
 
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::kernel_file;
@@ -126,10 +128,28 @@ impl Group {
     }
 }
 
+/// Takes a process out of the login that it was started from: a systemd that ends a login with all
+/// its processes (`KillUserProcesses=` of logind.conf(5)) knows them by their control group.
+///
+/// # Errors
+/// What the kernel refused, as to others than root; where no such groups are mounted there is none.
+pub fn leave_login(pid: u32) -> io::Result<()> {
+    let mountinfo = fs::read_to_string("/proc/self/mountinfo")?;
+    for root in place::of_logins(&mountinfo) {
+        match fs::write(
+            Path::new("/").join(root).join("cgroup.procs"),
+            pid.to_string(),
+        ) {
+            // What else is mounted over it hides it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            moved => moved?,
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     const V1: &str = "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n\

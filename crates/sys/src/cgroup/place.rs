@@ -32,16 +32,36 @@ fn group_path(cgroup: &str, version: Version, controller: Controller) -> Option<
     })
 }
 
-/// Root and mount point of the hierarchy. Fields of a line, from proc_pid_mountinfo(5): number,
-/// parent, device, root, mount point, options, optional fields, `-`, type, source, super options.
+/// Where the hierarchies are mounted by which systemd knows the processes of a login: its own of
+/// version 1, and version 2. Without a leading slash.
+pub(super) fn of_logins(mountinfo: &str) -> Vec<String> {
+    let of_version = |version| mounts(mountinfo, version, "name=systemd");
+    let mounts = [Version::One, Version::Two]
+        .into_iter()
+        .flat_map(of_version);
+    let folder = |(_, mount_point): (&str, &str)| mount_point.trim_matches('/').to_owned();
+    mounts.map(folder).collect()
+}
+
+/// Root and mount point of the hierarchy.
 fn mount(mountinfo: &str, version: Version, controller: Controller) -> Option<(&str, &str)> {
-    mountinfo.lines().find_map(|line| {
+    mounts(mountinfo, version, controller.name()).next()
+}
+
+/// Each place where a hierarchy is mounted, with its root. Fields of a line, from proc_pid_mountinfo(5): number,
+/// parent, device, root, mount point, options, optional fields, `-`, type, source, super options.
+fn mounts<'a>(
+    mountinfo: &'a str,
+    version: Version,
+    controller: &'a str,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    mountinfo.lines().filter_map(move |line| {
         let (before, after) = line.split_once(" - ")?;
         let mut before = before.split(' ');
         let mut after = after.split(' ');
         let (root, mount_point) = (before.nth(3)?, before.next()?);
         let (kind, options) = (after.next()?, after.nth(1).unwrap_or_default());
-        let has_controller = || options.split(',').any(|name| name == controller.name());
+        let has_controller = || options.split(',').any(|name| name == controller);
         let wanted = match version {
             Version::One => kind == "cgroup" && has_controller(),
             Version::Two => kind == "cgroup2",
@@ -113,6 +133,16 @@ mod tests {
         assert_eq!(inside, ["sys/fs/cgroup/worker", "sys/fs/cgroup"]);
         let (_, outside) = find("0::/../other\n", V2_MOUNT, CPU).unwrap();
         assert_eq!(outside, ["sys/fs/cgroup"]);
+    }
+
+    #[test]
+    fn logins_are_known_by_a_hierarchy_of_systemd_and_by_version_2() {
+        let mounts = format!(
+            "{V1_MOUNTS}\n42 31 0:39 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,name=systemd"
+        );
+        let folders = ["sys/fs/cgroup/systemd", "sys/fs/cgroup/unified"];
+        assert_eq!(of_logins(&mounts), folders);
+        assert_eq!(of_logins(V2_MOUNT), ["sys/fs/cgroup"]);
     }
 
     #[test]

@@ -3,12 +3,12 @@
 use std::io;
 use std::process::{Command, ExitCode, Stdio};
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 use machine::levers::carry::{self, Guard};
-use machine::levers::{DeviceName, Lever, Plan, Risk, Scope, Site};
+use machine::levers::{DeviceName, Plan, Scope, Site};
 use serde_json::json;
 
-use super::{FORMAT, LEFT_CHANGED, catalogue, find};
+use super::{FORMAT, LEFT_CHANGED, by_whom, catalogue, find};
 use crate::console::Console;
 
 const OURSELVES: &str = "/proc/self/exe";
@@ -24,7 +24,7 @@ Examples:
   sudo linerate levers apply tcp-receive-buffer=4096,131072,16777216
   Of a device, which is put back after 60 seconds unless it is confirmed:
     sudo linerate levers apply mtu=9000 --device eth1
-    linerate levers confirm mtu")]
+    sudo linerate levers confirm mtu")]
 pub(super) struct Arguments {
     /// Name of a lever, with `=VALUE` for another value than the recommended
     #[arg(value_name = "NAME[=VALUE]")]
@@ -38,9 +38,6 @@ pub(super) struct Arguments {
     /// Seconds after which what reaches a device is put back unless it is confirmed
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
     trial: u64,
-    /// Do it although it takes protection away
-    #[arg(long)]
-    weaken_security: bool,
     /// Print what was done as one JSON value (docs/schema/levers-apply.json)
     #[arg(long)]
     json: bool,
@@ -53,12 +50,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     };
     let (lever, site) = (find(name)?, Site::here(arguments.device.clone()));
     let plan = lever.plan(&site, value)?;
-    if arguments.dry_run {
-        tell(&plan, None, arguments, console);
-        return Ok(ExitCode::SUCCESS);
-    }
-    allow(lever, arguments)?;
-    if plan.steps.is_empty() {
+    if arguments.dry_run || plan.steps.is_empty() {
         tell(&plan, None, arguments, console);
         return Ok(ExitCode::SUCCESS);
     }
@@ -66,7 +58,8 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         Ok(id) => tell(&plan, Some(id), arguments, console),
         Err(carry::CarryError::LeftChanged(why)) => {
             console.error(&format!(
-                "{why}; not all could be put back: linerate levers undo"
+                "{why}; not all could be put back: {} undo",
+                by_whom()
             ));
             return Ok(ExitCode::from(LEFT_CHANGED));
         }
@@ -75,21 +68,11 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-fn allow(lever: &dyn Lever, arguments: &Arguments) -> anyhow::Result<()> {
-    let card = lever.card();
-    ensure!(
-        card.risk != Risk::Security || arguments.weaken_security,
-        "{} takes protection away ({}); say --weaken-security if that is meant",
-        card.name,
-        card.hurts
-    );
-    Ok(())
-}
-
 fn carry_out(plan: &Plan, site: &Site, trial_s: u64) -> Result<u64, carry::CarryError> {
+    let reverts_at_ms = sys::clock::since_boot_ms() + trial_s * 1000;
     let guard = Guard {
-        reverts_at_ms: sys::clock::since_boot_ms() + trial_s * 1000,
-        start: &start_guard,
+        reverts_at_ms,
+        start: &|id| start_guard(id, reverts_at_ms),
     };
     carry::apply(plan, site, on_trial(plan).then_some(guard))
 }
@@ -99,17 +82,20 @@ fn on_trial(plan: &Plan) -> bool {
     plan.scope == Scope::Device && !machine::rig::is_inside()
 }
 
-/// The process that puts an entry back in time, out of reach of our terminal's end.
-fn start_guard(id: u64) -> io::Result<()> {
+/// The process that puts an entry back in time, out of reach of the end of our terminal and login.
+fn start_guard(id: u64, at_ms: u64) -> io::Result<()> {
     let mut command = Command::new(OURSELVES);
     command
-        .args(["levers", "revert", &id.to_string()])
+        .args(["levers", "revert", &id.to_string(), &at_ms.to_string()])
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     sys::process::detach(&mut command);
-    command.spawn().map(drop)
+    let guard = command.spawn()?;
+    // Where it must stay in the login, it is as safe as that.
+    let _ = sys::cgroup::leave_login(guard.id());
+    Ok(())
 }
 
 fn tell(plan: &Plan, entry: Option<u64>, arguments: &Arguments, console: &Console) {
@@ -146,11 +132,13 @@ fn tell(plan: &Plan, entry: Option<u64>, arguments: &Arguments, console: &Consol
     }
     match reverts_after_s {
         Some(seconds) => console.say(&format!(
-            "put back in {seconds} s unless you say: linerate levers confirm {}",
+            "put back in {seconds} s unless you say: {} confirm {}",
+            by_whom(),
             plan.lever
         )),
         None => console.say(&format!(
-            "to put it back: linerate levers undo {}",
+            "to put it back: {} undo {}",
+            by_whom(),
             plan.lever
         )),
     }

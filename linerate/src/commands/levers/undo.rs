@@ -6,8 +6,14 @@ use machine::levers::Knob;
 use machine::levers::carry::{self, Fate, Undone};
 use serde_json::{Value, json};
 
-use super::{FORMAT, LEFT_CHANGED};
+use super::{FORMAT, LEFT_CHANGED, by_whom};
 use crate::console::Console;
+
+/// Between two tries to put back what is overdue; the pauses grow.
+const FIRST_PAUSE_MS: u64 = 1000;
+const LONGEST_PAUSE_MS: u64 = 60_000;
+/// How long it is tried.
+const PATIENCE_MS: u64 = 3_600_000;
 
 /// Put back what was set
 ///
@@ -18,7 +24,7 @@ use crate::console::Console;
 Examples:
   All that was set, the newest first:
     sudo linerate levers undo
-  linerate levers undo mtu")]
+  sudo linerate levers undo mtu")]
 pub(super) struct Arguments {
     /// The lever; otherwise all
     lever: Option<String>,
@@ -57,22 +63,33 @@ pub(super) fn confirm(lever: Option<&str>, console: &Console) -> anyhow::Result<
     );
     for lever in kept {
         console.say(&format!(
-            "{lever} stays; to put it back: linerate levers undo {lever}"
+            "{lever} stays; to put it back: {} undo {lever}",
+            by_whom()
         ));
     }
     Ok(())
 }
 
-/// Waits for the time of an entry; whether it was confirmed meanwhile shows then.
-pub(super) fn revert(id: u64) -> anyhow::Result<()> {
-    let standing = carry::standing()?;
-    let entry = standing.iter().find(|standing| standing.id == id);
-    let Some(at_ms) = entry.and_then(|entry| entry.change.reverts_at_ms) else {
-        return Ok(());
-    };
-    sys::clock::sleep_until_since_boot_ms(at_ms)?;
-    carry::undo_overdue(id, sys::clock::since_boot_ms())?;
-    Ok(())
+/// Waits for the time of an entry; whether it was confirmed meanwhile shows then. Where the journal
+/// is in use or the kernel refuses, it tries again: nobody else may come to do it.
+pub(super) fn revert(id: u64, at_ms: u64) -> anyhow::Result<()> {
+    let (mut due_ms, mut pause_ms) = (at_ms, FIRST_PAUSE_MS);
+    while due_ms < at_ms + PATIENCE_MS {
+        sys::clock::sleep_until_since_boot_ms(due_ms)?;
+        let now_ms = sys::clock::since_boot_ms();
+        if is_settled(carry::undo_overdue(id, now_ms)) {
+            return Ok(());
+        }
+        due_ms = now_ms + pause_ms;
+        pause_ms = LONGEST_PAUSE_MS.min(2 * pause_ms);
+    }
+    anyhow::bail!("entry {id} of the journal could not be put back")
+}
+
+/// Whether nothing is left to be done; an entry that was confirmed or is gone leaves nothing.
+fn is_settled(outcome: Result<Vec<Undone>, carry::CarryError>) -> bool {
+    let is_back = |undone: &Undone| undone.knobs.iter().all(|(_, fate)| fate.is_back());
+    outcome.is_ok_and(|undone| undone.iter().all(is_back))
 }
 
 fn nothing(lever: Option<&str>) -> String {
