@@ -119,3 +119,20 @@ fn a_folder_that_others_may_write_is_refused() {
     );
     assert_eq!(sandbox.state(), before);
 }
+
+#[test]
+fn a_journal_that_cannot_be_read_is_told_beside_the_state() {
+    let sandbox = Sandbox::new();
+    sandbox.apply(&["slow-start-after-idle"]);
+    sandbox.prints(&["chmod", "0755", "/var/lib/linerate"]);
+    let status = sandbox.levers(&["status", "slow-start-after-idle"]);
+    assert!(status.status.success());
+    let said = errors(&status);
+    assert!(
+        said.contains("what was set by Linerate is not known") && said.contains("has mode 755"),
+        "{said}"
+    );
+    let status = sandbox.status("slow-start-after-idle");
+    let why = status["journal_unreadable"].as_str().unwrap();
+    assert!(why.contains("has mode 755"), "{why}");
+}

@@ -93,10 +93,16 @@ impl Sandbox {
         list["levers"].as_array().unwrap().clone()
     }
 
-    /// What a lever of `bench0` or its namespace holds.
-    pub(crate) fn now(&self, lever: &str) -> String {
+    /// What is told of a lever of `bench0` or its namespace.
+    pub(crate) fn status(&self, lever: &str) -> Value {
         let status = self.json(&["status", lever, "--device", "bench0"]);
         schema::holds("levers-status", &status);
+        status
+    }
+
+    /// What it holds.
+    pub(crate) fn now(&self, lever: &str) -> String {
+        let status = self.status(lever);
         status["levers"][0]["now"].as_str().unwrap().to_owned()
     }
 

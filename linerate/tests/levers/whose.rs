@@ -131,3 +131,26 @@ fn cpus_may_be_typed_in_any_order() {
     sandbox.undo(&[]);
     assert_eq!(sandbox.state(), before);
 }
+
+#[test]
+fn what_is_set_in_one_namespace_is_not_told_as_set_in_another() {
+    let sandbox = Sandbox::new();
+    sandbox.apply(&["slow-start-after-idle"]);
+    let elsewhere = |words: &[&str]| -> Value {
+        let linerate = ["unshare", "--net", env!("CARGO_BIN_EXE_linerate"), "levers"];
+        let told = sandbox.prints(&[&linerate, words, &["--json"]].concat());
+        serde_json::from_str(&told).unwrap()
+    };
+    let status = elsewhere(&["status", "slow-start-after-idle"]);
+    crate::schema::holds("levers-status", &status);
+    assert_eq!(status["levers"][0]["now"], "1");
+    assert!(status["levers"][0]["set_in"].is_null(), "{status}");
+    let journal = elsewhere(&["journal"]);
+    crate::schema::holds("levers-journal", &journal);
+    assert!(
+        journal["entries"][0]["steps"][0]["now"].is_null(),
+        "{journal}"
+    );
+    let here = sandbox.status("slow-start-after-idle");
+    assert_eq!(here["levers"][0]["set_in"], sandbox.journal()[0]["entry"]);
+}

@@ -47,8 +47,10 @@ struct Row {
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<()> {
     let site = Site::here(arguments.device.clone());
-    // A journal that is another's, or not there, has nothing of ours.
-    let standing = carry::standing().unwrap_or_default();
+    let (standing, unknown) = match carry::standing() {
+        Ok(standing) => (standing, None),
+        Err(error) => (Vec::new(), Some(error.to_string())),
+    };
     let meant = match arguments.levers.as_slice() {
         [] => levers::all().collect(),
         names => names
@@ -64,7 +66,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<()
         let levers: Vec<Value> = rows(meant).iter().map(Row::as_value).collect();
         console.say(&format!(
             "{:#}",
-            json!({ "format": FORMAT, "levers": levers })
+            json!({ "format": FORMAT, "levers": levers, "journal_unreadable": unknown })
         ));
         return Ok(());
     }
@@ -75,6 +77,9 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<()
             console.say(&row.render(width));
         }
     }
+    if let Some(why) = unknown {
+        console.error(&format!("what was set by Linerate is not known: {why}"));
+    }
     Ok(())
 }
 
@@ -83,7 +88,7 @@ impl Row {
         let name = lever.card().name;
         let set = standing
             .iter()
-            .find(|set| set.change.lever == name && !set.is_of_another_boot);
+            .find(|set| set.change.lever == name && !set.is_of_another_boot && set.is_here());
         Self {
             lever,
             reading: lever.read(site),

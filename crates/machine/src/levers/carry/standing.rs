@@ -2,7 +2,8 @@
 
 use super::CarryError;
 use crate::journal::{self, Change, LeverChange, Owner};
-use crate::levers::Site;
+use crate::levers::knob::Reach;
+use crate::levers::{Knob, Site};
 
 /// A lever that was set and not put back.
 #[derive(Clone, Debug)]
@@ -16,8 +17,25 @@ pub struct Standing {
     /// Whether the machine has been started since, which has put it back.
     pub is_of_another_boot: bool,
     pub change: LeverChange,
-    /// What each knob holds now, in the order of the change; `None` where it cannot be read.
+    /// What each knob holds now, in the order of the change; `None` where it cannot be read, or is
+    /// that of another network namespace.
     pub now: Vec<Option<String>>,
+}
+
+impl Standing {
+    /// Whether the network namespace that we are in has what was set: it was set there, or reaches
+    /// the whole machine.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        let here = is_here(self.namespace);
+        self.change.steps.iter().all(|step| here(&step.knob))
+    }
+}
+
+/// Whether a knob that was set in a network namespace is the one of that name where we are.
+fn is_here(namespace: u64) -> impl Fn(&Knob) -> bool {
+    let is_ours = sys::namespace::current_network_inode().ok() == Some(namespace);
+    move |knob| is_ours || knob.reach() == Reach::Host
 }
 
 /// All of them, the oldest first.
@@ -31,8 +49,13 @@ pub fn standing() -> Result<Vec<Standing>, CarryError> {
         let Change::Lever(change) = entry.change else {
             return None;
         };
+        let here = is_here(entry.namespace);
         let knobs = change.steps.iter().map(|step| &step.knob);
-        let now = knobs.map(|knob| Some(knob.show(&knob.read(&site.tree).ok()?)));
+        let now = knobs.map(|knob| {
+            let is_read = !is_of_another_boot && here(knob);
+            let held = is_read.then(|| knob.read(&site.tree).ok()).flatten()?;
+            Some(knob.show(&held))
+        });
         Some(Standing {
             id: entry.id,
             owner: entry.owner,
