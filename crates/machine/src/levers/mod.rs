@@ -13,6 +13,7 @@ mod obstacle;
 mod plan;
 mod site;
 mod tunable;
+mod twin;
 mod value;
 
 pub use card::{Card, Group, Risk, Scope};

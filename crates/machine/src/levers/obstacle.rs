@@ -39,6 +39,16 @@ pub enum Obstacle {
         now: String,
         refused: Arc<io::Error>,
     },
+    /// Another setting rules, and would be lost.
+    #[error(
+        "{knob} is overruled by {twin}, which is `{held}`: to write the one sets the other to 0, and \
+         an undo would not bring that back"
+    )]
+    Overruled {
+        knob: Knob,
+        twin: Knob,
+        held: String,
+    },
     /// What would be put back is not what stands there.
     #[error(
         "{knob} was `{planned}` when this was planned and is `{now}` now; nothing was changed: try \

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Knob, Obstacle, Scope, Value};
+use super::{Knob, Obstacle, Scope, Value, twin};
 use crate::tree::Tree;
 
 /// The change of one knob.
@@ -51,12 +51,13 @@ impl Plan {
         })
     }
 
-    /// Sees that each knob still holds what the plan would put back.
+    /// Sees that each knob still holds what the plan would put back, and nothing that it would not.
     ///
     /// # Errors
     /// The first that does not.
     pub(super) fn is_up_to_date(&self, tree: &Tree) -> Result<(), Obstacle> {
         self.steps.iter().try_for_each(|Step { knob, old, .. }| {
+            twin::is_unused(knob, tree)?;
             let now = knob.read(tree).map_err(|error| Obstacle::of(knob, error))?;
             if now == *old {
                 return Ok(());

@@ -123,3 +123,69 @@ fn a_lever_owns_its_own_knobs_and_no_others() {
     assert!(!lever.owns(&foreign));
     assert!(!find("packet-taps").unwrap().owns(&own));
 }
+
+#[test]
+fn a_share_of_memory_that_is_overruled_by_bytes_is_not_set() {
+    let rows = [
+        ("dirty_ratio", "dirty_bytes"),
+        ("dirty_background_ratio", "dirty_background_bytes"),
+    ];
+    for (ratio, bytes) in rows {
+        let [ratio_file, bytes_file] = [ratio, bytes].map(|name| format!("proc/sys/vm/{name}"));
+        let machine = Planted::new(ratio, &[(&ratio_file, "0\n"), (&bytes_file, "1048576\n")]);
+        let site = Site::below(&machine.tree, None);
+        let lever = find(&ratio.replace('_', "-")).unwrap();
+        assert_eq!(lever.read(&site).unwrap().now, "0");
+        let wanted = format!("vm.{ratio} is overruled by vm.{bytes}, which is `1048576`");
+        for refused in [
+            lever.may_set(&site),
+            lever.plan(&site, Some("10")).map(drop),
+        ] {
+            let said = refused.unwrap_err().to_string();
+            assert!(said.starts_with(&wanted), "{said}");
+        }
+        std::fs::write(machine.tree.path(&bytes_file), "0\n").unwrap();
+        assert_eq!(lever.plan(&site, Some("10")).unwrap().steps.len(), 1);
+    }
+}
+
+#[test]
+fn what_is_not_wrong_everywhere_is_not_called_wrong() {
+    let machine = Planted::new(
+        "one-sided",
+        &[
+            ("sys/module/haltpoll/parameters/guest_halt_poll_ns", "0\n"),
+            ("proc/sys/vm/swappiness", "180\n"),
+            (
+                "sys/kernel/mm/transparent_hugepage/enabled",
+                "always madvise [never]\n",
+            ),
+            ("proc/sys/kernel/sched_rt_runtime_us", "-1\n"),
+            ("proc/sys/net/ipv4/tcp_max_syn_backlog", "512\n"),
+        ],
+    );
+    let site = Site::below(&machine.tree, None);
+    for name in [
+        "guest-halt-poll",
+        "swappiness",
+        "huge-pages",
+        "realtime-share",
+        "syn-backlog",
+    ] {
+        assert_eq!(
+            find(name).unwrap().read(&site).unwrap().is_recommended,
+            None,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn an_mtu_that_would_cost_the_ipv6_addresses_is_refused() {
+    let machine = Planted::new("mtu", &[("sys/class/net/eth0/mtu", "1500\n")]);
+    let site = Site::below(&machine.tree, Some("eth0"));
+    let lever = find("mtu").unwrap();
+    let refused = lever.plan(&site, Some("1279")).unwrap_err().to_string();
+    assert!(refused.contains("a number from 1280 to 65535"), "{refused}");
+    assert_eq!(lever.plan(&site, Some("1280")).unwrap().steps.len(), 1);
+}

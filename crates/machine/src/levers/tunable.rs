@@ -2,7 +2,7 @@
 
 use super::card::Card;
 use super::knob::{CpuSetting, DeviceSetting, HostSetting, Queue, QueueSetting};
-use super::{Knob, Lever, Obstacle, Plan, Reading, Site, Step, Value};
+use super::{Knob, Lever, Obstacle, Plan, Reading, Site, Step, Value, twin};
 use crate::tree::Tree;
 
 /// A row.
@@ -40,8 +40,6 @@ pub(super) enum Advised {
     Value(&'static str),
     /// What it is now, or this where that is less.
     AtLeast(i64),
-    /// What it is now, or this where that is more.
-    AtMost(i64),
     /// No value is right everywhere, and why.
     Depends(&'static str),
     Computed(fn(&Site) -> Option<String>),
@@ -76,6 +74,7 @@ impl Lever for Tunable {
             None => self.recommended(site).ok_or_else(|| self.no_value())?,
         };
         let steps = held.into_iter().map(|(knob, old)| {
+            twin::is_unused(&knob, &site.tree)?;
             let new = self.checked(site, &knob, &typed)?;
             Ok(Step { knob, old, new })
         });
@@ -92,6 +91,7 @@ impl Lever for Tunable {
     fn may_set(&self, site: &Site) -> Result<(), Obstacle> {
         let held = self.held(site)?;
         held.iter().try_for_each(|(knob, _)| {
+            twin::is_unused(knob, &site.tree)?;
             let opened = knob.may_write(&site.tree);
             opened.map_err(|error| Obstacle::of(knob, error))
         })
@@ -101,7 +101,6 @@ impl Lever for Tunable {
         match self.advised {
             Advised::Value(value) => Some(value.to_owned()),
             Advised::AtLeast(least) => Some(self.number(site)?.max(least).to_string()),
-            Advised::AtMost(most) => Some(self.number(site)?.min(most).to_string()),
             Advised::Depends(_) => None,
             Advised::Computed(compute) => compute(site),
         }

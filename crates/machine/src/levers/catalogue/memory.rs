@@ -20,8 +20,9 @@ pub(super) static ROWS: &[Tunable] = &[
                 where a program asks with madvise(2), or never.",
             helps: "programs with gigabytes of heap, where they ask for it",
             hurts: "with always: pauses while memory is compacted, and memory that is not used; the \
-                    kernel counts vm.min_free_kbytes anew with each change, unless it was set \
-                    by hand",
+                kernel counts vm.min_free_kbytes anew with each change, raises one that was set by \
+                hand where it is less, and an undo does not take that back: look at memory-reserve \
+                before and after",
             published: Some(
                 "madvise at Netflix (2017), never in the latency profiles of tuned; no figure \
                 of its own",
@@ -29,7 +30,7 @@ pub(super) static ROWS: &[Tunable] = &[
         },
         places: Places::Host(HostSetting::HugePages),
         accepts: Accepts::Words(&["always", "madvise", "never"]),
-        advised: Advised::Value("madvise"),
+        advised: Advised::Depends("madvise rather than always for latency; never is as good there"),
     },
     Tunable {
         card: Card {
@@ -59,12 +60,13 @@ pub(super) static ROWS: &[Tunable] = &[
             about: "How much rather the kernel swaps programs out than it drops pages of files: \
                 0 to 200, 60 as a rule.",
             helps: "servers whose own memory must stay",
-            hurts: "less page cache for files that are read",
+            hurts: "less page cache for files that are read; with swap in compressed memory (zram) \
+                more than 100 is right",
             published: Some("part of the profiles of tuned (10); no figure of its own"),
         },
         places: Places::Sysctls(&["vm.swappiness"]),
         accepts: Accepts::Range(0, 200),
-        advised: Advised::AtMost(10),
+        advised: Advised::Depends("10 with swap on a disk, more than 100 with zram"),
     },
     Tunable {
         card: Card {
@@ -113,7 +115,8 @@ pub(super) static ROWS: &[Tunable] = &[
             about: "KiB that only interrupts and the like may take, so that packets find memory \
                 when programs have taken the rest.",
             helps: "high packet rates on machines whose memory is full",
-            hurts: "less memory for programs; too much of it, and they are killed",
+            hurts: "less memory for programs; too much of it, and they are killed; once written, \
+                the kernel takes it for set by hand and does not lower it by itself any more",
             published: Some(
                 "1 to 3 % of the memory for high packet rates (guide to Amazon’s ENA driver)",
             ),

@@ -27,7 +27,10 @@ pub(super) static ROWS: &[Tunable] = &[
         },
         places: Places::Host(HostSetting::GuestHaltPoll),
         accepts: Accepts::Range(0, 10_000_000),
-        advised: Advised::Value("200000"),
+        advised: Advised::Depends(
+            "200000 at few connections, on instances without CPU credit; 0 for a server that is \
+             always busy",
+        ),
     },
     Tunable {
         card: Card {

@@ -14,11 +14,12 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::QueueDisciplines,
             scope: Scope::Host,
             binds: Binds::Listen,
-            risk: Risk::None,
+            risk: Risk::Stability,
             about: "Which queue discipline a device has when it comes up. Those that are up keep \
                 theirs.",
             helps: "fq for hosts that pace or run bbr, fq_codel for routers",
-            hurts: "nothing on devices that are up already",
+            hurts: "with noqueue a card drops what finds its ring full, and nothing paces or shares it \
+                out among connections; nothing on devices that are up already",
             published: Some(
                 "noqueue by this setting, with mq: +2 % requests/s (1.12 to 1.15 M) in \
                 https://talawah.io/blog/extreme-http-performance-tuning-one-point-two-million/",
@@ -65,11 +66,14 @@ pub(super) static ROWS: &[Tunable] = &[
             about: "Bytes of an IP packet that the device takes. Every hop up to the other end \
                 must take as much.",
             helps: "bulk where packets a second are the limit: six times fewer with 9000",
-            hurts: "connections hang where one hop takes less and says nothing",
+            hurts: "connections hang where one hop takes less and says nothing; less than 1280 is not \
+                offered, since the kernel then drops the IPv6 addresses of the device for good",
             published: None,
         },
         places: Places::Device(DeviceSetting::Mtu),
-        accepts: Accepts::Range(68, 65_535),
+        // Below IPV6_MIN_MTU the kernel takes IPv6 off a device, addresses and all, which an undo
+        // does not bring back (addrconf_notify of net/ipv6/addrconf.c).
+        accepts: Accepts::Range(1280, 65_535),
         advised: Advised::Depends("9000 only where every hop is known to take it"),
     },
 ];

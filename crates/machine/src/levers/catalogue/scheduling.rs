@@ -112,6 +112,8 @@ pub(super) static ROWS: &[Tunable] = &[
         },
         places: Places::Sysctls(&["kernel.sched_rt_runtime_us"]),
         accepts: Accepts::Range(-1, 1_000_000),
-        advised: Advised::Value("950000"),
+        advised: Advised::Depends(
+            "950000 is the usual; -1 where real-time threads are known to sleep",
+        ),
     },
 ];

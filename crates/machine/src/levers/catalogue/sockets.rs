@@ -31,16 +31,21 @@ pub(super) static ROWS: &[Tunable] = &[
             title: "handshakes that are under way",
             group: Group::Tcp,
             scope: Scope::Namespace,
-            binds: Binds::Listen,
+            binds: Binds::Live,
             risk: Risk::None,
-            about: "How many SYNs one listener remembers before SYN cookies answer for it.",
-            helps: "bursts of new connections from far away",
+            about: "With net.ipv4.tcp_syncookies at 0, how many SYNs may be under way; of the last \
+                quarter only those of hosts that are known are taken. With cookies on, as is usual, \
+                it is not looked at: they begin when the backlog of the listener itself is full \
+                (tcp_conn_request of net/ipv4/tcp_input.c).",
+            helps: "bursts of new connections from far away, where cookies are off",
             hurts: "some 300 bytes of memory for each",
             published: None,
         },
         places: Places::Sysctls(&["net.ipv4.tcp_max_syn_backlog"]),
         accepts: Accepts::Range(1, 1_048_576),
-        advised: Advised::AtLeast(4096),
+        advised: Advised::Depends(
+            "it counts only where SYN cookies are off; else see accept-queue",
+        ),
     },
     Tunable {
         card: Card {

@@ -74,8 +74,9 @@ pub(super) static ROWS: &[Advice] = &[
         },
         check: "packet-taps",
         by_hand: "the program that holds it is not ours to stop: linerate doctor names it; \
-            make the lease permanent or use a DHCP client without a packet socket, then \
-            stop it",
+            use a DHCP client without a packet socket, or make the lease permanent, and that only \
+            where the cloud guarantees a fixed private address: else another machine may be given \
+            yours; then stop it",
     },
     Advice {
         card: Card {

@@ -121,10 +121,10 @@ impl Knob {
     #[must_use]
     pub fn command(&self, value: &Value) -> String {
         let text = self.form().print(value);
+        let text = shell_words::quote(&text);
         match self {
-            Self::Sysctl(name) if text.contains(' ') => format!("sysctl -w {name}='{text}'"),
             Self::Sysctl(name) => format!("sysctl -w {name}={text}"),
-            knob => format!("echo {text} > /{}", knob.file()),
+            knob => format!("echo {text} > {}", shell_words::quote(&knob.to_string())),
         }
     }
 
@@ -200,6 +200,16 @@ mod tests {
         let command = "echo 00000003 > /sys/class/net/eth0/queues/rx-0/rps_cpus";
         assert_eq!(mask.command(&Value::Numbers(vec![0, 1])), command);
         assert_eq!(mask.show(&Value::Numbers(vec![0, 1])), "0-1");
+    }
+
+    #[test]
+    fn a_device_whose_name_a_shell_would_take_apart_is_quoted() {
+        let knob = Knob::Device {
+            device: "a;reboot".parse().unwrap(),
+            setting: DeviceSetting::Mtu,
+        };
+        let command = "echo 1500 > '/sys/class/net/a;reboot/mtu'";
+        assert_eq!(knob.command(&Value::Number(1500)), command);
     }
 
     #[test]
