@@ -252,12 +252,7 @@ impl Ethtool {
     /// the answer to this question is.
     fn ask(&self, device: &str, question: u32, answer: &mut [u32]) -> io::Result<()> {
         answer[0] = question;
-        // SAFETY: an all-zero ifreq is valid: an empty name.
-        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        let room = request.ifr_name.len() - 1;
-        for (to, from) in request.ifr_name[..room].iter_mut().zip(device.bytes()) {
-            *to = libc::c_char::from_ne_bytes([from]);
-        }
+        let mut request = crate::interface::request(device);
         request.ifr_ifru.ifru_data = answer.as_mut_ptr().cast();
         // SAFETY: `request` lives through the call, and the answer it points at is writable for
         // what the kernel writes to this question: each caller gives the length of its structure.

@@ -17,6 +17,7 @@ pub mod epoll;
 pub mod ethtool;
 pub mod folder;
 pub mod group;
+mod interface;
 pub mod kernel_file;
 pub mod launch;
 pub mod namespace;
@@ -29,6 +30,7 @@ pub mod socket;
 pub mod standard_input;
 pub mod stop;
 pub mod timer;
+pub mod tun;
 pub mod uring;
 pub mod usage;
 

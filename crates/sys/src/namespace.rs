@@ -193,6 +193,18 @@ impl Place {
         unsafe { command.pre_exec(move || way.take()) };
         Ok(())
     }
+
+    /// Lets a command start in the network namespace of the caller, as whom [`Place::put`] makes
+    /// it: each of its threads may enter the place for itself.
+    ///
+    /// # Errors
+    /// As of [`Place::put`].
+    pub fn put_beside(&self, command: &mut Command) -> io::Result<()> {
+        let way = self.0.try_clone()?;
+        // SAFETY: as in `put`.
+        unsafe { command.pre_exec(move || way.take_rights()) };
+        Ok(())
+    }
 }
 
 /// What is entered on the way into a network namespace, in this order.
@@ -215,13 +227,19 @@ impl Way {
 
     /// Only system calls, without an allocation: a child takes it between fork and exec.
     fn take(&self) -> io::Result<()> {
+        self.take_rights()?;
+        join(self.network.as_fd(), libc::CLONE_NEWNET)
+    }
+
+    /// All but the last step.
+    fn take_rights(&self) -> io::Result<()> {
         if let Some(user) = &self.user {
             join(user.as_fd(), libc::CLONE_NEWUSER)?;
         }
         if let Some(uts) = &self.uts {
             join(uts.as_fd(), libc::CLONE_NEWUTS)?;
         }
-        join(self.network.as_fd(), libc::CLONE_NEWNET)
+        Ok(())
     }
 }
 
@@ -284,16 +302,11 @@ fn join(namespace: BorrowedFd<'_>, kind: libc::c_int) -> io::Result<()> {
 
 #[expect(
     clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
-    reason = "ASCII and the kernel's constants fit the fields that they are for"
+    reason = "the flags lie in the 16 bits of the field that they are for"
 )]
 fn bring_loopback_up() -> io::Result<()> {
     let socket = socket::control()?;
-    // SAFETY: an all-zero ifreq is valid: an empty name and no flags.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
-        *to = *from as libc::c_char;
-    }
+    let mut request = crate::interface::request("lo");
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
     // SAFETY: SIOCSIFFLAGS reads an ifreq, which lives through the call.
     check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) })?;

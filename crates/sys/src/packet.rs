@@ -117,12 +117,7 @@ fn device(name: &str) -> io::Result<u32> {
 /// # Errors
 /// `ENODEV` for a device that is not there.
 pub fn mtu(name: &str) -> io::Result<usize> {
-    // SAFETY: an all-zero ifreq is valid: an empty name.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    let room = request.ifr_name.len() - 1;
-    for (to, from) in request.ifr_name[..room].iter_mut().zip(name.bytes()) {
-        *to = from as libc::c_char;
-    }
+    let mut request = crate::interface::request(name);
     let socket = crate::socket::control()?;
     // SAFETY: `request` is a valid ifreq that lives through the call, which writes within it.
     check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFMTU, &raw mut request) })?;

@@ -10,14 +10,15 @@ const HANDS: [&str; 3] = [
     "crates/sys/src/",
     "crates/traffic/src/",
 ];
-/// Who may: levers, the journal in its own folder, who sets up a host of a rig, and who maps the
-/// users of a namespace that is just made.
-const WRITERS: [&str; 5] = [
+/// Who may: levers, the journal in its own folder, who sets up a host of a rig, who maps the users
+/// of a namespace that is just made, and who makes a network device that goes with its descriptor.
+const WRITERS: [&str; 6] = [
     "crates/machine/src/journal/",
     "crates/machine/src/levers/",
     "crates/machine/src/rig/tcp.rs",
     "crates/sys/src/descent.rs",
     "crates/sys/src/namespace.rs",
+    "crates/sys/src/tun.rs",
 ];
 /// What opens a file for writing or changes a folder.
 const WRITES: [&[&str]; 9] = [
