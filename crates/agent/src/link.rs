@@ -1,48 +1,68 @@
-//! A link in the middle of a rig, as a process of its own.
+//! A link between the hosts of a rig, as a process of its own.
 
+use std::fmt::Display;
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 use machine::rig::qdisc::KernelLink;
+use machine::rig::tun::{self, Site};
 use machine::rig::{Lab, wire};
 use model::Doubt;
 use model::link::{LinkPlan, LinkRecord, LinkTotals, QdiscReading, Via};
 use model::message::Failure;
 use serde::{Deserialize, Serialize};
-use traffic::link::{Ends, Link, LinkReadings};
+use traffic::link::{Link, LinkReadings, Sockets};
 
 use crate::role::{Role, RoleProcess, Said, dismissed, heard, say};
 
+/// A link between two ends, the client's and the server's.
 #[derive(Debug, Serialize, Deserialize)]
-struct LinkOrder {
+struct LinkOrder<E> {
     plan: LinkPlan,
-    ends: Ends,
+    ends: [E; 2],
 }
 
-/// Says that it is ready, carries until the input ends, and says what it came to.
+/// Carries between two devices here.
 pub(crate) fn carry(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
-    let LinkOrder { plan, ends } = heard(input)?;
-    let link = match Link::start(&plan, &ends) {
-        Ok(link) => link,
-        Err(error) => return say(output, &Said::<()>::Err(error.to_string())),
-    };
-    say(output, &Said::Ok(()))?;
-    dismissed(input)?;
-    let readings: Said<LinkReadings> = link.finish().map_err(|error| error.to_string());
-    say(output, &readings)
+    let LinkOrder::<String> { plan, ends } = heard(input)?;
+    let link = Link::start(&plan, ends.map(Sockets));
+    attend(link, Link::finish, input, output)
 }
 
-/// Says that the kernel carries, waits for the end of the input, and says what it came to.
-pub(crate) fn have_carried(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
+/// Carries between two TUN devices of its own.
+pub(crate) fn carry_by_tun(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
     let LinkOrder { plan, ends } = heard(input)?;
-    let link = match KernelLink::start(&plan, [&ends.client, &ends.server]) {
+    attend(start_by_tun(&plan, &ends), Link::finish, input, output)
+}
+
+/// Has the kernel carry between two devices here.
+pub(crate) fn have_carried(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
+    let LinkOrder::<String> { plan, ends } = heard(input)?;
+    let link = KernelLink::start(&plan, ends.each_ref().map(String::as_str));
+    attend(link, |link| link.read(), input, output)
+}
+
+fn start_by_tun(plan: &LinkPlan, [client, server]: &[Site; 2]) -> Result<Link, String> {
+    let make = |site| tun::make(site).map_err(|error| error.to_string());
+    let ends = [make(client)?, make(server)?];
+    Link::start(plan, ends).map_err(|error| error.to_string())
+}
+
+/// Says that a link is ready, waits for the end of the input, and says what it came to.
+fn attend<L, Told: Serialize, Why: Display, Then: Display>(
+    link: Result<L, Why>,
+    finish: impl FnOnce(L) -> Result<Told, Then>,
+    input: &mut impl BufRead,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    let link = match link {
         Ok(link) => link,
         Err(error) => return say(output, &Said::<()>::Err(error.to_string())),
     };
     say(output, &Said::Ok(()))?;
     dismissed(input)?;
-    let readings: Said<[QdiscReading; 2]> = link.read().map_err(|error| error.to_string());
-    say(output, &readings)
+    let told: Said<Told> = finish(link).map_err(|error| error.to_string());
+    say(output, &told)
 }
 
 /// What a link carried.
@@ -87,27 +107,17 @@ pub struct LinkProcess {
 }
 
 impl LinkProcess {
-    /// Takes a link into service in a rig of the form `wire`; `program` is Linerate.
+    /// Takes a link into service in a rig of the form that [`Via::topology`] says; `program` is
+    /// Linerate.
     ///
     /// # Errors
     /// Says what could not be done.
     pub fn start(program: &Path, lab: &Lab, plan: &LinkPlan) -> Result<Self, Failure> {
-        let middle = lab.host(wire::HOST).ok_or_else(|| Failure {
-            what: "this rig has no wire for a link".to_owned(),
-            advice: "a link is for a rig of the form `wire`".to_owned(),
-        })?;
-        let order = LinkOrder {
-            plan: *plan,
-            ends: Ends {
-                client: wire::TO_CLIENT.to_owned(),
-                server: wire::TO_SERVER.to_owned(),
-            },
-        };
-        let role = match plan.via {
-            Via::Userspace => Role::Link,
-            Via::Tbf | Via::Htb | Via::Netem => Role::KernelLink,
-        };
-        let mut process = RoleProcess::start(program, middle, role, &order)?;
+        let mut process = match plan.via {
+            Via::Userspace => in_the_middle(program, lab, Role::Link, plan),
+            Via::Tun => beside(program, lab, plan),
+            Via::Tbf | Via::Htb | Via::Netem => in_the_middle(program, lab, Role::KernelLink, plan),
+        }?;
         process.said::<()>()?;
         let via = plan.via;
         Ok(Self { process, via })
@@ -119,9 +129,46 @@ impl LinkProcess {
     /// Says what ended it before its time.
     pub fn finish(mut self) -> Result<Carried, Failure> {
         self.process.dismiss();
-        Ok(match self.via {
-            Via::Userspace => Carried::Userspace(self.process.said()?),
-            Via::Tbf | Via::Htb | Via::Netem => Carried::Kernel(self.process.said()?),
+        Ok(if self.via.is_ours() {
+            Carried::Userspace(self.process.said()?)
+        } else {
+            Carried::Kernel(self.process.said()?)
         })
+    }
+}
+
+/// Between the two devices of the host in the middle.
+fn in_the_middle(
+    program: &Path,
+    lab: &Lab,
+    role: Role,
+    plan: &LinkPlan,
+) -> Result<RoleProcess, Failure> {
+    let middle = lab.host(wire::HOST).ok_or_else(no_place)?;
+    let order = LinkOrder {
+        plan: *plan,
+        ends: [wire::TO_CLIENT, wire::TO_SERVER],
+    };
+    RoleProcess::start(program, |command| middle.put(command), role, &order)
+}
+
+/// On no host, where the end of all that is on one would be its end too.
+fn beside(program: &Path, lab: &Lab, plan: &LinkPlan) -> Result<RoleProcess, Failure> {
+    let order = LinkOrder {
+        plan: *plan,
+        ends: lab.sites().ok_or_else(no_place)?,
+    };
+    RoleProcess::start(
+        program,
+        |command| lab.put_beside(command),
+        Role::TunLink,
+        &order,
+    )
+}
+
+fn no_place() -> Failure {
+    Failure {
+        what: "this rig has no place for a link".to_owned(),
+        advice: "a link is for a rig of the form `wire` or `apart`".to_owned(),
     }
 }

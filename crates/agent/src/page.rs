@@ -82,7 +82,12 @@ pub fn fetch_pages(program: &Path, lab: &Lab, order: &PageOrder) -> Result<Pages
         initial_window: order.initial_window,
         congestion_control: order.congestion_control.clone(),
     };
-    let mut serving = RoleProcess::start(program, server, Role::PageServer, &server_order)?;
+    let mut serving = RoleProcess::start(
+        program,
+        |command| server.put(command),
+        Role::PageServer,
+        &server_order,
+    )?;
     let listening: Listening = serving.said()?;
     let client_order = ClientOrder {
         server: listening.address,
@@ -90,7 +95,12 @@ pub fn fetch_pages(program: &Path, lab: &Lab, order: &PageOrder) -> Result<Pages
         samples: order.samples,
         patience: order.patience,
     };
-    let mut fetching = RoleProcess::start(program, client, Role::PageClient, &client_order)?;
+    let mut fetching = RoleProcess::start(
+        program,
+        |command| client.put(command),
+        Role::PageClient,
+        &client_order,
+    )?;
     check_room(order, &fetching.said()?)?;
     Ok(PagesFetched {
         fetched: fetching.said()?,

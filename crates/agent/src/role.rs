@@ -1,4 +1,4 @@
-//! Processes of ours on the hosts of a rig, each with one thing to do. The order for it is a JSON
+//! Processes of ours for the hosts of a rig, each with one thing to do. The order for it is a JSON
 //! line on standard input, what it says a JSON line each on standard output. One that goes on ends
 //! when its input does, and all with whoever started them. Unlike targets they set up their host,
 //! so they stay root over it.
@@ -9,7 +9,6 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::str::FromStr;
 
-use machine::rig::Host;
 use model::message::Failure;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,6 +24,8 @@ const PLAY: &str = "role";
 pub enum Role {
     /// Carries packets between two devices.
     Link,
+    /// Carries packets between two TUN devices that it makes.
+    TunLink,
     /// Has the kernel carry them.
     KernelLink,
     /// Answers with pages of an exact size.
@@ -34,8 +35,9 @@ pub enum Role {
 }
 
 impl Role {
-    const ALL: [Self; 4] = [
+    const ALL: [Self; 5] = [
         Self::Link,
+        Self::TunLink,
         Self::KernelLink,
         Self::PageServer,
         Self::PageClient,
@@ -44,6 +46,7 @@ impl Role {
     fn name(self) -> &'static str {
         match self {
             Self::Link => "link",
+            Self::TunLink => "tun-link",
             Self::KernelLink => "kernel-link",
             Self::PageServer => "page-server",
             Self::PageClient => "page-client",
@@ -57,6 +60,7 @@ impl Role {
     pub fn play(self, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
         match self {
             Self::Link => link::carry(&mut input, &mut output),
+            Self::TunLink => link::carry_by_tun(&mut input, &mut output),
             Self::KernelLink => link::have_carried(&mut input, &mut output),
             Self::PageServer => page::serve(&mut input, &mut output),
             Self::PageClient => page::fetch_all(&mut input, &mut output),
@@ -87,14 +91,14 @@ pub(crate) struct RoleProcess {
 }
 
 impl RoleProcess {
-    /// Starts a role on a host with its order; `program` is Linerate.
+    /// Starts a role with its order, where `put` has it start; `program` is Linerate.
     pub(crate) fn start(
         program: &Path,
-        host: &Host,
+        put: impl FnOnce(&mut Command) -> io::Result<()>,
         role: Role,
         order: &impl Serialize,
     ) -> Result<Self, Failure> {
-        let started = Self::spawn(program, host, role).and_then(|mut process| {
+        let started = Self::spawn(program, put, role).and_then(|mut process| {
             let orders = process.orders.as_mut();
             say(orders.ok_or(io::ErrorKind::BrokenPipe)?, order)?;
             Ok(process)
@@ -102,7 +106,11 @@ impl RoleProcess {
         started.map_err(|error| role.failure(&error.to_string()))
     }
 
-    fn spawn(program: &Path, host: &Host, role: Role) -> io::Result<Self> {
+    fn spawn(
+        program: &Path,
+        put: impl FnOnce(&mut Command) -> io::Result<()>,
+        role: Role,
+    ) -> io::Result<Self> {
         let mut command = Command::new(program);
         command
             .args([PLAY, role.name()])
@@ -110,7 +118,7 @@ impl RoleProcess {
             .stdout(Stdio::piped())
             // Out of reach of the terminal's Ctrl-C: it ends when we say so.
             .process_group(0);
-        host.put(&mut command)?;
+        put(&mut command)?;
         sys::process::prepare_child(&mut command, ChildSetup::default());
         let mut child = command.spawn()?;
         let orders = child.stdin.take();
@@ -149,6 +157,10 @@ impl Role {
             Self::Link => (
                 "the link",
                 "it needs packet sockets (CONFIG_PACKET) and 8 MB for each of its two rings",
+            ),
+            Self::TunLink => (
+                "the link",
+                "`userspace` in its place carries the same without TUN devices",
             ),
             Self::KernelLink => (
                 "the link",

@@ -19,11 +19,20 @@ pub enum Topology {
     /// `client`, `wire` and `server`: the wire has an end to each and no address, so nothing goes
     /// from one to the other but what a program there carries.
     Wire,
+    /// `client` and `server` without a device yet: a program that carries between them brings each
+    /// one of its own.
+    Apart,
 }
 
 impl Topology {
     /// All there are.
-    pub const ALL: [Self; 4] = [Self::Netns, Self::Router, Self::Tunnel, Self::Wire];
+    pub const ALL: [Self; 5] = [
+        Self::Netns,
+        Self::Router,
+        Self::Tunnel,
+        Self::Wire,
+        Self::Apart,
+    ];
 
     /// As it is written in study files and on command lines.
     #[must_use]
@@ -33,6 +42,7 @@ impl Topology {
             Self::Router => "router",
             Self::Tunnel => "tunnel",
             Self::Wire => "wire",
+            Self::Apart => "apart",
         }
     }
 }

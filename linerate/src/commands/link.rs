@@ -14,7 +14,6 @@ use std::time::Duration;
 use agent::link::{Carried, LinkProcess};
 use anyhow::{Context as _, anyhow};
 use machine::rig::{Host, Lab};
-use model::Topology;
 use model::link::LinkPlan;
 use sys::stop::{Again, StopSignal};
 
@@ -38,7 +37,7 @@ struct Report {
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let plan = arguments.plan()?;
     let stop = StopSignal::listen(Again::Kills)?;
-    let lab = Lab::build(Path::new(OURSELVES), Topology::Wire)?;
+    let lab = Lab::build(Path::new(OURSELVES), plan.via.topology())?;
     let [client, server] = lab.ends().context("the rig has no two ends")?;
     let link = LinkProcess::start(Path::new(OURSELVES), &lab, &plan).map_err(words)?;
     let serve = |line: &String| serve(line, arguments.server_wait, [server, client], console);

@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use agent::link::LinkProcess;
 use agent::page::{PageOrder, fetch_pages};
 use machine::rig::Lab;
+use model::Doubt;
 use model::link::LinkPlan;
-use model::{Doubt, Topology};
 use traffic::page::{Fetched, round_trips};
 
 use crate::console::Console;
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 }
 
 fn measure(plan: &LinkPlan, order: &PageOrder, round_trip_ns: u64) -> anyhow::Result<Report> {
-    let lab = Lab::build(Path::new(OURSELVES), Topology::Wire)?;
+    let lab = Lab::build(Path::new(OURSELVES), plan.via.topology())?;
     let link = LinkProcess::start(Path::new(OURSELVES), &lab, plan).map_err(words)?;
     let fetched = fetch_pages(Path::new(OURSELVES), &lab, order).map_err(words)?;
     let carried = link.finish().map_err(words)?;

@@ -132,7 +132,7 @@ LINERATE_RIG is set to the rig's name.")]
     Hold { kind: Topology },
 }
 
-/// A wire carries nothing by itself, so as a rig to stay it would only puzzle.
+/// What carries nothing by itself would as a rig to stay only puzzle.
 fn kinds() -> impl clap::builder::TypedValueParser<Value = Topology> {
     use clap::builder::TypedValueParser as _;
     clap::builder::PossibleValuesParser::new(["netns", "router", "tunnel"])

@@ -63,7 +63,7 @@ fn runs_over_links_that_differ_do_not_compare_and_two_spellings_of_one_link_do()
     let links = [
         ("plain", "rate = \"50Mbit/s\"\nvia = \"tbf\""),
         ("respelled", "rate = \"0.05Gbit/s\"\nvia = \"tbf\""),
-        ("other", "rate = \"50Mbit/s\"\nvia = \"htb\""),
+        ("other", "rate = \"50Mbit/s\"\nvia = \"tun\""),
     ];
     for (out, link) in links {
         write_linked(&folder, link);
@@ -73,7 +73,7 @@ fn runs_over_links_that_differ_do_not_compare_and_two_spellings_of_one_link_do()
     answer(&mut linerate(&folder, &compare("respelled")));
     let said = refusal(&folder, &compare("other"));
     assert!(said.contains("different links"), "{said}");
-    assert!(said.contains("tbf") && said.contains("htb"), "{said}");
+    assert!(said.contains("tbf") && said.contains("TUN"), "{said}");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_link_that_cannot_be_is_refused_where_it_stands_in_the_file() {
         ("delay = \"1ms\"\nvia = \"tbf\"", "tbf has no delay"),
         (
             "via = \"tc\"",
-            "one of \"userspace\", \"tbf\", \"htb\", \"netem\"",
+            "one of \"userspace\", \"tun\", \"tbf\", \"htb\", \"netem\"",
         ),
         ("up = [\"jitter=1ms\"]", "KEY=VALUE"),
     ] {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, answer};
+use crate::common::{Folder, answer, linerate};
 use crate::{count, folder, load_over, schema};
 
 /// The load's own report, which `--json` moves to standard error.
@@ -17,18 +17,20 @@ fn load_report(errors: &[u8]) -> Value {
 #[test]
 fn an_answer_takes_the_delay_there_and_the_delay_back() {
     let folder = folder("link-delay");
-    let flags = ["--delay", "10ms", "--down", "delay=30ms"];
-    let (output, report) = load_over(&folder, &flags, "-d 600ms --json");
-    schema::holds("link", &report);
-    let load = load_report(&output.stderr);
-    let answered = load["answered"].as_u64().unwrap();
-    let window_s = load["window_seconds"].as_f64().unwrap();
-    // One request after another: no more than one for each 40 ms, and the last under way.
-    assert!(
-        answered >= 1 && answered as f64 <= window_s / 0.040 + 1.0,
-        "{answered} in {window_s} s"
-    );
-    assert_eq!(output.status.code(), Some(0));
+    for via in crate::OURS {
+        let flags = ["--via", via, "--delay", "10ms", "--down", "delay=30ms"];
+        let (output, report) = load_over(&folder, &flags, "-d 600ms --json");
+        schema::holds("link", &report);
+        let load = load_report(&output.stderr);
+        let answered = load["answered"].as_u64().unwrap();
+        let window_s = load["window_seconds"].as_f64().unwrap();
+        // One request after another: no more than one for each 40 ms, and the last under way.
+        assert!(
+            answered >= 1 && answered as f64 <= window_s / 0.040 + 1.0,
+            "{via}: {answered} in {window_s} s"
+        );
+        assert_eq!(output.status.code(), Some(0));
+    }
 }
 
 #[test]
@@ -38,30 +40,59 @@ fn every_packet_is_told_of_and_none_is_larger_than_the_mtu() {
     let server =
         format!("exec ./linerate serve --listen 0.0.0.0:8080 --workers 1 --message {message}");
     let load = format!("{} -d 200ms", crate::LOAD);
-    let words = [
-        "link", "--json", "--loss", "2%", "--server", &server, "--", "sh", "-c", &load,
-    ];
-    let report = answer(&mut crate::linerate(&folder, &words));
-    let report: Value = serde_json::from_str(&report).unwrap();
-    schema::holds("link", &report);
-    for direction in ["up", "down"] {
-        let packets = |fate: &str| count(&report, &format!("/{direction}/tally/{fate}_packets"));
-        let fates = [
-            "carried",
-            "lost",
-            "dropped",
-            "unheld",
-            "unfinished",
-            "refused",
-            "held",
+    for via in crate::OURS {
+        let words = [
+            "link", "--json", "--via", via, "--loss", "2%", "--server", &server, "--", "sh", "-c",
+            &load,
         ];
-        let sum: u64 = fates.iter().map(|fate| packets(fate)).sum();
-        assert_eq!(packets("offered"), sum, "{direction}");
-        // One that is longer than the MTU, or lacks its checksum, is unfinished.
-        assert_eq!((packets("unfinished"), packets("overtook")), (0, 0));
+        let report = answer(&mut crate::linerate(&folder, &words));
+        let report: Value = serde_json::from_str(&report).unwrap();
+        schema::holds("link", &report);
+        for direction in ["up", "down"] {
+            assert_adds_up(&report, direction);
+        }
+        let down = |what: &str| count(&report, &format!("/down/tally/{what}"));
+        assert!(down("offered_bytes") > 50_000 && down("lost_packets") > 0);
     }
-    let down = |what: &str| count(&report, &format!("/down/tally/{what}"));
-    assert!(down("offered_bytes") > 50_000 && down("lost_packets") > 0);
+}
+
+/// Every packet that was offered has one fate, and none is unfinished: longer than the MTU, or
+/// without its checksum.
+fn assert_adds_up(report: &Value, direction: &str) {
+    let packets = |fate: &str| count(report, &format!("/{direction}/tally/{fate}_packets"));
+    let fates = [
+        "carried",
+        "lost",
+        "dropped",
+        "unheld",
+        "unfinished",
+        "refused",
+        "held",
+    ];
+    let sum: u64 = fates.iter().map(|fate| packets(fate)).sum();
+    assert_eq!(packets("offered"), sum, "{direction}");
+    assert_eq!((packets("unfinished"), packets("overtook")), (0, 0));
+}
+
+#[test]
+fn as_many_packets_are_lost_as_was_asked_for() {
+    let folder = Folder::new("link-share");
+    // A connection is refused only when all that was sent before has been carried.
+    let line = "for n in $(seq 4000); do echo $n; done > /dev/udp/$LINERATE_SERVER/9; \
+                : > /dev/tcp/$LINERATE_SERVER/9";
+    for via in crate::OURS {
+        let flags = ["link", "--json", "--via", via, "--up", "loss=20%"];
+        let words = [&flags[..], &["--", "bash", "-c", line]].concat();
+        let output = linerate(&folder, &words).output().unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let up = |what: &str| count(&report, &format!("/up/tally/{what}_packets")) as f64;
+        let (offered, lost) = (up("offered"), up("lost"));
+        // Five times the deviation of the binomial distribution.
+        let apart = 5.0 * (offered * 0.2 * 0.8).sqrt();
+        assert!(offered > 1000.0, "{via}: {report:#}");
+        let error = (lost - offered * 0.2).abs();
+        assert!(error <= apart, "{via}: {lost} of {offered}");
+    }
 }
 
 #[test]

@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, errors, linerate};
+use crate::common::{Folder, answer, errors, linerate};
 use crate::folder;
 
 #[test]
@@ -24,18 +25,25 @@ fn the_exit_code_of_the_command_is_passed_on_and_so_is_its_signal() {
 }
 
 /// A network namespace of a host, held open so that its inode is given to no other.
-struct HostSeen {
+pub(crate) struct HostSeen {
     held: File,
 }
 
 impl HostSeen {
-    fn of(pid: &str) -> Self {
+    pub(crate) fn of(pid: &str) -> Self {
         let held = File::open(format!("/proc/{}/ns/net", pid.trim())).unwrap();
         Self { held }
     }
 
+    /// Its devices, as ip(8) tells of them.
+    pub(crate) fn devices(&self) -> String {
+        let (pid, held) = (std::process::id(), self.held.as_raw_fd());
+        let place = format!("--net=/proc/{pid}/fd/{held}");
+        answer(Command::new("nsenter").args([&place, "ip", "-brief", "link"]))
+    }
+
     /// The command lines of the processes in it.
-    fn processes(&self) -> Vec<String> {
+    pub(crate) fn processes(&self) -> Vec<String> {
         let inode = self.held.metadata().unwrap().ino();
         let is_there = |path: &PathBuf| {
             let namespace = std::fs::metadata(path.join("ns/net"));
@@ -51,7 +59,7 @@ impl HostSeen {
 }
 
 /// The next line of an output of a process that goes on.
-fn line_of(output: Option<impl Read>) -> String {
+pub(crate) fn line_of(output: Option<impl Read>) -> String {
     let mut line = String::new();
     BufReader::new(output.unwrap())
         .read_line(&mut line)

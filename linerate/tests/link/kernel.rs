@@ -1,6 +1,5 @@
 //! Links that the kernel carries.
 
-use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 
@@ -78,22 +77,10 @@ impl Waiting {
 
     /// What tc(8) says of the namespace of the link.
     fn tc(&self, words: &[&str]) -> String {
-        let place = format!("--net=/proc/{}/ns/net", self.carrier());
+        let carrier = crate::carrier(&self.0, "kernel-link");
+        let place = format!("--net=/proc/{carrier}/ns/net");
         let mut tc = Command::new("nsenter");
         answer(tc.arg(place).arg("tc").args(words))
-    }
-
-    /// The process in the middle: our child that plays that role.
-    fn carrier(&self) -> String {
-        let parent = format!("PPid:\t{}\n", self.0.id());
-        let is_carrier = |pid: &String| {
-            let file = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}"));
-            file("status").is_ok_and(|status| status.contains(&parent))
-                && file("cmdline").is_ok_and(|words| words.contains("kernel-link"))
-        };
-        let entries = fs::read_dir("/proc").unwrap().flatten();
-        let mut pids = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        pids.find(is_carrier).unwrap()
     }
 
     fn end(mut self) {

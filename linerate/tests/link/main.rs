@@ -14,20 +14,25 @@ mod kernel;
 mod refused;
 #[path = "../common/schema.rs"]
 mod schema;
+mod tun;
 
+use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::Output;
+use std::process::{Child, Output};
 
 use common::{Folder, errors, linerate};
 use serde_json::Value;
+
+/// What a program of ours carries a link by.
+const OURS: [&str; 2] = ["userspace", "tun"];
 
 /// An empty folder with the program in it, where the user that commands run as finds it.
 fn folder(name: &str) -> Folder {
     let folder = Folder::new(name);
     let program = folder.path().join("linerate");
-    std::fs::copy(env!("CARGO_BIN_EXE_linerate"), program).unwrap();
-    let for_all = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(folder.path(), for_all).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_linerate"), program).unwrap();
+    let for_all = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(folder.path(), for_all).unwrap();
     folder
 }
 
@@ -45,6 +50,19 @@ fn load_over(folder: &Folder, flags: &[&str], load_flags: &str) -> (Output, Valu
     let report = serde_json::from_slice(&output.stdout);
     let report = report.unwrap_or_else(|error| panic!("{error}: {}", errors(&output)));
     (output, report)
+}
+
+/// The process that carries a link of a program of ours that runs: the child that plays this role.
+fn carrier(program: &Child, role: &str) -> String {
+    let parent = format!("PPid:\t{}\n", program.id());
+    let is_carrier = |pid: &String| {
+        let file = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}"));
+        file("status").is_ok_and(|status| status.contains(&parent))
+            && file("cmdline").is_ok_and(|words| words.contains(role))
+    };
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let mut pids = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    pids.find(is_carrier).unwrap()
 }
 
 fn count(report: &Value, place: &str) -> u64 {

@@ -51,7 +51,7 @@ fn a_link_that_cannot_be_is_refused_by_what_is_wrong_with_it() {
         ),
         (
             &["--via", "tc"],
-            "[possible values: userspace, tbf, htb, netem]",
+            "[possible values: userspace, tun, tbf, htb, netem]",
         ),
     ] {
         let words = [&["link"], flags, &["--", "echo", "started"]].concat();

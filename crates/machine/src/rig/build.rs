@@ -1,13 +1,14 @@
 //! From a layout to namespaces with devices in them; done by the holder, which has one thread.
 
 use std::io;
+use std::net::Ipv4Addr;
 
 use sys::ethtool::Ethtool;
 use sys::namespace::{self, NetworkNamespace};
 
 use super::cabling;
 use super::error::Step;
-use super::layout::{End, HostLayout, Layout, TUNNEL_DEVICE};
+use super::layout::{End, Layout, TUNNEL_DEVICE};
 
 /// What could not be done, and the kernel's word.
 pub(super) type Failed = (Step, io::Error);
@@ -58,8 +59,10 @@ impl Built {
             cabling::lay_cable(one.device, other.device, far)
         })?;
         let ends = [one, other];
-        ends.into_iter()
-            .try_for_each(|end| self.on(end.host, || equip(end, &layout.hosts[end.host])))?;
+        ends.into_iter().try_for_each(|end| {
+            let forwards = layout.hosts[end.host].forwards;
+            self.on(end.host, || equip(end.device, end.address, forwards))
+        })?;
         // An end without an address is a program's, and programs carry finished packets.
         if ends.iter().any(|end| end.address.is_none()) {
             let finish = |device| Ethtool::open()?.finish_packets_in_software(device);
@@ -76,11 +79,12 @@ impl Built {
     }
 }
 
-fn equip(end: &End, host: &HostLayout) -> io::Result<()> {
-    if let Some(address) = end.address {
-        cabling::give_address(end.device, address)?;
+/// Gives a device its address, where it has one, and brings it up.
+pub(super) fn equip(device: &str, address: Option<Ipv4Addr>, forwards: bool) -> io::Result<()> {
+    if let Some(address) = address {
+        cabling::give_address(device, address)?;
     }
     // A new namespace takes the machine's own setting over, so it is set either way.
-    cabling::set_forwarding(end.device, host.forwards)?;
-    cabling::bring_up(end.device)
+    cabling::set_forwarding(device, forwards)?;
+    cabling::bring_up(device)
 }

@@ -66,6 +66,7 @@ pub(super) fn layout(topology: Topology) -> &'static Layout {
         Topology::Router => &ROUTER,
         Topology::Tunnel => &TUNNEL,
         Topology::Wire => &WIRE,
+        Topology::Apart => &APART,
     }
 }
 
@@ -169,6 +170,16 @@ static WIRE: Layout = Layout {
             bare_end(MIDDLE, wire::TO_SERVER),
         ],
     ],
+    routes: &[],
+    tunnels: &[],
+};
+
+static APART: Layout = Layout {
+    hosts: &[
+        host("client", Some(at(0, 1))),
+        host("server", Some(at(0, 2))),
+    ],
+    cables: &[],
     routes: &[],
     tunnels: &[],
 };

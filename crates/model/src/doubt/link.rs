@@ -17,7 +17,14 @@ pub enum LinkDoubt {
         limit_ns: u64,
         latest_ns: u64,
     },
-    /// The link had no time to take packets in before its ring was full.
+    /// This share of the packets may have waited longer than so until the link read them, of which
+    /// the kernel tells nothing where they come by a TUN device.
+    Waited {
+        direction: String,
+        waited_share: f64,
+        limit_ns: u64,
+    },
+    /// The link had no time to take packets in before their queue was full.
     Missed { direction: String, packets: u64 },
     /// The link had no memory for packets.
     Unheld { direction: String, packets: u64 },
@@ -44,6 +51,16 @@ impl LinkDoubt {
                 *limit_ns as f64 / 1e6,
                 *latest_ns as f64 / 1e6
             ),
+            Self::Waited {
+                direction,
+                waited_share,
+                limit_ns,
+            } => format!(
+                "the link was slow to read: {} of its packets {direction} may have waited more than \
+                 {:.1} ms at their TUN device, by which their delay was longer than was asked for",
+                percent(*waited_share),
+                *limit_ns as f64 / 1e6
+            ),
             Self::Missed { direction, packets } => format!(
                 "the link could not keep up: {packets} packets {direction} were lost before it \
                  saw them"
@@ -69,6 +86,10 @@ impl LinkDoubt {
             Self::Late { .. } => {
                 "send fewer packets, or stop other work; only as root may the link go before it"
             }
+            Self::Waited { .. } => {
+                "send fewer packets, stop other work, or have the link carried by `userspace`, to \
+                 which the kernel tells when packets came"
+            }
             Self::Missed { .. } => {
                 "send fewer packets: this is more than the link's share of the CPUs can carry"
             }
@@ -91,6 +112,7 @@ impl LinkDoubt {
     pub fn severity(&self) -> f64 {
         match self {
             Self::Late { late_share, .. } => *late_share,
+            Self::Waited { waited_share, .. } => *waited_share,
             Self::Missed { packets, .. }
             | Self::Unheld { packets, .. }
             | Self::Unfinished { packets, .. }
@@ -101,6 +123,7 @@ impl LinkDoubt {
     fn direction(&self) -> &str {
         match self {
             Self::Late { direction, .. }
+            | Self::Waited { direction, .. }
             | Self::Missed { direction, .. }
             | Self::Unheld { direction, .. }
             | Self::Unfinished { direction, .. }

@@ -86,7 +86,7 @@ impl LinkPlan {
         seed: Option<u64>,
         via: Via,
     ) -> Result<Self, ImpossibleLink> {
-        let usual_seed = (via == Via::Userspace).then_some(USUAL_SEED);
+        let usual_seed = via.is_ours().then_some(USUAL_SEED);
         let plan = Self {
             up,
             down,

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{LinkPlan, LinkRate, LinkShape, QueueLimit};
+use crate::rig::Topology;
 
 /// What carries a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +16,8 @@ pub enum Via {
     /// A program of ours, which needs nothing of the kernel but packet sockets.
     #[default]
     Userspace,
+    /// The same program between two TUN devices, which the kernel forwards nothing between.
+    Tun,
     /// The kernel's token bucket filter: a rate, or credit.
     Tbf,
     /// The kernel's hierarchical token bucket: the same.
@@ -74,22 +77,44 @@ const BUCKETS_HAVE_TOO: &str = "`userspace` has it, and so have `tbf` and `htb`"
 
 impl Via {
     /// All there are.
-    pub const ALL: [Self; 4] = [Self::Userspace, Self::Tbf, Self::Htb, Self::Netem];
+    pub const ALL: [Self; 5] = [
+        Self::Userspace,
+        Self::Tun,
+        Self::Tbf,
+        Self::Htb,
+        Self::Netem,
+    ];
 
     /// As it is written in study files and on command lines.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Userspace => "userspace",
+            Self::Tun => "tun",
             Self::Tbf => "tbf",
             Self::Htb => "htb",
             Self::Netem => "netem",
         }
     }
 
+    /// Whether a program of ours carries, which can do all that may be asked and tells of itself.
+    #[must_use]
+    pub const fn is_ours(self) -> bool {
+        matches!(self, Self::Userspace | Self::Tun)
+    }
+
+    /// The rig between whose ends it carries.
+    #[must_use]
+    pub const fn topology(self) -> Topology {
+        match self {
+            Self::Tun => Topology::Apart,
+            Self::Userspace | Self::Tbf | Self::Htb | Self::Netem => Topology::Wire,
+        }
+    }
+
     /// Whether this can carry all that is asked, and just that.
     pub(super) fn check(self, plan: &LinkPlan) -> Result<(), CannotCarry> {
-        if self == Self::Userspace {
+        if self.is_ours() {
             return Ok(());
         }
         if plan.seed.is_some() {
@@ -109,7 +134,7 @@ impl Via {
     fn carries(self, shape: &LinkShape) -> Result<(), CannotCarry> {
         shape.rate.map_or(Ok(()), |rate| self.keeps(rate))?;
         match self {
-            Self::Userspace => Ok(()),
+            Self::Userspace | Self::Tun => Ok(()),
             Self::Tbf | Self::Htb => self.is_bucket_alone(shape),
             Self::Netem => netem_carries(shape),
         }
@@ -137,7 +162,7 @@ impl Via {
         let (most_ns, why) = match self {
             Self::Tbf => (LONGEST_TBF_FILL_NS, "cannot be read back beyond that"),
             Self::Htb => (LONGEST_HTB_FILL_NS, "counts no longer idle time than that"),
-            Self::Netem | Self::Userspace => {
+            Self::Netem | Self::Userspace | Self::Tun => {
                 return Err(self.lacks("credit", BUCKETS_HAVE_TOO));
             }
         };
@@ -303,7 +328,9 @@ mod tests {
             let error = outcome(via, shape).unwrap_err();
             assert!(error.contains(lack), "{error}");
             assert!(error.contains("`userspace` has it"), "{error}");
-            assert!(outcome(Via::Userspace, shape).is_ok(), "{shape:?}");
+            for ours in [Via::Userspace, Via::Tun] {
+                assert!(outcome(ours, shape).is_ok(), "{ours}: {shape:?}");
+            }
         }
     }
 

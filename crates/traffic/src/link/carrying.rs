@@ -10,15 +10,7 @@ use model::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 
 use super::courier::Courier;
-
-/// The devices at both ends of a link.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ends {
-    /// The one that leads to the client.
-    pub client: String,
-    /// The one that leads to the server.
-    pub server: String,
-}
+use super::ends::{End, Far, Near};
 
 /// A link at work, until [`Self::finish`] or it is dropped.
 #[derive(Debug)]
@@ -41,16 +33,17 @@ pub struct LinkReadings {
 }
 
 impl Link {
-    /// Takes a link into service between two devices of the calling thread's network namespace.
+    /// Takes a link into service between two ends, the client's and the server's.
     ///
     /// # Errors
-    /// `EPERM` without `CAP_NET_RAW` there, `ENODEV` for a device that is not there, `ENOMEM`.
-    pub fn start(plan: &LinkPlan, ends: &Ends) -> io::Result<Self> {
+    /// What the kernel refuses: see the ends.
+    pub fn start<E: End>(plan: &LinkPlan, [client, server]: [E; 2]) -> io::Result<Self> {
         let random = SplitMix64::new(plan.seed.unwrap_or_default());
-        let (client, server) = (&*ends.client, &*ends.server);
         let draws = |direction| random.clone().stream(direction);
-        let up = Courier::open([client, server], plan.up, &draws(0))?;
-        let down = Courier::open([server, client], plan.down, &draws(1))?;
+        let (from_client, to_client) = client.open()?;
+        let (from_server, to_server) = server.open()?;
+        let up = Courier::new(from_client, to_server, plan.up, &draws(0));
+        let down = Courier::new(from_server, to_client, plan.down, &draws(1));
         let (stopped, stop) = io::pipe()?;
         let stopped = Arc::new(stopped);
         let (up, up_first) = start("link-up", up, &stopped)?;
@@ -80,7 +73,11 @@ impl Link {
 type Running = JoinHandle<io::Result<LinkReading>>;
 
 /// Starts the thread of a direction; whether it goes before others is known when this returns.
-fn start(name: &str, courier: Courier, stopped: &Arc<PipeReader>) -> io::Result<(Running, bool)> {
+fn start<N: Near, F: Far>(
+    name: &str,
+    courier: Courier<N, F>,
+    stopped: &Arc<PipeReader>,
+) -> io::Result<(Running, bool)> {
     let stopped = Arc::clone(stopped);
     let (tell, told) = mpsc::sync_channel(1);
     let run = move || {

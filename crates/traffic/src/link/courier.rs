@@ -2,22 +2,21 @@
 //! other device when it is due.
 
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
 use model::link::{LinkReading, LinkShape};
 use model::random::SplitMix64;
 use sys::clock;
 use sys::epoll::{Epoll, Events, Interest};
-use sys::packet::{Arrival, MOST_AT_ONCE, Receiver, Seen, Sender};
 
 use super::direction::{Arrived, Direction, Fate};
+use super::doubts::LATE_NS;
+use super::ends::{Far, Near};
 
-/// Frames that wait in memory until they are taken: 40 ms at 100,000 a second.
-const RING_FRAMES: usize = 4096;
-/// Ethernet's header, and a VLAN's tag.
-const AROUND_PACKET_BYTES: usize = 18;
-/// Frames taken at once before those that are due leave.
+/// Packets taken at once before those that are due leave,
 const MOST_TAKEN: usize = 64;
+/// and those that leave at once before more are taken.
+const MOST_SENT: usize = 32;
 /// The shortest sleep. Waking costs some 5 µs of CPU time, so at high rates several packets share
 /// one; each is late by less than this, for which the delay bars have room.
 const SHORTEST_SLEEP_NS: u64 = 30_000;
@@ -25,51 +24,47 @@ const SHORTEST_SLEEP_NS: u64 = 30_000;
 const LONGEST_LOOK_AWAY_NS: u64 = 1_000_000;
 /// How long before a packet could be due it is looked for at the latest.
 const AHEAD_NS: u64 = 300_000;
-/// A packet said to be older than this, or not to have come yet, was stamped before somebody set
-/// the wall clock.
-const OLDEST_NS: u64 = 1_000_000_000;
 
 /// Of just its size: what is held is what the link counts.
-type Frame = Box<[u8]>;
+type Packet = Box<[u8]>;
 
-/// One direction: where it takes from and where it hands to.
-pub(super) struct Courier {
-    from: Receiver,
-    to: Sender,
-    direction: Direction<Frame>,
-    /// How long a packet that comes now can be left alone, ns; 0 for not at all.
+/// One direction: where it takes from and where it hands to, which the compiler knows.
+pub(super) struct Courier<N, F> {
+    from: N,
+    to: F,
+    direction: Direction<Packet>,
+    /// How long a packet that comes now can be left alone, ns; 0 for not at all, as where the
+    /// kernel does not note when it came.
     look_away_ns: u64,
-    due: Vec<Arrived<Frame>>,
-    unfinished: Frames,
-    refused: Frames,
+    due: Vec<Arrived<Packet>>,
+    unfinished: Count,
+    refused: Count,
     reading: LinkReading,
 }
 
 /// Packets and their bytes.
 #[derive(Clone, Copy, Debug, Default)]
-struct Frames {
+struct Count {
     packets: u64,
     bytes: u64,
 }
 
-impl Courier {
-    /// Opens both devices, which are of the calling thread's network namespace.
-    pub(super) fn open(
-        [from, to]: [&str; 2],
-        shape: LinkShape,
-        random: &SplitMix64,
-    ) -> io::Result<Self> {
-        let longest_bytes = sys::packet::mtu(from)? + AROUND_PACKET_BYTES;
-        Ok(Self {
-            from: Receiver::open(from, Seen::Incoming, RING_FRAMES, longest_bytes)?,
-            to: Sender::open(to)?,
+impl<N: Near, F: Far> Courier<N, F> {
+    pub(super) fn new(from: N, to: F, shape: LinkShape, random: &SplitMix64) -> Self {
+        Self {
+            from,
+            to,
             direction: Direction::new(shape, random),
-            look_away_ns: look_away_ns(&shape),
-            due: Vec::with_capacity(MOST_AT_ONCE),
-            unfinished: Frames::default(),
-            refused: Frames::default(),
+            look_away_ns: if N::KEEPS_TIME {
+                look_away_ns(&shape)
+            } else {
+                0
+            },
+            due: Vec::with_capacity(MOST_SENT),
+            unfinished: Count::default(),
+            refused: Count::default(),
             reading: LinkReading::default(),
-        })
+        }
     }
 
     /// Carries packets until `stop` is readable or its other end is closed.
@@ -80,6 +75,7 @@ impl Courier {
             let sent = self.send_due();
             if taken + sent == 0 {
                 self.rest(&mut wait)?;
+                self.from.woke();
             } else {
                 wait.look()?;
             }
@@ -89,22 +85,20 @@ impl Courier {
 
     /// Takes what came in; how many packets.
     fn take_arrivals(&mut self) -> usize {
-        let wall_ahead_ns = clock::wall_ahead_ns();
         let Self {
             from,
             direction,
             unfinished,
+            reading,
             ..
         } = self;
-        from.take(MOST_TAKEN, |arrival| {
-            if !is_finished(&arrival) {
-                unfinished.add(arrival.bytes.into());
+        from.take(MOST_TAKEN, |came| {
+            let Some(packet) = came.packet else {
+                unfinished.add(came.bytes);
                 return;
-            }
-            // Read for each: one that comes while others are taken is younger than they are.
-            let seen_ns = clock::monotonic_ns();
-            let came_ns = came_ns(arrival.wall_ns.wrapping_sub(wall_ahead_ns), seen_ns);
-            let _: Fate = direction.handle(came_ns, arrival.bytes, || arrival.frame.into());
+            };
+            reading.waited_packets += u64::from(came.perhaps_earlier_ns > LATE_NS);
+            let _: Fate = direction.handle(came.at_ns, came.bytes, || packet.into());
         })
     }
 
@@ -112,11 +106,11 @@ impl Courier {
     fn send_due(&mut self) -> usize {
         let now_ns = clock::monotonic_ns();
         let next = std::iter::from_fn(|| self.direction.poll(now_ns));
-        self.due.extend(next.take(MOST_AT_ONCE));
+        self.due.extend(next.take(MOST_SENT));
         let mut done = 0;
         while done < self.due.len() {
-            let frames = self.due[done..].iter().map(|arrived| &arrived.packet[..]);
-            let sent = self.to.send(frames).unwrap_or(0);
+            let packets = self.due[done..].iter().map(|arrived| &arrived.packet[..]);
+            let sent = self.to.send(packets).unwrap_or(0);
             let left_ns = clock::monotonic_ns();
             for arrived in &self.due[done..done + sent] {
                 self.reading
@@ -126,7 +120,7 @@ impl Courier {
             done += sent;
             // What the device does not take is gone, as in any device that is full.
             if sent == 0 {
-                self.refused.add(self.due[done].packet.len() as u64);
+                self.refused.add(self.due[done].bytes);
                 done += 1;
             }
         }
@@ -163,26 +157,10 @@ impl Courier {
     }
 }
 
-impl Frames {
-    fn add(&mut self, bytes: u64) {
+impl Count {
+    fn add(&mut self, bytes: u32) {
         self.packets += 1;
-        self.bytes += bytes;
-    }
-}
-
-/// Whether the frame is as it would be on a wire: whole, and with its checksum.
-fn is_finished(arrival: &Arrival<'_>) -> bool {
-    arrival.frame.len() as u64 == u64::from(arrival.bytes) && !arrival.lacks_checksum
-}
-
-/// When a packet came: as the kernel stamped it, unless that cannot be; then, when it was seen.
-fn came_ns(stamped_ns: u64, seen_ns: u64) -> u64 {
-    // A stamp of the future is older still, by the wrapping.
-    let age_ns = seen_ns.wrapping_sub(stamped_ns);
-    if age_ns <= OLDEST_NS {
-        stamped_ns
-    } else {
-        seen_ns
+        self.bytes += u64::from(bytes);
     }
 }
 
@@ -254,24 +232,6 @@ mod tests {
     use model::link::Reorder;
 
     use super::*;
-
-    const NOW_NS: u64 = 5_000_000_000;
-
-    #[test]
-    fn a_packet_came_when_the_kernel_says_unless_that_cannot_be() {
-        for possible_ns in [NOW_NS, NOW_NS - 1, NOW_NS - OLDEST_NS] {
-            assert_eq!(came_ns(possible_ns, NOW_NS), possible_ns);
-        }
-        let before_this_machine_started_ns = 0_u64.wrapping_sub(7);
-        for impossible_ns in [
-            NOW_NS + 1,
-            NOW_NS - OLDEST_NS - 1,
-            0,
-            before_this_machine_started_ns,
-        ] {
-            assert_eq!(came_ns(impossible_ns, NOW_NS), NOW_NS, "{impossible_ns}");
-        }
-    }
 
     #[test]
     fn a_link_looks_away_for_a_sleep_or_not_at_all_and_is_back_before_a_packet_is_due() {

@@ -28,6 +28,8 @@ pub enum Fate {
 pub struct Arrived<P> {
     /// When it is there, ns.
     pub due_ns: u64,
+    /// As it was told when it came.
+    pub bytes: u32,
     pub packet: P,
 }
 
@@ -137,6 +139,7 @@ impl<P> Direction<P> {
         self.memory.release(held.bytes);
         Some(Arrived {
             due_ns: held.due_ns,
+            bytes: held.bytes,
             packet: held.packet,
         })
     }

@@ -1,16 +1,18 @@
 //! A link in user space: delay, rate, credit, loss and reordering between two network devices,
-//! for kernels without netem.
+//! for kernels without netem. Packet sockets or TUN devices are its ends.
 
 mod backlog;
 mod carrying;
 mod courier;
 mod direction;
 mod doubts;
+mod ends;
 mod line;
 mod memory;
 #[cfg(test)]
 mod tests;
 
-pub use carrying::{Ends, Link, LinkReadings};
+pub use carrying::{Link, LinkReadings};
 pub use direction::{Arrived, Direction, Fate};
 pub use doubts::doubts;
+pub use ends::{Came, End, Far, Near, Queue, Ring, Sockets};

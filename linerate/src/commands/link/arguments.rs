@@ -12,7 +12,7 @@ use model::link::{ImpossibleLink, LinkPlan, LinkRate, QueueLimit, Via};
 /// Run a command over a network with a delay, a rate, losses, reordering or burst credit
 ///
 /// The command runs on a host of its own, a network namespace, with a link to another, the server.
-/// The link is a program of ours between the two, or with `--via` the kernel: neither needs root
+/// The link is a program of ours between the two, or by `--via` the kernel: neither needs root
 /// where the kernel lets ordinary users make namespaces. Nothing of this machine is changed, but for
 /// modules that the kernel may load for `--via`. When the command ends, so does every process that
 /// is left on either host, and its exit code is passed on.
@@ -60,6 +60,12 @@ pub(crate) struct Arguments {
     /// packets were. `tbf` and `htb` keep a rate or a credit, `netem` delays, loses and reorders
     /// and keeps a rate, where the kernel has them; what one cannot express is refused by name.
     ///
+    /// `tun` does what `userspace` does, with a TUN device on each host, as VPNs have it: no packet
+    /// sockets, no third namespace, no ARP. It must be allowed to open /dev/net/tun. The kernel does
+    /// not tell when a packet came to such a device, so delay and rate count from when it was read;
+    /// how long it waited for that is in no figure, but the link says where that may be long.
+    /// Prefer `userspace` where microseconds matter. Sizes count 14 bytes of Ethernet here too.
+    ///
     /// tbf and htb let through at once what the rate brings in 1 ms, two frames at least. A credit
     /// is a bucket of tbf of 4.29 GB and 274 s at the most, and one of htb of 60 s. netem has one
     /// limit for what waits for the rate and what is under way, in packets: it is set to the queue
@@ -98,6 +104,9 @@ Examples:
       sh -c 'iperf3 -t 60 -c $LINERATE_SERVER'
   The same delay by the kernel's own emulator:
     linerate link --via netem --delay 20ms --server 'python3 -m http.server' -- \\
+      sh -c 'time curl -so /dev/null http://$LINERATE_SERVER:8000/'
+  The same delay between TUN devices:
+    linerate link --via tun --delay 20ms --server 'python3 -m http.server' -- \\
       sh -c 'time curl -so /dev/null http://$LINERATE_SERVER:8000/'
   A slow way up and a fast one down:
     linerate link --delay 10ms --up rate=5Mbit/s --down rate=100Mbit/s -- sh

@@ -48,6 +48,7 @@ fn direction(reading: &LinkReading) -> Value {
     json!({
         "tally": reading.tally,
         "missed_packets": reading.missed_packets,
+        "waited_packets": reading.waited_packets,
         "late_us": late,
     })
 }
