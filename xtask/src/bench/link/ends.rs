@@ -10,7 +10,7 @@ use anyhow::{Context as _, ensure};
 use sys::namespace::NetworkNamespace;
 use sys::packet::{Receiver, Seen};
 
-use super::sending::{PORT, Stream, number};
+use super::sending::{ETHERNET_HEADER_BYTES, PORT, Stream, number};
 
 /// The device of either host.
 const DEVICE: &str = "lr-wire";
@@ -20,16 +20,26 @@ const KEPT_BYTES: usize = 64;
 /// After the last packet was sent, by when the last must have come.
 const DRAIN: Duration = Duration::from_millis(300);
 
+/// What carries a link.
+#[derive(Clone, Copy)]
+pub(super) struct Carrier {
+    pub(super) via: &'static str,
+    /// What stands before a packet at its devices, bytes.
+    pub(super) header_bytes: u32,
+}
+
 /// A link in service, and the processes on its hosts.
 pub(super) struct Ends {
     linerate: Child,
+    carrier: Carrier,
     /// Closed, it ends the command and so the link.
     command: Option<ChildStdin>,
     client: NetworkNamespace,
     server: NetworkNamespace,
 }
 
-/// When a packet was seen at an end, ns, and the bytes of its frame.
+/// When a packet was seen at an end, ns, and the bytes of its Ethernet frame: that which it had, or
+/// would have.
 #[derive(Clone, Copy)]
 pub(super) struct Sighting {
     pub(super) number: u64,
@@ -50,9 +60,16 @@ pub(super) struct SeenAtEnds {
 }
 
 impl Ends {
-    pub(super) fn up(linerate: &Path, shape: &[&str]) -> anyhow::Result<Self> {
+    pub(super) fn up(linerate: &Path, carrier: Carrier, shape: &[&str]) -> anyhow::Result<Self> {
         let mut linerate = Command::new(linerate)
-            .args(["link", "--json", "--server-wait", "0s"])
+            .args([
+                "link",
+                "--json",
+                "--server-wait",
+                "0s",
+                "--via",
+                carrier.via,
+            ])
             .args(shape)
             .args(["--server", "echo server $$; exec sleep 600", "--"])
             .args(["sh", "-c", "echo client $$; exec cat"])
@@ -73,6 +90,7 @@ impl Ends {
         }
         Ok(Self {
             linerate,
+            carrier,
             command,
             client: client.context("the client")?,
             server: server.context("the server")?,
@@ -95,8 +113,8 @@ impl Ends {
         Ok(SeenAtEnds {
             stolen_ms: (stolen_ticks()? - stolen_before) * 10,
             missed: sent.missed()? + came.missed()?,
-            sent: sightings(&mut sent, room),
-            came: sightings(&mut came, room),
+            sent: self.carrier.sightings(&mut sent, room),
+            came: self.carrier.sightings(&mut came, room),
             own_words: self.finish()?,
         })
     }
@@ -149,16 +167,23 @@ fn on<T: Send>(
     Ok(done?)
 }
 
-fn sightings(receiver: &mut Receiver, most: usize) -> Vec<Sighting> {
-    let mut seen = Vec::with_capacity(most);
-    receiver.take(most, |arrival| {
-        seen.extend(number(arrival.frame).map(|number| Sighting {
-            number,
-            wall_ns: arrival.wall_ns,
-            bytes: arrival.bytes,
-        }));
-    });
-    seen
+impl Carrier {
+    fn sightings(self, receiver: &mut Receiver, most: usize) -> Vec<Sighting> {
+        let mut seen = Vec::with_capacity(most);
+        let missing_bytes = ETHERNET_HEADER_BYTES - self.header_bytes;
+        receiver.take(most, |arrival| {
+            let packet = arrival
+                .frame
+                .get(self.header_bytes as usize..)
+                .unwrap_or_default();
+            seen.extend(number(packet).map(|number| Sighting {
+                number,
+                wall_ns: arrival.wall_ns,
+                bytes: arrival.bytes + missing_bytes,
+            }));
+        });
+        seen
+    }
 }
 
 fn pause(time: Duration) {

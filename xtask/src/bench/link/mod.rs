@@ -8,7 +8,7 @@ mod sending;
 
 use std::path::Path;
 
-use ends::{Ends, SeenAtEnds};
+use ends::{Carrier, Ends, SeenAtEnds};
 use judge::Finding;
 use offered::Offered;
 use sending::Stream;
@@ -27,11 +27,21 @@ pub(super) fn run(linerate: &Path) -> anyhow::Result<bool> {
         "link: {cpus} CPUs for sender, link and both captures; other work uses {others:.0} % of one"
     );
     let mut kept = true;
-    for case in &CASES {
-        kept &= case.run(linerate)?;
+    // One after the other, so that other work is much the same for both.
+    for (case, carrier) in CASES.iter().flat_map(|case| [(case, SOCKETS), (case, TUN)]) {
+        kept &= case.run(linerate, carrier)?;
     }
     Ok(kept)
 }
+
+const SOCKETS: Carrier = Carrier {
+    via: "userspace",
+    header_bytes: 14,
+};
+const TUN: Carrier = Carrier {
+    via: "tun",
+    header_bytes: 0,
+};
 
 /// A stream over a link, and the bars for what came of it.
 struct Case {
@@ -44,26 +54,26 @@ struct Case {
 
 impl Case {
     /// True when it was measured and keeps its bars.
-    fn run(&self, linerate: &Path) -> anyhow::Result<bool> {
+    fn run(&self, linerate: &Path, carrier: Carrier) -> anyhow::Result<bool> {
+        let name = format!("--via {} {}", carrier.via, self.name);
         for _ in 0..TRIES {
-            let seen = Ends::up(linerate, self.shape)?.carry(&self.stream)?;
+            let seen = Ends::up(linerate, carrier, self.shape)?.carry(&self.stream)?;
             let offered = Offered::of(&seen, self.stream.packets_per_second);
-            println!("         {offered}  [{}]", self.name);
+            println!("         {offered}  [{name}]");
             if offered.is_as_asked() {
-                return Ok(self.keeps_its_bars(&seen));
+                return Ok(self.keeps_its_bars(&name, &seen));
             }
         }
         println!(
-            "  NOT MEASURED in {TRIES} tries: this machine did not offer what was asked  [{}]",
-            self.name
+            "  NOT MEASURED in {TRIES} tries: this machine did not offer what was asked  [{name}]"
         );
         Ok(false)
     }
 
-    fn keeps_its_bars(&self, seen: &SeenAtEnds) -> bool {
+    fn keeps_its_bars(&self, name: &str, seen: &SeenAtEnds) -> bool {
         let findings = (self.judge)(seen);
         for finding in &findings {
-            println!("  {finding}  [{}]", self.name);
+            println!("  {finding}  [{name}]");
         }
         findings.iter().all(Finding::holds)
     }

@@ -3,10 +3,11 @@
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 
-/// Of Ethernet, IPv4 and UDP.
-const HEADER_BYTES: usize = 14 + 20 + 8;
-/// Where the number stands in a frame, behind the headers.
-const NUMBER_AT: std::ops::Range<usize> = HEADER_BYTES..HEADER_BYTES + 8;
+pub(super) const ETHERNET_HEADER_BYTES: u32 = 14;
+/// Of IPv4 and UDP.
+const PACKET_HEADER_BYTES: usize = 20 + 8;
+/// Where the number stands in a packet, behind the headers.
+const NUMBER_AT: std::ops::Range<usize> = PACKET_HEADER_BYTES..PACKET_HEADER_BYTES + 8;
 /// Before the number, so that no other packet of the host is taken for one of ours.
 pub(super) const PORT: u16 = 19_810;
 
@@ -26,7 +27,8 @@ impl Stream {
     pub(super) fn send_to(&self, host: Ipv4Addr) -> io::Result<()> {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
         socket.connect((host, PORT))?;
-        let mut payload = vec![0; self.frame_bytes - HEADER_BYTES];
+        let mut payload =
+            vec![0; self.frame_bytes - ETHERNET_HEADER_BYTES as usize - PACKET_HEADER_BYTES];
         let begun_ns = sys::clock::monotonic_ns();
         for number in 0..self.packets() {
             let due_ns = begun_ns + number * 1_000_000_000 / self.packets_per_second;
@@ -40,10 +42,10 @@ impl Stream {
     }
 }
 
-/// The number of a packet of a stream; `None` for any other frame.
-pub(super) fn number(frame: &[u8]) -> Option<u64> {
-    let port = frame.get(36..38)?;
-    let number = frame.get(NUMBER_AT)?;
-    let is_ours = frame[12..14] == [8, 0] && frame[23] == 17 && port == PORT.to_be_bytes();
+/// The number of a packet of a stream; `None` for any other, such as one of ARP.
+pub(super) fn number(packet: &[u8]) -> Option<u64> {
+    let port = packet.get(22..24)?;
+    let number = packet.get(NUMBER_AT)?;
+    let is_ours = packet[0] == 0x45 && packet[9] == 17 && port == PORT.to_be_bytes();
     is_ours.then(|| u64::from_be_bytes(number.try_into().expect("a range of eight")))
 }
