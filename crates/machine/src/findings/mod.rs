@@ -137,6 +137,8 @@ pub(crate) fn errno(error: &io::Error) -> String {
         Some(95) => "EOPNOTSUPP",
         Some(97) => "EAFNOSUPPORT",
         Some(111) => "ECONNREFUSED",
+        // The kernel's alone (linux/errno.h), so that libc has no words for it.
+        Some(524) => return "not supported on this machine (ENOTSUPP)".to_owned(),
         _ => return error.to_string(),
     };
     let text = error.to_string();
