@@ -140,6 +140,6 @@ fn by_whom() -> &'static str {
 fn find(name: &str) -> anyhow::Result<&'static dyn Lever> {
     levers::find(name).ok_or_else(|| {
         let meant = did_you_mean(name, levers::all().map(|lever| lever.card().name));
-        anyhow!("there is no lever `{name}`{meant}; `linerate levers list` shows those there are")
+        anyhow!("there is no lever `{name}`; `linerate levers list` shows those there are{meant}")
     })
 }

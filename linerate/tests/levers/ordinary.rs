@@ -47,11 +47,16 @@ fn an_ordinary_user_is_refused_with_the_reason_and_nothing_is_written() {
 #[test]
 fn a_name_that_is_misspelt_is_told_the_nearest() {
     let folder = Folder::new("levers-misspelt");
-    let output = linerate_as_nobody(&folder, &["levers", "show", "swapiness"])
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(errors(&output).contains("did you mean `swappiness`?"));
+    let state = folder.path().join("state");
+    for action in ["show", "status", "apply", "undo", "confirm"] {
+        let mut command = linerate_as_nobody(&folder, &["levers", action, "swapiness"]);
+        let output = command.env("XDG_STATE_HOME", &state).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{action}");
+        let said = errors(&output);
+        let wanted = "there is no lever `swapiness`; `linerate levers list` shows those there are; \
+                      did you mean `swappiness`?";
+        assert!(said.contains(wanted), "{action}: {said}");
+    }
 }
 
 #[test]

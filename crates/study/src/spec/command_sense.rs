@@ -300,7 +300,7 @@ fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> 
     } else {
         format!("one of {}", known.join(", "))
     };
-    format!("there is no {what} `{name}`{meant}; expected {expected}")
+    format!("there is no {what} `{name}`; expected {expected}{meant}")
 }
 
 fn indexed<'a>(

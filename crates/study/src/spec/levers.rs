@@ -39,7 +39,7 @@ fn wrong(lever: &LeverSetting, known: &[LeverShape]) -> Option<String> {
             let all: Vec<&str> = names().collect();
             let all = all.join(", ");
             Some(format!(
-                "there is no lever `{}`{meant}; expected one of {all}",
+                "there is no lever `{}`; expected one of {all}{meant}",
                 lever.name
             ))
         }

@@ -152,7 +152,7 @@ impl Look<'_> {
         let name = clipped(&format!("{path}{}", name.escape_debug()));
         self.say(
             at,
-            format!("there is no field `{name}`{meant}; expected one of {known}"),
+            format!("there is no field `{name}`; expected one of {known}{meant}"),
         );
     }
 

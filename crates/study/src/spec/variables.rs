@@ -131,7 +131,7 @@ fn unknown(word: &str, known: &[String], named_by: &str) -> Option<String> {
     let meant = did_you_mean(stranger, known.iter().map(String::as_str));
     let known: Vec<String> = known.iter().map(|word| format!("{{{word}}}")).collect();
     Some(format!(
-        "there is no variable `{{{stranger}}}`{meant}; expected one of {}, which {named_by} name, or for the word itself `{{{{{stranger}}}}}`",
+        "there is no variable `{{{stranger}}}`; expected one of {}, which {named_by} name, or for the word itself `{{{{{stranger}}}}}`{meant}",
         known.join(", ")
     ))
 }

@@ -6,7 +6,7 @@ use machine::levers::Knob;
 use machine::levers::carry::{self, Fate, Undone};
 use serde_json::{Value, json};
 
-use super::{FORMAT, LEFT_CHANGED, by_whom};
+use super::{FORMAT, LEFT_CHANGED, by_whom, find};
 use crate::console::Console;
 
 /// Between two tries to put back what is overdue; the pauses grow.
@@ -36,6 +36,9 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     // A name that the catalogue has not may still stand in the journal of another version.
     let undone = carry::undo(arguments.lever.as_deref())?;
+    if undone.is_empty() {
+        arguments.lever.as_deref().map(find).transpose()?;
+    }
     if arguments.json {
         let entries: Vec<Value> = undone.iter().map(as_value).collect();
         console.say(&format!(
@@ -57,6 +60,9 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 
 pub(super) fn confirm(lever: Option<&str>, console: &Console) -> anyhow::Result<()> {
     let kept = carry::confirm(lever)?;
+    if kept.is_empty() {
+        lever.map(find).transpose()?;
+    }
     anyhow::ensure!(
         !kept.is_empty(),
         "nothing waits to be confirmed: it was put back, or was never to be"
