@@ -66,11 +66,13 @@ fn a_lever_without_one_right_value_asks_for_one() {
     let lever = find("congestion-control").unwrap();
     let obstacle = lever.plan(&site, None).unwrap_err().to_string();
     assert!(
-        obstacle.contains("say congestion-control=VALUE"),
+        obstacle.contains("say congestion-control=VALUE with one of reno, bbr"),
         "{obstacle}"
     );
     assert_eq!(lever.plan(&site, Some("reno")).unwrap().steps.len(), 1);
-    assert!(lever.plan(&site, Some("cubic")).is_err());
+    let obstacle = lever.plan(&site, Some("cubic")).unwrap_err().to_string();
+    let wanted = "congestion-control cannot be `cubic`; expected one of reno, bbr";
+    assert_eq!(obstacle, wanted);
 }
 
 #[test]
@@ -188,4 +190,18 @@ fn an_mtu_that_would_cost_the_ipv6_addresses_is_refused() {
     let refused = lever.plan(&site, Some("1279")).unwrap_err().to_string();
     assert!(refused.contains("a number from 1280 to 65535"), "{refused}");
     assert_eq!(lever.plan(&site, Some("1280")).unwrap().steps.len(), 1);
+}
+
+#[test]
+fn more_memory_than_is_recommended_to_be_kept_free_is_left_so() {
+    let kept = "proc/sys/vm/min_free_kbytes";
+    let memory = ("proc/meminfo", "MemTotal:        1048576 kB\n");
+    for (now, recommended) in [("67584", "67584"), ("4096", "10485")] {
+        let machine = Planted::new("reserve", &[(kept, now), memory]);
+        let site = Site::below(&machine.tree, None);
+        let lever = find("memory-reserve").unwrap();
+        assert_eq!(lever.recommended(&site).as_deref(), Some(recommended));
+        let is_recommended = lever.read(&site).unwrap().is_recommended;
+        assert_eq!(is_recommended, Some(now == recommended));
+    }
 }

@@ -42,7 +42,8 @@ pub(super) enum Advised {
     AtLeast(i64),
     /// No value is right everywhere, and why.
     Depends(&'static str),
-    Computed(fn(&Site) -> Option<String>),
+    /// What it is now, or what is reckoned for the machine where that is less.
+    AtLeastOf(fn(&Site) -> Option<i64>),
 }
 
 impl Lever for Tunable {
@@ -71,7 +72,7 @@ impl Lever for Tunable {
         let held = self.held(site)?;
         let typed = match value {
             Some(value) => value.to_owned(),
-            None => self.recommended(site).ok_or_else(|| self.no_value())?,
+            None => self.recommended(site).ok_or_else(|| self.no_value(site))?,
         };
         let steps = held.into_iter().map(|(knob, old)| {
             twin::is_unused(&knob, &site.tree)?;
@@ -102,7 +103,7 @@ impl Lever for Tunable {
             Advised::Value(value) => Some(value.to_owned()),
             Advised::AtLeast(least) => Some(self.number(site)?.max(least).to_string()),
             Advised::Depends(_) => None,
-            Advised::Computed(compute) => compute(site),
+            Advised::AtLeastOf(reckon) => Some(self.number(site)?.max(reckon(site)?).to_string()),
         }
     }
 
@@ -151,16 +152,16 @@ impl Tunable {
         value.ok_or_else(|| Obstacle::BadValue {
             lever: self.card.name,
             value: typed.to_owned(),
-            expected: self.accepts.words(),
+            expected: self.accepts.words_at(site),
         })
     }
 
-    fn no_value(&self) -> Obstacle {
+    fn no_value(&self, site: &Site) -> Obstacle {
         let why = match self.advised {
             Advised::Depends(why) => why,
             _ => "none could be told for this machine",
         };
-        let (lever, expected) = (self.card.name, self.accepts.words());
+        let (lever, expected) = (self.card.name, self.accepts.words_at(site));
         Obstacle::NoValue {
             lever,
             why,
@@ -252,12 +253,17 @@ impl Accepts {
                 numbers.len() == *count && numbers.is_sorted() && numbers[0] >= 0
             }
             (Self::Words(words), Value::Word(word)) => words.contains(&word.as_str()),
-            (Self::Offered(file), Value::Word(word)) => {
-                let offered = tree.text(file).unwrap_or_default();
-                offered.split_whitespace().any(|offered| offered == word)
-            }
+            (Self::Offered(file), Value::Word(word)) => offered(tree, file).contains(word),
             (Self::Cpus, Value::Numbers(_)) => true,
             _ => false,
+        }
+    }
+
+    /// The values, with those that the kernel offers at a site.
+    fn words_at(&self, site: &Site) -> String {
+        match self {
+            Self::Offered(file) => format!("one of {}", offered(&site.tree, file).join(", ")),
+            _ => self.words(),
         }
     }
 
@@ -274,4 +280,10 @@ impl Accepts {
             Self::Cpus => "a list of CPUs such as 0-3,8, or none".to_owned(),
         }
     }
+}
+
+/// The words of a kernel file that lists what there is to choose from.
+fn offered(tree: &Tree, file: &str) -> Vec<String> {
+    let text = tree.text(file).unwrap_or_default();
+    text.split_whitespace().map(str::to_owned).collect()
 }

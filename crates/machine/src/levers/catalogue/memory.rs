@@ -123,15 +123,15 @@ pub(super) static ROWS: &[Tunable] = &[
         },
         places: Places::Sysctls(&["vm.min_free_kbytes"]),
         accepts: Accepts::Range(1024, 16_777_216),
-        advised: Advised::Computed(one_per_cent_of_memory_kib),
+        advised: Advised::AtLeastOf(one_per_cent_of_memory_kib),
     },
 ];
 
-fn one_per_cent_of_memory_kib(site: &Site) -> Option<String> {
+fn one_per_cent_of_memory_kib(site: &Site) -> Option<i64> {
     let meminfo = site.tree.text("proc/meminfo")?;
     let total = meminfo
         .lines()
         .find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let kib: u64 = total.trim().strip_suffix(" kB")?.parse().ok()?;
-    Some((kib / 100).to_string())
+    let kib: i64 = total.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kib / 100)
 }

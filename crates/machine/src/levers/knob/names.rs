@@ -14,17 +14,7 @@ pub struct SysctlName(String);
 
 /// Of `net.core`, those that every network namespace has for itself (net/core/sysctl_net_core.c,
 /// `netns_core_table`). The limits of buffers stand there too, but only the host's can be written.
-const CORE_OF_A_NAMESPACE: [&str; 3] = [
-    "net.core.somaxconn",
-    "net.core.optmem_max",
-    "net.core.txrehash",
-];
-/// Of `net.ipv4`, those that are the host's.
-const IPV4_OF_THE_HOST: [&str; 3] = [
-    "net.ipv4.tcp_mem",
-    "net.ipv4.udp_mem",
-    "net.ipv4.tcp_low_latency",
-];
+const CORE_OF_A_NAMESPACE: [&str; 2] = ["net.core.somaxconn", "net.core.optmem_max"];
 
 impl SysctlName {
     pub(super) fn file(&self) -> String {
@@ -35,20 +25,17 @@ impl SysctlName {
         &self.0
     }
 
-    /// Whether each network namespace has its own.
+    /// Whether each network namespace has its own, as of `net.ipv4` all that the catalogue sets.
     pub(super) fn is_of_a_namespace(&self) -> bool {
         let name = self.0.as_str();
-        let of_ip = name.starts_with("net.ipv4.") && !IPV4_OF_THE_HOST.contains(&name);
-        of_ip || CORE_OF_A_NAMESPACE.contains(&name) || name.starts_with("net.netfilter.")
+        name.starts_with("net.ipv4.") || CORE_OF_A_NAMESPACE.contains(&name)
     }
 
     pub(super) fn form(&self) -> Form {
         match self.0.as_str() {
-            "net.ipv4.tcp_rmem"
-            | "net.ipv4.tcp_wmem"
-            | "net.ipv4.tcp_mem"
-            | "net.ipv4.udp_mem"
-            | "net.ipv4.ip_local_port_range" => Form::Numbers,
+            "net.ipv4.tcp_rmem" | "net.ipv4.tcp_wmem" | "net.ipv4.ip_local_port_range" => {
+                Form::Numbers
+            }
             "net.ipv4.tcp_congestion_control" | "net.core.default_qdisc" => Form::Word,
             _ => Form::Number,
         }
