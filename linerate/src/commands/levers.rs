@@ -3,6 +3,7 @@
 mod apply;
 mod catalogue;
 mod journal;
+mod overdue;
 mod pages;
 mod status;
 mod undo;
@@ -41,7 +42,8 @@ Examples:
     linerate rig exec server -- linerate levers apply congestion-control=reno
 
 What reaches a device of this machine is put back after 60 seconds unless `sudo linerate levers
-confirm` says that you can still reach the machine. The journal is in /var/lib/linerate for root, else in
+confirm` says that you can still reach the machine; where the process that does so was killed, the
+next `apply`, `undo`, `confirm` or `journal` does it. The journal is in /var/lib/linerate for root, else in
 $XDG_STATE_HOME/linerate. Nothing survives a reboot; to keep a setting, write the commands that
 `show` prints where your distribution looks for them.")]
 pub(crate) struct Arguments {
@@ -118,9 +120,19 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             catalogue::show(find(lever)?, &site, console);
         }
         Action::Apply(arguments) => return apply::run(arguments, console),
-        Action::Undo(arguments) => return undo::run(arguments, console),
-        Action::Journal { json } => journal::run(*json, console)?,
-        Action::Confirm { lever } => undo::confirm(lever.as_deref(), console)?,
+        Action::Undo(arguments) => {
+            let outcome = undo::run(arguments, console);
+            overdue::put_back(console)?;
+            return outcome;
+        }
+        Action::Journal { json } => {
+            overdue::put_back(console)?;
+            journal::run(*json, console)?;
+        }
+        Action::Confirm { lever } => {
+            overdue::put_back(console)?;
+            undo::confirm(lever.as_deref(), console)?;
+        }
         Action::Revert { id, at_ms } => undo::revert(*id, *at_ms)?,
         Action::Pages { folder } => pages::write(folder)?,
     }

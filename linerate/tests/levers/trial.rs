@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::common::errors;
 use crate::sandbox::Sandbox;
 
+const LINERATE: &str = env!("CARGO_BIN_EXE_linerate");
 const MTU: &str = "/sys/class/net/bench0/mtu";
 const LONGEST: Duration = Duration::from_secs(60);
 
@@ -36,12 +38,62 @@ fn a_confirmed_lever_stays_until_it_is_undone() {
     assert_eq!(sandbox.holds(MTU), "1500");
 }
 
+/// Kills whoever in this network is to put an entry back in time.
+const KILL_GUARDS: &str = "here=$(readlink /proc/self/ns/net)
+for process in /proc/[0-9]*; do
+    [ \"$(readlink $process/ns/net)\" = \"$here\" ] || continue
+    tr '\\0' ' ' < $process/cmdline | grep -q 'lever[s] revert' || continue
+    kill -9 ${process#/proc/} && echo killed
+done";
+
+/// Leaves a device changed beyond its time, with nobody to put it back.
+fn leave_overdue(sandbox: &Sandbox) {
+    sandbox.apply(&["mtu=1400", "--trial", "1"]);
+    let killed = sandbox.prints(&["sh", "-c", KILL_GUARDS]);
+    assert!(killed.contains("killed"));
+    let is_overdue = || sandbox.status("mtu")["levers"][0]["is_overdue"] == true;
+    assert!(sys::clock::wait_until(LONGEST, is_overdue));
+}
+
+#[test]
+fn a_trial_whose_guard_was_killed_is_told_and_put_back_by_the_next_command_that_may_write() {
+    let sandbox = Sandbox::new();
+    leave_overdue(&sandbox);
+    let told = sandbox.prints(&[LINERATE, "levers", "status", "mtu", "--device", "bench0"]);
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let wanted = "its trial is over and it was not put back: sudo linerate levers undo mtu";
+    assert!(told.contains(wanted), "{told}");
+    let dry = ["apply", "mtu=1400", "--device", "bench0", "--dry-run"];
+    assert!(sandbox.levers(&dry).status.success());
+    assert_eq!(sandbox.holds(MTU), "1400", "neither changes anything");
+    let other = "transmit-queue-length=7";
+    for (words, code) in [
+        (&["journal"][..], 0),
+        (&["apply", other, "--device", "bench0"], 0),
+        (&["confirm", "mtu"], 2),
+        (&["undo", "transmit-queue-length"], 0),
+    ] {
+        if sandbox.holds(MTU) == "1500" {
+            leave_overdue(&sandbox);
+        }
+        let output = sandbox.levers(words);
+        let said = errors(&output);
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
+        assert!(
+            said.contains("mtu was on trial") && said.contains("1500 again"),
+            "{words:?}: {said}"
+        );
+        assert_eq!(sandbox.holds(MTU), "1500", "{words:?}");
+    }
+    assert!(sandbox.journal().is_empty());
+}
+
 #[test]
 fn there_may_be_nothing_to_confirm() {
     let sandbox = Sandbox::new();
     let output = sandbox.levers(&["confirm"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(crate::common::errors(&output).contains("nothing waits to be confirmed"));
+    assert!(errors(&output).contains("nothing waits to be confirmed"));
 }
 
 /// The number of the process that had the journal last.
@@ -118,7 +170,7 @@ fn a_login_that_is_ended_with_all_its_processes_leaves_the_one_that_puts_back() 
     let set = login.levers(&apply);
     let said = String::from_utf8_lossy(&set.stdout).into_owned();
     let told = "put back in 1 s unless you say: sudo linerate levers confirm mtu";
-    assert!(said.contains(told), "{said}{}", crate::common::errors(&set));
+    assert!(said.contains(told), "{said}{}", errors(&set));
     login.kill_all();
     assert!(sys::clock::wait_until(LONGEST, || sandbox.holds(MTU) == "1500"));
 }

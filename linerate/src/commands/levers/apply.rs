@@ -8,7 +8,7 @@ use machine::levers::carry::{self, Guard};
 use machine::levers::{DeviceName, Plan, Scope, Site};
 use serde_json::json;
 
-use super::{FORMAT, LEFT_CHANGED, by_whom, catalogue, find};
+use super::{FORMAT, LEFT_CHANGED, by_whom, catalogue, find, overdue};
 use crate::console::Console;
 
 const OURSELVES: &str = "/proc/self/exe";
@@ -49,6 +49,9 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         None => (arguments.lever.as_str(), None),
     };
     let (lever, site) = (find(name)?, Site::here(arguments.device.clone()));
+    if !arguments.dry_run {
+        overdue::put_back(console)?;
+    }
     let plan = lever.plan(&site, value)?;
     if arguments.dry_run || plan.steps.is_empty() {
         tell(&plan, None, arguments, console);

@@ -28,6 +28,7 @@ fn render(entry: &Standing) -> String {
     let (id, lever, owner) = (entry.id, &entry.change.lever, entry.owner);
     let state = match (entry.is_of_another_boot, left_s(entry)) {
         (true, _) => "; the machine has been started since, which put it back".to_owned(),
+        (false, _) if entry.is_overdue => "; its trial is over, and it still stands".to_owned(),
         (false, Some(seconds)) => format!("; put back in {seconds} s unless confirmed"),
         (false, None) => String::new(),
     };

@@ -6,7 +6,7 @@ use report::text::wrap;
 use serde_json::{Value, json};
 
 use super::catalogue::{NAME_WIDTH, by_group};
-use super::{FORMAT, find};
+use super::{FORMAT, by_whom, find};
 use crate::console::Console;
 
 /// Columns of a value.
@@ -43,6 +43,8 @@ struct Row {
     obstacle: Option<Obstacle>,
     /// The entry of the journal, where we have set it.
     set_in: Option<u64>,
+    /// Whether it should have been put back by itself by now.
+    is_overdue: bool,
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<()> {
@@ -95,6 +97,7 @@ impl Row {
             recommended: lever.recommended(site),
             obstacle: lever.may_set(site).err(),
             set_in: set.map(|set| set.id),
+            is_overdue: set.is_some_and(|set| set.is_overdue),
         }
     }
 
@@ -139,11 +142,19 @@ impl Row {
         let set = self
             .set_in
             .map(|id| format!("set by Linerate (entry {id})"));
+        let overdue = self.is_overdue.then(|| {
+            let name = self.lever.card().name;
+            format!(
+                "its trial is over and it was not put back: {} undo {name}",
+                by_whom()
+            )
+        });
         let obstacle = self
             .obstacle
             .as_ref()
             .map(|why| format!("not to be set here: {why}"));
-        let notes: Vec<String> = [recommended, set, obstacle].into_iter().flatten().collect();
+        let notes = [recommended, set, overdue, obstacle];
+        let notes: Vec<String> = notes.into_iter().flatten().collect();
         notes.join("; ")
     }
 
@@ -157,6 +168,7 @@ impl Row {
             "is_recommended": reading.ok().and_then(|reading| reading.is_recommended),
             "obstacle": self.obstacle.as_ref().map(ToString::to_string),
             "set_in": self.set_in,
+            "is_overdue": self.is_overdue,
         })
     }
 }

@@ -105,7 +105,8 @@ fn nothing(lever: Option<&str>) -> String {
     )
 }
 
-fn lines(undone: &Undone) -> impl Iterator<Item = String> {
+/// What became of each knob.
+pub(super) fn lines(undone: &Undone) -> impl Iterator<Item = String> {
     undone
         .knobs
         .iter()

@@ -17,6 +17,8 @@ pub struct Standing {
     /// Whether the machine has been started since, which has put it back.
     pub is_of_another_boot: bool,
     pub change: LeverChange,
+    /// Whether its time is over and it was not put back by itself; of this boot alone.
+    pub is_overdue: bool,
     /// What each knob holds now, in the order of the change; `None` where it cannot be read, or is
     /// that of another network namespace.
     pub now: Vec<Option<String>>,
@@ -50,6 +52,7 @@ pub fn standing() -> Result<Vec<Standing>, CarryError> {
             return None;
         };
         let here = is_here(entry.namespace);
+        let is_overdue = !is_of_another_boot && change.is_overdue(sys::clock::since_boot_ms());
         let knobs = change.steps.iter().map(|step| &step.knob);
         let now = knobs.map(|knob| {
             let is_read = !is_of_another_boot && here(knob);
@@ -61,6 +64,7 @@ pub fn standing() -> Result<Vec<Standing>, CarryError> {
             owner: entry.owner,
             namespace: entry.namespace,
             is_of_another_boot,
+            is_overdue,
             now: now.collect(),
             change,
         })

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{CarryError, elsewhere};
-use crate::journal::{Change, Entry, Journal, LeverChange};
+use crate::journal::{self, Change, Entry, Journal, LeverChange};
 use crate::levers::knob::Reach;
 use crate::levers::{self, Knob, Site, Step};
 use crate::tree::Tree;
@@ -72,6 +72,18 @@ pub fn undo_overdue(id: u64, now_ms: u64) -> Result<Vec<Undone>, CarryError> {
     let is_meant = |found: u64, change: &LeverChange| {
         found == id && change.reverts_at_ms.is_some_and(|at_ms| at_ms <= now_ms)
     };
+    undo_in(&mut Journal::open()?, &Site::here(None), is_meant)
+}
+
+/// Puts back what was to be put back by itself and was not. Without any the journal is only read.
+///
+/// # Errors
+/// When the journal cannot be read or written.
+pub fn undo_all_overdue(now_ms: u64) -> Result<Vec<Undone>, CarryError> {
+    let is_meant = |_: u64, change: &LeverChange| change.is_overdue(now_ms);
+    if changes(&journal::read()?, is_meant).is_empty() {
+        return Ok(Vec::new());
+    }
     undo_in(&mut Journal::open()?, &Site::here(None), is_meant)
 }
 

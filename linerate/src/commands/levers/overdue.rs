@@ -1,0 +1,19 @@
+//! What was to be put back by itself and was not: the process that sees to it was killed, as a rule.
+
+use machine::levers::carry;
+
+use super::undo;
+use crate::console::Console;
+
+/// Puts it back, and says so beside the answer.
+pub(super) fn put_back(console: &Console) -> anyhow::Result<()> {
+    for undone in carry::undo_all_overdue(sys::clock::since_boot_ms())? {
+        let lines: Vec<String> = undo::lines(&undone).collect();
+        console.error(&format!(
+            "{} was on trial and was not put back in time; done now: {}",
+            undone.lever,
+            lines.join("; ")
+        ));
+    }
+    Ok(())
+}
