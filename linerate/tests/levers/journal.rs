@@ -60,6 +60,17 @@ fn an_entry_planted_for_a_foreign_file_is_refused() {
         );
         assert_eq!(sandbox.holds("/proc/sys/kernel/core_pattern"), pattern);
     }
+    let told = String::from_utf8(sandbox.levers(&["journal"]).stdout).unwrap();
+    let wanted = "not to be believed, as `slow-start-after-idle` never sets this";
+    assert!(
+        told.contains(wanted) && told.contains("linerate levers undo --forget 1"),
+        "{told}"
+    );
+    assert_eq!(sandbox.journal()[0]["is_foreign"], true);
+    let left = sandbox.undo(&["--forget", "1"]);
+    assert_eq!(left[0]["knobs"][0]["fate"], "foreign");
+    assert!(sandbox.journal().is_empty());
+    assert_eq!(sandbox.holds("/proc/sys/kernel/core_pattern"), pattern);
     entry["change"]["lever"]["steps"][0]["knob"] = json!({ "path": "/etc/passwd" });
     sandbox.writes(JOURNAL, &entry.to_string());
     let undo = sandbox.levers(&["undo"]);
@@ -69,6 +80,23 @@ fn an_entry_planted_for_a_foreign_file_is_refused() {
         "{}",
         errors(&undo)
     );
+}
+
+#[test]
+fn an_entry_that_is_forgotten_leaves_the_machine_as_it_is_and_says_what_is_left() {
+    let sandbox = Sandbox::new();
+    sandbox.apply(&["slow-start-after-idle"]);
+    let output = sandbox.levers(&["undo", "--forget", "1"]);
+    assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
+    let said = String::from_utf8(output.stdout).unwrap();
+    let wanted = "left at 0, which we have set; to put it back: \
+                  sysctl -w net.ipv4.tcp_slow_start_after_idle=1";
+    assert!(said.contains(wanted), "{said}");
+    assert_eq!(sandbox.holds(IDLE), "0");
+    assert!(sandbox.journal().is_empty());
+    let again = sandbox.levers(&["undo", "--forget", "1"]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(errors(&again).contains("the journal has no entry 1 of a lever"));
 }
 
 #[test]

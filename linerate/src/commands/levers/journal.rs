@@ -3,7 +3,7 @@
 use machine::levers::carry::{self, Standing};
 use serde_json::{Value, json};
 
-use super::FORMAT;
+use super::{FORMAT, by_whom};
 use crate::console::Console;
 
 pub(super) fn run(as_json: bool, console: &Console) -> anyhow::Result<()> {
@@ -27,6 +27,11 @@ pub(super) fn run(as_json: bool, console: &Console) -> anyhow::Result<()> {
 fn render(entry: &Standing) -> String {
     let (id, lever, owner) = (entry.id, &entry.change.lever, entry.owner);
     let state = match (entry.is_of_another_boot, left_s(entry)) {
+        _ if entry.is_foreign => format!(
+            "; not to be believed, as `{lever}` never sets this; to take it out of the journal and \
+             leave the machine as it is: {} undo --forget {id}",
+            by_whom()
+        ),
         (true, _) => "; the machine has been started since, which put it back".to_owned(),
         (false, _) if entry.is_overdue => "; its trial is over, and it still stands".to_owned(),
         (false, Some(seconds)) => format!("; put back in {seconds} s unless confirmed"),
@@ -78,6 +83,7 @@ fn as_value(entry: &Standing) -> Value {
         "pid": entry.owner.pid,
         "namespace": entry.namespace,
         "is_of_another_boot": entry.is_of_another_boot,
+        "is_foreign": entry.is_foreign,
         "reverts_in_s": left_s(entry),
         "steps": steps.collect::<Vec<_>>(),
     })

@@ -1,7 +1,9 @@
 //! `linerate levers undo` and `confirm`, and the process that undoes in time.
 
 use std::process::ExitCode;
+use std::slice;
 
+use anyhow::Context as _;
 use machine::levers::Knob;
 use machine::levers::carry::{self, Fate, Undone};
 use serde_json::{Value, json};
@@ -24,38 +26,80 @@ const PATIENCE_MS: u64 = 3_600_000;
 Examples:
   All that was set, the newest first:
     sudo linerate levers undo
-  sudo linerate levers undo mtu")]
+  sudo linerate levers undo mtu
+  An entry that is not to be believed, or that you put back by hand, by its number in the journal:
+    sudo linerate levers undo --forget 3")]
 pub(super) struct Arguments {
     /// The lever; otherwise all
     lever: Option<String>,
+    /// Take this entry out of the journal, leave the machine as it is, and say what is left
+    #[arg(long, value_name = "ENTRY", conflicts_with = "lever")]
+    forget: Option<u64>,
     /// Print what was done as one JSON value (docs/schema/levers-undo.json)
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    if let Some(id) = arguments.forget {
+        return forget(id, arguments.json, console);
+    }
     // A name that the catalogue has not may still stand in the journal of another version.
     let undone = carry::undo(arguments.lever.as_deref())?;
     if undone.is_empty() {
         arguments.lever.as_deref().map(find).transpose()?;
     }
-    if arguments.json {
-        let entries: Vec<Value> = undone.iter().map(as_value).collect();
-        console.say(&format!(
-            "{:#}",
-            json!({ "format": FORMAT, "undone": entries })
-        ));
-    } else if undone.is_empty() {
+    tell(&undone, arguments.json, console);
+    if undone.is_empty() && !arguments.json {
         console.say(&nothing(arguments.lever.as_deref()));
-    } else {
-        let lines = undone.iter().flat_map(lines);
-        lines.for_each(|line| console.say(&line));
+    }
+    for undone in undone.iter().filter(|undone| has_foreign(undone)) {
+        console.note(&format!(
+            "entry {id} stays in the journal; to take it out and leave the machine as it is: \
+             {} undo --forget {id}",
+            by_whom(),
+            id = undone.id
+        ));
     }
     let mut fates = undone.iter().flat_map(|undone| &undone.knobs);
-    Ok(match fates.all(|(_, fate)| fate.is_as_before()) {
+    Ok(exit_code(fates.all(|(_, fate)| fate.is_as_before())))
+}
+
+/// A foreign entry leaves nothing of ours behind.
+fn forget(id: u64, as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
+    let forgotten = carry::forget(id)?.with_context(|| {
+        format!(
+            "the journal has no entry {id} of a lever; `linerate levers journal` shows those there are"
+        )
+    })?;
+    tell(slice::from_ref(&forgotten), as_json, console);
+    console.note(&format!("entry {id} is out of the journal"));
+    let mut fates = forgotten.knobs.iter().map(|(_, fate)| fate);
+    let is_nothing_left = fates.all(|fate| fate.is_back() || *fate == Fate::Foreign);
+    Ok(exit_code(is_nothing_left))
+}
+
+fn tell(undone: &[Undone], as_json: bool, console: &Console) {
+    if as_json {
+        let entries: Vec<Value> = undone.iter().map(as_value).collect();
+        let value = json!({ "format": FORMAT, "undone": entries });
+        return console.say(&format!("{value:#}"));
+    }
+    undone
+        .iter()
+        .flat_map(lines)
+        .for_each(|line| console.say(&line));
+}
+
+fn has_foreign(undone: &Undone) -> bool {
+    undone.knobs.iter().any(|(_, fate)| *fate == Fate::Foreign)
+}
+
+fn exit_code(is_as_before: bool) -> ExitCode {
+    match is_as_before {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(LEFT_CHANGED),
-    })
+    }
 }
 
 pub(super) fn confirm(lever: Option<&str>, console: &Console) -> anyhow::Result<()> {
@@ -129,6 +173,9 @@ fn line(lever: &str, knob: &Knob, fate: &Fate) -> String {
             "{knob}: the journal says that `{lever}` set it, which `{lever}` never does; left alone"
         ),
         Fate::Refused { why } => format!("{knob}: could not be put back: {why}"),
+        Fate::Forgotten { now, command } => {
+            format!("{knob}: left at {now}, which we have set; to put it back: {command}")
+        }
     }
 }
 
@@ -151,5 +198,6 @@ fn word(fate: &Fate) -> &'static str {
         Fate::Elsewhere { .. } => "elsewhere",
         Fate::Foreign => "foreign",
         Fate::Refused { .. } => "refused",
+        Fate::Forgotten { .. } => "forgotten",
     }
 }

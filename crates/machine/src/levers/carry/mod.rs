@@ -17,7 +17,7 @@ use super::{Knob, Obstacle};
 use crate::journal::JournalError;
 pub use apply::{Guard, apply};
 pub use standing::{Standing, standing};
-pub use undo::{Fate, Undone, confirm, undo, undo_all_overdue, undo_overdue};
+pub use undo::{Fate, Undone, confirm, forget, undo, undo_all_overdue, undo_overdue};
 
 /// Why a plan was not carried out, or a journal not undone.
 #[derive(Debug, Error)]

@@ -1,6 +1,7 @@
 //! What the journal says is set, and what the machine holds.
 
 use super::CarryError;
+use super::undo::is_foreign;
 use crate::journal::{self, Change, LeverChange, Owner};
 use crate::levers::knob::Reach;
 use crate::levers::{Knob, Site};
@@ -19,6 +20,8 @@ pub struct Standing {
     pub change: LeverChange,
     /// Whether its time is over and it was not put back by itself; of this boot alone.
     pub is_overdue: bool,
+    /// Whether it says that its lever has set what that never sets: it was not written by us.
+    pub is_foreign: bool,
     /// What each knob holds now, in the order of the change; `None` where it cannot be read, or is
     /// that of another network namespace.
     pub now: Vec<Option<String>>,
@@ -65,6 +68,7 @@ pub fn standing() -> Result<Vec<Standing>, CarryError> {
             namespace: entry.namespace,
             is_of_another_boot,
             is_overdue,
+            is_foreign: change.steps.iter().any(|step| is_foreign(&change, step)),
             now: now.collect(),
             change,
         })

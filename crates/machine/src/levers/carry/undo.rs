@@ -5,7 +5,7 @@ use std::io;
 use super::{CarryError, elsewhere};
 use crate::journal::{self, Change, Entry, Journal, LeverChange};
 use crate::levers::knob::Reach;
-use crate::levers::{self, Knob, Site, Step};
+use crate::levers::{self, Knob, Site, Step, Value};
 use crate::tree::Tree;
 
 /// What became of one entry.
@@ -36,6 +36,8 @@ pub enum Fate {
     Foreign,
     /// What the kernel refused.
     Refused { why: String },
+    /// It holds what we set, and the journal says so no more: what a person would type to put it back.
+    Forgotten { now: String, command: String },
 }
 
 impl Fate {
@@ -44,7 +46,7 @@ impl Fate {
     pub fn is_back(&self) -> bool {
         !matches!(
             self,
-            Self::Elsewhere { .. } | Self::Foreign | Self::Refused { .. }
+            Self::Elsewhere { .. } | Self::Foreign | Self::Refused { .. } | Self::Forgotten { .. }
         )
     }
 
@@ -75,16 +77,33 @@ pub fn undo_overdue(id: u64, now_ms: u64) -> Result<Vec<Undone>, CarryError> {
     undo_in(&mut Journal::open()?, &Site::here(None), is_meant)
 }
 
-/// Puts back what was to be put back by itself and was not. Without any the journal is only read.
+/// Puts back what was to be put back by itself and was not. Without any the journal is only read; one
+/// that cannot be read is for whoever needs it to tell.
 ///
 /// # Errors
-/// When the journal cannot be read or written.
+/// When the journal cannot be written.
 pub fn undo_all_overdue(now_ms: u64) -> Result<Vec<Undone>, CarryError> {
     let is_meant = |_: u64, change: &LeverChange| change.is_overdue(now_ms);
-    if changes(&journal::read()?, is_meant).is_empty() {
+    if changes(&journal::read().unwrap_or_default(), is_meant).is_empty() {
         return Ok(Vec::new());
     }
     undo_in(&mut Journal::open()?, &Site::here(None), is_meant)
+}
+
+/// Takes an entry off the journal and leaves the machine as it is; what is left there. `None` where
+/// no lever has an entry of that number.
+///
+/// # Errors
+/// When the journal cannot be read or written.
+pub fn forget(id: u64) -> Result<Option<Undone>, CarryError> {
+    let (mut journal, site) = (Journal::open()?, Site::here(None));
+    let Some((entry, change)) = changes(journal.entries(), |found, _| found == id).pop() else {
+        return Ok(None);
+    };
+    let knobs = fates(&entry, &change, journal.entries(), &site, leave);
+    journal.remove(id)?;
+    let lever = change.lever;
+    Ok(Some(Undone { id, lever, knobs }))
 }
 
 /// Lets what was to be put back by itself stay; the names of those levers.
@@ -119,7 +138,7 @@ pub(super) fn undo_in(
     meant.reverse();
     let mut all = Vec::new();
     for (entry, change) in meant {
-        let knobs = fates(&entry, &change, journal.entries(), site);
+        let knobs = fates(&entry, &change, journal.entries(), site, put_back);
         if knobs.iter().all(|(_, fate)| fate.is_back()) {
             journal.remove(entry.id)?;
         }
@@ -145,8 +164,14 @@ fn changes(
         .collect()
 }
 
-/// Does what is to be done with each knob of an entry.
-fn fates(entry: &Entry, change: &LeverChange, all: &[Entry], site: &Site) -> Vec<(Knob, Fate)> {
+/// Deals with each knob of an entry that must be looked at.
+fn fates(
+    entry: &Entry,
+    change: &LeverChange,
+    all: &[Entry],
+    site: &Site,
+    deal_with: impl Fn(&Step, &Tree) -> Fate,
+) -> Vec<(Knob, Fate)> {
     let fates = change.steps.iter().rev().map(|step| {
         if let Some(fate) = settled_without_a_look(entry, change, step, all) {
             return (step.knob.clone(), fate);
@@ -158,7 +183,7 @@ fn fates(entry: &Entry, change: &LeverChange, all: &[Entry], site: &Site) -> Vec
                 (step.knob, Fate::Elsewhere { namespace })
             }
             Ok(step) => {
-                let fate = put_back(&step, &site.tree);
+                let fate = deal_with(&step, &site.tree);
                 (step.knob, fate)
             }
         }
@@ -203,8 +228,7 @@ fn settled_without_a_look(
     step: &Step,
     all: &[Entry],
 ) -> Option<Fate> {
-    let lever = levers::find(&change.lever);
-    if !lever.is_some_and(|lever| lever.owns(&step.knob)) {
+    if is_foreign(change, step) {
         return Some(Fate::Foreign);
     }
     match entry.is_of_another_boot() {
@@ -223,33 +247,61 @@ fn settled_without_a_look(
     })
 }
 
+/// Whether a change says that a lever has set what that lever never sets.
+pub(super) fn is_foreign(change: &LeverChange, step: &Step) -> bool {
+    let lever = levers::find(&change.lever);
+    !lever.is_some_and(|lever| lever.owns(&step.knob))
+}
+
 /// Gives a knob its old value, unless it holds one that is not ours.
 pub(super) fn put_back(step: &Step, tree: &Tree) -> Fate {
-    let Step { knob, old, new } = step;
-    match knob.read(tree) {
-        Ok(was) if was != *old && was != *new => {
-            let (now, ours) = (knob.show(&was), knob.show(new));
-            Fate::SetByOthers { now, ours }
-        }
+    match knob_holds(step, tree) {
+        Ok(was) if was != step.old && was != step.new => set_by_others(step, &was),
         _ => take_back(step, tree),
     }
+}
+
+/// What is left of a knob that is not touched.
+fn leave(step: &Step, tree: &Tree) -> Fate {
+    let Step { knob, old, new } = step;
+    match knob_holds(step, tree) {
+        Err(fate) => fate,
+        Ok(was) if was == *old => Fate::WasBack {
+            now: knob.show(old),
+        },
+        Ok(was) if was == *new => Fate::Forgotten {
+            now: knob.show(new),
+            command: knob.command(old),
+        },
+        Ok(was) => set_by_others(step, &was),
+    }
+}
+
+fn set_by_others(Step { knob, new, .. }: &Step, was: &Value) -> Fate {
+    let (now, ours) = (knob.show(was), knob.show(new));
+    Fate::SetByOthers { now, ours }
+}
+
+/// What a knob holds; where that cannot be seen, what is to be said of it.
+fn knob_holds(Step { knob, .. }: &Step, tree: &Tree) -> Result<Value, Fate> {
+    knob.read(tree).map_err(|error| match error.kind() {
+        // Only what is of a device can go: a file of the machine that is not there is not shown.
+        io::ErrorKind::NotFound if knob.device().is_some() => Fate::Gone,
+        _ => refused(&error),
+    })
 }
 
 /// Gives a knob its old value, whatever it holds: what we have just set ourselves may be held as
 /// neither, where the kernel rounds.
 pub(super) fn take_back(step: &Step, tree: &Tree) -> Fate {
     let Step { knob, old, .. } = step;
-    match knob.read(tree) {
+    match knob_holds(step, tree) {
         Ok(was) if was == *old => {
             let now = knob.show(old);
             return Fate::WasBack { now };
         }
         Ok(_) => {}
-        // Only what is of a device can go: a file of the machine that is not there is not shown.
-        Err(error) if error.kind() == io::ErrorKind::NotFound && knob.device().is_some() => {
-            return Fate::Gone;
-        }
-        Err(error) => return refused(&error),
+        Err(fate) => return fate,
     }
     let written = knob.write(tree, old).and_then(|()| knob.read(tree));
     match written {
