@@ -128,24 +128,14 @@ impl Group {
     }
 }
 
-/// Takes a process out of the login that it was started from: a systemd that ends a login with all
-/// its processes (`KillUserProcesses=` of logind.conf(5)) knows them by their control group.
+/// Where the groups are mounted by which systemd knows the processes of a login.
 ///
 /// # Errors
-/// What the kernel refused, as to others than root; where no such groups are mounted there is none.
-pub fn leave_login(pid: u32) -> io::Result<()> {
+/// Where `/proc` is not mounted.
+pub fn roots_of_logins() -> io::Result<Vec<PathBuf>> {
     let mountinfo = fs::read_to_string("/proc/self/mountinfo")?;
-    for root in place::of_logins(&mountinfo) {
-        match fs::write(
-            Path::new("/").join(root).join("cgroup.procs"),
-            pid.to_string(),
-        ) {
-            // What else is mounted over it hides it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            moved => moved?,
-        }
-    }
-    Ok(())
+    let roots = place::of_logins(&mountinfo).into_iter();
+    Ok(roots.map(|root| Path::new("/").join(root)).collect())
 }
 
 #[cfg(test)]

@@ -97,7 +97,7 @@ fn start_guard(id: u64, at_ms: u64) -> io::Result<()> {
     sys::process::detach(&mut command);
     let guard = command.spawn()?;
     // Where it must stay in the login, it is as safe as that.
-    let _ = sys::cgroup::leave_login(guard.id());
+    let _ = carry::leave_login(guard.id());
     Ok(())
 }
 

@@ -6,6 +6,7 @@
 
 mod apply;
 mod elsewhere;
+mod login;
 mod standing;
 mod undo;
 
@@ -16,6 +17,7 @@ use thiserror::Error;
 use super::{Knob, Obstacle};
 use crate::journal::JournalError;
 pub use apply::{Guard, apply};
+pub use login::leave_login;
 pub use standing::{Standing, standing};
 pub use undo::{Fate, Undone, confirm, forget, undo, undo_all_overdue, undo_overdue};
 
