@@ -1,20 +1,19 @@
 //! What a network device and its driver can do and are set to: the questions of ethtool(8), by the
-//! one ioctl that has answered them on every kernel. Only features are ever set. Layouts:
-//! linux/ethtool.h.
+//! one ioctl that has answered them on every kernel. Layouts: linux/ethtool.h.
+
+mod setting;
 
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 
 use crate::{check, socket};
+pub use setting::Setting;
 
 const GET_DRIVER: u32 = 0x03;
-const GET_COALESCING: u32 = 0x0e;
-const GET_RINGS: u32 = 0x10;
 const GET_STRINGS: u32 = 0x1b;
 const GET_SET_SIZES: u32 = 0x37;
 const GET_FEATURES: u32 = 0x3a;
 const SET_FEATURES: u32 = 0x3b;
-const GET_CHANNELS: u32 = 0x3c;
 /// The set of strings that names the features (`ETH_SS_FEATURES`).
 const FEATURE_NAMES: u32 = 4;
 /// Length of each string of a set (`ETH_GSTRING_LEN`).
@@ -107,49 +106,6 @@ impl Ethtool {
         })
     }
 
-    /// # Errors
-    /// As [`Self::driver`].
-    pub fn rings(&self, device: &str) -> io::Result<Rings> {
-        // cmd; at most: receive, mini, jumbo, transmit; then the same as set.
-        let mut answer = [0_u32; 9];
-        self.ask(device, GET_RINGS, &mut answer)?;
-        Ok(Rings {
-            receive: answer[5],
-            receive_most: answer[1],
-            transmit: answer[8],
-            transmit_most: answer[4],
-        })
-    }
-
-    /// # Errors
-    /// As [`Self::driver`].
-    pub fn channels(&self, device: &str) -> io::Result<Channels> {
-        // cmd; at most: receive, transmit, other, combined; then the same as set.
-        let mut answer = [0_u32; 9];
-        self.ask(device, GET_CHANNELS, &mut answer)?;
-        Ok(Channels {
-            receive: answer[5],
-            transmit: answer[6],
-            combined: answer[8],
-            combined_most: answer[4],
-        })
-    }
-
-    /// # Errors
-    /// As [`Self::driver`].
-    pub fn coalescing(&self, device: &str) -> io::Result<Coalescing> {
-        let mut answer = [0_u32; 23];
-        self.ask(device, GET_COALESCING, &mut answer)?;
-        Ok(Coalescing {
-            receive_us: answer[1],
-            receive_frames: answer[2],
-            transmit_us: answer[5],
-            transmit_frames: answer[6],
-            is_adaptive_receive: answer[10] != 0,
-            is_adaptive_transmit: answer[11] != 0,
-        })
-    }
-
     /// What the device can do, in the kernel's order and by its names.
     ///
     /// # Errors
@@ -176,7 +132,7 @@ impl Ethtool {
             .into_iter()
             .map(|(bit, _)| bit)
             .collect();
-        self.switch_off(device, &bits)?;
+        self.switch(device, &bits, false)?;
         let still = working(self.numbered_features(device)?);
         if still.is_empty() {
             return Ok(());
@@ -215,13 +171,28 @@ impl Ethtool {
         Ok(present.map(feature).collect())
     }
 
-    fn switch_off(&self, device: &str, bits: &[usize]) -> io::Result<()> {
+    /// Switches the feature of that name. Whether it then is so, [`Self::features`] tells: what it
+    /// needs may be off.
+    ///
+    /// # Errors
+    /// `EPERM` without `CAP_NET_ADMIN`; as [`Self::driver`]; `ErrorKind::NotFound` where the kernel
+    /// knows no feature of that name.
+    pub fn switch_feature(&self, device: &str, name: &str, on: bool) -> io::Result<()> {
+        let mut features = self.numbered_features(device)?.into_iter();
+        let found = features.find(|(_, feature)| feature.name == name);
+        let (bit, _) = found.ok_or(io::ErrorKind::NotFound)?;
+        self.switch(device, &[bit], on)
+    }
+
+    fn switch(&self, device: &str, bits: &[usize], on: bool) -> io::Result<()> {
         let blocks = bits.iter().max().map_or(0, |most| most / BLOCK_BITS + 1);
         // cmd, number of blocks, and for each: which are told, and what each is to be.
         let mut order = vec![0_u32; 2 + 2 * blocks];
         order[1] = u32::try_from(blocks).unwrap_or(0);
         for bit in bits {
-            order[2 + 2 * (bit / BLOCK_BITS)] |= 1 << (bit % BLOCK_BITS);
+            let (block, mask) = (2 + 2 * (bit / BLOCK_BITS), 1 << (bit % BLOCK_BITS));
+            order[block] |= mask;
+            order[block + 1] |= if on { mask } else { 0 };
         }
         self.ask(device, SET_FEATURES, &mut order)
     }

@@ -1,0 +1,147 @@
+//! The numbers that a driver is set to: how interrupts are held back, rings, channels. The kernel
+//! takes and gives each group of them whole.
+
+use std::io;
+
+use super::{Channels, Coalescing, Ethtool, Rings};
+
+/// One number of a driver's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    ReceiveUs,
+    ReceiveFrames,
+    TransmitUs,
+    TransmitFrames,
+    /// 1 where the driver chooses by itself, else 0.
+    AdaptiveReceive,
+    /// As [`Self::AdaptiveReceive`].
+    AdaptiveTransmit,
+    ReceiveRing,
+    TransmitRing,
+    ReceiveChannels,
+    TransmitChannels,
+    CombinedChannels,
+}
+
+/// The numbers that one question asks for, the first of which is the question.
+struct Group {
+    get: u32,
+    set: u32,
+    words: usize,
+}
+
+// linux/ethtool.h: `struct ethtool_coalesce`, `_ringparam` and `_channels`.
+const COALESCING: Group = Group {
+    get: 0x0e,
+    set: 0x0f,
+    words: 23,
+};
+const RINGS: Group = Group {
+    get: 0x10,
+    set: 0x11,
+    words: 9,
+};
+const CHANNELS: Group = Group {
+    get: 0x3c,
+    set: 0x3d,
+    words: 9,
+};
+/// Of rings and channels, how far each number stands behind the most that it can be.
+const BEHIND_MOST: usize = 4;
+
+impl Setting {
+    /// Its group, and its place in it.
+    fn place(self) -> (&'static Group, usize) {
+        match self {
+            Self::ReceiveUs => (&COALESCING, 1),
+            Self::ReceiveFrames => (&COALESCING, 2),
+            Self::TransmitUs => (&COALESCING, 5),
+            Self::TransmitFrames => (&COALESCING, 6),
+            Self::AdaptiveReceive => (&COALESCING, 10),
+            Self::AdaptiveTransmit => (&COALESCING, 11),
+            Self::ReceiveRing => (&RINGS, 5),
+            Self::TransmitRing => (&RINGS, 8),
+            Self::ReceiveChannels => (&CHANNELS, 5),
+            Self::TransmitChannels => (&CHANNELS, 6),
+            Self::CombinedChannels => (&CHANNELS, 8),
+        }
+    }
+
+    fn of(self, group: &[u32]) -> u32 {
+        group[self.place().1]
+    }
+
+    fn most_of(self, group: &[u32]) -> u32 {
+        group[self.place().1 - BEHIND_MOST]
+    }
+}
+
+impl Ethtool {
+    /// One number, and the most that it can be where the driver says so.
+    ///
+    /// # Errors
+    /// As [`Self::driver`]. Of what a driver does not know in a group that it does, the number is 0.
+    pub fn setting(&self, device: &str, setting: Setting) -> io::Result<(u32, Option<u32>)> {
+        let (group, _) = setting.place();
+        let answer = self.group(device, group)?;
+        let most = (group.get != COALESCING.get).then(|| setting.most_of(&answer));
+        Ok((setting.of(&answer), most))
+    }
+
+    /// Sets one number, and leaves the others of its group as they are. A driver may take it as
+    /// another that is near.
+    ///
+    /// # Errors
+    /// `EPERM` without `CAP_NET_ADMIN`; `EOPNOTSUPP` where the driver cannot set it; `EINVAL` for
+    /// more than it can be.
+    pub fn set(&self, device: &str, setting: Setting, number: u32) -> io::Result<()> {
+        let (group, place) = setting.place();
+        let mut order = self.group(device, group)?;
+        order[place] = number;
+        self.ask(device, group.set, &mut order)
+    }
+
+    /// # Errors
+    /// As [`Self::driver`].
+    pub fn rings(&self, device: &str) -> io::Result<Rings> {
+        let answer = self.group(device, &RINGS)?;
+        Ok(Rings {
+            receive: Setting::ReceiveRing.of(&answer),
+            receive_most: Setting::ReceiveRing.most_of(&answer),
+            transmit: Setting::TransmitRing.of(&answer),
+            transmit_most: Setting::TransmitRing.most_of(&answer),
+        })
+    }
+
+    /// # Errors
+    /// As [`Self::driver`].
+    pub fn channels(&self, device: &str) -> io::Result<Channels> {
+        let answer = self.group(device, &CHANNELS)?;
+        Ok(Channels {
+            receive: Setting::ReceiveChannels.of(&answer),
+            transmit: Setting::TransmitChannels.of(&answer),
+            combined: Setting::CombinedChannels.of(&answer),
+            combined_most: Setting::CombinedChannels.most_of(&answer),
+        })
+    }
+
+    /// # Errors
+    /// As [`Self::driver`].
+    pub fn coalescing(&self, device: &str) -> io::Result<Coalescing> {
+        let answer = self.group(device, &COALESCING)?;
+        Ok(Coalescing {
+            receive_us: Setting::ReceiveUs.of(&answer),
+            receive_frames: Setting::ReceiveFrames.of(&answer),
+            transmit_us: Setting::TransmitUs.of(&answer),
+            transmit_frames: Setting::TransmitFrames.of(&answer),
+            is_adaptive_receive: Setting::AdaptiveReceive.of(&answer) != 0,
+            is_adaptive_transmit: Setting::AdaptiveTransmit.of(&answer) != 0,
+        })
+    }
+
+    fn group(&self, device: &str, group: &Group) -> io::Result<Vec<u32>> {
+        let mut answer = vec![0; group.words];
+        self.ask(device, group.get, &mut answer)?;
+        Ok(answer)
+    }
+}
