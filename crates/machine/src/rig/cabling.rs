@@ -6,22 +6,19 @@
 
 use std::io;
 use std::net::Ipv4Addr;
-use std::ops::ControlFlow;
 use std::time::Duration;
 
-use sys::netlink::{self, Family, Netlink, push_attribute};
+use sys::netlink::push_attribute;
 
 use super::layout::{PREFIX, PREFIX_BITS, TUNNEL_DEVICE, Tunnel};
 use crate::links::{self, IFF_UP};
+use crate::rtnetlink::{DO, MAKE, ask, index_of, push_bytes, push_link, push_text};
 
 // linux/rtnetlink.h: what is asked.
 const NEW_LINK: u16 = 16;
 const SET_LINK: u16 = 19;
 const NEW_ADDRESS: u16 = 20;
 const NEW_ROUTE: u16 = 24;
-// linux/netlink.h: `NLM_F_REQUEST | NLM_F_ACK`, and with it `NLM_F_CREATE | NLM_F_EXCL`.
-const DO: u16 = 0x5;
-pub(super) const MAKE: u16 = DO | 0x600;
 // linux/if_link.h: `IFLA_…`.
 const NAME: u16 = 3;
 const MASTER: u16 = 10;
@@ -41,8 +38,6 @@ const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
 /// `ETIMEDOUT`.
 const TIMED_OUT: i32 = 110;
-/// `ENODEV`.
-const NO_SUCH_DEVICE: i32 = 19;
 /// It takes some ms.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// The kernel has no IPv6 (`EAFNOSUPPORT`).
@@ -225,41 +220,9 @@ pub(super) fn await_devices() -> io::Result<()> {
     }
 }
 
-pub(super) fn ask(kind: u16, flags: u16, fill: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
-    let mut request = Vec::new();
-    netlink::push_message(&mut request, kind, flags, 1, fill);
-    Netlink::open(Family::Route)?.ask(&request, 1, |_| ControlFlow::Continue(()))
-}
-
-pub(super) fn index_of(device: &str) -> io::Result<u32> {
-    let devices = links::list()?;
-    let found = devices.iter().find(|link| link.name == device);
-    let index = found.map(|link| link.index);
-    index.ok_or_else(|| io::Error::from_raw_os_error(NO_SUCH_DEVICE))
-}
-
-/// `struct ifinfomsg`, with flags that are to be set.
-fn push_link(payload: &mut Vec<u8>, index: u32, flags: u32) {
-    payload.extend([0; 4]);
-    payload.extend(index.to_ne_bytes());
-    payload.extend(flags.to_ne_bytes());
-    payload.extend(flags.to_ne_bytes());
-}
-
 fn push_kind(payload: &mut Vec<u8>, kind: &str, fill: impl FnOnce(&mut Vec<u8>)) {
     push_attribute(payload, LINK_INFO, |info| {
         push_text(info, KIND, kind);
         push_attribute(info, DATA, fill);
     });
-}
-
-pub(super) fn push_text(payload: &mut Vec<u8>, kind: u16, text: &str) {
-    push_attribute(payload, kind, |value| {
-        value.extend(text.as_bytes());
-        value.push(0);
-    });
-}
-
-pub(super) fn push_bytes(payload: &mut Vec<u8>, kind: u16, bytes: &[u8]) {
-    push_attribute(payload, kind, |value| value.extend(bytes));
 }

@@ -6,7 +6,7 @@ use std::io;
 use sys::netlink::push_attribute;
 
 use super::asked::{Bucket, Buckets, Emulation, Qdisc, Room, Shaper};
-use crate::rig::cabling::{MAKE, ask, push_bytes, push_text};
+use crate::rtnetlink::{MAKE, ask, push_bytes, push_text};
 
 // linux/rtnetlink.h: what is asked, and `TCA_…`.
 const NEW_QDISC: u16 = 36;

@@ -12,6 +12,7 @@ use model::link::{LinkPlan, LinkShape, QdiscReading, Via};
 
 use super::cabling;
 use crate::findings::errno;
+use crate::rtnetlink;
 use asked::Qdisc;
 
 /// What the bridge is called.
@@ -81,7 +82,7 @@ impl KernelLink {
 impl Shaped {
     fn start(device: &str, via: Via, shape: &LinkShape) -> Result<Self, QdiscError> {
         let failed = |source| refused("putting a qdisc on", device, source);
-        let index = cabling::index_of(device).map_err(failed)?;
+        let index = rtnetlink::index_of(device).map_err(failed)?;
         let asked = Qdisc::asked(via, shape);
         attach::attach(index, &asked).map_err(|source| match source.raw_os_error() {
             Some(NO_SUCH) => QdiscError::Absent { via },

@@ -1,0 +1,55 @@
+//! Orders to rtnetlink(7): the part of the kernel that has devices, addresses, routes and queueing
+//! disciplines, in the namespace of the calling thread.
+
+use std::io;
+use std::ops::ControlFlow;
+
+use sys::netlink::{self, Family, Netlink, push_attribute};
+
+use crate::links;
+
+// linux/netlink.h: `NLM_F_REQUEST | NLM_F_ACK`, and with it `NLM_F_CREATE | NLM_F_EXCL`.
+pub(crate) const DO: u16 = 0x5;
+pub(crate) const MAKE: u16 = DO | 0x600;
+/// `ENODEV`.
+const NO_SUCH_DEVICE: i32 = 19;
+
+/// Asks for one thing to be done.
+///
+/// # Errors
+/// What the kernel refused.
+pub(crate) fn ask(kind: u16, flags: u16, fill: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+    let mut request = Vec::new();
+    netlink::push_message(&mut request, kind, flags, 1, fill);
+    Netlink::open(Family::Route)?.ask(&request, 1, |_| ControlFlow::Continue(()))
+}
+
+/// The number of the device of that name.
+///
+/// # Errors
+/// `ENODEV` where there is none.
+pub(crate) fn index_of(device: &str) -> io::Result<u32> {
+    let devices = links::list()?;
+    let found = devices.iter().find(|link| link.name == device);
+    let index = found.map(|link| link.index);
+    index.ok_or_else(|| io::Error::from_raw_os_error(NO_SUCH_DEVICE))
+}
+
+/// `struct ifinfomsg`, with flags that are to be set.
+pub(crate) fn push_link(payload: &mut Vec<u8>, index: u32, flags: u32) {
+    payload.extend([0; 4]);
+    payload.extend(index.to_ne_bytes());
+    payload.extend(flags.to_ne_bytes());
+    payload.extend(flags.to_ne_bytes());
+}
+
+pub(crate) fn push_text(payload: &mut Vec<u8>, kind: u16, text: &str) {
+    push_attribute(payload, kind, |value| {
+        value.extend(text.as_bytes());
+        value.push(0);
+    });
+}
+
+pub(crate) fn push_bytes(payload: &mut Vec<u8>, kind: u16, bytes: &[u8]) {
+    push_attribute(payload, kind, |value| value.extend(bytes));
+}
