@@ -4,24 +4,28 @@
 //! `catalogue`, which know how to find their knobs on a machine. What was set is in the journal
 //! with what stood there before, and [`carry::undo`] puts that back after whatever happened in between.
 
+mod accepts;
 mod advice;
 mod card;
 pub mod carry;
 mod catalogue;
 mod knob;
 mod obstacle;
+mod places;
 mod plan;
 mod site;
 mod tunable;
 mod twin;
 mod value;
 
+use accepts::Accepts;
 pub use card::{Card, Group, Risk, Scope};
 pub use knob::{
-    CpuSetting, DeviceName, DeviceSetting, HostSetting, Knob, Queue, QueueSetting, Reach,
-    SysctlName, Value,
+    CpuSetting, DeviceName, DeviceSetting, DriverSetting, FeatureName, HostSetting, Knob, Queue,
+    QueueSetting, Reach, SysctlName, Value,
 };
 pub use obstacle::Obstacle;
+use places::Places;
 pub use plan::{Plan, Step};
 pub use site::Site;
 

@@ -4,7 +4,8 @@ use model::Binds;
 
 use crate::levers::card::{Card, Group, Risk, Scope};
 use crate::levers::knob::QueueSetting;
-use crate::levers::tunable::{Accepts, Advised, Places, Tunable};
+use crate::levers::tunable::{Advised, Tunable};
+use crate::levers::{Accepts, Places};
 
 /// `rps_sock_flow_sysctl` of net/core/sysctl_net_core.c takes no larger table.
 const MOST_FLOWS: i64 = 1 << 29;

@@ -5,7 +5,8 @@ use model::Binds;
 use crate::levers::Site;
 use crate::levers::card::{Card, Group, Risk, Scope};
 use crate::levers::knob::HostSetting;
-use crate::levers::tunable::{Accepts, Advised, Places, Tunable};
+use crate::levers::tunable::{Advised, Tunable};
+use crate::levers::{Accepts, Places};
 
 pub(super) static ROWS: &[Tunable] = &[
     Tunable {

@@ -1,10 +1,14 @@
 //! The places of the kernel that levers set, each of which holds one value.
 //!
 //! The journal names them by kind and typed parts, so a path in it has no meaning: which file a
-//! knob is, only this code says.
+//! knob is, or what the kernel is asked for, only this code says.
 
+mod driver;
+mod feature;
 mod file;
+mod kernel_file;
 mod names;
+mod place;
 
 use std::io;
 
@@ -12,8 +16,15 @@ use serde::{Deserialize, Serialize};
 
 use super::value::Form;
 use crate::tree::Tree;
+pub use driver::DriverSetting;
+pub use feature::FeatureName;
 pub use file::{CpuSetting, DeviceSetting, HostSetting, QueueSetting};
 pub use names::{DeviceName, Queue, SysctlName};
+
+use driver::OfDriver;
+use feature::OfDevice;
+use kernel_file::KernelFile;
+use place::Place;
 
 pub use super::value::Value;
 
@@ -40,6 +51,16 @@ pub enum Knob {
         queue: Queue,
         setting: QueueSetting,
     },
+    /// A number of a network device's driver.
+    Driver {
+        device: DeviceName,
+        setting: DriverSetting,
+    },
+    /// What a network device does for those who send and receive, on or off.
+    Feature {
+        device: DeviceName,
+        feature: FeatureName,
+    },
 }
 
 /// What shares the value of a knob.
@@ -60,7 +81,10 @@ impl Knob {
     pub(crate) fn reach(&self) -> Reach {
         match self {
             Self::Sysctl(name) if name.is_of_a_namespace() => Reach::Namespace,
-            Self::Device { .. } | Self::Queue { .. } => Reach::Namespace,
+            Self::Device { .. }
+            | Self::Queue { .. }
+            | Self::Driver { .. }
+            | Self::Feature { .. } => Reach::Namespace,
             Self::Sysctl(_) | Self::Host(_) | Self::Cpu { .. } | Self::Interrupt { .. } => {
                 Reach::Host
             }
@@ -70,30 +94,37 @@ impl Knob {
     /// The network device that it is of.
     pub(crate) fn device(&self) -> Option<&DeviceName> {
         match self {
-            Self::Device { device, .. } | Self::Queue { device, .. } => Some(device),
+            Self::Device { device, .. }
+            | Self::Queue { device, .. }
+            | Self::Driver { device, .. }
+            | Self::Feature { device, .. } => Some(device),
             Self::Sysctl(_) | Self::Host(_) | Self::Cpu { .. } | Self::Interrupt { .. } => None,
         }
     }
 
     /// The same of another device, or of the same by another name.
     pub(crate) fn of_device(mut self, name: DeviceName) -> Self {
-        if let Self::Device { device, .. } | Self::Queue { device, .. } = &mut self {
+        if let Self::Device { device, .. }
+        | Self::Queue { device, .. }
+        | Self::Driver { device, .. }
+        | Self::Feature { device, .. } = &mut self
+        {
             *device = name;
         }
         self
     }
 
+    /// Whether a number may be held as another that is near, as drivers round.
+    pub(crate) fn is_rounded(&self) -> bool {
+        matches!(self, Self::Driver { setting, .. } if setting.is_rounded())
+    }
+
     /// What it holds now.
     ///
     /// # Errors
-    /// Those of reading the file; `InvalidData` for a text that is not of the known form.
+    /// `NotFound` where this machine has none; `InvalidData` for what is not of the known form.
     pub(crate) fn read(&self, tree: &Tree) -> io::Result<Value> {
-        let text = tree.try_text(&self.file())?;
-        self.form().parse(&text).ok_or_else(|| {
-            let text = text.trim();
-            let words = format!("`{text}` is not what this file is known to hold");
-            io::Error::new(io::ErrorKind::InvalidData, words)
-        })
+        self.place().read(tree)
     }
 
     /// Sets it.
@@ -101,84 +132,79 @@ impl Knob {
     /// # Errors
     /// What the kernel refused.
     pub(crate) fn write(&self, tree: &Tree, value: &Value) -> io::Result<()> {
-        // Kernel files are opened, never made: one that is not there stays so.
-        let mut file = std::fs::File::options()
-            .write(true)
-            .open(tree.path(&self.file()))?;
-        io::Write::write_all(&mut file, self.form().print(value).as_bytes())
+        self.place().write(tree, value)
     }
 
-    /// Whether this process may open it for writing.
+    /// Whether this process may write it.
     ///
     /// # Errors
     /// Why not.
     pub(crate) fn may_write(&self, tree: &Tree) -> io::Result<()> {
-        let path = tree.path(&self.file());
-        std::fs::File::options().write(true).open(path).map(drop)
+        self.place().may_write(tree)
+    }
+
+    /// The most that it can be, where the kernel says so.
+    pub(crate) fn most(&self) -> Option<i64> {
+        self.place().most()
     }
 
     /// What a person would type to set it.
     #[must_use]
     pub fn command(&self, value: &Value) -> String {
-        let text = self.form().print(value);
-        let text = shell_words::quote(&text);
-        match self {
-            Self::Sysctl(name) => format!("sysctl -w {name}={text}"),
-            knob => format!("echo {text} > {}", shell_words::quote(&knob.to_string())),
-        }
+        self.place().command(value)
     }
 
     /// The value as a person reads it.
     #[must_use]
     pub fn show(&self, value: &Value) -> String {
-        self.form().show(value)
+        self.place().form().show(value)
     }
 
     /// A value that a person typed.
     pub(crate) fn parse_typed(&self, text: &str) -> Option<Value> {
-        self.form().parse_typed(text)
+        self.place().form().parse_typed(text)
     }
 
-    /// Its file, without the leading slash.
-    fn file(&self) -> String {
+    fn place(&self) -> Box<dyn Place + '_> {
+        let file = |file, form| Box::new(KernelFile { file, form });
         match self {
-            Self::Sysctl(name) => name.file(),
-            Self::Host(setting) => setting.file().to_owned(),
+            Self::Sysctl(name) => file(name.file(), name.form()),
+            Self::Host(setting) => file(setting.file().to_owned(), setting.form()),
             Self::Cpu { cpu, setting } => {
-                format!("sys/devices/system/cpu/cpu{cpu}/{}", setting.file())
+                let path = format!("sys/devices/system/cpu/cpu{cpu}/{}", setting.file());
+                file(path, setting.form())
             }
-            Self::Interrupt { number } => format!("proc/irq/{number}/smp_affinity_list"),
-            Self::Device { device, setting } => {
-                format!("sys/class/net/{device}/{}", setting.file())
-            }
+            Self::Interrupt { number } => file(
+                format!("proc/irq/{number}/smp_affinity_list"),
+                Form::CpuList,
+            ),
+            Self::Device { device, setting } => file(
+                format!("sys/class/net/{device}/{}", setting.file()),
+                Form::Number,
+            ),
             Self::Queue {
                 device,
                 queue,
                 setting,
             } => {
-                format!("sys/class/net/{device}/queues/{queue}/{}", setting.file())
+                let path = format!("sys/class/net/{device}/queues/{queue}/{}", setting.file());
+                file(path, setting.form())
             }
-        }
-    }
-
-    fn form(&self) -> Form {
-        match self {
-            Self::Sysctl(name) => name.form(),
-            Self::Host(setting) => setting.form(),
-            Self::Cpu { setting, .. } => setting.form(),
-            Self::Interrupt { .. } => Form::CpuList,
-            Self::Device { .. } => Form::Number,
-            Self::Queue { setting, .. } => setting.form(),
+            Self::Driver { device, setting } => Box::new(OfDriver {
+                device,
+                setting: *setting,
+            }),
+            Self::Feature { device, feature } => Box::new(OfDevice {
+                device,
+                feature: *feature,
+            }),
         }
     }
 }
 
 impl std::fmt::Display for Knob {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Sysctl(name) => write!(out, "{name}"),
-            knob => write!(out, "/{}", knob.file()),
-        }
+        self.place().fmt(out)
     }
 }
 

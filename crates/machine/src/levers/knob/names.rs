@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::DriverSetting;
 use crate::levers::value::Form;
 
 /// A sysctl by its name with dots, such as `net.ipv4.tcp_rmem`.
@@ -155,4 +156,4 @@ macro_rules! as_text {
     )*};
 }
 
-as_text!(SysctlName, DeviceName, Queue);
+as_text!(SysctlName, DeviceName, Queue, DriverSetting);

@@ -1,0 +1,126 @@
+//! A knob that is a number of a device's driver, as ethtool(8) sets it.
+
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use sys::ethtool::{Ethtool, Setting};
+
+use super::DeviceName;
+use super::place::{Place, absent_as_not_found, small, typed};
+use crate::levers::value::{Form, Value};
+use crate::tree::Tree;
+
+/// A setting of a network device's driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct DriverSetting(Setting);
+
+/// Of each setting: the name that the journal has for it, the flag of ethtool(8), and its word there.
+const SETTINGS: [(Setting, &str, &str, &str); 11] = [
+    (Setting::ReceiveUs, "rx-usecs", "-C", "rx-usecs"),
+    (Setting::ReceiveFrames, "rx-frames", "-C", "rx-frames"),
+    (Setting::TransmitUs, "tx-usecs", "-C", "tx-usecs"),
+    (Setting::TransmitFrames, "tx-frames", "-C", "tx-frames"),
+    (Setting::AdaptiveReceive, "adaptive-rx", "-C", "adaptive-rx"),
+    (
+        Setting::AdaptiveTransmit,
+        "adaptive-tx",
+        "-C",
+        "adaptive-tx",
+    ),
+    (Setting::ReceiveRing, "rx-ring", "-G", "rx"),
+    (Setting::TransmitRing, "tx-ring", "-G", "tx"),
+    (Setting::ReceiveChannels, "rx-channels", "-L", "rx"),
+    (Setting::TransmitChannels, "tx-channels", "-L", "tx"),
+    (
+        Setting::CombinedChannels,
+        "combined-channels",
+        "-L",
+        "combined",
+    ),
+];
+
+impl DriverSetting {
+    pub(crate) const fn new(setting: Setting) -> Self {
+        Self(setting)
+    }
+
+    /// What a person would type, up to the value.
+    pub(crate) fn command(self, device: &str) -> String {
+        let (.., flag, word) = self.row();
+        format!("ethtool {flag} {device} {word}")
+    }
+
+    fn row(self) -> (Setting, &'static str, &'static str, &'static str) {
+        let found = SETTINGS.iter().find(|(setting, ..)| *setting == self.0);
+        *found.expect("the table has each setting")
+    }
+
+    /// Whether a driver may take a number as another that is near.
+    pub(super) fn is_rounded(self) -> bool {
+        let (.., flag, _) = self.row();
+        flag != "-L"
+    }
+}
+
+impl fmt::Display for DriverSetting {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (_, name, ..) = self.row();
+        out.write_str(name)
+    }
+}
+
+impl FromStr for DriverSetting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = SETTINGS.iter().find(|(_, name, ..)| *name == text);
+        let found = found.map(|(setting, ..)| Self(*setting));
+        found.ok_or_else(|| format!("`{text}` is no setting of a driver"))
+    }
+}
+
+/// Such a setting of one device.
+pub(super) struct OfDriver<'k> {
+    pub(super) device: &'k DeviceName,
+    pub(super) setting: DriverSetting,
+}
+
+impl Place for OfDriver<'_> {
+    fn form(&self) -> Form {
+        Form::Number
+    }
+
+    fn read(&self, _: &Tree) -> io::Result<Value> {
+        let (number, _) = self.ask()?;
+        Ok(Value::Number(number.into()))
+    }
+
+    fn write(&self, _: &Tree, value: &Value) -> io::Result<()> {
+        Ethtool::open()?.set(self.device.as_str(), self.setting.0, small(value)?)
+    }
+
+    fn command(&self, value: &Value) -> String {
+        format!("{} {value}", self.setting.command(&typed(self.device)))
+    }
+
+    fn most(&self) -> Option<i64> {
+        let (_, most) = self.ask().ok()?;
+        most.map(i64::from)
+    }
+}
+
+impl OfDriver<'_> {
+    fn ask(&self) -> io::Result<(u32, Option<u32>)> {
+        let answer = Ethtool::open()?.setting(self.device.as_str(), self.setting.0);
+        answer.map_err(absent_as_not_found)
+    }
+}
+
+impl fmt::Display for OfDriver<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} of {}", self.setting, self.device)
+    }
+}

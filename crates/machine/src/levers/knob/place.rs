@@ -1,0 +1,78 @@
+//! How the value of a knob goes to the kernel and back.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::io;
+
+use super::DeviceName;
+use crate::levers::value::{Form, Value};
+use crate::tree::Tree;
+
+/// `CAP_NET_ADMIN`, a bit of `CapEff` (capabilities(7)).
+const NET_ADMIN: u32 = 12;
+/// `EPERM`.
+const NOT_PERMITTED: i32 = 1;
+/// `ENODEV`, and `EOPNOTSUPP`: a driver that has nothing of the kind.
+const ABSENT: [i32; 2] = [19, 95];
+
+/// A place of the kernel that holds one value; it is told as a person would name it.
+pub(super) trait Place: Display {
+    fn form(&self) -> Form;
+
+    /// # Errors
+    /// `NotFound` where this machine has no such place.
+    fn read(&self, tree: &Tree) -> io::Result<Value>;
+
+    /// # Errors
+    /// What the kernel refused.
+    fn write(&self, tree: &Tree, value: &Value) -> io::Result<()>;
+
+    /// Whether this process may write it.
+    ///
+    /// # Errors
+    /// Why not.
+    fn may_write(&self, tree: &Tree) -> io::Result<()> {
+        may_administer_networks(tree)
+    }
+
+    /// What a person would type to set it.
+    fn command(&self, value: &Value) -> String;
+
+    /// The most that it can be, where the kernel says so.
+    fn most(&self) -> Option<i64> {
+        None
+    }
+}
+
+/// Whether this process has `CAP_NET_ADMIN`.
+fn may_administer_networks(tree: &Tree) -> io::Result<()> {
+    let status = tree.text("proc/self/status").unwrap_or_default();
+    let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let held = held.and_then(|held| u64::from_str_radix(held.trim(), 16).ok());
+    match held.unwrap_or(0) >> NET_ADMIN & 1 {
+        1 => Ok(()),
+        _ => Err(io::Error::from_raw_os_error(NOT_PERMITTED)),
+    }
+}
+
+/// Of a device or its driver: what is not there, as that of a file is told.
+pub(super) fn absent_as_not_found(error: io::Error) -> io::Error {
+    let is_absent = |errno| ABSENT.contains(&errno);
+    if error.raw_os_error().is_some_and(is_absent) {
+        return io::ErrorKind::NotFound.into();
+    }
+    error
+}
+
+/// A device as a person would type it to a shell: its name may have what a shell takes apart.
+pub(super) fn typed(device: &DeviceName) -> Cow<'_, str> {
+    shell_words::quote(device.as_str())
+}
+
+/// The number of a value, which the kernel has 32 bits for.
+pub(super) fn small(value: &Value) -> io::Result<u32> {
+    match value {
+        Value::Number(number) => u32::try_from(*number).map_err(io::Error::other),
+        _ => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}

@@ -1,0 +1,155 @@
+//! Where the knobs of a lever are found on a machine.
+
+use std::io;
+
+use super::knob::{
+    CpuSetting, DeviceName, DeviceSetting, DriverSetting, FeatureName, HostSetting, Queue,
+    QueueSetting,
+};
+use super::{Knob, Obstacle, Site, Value};
+
+/// Where a lever's knobs are found.
+pub(super) enum Places {
+    Sysctls(&'static [&'static str]),
+    Host(HostSetting),
+    EachCpu(CpuSetting),
+    Device(DeviceSetting),
+    EachQueue(QueueSetting),
+    Driver(DriverSetting),
+    /// Those of these features that the driver of a device lets be switched.
+    Features(&'static [FeatureName]),
+}
+
+impl Places {
+    /// Each knob with what it holds.
+    pub(super) fn held(&self, site: &Site) -> Result<Vec<(Knob, Value)>, Obstacle> {
+        let knobs = self.knobs(site)?;
+        let read = knobs.into_iter().map(|knob| match knob.read(&site.tree) {
+            Ok(value) => Ok((knob, value)),
+            Err(error) => Err(Obstacle::of(&knob, error)),
+        });
+        read.collect()
+    }
+
+    /// Whether a knob is one of them, on whatever machine.
+    pub(super) fn have(&self, knob: &Knob) -> bool {
+        match (self, knob) {
+            (Self::Sysctls(names), Knob::Sysctl(name)) => names.contains(&name.as_str()),
+            (Self::Host(ours), Knob::Host(setting)) => ours == setting,
+            (Self::EachCpu(ours), Knob::Cpu { setting, .. }) => ours == setting,
+            (Self::Device(ours), Knob::Device { setting, .. }) => ours == setting,
+            (Self::EachQueue(ours), Knob::Queue { setting, .. }) => ours == setting,
+            (Self::Driver(ours), Knob::Driver { setting, .. }) => ours == setting,
+            (Self::Features(ours), Knob::Feature { feature, .. }) => ours.contains(feature),
+            _ => false,
+        }
+    }
+
+    fn knobs(&self, site: &Site) -> Result<Vec<Knob>, Obstacle> {
+        match self {
+            Self::Sysctls(names) => Ok(names.iter().copied().map(Knob::sysctl).collect()),
+            Self::Host(setting) => Ok(vec![Knob::Host(*setting)]),
+            Self::EachCpu(setting) => cpus(site, *setting),
+            Self::Device(setting) => {
+                let (device, setting) = (site.device()?.clone(), *setting);
+                Ok(vec![Knob::Device { device, setting }])
+            }
+            Self::EachQueue(setting) => queues(site, *setting),
+            Self::Driver(setting) => {
+                let (device, setting) = (site.device()?.clone(), *setting);
+                Ok(vec![Knob::Driver { device, setting }])
+            }
+            Self::Features(features) => switchable(site.device()?, features),
+        }
+    }
+
+    /// The knobs as a page names them, with DEVICE and N for what a machine has several of.
+    pub(super) fn patterns(&self) -> Vec<String> {
+        let of_device = |file: &str| vec![format!("/sys/class/net/DEVICE/{file}")];
+        match self {
+            Self::Sysctls(names) => names.iter().map(ToString::to_string).collect(),
+            Self::Host(setting) => vec![format!("/{}", setting.file())],
+            Self::EachCpu(setting) => {
+                vec![format!("/sys/devices/system/cpu/cpuN/{}", setting.file())]
+            }
+            Self::Device(setting) => of_device(setting.file()),
+            Self::EachQueue(setting) => {
+                let way = if setting.is_of_receiving() {
+                    "rx"
+                } else {
+                    "tx"
+                };
+                of_device(&format!("queues/{way}-N/{}", setting.file()))
+            }
+            Self::Driver(setting) => vec![setting.command("DEVICE")],
+            Self::Features(features) => {
+                let pattern = |feature| format!("ethtool -K DEVICE {feature}");
+                features.iter().map(pattern).collect()
+            }
+        }
+    }
+}
+
+/// What knobs hold, as a person reads it; those that hold the same are told once.
+pub(super) fn shown(held: &[(Knob, Value)]) -> String {
+    let mut shown: Vec<String> = held.iter().map(|(knob, value)| knob.show(value)).collect();
+    shown.dedup();
+    shown.join(" | ")
+}
+
+fn switchable(device: &DeviceName, features: &[FeatureName]) -> Result<Vec<Knob>, Obstacle> {
+    let knob = |feature| Knob::Feature {
+        device: device.clone(),
+        feature,
+    };
+    let mut knobs = Vec::new();
+    for feature in features.iter().copied() {
+        match feature.can_change(device) {
+            Ok(true) => knobs.push(knob(feature)),
+            Ok(false) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Obstacle::of(&knob(feature), error)),
+        }
+    }
+    if knobs.is_empty() {
+        return Err(Obstacle::Absent(format!(
+            "the driver of {device} switches nothing of the kind"
+        )));
+    }
+    Ok(knobs)
+}
+
+/// The CPUs that are on line.
+fn cpus(site: &Site, setting: CpuSetting) -> Result<Vec<Knob>, Obstacle> {
+    let online = site.tree.text("sys/devices/system/cpu/online");
+    let online = online.and_then(|list| sys::cpu::parse_list(&list).ok());
+    let cpus =
+        online.ok_or_else(|| Obstacle::Absent("the kernel does not list its CPUs".to_owned()))?;
+    let knob = |cpu| {
+        let cpu = u32::try_from(cpu).ok()?;
+        Some(Knob::Cpu { cpu, setting })
+    };
+    Ok(cpus.into_iter().filter_map(knob).collect())
+}
+
+/// The queues of the device, in order of their numbers.
+fn queues(site: &Site, setting: QueueSetting) -> Result<Vec<Knob>, Obstacle> {
+    let device = site.device()?;
+    let folders = site.tree.names(&format!("sys/class/net/{device}/queues"));
+    let queues = folders.iter().filter_map(|folder| folder.parse().ok());
+    let mut queues: Vec<Queue> = queues
+        .filter(|queue| matches!(queue, Queue::Rx(_)) == setting.is_of_receiving())
+        .collect();
+    queues.sort_by_key(|queue| queue.number());
+    if queues.is_empty() {
+        return Err(Obstacle::Absent(format!(
+            "{device} shows no such queue in /sys"
+        )));
+    }
+    let knob = |queue| Knob::Queue {
+        device: device.clone(),
+        queue,
+        setting,
+    };
+    Ok(queues.into_iter().map(knob).collect())
+}
