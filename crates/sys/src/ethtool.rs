@@ -185,7 +185,8 @@ impl Ethtool {
     }
 
     fn switch(&self, device: &str, bits: &[usize], on: bool) -> io::Result<()> {
-        let blocks = bits.iter().max().map_or(0, |most| most / BLOCK_BITS + 1);
+        // The kernel takes as many blocks as it has, and no fewer.
+        let blocks = self.feature_names(device)?.len().div_ceil(BLOCK_BITS);
         // cmd, number of blocks, and for each: which are told, and what each is to be.
         let mut order = vec![0_u32; 2 + 2 * blocks];
         order[1] = u32::try_from(blocks).unwrap_or(0);

@@ -4,6 +4,21 @@ use serde_json::Value;
 
 use crate::sandbox::Sandbox;
 
+/// What no device here has; a guest's card is set instead (`xtask/src/vm/proofs/levers.sh`).
+const ONLY_IN_A_GUEST: [&str; 3] = ["receive-coalescing", "receive-ring", "transmit-ring"];
+
+/// What ethtool says of a setting of a device.
+const ASK_ETHTOOL: &str = r#"
+    feature() { ethtool -k "$2" | awk -v name="$1:" '$1 == name { print $2 }'; }
+    case $1 in
+    rx-frames) ethtool -c "$2" | awk '/^rx-frames:/ { print $2 }' ;;
+    rx-channels) ethtool -l "$2" | awk '/^RX:/ { last = $2 } END { print last }' ;;
+    tx-channels) ethtool -l "$2" | awk '/^TX:/ { last = $2 } END { print last }' ;;
+    rx-gro) feature generic-receive-offload "$2" ;;
+    tx-generic-segmentation) feature generic-segmentation-offload "$2" ;;
+    *) feature "$1" "$2" ;;
+    esac"#;
+
 /// Another value than the one that holds, as a person types it; `None` where none is known.
 fn another(lever: &str, now: &str) -> Option<String> {
     let other = match lever {
@@ -15,6 +30,8 @@ fn another(lever: &str, now: &str) -> Option<String> {
         "receive-packet-steering" | "transmit-packet-steering" => "0",
         "mtu" => "1400",
         "tcp-fastopen" => "3",
+        _ if now == "on" => "off",
+        _ if now == "off" => "on",
         _ => return number(now),
     };
     (other != now).then(|| other.to_owned())
@@ -36,6 +53,7 @@ fn is_of_a_namespace(lever: &Value) -> bool {
 pub(crate) fn other_values(sandbox: &Sandbox) -> Vec<String> {
     let mut levers = sandbox.list();
     levers.retain(is_of_a_namespace);
+    levers.retain(|lever| !ONLY_IN_A_GUEST.contains(&lever["name"].as_str().unwrap()));
     let asked = levers.iter().map(|lever| {
         let name = lever["name"].as_str().unwrap();
         let now = sandbox.now(name);
@@ -61,17 +79,15 @@ fn set_and_put_back(sandbox: &Sandbox, asked: &str, before: &str) {
     let set = sandbox.apply(&[asked]);
     assert_ne!(sandbox.state(), before, "{asked} changed nothing");
     for step in set["steps"].as_array().unwrap() {
-        let file = file_of(step["knob"].as_str().unwrap());
+        let knob = step["knob"].as_str().unwrap();
         let new = step["new"].as_str().unwrap();
         // A mask is read as a mask and told as a list: CPU 0 is bit 0.
-        let held = sandbox.holds(&file);
-        let is_mask = file.ends_with("_cpus");
-        let same = if is_mask {
-            held.ends_with('1') && new == "0"
-        } else {
-            held.split_whitespace().eq(new.split(' '))
+        let held = held(sandbox, knob);
+        let same = match knob.ends_with("_cpus") {
+            true => held.ends_with('1') && new == "0",
+            false => held.split_whitespace().eq(new.split(' ')),
         };
-        assert!(same, "{asked}: {file} holds {held}");
+        assert!(same, "{asked}: {knob} holds {held}");
     }
     let undone = sandbox.undo(&[lever]);
     let knobs = undone[0]["knobs"].as_array().unwrap();
@@ -83,11 +99,15 @@ fn set_and_put_back(sandbox: &Sandbox, asked: &str, before: &str) {
     assert!(sandbox.journal().is_empty());
 }
 
-/// Where a person finds a knob: a path, or a sysctl below `/proc/sys`.
-fn file_of(knob: &str) -> String {
+/// What a person finds in a knob: a path, a sysctl below `/proc/sys`, or what ethtool knows of.
+fn held(sandbox: &Sandbox, knob: &str) -> String {
+    if let Some((setting, device)) = knob.split_once(" of ") {
+        let told = sandbox.prints(&["sh", "-c", ASK_ETHTOOL, "sh", setting, device]);
+        return told.trim().to_owned();
+    }
     match knob.starts_with('/') {
-        true => knob.to_owned(),
-        false => format!("/proc/sys/{}", knob.replace('.', "/")),
+        true => sandbox.holds(knob),
+        false => sandbox.holds(&format!("/proc/sys/{}", knob.replace('.', "/"))),
     }
 }
 

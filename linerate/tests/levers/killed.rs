@@ -5,14 +5,18 @@ use std::process::Output;
 
 use crate::common::errors;
 use crate::each;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, device_of};
 
-/// Set by `cargo xtask prove`: every lever of a namespace or a device, instead of two.
+/// Set by `cargo xtask prove`: every lever of a namespace or a device, instead of a few.
 const ALL: &str = "LINERATE_TEST_LEVERS";
-/// One knob, and several.
-const FEW: [&str; 2] = ["slow-start-after-idle=0", "receive-packet-steering=0"];
+/// One knob, several, and one whose driver holds 64 for 100.
+const FEW: [&str; 3] = [
+    "slow-start-after-idle=0",
+    "receive-packet-steering=0",
+    "receive-coalescing-frames=100",
+];
 /// What reaches the disk, the kernel or a reader.
-const CALLS: [&str; 7] = [
+const CALLS: [&str; 8] = [
     "write",
     "fsync",
     "rename",
@@ -20,6 +24,7 @@ const CALLS: [&str; 7] = [
     "renameat2",
     "ftruncate",
     "sendto",
+    "ioctl",
 ];
 const MOST_CALLS: u32 = 200;
 const SIGKILL: i32 = 9;
@@ -78,7 +83,7 @@ fn an_apply_or_undo_killed_at_any_call_leaves_nothing_that_undo_does_not_put_bac
     let before = sandbox.state();
     let mut kills = 0;
     for asked in &levers {
-        let apply = ["apply", asked, "--device", "bench0"];
+        let apply = ["apply", asked, "--device", device_of(asked)];
         let check = |when: &str| {
             undo(&sandbox, when);
             assert_eq!(sandbox.state(), before, "{asked} {when}");

@@ -9,6 +9,7 @@ mod as_nobody;
 #[expect(dead_code, reason = "a test uses what it needs of it")]
 #[path = "../common/mod.rs"]
 mod common;
+mod drivers;
 mod each;
 mod journal;
 mod killed;

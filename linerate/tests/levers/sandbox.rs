@@ -1,4 +1,4 @@
-//! A network namespace with two devices, a `/sys` that shows them, and a state folder that goes
+//! A network namespace with some devices, a `/sys` that shows them, and a state folder that goes
 //! with the test: what levers of namespaces and devices may change here is nobody else's.
 
 use std::io::{BufRead as _, BufReader};
@@ -10,18 +10,29 @@ use crate::common::errors;
 use crate::schema;
 
 /// `bench0` is one end of a pair with two queues each way; with GRO it has a NAPI, as a card has.
+/// `tap0` is one of the few virtual devices whose driver has a number to hold, and rounds it.
 const PREPARE: &str = "mount -t sysfs none /sys && mount -t tmpfs -o mode=0755 none /var/lib && \
                        ip link set lo up && \
                        ip link add bench0 numrxqueues 2 numtxqueues 2 type veth \
                        peer name bench1 numrxqueues 2 numtxqueues 2 && \
                        ip link set bench0 up && ip link set bench1 up && \
                        ethtool -K bench0 gro on && \
+                       ip tuntap add tap0 mode tap && ip link set tap0 up && \
                        echo ready && read until_the_test_is_over";
 /// What levers of a namespace or a device can touch, as text.
 const STATE: &str = "cd /proc/sys && grep -r . net/ipv4 net/core | grep -v -e flow_limit -e fib_sync; \
                      cd /sys/class/net/bench0 && grep . mtu tx_queue_len gro_flush_timeout \
                      napi_defer_hard_irqs threaded queues/*/rps_cpus queues/*/rps_flow_cnt \
-                     queues/*/xps_cpus; true";
+                     queues/*/xps_cpus; ethtool -k bench0; ethtool -l bench0; ethtool -c tap0; \
+                     true";
+
+/// The device on which a lever is tried: `bench0`, or the one that has what it sets.
+pub(crate) fn device_of(lever: &str) -> &'static str {
+    match lever.split('=').next() {
+        Some("receive-coalescing-frames") => "tap0",
+        _ => "bench0",
+    }
+}
 
 pub(crate) struct Sandbox {
     keeper: Child,
@@ -93,9 +104,9 @@ impl Sandbox {
         list["levers"].as_array().unwrap().clone()
     }
 
-    /// What is told of a lever of `bench0` or its namespace.
+    /// What is told of a lever of its device or the namespace.
     pub(crate) fn status(&self, lever: &str) -> Value {
-        let status = self.json(&["status", lever, "--device", "bench0"]);
+        let status = self.json(&["status", lever, "--device", device_of(lever)]);
         schema::holds("levers-status", &status);
         status
     }
@@ -106,9 +117,9 @@ impl Sandbox {
         status["levers"][0]["now"].as_str().unwrap().to_owned()
     }
 
-    /// Sets a lever of `bench0` or its namespace; `words` are its name and flags.
+    /// Sets a lever of its device or the namespace; `words` are its name and flags.
     pub(crate) fn apply(&self, words: &[&str]) -> Value {
-        let set = self.json(&[&["apply", "--device", "bench0"], words].concat());
+        let set = self.json(&[&["apply", "--device", device_of(words[0])], words].concat());
         schema::holds("levers-apply", &set);
         set
     }

@@ -45,6 +45,10 @@ pub struct LeverChange {
     /// another may have its name by then (netdevice(7), `SIOCGIFINDEX`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_index: Option<u32>,
+    /// Whether it was still being set when this was written. A knob that rounds may then hold
+    /// neither value, and still be ours.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_under_way: bool,
     /// When it is put back unless it is confirmed, ms of the clock that counts since boot, sleep
     /// included (`CLOCK_BOOTTIME`); `None` for one that stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,16 +3,24 @@
 use model::finding::Severity;
 
 use super::card::Card;
-use super::{Knob, Lever, Obstacle, Plan, Reading, Site};
+use super::places::shown;
+use super::{Knob, Lever, Obstacle, Places, Plan, Reading, Site};
 use crate::findings;
 
 /// A row that is only told.
 pub(super) struct Advice {
     pub(super) card: Card,
-    /// The check of `linerate doctor` that looks at it.
-    pub(super) check: &'static str,
+    pub(super) look: Look,
     /// Why it is left to a person, and what he would do.
     pub(super) by_hand: &'static str,
+}
+
+/// What tells how it stands.
+pub(super) enum Look {
+    /// The check of `linerate doctor` of that name.
+    Check(&'static str),
+    /// What these knobs hold, which no test of ours has ever set.
+    Knobs(Places),
 }
 
 impl Lever for Advice {
@@ -21,16 +29,11 @@ impl Lever for Advice {
     }
 
     fn read(&self, site: &Site) -> Result<Reading, Obstacle> {
-        let finding = findings::look_at(self.check, &site.tree)
-            .ok_or_else(|| Obstacle::Absent("this machine has nothing of the kind".to_owned()))?;
-        match finding.severity {
-            Severity::Unknown => Err(Obstacle::Absent(format!(
-                "{} {}",
-                finding.what, finding.evidence
-            ))),
-            severity => Ok(Reading {
-                now: finding.what,
-                is_recommended: Some(severity == Severity::Fine),
+        match &self.look {
+            Look::Check(check) => checked(check, site),
+            Look::Knobs(places) => Ok(Reading {
+                now: shown(&places.held(site)?),
+                is_recommended: None,
             }),
         }
     }
@@ -57,5 +60,21 @@ impl Lever for Advice {
 
     fn owns(&self, _: &Knob) -> bool {
         false
+    }
+}
+
+/// What a check of `linerate doctor` found.
+fn checked(check: &str, site: &Site) -> Result<Reading, Obstacle> {
+    let finding = findings::look_at(check, &site.tree)
+        .ok_or_else(|| Obstacle::Absent("this machine has nothing of the kind".to_owned()))?;
+    match finding.severity {
+        Severity::Unknown => Err(Obstacle::Absent(format!(
+            "{} {}",
+            finding.what, finding.evidence
+        ))),
+        severity => Ok(Reading {
+            now: finding.what,
+            is_recommended: Some(severity == Severity::Fine),
+        }),
     }
 }

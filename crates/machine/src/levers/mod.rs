@@ -10,6 +10,7 @@ mod card;
 pub mod carry;
 mod catalogue;
 mod knob;
+mod loss;
 mod obstacle;
 mod places;
 mod plan;

@@ -59,6 +59,9 @@ pub enum Obstacle {
         planned: String,
         now: String,
     },
+    /// It would change more than its undo puts back.
+    #[error("{knob} is left as it is: {lost}, and an undo would not bring that back")]
+    WouldLose { knob: Knob, lost: String },
     /// The kernel took it and holds another.
     #[error("{knob} holds `{held}` after `{wanted}` was written")]
     WithoutEffect {

@@ -83,7 +83,7 @@ impl Plan {
             knob.may_write(tree)
                 .map_err(|error| Obstacle::of(knob, error))?;
             knob.write(tree, old).map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => Obstacle::of(knob, error),
+                io::ErrorKind::NotFound | io::ErrorKind::Unsupported => Obstacle::of(knob, error),
                 _ => Obstacle::OneWay {
                     knob: knob.clone(),
                     now: knob.show(old),

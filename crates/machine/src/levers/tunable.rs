@@ -1,6 +1,7 @@
 //! A lever that sets knobs of one kind to one value: a row of a table.
 
 use super::card::Card;
+use super::loss;
 use super::places::shown;
 use super::{Accepts, Knob, Lever, Obstacle, Places, Plan, Reading, Site, Step, Value, twin};
 
@@ -55,6 +56,12 @@ impl Lever for Tunable {
         });
         let mut steps = steps.collect::<Result<Vec<_>, Obstacle>>()?;
         steps.retain(|step| step.old != step.new);
+        for step in &steps {
+            if let Some(lost) = loss::of(step, &site.tree) {
+                let knob = step.knob.clone();
+                return Err(Obstacle::WouldLose { knob, lost });
+            }
+        }
         let (lever, scope) = (self.card.name, self.card.scope);
         Ok(Plan {
             lever,

@@ -4,9 +4,9 @@ use std::io;
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::Context as _;
-use machine::levers::carry::{self, Guard};
-use machine::levers::{DeviceName, Plan, Scope, Site};
-use serde_json::json;
+use machine::levers::carry::{self, Applied, CarryError, Guard};
+use machine::levers::{DeviceName, Plan, Scope, Site, Step};
+use serde_json::{Value, json};
 
 use super::{FORMAT, LEFT_CHANGED, by_whom, catalogue, find, overdue};
 use crate::console::Console;
@@ -58,12 +58,14 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         return Ok(ExitCode::SUCCESS);
     }
     match carry_out(&plan, &site, arguments.trial) {
-        Ok(id) => tell(&plan, Some(id), arguments, console),
-        Err(carry::CarryError::LeftChanged(why)) => {
-            console.error(&format!(
-                "{why}; not all could be put back: {} undo",
-                by_whom()
-            ));
+        Ok(applied) => tell(&plan, Some(&applied), arguments, console),
+        Err(CarryError::LeftChanged(why)) => {
+            let undo = format!("{why}; not all could be put back: {} undo", by_whom());
+            console.error(&undo);
+            return Ok(ExitCode::from(LEFT_CHANGED));
+        }
+        Err(error @ CarryError::Unsettled(_)) => {
+            console.error(&format!("{error}; to put it back: {} undo", by_whom()));
             return Ok(ExitCode::from(LEFT_CHANGED));
         }
         Err(error) => return Err(error).with_context(|| format!("{name} was not set")),
@@ -71,7 +73,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-fn carry_out(plan: &Plan, site: &Site, trial_s: u64) -> Result<u64, carry::CarryError> {
+fn carry_out(plan: &Plan, site: &Site, trial_s: u64) -> Result<Applied, CarryError> {
     let reverts_at_ms = sys::clock::since_boot_ms() + trial_s * 1000;
     let guard = Guard {
         reverts_at_ms,
@@ -101,15 +103,15 @@ fn start_guard(id: u64, at_ms: u64) -> io::Result<()> {
     Ok(())
 }
 
-fn tell(plan: &Plan, entry: Option<u64>, arguments: &Arguments, console: &Console) {
-    let reverts_after_s = entry.filter(|_| on_trial(plan)).map(|_| arguments.trial);
+fn tell(plan: &Plan, applied: Option<&Applied>, arguments: &Arguments, console: &Console) {
+    let reverts_after_s = applied.filter(|_| on_trial(plan)).map(|_| arguments.trial);
+    let steps = applied.map_or(&plan.steps, |applied| &applied.steps);
     if arguments.json {
-        let step = |step: &machine::levers::Step| json!({ "knob": step.knob.to_string(), "old": step.knob.show(&step.old), "new": step.knob.show(&step.new) });
         let value = json!({
             "format": FORMAT,
             "lever": plan.lever,
-            "entry": entry,
-            "steps": plan.steps.iter().map(step).collect::<Vec<_>>(),
+            "entry": applied.map(|applied| applied.id),
+            "steps": steps.iter().map(as_value).collect::<Vec<_>>(),
             "commands": plan.commands(),
             "undo_commands": plan.undo_commands(),
             "reverts_after_s": reverts_after_s,
@@ -122,16 +124,11 @@ fn tell(plan: &Plan, entry: Option<u64>, arguments: &Arguments, console: &Consol
             plan.lever
         ));
     }
-    if entry.is_none() {
+    if applied.is_none() {
         return catalogue::commands(plan, console);
     }
-    for step in &plan.steps {
-        let (knob, old, new) = (
-            &step.knob,
-            step.knob.show(&step.old),
-            step.knob.show(&step.new),
-        );
-        console.say(&format!("{knob}: {old} → {new}"));
+    for (step, asked) in steps.iter().zip(&plan.steps) {
+        console.say(&line(step, asked));
     }
     match reverts_after_s {
         Some(seconds) => console.say(&format!(
@@ -145,4 +142,22 @@ fn tell(plan: &Plan, entry: Option<u64>, arguments: &Arguments, console: &Consol
             plan.lever
         )),
     }
+}
+
+/// A step as it was carried out, and what was asked for where the driver has made another of it.
+fn line(step: &Step, asked: &Step) -> String {
+    let Step { knob, old, new } = step;
+    let rounded = match new == &asked.new {
+        true => String::new(),
+        false => format!(" (the driver took {} as that)", knob.show(&asked.new)),
+    };
+    format!("{knob}: {} → {}{rounded}", knob.show(old), knob.show(new))
+}
+
+fn as_value(step: &Step) -> Value {
+    json!({
+        "knob": step.knob.to_string(),
+        "old": step.knob.show(&step.old),
+        "new": step.knob.show(&step.new),
+    })
 }

@@ -51,7 +51,10 @@ pub(super) const ALL: [(&str, Check); 13] = [
         "a link via netem is read back as it was asked for, and delays there and back",
         link,
     ),
-    ("levers of the host are set, held and put back", levers),
+    (
+        "levers of the host and of a card are set, held and put back",
+        levers,
+    ),
 ];
 
 fn kernel(seen: &Seen) -> anyhow::Result<()> {
@@ -222,7 +225,7 @@ fn levers(seen: &Seen) -> anyhow::Result<()> {
         .collect();
     ensure!(wrong.is_empty(), "{}", wrong.join("; "));
     ensure!(
-        restored.len() >= 20,
+        restored.len() >= 30,
         "only {} were restored",
         restored.len()
     );

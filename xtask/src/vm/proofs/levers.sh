@@ -9,7 +9,8 @@ huge-pages=always huge-pages-defrag=madvise timer-migration=0 statistics-interva
 realtime-share=900000 numa-balancing=1 nmi-watchdog=1 scheduler-autogroup=$autogroup clocksource=hpet
 guest-halt-poll=100000 frequency-governor=powersave energy-preference=power mtu=1400
 transmit-queue-length=500 gro-flush-timeout=20000 napi-defer-hard-irqs=2 threaded-napi=1
-receive-packet-steering=0-1"
+receive-packet-steering=0-1 receive-coalescing=9000 receive-ring=1024 transmit-ring=512
+receive-offload=on segmentation-offload=off software-segmentation=off udp-receive-offload=on"
 # What is not on this kernel ends nothing.
 set +e
 # What the kernel counts by itself is no setting.
@@ -20,15 +21,30 @@ state() {
     cat /sys/kernel/mm/transparent_hugepage/* /sys/devices/system/clocksource/clocksource0/current*
     cat /sys/module/haltpoll/parameters/* /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor
     cat /sys/devices/system/cpu/cpu*/cpufreq/energy_performance_preference
+    ethtool -c eth0
+    ethtool -g eth0
+    ethtool -k eth0
     cd /sys/class/net/eth0 || return
     cat mtu tx_queue_len gro_flush_timeout napi_defer_hard_irqs threaded queues/*/rps_cpus
     cd - > /dev/null || return
 }
+# What ethtool says of a setting of the card.
+told_by_card() {
+    case $1 in
+        rx-usecs) ethtool -c eth0 | awk '/^rx-usecs:/ { print $2 }' ;;
+        rx-ring) ethtool -g eth0 | awk '/^RX:/ { last = $2 } END { print last }' ;;
+        tx-ring) ethtool -g eth0 | awk '/^TX:/ { last = $2 } END { print last }' ;;
+        rx-gro) told_by_card generic-receive-offload ;;
+        tx-generic-segmentation) told_by_card generic-segmentation-offload ;;
+        *) ethtool -k eth0 | awk -v name="$1:" '$1 == name { print $2 }' ;;
+    esac
+}
 # What the knobs hold that linerate says it has set, each once: of words to choose from, that in
 # brackets.
 held() {
-    sed -n 's/^\([^ ]*\): .* → .*/\1/p' said | while read -r knob; do
+    sed -n 's/^\(.*\): .* → .*/\1/p' said | while read -r knob; do
         case $knob in
+            *" of eth0") told_by_card "${knob% of eth0}" ;;
             /*) cat "$knob" ;;
             *) cat "/proc/sys/$(echo "$knob" | tr . /)" ;;
         esac
@@ -39,6 +55,8 @@ for lever in $asked; do
     wanted=${lever#*=}
     # CPUs are asked for as a list and held as a mask.
     if [ "$wanted" = 0-1 ]; then wanted=3; fi
+    # The card counts interrupts a second, and in fours.
+    if [ "$lever" = receive-coalescing=9000 ]; then wanted=9259; fi
     # With huge pages the kernel counts its reserve anew, as the lever's page says.
     followed=none
     if [ "$name" = huge-pages ]; then followed=min_free_kbytes; fi

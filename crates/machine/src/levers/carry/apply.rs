@@ -9,7 +9,16 @@ use crate::levers::knob::Reach;
 use crate::levers::{Knob, Obstacle, Plan, Site, Step};
 use crate::tree::Tree;
 
-/// Carries a plan out; the number of its entry in the journal.
+/// What was set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// Number of its entry in the journal.
+    pub id: u64,
+    /// As the knobs hold it: a driver may have rounded what was asked for.
+    pub steps: Vec<Step>,
+}
+
+/// Carries a plan out.
 ///
 /// With `guard`, the change is put back by itself at a time, in ms of the clock that counts since
 /// boot, unless it is confirmed; the guard is started with the number of the entry before anything
@@ -17,7 +26,7 @@ use crate::tree::Tree;
 ///
 /// # Errors
 /// What the kernel refused; then all was put back, or the error says that it was not.
-pub fn apply(plan: &Plan, site: &Site, guard: Option<Guard<'_>>) -> Result<u64, CarryError> {
+pub fn apply(plan: &Plan, site: &Site, guard: Option<Guard<'_>>) -> Result<Applied, CarryError> {
     // Whoever may not set it leaves no journal behind either.
     plan.may_be_set(&site.tree)?;
     apply_in(&mut Journal::open()?, plan, site, guard)
@@ -36,7 +45,7 @@ pub(super) fn apply_in(
     plan: &Plan,
     site: &Site,
     guard: Option<Guard<'_>>,
-) -> Result<u64, CarryError> {
+) -> Result<Applied, CarryError> {
     let tree = &site.tree;
     refuse_what_is_set(journal.entries(), &plan.steps)?;
     // Others may have set it while we waited for the journal.
@@ -47,6 +56,7 @@ pub(super) fn apply_in(
         lever: plan.lever.to_owned(),
         steps: plan.steps.clone(),
         device_index: devices.next().and_then(|device| site.index_of(device)),
+        is_under_way: plan.steps.iter().any(|step| step.knob.is_rounded()),
         reverts_at_ms: guard.as_ref().map(|guard| guard.reverts_at_ms),
     };
     let owner = Owner::this_process().map_err(CarryError::Clock)?;
@@ -55,13 +65,30 @@ pub(super) fn apply_in(
         journal.remove(id)?;
         return Err(CarryError::Unguarded(error));
     }
-    let outcome = set_all(&plan.steps, tree);
-    match &outcome {
-        Ok(()) => {}
-        Err(CarryError::LeftChanged(_)) => journal.amend(id, &as_it_stands(change, tree))?,
-        Err(_) => journal.remove(id)?,
+    match set_all(&plan.steps, tree) {
+        Ok(steps) => settle(journal, id, LeverChange { steps, ..change }),
+        Err(error) => {
+            match &error {
+                CarryError::LeftChanged(_) => journal.amend(id, &as_it_stands(change, tree))?,
+                _ => journal.remove(id)?,
+            }
+            Err(error)
+        }
     }
-    outcome.map(|()| id)
+}
+
+/// Has the journal say what the knobs hold, where that may be another value than was asked for.
+fn settle(journal: &mut Journal, id: u64, change: LeverChange) -> Result<Applied, CarryError> {
+    let steps = change.steps.clone();
+    if change.is_under_way {
+        let settled = LeverChange {
+            is_under_way: false,
+            ..change
+        };
+        let amended = journal.amend(id, &Change::Lever(settled));
+        amended.map_err(CarryError::Unsettled)?;
+    }
+    Ok(Applied { id, steps })
 }
 
 /// A change whose knobs hold what they hold by our doing, so that an undo knows it for ours.
@@ -98,14 +125,20 @@ fn refuse_what_is_set(entries: &[Entry], steps: &[Step]) -> Result<(), CarryErro
     Ok(())
 }
 
-/// Sets a knob and looks: some take a value and hold another.
-fn set(step: &Step, tree: &Tree) -> Result<(), Obstacle> {
-    let Step { knob, new, .. } = step;
+/// Sets a knob and looks: some take a value and hold another. What a driver has made of a number is
+/// kept; that it has left all as it was is not.
+fn set(step: &Step, tree: &Tree) -> Result<Step, Obstacle> {
+    let Step { knob, old, new } = step;
     let refused = |error| Obstacle::of(knob, error);
     knob.write(tree, new).map_err(refused)?;
     let held = knob.read(tree).map_err(refused)?;
-    if held == *new {
-        return Ok(());
+    if held == *new || (knob.is_rounded() && held != *old) {
+        let (knob, old) = (knob.clone(), old.clone());
+        return Ok(Step {
+            knob,
+            old,
+            new: held,
+        });
     }
     Err(Obstacle::WithoutEffect {
         knob: knob.clone(),
@@ -114,11 +147,17 @@ fn set(step: &Step, tree: &Tree) -> Result<(), Obstacle> {
     })
 }
 
-/// Sets knob after knob; where one does not take its value, it and those before it are put back.
-pub(super) fn set_all(steps: &[Step], tree: &Tree) -> Result<(), CarryError> {
+/// Sets knob after knob, and tells what they hold then; where one does not take its value, it and
+/// those before it are put back.
+pub(super) fn set_all(steps: &[Step], tree: &Tree) -> Result<Vec<Step>, CarryError> {
+    let mut done = Vec::new();
     for (index, step) in steps.iter().enumerate() {
-        let Err(obstacle) = set(step, tree) else {
-            continue;
+        let obstacle = match set(step, tree) {
+            Ok(step) => {
+                done.push(step);
+                continue;
+            }
+            Err(obstacle) => obstacle,
         };
         let back = steps[..=index].iter().rev();
         // Each of them, also after one that does not go back.
@@ -128,5 +167,5 @@ pub(super) fn set_all(steps: &[Step], tree: &Tree) -> Result<(), CarryError> {
             false => CarryError::LeftChanged(obstacle),
         });
     }
-    Ok(())
+    Ok(done)
 }

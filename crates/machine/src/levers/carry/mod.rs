@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use super::{Knob, Obstacle};
 use crate::journal::JournalError;
-pub use apply::{Guard, apply};
+pub use apply::{Applied, Guard, apply};
 pub use login::leave_login;
 pub use standing::{Standing, standing};
 pub use undo::{Fate, Undone, confirm, forget, undo, undo_all_overdue, undo_overdue};
@@ -41,6 +41,8 @@ pub enum CarryError {
         "the process that would put it back in time could not be started: {0}; nothing was changed"
     )]
     Unguarded(io::Error),
+    #[error("it is set, and the journal could not be told what the driver made of it: {0}")]
+    Unsettled(JournalError),
     #[error("whether it is in time to put it back cannot be told: {0}")]
     Clock(io::Error),
 }

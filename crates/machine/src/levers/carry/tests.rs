@@ -56,7 +56,7 @@ impl Bench {
             .unwrap()
     }
 
-    fn apply(&self, lever: &str, value: &str) -> Result<u64, CarryError> {
+    fn apply(&self, lever: &str, value: &str) -> Result<Applied, CarryError> {
         let plan = self.plan(lever, value);
         apply_in(&mut self.journal(), &plan, &self.site(), None)
     }
@@ -159,6 +159,7 @@ fn a_kill_between_two_knobs_is_undone_from_the_journal() {
         lever: "receive-packet-steering".to_owned(),
         steps,
         device_index: None,
+        is_under_way: false,
         reverts_at_ms: None,
     };
     let owner = Owner::this_process().unwrap();
@@ -188,6 +189,7 @@ fn an_entry_for_a_knob_that_is_none_of_its_lever_is_not_believed() {
             lever: lever.to_owned(),
             steps: vec![step.clone()],
             device_index: None,
+            is_under_way: false,
             reverts_at_ms: None,
         };
         let owner = Owner::this_process().unwrap();

@@ -138,7 +138,13 @@ pub(super) fn undo_in(
     meant.reverse();
     let mut all = Vec::new();
     for (entry, change) in meant {
-        let knobs = fates(&entry, &change, journal.entries(), site, put_back);
+        let knobs = fates(&entry, &change, journal.entries(), site, |step, tree| {
+            // Cut short, it may hold what the knob has made of our value.
+            match change.is_under_way && step.knob.is_rounded() {
+                true => take_back(step, tree),
+                false => put_back(step, tree),
+            }
+        });
         if knobs.iter().all(|(_, fate)| fate.is_back()) {
             journal.remove(entry.id)?;
         }

@@ -1,8 +1,10 @@
 //! The levers there are: a table for each subject.
 
+mod drivers;
 mod interrupts;
 mod locality;
 mod memory;
+mod offloads;
 mod power;
 mod queues;
 mod scheduling;
@@ -14,10 +16,12 @@ use super::Lever;
 use super::tunable::Tunable;
 
 /// The tables, of what can be set.
-static TABLES: [&[Tunable]; 8] = [
+static TABLES: [&[Tunable]; 10] = [
     locality::ROWS,
     interrupts::ROWS,
+    drivers::ROWS,
     queues::ROWS,
+    offloads::ROWS,
     tcp::ROWS,
     sockets::ROWS,
     memory::ROWS,

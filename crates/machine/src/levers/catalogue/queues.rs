@@ -1,4 +1,4 @@
-//! What a device holds before it sends, and how large a packet may be.
+//! What a device holds before it sends.
 
 use model::Binds;
 
@@ -55,26 +55,5 @@ pub(super) static ROWS: &[Tunable] = &[
         places: Places::Device(DeviceSetting::TransmitQueueLength),
         accepts: Accepts::Range(1, 1_000_000),
         advised: Advised::Depends("1000 is the usual"),
-    },
-    Tunable {
-        card: Card {
-            name: "mtu",
-            title: "largest packet of a device",
-            group: Group::Offloads,
-            scope: Scope::Device,
-            binds: Binds::Live,
-            risk: Risk::Stability,
-            about: "Bytes of an IP packet that the device takes. Every hop up to the other end \
-                must take as much.",
-            helps: "bulk where packets a second are the limit: six times fewer with 9000",
-            hurts: "connections hang where one hop takes less and says nothing; less than 1280 is not \
-                offered, since the kernel then drops the IPv6 addresses of the device for good",
-            published: None,
-        },
-        places: Places::Device(DeviceSetting::Mtu),
-        // Below IPV6_MIN_MTU the kernel takes IPv6 off a device, addresses and all, which an undo
-        // does not bring back (addrconf_notify of net/ipv6/addrconf.c).
-        accepts: Accepts::Range(1280, 65_535),
-        advised: Advised::Depends("9000 only where every hop is known to take it"),
     },
 ];

@@ -2,8 +2,12 @@
 
 use model::Binds;
 
-use crate::levers::advice::Advice;
+use sys::ethtool::Setting;
+
+use crate::levers::Places;
+use crate::levers::advice::{Advice, Look};
 use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::knob::{DriverSetting, FeatureName};
 
 pub(super) static ROWS: &[Advice] = &[
     Advice {
@@ -26,7 +30,7 @@ pub(super) static ROWS: &[Advice] = &[
                 https://talawah.io/blog/extreme-http-performance-tuning-one-point-two-million/",
             ),
         },
-        check: "mitigations",
+        look: Look::Check("mitigations"),
         by_hand: "it takes a reboot and takes protection away, so it is yours to do: add \
             mitigations=off to the kernel command line (in /etc/default/grub, then \
             update-grub) and reboot, on a machine with one tenant that runs nothing \
@@ -50,7 +54,7 @@ pub(super) static ROWS: &[Advice] = &[
                 https://talawah.io/blog/extreme-http-performance-tuning-one-point-two-million/",
             ),
         },
-        check: "audit",
+        look: Look::Check("audit"),
         by_hand: "others may rest on it, so it is yours to do: auditctl -a never,task, then \
             start the server anew; auditctl -d never,task to go back",
     },
@@ -72,7 +76,7 @@ pub(super) static ROWS: &[Advice] = &[
                 https://talawah.io/blog/extreme-http-performance-tuning-one-point-two-million/",
             ),
         },
-        check: "packet-taps",
+        look: Look::Check("packet-taps"),
         by_hand: "the program that holds it is not ours to stop: linerate doctor names it; \
             use a DHCP client without a packet socket, or make the lease permanent, and that only \
             where the cloud guarantees a fixed private address: else another machine may be given \
@@ -95,7 +99,7 @@ pub(super) static ROWS: &[Advice] = &[
                 https://talawah.io/blog/extreme-http-performance-tuning-one-point-two-million/",
             ),
         },
-        check: "firewall-rules",
+        look: Look::Check("firewall-rules"),
         by_hand: "protection is not ours to take: put the rule that accepts your traffic \
             first, turn chains of addresses into a set, and measure before and after; \
             linerate study run http-json measures rules in a namespace of its own",
@@ -117,7 +121,7 @@ pub(super) static ROWS: &[Advice] = &[
                 https://talawah.io/blog/extreme-http-performance-tuning-one-point-two-million/",
             ),
         },
-        check: "connection-tracking",
+        look: Look::Check("connection-tracking"),
         by_hand: "rules of yours rest on it, so it is yours to do: a notrack rule for the port \
             that is served, in both directions, with rules that accept both ways",
     },
@@ -134,7 +138,7 @@ pub(super) static ROWS: &[Advice] = &[
             hurts: "the barrier between programs falls",
             published: None,
         },
-        check: "security-modules",
+        look: Look::Check("security-modules"),
         by_hand: "it is not offered: what they cost is small, and what they keep out is not known",
     },
     Advice {
@@ -151,8 +155,90 @@ pub(super) static ROWS: &[Advice] = &[
             hurts: "it may be your monitoring",
             published: None,
         },
-        check: "tracing",
+        look: Look::Check("tracing"),
         by_hand: "whoever turned it on may still need it: linerate doctor names what is on; \
             stop the program that holds it, or write 0 to events/enable of tracefs",
+    },
+    Advice {
+        card: Card {
+            name: "adaptive-coalescing",
+            title: "the driver chooses how long a device waits",
+            group: Group::Interrupts,
+            scope: Scope::Device,
+            binds: Binds::Live,
+            risk: Risk::None,
+            about: "With 1, the driver sets the time of receive-coalescing itself, by the packets \
+                that came; what is set by hand then counts for little.",
+            helps: "machines whose load changes",
+            hurts: "a time that wanders, where every answer should take the same",
+            published: Some(
+                "on, with busy-poll +28 % requests/s (834 k to 1.06 M) in \
+                https://talawah.io/blog/extreme-http-performance-tuning-one-point-two-million/",
+            ),
+        },
+        look: Look::Knobs(Places::Driver(DriverSetting::new(Setting::AdaptiveReceive))),
+        by_hand: "no driver that we could try it on has it, so it is yours to do: \
+            ethtool -C DEVICE adaptive-rx on",
+    },
+    Advice {
+        card: Card {
+            name: "transmit-coalescing",
+            title: "how long a device waits before it tells that it has sent",
+            group: Group::Interrupts,
+            scope: Scope::Device,
+            binds: Binds::Live,
+            risk: Risk::None,
+            about: "Microseconds for which the device holds back the interrupt that says that \
+                packets were sent, and their memory is free again.",
+            helps: "servers at high packet rates: fewer interrupts for each packet",
+            hurts: "memory of what was sent is free later, and TCP with small queues waits for it",
+            published: Some(
+                "static as receive-coalescing, in the last step of \
+                https://talawah.io/blog/extreme-http-performance-tuning-one-point-two-million/",
+            ),
+        },
+        look: Look::Knobs(Places::Driver(DriverSetting::new(Setting::TransmitUs))),
+        by_hand: "no driver that we could try it on has it, so it is yours to do: \
+            ethtool -C DEVICE tx-usecs 256",
+    },
+    Advice {
+        card: Card {
+            name: "combined-channels",
+            title: "queues of a device, each for both ways",
+            group: Group::Locality,
+            scope: Scope::Device,
+            binds: Binds::Live,
+            risk: Risk::Stability,
+            about: "How many pairs of queues a device uses, each with an interrupt of its own: \
+                so many CPUs can take packets from it.",
+            helps: "machines with more CPUs than the device uses queues",
+            hurts: "the device is set up anew, and what was set for each queue is lost",
+            published: None,
+        },
+        look: Look::Knobs(Places::Driver(DriverSetting::new(
+            Setting::CombinedChannels,
+        ))),
+        by_hand: "no driver that we could try it on has several, so it is yours to do: \
+            ethtool -L DEVICE combined N, and afterwards what is set for each queue",
+    },
+    Advice {
+        card: Card {
+            name: "large-receive-offload",
+            title: "the device takes packets of one connection as one (LRO)",
+            group: Group::Offloads,
+            scope: Scope::Device,
+            binds: Binds::Live,
+            risk: Risk::Stability,
+            about: "LRO merges packets before the kernel sees them, and forgets where each of \
+                them ended; GRO keeps that.",
+            helps: "bulk to sockets of this machine",
+            hurts: "what is passed on by a bridge or a route is cut otherwise than it came; the \
+                kernel turns it off there",
+            published: None,
+        },
+        look: Look::Knobs(Places::Features(&[FeatureName::RxLro])),
+        by_hand: "no driver that we could try it on has it, so it is yours to do: \
+            ethtool -K DEVICE lro on; receive-offload does the same and is safe where packets are \
+            passed on",
     },
 ];

@@ -73,7 +73,17 @@ impl Place for OfDevice<'_> {
 
     fn write(&self, _: &Tree, value: &Value) -> io::Result<()> {
         let on = *value == Value::Word("on".to_owned());
-        Ethtool::open()?.switch_feature(self.device.as_str(), self.feature.name(), on)
+        self.switch(on)?;
+        if self.ask()?.is_on == on {
+            return Ok(());
+        }
+        // The kernel keeps the wish until it can be met, which no reading shows.
+        self.switch(!on)?;
+        let words = format!(
+            "{} keeps it as it is: it hangs on another feature",
+            self.device
+        );
+        Err(io::Error::new(io::ErrorKind::Unsupported, words))
     }
 
     fn command(&self, value: &Value) -> String {
@@ -82,6 +92,10 @@ impl Place for OfDevice<'_> {
 }
 
 impl OfDevice<'_> {
+    fn switch(&self, on: bool) -> io::Result<()> {
+        Ethtool::open()?.switch_feature(self.device.as_str(), self.feature.name(), on)
+    }
+
     fn ask(&self) -> io::Result<Feature> {
         let features = Ethtool::open()?.features(self.device.as_str());
         let mut features = features.map_err(absent_as_not_found)?.into_iter();

@@ -89,6 +89,8 @@ pub enum QueueSetting {
 }
 
 impl QueueSetting {
+    pub(crate) const ALL: [Self; 3] = [Self::RpsCpus, Self::RpsFlowCount, Self::XpsCpus];
+
     pub(crate) fn file(self) -> &'static str {
         match self {
             Self::RpsCpus => "rps_cpus",

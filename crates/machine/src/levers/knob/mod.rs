@@ -247,12 +247,20 @@ mod tests {
             r#"{"device":{"device":"../../x","setting":"mtu"}}"#,
             r#"{"device":{"device":"eth0","setting":"../mtu"}}"#,
             r#"{"queue":{"device":"eth0","queue":"rx-0/..","setting":"rps_cpus"}}"#,
+            r#"{"driver":{"device":"eth0","setting":"flash"}}"#,
+            r#"{"feature":{"device":"eth0","feature":"rx-all"}}"#,
         ];
         for text in foreign {
             assert!(serde_json::from_str::<Knob>(text).is_err(), "{text}");
         }
-        let ours = r#"{"queue":{"device":"eth0","queue":"tx-1","setting":"xps_cpus"}}"#;
-        let knob: Knob = serde_json::from_str(ours).unwrap();
-        assert_eq!(serde_json::to_string(&knob).unwrap(), ours);
+        let ours = [
+            r#"{"queue":{"device":"eth0","queue":"tx-1","setting":"xps_cpus"}}"#,
+            r#"{"driver":{"device":"eth0","setting":"rx-usecs"}}"#,
+            r#"{"feature":{"device":"eth0","feature":"tx-tcp6-segmentation"}}"#,
+        ];
+        for text in ours {
+            let knob: Knob = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&knob).unwrap(), text);
+        }
     }
 }

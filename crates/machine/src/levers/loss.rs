@@ -1,0 +1,46 @@
+//! What a change would take along that putting the knob back does not bring back.
+
+use sys::ethtool::Setting;
+
+use super::knob::{DeviceName, DriverSetting, Queue, QueueSetting};
+use super::{Knob, Step, Value};
+use crate::tree::Tree;
+
+/// What would be lost, in words; `None` where an undo restores all.
+pub(super) fn of(step: &Step, tree: &Tree) -> Option<String> {
+    match (&step.knob, &step.old, &step.new) {
+        (Knob::Driver { device, setting }, Value::Number(old), Value::Number(new)) => {
+            let numbers = u32::try_from(*new).ok()?..u32::try_from(*old).ok()?;
+            let mut queues = numbers.filter_map(|number| queue(*setting, number));
+            let set = queues.find_map(|queue| set_for(device, queue, tree))?;
+            Some(format!("what {set} holds would be lost"))
+        }
+        _ => None,
+    }
+}
+
+/// The queue of that number, where the setting is how many of them there are.
+fn queue(setting: DriverSetting, number: u32) -> Option<Queue> {
+    if setting == DriverSetting::new(Setting::ReceiveChannels) {
+        return Some(Queue::Rx(number));
+    }
+    let is_sending = setting == DriverSetting::new(Setting::TransmitChannels);
+    is_sending.then_some(Queue::Tx(number))
+}
+
+/// A knob of a queue that somebody has set.
+fn set_for(device: &DeviceName, queue: Queue, tree: &Tree) -> Option<Knob> {
+    let of_way = QueueSetting::ALL
+        .into_iter()
+        .filter(|setting| setting.is_of_receiving() == matches!(queue, Queue::Rx(_)));
+    let mut knobs = of_way.map(|setting| Knob::Queue {
+        device: device.clone(),
+        queue,
+        setting,
+    });
+    knobs.find(|knob| match knob.read(tree) {
+        Ok(Value::Number(number)) => number != 0,
+        Ok(Value::Numbers(cpus)) => !cpus.is_empty(),
+        _ => false,
+    })
+}

@@ -1,0 +1,79 @@
+//! What drivers make of a number, and what would be lost with it.
+
+use crate::common::errors;
+use crate::sandbox::Sandbox;
+
+const OF_A_QUEUE: &str = "/sys/class/net/bench0/queues/rx-1/rps_cpus";
+
+#[test]
+fn a_number_that_a_driver_rounds_is_kept_as_the_driver_holds_it() {
+    let sandbox = Sandbox::new();
+    let before = sandbox.state();
+    let set = sandbox.apply(&["receive-coalescing-frames=100"]);
+    assert_eq!(set["steps"][0]["new"], "64");
+    assert_eq!(set["commands"][0], "ethtool -C tap0 rx-frames 100");
+    let entry = &sandbox.journal()[0];
+    assert_eq!(entry["steps"][0]["new"], "64");
+    let undone = sandbox.undo(&[]);
+    assert_eq!(undone[0]["knobs"][0]["fate"], "put_back");
+    assert_eq!(sandbox.state(), before);
+}
+
+#[test]
+fn a_rounded_number_that_somebody_else_has_set_since_is_left_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.apply(&["receive-coalescing-frames=100"]);
+    sandbox.prints(&["ethtool", "-C", "tap0", "rx-frames", "32"]);
+    let output = sandbox.levers(&["undo"]);
+    assert_eq!(output.status.code(), Some(3));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        said.contains("left at 32, which somebody else has set; ours was 64"),
+        "{said}"
+    );
+}
+
+/// The lever is refused for a device, with these words, and all is as it was.
+fn is_refused(sandbox: &Sandbox, asked: &str, device: &str, words: &str) {
+    let before = sandbox.state();
+    let output = sandbox.levers(&["apply", asked, "--device", device]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = errors(&output);
+    assert!(said.contains(words), "{asked}: {said}");
+    assert_eq!(sandbox.state(), before);
+    assert!(sandbox.journal().is_empty());
+}
+
+#[test]
+fn what_a_driver_has_not_or_cannot_be_is_refused_with_the_reason() {
+    let sandbox = Sandbox::new();
+    let refused = |asked, device, words| is_refused(&sandbox, asked, device, words);
+    refused(
+        "receive-coalescing=100",
+        "tap0",
+        "rx-usecs of tap0: Operation not supported (EOPNOTSUPP)",
+    );
+    refused(
+        "receive-coalescing=100",
+        "bench0",
+        "this kernel or machine has no rx-usecs of bench0",
+    );
+    refused(
+        "receive-channels=3",
+        "bench0",
+        "expected a number from 1 to 2",
+    );
+    refused(
+        "receive-offload=perhaps",
+        "bench0",
+        "cannot be `perhaps`; expected on, off",
+    );
+}
+
+#[test]
+fn what_an_undo_would_not_bring_back_is_not_begun() {
+    let sandbox = Sandbox::new();
+    sandbox.writes(OF_A_QUEUE, "1");
+    let lost = format!("what {OF_A_QUEUE} holds would be lost");
+    is_refused(&sandbox, "receive-channels=1", "bench0", &lost);
+}
