@@ -1,5 +1,7 @@
 //! Where a lever is asked about: a machine, and the network device that is meant.
 
+use std::collections::BTreeSet;
+
 use super::{DeviceName, Obstacle};
 use crate::findings::errno;
 use crate::links::{self, Device};
@@ -91,7 +93,7 @@ impl Site {
         let Some(found) = links.iter().find(is_it) else {
             return Ok(None);
         };
-        is_shown(&self.tree, links, found)?;
+        is_shown(&self.tree, links)?;
         found.name.parse().map(Some).map_err(Obstacle::NoDevice)
     }
 }
@@ -99,23 +101,26 @@ impl Site {
 /// A device that the kernel lists for our network namespace, and whose folder in `/sys` is its own.
 fn known(tree: &Tree, devices: &[Device], device: DeviceName) -> Result<DeviceName, Obstacle> {
     let name = device.as_str();
-    let Some(found) = devices.iter().find(|known| known.name == name) else {
+    if !devices.iter().any(|known| known.name == name) {
         let names: Vec<&str> = devices.iter().map(|known| known.name.as_str()).collect();
         let words = format!(
             "there is no network device `{name}`; there are {}",
             names.join(", ")
         );
         return Err(Obstacle::NoDevice(words));
-    };
-    is_shown(tree, devices, found).map(|()| device)
+    }
+    is_shown(tree, devices).map(|()| device)
 }
 
-/// Sees that `/sys` is of our network namespace, by a device and by how many there are.
-fn is_shown(tree: &Tree, devices: &[Device], device: &Device) -> Result<(), Obstacle> {
-    let names = tree.names("sys/class/net");
+/// Sees that `/sys` is of our network namespace, by the names and numbers of all its devices: two
+/// namespaces may have as many, and each has a `lo` of the same number.
+fn is_shown(tree: &Tree, devices: &[Device]) -> Result<(), Obstacle> {
+    let names = tree.names("sys/class/net").into_iter();
     // Besides devices there may be files, such as `bonding_masters`.
-    let shown = names.iter().filter_map(|name| shown_index(tree, name));
-    if shown_index(tree, &device.name) == Some(device.index) && shown.count() == devices.len() {
+    let shown = names.filter_map(|name| Some((shown_index(tree, &name)?, name)));
+    let shown: BTreeSet<_> = shown.collect();
+    let listed = devices.iter().map(|link| (link.index, link.name.clone()));
+    if shown == listed.collect() {
         return Ok(());
     }
     Err(Obstacle::NoDevice(
