@@ -88,6 +88,7 @@ fn a_device_that_was_renamed_is_put_back_under_its_new_name() {
     sandbox.levers(&["confirm"]);
     let rename = "ip link set bench0 down && ip link set bench0 name other0";
     sandbox.prints(&["sh", "-c", rename]);
+    assert_eq!(sandbox.journal()[0]["steps"][0]["now"], "1400");
     let (knobs, code) = undone(&sandbox, &[]);
     assert_eq!(
         (knobs[0]["fate"].as_str(), code),
@@ -104,6 +105,7 @@ fn a_device_that_took_the_name_of_one_that_is_gone_is_left_alone() {
     sandbox.levers(&["confirm"]);
     let replace = "ip link del bench0 && ip link add bench0 mtu 1400 type veth";
     sandbox.prints(&["sh", "-c", replace]);
+    assert!(sandbox.journal()[0]["steps"][0]["now"].is_null());
     let (knobs, code) = undone(&sandbox, &[]);
     assert_eq!((knobs[0]["fate"].as_str(), code), (Some("gone"), Some(0)));
     assert_eq!(sandbox.holds("/sys/class/net/bench0/mtu"), "1400");

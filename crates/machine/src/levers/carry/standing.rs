@@ -1,7 +1,7 @@
 //! What the journal says is set, and what the machine holds.
 
 use super::CarryError;
-use super::undo::is_foreign;
+use super::undo::{as_called_now, is_foreign};
 use crate::journal::{self, Change, LeverChange, Owner};
 use crate::levers::knob::Reach;
 use crate::levers::{Knob, Site};
@@ -56,11 +56,11 @@ pub fn standing() -> Result<Vec<Standing>, CarryError> {
         };
         let here = is_here(entry.namespace);
         let is_overdue = !is_of_another_boot && change.is_overdue(sys::clock::since_boot_ms());
-        let knobs = change.steps.iter().map(|step| &step.knob);
-        let now = knobs.map(|knob| {
-            let is_read = !is_of_another_boot && here(knob);
-            let held = is_read.then(|| knob.read(&site.tree).ok()).flatten()?;
-            Some(knob.show(&held))
+        let now = change.steps.iter().map(|step| {
+            let is_read = !is_of_another_boot && here(&step.knob);
+            let step = is_read.then(|| as_called_now(step, change.device_index, &site))?;
+            let knob = step.ok()?.knob;
+            Some(knob.show(&knob.read(&site.tree).ok()?))
         });
         Some(Standing {
             id: entry.id,

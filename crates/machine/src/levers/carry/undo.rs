@@ -198,7 +198,7 @@ fn fates(
 }
 
 /// The step with the name that its device has now.
-fn as_called_now(step: &Step, index: Option<u32>, site: &Site) -> Result<Step, Fate> {
+pub(super) fn as_called_now(step: &Step, index: Option<u32>, site: &Site) -> Result<Step, Fate> {
     let mut step = step.clone();
     let Some(device) = step.knob.device() else {
         return Ok(step);
