@@ -128,10 +128,9 @@ impl CommandRunner {
         let mut running = self.watch(child, stamp).map_err(|error| broken(&error))?;
         running.kept.limit = keep_bytes;
         let limit_ns = timeout_ms.map(|ms| stamp.at_ns + ms * 1_000_000);
-        let ended = self.watch_to_its_end(running, limit_ns);
-        if ends_group {
-            // A group's number is not given out again while it has a member; without one, nothing
-            // is hit.
+        let ended = self.watch_to_its_end(running, limit_ns, ends_group);
+        if ended.is_err() && ends_group {
+            // It was not waited for, so its number is still its own.
             let _ = launch::signal_group(leader, launch::SIGKILL);
         }
         ended.map_err(|error| broken(&error))?
@@ -141,6 +140,7 @@ impl CommandRunner {
         &mut self,
         mut running: Running,
         limit_ns: Option<u64>,
+        ends_group: bool,
     ) -> io::Result<Result<(CommandReading, Kept), CommandTrouble>> {
         let woken = self.wait(&mut running, limit_ns)?;
         let (at_ns, end) = match woken {
@@ -150,7 +150,7 @@ impl CommandRunner {
                 (at_ns, Some(CommandEnd::TimedOut))
             }
         };
-        let reading = self.reading(running, at_ns, end)?;
+        let reading = self.reading(running, at_ns, end, ends_group)?;
         Ok(match woken {
             Woken::Stop => Err(CommandTrouble::Stopped),
             Woken::Ended { .. } | Woken::TimeUp => Ok(reading),
@@ -226,9 +226,12 @@ impl CommandRunner {
         mut running: Running,
         at_ns: u64,
         end: Option<CommandEnd>,
+        ends_group: bool,
     ) -> io::Result<(CommandReading, Kept)> {
         self.listen_to_the_rest(&mut running)?;
         let leader = running.child.id();
+        // Once it was waited for, its number may be another group's.
+        let was_killed = ends_group && launch::kill_left_behind(leader);
         let usage = usage::wait(running.child)?;
         let end = end.unwrap_or_else(|| ended(usage.status));
         let (user_ns, system_ns) = without_the_fork(&usage, running.stamp);
@@ -238,7 +241,7 @@ impl CommandRunner {
             system_ns,
             peak_memory_bytes: usage.peak_memory_bytes,
             end,
-            left_running: launch::group_is_alive(leader),
+            left_running: was_killed || !ends_group && launch::group_is_alive(leader),
             last_words: if end.is_success() {
                 String::new()
             } else {

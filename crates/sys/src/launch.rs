@@ -1,5 +1,6 @@
 //! A program started so that its own time can be told from the time that starting it took.
 
+use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
@@ -127,6 +128,35 @@ pub fn signal_group(leader: u32, signal: i32) -> io::Result<()> {
     Ok(())
 }
 
+/// Kills what the leader of a process group has left in it, when it has ended itself and was not
+/// waited for: until then the group's number is no other's. Whether there was anybody.
+#[must_use]
+pub fn kill_left_behind(leader: u32) -> bool {
+    let was_left = others_in_group(leader);
+    // That nobody is there to be hit is as good.
+    let _ = signal_group(leader, libc::SIGKILL);
+    was_left
+}
+
+/// Whether a process of a group lives beside its leader.
+fn others_in_group(leader: u32) -> bool {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names.any(|pid| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        pid != leader.to_string() && lives_in_group(&stat, leader)
+    })
+}
+
+/// By `/proc/PID/stat` (proc_pid_stat(5)): behind the name, which may hold anything, stand the state,
+/// the parent and the group. One that has ended and was not waited for does not live.
+fn lives_in_group(stat: &str, leader: u32) -> bool {
+    let fields = stat.rsplit_once(')').map_or("", |(_, behind)| behind);
+    let mut fields = fields.split_whitespace();
+    let is_alive = fields.next().is_some_and(|state| state != "Z");
+    is_alive && fields.nth(1) == Some(&leader.to_string())
+}
+
 /// Whether any process of a group is left, ended and not waited for or alive.
 #[must_use]
 pub fn group_is_alive(leader: u32) -> bool {
@@ -137,6 +167,8 @@ pub fn group_is_alive(leader: u32) -> bool {
 mod tests {
     use super::*;
     use crate::usage;
+
+    const LONGEST: std::time::Duration = std::time::Duration::from_secs(30);
 
     fn shell(script: &str) -> Command {
         let mut command = Command::new("/bin/sh");
@@ -180,10 +212,21 @@ mod tests {
         signal_group(leader, libc::SIGKILL).unwrap();
         assert!(was_alive);
         let is_gone = || !group_is_alive(leader);
-        assert!(clock::wait_until(
-            std::time::Duration::from_secs(30),
-            is_gone
-        ));
+        assert!(clock::wait_until(LONGEST, is_gone));
+    }
+
+    #[test]
+    fn what_a_leader_has_left_in_its_group_is_killed_before_it_is_waited_for() {
+        let mut launcher = Launcher::new().unwrap();
+        for (script, leaves) in [("sleep 600 & exit 0", true), ("exit 0", false)] {
+            let (child, _) = launcher.start(shell(script)).unwrap();
+            let leader = child.id();
+            let has_ended = || crate::offspring::child_has_ended(leader).unwrap();
+            assert!(clock::wait_until(LONGEST, has_ended));
+            assert_eq!(kill_left_behind(leader), leaves);
+            usage::wait(child).unwrap();
+            assert!(clock::wait_until(LONGEST, || !group_is_alive(leader)));
+        }
     }
 
     #[test]

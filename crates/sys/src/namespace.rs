@@ -174,6 +174,14 @@ impl Place {
         Ok(self.0.network.metadata()?.ino())
     }
 
+    /// The network namespace by itself.
+    ///
+    /// # Errors
+    /// `EMFILE` at the limit of open files.
+    pub fn network(&self) -> io::Result<NetworkNamespace> {
+        self.0.network.try_clone().map(NetworkNamespace)
+    }
+
     /// Moves the calling process there, as [`Place::put`] does with a child.
     ///
     /// # Errors

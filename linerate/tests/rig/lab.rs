@@ -150,3 +150,32 @@ fn is_held(namespace: u64) -> bool {
     });
     files.any(|file| std::fs::read_link(file.path()).is_ok_and(|to| to.as_os_str() == &*link))
 }
+
+#[test]
+fn all_on_a_host_are_ended_but_the_process_that_holds_it() {
+    let lab = lab(Topology::Netns);
+    // That which holds a rig is on the last of its hosts.
+    let server = lab.host("server").unwrap();
+    let mut sleep = Command::new("sleep");
+    sleep.arg("600");
+    server.put(&mut sleep).unwrap();
+    let mut sleep = sleep.spawn().unwrap();
+    assert_eq!(living_on(server.namespace()), ["linerate-rig", "sleep"]);
+    server.end_all().unwrap();
+    assert!(!sleep.wait().unwrap().success());
+    assert_eq!(living_on(server.namespace()), ["linerate-rig"]);
+}
+
+/// The names of the processes in a network namespace, in order.
+fn living_on(namespace: u64) -> Vec<String> {
+    let link = format!("net:[{namespace}]");
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let names = processes.filter_map(|process| {
+        let place = std::fs::read_link(process.path().join("ns/net")).ok()?;
+        let name = std::fs::read_to_string(process.path().join("comm")).ok()?;
+        (place.as_os_str() == &*link).then(|| name.trim().to_owned())
+    });
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}

@@ -1,4 +1,5 @@
-//! The processes that are on the hosts of a rig.
+//! The processes that are on the hosts of a rig: found by its namespaces, however they have detached
+//! themselves from whoever started them, and ended.
 
 use std::time::Duration;
 
@@ -12,8 +13,10 @@ use crate::targets;
 /// The variable by which the programs of a rig know that they are in it.
 pub const MARK: &str = "LINERATE_RIG";
 
-/// How long a program has to put its things in order, and the kernel to end what is killed.
+/// How long a program has to put its things in order.
 const GRACE: Duration = Duration::from_secs(2);
+/// The kernel ends what it is told to kill at once, unless that waits for a disk.
+pub(super) const LONGEST_END: Duration = Duration::from_secs(10);
 
 /// Where and what to look for.
 #[derive(Debug)]
@@ -21,8 +24,9 @@ pub(super) struct Inside {
     /// The rig's network namespaces, as far as they are there: open, their inodes stay theirs.
     places: Vec<NetworkNamespace>,
     /// Inode of the UTS namespace in which whatever `rig exec` starts is, and what that starts: a
-    /// program can lose its environment, its user and its session, and keeps this.
-    uts_namespace: u64,
+    /// program can lose its environment, its user and its session, and keeps this. `None` where the
+    /// rig is ours alone, and everybody there with it.
+    uts_namespace: Option<u64>,
     /// The process that holds them, which is in both kinds and no program of the rig.
     holder: Option<u32>,
 }
@@ -45,7 +49,16 @@ impl Inside {
         };
         Self {
             places: hosts.iter().filter_map(open).collect(),
-            uts_namespace,
+            uts_namespace: Some(uts_namespace),
+            holder: Some(holder),
+        }
+    }
+
+    /// Of one host of a rig that is ours alone.
+    pub(super) fn of_host(holder: u32, place: NetworkNamespace) -> Self {
+        Self {
+            places: vec![place],
+            uts_namespace: None,
             holder: Some(holder),
         }
     }
@@ -54,7 +67,7 @@ impl Inside {
     pub(super) fn left(hosts: &[HeldHost], uts_namespace: u64) -> Self {
         Self {
             places: hosts.iter().filter_map(left_of).collect(),
-            uts_namespace,
+            uts_namespace: Some(uts_namespace),
             holder: None,
         }
     }
@@ -63,7 +76,7 @@ impl Inside {
     pub(super) fn nowhere() -> Self {
         Self {
             places: Vec::new(),
-            uts_namespace: 0,
+            uts_namespace: None,
             holder: None,
         }
     }
@@ -91,14 +104,15 @@ impl Inside {
     }
 
     fn is_ours(&self, pid: u32) -> bool {
-        uts_inode_of(pid).is_ok_and(|inode| inode == self.uts_namespace)
+        let is_it = |ours| uts_inode_of(pid).is_ok_and(|inode| inode == ours);
+        self.uts_namespace.is_none_or(is_it)
     }
 
     /// Ends ours: asks them first, then kills what is left, and waits until they have gone.
     pub(super) fn end(&self) -> Ended {
         let mut found = Vec::new();
-        for order in [Order::End, Order::Kill] {
-            if self.end_by(order, &mut found) {
+        for (order, within) in [(Order::End, GRACE), (Order::Kill, LONGEST_END)] {
+            if self.end_by(order, within, &mut found) {
                 break;
             }
         }
@@ -113,9 +127,9 @@ impl Inside {
     }
 
     /// Gives each of ours an order, also those that appear meanwhile; whether all have gone.
-    fn end_by(&self, order: Order, found: &mut Vec<u32>) -> bool {
+    fn end_by(&self, order: Order, within: Duration, found: &mut Vec<u32>) -> bool {
         let begun = found.len();
-        sys::clock::wait_until(GRACE, || {
+        sys::clock::wait_until(within, || {
             let ours = self.ours();
             for pid in &ours {
                 if !found[begun..].contains(pid) {

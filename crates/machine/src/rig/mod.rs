@@ -10,7 +10,6 @@ mod error;
 pub mod holder;
 mod inside;
 mod layout;
-mod occupants;
 pub mod qdisc;
 pub mod standing;
 pub mod tcp;
@@ -21,7 +20,6 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use model::Topology;
 use sys::namespace::Place;
@@ -30,6 +28,7 @@ use crate::links::{self, Device};
 pub use error::{RigError, Step};
 use holder::Holder;
 pub use holder::{HeldHost, hold};
+use inside::Inside;
 pub use inside::MARK;
 
 /// Whether the calling process is on a host of a rig: every device of its network namespace that is
@@ -118,6 +117,8 @@ impl Lab {
 /// A host of a rig, kept open.
 #[derive(Debug)]
 pub struct Host {
+    /// Number of the process that holds it.
+    holder: u32,
     held: HeldHost,
     place: Place,
 }
@@ -125,7 +126,11 @@ pub struct Host {
 impl Host {
     fn open(holder: u32, held: HeldHost) -> io::Result<Self> {
         let place = Place::held_by(holder, held.descriptor)?;
-        Ok(Self { held, place })
+        Ok(Self {
+            holder,
+            held,
+            place,
+        })
     }
 
     /// What it is called in its rig.
@@ -157,10 +162,14 @@ impl Host {
         self.place.put(command)
     }
 
-    /// Ends every process on this host, whoever started it: asks them all, and kills those that
-    /// are still there after `grace`. Returns when they have ended, or wait for a disk to do so.
-    pub fn end_all(&self, grace: Duration) {
-        occupants::end_all(self.namespace(), grace);
+    /// Ends every process on this host but that which holds it: asks them all, and kills those that
+    /// are still there two seconds later. Returns when they have ended, or wait for a disk to do so.
+    ///
+    /// # Errors
+    /// `EMFILE` at the limit of open files; then all are left.
+    pub fn end_all(&self) -> io::Result<()> {
+        Inside::of_host(self.holder, self.place.network()?).end();
+        Ok(())
     }
 
     /// Moves the calling process to this host, as [`Host::put`] does with a child.

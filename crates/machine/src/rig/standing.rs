@@ -3,7 +3,6 @@
 
 use std::io;
 use std::path::Path;
-use std::time::Duration;
 
 use model::Topology;
 use model::rig::RigName;
@@ -13,11 +12,8 @@ use thiserror::Error;
 use super::Host;
 use super::error::RigError;
 use super::holder::{HeldHost, Holder};
-use super::inside::{Ended, Inside};
+use super::inside::{Ended, Inside, LONGEST_END};
 use crate::journal::{self, Change, Entry, Journal, JournalError, Owner, RigChange};
-
-/// The kernel ends what it is told to kill at once, unless that waits for a disk.
-const LONGEST_END: Duration = Duration::from_secs(10);
 
 /// What a standing rig is found to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use sys::epoll::{Epoll, Events, Interest};
 use sys::process::ChildSetup;
 use sys::stop::StopSignal;
 
-/// How long those on a host may take to end after they were asked to.
+/// How long a command may take to end after it was asked to.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// `TCP_LISTEN` as `/proc/net/tcp` writes it.
 const LISTENING: &str = "0A";
@@ -68,8 +68,8 @@ impl<'a> Party<'a> {
 
     /// What it has started ends with it, also where that has left its process group.
     fn end(&mut self) {
-        self.host.end_all(PATIENCE);
-        // It may have gone into a network of its own.
+        // Where they cannot be told, the command itself can; it may have gone into a network of its own.
+        let _ = self.host.end_all();
         if !self.is_over() {
             let _ = sys::process::terminate(&self.child);
         }
