@@ -21,6 +21,7 @@ pub mod planted;
 mod pressure;
 mod process_stat;
 pub mod rig;
+mod routes;
 mod rtnetlink;
 pub mod targets;
 mod tcp_table;

@@ -42,19 +42,40 @@ pub(crate) struct Device {
 /// # Errors
 /// The kernel's own; none are known for this question.
 pub(crate) fn list() -> io::Result<Vec<Device>> {
+    let mut devices = Vec::new();
+    ask_for_all(|payload| devices.extend(parse(payload)))?;
+    devices.sort_by_key(|device| device.index);
+    Ok(devices)
+}
+
+/// The number that an attribute of a device is (`IFLA_…`); `None` where the kernel tells none.
+///
+/// # Errors
+/// `NotFound` where there is no such device.
+pub(crate) fn attribute(device: &str, kind: u16) -> io::Result<Option<u32>> {
+    const NAME: u16 = 3;
+    let mut found = None;
+    ask_for_all(|payload| {
+        let attributes = payload.get(HEADER_BYTES..).unwrap_or_default();
+        if within(attributes, NAME).map(text).as_deref() == Some(device) {
+            found = Some(within(attributes, kind).map(number));
+        }
+    })?;
+    found.ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+/// Hands over what the kernel tells of each device.
+fn ask_for_all(mut each: impl FnMut(&[u8])) -> io::Result<()> {
     let mut request = Vec::new();
     netlink::push_message(&mut request, GET_LINK, DUMP, 1, |payload| {
         payload.extend([0; HEADER_BYTES]);
     });
-    let mut devices = Vec::new();
     Netlink::open(Family::Route)?.ask(&request, 1, |message| {
         if message.kind == NEW_LINK {
-            devices.extend(parse(message.payload));
+            each(message.payload);
         }
         ControlFlow::Continue(())
-    })?;
-    devices.sort_by_key(|device| device.index);
-    Ok(devices)
+    })
 }
 
 /// One device from a message that tells of it; `None` where it is cut short.

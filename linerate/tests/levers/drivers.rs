@@ -1,4 +1,4 @@
-//! What drivers make of a number, and what would be lost with it.
+//! What a device makes of what it is set to, and what would be lost with it.
 
 use crate::common::errors;
 use crate::sandbox::Sandbox;
@@ -76,4 +76,44 @@ fn what_an_undo_would_not_bring_back_is_not_begun() {
     sandbox.writes(OF_A_QUEUE, "1");
     let lost = format!("what {OF_A_QUEUE} holds would be lost");
     is_refused(&sandbox, "receive-channels=1", "bench0", &lost);
+}
+
+#[test]
+fn a_qdisc_with_settings_that_somebody_has_put_there_is_left() {
+    let sandbox = Sandbox::new();
+    sandbox.prints(&[
+        "tc", "qdisc", "replace", "dev", "bench0", "root", "tbf", "rate", "1gbit", "burst",
+        "100kb", "latency", "50ms",
+    ]);
+    let lost = "the options, classes and filters of its tbf would be lost";
+    is_refused(&sandbox, "qdisc=pfifo_fast", "bench0", lost);
+}
+
+#[test]
+fn a_route_that_would_not_be_kept_exactly_is_left_with_all_others_of_its_device() {
+    let sandbox = Sandbox::new();
+    let hops = "ip route add 10.99.0.0/24 nexthop via 10.79.0.2 dev bench0 \
+                nexthop via 10.79.0.3 dev bench0";
+    sandbox.prints(&["sh", "-c", hops]);
+    let why = "the route 10.99.0.0/24 is left as it is: it leads several ways";
+    is_refused(&sandbox, "initial-window=30", "bench0", why);
+}
+
+#[test]
+fn the_commands_that_change_a_route_keep_all_else_of_it() {
+    let sandbox = Sandbox::new();
+    let before = sandbox.state();
+    let dry = sandbox.apply(&["initial-window=30", "--dry-run"]);
+    let run = |commands: &serde_json::Value| {
+        for command in commands.as_array().unwrap() {
+            sandbox.prints(&["sh", "-c", command.as_str().unwrap()]);
+        }
+    };
+    run(&dry["commands"]);
+    let by_hand = sandbox.state();
+    assert_ne!(by_hand, before);
+    run(&dry["undo_commands"]);
+    assert_eq!(sandbox.state(), before);
+    sandbox.apply(&["initial-window=30"]);
+    assert_eq!(sandbox.state(), by_hand);
 }

@@ -7,13 +7,18 @@ use crate::sandbox::Sandbox;
 /// What no device here has; a guest's card is set instead (`xtask/src/vm/proofs/levers.sh`).
 const ONLY_IN_A_GUEST: [&str; 3] = ["receive-coalescing", "receive-ring", "transmit-ring"];
 
-/// What ethtool says of a setting of a device.
-const ASK_ETHTOOL: &str = r#"
+/// What ethtool, ip and tc say of a setting of a device.
+const ASK_TOOLS: &str = r#"
     feature() { ethtool -k "$2" | awk -v name="$1:" '$1 == name { print $2 }'; }
     case $1 in
     rx-frames) ethtool -c "$2" | awk '/^rx-frames:/ { print $2 }' ;;
     rx-channels) ethtool -l "$2" | awk '/^RX:/ { last = $2 } END { print last }' ;;
     tx-channels) ethtool -l "$2" | awk '/^TX:/ { last = $2 } END { print last }' ;;
+    qdisc) tc qdisc show dev "$2" root | awk '{ print $2 }' ;;
+    init*) ip route show "$(echo "$1" | awk '{ print $5 }')" dev "$2" | tr ' ' '\n' |
+        awk -v name="${1%% *}" 'last == name { print } { last = $1 }' ;;
+    gso_*|gro_*) ip -details link show "$2" | tr ' ' '\n' |
+        awk -v name="$1" 'last == name { print } { last = $1 }' ;;
     rx-gro) feature generic-receive-offload "$2" ;;
     tx-generic-segmentation) feature generic-segmentation-offload "$2" ;;
     *) feature "$1" "$2" ;;
@@ -30,6 +35,8 @@ fn another(lever: &str, now: &str) -> Option<String> {
         "receive-packet-steering" | "transmit-packet-steering" => "0",
         "mtu" => "1400",
         "tcp-fastopen" => "3",
+        "qdisc" => "pfifo_fast",
+        "big-tcp" => "150000",
         _ if now == "on" => "off",
         _ if now == "off" => "on",
         _ => return number(now),
@@ -101,8 +108,8 @@ fn set_and_put_back(sandbox: &Sandbox, asked: &str, before: &str) {
 
 /// What a person finds in a knob: a path, a sysctl below `/proc/sys`, or what ethtool knows of.
 fn held(sandbox: &Sandbox, knob: &str) -> String {
-    if let Some((setting, device)) = knob.split_once(" of ") {
-        let told = sandbox.prints(&["sh", "-c", ASK_ETHTOOL, "sh", setting, device]);
+    if let Some((setting, device)) = knob.rsplit_once(" of ") {
+        let told = sandbox.prints(&["sh", "-c", ASK_TOOLS, "sh", setting, device]);
         return told.trim().to_owned();
     }
     match knob.starts_with('/') {

@@ -17,6 +17,8 @@ const PREPARE: &str = "mount -t sysfs none /sys && mount -t tmpfs -o mode=0755 n
                        peer name bench1 numrxqueues 2 numtxqueues 2 && \
                        ip link set bench0 up && ip link set bench1 up && \
                        ethtool -K bench0 gro on && \
+                       ip address add 10.79.0.1/24 dev bench0 && \
+                       ip route add default via 10.79.0.2 dev bench0 metric 50 mtu lock 1400 && \
                        ip tuntap add tap0 mode tap && ip link set tap0 up && \
                        echo ready && read until_the_test_is_over";
 /// What levers of a namespace or a device can touch, as text.
@@ -24,7 +26,7 @@ const STATE: &str = "cd /proc/sys && grep -r . net/ipv4 net/core | grep -v -e fl
                      cd /sys/class/net/bench0 && grep . mtu tx_queue_len gro_flush_timeout \
                      napi_defer_hard_irqs threaded queues/*/rps_cpus queues/*/rps_flow_cnt \
                      queues/*/xps_cpus; ethtool -k bench0; ethtool -l bench0; ethtool -c tap0; \
-                     true";
+                     tc qdisc show; ip -4 route show table all; ip -details link show bench0; true";
 
 /// The device on which a lever is tried: `bench0`, or the one that has what it sets.
 pub(crate) fn device_of(lever: &str) -> &'static str {

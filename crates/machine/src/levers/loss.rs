@@ -15,7 +15,7 @@ pub(super) fn of(step: &Step, tree: &Tree) -> Option<String> {
             let set = queues.find_map(|queue| set_for(device, queue, tree))?;
             Some(format!("what {set} holds would be lost"))
         }
-        _ => None,
+        (knob, ..) => knob.loss(tree),
     }
 }
 

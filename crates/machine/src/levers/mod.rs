@@ -22,8 +22,8 @@ mod value;
 use accepts::Accepts;
 pub use card::{Card, Group, Risk, Scope};
 pub use knob::{
-    CpuSetting, DeviceName, DeviceSetting, DriverSetting, FeatureName, HostSetting, Knob, Queue,
-    QueueSetting, Reach, SysctlName, Value,
+    CpuSetting, DeviceName, DeviceSetting, DriverSetting, FeatureName, HostSetting, Knob,
+    LinkSetting, Queue, QueueSetting, Reach, RouteKey, RouteMetric, SysctlName, Value,
 };
 pub use obstacle::Obstacle;
 use places::Places;

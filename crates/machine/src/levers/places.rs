@@ -3,10 +3,11 @@
 use std::io;
 
 use super::knob::{
-    CpuSetting, DeviceName, DeviceSetting, DriverSetting, FeatureName, HostSetting, Queue,
-    QueueSetting,
+    CpuSetting, DeviceName, DeviceSetting, DriverSetting, FeatureName, HostSetting, LinkSetting,
+    Queue, QueueSetting, RouteMetric,
 };
 use super::{Knob, Obstacle, Site, Value};
+use crate::routes::{self, Route};
 
 /// Where a lever's knobs are found.
 pub(super) enum Places {
@@ -16,6 +17,10 @@ pub(super) enum Places {
     Device(DeviceSetting),
     EachQueue(QueueSetting),
     Driver(DriverSetting),
+    Links(&'static [LinkSetting]),
+    RootQdisc,
+    /// Each route through the device.
+    Routes(RouteMetric),
     /// Those of these features that the driver of a device lets be switched.
     Features(&'static [FeatureName]),
 }
@@ -40,6 +45,9 @@ impl Places {
             (Self::Device(ours), Knob::Device { setting, .. }) => ours == setting,
             (Self::EachQueue(ours), Knob::Queue { setting, .. }) => ours == setting,
             (Self::Driver(ours), Knob::Driver { setting, .. }) => ours == setting,
+            (Self::Links(ours), Knob::Link { setting, .. }) => ours.contains(setting),
+            (Self::RootQdisc, Knob::Qdisc { .. }) => true,
+            (Self::Routes(ours), Knob::Route { metric, .. }) => ours == metric,
             (Self::Features(ours), Knob::Feature { feature, .. }) => ours.contains(feature),
             _ => false,
         }
@@ -59,6 +67,19 @@ impl Places {
                 let (device, setting) = (site.device()?.clone(), *setting);
                 Ok(vec![Knob::Driver { device, setting }])
             }
+            Self::Links(settings) => {
+                let device = site.device()?;
+                let knob = |setting: &LinkSetting| Knob::Link {
+                    device: device.clone(),
+                    setting: *setting,
+                };
+                Ok(settings.iter().map(knob).collect())
+            }
+            Self::RootQdisc => {
+                let device = site.device()?.clone();
+                Ok(vec![Knob::Qdisc { device }])
+            }
+            Self::Routes(metric) => routes_through(site, *metric),
             Self::Features(features) => switchable(site.device()?, features),
         }
     }
@@ -82,6 +103,17 @@ impl Places {
                 of_device(&format!("queues/{way}-N/{}", setting.file()))
             }
             Self::Driver(setting) => vec![setting.command("DEVICE")],
+            Self::Links(settings) => {
+                let pattern = |it: &LinkSetting| format!("ip link set dev DEVICE {}", it.word());
+                settings.iter().map(pattern).collect()
+            }
+            Self::RootQdisc => vec!["tc qdisc replace dev DEVICE root".to_owned()],
+            Self::Routes(metric) => {
+                vec![format!(
+                    "ip route change ROUTE dev DEVICE {}",
+                    metric.word()
+                )]
+            }
             Self::Features(features) => {
                 let pattern = |feature| format!("ethtool -K DEVICE {feature}");
                 features.iter().map(pattern).collect()
@@ -95,6 +127,36 @@ pub(super) fn shown(held: &[(Knob, Value)]) -> String {
     let mut shown: Vec<String> = held.iter().map(|(knob, value)| knob.show(value)).collect();
     shown.dedup();
     shown.join(" | ")
+}
+
+/// The routes of IPv4, of the main table, that lead through the device.
+fn routes_through(site: &Site, metric: RouteMetric) -> Result<Vec<Knob>, Obstacle> {
+    let device = site.device()?;
+    let unreadable = |error: io::Error| {
+        Obstacle::Absent(format!("the kernel does not list its routes: {error}"))
+    };
+    let routes = routes::list().map_err(unreadable)?;
+    let index = site.index_of(device);
+    let ours = |route: &&Route| index.is_some_and(|index| route.leads_through(index));
+    let mut knobs = Vec::new();
+    for route in routes.iter().filter(ours) {
+        let key = route.key();
+        if let Some(why) = route.obstacle() {
+            return Err(Obstacle::Absent(format!(
+                "the route {key} is left as it is: {why}"
+            )));
+        }
+        knobs.push(Knob::Route {
+            device: device.clone(),
+            route: key,
+            metric,
+        });
+    }
+    if knobs.is_empty() {
+        let words = format!("no route of IPv4 in the main table leads through {device}");
+        return Err(Obstacle::Absent(words));
+    }
+    Ok(knobs)
 }
 
 fn switchable(device: &DeviceName, features: &[FeatureName]) -> Result<Vec<Knob>, Obstacle> {

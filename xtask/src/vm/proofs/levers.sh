@@ -10,9 +10,12 @@ realtime-share=900000 numa-balancing=1 nmi-watchdog=1 scheduler-autogroup=$autog
 guest-halt-poll=100000 frequency-governor=powersave energy-preference=power mtu=1400
 transmit-queue-length=500 gro-flush-timeout=20000 napi-defer-hard-irqs=2 threaded-napi=1
 receive-packet-steering=0-1 receive-coalescing=9000 receive-ring=1024 transmit-ring=512
-receive-offload=on segmentation-offload=off software-segmentation=off udp-receive-offload=on"
+receive-offload=on segmentation-offload=off software-segmentation=off udp-receive-offload=on
+qdisc=pfifo_fast big-tcp=60000 initial-window=30 initial-receive-window=40"
 # What is not on this kernel ends nothing.
 set +e
+# What was put there before is no default, and has settings that no undo would bring back.
+tc qdisc del dev eth0 root 2> /dev/null
 # What the kernel counts by itself is no setting.
 state() {
     (cd /proc/sys && grep -s . kernel/sched_* kernel/timer_migration kernel/numa_balancing \
@@ -24,16 +27,23 @@ state() {
     ethtool -c eth0
     ethtool -g eth0
     ethtool -k eth0
+    tc qdisc show dev eth0
+    ip -details link show eth0
+    ip route
     cd /sys/class/net/eth0 || return
     cat mtu tx_queue_len gro_flush_timeout napi_defer_hard_irqs threaded queues/*/rps_cpus
     cd - > /dev/null || return
 }
-# What ethtool says of a setting of the card.
+after() { tr ' ' '\n' | awk -v name="$1" 'last == name { print } { last = $1 }'; }
+# What ethtool, tc and ip say of a setting of the card.
 told_by_card() {
     case $1 in
         rx-usecs) ethtool -c eth0 | awk '/^rx-usecs:/ { print $2 }' ;;
         rx-ring) ethtool -g eth0 | awk '/^RX:/ { last = $2 } END { print last }' ;;
         tx-ring) ethtool -g eth0 | awk '/^TX:/ { last = $2 } END { print last }' ;;
+        qdisc) tc qdisc show dev eth0 root | awk '{ print $2 }' ;;
+        init*) ip route show "$(echo "$1" | awk '{ print $5 }')" dev eth0 | after "${1%% *}" ;;
+        gso_* | gro_*) ip -details link show eth0 | after "$1" ;;
         rx-gro) told_by_card generic-receive-offload ;;
         tx-generic-segmentation) told_by_card generic-segmentation-offload ;;
         *) ethtool -k eth0 | awk -v name="$1:" '$1 == name { print $2 }' ;;

@@ -7,6 +7,7 @@ mod memory;
 mod offloads;
 mod power;
 mod queues;
+mod routes;
 mod scheduling;
 mod sockets;
 mod tcp;
@@ -16,13 +17,14 @@ use super::Lever;
 use super::tunable::Tunable;
 
 /// The tables, of what can be set.
-static TABLES: [&[Tunable]; 10] = [
+static TABLES: [&[Tunable]; 11] = [
     locality::ROWS,
     interrupts::ROWS,
     drivers::ROWS,
     queues::ROWS,
     offloads::ROWS,
     tcp::ROWS,
+    routes::ROWS,
     sockets::ROWS,
     memory::ROWS,
     power::ROWS,

@@ -3,7 +3,7 @@
 use model::Binds;
 
 use crate::levers::card::{Card, Group, Risk, Scope};
-use crate::levers::knob::{DeviceSetting, FeatureName};
+use crate::levers::knob::{DeviceSetting, FeatureName, LinkSetting};
 use crate::levers::tunable::{Advised, Tunable};
 use crate::levers::{Accepts, Places};
 
@@ -110,5 +110,28 @@ pub(super) static ROWS: &[Tunable] = &[
         // does not bring back (addrconf_notify of net/ipv6/addrconf.c).
         accepts: Accepts::Range(1280, 65_535),
         advised: Advised::Depends("9000 only where every hop is known to take it"),
+    },
+    Tunable {
+        card: Card {
+            name: "big-tcp",
+            title: "larger packets than 64 KiB inside the machine, of IPv6",
+            group: Group::Offloads,
+            scope: Scope::Device,
+            binds: Binds::Live,
+            risk: Risk::Stability,
+            about: "BIG TCP: bytes that TCP over IPv6 may hand to the device in one piece \
+                (gso_max_size), and that GRO may merge (gro_max_size). On the wire nothing \
+                changes.",
+            helps: "bulk and large answers on fast devices: fewer ways through the protocols",
+            hurts: "programs that look at packets and expect TCP right behind the IPv6 header: \
+                captures, BPF filters",
+            published: Some(
+                "80 kB requests on 100 Gbit/s: 8.9 to 12.8 k a second (+44 %), p99 174 to 129 µs, \
+                in the cover letter of the patches",
+            ),
+        },
+        places: Places::Links(&[LinkSetting::GsoMaxSize, LinkSetting::GroMaxSize]),
+        accepts: Accepts::UpToMost(4096),
+        advised: Advised::Depends("185000 is a beginning, on devices of 100 Gbit/s and more"),
     },
 ];

@@ -56,4 +56,27 @@ pub(super) static ROWS: &[Tunable] = &[
         accepts: Accepts::Range(1, 1_000_000),
         advised: Advised::Depends("1000 is the usual"),
     },
+    Tunable {
+        card: Card {
+            name: "qdisc",
+            title: "queue discipline of a device",
+            group: Group::QueueDisciplines,
+            scope: Scope::Device,
+            binds: Binds::Live,
+            risk: Risk::Stability,
+            about: "What orders, holds back and drops what leaves by the device. What waits when it \
+                is set is lost. `default:` before a name says that the kernel chose it.",
+            helps: "fq for hosts that pace or run bbr, fq_codel where a device is slower than what \
+                feeds it, noqueue where its lock costs more than the order is worth",
+            hurts: "noqueue drops whatever the device does not take at once; pfifo_fast lets one \
+                sender fill the queue for all",
+            published: Some(
+                "noqueue below mq: +2 % requests/s (1.12 to 1.15 M) in \
+                https://talawah.io/blog/extreme-http-performance-tuning-one-point-two-million/",
+            ),
+        },
+        places: Places::RootQdisc,
+        accepts: Accepts::Words(&["fq", "fq_codel", "pfifo_fast", "noqueue", "mq"]),
+        advised: Advised::Depends("fq for a server that paces, fq_codel for a router"),
+    },
 ];

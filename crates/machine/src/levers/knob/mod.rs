@@ -7,8 +7,11 @@ mod driver;
 mod feature;
 mod file;
 mod kernel_file;
+mod link;
 mod names;
 mod place;
+mod qdisc;
+mod route;
 
 use std::io;
 
@@ -19,12 +22,18 @@ use crate::tree::Tree;
 pub use driver::DriverSetting;
 pub use feature::FeatureName;
 pub use file::{CpuSetting, DeviceSetting, HostSetting, QueueSetting};
+pub use link::LinkSetting;
 pub use names::{DeviceName, Queue, SysctlName};
 
+pub use crate::routes::RouteKey;
 use driver::OfDriver;
 use feature::OfDevice;
 use kernel_file::KernelFile;
+use link::OfLink;
 use place::Place;
+use qdisc::OfRoot;
+use route::OfRoute;
+pub use route::RouteMetric;
 
 pub use super::value::Value;
 
@@ -56,6 +65,19 @@ pub enum Knob {
         device: DeviceName,
         setting: DriverSetting,
     },
+    /// A size that a network device has.
+    Link {
+        device: DeviceName,
+        setting: LinkSetting,
+    },
+    /// The queue discipline at the root of a network device.
+    Qdisc { device: DeviceName },
+    /// A metric of a route through a network device.
+    Route {
+        device: DeviceName,
+        route: RouteKey,
+        metric: RouteMetric,
+    },
     /// What a network device does for those who send and receive, on or off.
     Feature {
         device: DeviceName,
@@ -84,7 +106,10 @@ impl Knob {
             Self::Device { .. }
             | Self::Queue { .. }
             | Self::Driver { .. }
-            | Self::Feature { .. } => Reach::Namespace,
+            | Self::Feature { .. }
+            | Self::Link { .. }
+            | Self::Qdisc { .. }
+            | Self::Route { .. } => Reach::Namespace,
             Self::Sysctl(_) | Self::Host(_) | Self::Cpu { .. } | Self::Interrupt { .. } => {
                 Reach::Host
             }
@@ -97,7 +122,10 @@ impl Knob {
             Self::Device { device, .. }
             | Self::Queue { device, .. }
             | Self::Driver { device, .. }
-            | Self::Feature { device, .. } => Some(device),
+            | Self::Feature { device, .. }
+            | Self::Link { device, .. }
+            | Self::Qdisc { device }
+            | Self::Route { device, .. } => Some(device),
             Self::Sysctl(_) | Self::Host(_) | Self::Cpu { .. } | Self::Interrupt { .. } => None,
         }
     }
@@ -107,7 +135,10 @@ impl Knob {
         if let Self::Device { device, .. }
         | Self::Queue { device, .. }
         | Self::Driver { device, .. }
-        | Self::Feature { device, .. } = &mut self
+        | Self::Feature { device, .. }
+        | Self::Link { device, .. }
+        | Self::Qdisc { device }
+        | Self::Route { device, .. } = &mut self
         {
             *device = name;
         }
@@ -146,6 +177,14 @@ impl Knob {
     /// The most that it can be, where the kernel says so.
     pub(crate) fn most(&self) -> Option<i64> {
         self.place().most()
+    }
+
+    /// What its undo would not bring back, as it stands now; `None` where it would.
+    pub(crate) fn loss(&self, tree: &Tree) -> Option<String> {
+        match self {
+            Self::Qdisc { device } => OfRoot { device }.loss(tree),
+            _ => None,
+        }
     }
 
     /// What a person would type to set it.
@@ -193,6 +232,20 @@ impl Knob {
             Self::Driver { device, setting } => Box::new(OfDriver {
                 device,
                 setting: *setting,
+            }),
+            Self::Link { device, setting } => Box::new(OfLink {
+                device,
+                setting: *setting,
+            }),
+            Self::Qdisc { device } => Box::new(OfRoot { device }),
+            Self::Route {
+                device,
+                route,
+                metric,
+            } => Box::new(OfRoute {
+                device,
+                route: *route,
+                metric: *metric,
             }),
             Self::Feature { device, feature } => Box::new(OfDevice {
                 device,
@@ -249,6 +302,8 @@ mod tests {
             r#"{"queue":{"device":"eth0","queue":"rx-0/..","setting":"rps_cpus"}}"#,
             r#"{"driver":{"device":"eth0","setting":"flash"}}"#,
             r#"{"feature":{"device":"eth0","feature":"rx-all"}}"#,
+            r#"{"qdisc":{"device":"eth0/x"}}"#,
+            r#"{"link":{"device":"eth0","setting":"address"}}"#,
         ];
         for text in foreign {
             assert!(serde_json::from_str::<Knob>(text).is_err(), "{text}");

@@ -11,10 +11,10 @@ use crate::rtnetlink::{MAKE, ask, push_bytes, push_text};
 // linux/rtnetlink.h: what is asked, and `TCA_…`.
 const NEW_QDISC: u16 = 36;
 const NEW_CLASS: u16 = 40;
-pub(super) const KIND: u16 = 1;
+pub(crate) const KIND: u16 = 1;
 pub(super) const OPTIONS: u16 = 2;
 /// `TC_H_ROOT`, and what tc(8) writes as `1:`, `1:1` and `2:`.
-pub(super) const AT_ROOT: u32 = u32::MAX;
+pub(crate) const AT_ROOT: u32 = u32::MAX;
 const ROOT: u32 = 1 << 16;
 pub(super) const CLASS: u32 = ROOT | 1;
 const INNER: u32 = 2 << 16;
@@ -67,7 +67,7 @@ fn add(
 }
 
 /// `struct tcmsg`: family, device, handle, parent, info.
-pub(super) fn push_place(payload: &mut Vec<u8>, place: [u32; 3]) {
+pub(crate) fn push_place(payload: &mut Vec<u8>, place: [u32; 3]) {
     payload.extend([0; 4]);
     payload.extend(place.map(u32::to_ne_bytes).concat());
     payload.extend([0; 4]);

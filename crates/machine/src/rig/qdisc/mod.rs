@@ -14,6 +14,8 @@ use super::cabling;
 use crate::findings::errno;
 use crate::rtnetlink;
 use asked::Qdisc;
+pub(crate) use attach::{AT_ROOT, KIND, push_place};
+pub(crate) use told::{Told, qdiscs};
 
 /// What the bridge is called.
 const BRIDGE: &str = "lr-bridge";

@@ -19,12 +19,13 @@ const HEADER_BYTES: usize = 20;
 const NETEM_BYTES: usize = 24;
 
 /// One qdisc or class.
-#[derive(Debug)]
-struct Told {
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
     device: u32,
-    handle: u32,
-    parent: u32,
-    kind: String,
+    /// 0 for one that nobody has put there.
+    pub(crate) handle: u32,
+    pub(crate) parent: u32,
+    pub(crate) kind: String,
     options: Vec<u8>,
     counters: Counters,
 }
@@ -41,7 +42,7 @@ pub(super) struct Counters {
 /// The qdisc of the device of that number, and what it counted; `None` where it is none that we
 /// would put there.
 pub(super) fn told(device: u32) -> io::Result<Option<(Qdisc, Counters)>> {
-    let qdiscs = list(GET_QDISC, device)?;
+    let qdiscs = qdiscs(device)?;
     let Some(root) = qdiscs.iter().find(|told| told.parent == AT_ROOT) else {
         return Ok(None);
     };
@@ -64,6 +65,14 @@ pub(super) fn told(device: u32) -> io::Result<Option<(Qdisc, Counters)>> {
         room: holder.and_then(queue),
     };
     Ok(shaper.map(|shaper| (qdisc(shaper), root.counters)))
+}
+
+/// All that are on the device of that number.
+///
+/// # Errors
+/// The kernel's own.
+pub(crate) fn qdiscs(device: u32) -> io::Result<Vec<Told>> {
+    list(GET_QDISC, device)
 }
 
 fn list(question: u16, device: u32) -> io::Result<Vec<Told>> {
