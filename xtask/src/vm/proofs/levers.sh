@@ -28,8 +28,9 @@ state() {
     ethtool -g eth0
     ethtool -k eth0
     tc qdisc show dev eth0
-    ip -details link show eth0
-    ip route
+    # Whether the wire is up changes for a while after the card was set up anew.
+    ip -details link show eth0 | grep -o 'gso_max_size.*'
+    ip route | sed 's/ linkdown//'
     cd /sys/class/net/eth0 || return
     cat mtu tx_queue_len gro_flush_timeout napi_defer_hard_irqs threaded queues/*/rps_cpus
     cd - > /dev/null || return
