@@ -171,7 +171,7 @@ impl Route {
 
     fn table(&self) -> u32 {
         self.attribute(TABLE)
-            .map_or(u32::from(self.header[4]), number)
+            .map_or_else(|| self.header[4].into(), number)
     }
 
     fn attribute(&self, wanted: u16) -> Option<&[u8]> {
