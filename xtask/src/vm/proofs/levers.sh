@@ -7,23 +7,26 @@ device-weight=32 default-qdisc=pfifo_fast receive-flow-table=32768 receive-buffe
 send-buffer-limit=4194304 swappiness=10 dirty-ratio=11 dirty-background-ratio=3 memory-reserve=20000
 huge-pages=always huge-pages-defrag=madvise timer-migration=0 statistics-interval=10
 realtime-share=900000 numa-balancing=1 nmi-watchdog=1 scheduler-autogroup=$autogroup clocksource=hpet
-guest-halt-poll=100000 frequency-governor=powersave energy-preference=power mtu=1400
-transmit-queue-length=500 gro-flush-timeout=20000 napi-defer-hard-irqs=2 threaded-napi=1
+guest-halt-poll=100000 frequency-governor=powersave energy-preference=power"
+of_card="mtu=1400 transmit-queue-length=500 gro-flush-timeout=20000 napi-defer-hard-irqs=2 threaded-napi=1
 receive-packet-steering=0-1 receive-coalescing=9000 receive-ring=1024 transmit-ring=512
 receive-offload=on segmentation-offload=off software-segmentation=off udp-receive-offload=on
 qdisc=pfifo_fast big-tcp=60000 initial-window=30 initial-receive-window=40"
 # What is not on this kernel ends nothing.
 set +e
+state=state_of_host
 # What was put there before is no default, and has settings that no undo would bring back.
 tc qdisc del dev eth0 root 2> /dev/null
 # What the kernel counts by itself is no setting.
-state() {
+state_of_host() {
     (cd /proc/sys && grep -s . kernel/sched_* kernel/timer_migration kernel/numa_balancing \
         kernel/nmi_watchdog net/core/* net/ipv4/* vm/*) |
         grep -v -e stat_refresh -e nr_ -e "$followed"
     cat /sys/kernel/mm/transparent_hugepage/* /sys/devices/system/clocksource/clocksource0/current*
     cat /sys/module/haltpoll/parameters/* /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor
     cat /sys/devices/system/cpu/cpu*/cpufreq/energy_performance_preference
+}
+state_of_card() {
     ethtool -c eth0
     ethtool -g eth0
     ethtool -k eth0
@@ -61,7 +64,8 @@ held() {
         esac
     done | sed 's/.*\[\(.*\)\].*/\1/' | sort -u
 }
-for lever in $asked; do
+for lever in $asked $of_card; do
+    if [ "$lever" = "${of_card%% *}" ]; then state=state_of_card; fi
     name=${lever%%=*}
     wanted=${lever#*=}
     # CPUs are asked for as a list and held as a mask.
@@ -71,15 +75,15 @@ for lever in $asked; do
     # With huge pages the kernel counts its reserve anew, as the lever's page says.
     followed=none
     if [ "$name" = huge-pages ]; then followed=min_free_kbytes; fi
-    state > before 2> /dev/null
+    $state > before 2> /dev/null
     if ! linerate levers apply "$lever" --device eth0 > said 2>&1; then
         tell "lever.$name" "$(tr '\n' ' ' < said)"
         continue
     fi
     holds=$(held)
-    state > during 2> /dev/null
+    $state > during 2> /dev/null
     linerate levers undo "$name" > said 2>&1
-    state > after 2> /dev/null
+    $state > after 2> /dev/null
     if [ "$holds" != "$wanted" ]; then
         tell "lever.$name" "holds $holds instead of $wanted"
     elif cmp -s before during; then
