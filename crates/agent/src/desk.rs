@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use machine::cpus::CpuSplit;
 use model::command::FolderCommand;
-use model::lever::{LeverSetting, LeverState};
+use model::lever::LeverSetting;
 use model::message::{BlockAsk, ClockTell, Failure, PROTOCOL, Reach};
 use model::run::Rig;
 use model::study::Program;
@@ -13,7 +13,7 @@ use model::{Ask, Service, Tell, Workload};
 
 use crate::block;
 use crate::counting::Counting;
-use crate::live::LiveLevers;
+use crate::live::{self, LiveLevers};
 use crate::target::{self, Target};
 use crate::workshop::Workshop;
 use crate::{Place, Setup};
@@ -58,7 +58,7 @@ impl Desk {
         match ask {
             Ask::Hello { protocol } => self.hello(protocol),
             Ask::Facts { full } => Ok(Tell::Facts(Box::new(machine::facts::collect(full)))),
-            Ask::Levers => Ok(Tell::Levers { levers: levers() }),
+            Ask::Levers { wanted, on_host } => Ok(self.levers(wanted, on_host)),
             Ask::Watch { watch_ms } => Ok(Tell::Watched(machine::watch(watch_ms))),
             Ask::Find { service } => self.find(*service),
             Ask::Start {
@@ -108,6 +108,16 @@ impl Desk {
         })
     }
 
+    fn levers(&mut self, wanted: Vec<LeverSetting>, on_host: bool) -> Tell {
+        self.live.on_host = on_host;
+        let states = wanted
+            .into_iter()
+            .map(|setting| live::state(setting, on_host));
+        // What this version does not know, it has no state of.
+        let levers = states.filter_map(Result::ok).collect();
+        Tell::Levers { levers }
+    }
+
     fn find(&mut self, service: Service) -> Result<Tell, Failure> {
         let found = crate::service::find(&service)?;
         self.services.insert(service.name.clone(), service);
@@ -125,7 +135,8 @@ impl Desk {
         // A target of that name that is up already goes first, or its port would stay taken.
         drop(self.targets.remove(&name));
         let sizes = self.targets.values().find_map(Target::exchange);
-        let plan = target::Plan::from_levers(levers)?;
+        let mut plan = target::Plan::from_levers(levers, self.live.on_host)?;
+        let at_start = plan.take_what_holds_at_start();
         let listen = listen.into();
         let (target, doubts) = match program {
             Program::Serve => target::serve(&self.setup, plan, workload, listen, &self.cpus)?,
@@ -136,6 +147,7 @@ impl Desk {
             }
             Program::Url(url) => target::running(&name, url, plan, &self.cpus)?,
         };
+        at_start.end()?;
         let reach = target.reach.clone();
         self.targets.insert(name.clone(), target);
         Ok(Tell::Started {
@@ -244,16 +256,6 @@ fn private_or_loopback() -> Rig {
             reason: Some(format!("no namespace of our own: {error}")),
         },
     }
-}
-
-fn levers() -> Vec<LeverState> {
-    let state = |lever: &&dyn machine::planted::Planted| LeverState {
-        name: lever.name().to_owned(),
-        binds: lever.binds(),
-        unavailable: lever.unavailable(),
-        only_serve: lever.only_serve(),
-    };
-    machine::planted::all().iter().map(state).collect()
 }
 
 fn not_found(service: &str) -> Failure {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use machine::planted::{Held, Setting};
-use model::lever::LeverSetting;
+use machine::planted::{Held, Planted, PlantedError, Setting, Wanted};
+use model::lever::{LeverSetting, LeverState};
 use model::message::Failure;
 
 use crate::target::lever_failure;
@@ -11,6 +11,8 @@ use crate::target::lever_failure;
 /// The live levers that are on now. Dropping it takes them all off.
 #[derive(Default)]
 pub(crate) struct LiveLevers {
+    /// Whether what reaches further than a namespace of our own may be set.
+    pub(crate) on_host: bool,
     on: BTreeMap<LeverSetting, Box<dyn Held + Send>>,
 }
 
@@ -31,7 +33,9 @@ impl LiveLevers {
         }
         for setting in wanted {
             if !self.on.contains_key(setting) {
-                self.on.insert(setting.clone(), put_on(setting)?);
+                let held = put_on(setting, self.on_host)
+                    .map_err(|error| lever_failure(setting, &error))?;
+                self.on.insert(setting.clone(), held);
             }
         }
         Ok(())
@@ -47,20 +51,38 @@ impl LiveLevers {
     }
 }
 
-fn put_on(setting: &LeverSetting) -> Result<Box<dyn Held + Send>, Failure> {
-    let lever = machine::planted::find(&setting.name).ok_or_else(|| no_such(setting))?;
-    let held = lever
-        .set(setting.value)
-        .map_err(|error| lever_failure(setting, &error))?;
-    match held {
+fn put_on(setting: &LeverSetting, on_host: bool) -> Result<Box<dyn Held + Send>, PlantedError> {
+    match find(setting)?.set(wanted(setting, on_host))? {
         Setting::Held(held) => Ok(held),
-        Setting::Child(_) | Setting::ServeArgument(_) => Err(no_such(setting)),
+        Setting::Child(_) | Setting::ServeArgument(_) => {
+            Err(PlantedError::Unknown(setting.to_string()))
+        }
     }
 }
 
-fn no_such(setting: &LeverSetting) -> Failure {
-    Failure {
-        what: format!("there is no live lever `{setting}`"),
-        advice: "`linerate study show` lists the levers a study uses".to_owned(),
+/// The lever of a setting.
+pub(crate) fn find(setting: &LeverSetting) -> Result<&'static dyn Planted, PlantedError> {
+    let unknown = || PlantedError::Unknown(setting.name.clone());
+    machine::planted::find(&setting.name).ok_or_else(unknown)
+}
+
+/// What a setting wants of its lever.
+pub(crate) fn wanted(setting: &LeverSetting, on_host: bool) -> Wanted<'_> {
+    Wanted {
+        value: setting.value.as_deref(),
+        on_host,
     }
+}
+
+/// Whether a setting can be had here.
+pub(crate) fn state(setting: LeverSetting, on_host: bool) -> Result<LeverState, PlantedError> {
+    let lever = find(&setting)?;
+    let wanted = wanted(&setting, on_host);
+    Ok(LeverState {
+        binds: lever.binds(),
+        unavailable: lever.unavailable(wanted),
+        is_so: lever.is_so(wanted),
+        only_serve: lever.only_serve(),
+        setting,
+    })
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _};
 use std::process::Command;
 
 use machine::cpus::CpuSplit;
-use machine::planted::{ChildPart, PlantedError, Setting};
+use machine::planted::{ChildPart, Held, PlantedError, Setting};
 use model::lever::LeverSetting;
 use model::message::{self, Failure, Reach};
 use model::{Binds, Doubt, Service, Workload};
@@ -18,6 +18,7 @@ use wire::url::HttpUrl;
 
 use crate::Setup;
 use crate::children::ServerProcess;
+use crate::live;
 use crate::service::register::{Claim, studies};
 use crate::service::{self, RunningService, Wish};
 
@@ -88,34 +89,58 @@ pub(crate) struct Plan {
     arguments: Vec<String>,
     child: ChildPart,
     live: Vec<LeverSetting>,
+    /// What must hold while the target starts, and goes back when this is dropped.
+    at_start: AtStart,
+}
+
+/// Levers that bind when a program starts or listens.
+#[derive(Default)]
+pub(crate) struct AtStart(Vec<(LeverSetting, Box<dyn Held + Send>)>);
+
+impl AtStart {
+    /// Puts them back, once the target is up.
+    pub(crate) fn end(self) -> Result<(), Failure> {
+        for (setting, held) in self.0 {
+            held.undo()
+                .map_err(|error| lever_failure(&setting, &error))?;
+        }
+        Ok(())
+    }
 }
 
 impl Plan {
-    pub(crate) fn from_levers(levers: &[LeverSetting]) -> Result<Self, Failure> {
+    pub(crate) fn from_levers(levers: &[LeverSetting], on_host: bool) -> Result<Self, Failure> {
         let mut plan = Self {
             arguments: Vec::new(),
             child: ChildPart::default(),
             live: Vec::new(),
+            at_start: AtStart::default(),
         };
         for setting in levers {
-            let lever = machine::planted::find(&setting.name).ok_or_else(|| Failure {
-                what: format!("there is no lever `{setting}`"),
-                advice: String::new(),
-            })?;
-            if lever.binds() == Binds::Live {
-                plan.live.push(setting.clone());
-                continue;
-            }
-            match lever
-                .set(setting.value)
-                .map_err(|error| lever_failure(setting, &error))?
-            {
-                Setting::ServeArgument(arguments) => plan.arguments.extend(arguments),
-                Setting::Child(part) => plan.child.seccomp.extend(part.seccomp),
-                Setting::Held(_) => {}
-            }
+            plan.add(setting, on_host)
+                .map_err(|error| lever_failure(setting, &error))?;
         }
         Ok(plan)
+    }
+
+    /// To be kept until the target is up.
+    pub(crate) fn take_what_holds_at_start(&mut self) -> AtStart {
+        std::mem::take(&mut self.at_start)
+    }
+
+    fn add(&mut self, setting: &LeverSetting, on_host: bool) -> Result<(), PlantedError> {
+        let lever = live::find(setting)?;
+        // Each block has connections of its own, made after its levers are on.
+        if matches!(lever.binds(), Binds::Live | Binds::Connect) {
+            self.live.push(setting.clone());
+            return Ok(());
+        }
+        match lever.set(live::wanted(setting, on_host))? {
+            Setting::ServeArgument(arguments) => self.arguments.extend(arguments),
+            Setting::Child(part) => self.child.seccomp.extend(part.seccomp),
+            Setting::Held(held) => self.at_start.0.push((setting.clone(), held)),
+        }
+        Ok(())
     }
 }
 

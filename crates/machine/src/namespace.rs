@@ -93,6 +93,8 @@ pub fn adopt(inode: u64) -> io::Result<PrivateNamespace> {
 fn keep(inode: u64, lists: Vec<File>) -> io::Result<PrivateNamespace> {
     OURS.set(inode)
         .map_err(|_| io::Error::other("a private namespace was entered before"))?;
+    // Where the kernel refuses, the levers of devices say that `/sys` shows others than ours.
+    let _ = sys::own_devices::show();
     LEFT_BEHIND.get_or_init(|| lists);
     Ok(PrivateNamespace(()))
 }

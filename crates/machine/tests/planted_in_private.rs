@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
-use machine::planted::{self, Held, PlantedError, Setting};
+use machine::planted::{self, Held, PlantedError, Setting, Wanted};
 use model::Binds;
 use model::finding::Severity;
 
 const NOBODY: u32 = 65_534;
 
-const TESTS: [(&str, fn()); 9] = [
+const TESTS: [(&str, fn()); 13] = [
     (
         "rules_hold_until_they_are_undone",
         rules_hold_until_they_are_undone,
@@ -58,13 +58,29 @@ const TESTS: [(&str, fn()); 9] = [
         "sockets_of_the_machine_are_seen_from_inside",
         sockets_of_the_machine_are_seen_from_inside,
     ),
+    (
+        "a_lever_of_the_machine_holds_in_our_namespace_until_it_is_undone",
+        a_lever_of_the_machine_holds_in_our_namespace_until_it_is_undone,
+    ),
+    (
+        "a_lever_of_the_machine_that_somebody_else_has_set_since_is_left_alone_and_told",
+        a_lever_of_the_machine_that_somebody_else_has_set_since_is_left_alone_and_told,
+    ),
+    (
+        "a_lever_that_reaches_the_machine_needs_its_owners_word",
+        a_lever_that_reaches_the_machine_needs_its_owners_word,
+    ),
+    (
+        "levers_of_devices_see_those_of_our_namespace_alone",
+        levers_of_devices_see_those_of_our_namespace_alone,
+    ),
 ];
 
 /// A listener that was opened before the namespace was entered.
 static OUTSIDE: OnceLock<TcpListener> = OnceLock::new();
 
 fn rules_hold_until_they_are_undone() {
-    let held = hold("nft-rules", Some(100));
+    let held = hold("nft-rules", Some("100"));
     held.verify().unwrap();
     assert_eq!(machine::nftables::rules().unwrap().len(), 100);
     held.undo().unwrap();
@@ -87,7 +103,7 @@ fn taps_are_listed_until_they_are_undone() {
             .count()
             - 1
     };
-    let held = hold("packet-tap", Some(20));
+    let held = hold("packet-tap", Some("20"));
     held.verify().unwrap();
     assert_eq!(listed(), 20);
     held.undo().unwrap();
@@ -104,8 +120,9 @@ fn dropping_a_live_lever_undoes_it() {
 }
 
 fn a_table_that_is_there_already_is_refused_and_left_alone() {
-    let first = hold("nft-rules", Some(3));
-    let second = planted::find("nft-rules").unwrap().set(Some(5));
+    let first = hold("nft-rules", Some("3"));
+    let second = planted::find("nft-rules").unwrap();
+    let second = second.set(wanted(Some("5")));
     assert!(matches!(second, Err(PlantedError::Refused { .. })));
     first.verify().unwrap();
     first.undo().unwrap();
@@ -113,7 +130,7 @@ fn a_table_that_is_there_already_is_refused_and_left_alone() {
 
 fn a_lever_that_was_undone_behind_our_back_does_not_verify() {
     let proof = machine::namespace::ours().unwrap();
-    let held = hold("nft-rules", Some(2));
+    let held = hold("nft-rules", Some("2"));
     machine::nftables::delete_table(proof, c"linerate-rules").unwrap();
     assert!(held.verify().is_err());
     drop(held);
@@ -128,7 +145,12 @@ fn a_lever_that_was_undone_behind_our_back_does_not_verify() {
 
 fn every_lever_can_be_used_in_a_namespace_of_our_own() {
     for lever in planted::all() {
-        assert_eq!(lever.unavailable(), None, "{}", lever.name());
+        assert_eq!(
+            lever.unavailable(Wanted::default()),
+            None,
+            "{}",
+            lever.name()
+        );
     }
     let live = planted::all()
         .iter()
@@ -138,7 +160,7 @@ fn every_lever_can_be_used_in_a_namespace_of_our_own() {
 
 fn what_levers_set_is_found_by_the_checks() {
     let _tap = hold("packet-tap", None);
-    let _rules = hold("nft-rules", Some(4));
+    let _rules = hold("nft-rules", Some("4"));
     let _conntrack = hold("conntrack", None);
     let findings = machine::findings::look(None);
     let found = |name: &str| {
@@ -168,9 +190,80 @@ fn sockets_of_the_machine_are_seen_from_inside() {
     assert!(!listed(fs::read_to_string("/proc/self/net/tcp").unwrap()));
 }
 
-fn hold(name: &str, value: Option<u64>) -> Box<dyn Held + Send> {
+fn a_lever_of_the_machine_holds_in_our_namespace_until_it_is_undone() {
+    let before = corking();
+    let held = hold(
+        "tcp-autocorking",
+        Some(if before == "1" { "0" } else { "1" }),
+    );
+    assert_ne!(corking(), before);
+    held.verify().unwrap();
+    held.undo().unwrap();
+    assert_eq!(corking(), before);
+    drop(hold("tcp-autocorking", Some("0")));
+    assert_eq!(corking(), before);
+}
+
+fn a_lever_of_the_machine_that_somebody_else_has_set_since_is_left_alone_and_told() {
+    let before = fs::read_to_string(LOWAT).unwrap();
+    let held = hold("notsent-lowat", Some("131072"));
+    fs::write(LOWAT, "16384").unwrap();
+    let changed = held.verify().unwrap_err().to_string();
+    assert!(changed.contains("holds `16384`"), "{changed}");
+    let told = held.undo().unwrap_err().to_string();
+    assert!(told.contains("somebody else has set it since"), "{told}");
+    assert_eq!(fs::read_to_string(LOWAT).unwrap().trim(), "16384");
+    fs::write(LOWAT, before).unwrap();
+}
+
+fn a_lever_that_reaches_the_machine_needs_its_owners_word() {
+    let lever = planted::find("swappiness").unwrap();
+    let refused = lever.set(wanted(Some("1"))).err().unwrap();
+    assert!(
+        matches!(refused, PlantedError::BeyondUs { .. }),
+        "{refused}"
+    );
+    assert!(
+        lever
+            .unavailable(wanted(Some("1")))
+            .unwrap()
+            .contains("`--host`")
+    );
+}
+
+fn levers_of_devices_see_those_of_our_namespace_alone() {
+    let shown = fs::read_dir("/sys/class/net").unwrap();
+    let shown: Vec<_> = shown.map(|entry| entry.unwrap().file_name()).collect();
+    // Two lines of headings; then a line for each device, whose name ends at the colon.
+    let text = fs::read_to_string("/proc/self/net/dev").unwrap();
+    let ours = text.lines().skip(2).filter_map(|line| line.split_once(':'));
+    let ours: Vec<&str> = ours.map(|(name, _)| name.trim()).collect();
+    assert!(
+        shown
+            .iter()
+            .all(|name| ours.contains(&name.to_str().unwrap())),
+        "{shown:?}"
+    );
+    assert_eq!(shown.len(), ours.len());
+}
+
+const LOWAT: &str = "/proc/sys/net/ipv4/tcp_notsent_lowat";
+
+fn corking() -> String {
+    let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_autocorking").unwrap();
+    text.trim().to_owned()
+}
+
+fn wanted(value: Option<&str>) -> Wanted<'_> {
+    Wanted {
+        value,
+        on_host: false,
+    }
+}
+
+fn hold(name: &str, value: Option<&str>) -> Box<dyn Held + Send> {
     let lever = planted::find(name).unwrap();
-    match lever.set(value).unwrap() {
+    match lever.set(wanted(value)).unwrap() {
         Setting::Held(held) => held,
         Setting::Child(_) | Setting::ServeArgument(_) => panic!("{name} does not bind live"),
     }

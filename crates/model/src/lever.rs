@@ -28,12 +28,13 @@ pub enum Binds {
 #[serde(into = "String", try_from = "String")]
 pub struct LeverSetting {
     pub name: String,
-    pub value: Option<u64>,
+    /// One word, as a person types it.
+    pub value: Option<String>,
 }
 
 impl fmt::Display for LeverSetting {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.value {
+        match &self.value {
             Some(value) => write!(formatter, "{}={value}", self.name),
             None => formatter.write_str(&self.name),
         }
@@ -49,19 +50,16 @@ impl FromStr for LeverSetting {
             None => (text, None),
         };
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        if name.is_empty() || !name.bytes().all(plain) {
+        let is_word =
+            |value: &str| !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_graphic());
+        if name.is_empty() || !name.bytes().all(plain) || !value.is_none_or(is_word) {
             return Err(format!(
-                "`{text}` is not a lever; expected `name` or `name=number`"
+                "`{text}` is not a lever; expected `name` or `name=value`"
             ));
         }
-        let number = |value: &str| {
-            value
-                .parse()
-                .map_err(|_| format!("`{value}` in `{text}` is not a whole number"))
-        };
         Ok(Self {
             name: name.to_owned(),
-            value: value.map(number).transpose()?,
+            value: value.map(str::to_owned),
         })
     }
 }
@@ -84,48 +82,57 @@ impl From<LeverSetting> for String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeverShape {
     pub name: &'static str,
-    /// The numbers that it takes; `None` for a lever that is on or off.
-    pub values: Option<RangeInclusive<u64>>,
+    pub takes: Takes,
+}
+
+/// The values that a lever takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// It is on or off.
+    Nothing,
+    Number(RangeInclusive<u64>),
+    /// What these words say; whether a value is one of them, only the host can tell.
+    Words(String),
 }
 
 impl LeverShape {
-    /// Whether it takes this value; without one it has its default.
+    /// Whether it may take this value; without one it has its default.
     #[must_use]
-    pub fn takes(&self, value: Option<u64>) -> bool {
-        value.is_none_or(|value| {
-            self.values
-                .as_ref()
-                .is_some_and(|values| values.contains(&value))
+    pub fn takes(&self, value: Option<&str>) -> bool {
+        value.is_none_or(|value| match &self.takes {
+            Takes::Nothing => false,
+            Takes::Number(range) => value.parse().is_ok_and(|number| range.contains(&number)),
+            Takes::Words(_) => true,
         })
     }
 }
 
 impl fmt::Display for LeverShape {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.values {
-            Some(values) => write!(
+        let name = self.name;
+        match &self.takes {
+            Takes::Nothing => write!(formatter, "`{name}` without a value: it is on or off"),
+            Takes::Number(range) => write!(
                 formatter,
-                "`{}=number` with a number from {} to {}",
-                self.name,
-                values.start(),
-                values.end()
+                "`{name}=number` with a number from {} to {}",
+                range.start(),
+                range.end()
             ),
-            None => write!(
-                formatter,
-                "`{}` without a number: it is on or off",
-                self.name
-            ),
+            Takes::Words(words) => write!(formatter, "`{name}=value` with {words}"),
         }
     }
 }
 
-/// Whether a lever can be used on a host, and if not, why.
+/// Whether a lever can be set so on a host, and if not, why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeverState {
-    pub name: String,
+    pub setting: LeverSetting,
     pub binds: Binds,
     /// `None` where it can be used; otherwise the reason with its errno.
     pub unavailable: Option<String>,
+    /// Whether the host holds that value as it is, so that there is nothing to set.
+    #[serde(default)]
+    pub is_so: bool,
     /// Whether it is a switch of our own server, that no other program has.
     #[serde(default)]
     pub only_serve: bool,
@@ -136,15 +143,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lever_is_a_name_with_or_without_a_number() {
+    fn a_lever_is_a_name_with_or_without_a_value() {
         let setting: LeverSetting = "nft-rules=100".parse().unwrap();
         assert_eq!(
-            (setting.name.as_str(), setting.value),
-            ("nft-rules", Some(100))
+            (setting.name.as_str(), setting.value.as_deref()),
+            ("nft-rules", Some("100"))
         );
         assert_eq!(setting.to_string(), "nft-rules=100");
         assert_eq!("conntrack".parse::<LeverSetting>().unwrap().value, None);
-        for wrong in ["", "=3", "nft-rules=many", "Nft", "../etc/passwd"] {
+        for wrong in ["", "=3", "reno=", "reno=two words", "Nft", "../etc/passwd"] {
             assert!(wrong.parse::<LeverSetting>().is_err(), "{wrong}");
         }
     }

@@ -22,7 +22,7 @@ use crate::study::Program;
 use crate::workload::{Pace, Workload};
 
 /// The version of this protocol; agents and studies of different versions do not talk.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// A request to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,8 +36,13 @@ pub enum Ask {
         /// With names and addresses.
         full: bool,
     },
-    /// Which levers can be used here?
-    Levers,
+    /// Which of these can be set here?
+    Levers {
+        wanted: Vec<LeverSetting>,
+        /// Whether what reaches further than a namespace of our own may be set, now and in the
+        /// blocks to come.
+        on_host: bool,
+    },
     /// Look at the machine at rest for so long.
     Watch {
         watch_ms: u32,

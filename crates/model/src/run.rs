@@ -43,6 +43,9 @@ pub struct RunRecord<S = Study, A = Arm> {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramRecord>,
     pub rig: Rig,
+    /// Whether levers that reach further than a namespace of our own were set in its blocks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_host: bool,
     /// Of the server's host.
     pub facts: Facts,
     /// The server's host at rest.

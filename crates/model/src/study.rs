@@ -104,6 +104,16 @@ impl StudyFile {
 }
 
 impl Study {
+    /// Every lever that an arm of it may have, each setting once.
+    #[must_use]
+    pub fn levers(&self) -> Vec<LeverSetting> {
+        let mut all = self.baseline.levers.clone();
+        all.extend(self.steps.iter().flat_map(|step| step.add.iter().cloned()));
+        all.sort();
+        all.dedup();
+        all
+    }
+
     /// Says in its words which program is measured: `{target}` becomes its name.
     pub fn name_target(&mut self, name: &str) {
         for text in [&mut self.title, &mut self.question, &mut self.method] {

@@ -2,7 +2,7 @@
 
 use model::Doubt;
 use model::lever::{LeverSetting, LeverState};
-use model::study::{Arm, DesignKind, Program, Role, Study};
+use model::study::{Arm, DesignKind, Program, Role, StepSpec, Study};
 
 /// Name of the first arm.
 pub const BASELINE: &str = "baseline";
@@ -22,20 +22,13 @@ pub struct Arms {
 /// every arm by name; a step in which nothing is left to change is left out as a whole.
 #[must_use]
 pub fn build(study: &Study, program: &Program, levers: &[LeverState]) -> Arms {
-    let refusal = |setting: &LeverSetting| refusal(setting, program, levers);
-    let usable = |wanted: &[LeverSetting]| -> Vec<LeverSetting> {
-        wanted
-            .iter()
-            .filter(|setting| refusal(setting).is_none())
-            .cloned()
-            .collect()
-    };
+    let offer = Offer { program, levers };
     let baseline = Arm {
         name: BASELINE.to_owned(),
         title: study.baseline.title.clone(),
         role: Role::Baseline,
         program: program.clone(),
-        levers: usable(&study.baseline.levers),
+        levers: offer.usable(&study.baseline.levers),
         against: None,
         published: study.baseline.published,
     };
@@ -50,9 +43,7 @@ pub fn build(study: &Study, program: &Program, levers: &[LeverState]) -> Arms {
     let mut arms = vec![baseline.clone(), control];
     let mut before = baseline;
     for step in &study.steps {
-        let mut levers = before.levers.clone();
-        levers.retain(|lever| !step.take_away.contains(lever));
-        levers.extend(usable(&step.add));
+        let levers = offer.after(step, &before.levers);
         if levers == before.levers {
             continue;
         }
@@ -77,9 +68,76 @@ pub fn build(study: &Study, program: &Program, levers: &[LeverState]) -> Arms {
     if study.floor {
         arms.push(floor(&before));
     }
-    Arms {
-        arms,
-        doubts: left_out(study, refusal),
+    let doubts = offer.left_out(study);
+    Arms { arms, doubts }
+}
+
+/// What a machine offers to a program under test.
+struct Offer<'a> {
+    program: &'a Program,
+    levers: &'a [LeverState],
+}
+
+impl Offer<'_> {
+    /// The levers of an arm after a step; the same where the step changes nothing here.
+    fn after(&self, step: &StepSpec, before: &[LeverSetting]) -> Vec<LeverSetting> {
+        let is_held = |name: &str| before.iter().any(|lever| lever.name == name);
+        let mut added = self.usable(&step.add);
+        // What the machine holds by itself changes only an arm that holds something else.
+        added.retain(|lever| is_held(&lever.name) || !self.is_so(lever));
+        let is_replaced = |held: &LeverSetting| added.iter().any(|lever| lever.name == held.name);
+        let mut levers = before.to_vec();
+        levers.retain(|held| !step.take_away.contains(held) && !is_replaced(held));
+        levers.extend(added);
+        levers
+    }
+
+    fn usable(&self, wanted: &[LeverSetting]) -> Vec<LeverSetting> {
+        let mut usable = wanted.to_vec();
+        usable.retain(|setting| self.refusal(setting).is_none());
+        usable
+    }
+
+    fn state(&self, setting: &LeverSetting) -> Option<&LeverState> {
+        self.levers.iter().find(|state| state.setting == *setting)
+    }
+
+    fn is_so(&self, setting: &LeverSetting) -> bool {
+        self.state(setting).is_some_and(|state| state.is_so)
+    }
+
+    fn refusal(&self, setting: &LeverSetting) -> Option<String> {
+        let Some(state) = self.state(setting) else {
+            return Some("that version of Linerate has no such lever".to_owned());
+        };
+        match self.program {
+            Program::Service(name) if state.only_serve => Some(format!(
+                "{name} has no such switch, it is one of `linerate serve`"
+            )),
+            _ => state.unavailable.clone(),
+        }
+    }
+
+    /// The levers that cannot be set, and those of steps for which there is nothing to set.
+    fn left_out(&self, study: &Study) -> Vec<Doubt> {
+        let added = study.steps.iter().flat_map(|step| &step.add);
+        let held = |setting: &LeverSetting| {
+            let baseline = study.baseline.levers.iter();
+            self.is_so(setting) && !baseline.clone().any(|lever| lever.name == setting.name)
+        };
+        let idle = added.clone().filter(|setting| held(setting));
+        let idle = idle.map(|setting| (setting, "this machine is so already".to_owned()));
+        let refused = study.baseline.levers.iter().chain(added.clone());
+        let refused = refused.filter_map(|setting| Some((setting, self.refusal(setting)?)));
+        let mut doubts: Vec<Doubt> = Vec::new();
+        for (setting, reason) in refused.chain(idle) {
+            let lever = setting.to_string();
+            let doubt = Doubt::LeverSkipped { lever, reason };
+            if !doubts.contains(&doubt) {
+                doubts.push(doubt);
+            }
+        }
+        doubts
     }
 }
 
@@ -96,32 +154,6 @@ fn floor(last: &Arm) -> Arm {
     }
 }
 
-fn refusal(setting: &LeverSetting, program: &Program, levers: &[LeverState]) -> Option<String> {
-    let Some(state) = levers.iter().find(|state| state.name == setting.name) else {
-        return Some("this version of Linerate has no such lever".to_owned());
-    };
-    match program {
-        Program::Service(name) if state.only_serve => Some(format!(
-            "{name} has no such switch, it is one of `linerate serve`"
-        )),
-        _ => state.unavailable.clone(),
-    }
-}
-
-fn left_out(study: &Study, refusal: impl Fn(&LeverSetting) -> Option<String>) -> Vec<Doubt> {
-    let mut wanted: Vec<&LeverSetting> = study.baseline.levers.iter().collect();
-    wanted.extend(study.steps.iter().flat_map(|step| &step.add));
-    wanted.dedup();
-    let refused = wanted.into_iter().filter_map(|setting| {
-        let reason = refusal(setting)?;
-        Some(Doubt::LeverSkipped {
-            lever: setting.to_string(),
-            reason,
-        })
-    });
-    refused.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,7 +162,8 @@ mod tests {
     fn states(unavailable: Option<&str>) -> Vec<LeverState> {
         let study = study();
         let state = |setting: &LeverSetting| LeverState {
-            name: setting.name.clone(),
+            setting: setting.clone(),
+            is_so: false,
             binds: Binds::Live,
             unavailable: (setting.name == "conntrack")
                 .then(|| unavailable.map(str::to_owned))

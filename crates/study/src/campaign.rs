@@ -72,6 +72,8 @@ pub struct Order {
     pub linerate_version: String,
     /// Also record names and addresses.
     pub full: bool,
+    /// Whether levers that reach further than a namespace of our own may be set.
+    pub on_host: bool,
 }
 
 /// Drives one agent through one run.
@@ -85,7 +87,6 @@ pub struct Campaign<'a> {
 pub(crate) struct Acquaintance {
     pub(crate) rig: Rig,
     pub(crate) facts: Facts,
-    levers: Vec<LeverState>,
     pub(crate) watched: Watched,
     pub(crate) client: Option<ClientHost>,
     pub(crate) doubts: Vec<Doubt>,
@@ -101,12 +102,12 @@ impl Campaign<'_> {
         let Acquaintance {
             rig,
             facts,
-            levers,
             watched,
             client,
             mut doubts,
         } = self.meet(order.full)?;
         self.progress.rig(&rig);
+        let levers = self.levers(&order.study, order.on_host)?;
         let service = order.targets.find(self.agent)?;
         let program = order.targets.program();
         let built = match order.targets {
@@ -144,6 +145,7 @@ impl Campaign<'_> {
             service,
             programs: Vec::new(),
             rig,
+            on_host: order.on_host,
             facts,
             watched,
             client,
@@ -175,6 +177,7 @@ impl Campaign<'_> {
         self.progress.rig(&met.rig);
         same_place::check(&record, &met)?;
         under_test::find_again(&record, self.agent)?;
+        self.levers(&record.study, record.on_host)?;
         self.start_targets(&record.arms, &record.study.workload)?;
         self.measure(&record, &record.arms, saved, &mut store)?;
         Ok(store)
@@ -192,9 +195,6 @@ impl Campaign<'_> {
             return Err(CampaignError::Unexpected("facts"));
         };
         self.progress.machine(&facts);
-        let Tell::Levers { levers } = self.agent.ask(&Ask::Levers)? else {
-            return Err(CampaignError::Unexpected("levers"));
-        };
         let Tell::Watched(watched) = self.agent.ask(&Ask::Watch { watch_ms: WATCH_MS })? else {
             return Err(CampaignError::Unexpected("watch"));
         };
@@ -217,11 +217,19 @@ impl Campaign<'_> {
         Ok(Acquaintance {
             rig,
             facts: *facts,
-            levers,
             watched,
             client,
             doubts,
         })
+    }
+
+    /// Learns which levers of a study can be set, and says how far they may reach.
+    fn levers(&mut self, study: &Study, on_host: bool) -> Result<Vec<LeverState>, CampaignError> {
+        let wanted = study.levers();
+        match self.agent.ask(&Ask::Levers { wanted, on_host })? {
+            Tell::Levers { levers } => Ok(levers),
+            _ => Err(CampaignError::Unexpected("levers")),
+        }
     }
 
     /// Brings every arm's target up; the floor last, since it takes its sizes from the others.

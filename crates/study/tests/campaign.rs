@@ -101,6 +101,7 @@ fn order() -> Order {
         command: String::new(),
         linerate_version: String::new(),
         full: false,
+        on_host: false,
     }
 }
 

@@ -23,6 +23,7 @@ pub mod launch;
 pub mod namespace;
 pub mod netlink;
 pub mod offspring;
+pub mod own_devices;
 pub mod packet;
 pub mod pidfd;
 pub mod process;

@@ -25,6 +25,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use crate::console::Console;
+use crate::ladder_flags::LadderFlags;
 use crate::rig_flags::RigFlags;
 use crate::run::RunFlags;
 use crate::target::TargetFlags;
@@ -84,6 +85,7 @@ pub(crate) fn run(
             MAIN_STUDY,
             &TargetFlags::default(),
             &RigFlags::default(),
+            LadderFlags::default(),
             flags,
             console,
         ),

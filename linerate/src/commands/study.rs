@@ -13,6 +13,7 @@ use study::{Order, Targets};
 use crate::agents::Place;
 use crate::command_run;
 use crate::console::Console;
+use crate::ladder_flags::LadderFlags;
 use crate::rig_flags::{HostsFlag, RigFlags};
 use crate::run::{self, RunFlags};
 use crate::target::{self, TargetFlags, TrustFlag};
@@ -85,6 +86,8 @@ Examples:
         #[command(flatten)]
         rig: RigFlags,
         #[command(flatten)]
+        ladder: LadderFlags,
+        #[command(flatten)]
         flags: RunFlags,
     },
     /// Go on with a run that was stopped
@@ -149,8 +152,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             study,
             target,
             rig,
+            ladder,
             flags,
-        } => measure(study, target, rig, flags, console),
+        } => measure(study, target, rig, *ladder, flags, console),
         Action::Resume {
             folder,
             yes,
@@ -190,6 +194,7 @@ pub(crate) fn measure(
     name: &str,
     target: &TargetFlags,
     rig: &RigFlags,
+    ladder: LadderFlags,
     flags: &RunFlags,
     console: &Console,
 ) -> anyhow::Result<ExitCode> {
@@ -215,7 +220,11 @@ pub(crate) fn measure(
         Targets::Ours | Targets::Running(_) => study.name.clone(),
     });
     let (target_words, rig_words) = (target.words(), rig.words());
-    let words = format!("{target_words}{rig_words} --seed {seed}{}", flags.words());
+    let ladder_words = ladder.words();
+    let words = format!(
+        "{target_words}{rig_words}{ladder_words} --seed {seed}{}",
+        flags.words()
+    );
     let command = format!("linerate study run {name}{words}");
     let order = Order {
         study,
@@ -224,6 +233,7 @@ pub(crate) fn measure(
         command,
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         full: flags.full,
+        on_host: ladder.host,
     };
     match run::measure(order, &place, &folder, flags, console)? {
         Some(stopped) => Ok(stopped),

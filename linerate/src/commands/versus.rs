@@ -101,6 +101,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         command: command(arguments, seed),
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         full: arguments.flags.full,
+        on_host: false,
     };
     if let Some(stopped) =
         run::measure(order, &Place::Loopback, &folder, &arguments.flags, console)?

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Knob, Obstacle, Scope, Value, twin};
+use super::{Knob, Obstacle, Scope, Site, Value, twin};
 use crate::tree::Tree;
 
 /// The change of one knob.
@@ -15,6 +15,23 @@ pub struct Step {
     pub knob: Knob,
     pub old: Value,
     pub new: Value,
+}
+
+impl Step {
+    /// Whether what the knob holds is what was set.
+    ///
+    /// # Errors
+    /// Says what it holds instead.
+    pub(super) fn is_held(&self, held: &Value) -> Result<(), Obstacle> {
+        if *held == self.new {
+            return Ok(());
+        }
+        Err(Obstacle::WithoutEffect {
+            knob: self.knob.clone(),
+            wanted: self.knob.show(&self.new),
+            held: self.knob.show(held),
+        })
+    }
 }
 
 /// All that one lever would change; nothing where all is as it was asked for.
@@ -68,6 +85,14 @@ impl Plan {
                 now: knob.show(&now),
             })
         })
+    }
+
+    /// The same at a site.
+    ///
+    /// # Errors
+    /// The first that it may not.
+    pub(crate) fn may_be_set_at(&self, site: &Site) -> Result<(), Obstacle> {
+        self.may_be_set(&site.tree)
     }
 
     /// Sees that each knob takes the value that it has now, by writing that: some kernels hold a

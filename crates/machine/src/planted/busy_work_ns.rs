@@ -1,10 +1,9 @@
 //! `busy-work-ns=N`: the server spins for N ns on each request.
 
-use std::ops::RangeInclusive;
-
 use model::Binds;
+use model::lever::Takes;
 
-use super::{Planted, PlantedError, Setting, value_of};
+use super::{Planted, PlantedError, Setting, Wanted, number_of};
 
 const NAME: &str = "busy-work-ns";
 
@@ -29,16 +28,16 @@ impl Planted for BusyWork {
     }
 
     /// 0 is the lever that does nothing, for runs that must find no difference.
-    fn values(&self) -> Option<RangeInclusive<u64>> {
-        Some(0..=1_000_000_000)
+    fn takes(&self) -> Takes {
+        Takes::Number(0..=1_000_000_000)
     }
 
-    fn unavailable(&self) -> Option<String> {
+    fn unavailable(&self, _: Wanted<'_>) -> Option<String> {
         None
     }
 
-    fn set(&self, value: Option<u64>) -> Result<Setting, PlantedError> {
-        let busy_ns = value_of(self, value, 1_000)?;
+    fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
+        let busy_ns = number_of(self, wanted, 1_000)?;
         Ok(Setting::ServeArgument(vec![
             "--busy-work-ns".to_owned(),
             busy_ns.to_string(),

@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 use model::Binds;
 
 use super::table::HeldTable;
-use super::{Held, Planted, PlantedError, Setting, check_value, tried};
+use super::{Held, Planted, PlantedError, Setting, Wanted, check_value, tried};
 use crate::nftables::Rule;
 
 const NAME: &str = "conntrack";
@@ -30,12 +30,12 @@ impl Planted for Conntrack {
          about +10 % server CPU per request"
     }
 
-    fn unavailable(&self) -> Option<String> {
-        tried(self)
+    fn unavailable(&self, wanted: Wanted<'_>) -> Option<String> {
+        tried(self, wanted)
     }
 
-    fn set(&self, value: Option<u64>) -> Result<Setting, PlantedError> {
-        check_value(self, value)?;
+    fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
+        check_value(self, wanted)?;
         let rules = [Rule::LookAtConnectionState];
         let table = HeldTable::add(NAME, c"linerate-conntrack", &rules)?;
         Ok(Setting::Held(Box::new(HeldConntrack(table))))

@@ -1,8 +1,8 @@
-//! What a study puts upon its own target and takes away again: costs of known kind, and switches
-//! of our own server. By name, in a plain array; one file each.
+//! What an arm of a study may have set: costs of known kind, switches of our own server, and the
+//! levers of the machine. The first two by name, in a plain array; one file each.
 //!
 //! What binds live sets something in the network namespace of this process, and only if
-//! that namespace is our own: see [`crate::namespace`].
+//! that namespace is our own: see [`crate::namespace`]. What reaches further needs its owner's word.
 
 mod busy_work_ns;
 mod conntrack;
@@ -13,15 +13,17 @@ mod seccomp_arguments;
 mod serve_flag;
 mod split_send;
 mod table;
+mod tuned;
 
 use std::io;
-use std::ops::RangeInclusive;
 
 use model::Binds;
-use model::lever::LeverShape;
+use model::lever::{LeverShape, Takes};
 use sys::process::FilterInstruction;
 use thiserror::Error;
 
+use crate::levers::Obstacle;
+use crate::levers::carry::CarryError;
 use crate::namespace::NotPrivate;
 
 /// A cost or a switch that an arm of a study can have.
@@ -35,9 +37,9 @@ pub trait Planted: Send + Sync {
     /// What it does and what it costs, in one sentence.
     fn summary(&self) -> &'static str;
 
-    /// The numbers that it takes; `None` for a lever that is on or off.
-    fn values(&self) -> Option<RangeInclusive<u64>> {
-        None
+    /// The values that it takes; without one it has its default.
+    fn takes(&self) -> Takes {
+        Takes::Nothing
     }
 
     /// Whether it is a switch of our own server, that no other program has.
@@ -45,14 +47,28 @@ pub trait Planted: Send + Sync {
         false
     }
 
+    /// Whether the machine is so without us, so that there is nothing to set.
+    fn is_so(&self, _: Wanted<'_>) -> bool {
+        false
+    }
+
     /// `None` where it can be used by this process, else the reason with its errno.
-    fn unavailable(&self) -> Option<String>;
+    fn unavailable(&self, wanted: Wanted<'_>) -> Option<String>;
 
     /// Sets it to a value, or to its default.
     ///
     /// # Errors
     /// A value out of range, no namespace of our own, or what the kernel refused.
-    fn set(&self, value: Option<u64>) -> Result<Setting, PlantedError>;
+    fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError>;
+}
+
+/// What is wanted of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted<'a> {
+    /// As it was typed; without one it has its default.
+    pub value: Option<&'a str>,
+    /// Whether what reaches further than a namespace of our own may be set.
+    pub on_host: bool,
 }
 
 /// What became of a lever that was set.
@@ -89,10 +105,12 @@ pub trait Held {
 /// Why a lever could not be set, verified or undone.
 #[derive(Debug, Error)]
 pub enum PlantedError {
+    #[error("this version of Linerate has no lever `{0}`")]
+    Unknown(String),
     #[error("{lever} cannot be {value}; expected {expected}")]
     BadValue {
         lever: &'static str,
-        value: u64,
+        value: String,
         expected: LeverShape,
     },
     #[error("{lever}: {reason}")]
@@ -108,6 +126,21 @@ pub enum PlantedError {
     },
     #[error("{lever} did not take effect: {what}")]
     WithoutEffect { lever: &'static str, what: String },
+    #[error(
+        "{lever} reaches further than a namespace of our own; `--host` lets the study set it in \
+         its blocks, and put it back after each"
+    )]
+    BeyondUs { lever: &'static str },
+    #[error(
+        "{lever} is of a network namespace, and here is none of our own; `--rig netns` makes one"
+    )]
+    NoNamespace { lever: &'static str },
+    #[error("{lever} could not be put back: {what}")]
+    NotBack { lever: &'static str, what: String },
+    #[error(transparent)]
+    Obstacle(#[from] Obstacle),
+    #[error(transparent)]
+    Carry(#[from] CarryError),
 }
 
 static ALL: &[&dyn Planted] = &[
@@ -120,22 +153,26 @@ static ALL: &[&dyn Planted] = &[
     &packet_tap::PacketTap,
 ];
 
-/// Every lever.
+/// Every cost and every switch.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Planted] {
     ALL
 }
 
-/// The lever of that name.
+/// The cost, the switch or the lever of that name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static dyn Planted> {
-    all().iter().copied().find(|lever| lever.name() == name)
+    everything().find(|lever| lever.name() == name)
+}
+
+fn everything() -> impl Iterator<Item = &'static dyn Planted> {
+    all().iter().copied().chain(tuned::all())
 }
 
 /// Whether a live lever works here, by setting and undoing it; in a namespace of our own that
 /// disturbs nobody, and no other answer is as sure.
-fn tried(lever: &dyn Planted) -> Option<String> {
-    match lever.set(None) {
+fn tried(lever: &dyn Planted, wanted: Wanted<'_>) -> Option<String> {
+    match lever.set(wanted) {
         Ok(Setting::Held(held)) => held.verify().and_then(|()| held.undo()).err(),
         Ok(Setting::Child(_) | Setting::ServeArgument(_)) => None,
         Err(error) => Some(error),
@@ -147,28 +184,30 @@ fn tried(lever: &dyn Planted) -> Option<String> {
 fn shape(lever: &dyn Planted) -> LeverShape {
     LeverShape {
         name: lever.name(),
-        values: lever.values(),
+        takes: lever.takes(),
     }
 }
 
-/// How each lever may be written in a study file.
+/// How each may be written in a study file.
 #[must_use]
 pub fn shapes() -> Vec<LeverShape> {
-    all().iter().copied().map(shape).collect()
+    everything().map(shape).collect()
 }
 
-/// The value, or the default, if the lever takes it.
-fn value_of(lever: &dyn Planted, value: Option<u64>, default: u64) -> Result<u64, PlantedError> {
-    check_value(lever, value).map(|()| value.unwrap_or(default))
+/// The number, or the default, if the lever takes it.
+fn number_of(lever: &dyn Planted, wanted: Wanted<'_>, default: u64) -> Result<u64, PlantedError> {
+    check_value(lever, wanted)?;
+    let number = wanted.value.and_then(|value| value.parse().ok());
+    Ok(number.unwrap_or(default))
 }
 
-fn check_value(lever: &dyn Planted, value: Option<u64>) -> Result<(), PlantedError> {
+fn check_value(lever: &dyn Planted, wanted: Wanted<'_>) -> Result<(), PlantedError> {
     let expected = shape(lever);
-    match value.filter(|_| !expected.takes(value)) {
+    match wanted.value.filter(|_| !expected.takes(wanted.value)) {
         None => Ok(()),
         Some(value) => Err(PlantedError::BadValue {
             lever: lever.name(),
-            value,
+            value: value.to_owned(),
             expected,
         }),
     }
@@ -179,8 +218,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_lever_is_found_by_its_name_and_can_be_written_in_a_study() {
-        for lever in all() {
+    fn everything_is_found_by_its_name_and_can_be_written_in_a_study() {
+        for lever in everything() {
             assert_eq!(find(lever.name()).unwrap().summary(), lever.summary());
             assert!(
                 lever.name().parse::<model::LeverSetting>().is_ok(),
@@ -200,12 +239,12 @@ mod tests {
         assert_eq!(live.len(), 3);
         for lever in live {
             assert!(matches!(
-                lever.set(None),
+                lever.set(Wanted::default()),
                 Err(PlantedError::NotPrivate { .. })
             ));
             assert!(
                 lever
-                    .unavailable()
+                    .unavailable(Wanted::default())
                     .unwrap()
                     .contains("namespace of our own")
             );
@@ -215,12 +254,17 @@ mod tests {
     #[test]
     fn a_value_out_of_range_is_refused_with_the_range() {
         for (name, value) in [
-            ("nft-rules", 0),
-            ("packet-tap", 65),
-            ("conntrack", 1),
-            ("split-send", 2),
+            ("nft-rules", "0"),
+            ("packet-tap", "65"),
+            ("packet-tap", "many"),
+            ("conntrack", "1"),
+            ("split-send", "2"),
         ] {
-            let error = find(name).unwrap().set(Some(value)).err().unwrap();
+            let wanted = Wanted {
+                value: Some(value),
+                on_host: false,
+            };
+            let error = find(name).unwrap().set(wanted).err().unwrap();
             assert!(
                 matches!(error, PlantedError::BadValue { .. }),
                 "{name}: {error}"

@@ -1,11 +1,10 @@
 //! `nft-rules=N`: a firewall of N rules that are tried one after the other.
 
-use std::ops::RangeInclusive;
-
 use model::Binds;
+use model::lever::Takes;
 
 use super::table::HeldTable;
-use super::{Held, Planted, PlantedError, Setting, tried, value_of};
+use super::{Held, Planted, PlantedError, Setting, Wanted, number_of, tried};
 use crate::nftables::Rule;
 
 const NAME: &str = "nft-rules";
@@ -29,16 +28,16 @@ impl Planted for NftRules {
          them about +29 % server CPU per request"
     }
 
-    fn values(&self) -> Option<RangeInclusive<u64>> {
-        Some(1..=MOST)
+    fn takes(&self) -> Takes {
+        Takes::Number(1..=MOST)
     }
 
-    fn unavailable(&self) -> Option<String> {
-        tried(self)
+    fn unavailable(&self, wanted: Wanted<'_>) -> Option<String> {
+        tried(self, wanted)
     }
 
-    fn set(&self, value: Option<u64>) -> Result<Setting, PlantedError> {
-        let count = value_of(self, value, 100)?;
+    fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
+        let count = number_of(self, wanted, 100)?;
         // The last byte of an address repeats after 254 rules, which changes nothing: none matches.
         let rules: Vec<_> = (0..count)
             .map(|index| Rule::DropFromNobody((index % 254) as u8 + 1))

@@ -1,12 +1,11 @@
 //! `packet-tap=N`: idle sockets that are shown every packet, as a DHCP client holds one.
 
-use std::collections::HashSet;
-use std::ops::RangeInclusive;
-
 use model::Binds;
+use model::lever::Takes;
+use std::collections::HashSet;
 use sys::packet::Tap;
 
-use super::{Held, Planted, PlantedError, Setting, tried, value_of};
+use super::{Held, Planted, PlantedError, Setting, Wanted, number_of, tried};
 use crate::namespace;
 
 const NAME: &str = "packet-tap";
@@ -30,16 +29,16 @@ impl Planted for PacketTap {
          copied: one about +5 % server CPU per request"
     }
 
-    fn values(&self) -> Option<RangeInclusive<u64>> {
-        Some(1..=64)
+    fn takes(&self) -> Takes {
+        Takes::Number(1..=64)
     }
 
-    fn unavailable(&self) -> Option<String> {
-        tried(self)
+    fn unavailable(&self, wanted: Wanted<'_>) -> Option<String> {
+        tried(self, wanted)
     }
 
-    fn set(&self, value: Option<u64>) -> Result<Setting, PlantedError> {
-        let count = value_of(self, value, 1)?;
+    fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
+        let count = number_of(self, wanted, 1)?;
         namespace::ours().map_err(|reason| PlantedError::NotPrivate {
             lever: NAME,
             reason,

@@ -3,7 +3,7 @@
 use model::Binds;
 use sys::process::FilterInstruction;
 
-use super::{ChildPart, Planted, PlantedError, Setting, check_value};
+use super::{ChildPart, Planted, PlantedError, Setting, Wanted, check_value};
 
 /// Three instructions each: with the last one that makes 301, as long as a container's profile.
 const COMPARISONS: u32 = 100;
@@ -35,14 +35,14 @@ impl Planted for SeccompArguments {
          container's does: about +4 % server CPU per request"
     }
 
-    fn unavailable(&self) -> Option<String> {
+    fn unavailable(&self, _: Wanted<'_>) -> Option<String> {
         let status = sys::kernel_file::text("/proc/self/status").unwrap_or_default();
         let has_filters = status.lines().any(|line| line.starts_with("Seccomp:"));
         (!has_filters).then(|| "this kernel has no seccomp filters (ENOSYS)".to_owned())
     }
 
-    fn set(&self, value: Option<u64>) -> Result<Setting, PlantedError> {
-        check_value(self, value)?;
+    fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
+        check_value(self, wanted)?;
         Ok(Setting::Child(ChildPart { seccomp: filter() }))
     }
 }

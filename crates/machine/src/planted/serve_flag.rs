@@ -2,7 +2,7 @@
 
 use model::Binds;
 
-use super::{Planted, PlantedError, Setting, check_value};
+use super::{Planted, PlantedError, Setting, Wanted, check_value};
 
 /// A flag of `linerate serve` that is on or off.
 pub(super) struct ServeFlag {
@@ -28,12 +28,12 @@ impl Planted for ServeFlag {
         self.summary
     }
 
-    fn unavailable(&self) -> Option<String> {
+    fn unavailable(&self, _: Wanted<'_>) -> Option<String> {
         None
     }
 
-    fn set(&self, value: Option<u64>) -> Result<Setting, PlantedError> {
-        check_value(self, value)?;
+    fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
+        check_value(self, wanted)?;
         Ok(Setting::ServeArgument(vec![self.flag.to_owned()]))
     }
 }

@@ -13,7 +13,7 @@ use proptest::sample::select;
 
 use super::services::{found, service};
 use super::values::{
-    doubts, facts, levers, number, pace, program, reading, rig, text, watched, workload,
+    doubts, facts, lever, levers, number, pace, program, reading, rig, text, watched, workload,
 };
 
 /// Every kind of ask.
@@ -53,7 +53,7 @@ pub(crate) fn ask() -> impl Strategy<Value = Ask> {
     prop_oneof![
         any::<u32>().prop_map(|protocol| Ask::Hello { protocol }),
         any::<bool>().prop_map(|full| Ask::Facts { full }),
-        Just(Ask::Levers),
+        (levers(), any::<bool>()).prop_map(|(wanted, on_host)| Ask::Levers { wanted, on_host }),
         service().prop_map(|service| Ask::Find {
             service: Box::new(service)
         }),
@@ -117,11 +117,12 @@ pub(crate) fn tell() -> impl Strategy<Value = Tell> {
         Binds::Fork,
         Binds::Boot,
     ]);
-    let state = (text(), binds, option::of(text()), any::<bool>()).prop_map(
-        |(name, binds, unavailable, only_serve)| LeverState {
-            name,
+    let state = (lever(), binds, option::of(text()), any::<[bool; 2]>()).prop_map(
+        |(setting, binds, unavailable, [is_so, only_serve])| LeverState {
+            setting,
             binds,
             unavailable,
+            is_so,
             only_serve,
         },
     );

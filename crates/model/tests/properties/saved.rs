@@ -195,7 +195,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
             option::of(service_record()),
             vec(program_record(), 0..3),
         ),
-        (rig(), option::of(client_host())),
+        (rig(), any::<bool>(), option::of(client_host())),
         seen,
     )
         .prop_map(
@@ -204,7 +204,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 [linerate_version, started_utc, command],
                 study,
                 (arms, service, programs),
-                (rig, client),
+                (rig, on_host, client),
                 (facts, watched, expected_visible, doubts),
             )| RunRecord {
                 format,
@@ -217,6 +217,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 service,
                 programs,
                 rig,
+                on_host,
                 facts,
                 watched,
                 client,

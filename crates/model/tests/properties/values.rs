@@ -25,7 +25,8 @@ pub(crate) fn text() -> impl Strategy<Value = String> {
 }
 
 pub(crate) fn lever() -> impl Strategy<Value = LeverSetting> {
-    ("[a-z0-9-]{1,12}", any::<Option<u64>>()).prop_map(|(name, value)| LeverSetting { name, value })
+    ("[a-z0-9-]{1,12}", option::of("[!-~]{1,12}"))
+        .prop_map(|(name, value)| LeverSetting { name, value })
 }
 
 pub(crate) fn levers() -> impl Strategy<Value = Vec<LeverSetting>> {

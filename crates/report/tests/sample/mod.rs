@@ -84,6 +84,7 @@ pub(crate) fn run() -> RunRecord {
         service: None,
         programs: Vec::new(),
         rig: Rig::PrivateNamespace,
+        on_host: false,
         facts: study::facts(),
         watched: Watched {
             foreign_cpu_share: Some(0.012),

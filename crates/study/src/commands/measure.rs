@@ -56,6 +56,7 @@ impl Campaign<'_> {
             service: None,
             programs: found.records,
             rig: met.rig,
+            on_host: false,
             facts: met.facts,
             watched: met.watched,
             client: met.client,

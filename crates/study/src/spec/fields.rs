@@ -306,7 +306,7 @@ impl fmt::Display for Kind {
             Flag => write!(out, "true or false"),
             Spelled(what, _) => out.write_str(what),
             OneOf(words) => write!(out, "one of \"{}\"", words.join("\", \"")),
-            Lever => write!(out, "a lever, written \"name\" or \"name=number\""),
+            Lever => write!(out, "a lever, written \"name\" or \"name=value\""),
             List(of @ Table(_)) => write!(out, "a list of up to {MOST_ITEMS} tables, each {of}"),
             List(of) => write!(out, "a list of up to {MOST_ITEMS} items, each {of}"),
             Items(least, most, of) => write!(out, "a list of {least} to {most} items, each {of}"),

@@ -31,7 +31,7 @@ fn lists(study: &Study) -> Vec<(Vec<String>, &[LeverSetting])> {
 
 fn wrong(lever: &LeverSetting, known: &[LeverShape]) -> Option<String> {
     match known.iter().find(|shape| shape.name == lever.name) {
-        Some(shape) if shape.takes(lever.value) => None,
+        Some(shape) if shape.takes(lever.value.as_deref()) => None,
         Some(shape) => Some(format!("`{lever}` cannot be set; expected {shape}")),
         None => {
             let names = || known.iter().map(|shape| shape.name);

@@ -86,6 +86,11 @@ fn change(
         let place = there.ok_or_else(|| ("take_away", not_there(lever, &levers)))?;
         levers.remove(place);
     }
+    // A lever that the arm before has goes on with the value that the step gives it.
+    levers.retain(|held| {
+        let again = |added: &LeverSetting| added.name == held.name && added != held;
+        !step.add.iter().any(again)
+    });
     levers.extend(step.add.iter().cloned());
     match twice(&levers) {
         Some(what) => Err(("add", what)),

@@ -5,7 +5,7 @@
 )]
 
 use model::facts::{Facts, Watched};
-use model::lever::LeverState;
+use model::lever::{LeverSetting, LeverState};
 use std::net::SocketAddr;
 
 use model::message::{Failure, Reach, Speaks};
@@ -65,7 +65,7 @@ impl FakeAgent {
                 rig: self.rig.clone(),
             },
             Ask::Facts { .. } => Tell::Facts(Box::new(self.facts.clone())),
-            Ask::Levers => Tell::Levers { levers: levers() },
+            Ask::Levers { .. } => Tell::Levers { levers: levers() },
             Ask::Watch { .. } => Tell::Watched(self.watched.clone()),
             Ask::Find { .. } => Tell::Found(FoundService {
                 program: "/usr/sbin/nginx".to_owned(),
@@ -169,16 +169,12 @@ fn levers() -> Vec<LeverState> {
         .study
         .load()
         .unwrap();
-    let state = |name: String| LeverState {
-        name,
+    let state = |setting: LeverSetting| LeverState {
+        setting,
+        is_so: false,
         binds: Binds::Live,
         unavailable: None,
         only_serve: false,
     };
-    study
-        .baseline
-        .levers
-        .into_iter()
-        .map(|lever| state(lever.name))
-        .collect()
+    study.baseline.levers.into_iter().map(state).collect()
 }

@@ -81,7 +81,8 @@ mod tests {
         let middle = series.within(times[1], times[3]).unwrap();
         let whole = series.within(0, u64::MAX).unwrap();
         assert!(middle.server_ns.unwrap() >= 20_000_000, "{middle:?}");
-        assert!(whole.server_ns > middle.server_ns && whole.window_ns > middle.window_ns);
+        // Equal where the first reading took so long that the second is the better edge.
+        assert!(whole.server_ns >= middle.server_ns && whole.window_ns >= middle.window_ns);
         assert!(middle.window_ns <= times[3] - times[1], "{middle:?}");
     }
 

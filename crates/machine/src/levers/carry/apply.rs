@@ -131,20 +131,12 @@ fn set(step: &Step, tree: &Tree) -> Result<Step, Obstacle> {
     let Step { knob, old, new } = step;
     let refused = |error| Obstacle::of(knob, error);
     knob.write(tree, new).map_err(refused)?;
+    let mut done = step.clone();
     let held = knob.read(tree).map_err(refused)?;
-    if held == *new || (knob.is_rounded() && held != *old) {
-        let (knob, old) = (knob.clone(), old.clone());
-        return Ok(Step {
-            knob,
-            old,
-            new: held,
-        });
+    if knob.is_rounded() && held != *old {
+        done.new = held.clone();
     }
-    Err(Obstacle::WithoutEffect {
-        knob: knob.clone(),
-        wanted: knob.show(new),
-        held: knob.show(&held),
-    })
+    done.is_held(&held).map(|()| done)
 }
 
 /// Sets knob after knob, and tells what they hold then; where one does not take its value, it and

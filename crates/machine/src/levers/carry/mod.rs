@@ -6,6 +6,7 @@
 
 mod apply;
 mod elsewhere;
+mod hold;
 mod login;
 mod standing;
 mod undo;
@@ -17,6 +18,7 @@ use thiserror::Error;
 use super::{Knob, Obstacle};
 use crate::journal::JournalError;
 pub use apply::{Applied, Guard, apply};
+pub use hold::Held;
 pub use login::leave_login;
 pub use standing::{Standing, standing};
 pub use undo::{Fate, Undone, confirm, forget, undo, undo_all_overdue, undo_overdue};

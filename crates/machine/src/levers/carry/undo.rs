@@ -106,6 +106,16 @@ pub fn forget(id: u64) -> Result<Option<Undone>, CarryError> {
     Ok(Some(Undone { id, lever, knobs }))
 }
 
+/// Puts one entry back; what became of its knobs.
+///
+/// # Errors
+/// When the journal cannot be read or written.
+pub(super) fn undo_entry(id: u64) -> Result<Vec<(Knob, Fate)>, CarryError> {
+    let is_meant = |found: u64, _: &LeverChange| found == id;
+    let undone = undo_in(&mut Journal::open()?, &Site::here(None), is_meant)?;
+    Ok(undone.into_iter().flat_map(|undone| undone.knobs).collect())
+}
+
 /// Lets what was to be put back by itself stay; the names of those levers.
 ///
 /// # Errors

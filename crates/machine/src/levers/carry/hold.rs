@@ -1,0 +1,115 @@
+//! A plan that holds for as long as somebody holds it: for the blocks of one arm.
+
+use super::apply::{apply, set};
+use super::undo::{Fate, put_back, undo_entry};
+use super::{CarryError, Knob, Obstacle};
+use crate::levers::knob::Reach;
+use crate::levers::{Plan, Site, Step};
+use crate::namespace::PrivateNamespace;
+use crate::tree::Tree;
+
+/// A plan that was carried out and goes back when this is dropped.
+#[derive(Debug)]
+pub struct Held {
+    plan: Plan,
+    tree: Tree,
+    kept: Kept,
+}
+
+/// By what it is put back after a crash of ours.
+#[derive(Debug, PartialEq, Eq)]
+enum Kept {
+    /// The namespace goes with us, and all that was set there.
+    ByItsNamespace,
+    /// This entry of the journal.
+    ByTheJournal(u64),
+    /// It is back.
+    Not,
+}
+
+impl Plan {
+    /// Whether all that it sets is of one network namespace.
+    #[must_use]
+    pub fn is_of_a_namespace(&self) -> bool {
+        let of_namespace = |step: &Step| step.knob.reach() == Reach::Namespace;
+        self.steps.iter().all(of_namespace)
+    }
+}
+
+impl Held {
+    /// Sets what is of a network namespace in one of our own, which needs no journal.
+    ///
+    /// # Errors
+    /// What the kernel refused; then all was put back.
+    pub fn in_our_namespace(
+        plan: Plan,
+        site: &Site,
+        _proof: PrivateNamespace,
+    ) -> Result<Self, CarryError> {
+        plan.rehearse_undo(&site.tree)?;
+        // From the first knob on, what was set goes back when this is dropped.
+        let held = Self {
+            plan,
+            tree: site.tree.clone(),
+            kept: Kept::ByItsNamespace,
+        };
+        let mut steps = held.plan.steps.iter();
+        steps.try_for_each(|step| set(step, &held.tree))?;
+        Ok(held)
+    }
+
+    /// Sets what reaches the whole machine, by way of the journal.
+    ///
+    /// # Errors
+    /// What the kernel refused; then all was put back, or the error says that it was not.
+    pub fn on_the_host(plan: Plan, site: &Site) -> Result<Self, CarryError> {
+        let entry = apply(&plan, site, None)?;
+        Ok(Self {
+            plan,
+            tree: site.tree.clone(),
+            kept: Kept::ByTheJournal(entry),
+        })
+    }
+
+    /// Looks whether each knob still holds what was set.
+    ///
+    /// # Errors
+    /// The first that does not.
+    pub fn verify(&self) -> Result<(), Obstacle> {
+        self.plan.steps.iter().try_for_each(|step| {
+            let held = step.knob.read(&self.tree);
+            let held = held.map_err(|error| Obstacle::of(&step.knob, error))?;
+            step.is_held(&held)
+        })
+    }
+
+    /// Puts it back and says what became of each knob that is not as it was before.
+    ///
+    /// # Errors
+    /// When the journal cannot be read or written.
+    pub fn put_back(mut self) -> Result<Vec<(Knob, Fate)>, CarryError> {
+        self.go_back()
+    }
+
+    fn go_back(&mut self) -> Result<Vec<(Knob, Fate)>, CarryError> {
+        let mut fates = match std::mem::replace(&mut self.kept, Kept::Not) {
+            Kept::Not => Vec::new(),
+            Kept::ByTheJournal(entry) => undo_entry(entry)?,
+            Kept::ByItsNamespace => {
+                let steps = self.plan.steps.iter().rev();
+                steps
+                    .map(|step| (step.knob.clone(), put_back(step, &self.tree)))
+                    .collect()
+            }
+        };
+        fates.retain(|(_, fate)| !fate.is_as_before());
+        Ok(fates)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Nobody is left to tell: the namespace takes it along, and the journal still knows it.
+        let _ = self.go_back();
+    }
+}

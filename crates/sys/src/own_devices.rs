@@ -1,0 +1,102 @@
+//! Has `/sys` show the network devices of the network namespace that we are in: it goes on showing
+//! those of the namespace in which it was mounted.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+
+use crate::check;
+
+/// `class/net` has links only, of which those of virtual devices lead to the second.
+const FOLDERS: [(&CStr, &CStr); 2] = [
+    (c"devices/virtual/net", c"/sys/devices/virtual/net"),
+    (c"class/net", c"/sys/class/net"),
+];
+
+/// `FSCONFIG_CMD_CREATE` of `enum fsconfig_command`.
+const CREATE: libc::c_ulong = 6;
+/// `OPEN_TREE_CLONE`, and `AT_RECURSIVE` is left out: what is mounted on top stays behind.
+const CLONE: libc::c_ulong = 1;
+/// `MOVE_MOUNT_F_EMPTY_PATH`: what is moved is the descriptor itself.
+const DESCRIPTOR_ITSELF: libc::c_ulong = 4;
+
+/// Moves this process into a mount namespace of its own, in which the two folders of `/sys` that
+/// list network devices are those of its network namespace. The rest of `/sys` stays as it is, with
+/// the control groups that are mounted there.
+///
+/// # Errors
+/// `EPERM` without `CAP_SYS_ADMIN` over the network namespace, `ENOSYS` before Linux 5.2; then
+/// `/sys` is seen as before.
+pub fn show() -> io::Result<()> {
+    // SAFETY: no pointers; the flag only changes what this process belongs to.
+    check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
+    keep_mounts_to_ourselves()?;
+    let fresh = fresh_sysfs()?;
+    for (from, to) in FOLDERS {
+        lay_over(&fresh, from, to)?;
+    }
+    Ok(())
+}
+
+/// A sysfs of the network namespace we are in, mounted nowhere.
+fn fresh_sysfs() -> io::Result<OwnedFd> {
+    // SAFETY: the name ends with a zero byte and outlives the call.
+    let made = unsafe { libc::syscall(libc::SYS_fsopen, c"sysfs".as_ptr(), 0) };
+    let context = owned(made)?;
+    let nothing = std::ptr::null::<libc::c_char>();
+    // SAFETY: this command takes neither key nor value.
+    let created = unsafe {
+        libc::syscall(
+            libc::SYS_fsconfig,
+            context.as_raw_fd(),
+            CREATE,
+            nothing,
+            nothing,
+            0,
+        )
+    };
+    succeeded(created)?;
+    // SAFETY: numbers only.
+    owned(unsafe { libc::syscall(libc::SYS_fsmount, context.as_raw_fd(), 0, 0) })
+}
+
+/// What is mounted from now on does not reach the namespace that we came from.
+fn keep_mounts_to_ourselves() -> io::Result<()> {
+    let nothing = std::ptr::null();
+    let flags = libc::MS_REC | libc::MS_PRIVATE;
+    // SAFETY: of the strings only the target is read for these flags, and it ends with a zero byte.
+    check(unsafe { libc::mount(nothing, c"/".as_ptr(), nothing, flags, std::ptr::null()) })?;
+    Ok(())
+}
+
+fn lay_over(fresh: &OwnedFd, from: &CStr, to: &CStr) -> io::Result<()> {
+    // SAFETY: the path ends with a zero byte and outlives the call.
+    let folder = owned(unsafe {
+        libc::syscall(libc::SYS_open_tree, fresh.as_raw_fd(), from.as_ptr(), CLONE)
+    })?;
+    // SAFETY: both paths end with a zero byte and outlive the call.
+    succeeded(unsafe {
+        libc::syscall(
+            libc::SYS_move_mount,
+            folder.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_FDCWD,
+            to.as_ptr(),
+            DESCRIPTOR_ITSELF,
+        )
+    })
+}
+
+fn owned(answer: libc::c_long) -> io::Result<OwnedFd> {
+    succeeded(answer)?;
+    let descriptor = i32::try_from(answer).map_err(io::Error::other)?;
+    // SAFETY: the kernel has just opened it for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+fn succeeded(answer: libc::c_long) -> io::Result<()> {
+    if answer < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
