@@ -1,8 +1,19 @@
 //! The flags that say how much of a ladder is climbed, and how far its levers may reach.
 
+use anyhow::Context as _;
+use model::Study;
+
 /// Flags of studies whose steps set levers.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub(crate) struct LadderFlags {
+    /// Climb the whole ladder: every step also alone and left out, and the last state confirmed
+    ///
+    /// Besides each step against the state before it: each step alone on the first state, pairs of
+    /// steps that the study names, and then, of servers that are started anew, the last state
+    /// against the first and against itself without each step. A step that made things worse is
+    /// dropped from the last state. It takes a few times as long, on the study's rig for it.
+    #[arg(long, help_heading = "Measuring")]
+    pub(crate) whole: bool,
     /// Also set levers that reach this whole machine; each is put back after its block
     ///
     /// Without it, levers are set in network namespaces of our own only, and the steps that would
@@ -14,7 +25,27 @@ pub(crate) struct LadderFlags {
 
 impl LadderFlags {
     /// The flags again, for the command that repeats a run.
-    pub(crate) fn words(self) -> &'static str {
-        if self.host { " --host" } else { "" }
+    pub(crate) fn words(self) -> String {
+        let whole = if self.whole { " --whole" } else { "" };
+        let host = if self.host { " --host" } else { "" };
+        format!("{whole}{host}")
+    }
+
+    /// Has a study ask for as much as was asked for, on the rig for that.
+    ///
+    /// # Errors
+    /// When it has no more than its climb.
+    pub(crate) fn apply(self, study: &mut Study) -> anyhow::Result<()> {
+        if !self.whole {
+            study.whole = None;
+            return Ok(());
+        }
+        let name = &study.name;
+        let whole = study.whole.as_ref();
+        let whole = whole.with_context(|| {
+            format!("the study `{name}` has no `[whole]`; run it without --whole")
+        })?;
+        study.rig = whole.rig;
+        Ok(())
     }
 }

@@ -57,11 +57,17 @@ impl RunFlags {
     pub(crate) fn shorten(&self, study: &mut model::Study) {
         if let Some(rounds) = self.rounds {
             study.design.rounds = rounds;
+            if let Some(whole) = &mut study.whole {
+                whole.confirm_rounds = rounds;
+            }
         }
         if self.smoke {
             study.design.rounds = 2;
             study.design.score_ms = 60;
             study.design.settle_ms = 20;
+            if let Some(whole) = &mut study.whole {
+                whole.confirm_rounds = 2;
+            }
             if let Some(latency) = &mut study.latency {
                 latency.blocks = 1;
                 latency.score_ms = 60;

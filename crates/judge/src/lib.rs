@@ -24,6 +24,7 @@ mod commands;
 mod doubts;
 mod factorial;
 mod failures;
+mod ladder;
 mod latency;
 mod metric;
 mod rounds;

@@ -1,22 +1,28 @@
-//! The throughput blocks of a run by round, and the pairs among them.
+//! The blocks of a phase by round, and the pairs among them.
 
 use std::collections::BTreeMap;
 
 use model::run::Phase;
 use model::{Arm, BlockRecord};
 
+use crate::factorial::{Measured, Values};
 use crate::metric::Metric;
 
-/// The throughput blocks of a run: round, then arm.
+/// The blocks of one phase of a run: round, then arm.
 #[derive(Debug)]
 pub(crate) struct Rounds<'a> {
     by_round: BTreeMap<u32, BTreeMap<&'a str, &'a BlockRecord>>,
 }
 
 impl<'a> Rounds<'a> {
+    /// Those of the closed loop, by which every arm is judged.
     pub(crate) fn of(blocks: &'a [BlockRecord]) -> Self {
+        Self::of_phase(blocks, Phase::Throughput)
+    }
+
+    pub(crate) fn of_phase(blocks: &'a [BlockRecord], phase: Phase) -> Self {
         let mut by_round: BTreeMap<u32, BTreeMap<&str, &BlockRecord>> = BTreeMap::new();
-        for block in blocks.iter().filter(|b| b.phase == Phase::Throughput) {
+        for block in blocks.iter().filter(|block| block.phase == phase) {
             by_round
                 .entry(block.round)
                 .or_default()
@@ -44,6 +50,18 @@ impl<'a> Rounds<'a> {
         self.blocks_of(arm)
             .filter_map(|block| metric.of(&block.reading))
             .collect()
+    }
+
+    /// A metric's values by arm and round, for contrasts of more than two arms.
+    pub(crate) fn all_values(&self, metric: Metric) -> Values<'a> {
+        Values::of(self.blocks().filter_map(|block| {
+            Some(Measured {
+                arm: &block.arm,
+                round: block.round,
+                position: block.position,
+                value: metric.of(&block.reading)?,
+            })
+        }))
     }
 
     /// Log ratios of arm ÷ against in the rounds in which both have a value.

@@ -19,7 +19,28 @@ pub(crate) struct Rules {
     pub(crate) fewest_pairs: u32,
 }
 
+/// Share of the rounds done that must have given pairs; losing more than a quarter is a choice of
+/// data by whatever lost them.
+const FEWEST_PAIRS_SHARE: f64 = 0.75;
+
+/// The pairs that so many rounds must have given.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a share of the rounds, which are a u32"
+)]
+pub(crate) fn most_of(rounds_done: u32) -> u32 {
+    (f64::from(rounds_done) * FEWEST_PAIRS_SHARE).ceil() as u32
+}
+
 impl Rules {
+    /// Those for a run, or a part of one, of which so many rounds are complete.
+    pub(crate) fn of_rounds(smallest_effect: f64, rounds_done: u32) -> Self {
+        Self {
+            smallest_effect,
+            fewest_pairs: FEWEST_PAIRS.max(most_of(rounds_done)),
+        }
+    }
+
     /// The verdict on an effect that was given the error `alpha`, beside a control's effect.
     pub(crate) fn verdict(
         &self,

@@ -6,6 +6,7 @@ use model::study::{Arm, Role};
 use model::{BlockRecord, Doubt, RunRecord};
 
 use crate::detectable::smallest_visible;
+use crate::ladder::{self, Court};
 use crate::metric::Metric;
 use crate::rounds::Rounds;
 use crate::steps::{Comparison, Comparisons};
@@ -28,9 +29,20 @@ pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
     let (steps, whole) = comparisons.judge_family(control_effect.as_ref(), |comparison| {
         control_doubt.is_some() || is_void(comparison, &rounds, outcome)
     });
+    let climb = Court {
+        rounds: &rounds,
+        outcome,
+        rules: comparisons.rules,
+        control: control_effect,
+        is_void: control_doubt.is_some(),
+    };
+    let ladder = ladder::judge(run, blocks, &climb);
     let rounds_done = rounds.complete(&run.arms);
     let found = [
         control_doubt,
+        ladder
+            .as_ref()
+            .and_then(|ladder| ladder::control_doubt(ladder, &comparisons.rules)),
         too_few_pairs(&comparisons),
         unfinished(run, rounds_done),
         failed_requests(run, blocks),
@@ -47,6 +59,7 @@ pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
         smallest_visible,
         latency: latency::results(&run.arms, blocks),
         sequential: sequential::error_of(&identical_blocks(run, &rounds, outcome)),
+        ladder,
         rounds_done,
         rounds_planned: run.study.design.rounds,
         doubts: doubts::merged(

@@ -6,12 +6,8 @@ use model::{Arm, Effect, RunRecord, Verdict};
 
 use crate::metric::Metric;
 use crate::rounds::Rounds;
-use crate::rules::{CONTROL_ALPHA, FEWEST_PAIRS, Rules};
+use crate::rules::{CONTROL_ALPHA, Rules};
 use crate::{holm, signed_rank};
-
-/// Share of the rounds done that must have given pairs; losing more than a quarter is a choice of
-/// data by whatever lost them.
-const FEWEST_PAIRS_SHARE: f64 = 0.75;
 
 /// An arm and what it is measured against.
 #[derive(Clone, Copy, Debug)]
@@ -33,10 +29,6 @@ pub(crate) struct Comparisons<'a> {
 }
 
 impl<'a> Comparisons<'a> {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a share of the rounds, which are a u32"
-    )]
     pub(crate) fn of(run: &'a RunRecord, rounds: &'a Rounds<'a>, outcome: Outcome) -> Self {
         let with_role = |role: Role| {
             let arms = run.arms.iter().filter(move |arm| arm.role == role);
@@ -54,14 +46,10 @@ impl<'a> Comparisons<'a> {
                 arm: last.arm,
                 against: &baseline.name,
             });
-        let pairs_needed = f64::from(rounds.complete(&run.arms)) * FEWEST_PAIRS_SHARE;
         Self {
             rounds,
             outcome,
-            rules: Rules {
-                smallest_effect: run.study.design.smallest_effect,
-                fewest_pairs: FEWEST_PAIRS.max(pairs_needed.ceil() as u32),
-            },
+            rules: Rules::of_rounds(run.study.design.smallest_effect, rounds.complete(&run.arms)),
             steps,
             whole,
             control: with_role(Role::Control).next(),

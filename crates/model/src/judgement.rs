@@ -3,11 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 mod factorial;
+mod ladder;
 
 pub use factorial::{
     ArmFigures, Beside, Change, ExactChange, FACTORIAL_FORMAT, FactorialJudgement, Figure,
     InteractionResult, Judged, LevelResult, Levels, MeanResult, MetricInfo, Together,
 };
+
+pub use ladder::{Confirmed, LadderJudgement, Rung, StepsTogether};
 
 use crate::doubt::Doubt;
 use crate::study::{Published, Role};
@@ -23,7 +26,7 @@ pub struct Judgement {
     pub format: u32,
     /// The outcome that verdicts are about.
     pub outcome: Outcome,
-    /// One per arm, in the study's order.
+    /// One per arm, in the study's order; of a whole ladder, those of its climb.
     pub arms: Vec<ArmResult>,
     /// One per arm that is compared with another, control left out.
     pub steps: Vec<StepResult>,
@@ -37,6 +40,9 @@ pub struct Judgement {
     pub latency: Vec<LatencyResult>,
     /// What a sequential comparison would have said of two identical arms.
     pub sequential: Option<SequentialError>,
+    /// Of a whole ladder, what stands besides its climb.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ladder: Option<LadderJudgement>,
     pub rounds_done: u32,
     pub rounds_planned: u32,
     pub doubts: Vec<Doubt>,

@@ -14,6 +14,7 @@ pub mod finding;
 pub mod histogram;
 pub mod inventory;
 pub mod judgement;
+pub mod ladder;
 pub mod lever;
 pub mod link;
 pub mod message;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::command_run::ProgramRecord;
 use crate::doubt::Doubt;
 use crate::facts::{Facts, Watched};
+use crate::ladder::Confirmation;
 use crate::reading::Reading;
 use crate::service::ServiceRecord;
 use crate::study::{Arm, RigKind, Study};
@@ -21,7 +22,7 @@ pub const BLOCKS_FILE: &str = "blocks.jsonl";
 /// Name of the file with one line per epoch of what an emulated link carried.
 pub const LINK_FILE: &str = "link.jsonl";
 
-/// Everything about a run that is known before its first block: of a study under load, or with
+/// What a run is, written before its first block and once more where a ladder is confirmed: of a study under load, or with
 /// other parameters of a study of commands (see [`crate::command_run::CommandRun`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord<S = Study, A = Arm> {
@@ -57,6 +58,9 @@ pub struct RunRecord<S = Study, A = Arm> {
     /// arms before the first block, as a share.
     #[serde(default)]
     pub expected_visible: Option<f64>,
+    /// How the last state of a whole ladder is confirmed; `None` until its climb is judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmation: Option<Confirmation>,
     /// Doubts known before the first block, such as levers that this machine refuses.
     pub doubts: Vec<Doubt>,
 }
@@ -193,6 +197,8 @@ pub enum Phase {
     Throughput,
     /// Open loop at a common rate: latency.
     Latency,
+    /// Closed loop again, of the last state of a ladder and what it is held against.
+    Confirmation,
     /// One run of a command.
     Command,
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::command_study::CommandStudy;
+use crate::ladder::Whole;
 use crate::lever::LeverSetting;
 use crate::link::LinkSpec;
 use crate::workload::Workload;
@@ -42,6 +43,9 @@ pub struct Study {
     /// Also measure a bare echo over the same sockets and bytes.
     #[serde(default)]
     pub floor: bool,
+    /// What the whole ladder asks besides its climb; in a run, present where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Whole>,
     pub baseline: BaselineSpec,
     #[serde(default, rename = "step", skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepSpec>,
@@ -316,6 +320,25 @@ pub enum Role {
     Step,
     /// The bare echo: what the kernel alone costs.
     Floor,
+    /// One step alone on the first state of a ladder.
+    Alone,
+    /// Two steps on the first state.
+    Both,
+    /// The state in which a ladder ends, when it is confirmed.
+    Last,
+    /// That state without one step.
+    Without,
+}
+
+impl Role {
+    /// Whether it stands on the ladder or beside it, rather than at one of its ends alone.
+    #[must_use]
+    pub fn is_of_the_climb(self) -> bool {
+        matches!(
+            self,
+            Self::Baseline | Self::Control | Self::Step | Self::Floor
+        )
+    }
 }
 
 /// One combination of levels, measured against another.

@@ -112,7 +112,7 @@ pub(crate) fn role_title(arm: &ArmResult) -> String {
     match arm.role {
         Role::Control => format!("control: {}", arm.title),
         Role::Floor => format!("floor: {}", arm.title),
-        Role::Baseline | Role::Step => arm.title.clone(),
+        _ => arm.title.clone(),
     }
 }
 

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use model::facts::Watched;
 use model::lever::LeverState;
-use model::message::BlockAsk;
-use model::run::{ClientHost, Phase, RUN_FORMAT, Rig};
+use model::run::{ClientHost, RUN_FORMAT, Rig};
 use model::study::{Arm, Program, Role, Study};
-use model::{Ask, BlockRecord, Doubt, Facts, Pace, Reading, RunRecord, Tell, Workload};
+use model::{Ask, Doubt, Facts, Pace, RunRecord, Tell, Workload};
 
 use crate::arms;
 use crate::clock::Clock;
 use crate::commands::CommandError;
-use crate::plan::{self, Planned};
+use crate::confirm;
+use crate::plan;
 use crate::preflight;
 use crate::progress::{Outlook, Progress};
 use crate::rehearsal;
@@ -150,10 +150,13 @@ impl Campaign<'_> {
             watched,
             client,
             expected_visible: visible,
+            confirmation: None,
             doubts,
         };
         let mut store = claim.describe(&record)?;
-        self.measure(&record, &built.arms, Vec::new(), &mut store)?;
+        let mut saved = Vec::new();
+        self.climb(&record, &built.arms, &mut saved, &mut store)?;
+        self.confirm(record, saved, &mut store)?;
         Ok(store)
     }
 
@@ -162,7 +165,7 @@ impl Campaign<'_> {
     /// # Errors
     /// When the folder is no run of ours, or this machine is not as it was.
     pub fn resume(&mut self, folder: &Path) -> Result<Store, CampaignError> {
-        let (mut store, record, saved): Resumed = Store::resume(folder)?;
+        let (mut store, record, mut saved): Resumed = Store::resume(folder)?;
         if record
             .arms
             .iter()
@@ -170,7 +173,7 @@ impl Campaign<'_> {
         {
             return Err(CampaignError::NotOurTargets);
         }
-        if plan::remaining(&record, &saved).is_empty() {
+        if confirm::is_done(&record, &saved) {
             return Ok(store);
         }
         let met = self.meet(false)?;
@@ -178,8 +181,11 @@ impl Campaign<'_> {
         same_place::check(&record, &met)?;
         under_test::find_again(&record, self.agent)?;
         self.levers(&record.study, record.on_host)?;
-        self.start_targets(&record.arms, &record.study.workload)?;
-        self.measure(&record, &record.arms, saved, &mut store)?;
+        if !plan::remaining(&record, &saved).is_empty() {
+            self.start_targets(&record.arms, &record.study.workload)?;
+            self.climb(&record, &record.arms, &mut saved, &mut store)?;
+        }
+        self.confirm(record, saved, &mut store)?;
         Ok(store)
     }
 
@@ -297,80 +303,6 @@ impl Campaign<'_> {
             planned_ms: planned_ms(study, arms),
         });
     }
-
-    /// Measures what the plan still lacks and saves each block as it ends.
-    fn measure(
-        &mut self,
-        record: &RunRecord,
-        arms: &[Arm],
-        mut saved: Vec<BlockRecord>,
-        store: &mut Store,
-    ) -> Result<(), CampaignError> {
-        let remaining = plan::remaining(record, &saved);
-        let planned = saved.len() + remaining.len();
-        let epoch = saved.iter().map(|block| block.epoch + 1).max().unwrap_or(0);
-        let begun_ms = self.clock.now_ms();
-        self.progress.phase("measuring");
-        for (done, next) in remaining.iter().enumerate() {
-            let Some(pace) = pace(record, next, &saved) else {
-                // The judge says which arm answered nothing.
-                break;
-            };
-            let score_ms = plan::score_ms(record, next.phase);
-            let reading = self.block(&record.study, &arms[next.arm].name, pace, score_ms)?;
-            let now_ms = self.clock.now_ms() - begun_ms;
-            let block = BlockRecord {
-                phase: next.phase,
-                epoch,
-                round: next.round,
-                position: next.position,
-                arm: arms[next.arm].name.clone(),
-                at_ms: now_ms,
-                reading,
-            };
-            store.append(&block)?;
-            saved.push(block);
-            let left = remaining.len() - done - 1;
-            let left_ms = now_ms / (done as u64 + 1) * left as u64;
-            self.progress.block_saved(planned - left, planned, left_ms);
-        }
-        Ok(())
-    }
-
-    fn block(
-        &mut self,
-        study: &Study,
-        target: &str,
-        pace: Pace,
-        score_ms: u32,
-    ) -> Result<Reading, CampaignError> {
-        let ask = BlockAsk {
-            target: target.to_owned(),
-            workload: study.workload.clone(),
-            pace,
-            settle_ms: study.design.settle_ms,
-            score_ms,
-        };
-        match self.agent.ask(&Ask::Block(Box::new(ask)))? {
-            Tell::Reading(reading) => Ok(*reading),
-            _ => Err(CampaignError::Unexpected("block")),
-        }
-    }
-}
-
-/// How a block is driven; `None` where no rate can be set for it.
-fn pace(record: &RunRecord, next: &Planned, saved: &[BlockRecord]) -> Option<Pace> {
-    match next.phase {
-        Phase::Throughput => Some(Pace::Closed),
-        Phase::Latency => Some(Pace::Open {
-            rate_rps: plan::common_rate_rps(record, saved)?,
-            arrivals: model::workload::Arrivals::Poisson,
-            // Both arms of a round replay the same arrivals.
-            seed: record.seed.wrapping_add(u64::from(next.round)),
-        }),
-        // No load drives a command.
-        Phase::Command => None,
-    }
 }
 
 pub(crate) fn blindness(visible: Option<f64>, sought: f64) -> Option<Doubt> {
@@ -398,5 +330,10 @@ pub fn planned_ms(study: &Study, arms: usize) -> u64 {
     let latency = study.latency.as_ref().map_or(0, |latency| {
         2 * u64::from(latency.blocks) * block_ms(latency.score_ms)
     });
-    rounds + latency
+    let whole = study.whole.as_ref().map_or(0, |whole| {
+        // The two ends and the control, and the last state without each step.
+        let arms = study.steps.len() as u64 + 3;
+        u64::from(whole.confirm_rounds) * arms * block_ms(study.design.score_ms)
+    });
+    rounds + latency + whole
 }

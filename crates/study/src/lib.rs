@@ -3,10 +3,12 @@
 
 pub mod arms;
 pub mod bench;
+mod blocks;
 pub mod campaign;
 pub mod catalogue;
 pub mod clock;
 pub mod commands;
+mod confirm;
 pub mod hosts;
 pub mod order;
 pub mod pair;

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use model::ladder::Confirmation;
 use model::run::Phase;
 use model::study::Role;
 use model::{BlockRecord, CommandBlock, CommandRun, RunRecord};
@@ -15,14 +16,33 @@ pub struct Planned {
     pub round: u32,
     /// Place within the round, from 0.
     pub position: u32,
-    /// Index into the run's arms.
+    /// Index into the arms of its phase.
     pub arm: usize,
 }
 
-/// The blocks of the plan that are not saved yet, in order.
+/// The blocks that are planned from the start and not saved yet, in order.
 #[must_use]
 pub fn remaining(record: &RunRecord, saved: &[BlockRecord]) -> Vec<Planned> {
     without_saved(planned(record), |arm| &record.arms[arm].name, saved)
+}
+
+/// The same of the confirmation of a ladder's last state.
+#[must_use]
+pub fn remaining_confirmation(
+    record: &RunRecord,
+    confirmation: &Confirmation,
+    saved: &[BlockRecord],
+) -> Vec<Planned> {
+    let everyone: Vec<usize> = (0..confirmation.arms.len()).collect();
+    let whole = record.study.whole.as_ref();
+    let rounds = whole.map_or(0, |whole| whole.confirm_rounds);
+    let planned = phase(
+        Phase::Confirmation,
+        &everyone,
+        rounds,
+        other_seed(record, 2),
+    );
+    without_saved(planned, |arm| &confirmation.arms[arm].name, saved)
 }
 
 /// The same for a run of commands: every arm once a round.
@@ -51,8 +71,7 @@ fn planned(record: &RunRecord) -> Vec<Planned> {
     let rounds = record.study.design.rounds;
     let mut blocks = phase(Phase::Throughput, &everyone, rounds, record.seed);
     if let Some(latency) = &record.study.latency {
-        // Another seed than that of the rounds, or both phases would be shuffled alike.
-        let seed = record.seed.wrapping_add(1 << 32);
+        let seed = other_seed(record, 1);
         blocks.extend(phase(
             Phase::Latency,
             &first_and_last(record),
@@ -61,6 +80,11 @@ fn planned(record: &RunRecord) -> Vec<Planned> {
         ));
     }
     blocks
+}
+
+/// Another seed than that of the rounds, or all phases would be shuffled alike.
+fn other_seed(record: &RunRecord, phase: u64) -> u64 {
+    record.seed.wrapping_add(phase << 32)
 }
 
 fn phase(phase: Phase, arms: &[usize], rounds: u32, seed: u64) -> Vec<Planned> {

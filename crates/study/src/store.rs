@@ -133,6 +133,18 @@ impl Store {
         Ok(())
     }
 
+    /// Describes the run anew, once more of it is settled.
+    ///
+    /// # Errors
+    /// When the folder cannot be written; the old description stays then.
+    pub fn describe_again<S: Serialize, A: Serialize>(
+        &self,
+        run: &RunRecord<S, A>,
+    ) -> Result<(), StoreError> {
+        let text = to_text(run, &self.folder.join(RUN_FILE))?;
+        self.write_whole(RUN_FILE, text.as_bytes())
+    }
+
     /// Writes a file of the folder so that it is either whole or absent.
     ///
     /// # Errors
@@ -188,8 +200,7 @@ impl Claim {
         run: &RunRecord<S, A>,
     ) -> Result<Store, StoreError> {
         let Self { store, made } = self;
-        let text = to_text(run, &store.folder.join(RUN_FILE))?;
-        store.write_whole(RUN_FILE, text.as_bytes())?;
+        store.describe_again(run)?;
         made.keep();
         Ok(store)
     }

@@ -208,6 +208,7 @@ pub(crate) fn measure(
     };
     let targets = target.targets(name)?;
     study.name_target(target::name(&targets));
+    ladder.apply(&mut study)?;
     flags.shorten(&mut study);
     study.rig = rig.kind()?.unwrap_or(study.rig);
     let place = Place::of(study.rig, study.link.as_ref(), || rig.hosts.find())?;

@@ -188,6 +188,7 @@ pub(super) fn comparison(question: String, workload: Workload, smallest_effect: 
         source: None,
         rig: RigKind::Loopback,
         link: None,
+        whole: None,
         design: Design {
             kind: DesignKind::Compare,
             rounds: 16,

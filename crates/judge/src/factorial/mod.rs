@@ -26,20 +26,18 @@ use model::{CommandRun, Verdict};
 
 pub use planned::visible_to_plan;
 
-use crate::rules::{CONTROL_ALPHA, FEWEST_PAIRS, Rules};
+use crate::rules::{CONTROL_ALPHA, FEWEST_PAIRS, Rules, most_of};
 use crate::{Direction, sequential, signed_rank};
-use contrast::Contrast;
-use family::Family;
+pub(crate) use contrast::Contrast;
+pub(crate) use family::Family;
+pub(crate) use together::together;
+pub(crate) use values::{Measured, Values};
+
 use layout::{Layout, Pair, Square};
 use means::Mean;
-use values::Values;
 
 /// Two-sided error of estimates that no verdict is about.
 const ALPHA: f64 = 0.05;
-/// Share of the rounds done that must have given pairs; losing more than a quarter is a choice of
-/// data by whatever lost them.
-const FEWEST_PAIRS_SHARE: f64 = 0.75;
-
 /// Judges the blocks of a run of commands, finished or not.
 ///
 /// All verdicts share one error of 5 %: every level against its reference in every cell, every
@@ -156,16 +154,8 @@ impl<'a> Factorial<'a> {
     /// Most of the rounds, and as many as could show that any of the family differs at all.
     fn fewest_pairs(&self) -> u32 {
         FEWEST_PAIRS
-            .max(self.most_of_the_rounds())
+            .max(most_of(self.rounds_done))
             .max(family::fewest_that_can_tell(self.family().len()))
-    }
-
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a share of the rounds, which are a u32"
-    )]
-    fn most_of_the_rounds(&self) -> u32 {
-        (f64::from(self.rounds_done) * FEWEST_PAIRS_SHARE).ceil() as u32
     }
 
     fn exact(&self, pair: &Pair<'_>, metric: usize) -> Option<ExactChange> {
@@ -261,7 +251,7 @@ impl<'a> Factorial<'a> {
 
     fn has_most_rounds(&self, pair: &Pair<'_>) -> bool {
         let rounds = pair.contrast().log_ratios(self.primary()).len();
-        let needed = self.most_of_the_rounds().max(1);
+        let needed = most_of(self.rounds_done).max(1);
         rounds >= needed as usize && !self.is_void(pair)
     }
 

@@ -31,7 +31,7 @@ pub(super) fn result(
 
 /// That they only pay together is said where all of it is shown: both are better, neither is by
 /// itself, and the whole is more than its parts.
-fn together(alone: [Verdict; 2], both: Verdict, interaction: Verdict) -> Together {
+pub(crate) fn together(alone: [Verdict; 2], both: Verdict, interaction: Verdict) -> Together {
     let does_nothing =
         |verdict: &Verdict| matches!(verdict, Verdict::NoDifferenceThatMatters | Verdict::Worse);
     match interaction {

@@ -1,6 +1,7 @@
 //! Runs and blocks as they are saved.
 
 use model::command_run::ProgramRecord;
+use model::ladder::{Confirmation, Whole};
 use model::link::{LinkSpec, Via};
 use model::run::{ClientHost, ClockComparison, Phase};
 use model::study::{
@@ -111,7 +112,7 @@ fn study() -> impl Strategy<Value = Study> {
         (select(RigKind::ALL.to_vec()), option::of(link())),
         design(),
         workload(),
-        option::of(latency),
+        (option::of(latency), option::of(whole())),
         baseline,
         vec(step(), 0..3),
     )
@@ -122,7 +123,7 @@ fn study() -> impl Strategy<Value = Study> {
                 (rig, link),
                 design,
                 workload,
-                latency,
+                (latency, whole),
                 baseline,
                 steps,
             )| Study {
@@ -139,14 +140,39 @@ fn study() -> impl Strategy<Value = Study> {
                 workload,
                 latency,
                 floor,
+                whole,
                 baseline,
                 steps,
             },
         )
 }
 
+fn whole() -> impl Strategy<Value = Whole> {
+    let together = vec(any::<[String; 2]>(), 0..3);
+    (select(RigKind::ALL.to_vec()), any::<u32>(), together).prop_map(
+        |(rig, confirm_rounds, together)| Whole {
+            rig,
+            confirm_rounds,
+            together,
+        },
+    )
+}
+
+fn confirmation() -> impl Strategy<Value = Confirmation> {
+    (vec(text(), 0..3), vec(arm(), 0..3)).prop_map(|(dropped, arms)| Confirmation { dropped, arms })
+}
+
 fn arm() -> impl Strategy<Value = Arm> {
-    let role = select(vec![Role::Baseline, Role::Control, Role::Step, Role::Floor]);
+    let role = select(vec![
+        Role::Baseline,
+        Role::Control,
+        Role::Step,
+        Role::Floor,
+        Role::Alone,
+        Role::Both,
+        Role::Last,
+        Role::Without,
+    ]);
     (
         text(),
         text(),
@@ -194,6 +220,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
             vec(arm(), 0..3),
             option::of(service_record()),
             vec(program_record(), 0..3),
+            option::of(confirmation()),
         ),
         (rig(), any::<bool>(), option::of(client_host())),
         seen,
@@ -203,7 +230,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 (format, seed),
                 [linerate_version, started_utc, command],
                 study,
-                (arms, service, programs),
+                (arms, service, programs, confirmation),
                 (rig, on_host, client),
                 (facts, watched, expected_visible, doubts),
             )| RunRecord {
@@ -222,6 +249,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 watched,
                 client,
                 expected_visible,
+                confirmation,
                 doubts,
             },
         )
@@ -237,7 +265,7 @@ fn program_record() -> impl Strategy<Value = ProgramRecord> {
 
 /// A block as it is saved.
 pub(crate) fn block_record() -> impl Strategy<Value = BlockRecord> {
-    let phase = select(vec![Phase::Throughput, Phase::Latency]);
+    let phase = select(vec![Phase::Throughput, Phase::Latency, Phase::Confirmation]);
     (phase, any::<[u32; 3]>(), text(), any::<u64>(), reading()).prop_map(
         |(phase, [epoch, round, position], arm, at_ms, reading)| BlockRecord {
             phase,

@@ -85,6 +85,7 @@ pub(crate) fn run() -> RunRecord {
         programs: Vec::new(),
         rig: Rig::PrivateNamespace,
         on_host: false,
+        confirmation: None,
         facts: study::facts(),
         watched: Watched {
             foreign_cpu_share: Some(0.012),
@@ -127,6 +128,7 @@ pub(crate) fn judgement() -> Judgement {
             windows: 17,
             declared: 9,
         }),
+        ladder: None,
         rounds_done: PAIRS,
         rounds_planned: PAIRS,
         doubts: vec![

@@ -40,6 +40,7 @@ pub(super) fn study() -> Study {
             }],
         }),
         rig: RigKind::Loopback,
+        whole: None,
         link: None,
         design: Design {
             kind: DesignKind::Ladder,

@@ -57,6 +57,7 @@ impl Campaign<'_> {
             programs: found.records,
             rig: met.rig,
             on_host: false,
+            confirmation: None,
             facts: met.facts,
             watched: met.watched,
             client: met.client,

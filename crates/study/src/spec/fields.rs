@@ -94,6 +94,7 @@ const PARTS: &[Field] = &[
     must("workload", Table(WORKLOAD)),
     may("latency", Table(LATENCY)),
     may("floor", Flag),
+    may("whole", Table(WHOLE)).hint("what `--whole` asks of a ladder besides its climb"),
     must("baseline", Table(BASELINE)),
     may("step", List(&Table(STEP))),
 ];
@@ -186,6 +187,12 @@ const LATENCY: &[Field] = &[
     must("rate_share", Number(0.0, 1.0)).hint("a share of what the slower arm can carry"),
     must("blocks", Whole(1, 1_000)),
     must("score_ms", Whole(10, 60_000)),
+];
+
+const WHOLE: &[Field] = &[
+    may("rig", OneOf(RIGS)).hint("the hosts and links of the whole of it"),
+    must("confirm_rounds", Whole(1, 1_000)).hint("verdicts need 10"),
+    may("together", List(&Items(2, 2, &Name))).hint("pairs of steps"),
 ];
 
 const BASELINE: &[Field] = &[

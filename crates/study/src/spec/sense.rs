@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use model::Study;
 use model::lever::LeverSetting;
-use model::study::{RigKind, StepSpec};
+use model::study::{DesignKind, RigKind, StepSpec};
 
 use crate::arms::{BASELINE, CONTROL, FLOOR};
 
@@ -17,6 +17,28 @@ pub(super) fn complaint(study: &Study) -> Option<Complaint> {
         .or_else(|| link(study))
         .or_else(|| twice(&study.baseline.levers).map(at(&["baseline", "levers"])))
         .or_else(|| steps(study))
+        .or_else(|| whole(study))
+}
+
+/// Only a ladder has a whole, and its pairs are of steps that it has.
+fn whole(study: &Study) -> Option<Complaint> {
+    let whole = study.whole.as_ref()?;
+    if study.design.kind != DesignKind::Ladder {
+        let what = "only a ladder has one; expected design.kind = \"ladder\"";
+        return Some(at(&["whole"])(what.to_owned()));
+    }
+    let is_step = |name: &String| study.steps.iter().any(|step| step.name == *name);
+    let mut pairs = (0..).zip(&whole.together);
+    pairs.find_map(|(index, pair): (usize, _)| {
+        let unknown = pair.iter().find(|name| !is_step(name));
+        let wrong = match unknown {
+            Some(name) => format!("there is no step `{name}`"),
+            None if pair[0] == pair[1] => format!("`{}` stands twice", pair[0]),
+            None => return None,
+        };
+        let what = format!("{wrong}; expected the names of two steps");
+        Some(at(&["whole", "together", &index.to_string()])(what))
+    })
 }
 
 /// A link can be had, and between hosts that it can be put between.

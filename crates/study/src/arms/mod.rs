@@ -1,8 +1,12 @@
 //! The arms that follow from a study on a machine that may lack some of its levers.
 
+mod ladder;
+
 use model::Doubt;
 use model::lever::{LeverSetting, LeverState};
 use model::study::{Arm, DesignKind, Program, Role, StepSpec, Study};
+
+pub use ladder::confirmation;
 
 /// Name of the first arm.
 pub const BASELINE: &str = "baseline";
@@ -64,6 +68,9 @@ pub fn build(study: &Study, program: &Program, levers: &[LeverState]) -> Arms {
         if study.design.kind == DesignKind::Ladder {
             before = arm;
         }
+    }
+    if let Some(whole) = &study.whole {
+        arms.extend(ladder::beside_the_climb(&arms, whole));
     }
     if study.floor {
         arms.push(floor(&before));

@@ -1,0 +1,59 @@
+//! What the judge made of a whole ladder, besides its climb.
+
+use serde::{Deserialize, Serialize};
+
+use super::ArmResult;
+use super::factorial::{Judged, Together};
+
+/// The judgement of a whole ladder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LadderJudgement {
+    /// One per step that was climbed, in order.
+    pub rungs: Vec<Rung>,
+    /// One per pair of steps that the study names, as far as both were climbed.
+    pub together: Vec<StepsTogether>,
+    /// The last state once more; `None` until its first round is complete.
+    pub confirmed: Option<Confirmed>,
+}
+
+/// One step by itself, at either end of the ladder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rung {
+    pub step: String,
+    pub title: String,
+    /// Whether it made things worse, so that the last state does without it.
+    pub dropped: bool,
+    /// The first state with this step alone, against the first state; `None` where it changes
+    /// nothing there.
+    pub alone: Option<Judged>,
+    /// The last state against the last state without this step; `None` where it was dropped or is
+    /// not measured yet.
+    pub at_the_top: Option<Judged>,
+}
+
+/// Two steps on the first state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepsTogether {
+    pub steps: [String; 2],
+    pub titles: [String; 2],
+    pub together: Together,
+    /// Each alone, against the first state.
+    pub alone: [Judged; 2],
+    /// Both, against the first state.
+    pub both: Judged,
+    /// Both ÷ the product of each alone: 1 is no interaction.
+    pub interaction: Judged,
+}
+
+/// The last state against the first, of servers that were started anew.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Confirmed {
+    /// The last state against the first.
+    pub whole: Judged,
+    /// The first against itself.
+    pub control: Judged,
+    pub first: ArmResult,
+    pub last: ArmResult,
+    pub rounds_done: u32,
+    pub rounds_planned: u32,
+}

@@ -1,0 +1,50 @@
+//! A whole ladder: what is asked besides its climb, and how its last state is confirmed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::study::{Arm, RigKind};
+
+/// The arm of the state in which a ladder ends, when it is confirmed.
+pub const LAST: &str = "last";
+
+/// What is asked of a ladder besides its climb: each step alone on the first state and left out of
+/// the last, the steps that it names together, and the last state once more against the first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Whole {
+    /// The hosts and links that the whole of it wants.
+    #[serde(default)]
+    pub rig: RigKind,
+    /// Rounds of the confirmation, with servers started anew and another order.
+    pub confirm_rounds: u32,
+    /// Pairs of steps, of which is asked what both do beyond the product of each alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub together: Vec<[String; 2]>,
+}
+
+/// How the last state is confirmed, settled once the climb was judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Confirmation {
+    /// Steps that made things worse, which the last state does without.
+    pub dropped: Vec<String>,
+    /// The first state, twice; the last; and the last without each of its steps.
+    pub arms: Vec<Arm>,
+}
+
+/// The arm of one step alone on the first state. Names of steps have no colon.
+#[must_use]
+pub fn alone(step: &str) -> String {
+    format!("alone:{step}")
+}
+
+/// The arm of two steps on the first state.
+#[must_use]
+pub fn both(steps: &[String; 2]) -> String {
+    format!("both:{}+{}", steps[0], steps[1])
+}
+
+/// The arm of the last state without one step.
+#[must_use]
+pub fn without(step: &str) -> String {
+    format!("without:{step}")
+}

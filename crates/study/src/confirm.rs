@@ -1,0 +1,66 @@
+//! The confirmation of a whole ladder: the state in which it ends against the one in which it began,
+//! of servers that are started anew and in another order.
+
+use model::study::Arm;
+use model::{Ask, BlockRecord, RunRecord, Tell, Verdict};
+
+use crate::arms;
+use crate::campaign::{Campaign, CampaignError};
+use crate::plan;
+use crate::store::Store;
+
+/// Whether nothing of a run is left to measure.
+pub(crate) fn is_done(record: &RunRecord, saved: &[BlockRecord]) -> bool {
+    let confirmed = || match &record.confirmation {
+        Some(confirmation) => plan::remaining_confirmation(record, confirmation, saved).is_empty(),
+        None => record.study.whole.is_none(),
+    };
+    plan::remaining(record, saved).is_empty() && confirmed()
+}
+
+impl Campaign<'_> {
+    /// Confirms the last state of a whole ladder; of any other study there is nothing to do.
+    ///
+    /// Which steps it does without is settled by what was climbed and written down first, so that a
+    /// run that is stopped here goes on with the same arms.
+    pub(crate) fn confirm(
+        &mut self,
+        mut record: RunRecord,
+        mut saved: Vec<BlockRecord>,
+        store: &mut Store,
+    ) -> Result<(), CampaignError> {
+        if record.study.whole.is_none() {
+            return Ok(());
+        }
+        if record.confirmation.is_none() {
+            record.confirmation = arms::confirmation(&record.arms, &made_worse(&record, &saved));
+            store.describe_again(&record)?;
+        }
+        let Some(confirmation) = &record.confirmation else {
+            return Ok(());
+        };
+        let remaining = plan::remaining_confirmation(&record, confirmation, &saved);
+        self.start_targets(&confirmation.arms, &record.study.workload)?;
+        self.progress
+            .phase("confirming the last state with servers started anew");
+        self.measure(&record, &confirmation.arms, &remaining, &mut saved, store)
+    }
+
+    /// Ends targets that are up.
+    pub(crate) fn stop_targets(&mut self, arms: &[Arm]) -> Result<(), CampaignError> {
+        for arm in arms {
+            let target = arm.name.clone();
+            let Tell::Stopped { .. } = self.agent.ask(&Ask::Stop { target })? else {
+                return Err(CampaignError::Unexpected("stop"));
+            };
+        }
+        Ok(())
+    }
+}
+
+/// The steps that were found to make things worse.
+fn made_worse(record: &RunRecord, saved: &[BlockRecord]) -> Vec<String> {
+    let steps = judge::judge(record, saved).steps.into_iter();
+    let worse = steps.filter(|step| step.verdict == Verdict::Worse);
+    worse.map(|step| step.arm).collect()
+}
