@@ -3,11 +3,11 @@
 //! It says what the verdict allows and no more: where a verdict is withheld, the sentence says so
 //! and still gives the figures.
 
-use model::judgement::{ArmResult, Outcome, StepResult};
+use model::judgement::{ArmResult, Judged, Outcome, StepResult};
 use model::study::DesignKind;
 use model::{Doubt, Effect, Judgement, RunRecord, Verdict};
 
-use crate::{numbers, sentences};
+use crate::{numbers, sentences, whole};
 
 /// The answer to the study's question.
 pub(crate) fn sentence(run: &RunRecord, judgement: &Judgement) -> String {
@@ -58,15 +58,26 @@ fn ladder(run: &RunRecord, judgement: &Judgement) -> String {
 }
 
 fn ends<'a>(run: &'a RunRecord, judgement: &'a Judgement) -> Option<(Ends<'a>, Verdict)> {
-    let whole = judgement.whole.as_ref()?;
+    let (first, last, judged) = whole::confirmed_ends(judgement).or_else(|| climbed(judgement))?;
     let ends = Ends {
-        first: arm(judgement, &whole.against)?,
-        last: arm(judgement, &whole.arm)?,
-        effect: whole.effect?,
+        first,
+        last,
+        effect: judged.effect?,
         outcome: judgement.outcome,
         service: run.service.as_ref().map(|of| of.description.title.as_str()),
     };
-    Some((ends, whole.verdict))
+    Some((ends, judged.verdict))
+}
+
+/// The two ends of a climb.
+pub(crate) fn climbed(judgement: &Judgement) -> Option<whole::Ends<'_>> {
+    let whole = judgement.whole.as_ref()?;
+    let (verdict, effect) = (whole.verdict, whole.effect);
+    Some((
+        arm(judgement, &whole.against)?,
+        arm(judgement, &whole.arm)?,
+        Judged { verdict, effect },
+    ))
 }
 
 impl Ends<'_> {

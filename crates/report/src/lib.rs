@@ -18,6 +18,7 @@ mod chart;
 mod not_crossed;
 mod rows;
 mod sentences;
+mod whole;
 
 pub use compare::compare;
 

@@ -11,13 +11,15 @@ use super::{Form, TITLES};
 use crate::numbers;
 use crate::rows::is_beside;
 
-/// Width of the article's panel where it stands beside ours.
-const ARTICLE: f64 = 280.0;
+/// Width of the panels that stand beside the first: of one, and of each of two.
+const BESIDE: f64 = 280.0;
+const BESIDE_EACH: f64 = 180.0;
 const GAP: f64 = 30.0;
 
 /// Draws the ladder; `None` where no arm has a figure.
 pub(crate) fn ladder(run: &RunRecord, judgement: &Judgement, form: Form) -> Option<String> {
     let mut panels = vec![here(judgement)?];
+    panels.extend(rates_here(judgement));
     panels.extend(article(run, judgement));
     let (places, height) = places(&panels, form);
     let words = Words {
@@ -43,6 +45,8 @@ fn places(panels: &[Panel], form: Form) -> (Vec<Place>, f64) {
     };
     let mut places = Vec::new();
     let (width, mut height) = (form.width(), 0.0_f64);
+    let beside = if panels.len() > 2 { BESIDE_EACH } else { BESIDE };
+    let left_of = |index: usize| width - (panels.len() - index) as f64 * (beside + GAP) + GAP;
     for (index, panel) in panels.iter().enumerate() {
         let titles = match (form, index) {
             (Form::Wide, 0) => Titles::Left(TITLES),
@@ -50,9 +54,8 @@ fn places(panels: &[Panel], form: Form) -> (Vec<Place>, f64) {
             (Form::Narrow, _) => Titles::Above,
         };
         places.push(match titles {
-            Titles::Left(_) if panels.len() > 1 => place(0.0, 0.0, width - ARTICLE - GAP, titles),
-            Titles::Left(_) => place(0.0, 0.0, width, titles),
-            Titles::Elsewhere => place(width - ARTICLE, 0.0, ARTICLE, titles),
+            Titles::Left(_) => place(0.0, 0.0, left_of(1) - GAP, titles),
+            Titles::Elsewhere => place(left_of(index), 0.0, beside, titles),
             Titles::Above => place(0.0, height, width, titles),
         });
         height = match form {
@@ -99,6 +102,30 @@ fn here(judgement: &Judgement) -> Option<Panel> {
             .and_then(figure)
             .filter(|_| is_cost)
             .map(|found| found.value),
+        body: Ink::Soft,
+    })
+}
+
+/// The throughput beside the cost, of a whole ladder: it is what the article has.
+fn rates_here(judgement: &Judgement) -> Option<Panel> {
+    judgement.ladder.as_ref()?;
+    if judgement.outcome == Outcome::Throughput {
+        return None;
+    }
+    let bars = rungs(judgement).map(|arm| {
+        let rate = arm.throughput_rps;
+        Bar {
+            title: arm.title.clone(),
+            value: rate.map(|rate| rate.value),
+            interval: rate.map(|rate| (rate.low, rate.high)),
+            label: rate.map_or_else(|| numbers::MISSING.to_owned(), |rate| thousands(rate.value)),
+        }
+    });
+    with_a_value(Panel {
+        heading: "This machine: seen",
+        remark: "requests/s; longer is better".to_owned(),
+        bars: bars.collect(),
+        floor: None,
         body: Ink::Soft,
     })
 }

@@ -9,6 +9,7 @@ use super::common::{self, Common, Figure, Key, figure};
 use crate::chart;
 use crate::not_crossed::{self, NotCrossed};
 use crate::rows::Row;
+use crate::whole::{self, WholeLadder};
 use crate::{answer, numbers, rows, sentences};
 
 const SERIES_CAPTION: &str = "One mark for each block. What the machine does to every arm rises and falls in all lanes \
@@ -30,6 +31,7 @@ pub(crate) struct Page<'a> {
     is_ladder: bool,
     against: &'static str,
     whole: Option<String>,
+    both_ends: Option<WholeLadder>,
     rows: Vec<RowWithReason>,
     shows: Columns,
     latency_design: Option<String>,
@@ -114,6 +116,7 @@ pub(crate) fn page<'a>(
         is_ladder: study.design.kind == DesignKind::Ladder,
         against: sentences::compared_with(run),
         whole: sentences::whole_effect(run, judgement),
+        both_ends: whole::of(run, judgement),
         shows: Columns::of(&rows),
         rows,
         latency_design: sentences::latency_design(&latency),
@@ -196,9 +199,8 @@ fn keys(run: &RunRecord, judgement: &Judgement) -> Vec<Key> {
 
 /// The arms whose comparison is the answer.
 fn ends(judgement: &Judgement) -> Option<(&ArmResult, &ArmResult)> {
-    let whole = judgement.whole.as_ref()?;
-    let arm = |name: &str| judgement.arms.iter().find(|arm| arm.name == name);
-    Some((arm(&whole.against)?, arm(&whole.arm)?))
+    let ends = whole::confirmed_ends(judgement).or_else(|| answer::climbed(judgement));
+    ends.map(|(first, last, _)| (first, last))
 }
 
 fn from_to(outcome: Outcome, is_ladder: bool, first: &ArmResult, last: &ArmResult) -> Option<Key> {

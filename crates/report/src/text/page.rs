@@ -6,6 +6,7 @@ use model::{Judgement, RunRecord};
 use super::paint::{Paint, Style};
 use super::sheet::Sheet;
 use crate::not_crossed::not_crossed;
+use crate::whole::{self, WholeLadder};
 use crate::{answer, link, numbers, rows, sentences};
 
 /// A page under construction.
@@ -78,6 +79,9 @@ impl Page {
         if let Some(whole) = sentences::whole_effect(run, judgement) {
             self.sheet.paragraph(&format!("Whole effect: {whole}"));
         }
+        if let Some(whole) = whole::of(run, judgement) {
+            self.both_ends(whole);
+        }
         let noise = [
             sentences::noise_floor(run, judgement),
             sentences::smallest_visible(judgement),
@@ -86,6 +90,30 @@ impl Page {
         let noise: Vec<String> = noise.into_iter().flatten().collect();
         if !noise.is_empty() {
             self.sheet.paragraph(&noise.join(" "));
+        }
+    }
+
+    fn both_ends(&mut self, whole: WholeLadder) {
+        let headings = [
+            "step",
+            "alone on the first state",
+            "verdict",
+            "in the last state",
+            "verdict",
+        ];
+        let cells = whole.rows.into_iter().map(|row| {
+            vec![
+                row.title,
+                row.alone.change,
+                row.alone.verdict,
+                row.at_the_top.change,
+                row.at_the_top.verdict,
+            ]
+        });
+        self.sheet.table(&headings, cells.collect());
+        self.sheet.paragraph(&whole.confirmed);
+        for sentence in &whole.together {
+            self.sheet.paragraph(sentence);
         }
     }
 
