@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::lever::LeverSetting;
 use crate::study::{Arm, RigKind};
 
 /// The arm of the state in which a ladder ends, when it is confirmed.
@@ -15,11 +16,23 @@ pub struct Whole {
     /// The hosts and links that the whole of it wants.
     #[serde(default)]
     pub rig: RigKind,
+    /// What the first state has besides, where the whole is climbed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levers: Vec<LeverSetting>,
     /// Rounds of the confirmation, with servers started anew and another order.
     pub confirm_rounds: u32,
     /// Pairs of steps, of which is asked what both do beyond the product of each alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<[String; 2]>,
+}
+
+/// A step that a run does not climb.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Its name.
+    pub step: String,
+    /// Why, as a sentence would go on.
+    pub why: String,
 }
 
 /// How the last state is confirmed, settled once the climb was judged.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::command_run::ProgramRecord;
 use crate::doubt::Doubt;
 use crate::facts::{Facts, Watched};
-use crate::ladder::Confirmation;
+use crate::ladder::{Confirmation, LeftOut};
 use crate::reading::Reading;
 use crate::service::ServiceRecord;
 use crate::study::{Arm, RigKind, Study};
@@ -37,6 +37,9 @@ pub struct RunRecord<S = Study, A = Arm> {
     pub seed: u64,
     pub study: S,
     pub arms: Vec<A>,
+    /// The steps of the study without an arm, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// The program under test, where it is not our own server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceRecord>,

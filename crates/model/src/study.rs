@@ -111,11 +111,19 @@ impl Study {
     /// Every lever that an arm of it may have, each setting once.
     #[must_use]
     pub fn levers(&self) -> Vec<LeverSetting> {
-        let mut all = self.baseline.levers.clone();
+        let mut all = self.first_levers();
         all.extend(self.steps.iter().flat_map(|step| step.add.iter().cloned()));
         all.sort();
         all.dedup();
         all
+    }
+
+    /// Those of the first state.
+    #[must_use]
+    pub fn first_levers(&self) -> Vec<LeverSetting> {
+        let of_the_whole = self.whole.iter().flat_map(|whole| &whole.levers);
+        let all = self.baseline.levers.iter().chain(of_the_whole);
+        all.cloned().collect()
     }
 
     /// Says in its words which program is measured: `{target}` becomes its name.
@@ -246,6 +254,9 @@ pub struct StepSpec {
     /// One sentence: what this setting costs and why.
     #[serde(default)]
     pub why: String,
+    /// Whether only the whole ladder climbs it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole: bool,
     #[serde(default)]
     pub add: Vec<LeverSetting>,
     #[serde(default)]

@@ -1,8 +1,7 @@
 //! The article's steps that a run did not take: its published figures hold their gains too, so they
 //! stand wherever the two are set side by side.
 
-use model::study::StepSpec;
-use model::{Doubt, RunRecord};
+use model::RunRecord;
 use serde::Serialize;
 
 use crate::numbers;
@@ -32,26 +31,18 @@ pub(crate) fn not_crossed(run: &RunRecord) -> Vec<NotCrossed> {
     let refused = refused.map(|step| NotCrossed {
         title: step.title.clone(),
         gain: shown(step.published.and_then(|beside| beside.gain)),
-        why: why(run, step),
+        why: why(run, &step.name),
     });
     left_out.chain(refused).collect()
 }
 
-/// What was said of the levers of a step that was left out.
-fn why(run: &RunRecord, step: &StepSpec) -> String {
-    let is_meant = |lever: &str| {
-        let mut levers = step.add.iter().chain(&step.take_away);
-        levers.any(|setting| setting.to_string() == lever)
-    };
-    let reasons = run.doubts.iter().filter_map(|doubt| match doubt {
-        Doubt::LeverSkipped { lever, reason } if is_meant(lever) => Some(reason.as_str()),
-        _ => None,
-    });
-    let reasons: Vec<&str> = reasons.collect();
-    if reasons.is_empty() {
-        return "this machine refuses it, as the doubts say".to_owned();
-    }
-    reasons.join("; ")
+/// Runs of before say it among their doubts alone.
+fn why(run: &RunRecord, step: &str) -> String {
+    let left_out = run.left_out.iter().find(|left_out| left_out.step == step);
+    left_out.map_or_else(
+        || "this machine refuses it, as the doubts say".to_owned(),
+        |left_out| left_out.why.clone(),
+    )
 }
 
 #[cfg(test)]

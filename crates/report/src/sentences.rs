@@ -5,7 +5,7 @@ use model::run::Rig;
 use model::study::DesignKind;
 use model::{Effect, Judgement, RunRecord};
 
-use crate::{link, numbers};
+use crate::{link, numbers, whole};
 
 /// What the verdicts are about, as a noun.
 pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
@@ -34,7 +34,10 @@ pub(crate) fn compared_with(run: &RunRecord) -> &'static str {
 /// The last step of a ladder against the baseline; a comparison's steps already are that.
 pub(crate) fn whole_effect(run: &RunRecord, judgement: &Judgement) -> Option<String> {
     let is_ladder = run.study.design.kind == DesignKind::Ladder;
-    let whole = judgement.whole.as_ref().filter(|_| is_ladder)?;
+    // Once it is confirmed, that is what counts.
+    let is_confirmed = whole::confirmed_ends(judgement).is_some();
+    let whole = judgement.whole.as_ref();
+    let whole = whole.filter(|_| is_ladder && !is_confirmed)?;
     Some(format!(
         "{} {}, from first to last: {}.",
         numbers::effect(whole.effect.as_ref()?),

@@ -70,7 +70,10 @@ fn dropped(ladder: &LadderJudgement) -> String {
     if titles.is_empty() {
         return String::new();
     }
-    format!(", without {}, which made things worse", titles.join(" and "))
+    format!(
+        ", without {}, which made things worse",
+        titles.join(" and ")
+    )
 }
 
 fn row(rung: &Rung) -> EndsRow {

@@ -119,6 +119,7 @@ impl Campaign<'_> {
             }
             Targets::Running(arms) => arms::Arms {
                 arms,
+                left_out: Vec::new(),
                 doubts: Vec::new(),
             },
         };
@@ -142,6 +143,7 @@ impl Campaign<'_> {
             } else {
                 without_secrets(&built.arms)
             },
+            left_out: built.left_out,
             service,
             programs: Vec::new(),
             rig,

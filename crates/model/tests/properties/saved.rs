@@ -1,7 +1,7 @@
 //! Runs and blocks as they are saved.
 
 use model::command_run::ProgramRecord;
-use model::ladder::{Confirmation, Whole};
+use model::ladder::{Confirmation, LeftOut, Whole};
 use model::link::{LinkSpec, Via};
 use model::run::{ClientHost, ClockComparison, Phase};
 use model::study::{
@@ -42,16 +42,24 @@ fn design() -> impl Strategy<Value = Design> {
 }
 
 fn step() -> impl Strategy<Value = StepSpec> {
-    (text(), text(), text(), levers(), levers(), published()).prop_map(
-        |(name, title, why, add, take_away, published)| StepSpec {
-            name,
-            title,
-            why,
-            add,
-            take_away,
-            published,
-        },
+    (
+        any::<[String; 3]>(),
+        any::<bool>(),
+        levers(),
+        levers(),
+        published(),
     )
+        .prop_map(
+            |([name, title, why], whole, add, take_away, published)| StepSpec {
+                name,
+                title,
+                why,
+                whole,
+                add,
+                take_away,
+                published,
+            },
+        )
 }
 
 fn source() -> impl Strategy<Value = Source> {
@@ -149,13 +157,22 @@ fn study() -> impl Strategy<Value = Study> {
 
 fn whole() -> impl Strategy<Value = Whole> {
     let together = vec(any::<[String; 2]>(), 0..3);
-    (select(RigKind::ALL.to_vec()), any::<u32>(), together).prop_map(
-        |(rig, confirm_rounds, together)| Whole {
+    (
+        select(RigKind::ALL.to_vec()),
+        levers(),
+        any::<u32>(),
+        together,
+    )
+        .prop_map(|(rig, levers, confirm_rounds, together)| Whole {
             rig,
+            levers,
             confirm_rounds,
             together,
-        },
-    )
+        })
+}
+
+fn left_out() -> impl Strategy<Value = LeftOut> {
+    (text(), text()).prop_map(|(step, why)| LeftOut { step, why })
 }
 
 fn confirmation() -> impl Strategy<Value = Confirmation> {
@@ -221,6 +238,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
             option::of(service_record()),
             vec(program_record(), 0..3),
             option::of(confirmation()),
+            vec(left_out(), 0..3),
         ),
         (rig(), any::<bool>(), option::of(client_host())),
         seen,
@@ -230,7 +248,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 (format, seed),
                 [linerate_version, started_utc, command],
                 study,
-                (arms, service, programs, confirmation),
+                (arms, service, programs, confirmation, left_out),
                 (rig, on_host, client),
                 (facts, watched, expected_visible, doubts),
             )| RunRecord {
@@ -241,6 +259,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 seed,
                 study,
                 arms,
+                left_out,
                 service,
                 programs,
                 rig,

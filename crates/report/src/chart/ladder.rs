@@ -45,7 +45,11 @@ fn places(panels: &[Panel], form: Form) -> (Vec<Place>, f64) {
     };
     let mut places = Vec::new();
     let (width, mut height) = (form.width(), 0.0_f64);
-    let beside = if panels.len() > 2 { BESIDE_EACH } else { BESIDE };
+    let beside = if panels.len() > 2 {
+        BESIDE_EACH
+    } else {
+        BESIDE
+    };
     let left_of = |index: usize| width - (panels.len() - index) as f64 * (beside + GAP) + GAP;
     for (index, panel) in panels.iter().enumerate() {
         let titles = match (form, index) {

@@ -173,15 +173,13 @@ impl Page {
         let steps: Vec<String> = not_crossed(run)
             .into_iter()
             .map(|step| match step.gain.as_str() {
-                "" => step.title,
-                gain => format!("{} ({gain})", step.title),
+                "" => format!("{}: {}", step.title, step.why),
+                gain => format!("{} ({gain}): {}", step.title, step.why),
             })
             .collect();
         if !steps.is_empty() {
-            self.sheet.paragraph(&format!(
-                "Published, not crossed here: {}.",
-                steps.join("; ")
-            ));
+            self.sheet.paragraph("Published, not crossed here:");
+            self.sheet.list(&steps);
         }
     }
 }

@@ -69,6 +69,13 @@ impl Sheet {
         }
     }
 
+    /// Items of a list that the paragraph before it begins.
+    pub(crate) fn list(&mut self, items: &[String]) {
+        for item in items {
+            self.hanging("- ", item);
+        }
+    }
+
     fn line(&mut self, line: &str) {
         self.text += line;
         self.text.push('\n');

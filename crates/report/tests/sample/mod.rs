@@ -84,6 +84,7 @@ pub(crate) fn run() -> RunRecord {
         service: None,
         programs: Vec::new(),
         rig: Rig::PrivateNamespace,
+        left_out: Vec::new(),
         on_host: false,
         confirmation: None,
         facts: study::facts(),

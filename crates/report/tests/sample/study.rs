@@ -75,6 +75,7 @@ fn step_spec(rung: &Rung) -> StepSpec {
         title: rung.title.to_owned(),
         why: rung.why.to_owned(),
         add: vec![],
+        whole: false,
         take_away: vec![],
         published: published(rung.published),
     }

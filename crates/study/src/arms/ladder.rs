@@ -161,6 +161,7 @@ mod tests {
     fn each_step_but_the_first_stands_alone_on_the_first_state_and_pairs_stand_together() {
         let whole = Whole {
             rig: model::study::RigKind::Loopback,
+            levers: Vec::new(),
             confirm_rounds: 10,
             together: vec![["quiet".to_owned(), "rps".to_owned()]],
         };

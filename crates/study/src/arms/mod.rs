@@ -3,6 +3,7 @@
 mod ladder;
 
 use model::Doubt;
+use model::ladder::LeftOut;
 use model::lever::{LeverSetting, LeverState};
 use model::study::{Arm, DesignKind, Program, Role, StepSpec, Study};
 
@@ -19,6 +20,9 @@ pub const FLOOR: &str = "floor";
 #[derive(Debug, PartialEq)]
 pub struct Arms {
     pub arms: Vec<Arm>,
+    /// Steps that are not climbed at all.
+    pub left_out: Vec<LeftOut>,
+    /// Levers without which arms are not quite what the study says.
     pub doubts: Vec<Doubt>,
 }
 
@@ -32,7 +36,7 @@ pub fn build(study: &Study, program: &Program, levers: &[LeverState]) -> Arms {
         title: study.baseline.title.clone(),
         role: Role::Baseline,
         program: program.clone(),
-        levers: offer.usable(&study.baseline.levers),
+        levers: offer.usable(&study.first_levers()),
         against: None,
         published: study.baseline.published,
     };
@@ -46,11 +50,18 @@ pub fn build(study: &Study, program: &Program, levers: &[LeverState]) -> Arms {
     };
     let mut arms = vec![baseline.clone(), control];
     let mut before = baseline;
+    let (mut left_out, mut doubts) = (Vec::new(), offer.refused(&study.first_levers()));
     for step in &study.steps {
-        let levers = offer.after(step, &before.levers);
-        if levers == before.levers {
+        if step.whole && study.whole.is_none() {
+            left_out.push(only_whole(step));
             continue;
         }
+        let levers = offer.after(step, &before.levers);
+        if levers == before.levers {
+            left_out.push(offer.why_left_out(step));
+            continue;
+        }
+        doubts.extend(offer.refused(&step.add));
         let against = match study.design.kind {
             DesignKind::Ladder => before.name.clone(),
             DesignKind::Compare => BASELINE.to_owned(),
@@ -75,8 +86,18 @@ pub fn build(study: &Study, program: &Program, levers: &[LeverState]) -> Arms {
     if study.floor {
         arms.push(floor(&before));
     }
-    let doubts = offer.left_out(study);
-    Arms { arms, doubts }
+    Arms {
+        arms,
+        left_out,
+        doubts,
+    }
+}
+
+fn only_whole(step: &StepSpec) -> LeftOut {
+    LeftOut {
+        step: step.name.clone(),
+        why: "only the whole ladder goes there, which `--whole` climbs".to_owned(),
+    }
 }
 
 /// What a machine offers to a program under test.
@@ -125,26 +146,29 @@ impl Offer<'_> {
         }
     }
 
-    /// The levers that cannot be set, and those of steps for which there is nothing to set.
-    fn left_out(&self, study: &Study) -> Vec<Doubt> {
-        let added = study.steps.iter().flat_map(|step| &step.add);
-        let held = |setting: &LeverSetting| {
-            let baseline = study.baseline.levers.iter();
-            self.is_so(setting) && !baseline.clone().any(|lever| lever.name == setting.name)
+    /// That some levers cannot be set.
+    fn refused(&self, wanted: &[LeverSetting]) -> Vec<Doubt> {
+        let refused = wanted.iter().filter_map(|setting| {
+            Some(Doubt::LeverSkipped {
+                lever: setting.to_string(),
+                reason: self.refusal(setting)?,
+            })
+        });
+        refused.collect()
+    }
+
+    /// Why nothing of a step can be climbed: what it would set cannot be or is so already, and
+    /// what it would take away could not be set to begin with.
+    fn why_left_out(&self, step: &StepSpec) -> LeftOut {
+        let why = |setting: &LeverSetting| match self.refusal(setting) {
+            Some(reason) => format!("{setting}: {reason}"),
+            None => format!("{setting}: this machine is so already"),
         };
-        let idle = added.clone().filter(|setting| held(setting));
-        let idle = idle.map(|setting| (setting, "this machine is so already".to_owned()));
-        let refused = study.baseline.levers.iter().chain(added.clone());
-        let refused = refused.filter_map(|setting| Some((setting, self.refusal(setting)?)));
-        let mut doubts: Vec<Doubt> = Vec::new();
-        for (setting, reason) in refused.chain(idle) {
-            let lever = setting.to_string();
-            let doubt = Doubt::LeverSkipped { lever, reason };
-            if !doubts.contains(&doubt) {
-                doubts.push(doubt);
-            }
+        let all: Vec<String> = step.add.iter().chain(&step.take_away).map(why).collect();
+        LeftOut {
+            step: step.name.clone(),
+            why: all.join("; "),
         }
-        doubts
     }
 }
 
@@ -218,6 +242,9 @@ mod tests {
             reason: "EPERM".to_owned(),
         };
         assert_eq!(built.doubts, [expected]);
+        let why = "conntrack: EPERM".to_owned();
+        let step = "conntrack".to_owned();
+        assert!(built.left_out.contains(&LeftOut { step, why }));
     }
 
     #[test]

@@ -56,6 +56,7 @@ impl Campaign<'_> {
             service: None,
             programs: found.records,
             rig: met.rig,
+            left_out: Vec::new(),
             on_host: false,
             confirmation: None,
             facts: met.facts,

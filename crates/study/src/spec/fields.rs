@@ -191,6 +191,7 @@ const LATENCY: &[Field] = &[
 
 const WHOLE: &[Field] = &[
     may("rig", OneOf(RIGS)).hint("the hosts and links of the whole of it"),
+    may("levers", List(&Lever)).hint("what the first state has besides"),
     must("confirm_rounds", Whole(1, 1_000)).hint("verdicts need 10"),
     may("together", List(&Items(2, 2, &Name))).hint("pairs of steps"),
 ];
@@ -205,6 +206,7 @@ const STEP: &[Field] = &[
     must("name", Name),
     must("title", Text(200)),
     may("why", Text(1_000)),
+    may("whole", Flag).hint("only the whole ladder climbs it"),
     may("add", List(&Lever)),
     may("take_away", List(&Lever)),
     may("published", Table(PUBLISHED)),

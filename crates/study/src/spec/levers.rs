@@ -23,6 +23,9 @@ pub(super) fn complaint(study: &Study, known: &[LeverShape]) -> Option<Complaint
 fn lists(study: &Study) -> Vec<(Vec<String>, &[LeverSetting])> {
     let path = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect();
     let mut lists = vec![(path(&["baseline", "levers"]), &study.baseline.levers[..])];
+    if let Some(whole) = &study.whole {
+        lists.push((path(&["whole", "levers"]), &whole.levers));
+    }
     for (index, step) in study.steps.iter().enumerate() {
         lists.push((path(&["step", &index.to_string(), "add"]), &step.add));
     }

@@ -16,6 +16,7 @@ pub(super) fn complaint(study: &Study) -> Option<Complaint> {
     threads(study)
         .or_else(|| link(study))
         .or_else(|| twice(&study.baseline.levers).map(at(&["baseline", "levers"])))
+        .or_else(|| twice(&study.first_levers()).map(at(&["whole", "levers"])))
         .or_else(|| steps(study))
         .or_else(|| whole(study))
 }
@@ -68,7 +69,7 @@ fn threads(study: &Study) -> Option<Complaint> {
 /// only what is not.
 fn steps(study: &Study) -> Option<Complaint> {
     let mut names = HashSet::from([BASELINE, CONTROL, FLOOR]);
-    let mut levers = study.baseline.levers.clone();
+    let mut levers = study.first_levers();
     for (index, step) in study.steps.iter().enumerate() {
         let place = |field: &str| {
             let path = vec!["step".to_owned(), index.to_string(), field.to_owned()];
