@@ -8,6 +8,8 @@
 mod fake_agent;
 #[path = "campaign/two_hosts.rs"]
 mod two_hosts;
+#[path = "campaign/whole_ladder.rs"]
+mod whole_ladder;
 
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -17,7 +19,7 @@ use fake_agent::FakeAgent;
 use model::facts::{Facts, Watched};
 use model::run::{BLOCKS_FILE, Blocks, Phase, Rig, RunRecord};
 use model::study::Program;
-use model::{Ask, Doubt, Pace};
+use model::{Ask, Doubt, Pace, Study};
 use study::progress::Outlook;
 use study::{Campaign, CampaignError, Clock, Order, Progress, Targets};
 
@@ -87,12 +89,15 @@ impl Drop for Folder {
     }
 }
 
+/// With what `--whole` asks of it.
+fn whole_study() -> Study {
+    let found = study::catalogue::find("http-json").unwrap();
+    found.study.load().unwrap()
+}
+
 fn order() -> Order {
-    let mut study = study::catalogue::find("http-json")
-        .unwrap()
-        .study
-        .load()
-        .unwrap();
+    let mut study = whole_study();
+    study.whole = None;
     study.design.rounds = 4;
     Order {
         study,
@@ -106,13 +111,17 @@ fn order() -> Order {
 }
 
 fn run(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError> {
+    run_order(agent, folder, order())
+}
+
+fn run_order(agent: &mut FakeAgent, folder: &Folder, order: Order) -> Result<(), CampaignError> {
     let clock = FakeClock::default();
     let mut campaign = Campaign {
         agent,
         progress: &mut Silent,
         clock: &clock,
     };
-    campaign.run(order(), &folder.0).map(drop)
+    campaign.run(order, &folder.0).map(drop)
 }
 
 /// The same run with nginx in the place of our own server.
@@ -122,13 +131,7 @@ fn run_nginx(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError
         targets: Targets::Service(Box::new(nginx)),
         ..order()
     };
-    let clock = FakeClock::default();
-    let mut campaign = Campaign {
-        agent,
-        progress: &mut Silent,
-        clock: &clock,
-    };
-    campaign.run(order, &folder.0).map(drop)
+    run_order(agent, folder, order)
 }
 
 fn resume(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError> {

@@ -21,6 +21,8 @@ pub(crate) struct FakeAgent {
     /// Requests answered in each block.
     pub(crate) answered: u64,
     pub(crate) asked: Vec<Ask>,
+    /// The targets whose requests are half again as dear as those of the others.
+    pub(crate) is_dear: fn(&str) -> bool,
     pub(crate) facts: Facts,
     pub(crate) watched: Watched,
     pub(crate) rig: Rig,
@@ -35,6 +37,7 @@ impl Default for FakeAgent {
         Self {
             answered: 1000,
             asked: Vec::new(),
+            is_dear: |_| false,
             facts: Facts {
                 cpus_allowed: "0-1".to_owned(),
                 ..Facts::default()
@@ -65,7 +68,9 @@ impl FakeAgent {
                 rig: self.rig.clone(),
             },
             Ask::Facts { .. } => Tell::Facts(Box::new(self.facts.clone())),
-            Ask::Levers { .. } => Tell::Levers { levers: levers() },
+            Ask::Levers { wanted, .. } => Tell::Levers {
+                levers: wanted.iter().cloned().map(offered).collect(),
+            },
             Ask::Watch { .. } => Tell::Watched(self.watched.clone()),
             Ask::Find { .. } => Tell::Found(FoundService {
                 program: "/usr/sbin/nginx".to_owned(),
@@ -81,7 +86,7 @@ impl FakeAgent {
                     },
                 }),
             },
-            Ask::Block(_) => self.block(),
+            Ask::Block(block) => self.block(&block.target),
             Ask::Meet { target, .. } => self.meet(target),
             Ask::Clock | Ask::Count { .. } | Ask::Load(_) | Ask::Counted { .. } => {
                 panic!("only an agent with a clock answers {ask:?}")
@@ -116,12 +121,16 @@ impl FakeAgent {
         }
     }
 
-    fn block(&mut self) -> Tell {
+    fn block(&mut self, target: &str) -> Tell {
         if is_over(&mut self.blocks_until_failure) {
             return failed("the server is gone");
         }
         let cpu = CpuReading {
-            server_ns: Some(6_000_000),
+            server_ns: Some(if (self.is_dear)(target) {
+                9_000_000
+            } else {
+                6_000_000
+            }),
             ..CpuReading::default()
         };
         let reading = Reading {
@@ -163,18 +172,14 @@ fn failed(what: &str) -> Tell {
     })
 }
 
-fn levers() -> Vec<LeverState> {
-    let study = study::catalogue::find("http-json")
-        .unwrap()
-        .study
-        .load()
-        .unwrap();
-    let state = |setting: LeverSetting| LeverState {
+/// What no host can set stays out of its reach.
+fn offered(setting: LeverSetting) -> LeverState {
+    let is_of_the_boot = setting.name == "mitigations";
+    LeverState {
         setting,
         is_so: false,
         binds: Binds::Live,
-        unavailable: None,
+        unavailable: is_of_the_boot.then(|| "it takes a reboot".to_owned()),
         only_serve: false,
-    };
-    study.baseline.levers.into_iter().map(state).collect()
+    }
 }

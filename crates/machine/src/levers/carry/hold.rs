@@ -1,6 +1,6 @@
 //! A plan that holds for as long as somebody holds it: for the blocks of one arm.
 
-use super::apply::{apply, set};
+use super::apply::{apply, set_all};
 use super::undo::{Fate, put_back, undo_entry};
 use super::{CarryError, Knob, Obstacle};
 use crate::levers::knob::Reach;
@@ -47,15 +47,12 @@ impl Held {
         _proof: PrivateNamespace,
     ) -> Result<Self, CarryError> {
         plan.rehearse_undo(&site.tree)?;
-        // From the first knob on, what was set goes back when this is dropped.
-        let held = Self {
+        set_all(&plan.steps, &site.tree)?;
+        Ok(Self {
             plan,
             tree: site.tree.clone(),
             kept: Kept::ByItsNamespace,
-        };
-        let mut steps = held.plan.steps.iter();
-        steps.try_for_each(|step| set(step, &held.tree))?;
-        Ok(held)
+        })
     }
 
     /// Sets what reaches the whole machine, by way of the journal.
