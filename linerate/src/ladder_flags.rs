@@ -1,6 +1,6 @@
 //! The flags that say how much of a ladder is climbed, and how far its levers may reach.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use model::Study;
 
 /// Flags of studies whose steps set levers.
@@ -29,6 +29,19 @@ impl LadderFlags {
         let whole = if self.whole { " --whole" } else { "" };
         let host = if self.host { " --host" } else { "" };
         format!("{whole}{host}")
+    }
+
+    /// For a study of commands, which climbs nothing.
+    ///
+    /// # Errors
+    /// When anything of a ladder is asked for.
+    pub(crate) fn refuse(self, study: &str) -> anyhow::Result<()> {
+        let asked = self.words();
+        ensure!(
+            asked.is_empty(),
+            "the study `{study}` runs commands and climbs no ladder; run it without{asked}"
+        );
+        Ok(())
     }
 
     /// Has a study ask for as much as was asked for, on the rig for that.

@@ -203,6 +203,7 @@ pub(crate) fn measure(
     let mut study = match found.study {
         StudyFile::Load(study) => *study,
         StudyFile::Commands(study) => {
+            ladder.refuse(name)?;
             return command_run::measure(name, *study, target, rig, flags, console);
         }
     };

@@ -14,6 +14,7 @@ mod rigs;
 mod schema;
 mod site;
 mod ssh;
+mod whole_ladder;
 
 use std::time::Duration;
 

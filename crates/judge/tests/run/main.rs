@@ -7,6 +7,7 @@ mod doubts;
 mod figures;
 mod latency;
 mod verdicts;
+mod whole_ladder;
 mod withheld;
 
 use built_run::{block, ladder};

@@ -87,12 +87,17 @@ impl Plan {
         })
     }
 
-    /// The same at a site.
+    /// Sees that each knob can be set and put back; in a network namespace of our own by writing
+    /// what it holds, since some files that may be opened refuse every write.
     ///
     /// # Errors
-    /// The first that it may not.
-    pub(crate) fn may_be_set_at(&self, site: &Site) -> Result<(), Obstacle> {
-        self.may_be_set(&site.tree)
+    /// The first that cannot be.
+    pub(crate) fn can_be_held(&self, site: &Site) -> Result<(), Obstacle> {
+        if self.is_of_a_namespace() {
+            self.rehearse_undo(&site.tree)
+        } else {
+            self.may_be_set(&site.tree)
+        }
     }
 
     /// Sees that each knob takes the value that it has now, by writing that: some kernels hold a

@@ -45,7 +45,7 @@ impl Planted for Tuned {
     fn unavailable(&self, wanted: Wanted<'_>) -> Option<String> {
         let site = Site::here(None);
         let reason = match self.plan(&site, wanted) {
-            Ok(plan) => plan.may_be_set_at(&site).err()?.to_string(),
+            Ok(plan) => plan.can_be_held(&site).err()?.to_string(),
             Err(error) => error.to_string(),
         };
         Some(reason)

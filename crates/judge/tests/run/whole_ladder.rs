@@ -1,0 +1,166 @@
+//! What a whole ladder has besides its climb.
+
+use judge::judge;
+use model::judgement::{LadderJudgement, Together};
+use model::ladder::{Confirmation, Whole, alone, both, without};
+use model::run::Phase;
+use model::study::RigKind;
+use model::{Arm, BlockRecord, RunRecord, Verdict};
+
+use super::built_run::{arm, with_arms};
+use super::rounds;
+
+const ROUNDS: u32 = 16;
+
+/// Two steps, of which the second was dropped, and what both do together.
+fn whole_ladder() -> RunRecord {
+    let pair = ["one", "two"].map(str::to_owned);
+    let mut run = with_arms(
+        &[
+            arm("baseline", "baseline", None),
+            arm("control", "control", Some("baseline")),
+            arm("one", "step", Some("baseline")),
+            arm("two", "step", Some("one")),
+            arm(&alone("two"), "alone", Some("baseline")),
+            arm(&both(&pair), "both", Some("baseline")),
+        ],
+        ROUNDS,
+    );
+    run.study.whole = Some(Whole {
+        rig: RigKind::Netns,
+        levers: Vec::new(),
+        confirm_rounds: ROUNDS,
+        together: vec![pair],
+    });
+    run
+}
+
+fn confirmation() -> Confirmation {
+    let arms = [
+        arm("baseline", "baseline", None),
+        arm("control", "control", Some("baseline")),
+        arm("last", "last", Some("baseline")),
+        arm(&without("one"), "without", Some("last")),
+    ];
+    let parsed = arms.map(|arm| serde_json::from_value::<Arm>(arm).unwrap());
+    Confirmation {
+        dropped: vec!["two".to_owned()],
+        arms: parsed.to_vec(),
+    }
+}
+
+/// Alone, the steps take a fifth and nothing; both together half.
+fn climbed() -> Vec<BlockRecord> {
+    rounds(
+        ROUNDS,
+        &[
+            ("baseline", 20.0),
+            ("control", 20.0),
+            ("one", 16.0),
+            ("two", 10.0),
+            ("alone:two", 20.0),
+            ("both:one+two", 10.0),
+        ],
+    )
+}
+
+fn confirming(costs: &[(&str, f64)]) -> Vec<BlockRecord> {
+    let mut blocks = rounds(ROUNDS, costs);
+    for block in &mut blocks {
+        block.phase = Phase::Confirmation;
+    }
+    blocks
+}
+
+fn judged(run: &RunRecord, blocks: &[BlockRecord]) -> LadderJudgement {
+    judge(run, blocks).ladder.unwrap()
+}
+
+#[test]
+fn a_climb_alone_has_nothing_besides() {
+    let mut run = whole_ladder();
+    run.study.whole = None;
+    assert_eq!(judge(&run, &climbed()).ladder, None);
+}
+
+#[test]
+fn the_first_step_is_alone_on_its_rung_and_another_in_an_arm_of_its_own() {
+    let ladder = judged(&whole_ladder(), &climbed());
+    let verdicts: Vec<_> = ladder
+        .rungs
+        .iter()
+        .map(|rung| (rung.step.as_str(), rung.alone.unwrap().verdict))
+        .collect();
+    let none = Verdict::NoDifferenceThatMatters;
+    assert_eq!(verdicts, [("one", Verdict::Better), ("two", none)]);
+    let ratio = ladder.rungs[0].alone.unwrap().effect.unwrap().ratio;
+    assert!((ratio - 0.8).abs() < 0.01, "{ratio}");
+}
+
+#[test]
+fn what_two_steps_do_beyond_the_product_of_each_alone_is_told() {
+    let ladder = judged(&whole_ladder(), &climbed());
+    let [found] = &ladder.together[..] else {
+        panic!("one pair was asked for");
+    };
+    assert_eq!(found.together, Together::MoreTogether);
+    let ratio = found.interaction.effect.unwrap().ratio;
+    // 0.5 ÷ (0.8 × 1.0)
+    assert!((ratio - 0.625).abs() < 0.01, "{ratio}");
+}
+
+#[test]
+fn arms_of_the_ends_are_no_rungs() {
+    let judgement = judge(&whole_ladder(), &climbed());
+    let names: Vec<_> = judgement.arms.iter().map(|arm| arm.name.as_str()).collect();
+    assert_eq!(names, ["baseline", "control", "one", "two"]);
+    assert_eq!(judgement.steps.len(), 2);
+}
+
+#[test]
+fn the_confirmation_is_judged_from_its_own_blocks() {
+    let mut run = whole_ladder();
+    run.confirmation = Some(confirmation());
+    let mut blocks = climbed();
+    assert_eq!(judged(&run, &blocks).confirmed, None);
+    blocks.extend(confirming(&[
+        ("baseline", 30.0),
+        ("control", 30.0),
+        ("last", 15.0),
+        ("without:one", 20.0),
+    ]));
+    let ladder = judged(&run, &blocks);
+    let confirmed = ladder.confirmed.unwrap();
+    assert_eq!(confirmed.whole.verdict, Verdict::Better);
+    let ratio = confirmed.whole.effect.unwrap().ratio;
+    assert!((ratio - 0.5).abs() < 0.01, "{ratio}");
+    let [one, two] = &ladder.rungs[..] else {
+        panic!("two steps were climbed");
+    };
+    let at_the_top = one.at_the_top.unwrap().effect.unwrap().ratio;
+    assert!((at_the_top - 0.75).abs() < 0.01, "{at_the_top}");
+    assert!(two.dropped && two.at_the_top.is_none() && !one.dropped);
+}
+
+#[test]
+fn a_control_that_differs_in_the_confirmation_voids_what_is_said_of_the_last_state() {
+    let mut run = whole_ladder();
+    run.confirmation = Some(confirmation());
+    let mut blocks = climbed();
+    blocks.extend(confirming(&[
+        ("baseline", 30.0),
+        ("control", 36.0),
+        ("last", 15.0),
+        ("without:one", 20.0),
+    ]));
+    let judgement = judge(&run, &blocks);
+    let ladder = judgement.ladder.unwrap();
+    assert_eq!(ladder.confirmed.unwrap().whole.verdict, Verdict::Invalid);
+    assert_eq!(
+        ladder.rungs[0].at_the_top.unwrap().verdict,
+        Verdict::Invalid
+    );
+    assert_eq!(ladder.rungs[0].alone.unwrap().verdict, Verdict::Better);
+    let is_control = |doubt: &model::Doubt| matches!(doubt, model::Doubt::ControlDiffers { .. });
+    assert!(judgement.doubts.iter().any(is_control));
+}
