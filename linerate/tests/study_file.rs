@@ -37,6 +37,8 @@ const HARMLESS: &[(&str, &str)] = &[
     ("not_crossed", "missing"),
     ("gain", "missing"),
     ("step.why", "missing"),
+    ("whole", "missing"),
+    ("together", "missing"),
     // Without a step it still asks how much two identical servers differ.
     ("step", "missing"),
     ("pitfalls", "with its first item twice"),
@@ -145,7 +147,16 @@ fn is_harmless(mutation: &Mutation) -> bool {
         .iter()
         .any(|(table, hows)| mutation.field.starts_with(table) && hows.contains(&mutation.how));
     let is_harmless = HARMLESS.iter().any(matches) || is_free;
-    is_harmless && !is_unit_of_the_kernel(mutation) && !is_half_a_ratio(mutation)
+    is_harmless
+        && !is_unit_of_the_kernel(mutation)
+        && !is_half_a_ratio(mutation)
+        && !is_whole_of_nothing(mutation)
+}
+
+/// Whether the steps are missing of which a whole ladder names some.
+fn is_whole_of_nothing(mutation: &Mutation) -> bool {
+    let study: toml::Table = mutation.text.parse().unwrap();
+    study.contains_key("whole") && !study.contains_key("step")
 }
 
 /// Whether what is missing is a level of which a published ratio is.

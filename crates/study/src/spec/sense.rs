@@ -29,12 +29,15 @@ fn whole(study: &Study) -> Option<Complaint> {
         return Some(at(&["whole"])(what.to_owned()));
     }
     let is_step = |name: &String| study.steps.iter().any(|step| step.name == *name);
-    let mut pairs = (0..).zip(&whole.together);
-    pairs.find_map(|(index, pair): (usize, _)| {
+    let mut pairs = whole.together.iter().enumerate();
+    pairs.find_map(|(index, pair)| {
         let unknown = pair.iter().find(|name| !is_step(name));
         let wrong = match unknown {
             Some(name) => format!("there is no step `{name}`"),
             None if pair[0] == pair[1] => format!("`{}` stands twice", pair[0]),
+            None if whole.together[..index].contains(pair) => {
+                format!("`{}` and `{}` stand there before", pair[0], pair[1])
+            }
             None => return None,
         };
         let what = format!("{wrong}; expected the names of two steps");
@@ -126,7 +129,10 @@ fn not_there(lever: &LeverSetting, levers: &[LeverSetting]) -> String {
     let expected = if there.is_empty() {
         "none, because the arm before has no levers".to_owned()
     } else {
-        format!("one of those that the arm before has: {}", there.join(", "))
+        format!(
+            "one of the levers that the arm before has: {}",
+            there.join(", ")
+        )
     };
     format!("`{lever}` cannot be taken away; expected {expected}")
 }
