@@ -56,9 +56,9 @@ impl Planted for Tuned {
         let plan = self.plan(&site, wanted)?;
         let held = match namespace::ours() {
             Ok(proof) if plan.is_of_a_namespace() => {
-                carry::Held::in_our_namespace(plan, &site, proof)
+                carry::Held::in_our_namespace(&plan, &site, proof)
             }
-            _ => carry::Held::on_the_host(plan, &site),
+            _ => carry::Held::on_the_host(&plan, &site),
         };
         let name = self.name();
         Ok(Setting::Held(Box::new(HeldLever { name, held: held? })))

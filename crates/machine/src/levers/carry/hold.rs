@@ -11,7 +11,8 @@ use crate::tree::Tree;
 /// A plan that was carried out and goes back when this is dropped.
 #[derive(Debug)]
 pub struct Held {
-    plan: Plan,
+    /// As the knobs hold them.
+    steps: Vec<Step>,
     tree: Tree,
     kept: Kept,
 }
@@ -42,14 +43,14 @@ impl Held {
     /// # Errors
     /// What the kernel refused; then all was put back.
     pub fn in_our_namespace(
-        plan: Plan,
+        plan: &Plan,
         site: &Site,
         _proof: PrivateNamespace,
     ) -> Result<Self, CarryError> {
         plan.rehearse_undo(&site.tree)?;
-        set_all(&plan.steps, &site.tree)?;
+        let steps = set_all(&plan.steps, &site.tree)?;
         Ok(Self {
-            plan,
+            steps,
             tree: site.tree.clone(),
             kept: Kept::ByItsNamespace,
         })
@@ -59,12 +60,12 @@ impl Held {
     ///
     /// # Errors
     /// What the kernel refused; then all was put back, or the error says that it was not.
-    pub fn on_the_host(plan: Plan, site: &Site) -> Result<Self, CarryError> {
-        let entry = apply(&plan, site, None)?;
+    pub fn on_the_host(plan: &Plan, site: &Site) -> Result<Self, CarryError> {
+        let applied = apply(plan, site, None)?;
         Ok(Self {
-            plan,
+            steps: applied.steps,
             tree: site.tree.clone(),
-            kept: Kept::ByTheJournal(entry),
+            kept: Kept::ByTheJournal(applied.id),
         })
     }
 
@@ -73,7 +74,7 @@ impl Held {
     /// # Errors
     /// The first that does not.
     pub fn verify(&self) -> Result<(), Obstacle> {
-        self.plan.steps.iter().try_for_each(|step| {
+        self.steps.iter().try_for_each(|step| {
             let held = step.knob.read(&self.tree);
             let held = held.map_err(|error| Obstacle::of(&step.knob, error))?;
             step.is_held(&held)
@@ -93,7 +94,7 @@ impl Held {
             Kept::Not => Vec::new(),
             Kept::ByTheJournal(entry) => undo_entry(entry)?,
             Kept::ByItsNamespace => {
-                let steps = self.plan.steps.iter().rev();
+                let steps = self.steps.iter().rev();
                 steps
                     .map(|step| (step.knob.clone(), put_back(step, &self.tree)))
                     .collect()
