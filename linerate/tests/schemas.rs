@@ -122,7 +122,7 @@ fn what_a_study_asks_of_an_agent_and_what_it_tells_are_of_their_shapes() {
     let asks = [
         json!({ "ask": "hello", "protocol": model::message::PROTOCOL }),
         json!({ "ask": "facts", "full": true }),
-        json!({ "ask": "levers" }),
+        json!({ "ask": "levers", "wanted": ["conntrack", "congestion-control=reno"], "on_host": false }),
         json!({ "ask": "watch", "watch_ms": 20 }),
         json!({ "ask": "find", "service": nginx() }),
         json!({ "ask": "start", "target": "a", "program": "serve", "levers": ["split-send"],

@@ -37,7 +37,7 @@ const HARMLESS: &[(&str, &str)] = &[
     ("not_crossed", "missing"),
     ("gain", "missing"),
     ("step.why", "missing"),
-    ("whole", "missing"),
+    ("step.whole", "missing"),
     ("together", "missing"),
     // Without a step it still asks how much two identical servers differ.
     ("step", "missing"),

@@ -85,6 +85,11 @@ fn steps(study: &Study) -> Option<Complaint> {
             );
             return Some(place("name")(what));
         }
+        if step.whole && study.whole.is_none() {
+            let what = "only a whole ladder climbs it, and there is none; expected a table `[whole]`, \
+                        or a step without this";
+            return Some(place("whole")(what.to_owned()));
+        }
         let changed = change(&levers, step).map_err(|(field, what)| place(field)(what));
         match changed {
             Ok(changed) => levers = changed,
