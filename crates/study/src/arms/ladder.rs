@@ -70,7 +70,7 @@ pub fn confirmation(climbed: &[Arm], dropped: &[String]) -> Option<Confirmation>
         published: None,
         ..rung.arm.clone()
     });
-    let mut arms = vec![first.clone(), again.clone(), last.clone()];
+    let mut arms = vec![first.clone(), again.clone(), last];
     arms.extend(lacking);
     let dropped = dropped.to_vec();
     Some(Confirmation { dropped, arms })
