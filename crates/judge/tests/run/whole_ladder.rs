@@ -42,7 +42,7 @@ fn confirmation() -> Confirmation {
         arm("last", "last", Some("baseline")),
         arm(&without("one"), "without", Some("last")),
     ];
-    let parsed = arms.map(|arm| serde_json::from_value::<Arm>(arm).unwrap());
+    let parsed = arms.map(|arm| serde_json::from_value::<Arm>(arm).expect("an arm as it is saved"));
     Confirmation {
         dropped: vec!["two".to_owned()],
         arms: parsed.to_vec(),
@@ -73,7 +73,7 @@ fn confirming(costs: &[(&str, f64)]) -> Vec<BlockRecord> {
 }
 
 fn judged(run: &RunRecord, blocks: &[BlockRecord]) -> LadderJudgement {
-    judge(run, blocks).ladder.unwrap()
+    judge(run, blocks).ladder.expect("a whole ladder")
 }
 
 #[test]
