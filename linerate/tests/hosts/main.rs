@@ -8,6 +8,7 @@
 mod as_nobody;
 #[path = "../common/mod.rs"]
 mod common;
+mod cut_session;
 mod links;
 mod rigs;
 #[path = "../common/schema.rs"]

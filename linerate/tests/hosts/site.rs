@@ -202,18 +202,27 @@ impl Site {
 
     /// The program on the machine in the middle, in the folder.
     pub(crate) fn linerate(&self, arguments: &[&str]) -> Command {
-        let mut command = linerate(&self.folder, arguments);
+        self.put("router", linerate(&self.folder, arguments))
+    }
+
+    /// Another program on one of the machines.
+    pub(crate) fn on(&self, host: &str, words: &[&str]) -> Command {
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).stdin(Stdio::null());
+        self.put(host, command)
+    }
+
+    /// A command on a machine, which finds the `ssh` that knows the others.
+    fn put(&self, host: &str, mut command: Command) -> Command {
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", self.path("bin").display()));
-        self.lab.host("router").unwrap().put(&mut command).unwrap();
+        self.lab.host(host).unwrap().put(&mut command).unwrap();
         command
     }
 
     /// Pulls the cable between the machine in the middle and the server's, or puts it back.
     pub(crate) fn set_cable(&self, state: &str) {
-        let mut command = Command::new("ip");
-        command.args(["link", "set", "lr-server", state]);
-        self.lab.host("router").unwrap().put(&mut command).unwrap();
+        let mut command = self.on("router", &["ip", "link", "set", "lr-server", state]);
         assert!(command.status().unwrap().success());
     }
 

@@ -6,6 +6,7 @@
 
 #[path = "../common/as_nobody.rs"]
 mod as_nobody;
+mod behaviour;
 #[expect(dead_code, reason = "a test uses what it needs of it")]
 #[path = "../common/mod.rs"]
 mod common;
