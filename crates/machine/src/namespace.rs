@@ -6,12 +6,17 @@ use std::io::{self, Read as _, Seek as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::OnceLock;
 
+use sys::namespace::NetworkNamespace;
+
 /// Of the network namespace that this process made or was put into; empty until then.
 static OURS: OnceLock<u64> = OnceLock::new();
 
 /// The lists of TCP sockets of the namespace that is the machine's: an open file of `/proc/net` goes on
 /// showing the namespace in which it was opened.
 static LEFT_BEHIND: OnceLock<Vec<File>> = OnceLock::new();
+
+/// The namespace that is the machine's, where we have left it and may look into it.
+static THE_MACHINES: OnceLock<NetworkNamespace> = OnceLock::new();
 
 /// This process, in `/proc`.
 const OURSELVES: &str = "self";
@@ -54,6 +59,7 @@ impl std::error::Error for NotPrivate {}
 pub fn enter() -> io::Result<PrivateNamespace> {
     let before = current_inode()?;
     let lists = open_tcp_lists(OURSELVES)?;
+    let machines = NetworkNamespace::of(std::process::id());
     sys::namespace::enter_private()?;
     let inside = current_inode()?;
     if inside == before {
@@ -61,7 +67,7 @@ pub fn enter() -> io::Result<PrivateNamespace> {
             "the network namespace is still the old one",
         ));
     }
-    keep(inside, lists)
+    keep(inside, lists, machines)
 }
 
 /// Takes the network namespace in which this process was started for one that a rig made, by the
@@ -87,16 +93,40 @@ pub fn adopt(inode: u64) -> io::Result<PrivateNamespace> {
         _ => {}
     }
     let lists = open_tcp_lists(&parent.to_string())?;
-    keep(inode, lists)
+    keep(inode, lists, NetworkNamespace::of(parent))
 }
 
-fn keep(inode: u64, lists: Vec<File>) -> io::Result<PrivateNamespace> {
+fn keep(
+    inode: u64,
+    lists: Vec<File>,
+    machines: io::Result<NetworkNamespace>,
+) -> io::Result<PrivateNamespace> {
+    if let Ok(machines) = machines {
+        THE_MACHINES.get_or_init(|| machines);
+    }
     OURS.set(inode)
         .map_err(|_| io::Error::other("a private namespace was entered before"))?;
     // Where the kernel refuses, the levers of devices say that `/sys` shows others than ours.
     let _ = sys::own_devices::show();
     LEFT_BEHIND.get_or_init(|| lists);
     Ok(PrivateNamespace(()))
+}
+
+/// Does something in the network namespace that is the machine's: some settings of the whole machine
+/// are shown nowhere else. A thread goes there for it, and ends.
+///
+/// # Errors
+/// `EPERM` for whoever left it by way of a user namespace.
+///
+/// # Panics
+/// When `work` does.
+pub fn in_the_machines<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    let Some(machines) = THE_MACHINES.get() else {
+        return Ok(work());
+    };
+    let there = || machines.enter().map(|()| work());
+    let outcome = std::thread::scope(|scope| scope.spawn(there).join());
+    outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// The texts of `/proc/net/tcp` and `tcp6` of the machine: of the network namespace that this

@@ -21,7 +21,7 @@ use model::finding::Severity;
 
 const NOBODY: u32 = 65_534;
 
-const TESTS: [(&str, fn()); 13] = [
+const TESTS: [(&str, fn()); 14] = [
     (
         "rules_hold_until_they_are_undone",
         rules_hold_until_they_are_undone,
@@ -69,6 +69,10 @@ const TESTS: [(&str, fn()); 13] = [
     (
         "a_lever_that_reaches_the_machine_needs_its_owners_word",
         a_lever_that_reaches_the_machine_needs_its_owners_word,
+    ),
+    (
+        "what_only_the_namespace_of_the_machine_has_is_seen_from_ours_by_root",
+        what_only_the_namespace_of_the_machine_has_is_seen_from_ours_by_root,
     ),
     (
         "levers_of_devices_see_those_of_our_namespace_alone",
@@ -228,6 +232,31 @@ fn a_lever_that_reaches_the_machine_needs_its_owners_word() {
             .unavailable(wanted(Some("1")))
             .unwrap()
             .contains("`--host`")
+    );
+}
+
+fn what_only_the_namespace_of_the_machine_has_is_seen_from_ours_by_root() {
+    let lever = planted::find("receive-backlog").unwrap();
+    let wanted = Wanted {
+        value: Some("1001"),
+        on_host: true,
+    };
+    let unavailable = lever.unavailable(wanted);
+    // A user namespace of one's own maps one user.
+    let users = fs::read_to_string("/proc/self/uid_map").unwrap();
+    if users.contains("4294967295") {
+        assert_eq!(unavailable, None);
+    } else {
+        let why = unavailable.unwrap();
+        assert!(
+            why.contains("EPERM") || why.contains("not permitted"),
+            "{why}"
+        );
+    }
+    let here = fs::metadata("/proc/sys/net/core/netdev_max_backlog");
+    assert!(
+        here.is_err(),
+        "it is in every namespace, so this proves nothing"
     );
 }
 

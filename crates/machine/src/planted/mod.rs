@@ -137,6 +137,8 @@ pub enum PlantedError {
     NoNamespace { lever: &'static str },
     #[error("{lever} could not be put back: {what}")]
     NotBack { lever: &'static str, what: String },
+    #[error("the network namespace of the machine cannot be entered from ours: {0}")]
+    MachineOutOfReach(#[source] io::Error),
     #[error(transparent)]
     Obstacle(#[from] Obstacle),
     #[error(transparent)]

@@ -8,8 +8,8 @@ use model::lever::Takes;
 
 use super::{Held, Planted, PlantedError, Setting, Wanted};
 use crate::levers::carry::{self, Fate};
-use crate::levers::{self, Knob, Lever, Plan, Site};
-use crate::namespace;
+use crate::levers::{self, Knob, Lever, Plan, Scope, Site};
+use crate::namespace::{self, PrivateNamespace};
 
 static ALL: LazyLock<Vec<Tuned>> = LazyLock::new(|| levers::all().map(Tuned).collect());
 
@@ -38,41 +38,84 @@ impl Planted for Tuned {
     }
 
     fn is_so(&self, wanted: Wanted<'_>) -> bool {
-        let plan = self.0.plan(&Site::here(None), wanted.value);
-        plan.is_ok_and(|plan| plan.steps.is_empty())
+        let is_so = || {
+            let plan = self.0.plan(&Site::here(None), wanted.value);
+            plan.is_ok_and(|plan| plan.steps.is_empty())
+        };
+        self.reach(wanted)
+            .and_then(|reach| reach.at(is_so))
+            .unwrap_or(false)
     }
 
     fn unavailable(&self, wanted: Wanted<'_>) -> Option<String> {
-        let site = Site::here(None);
-        let reason = match self.plan(&site, wanted) {
-            Ok(plan) => plan.can_be_held(&site).err()?.to_string(),
-            Err(error) => error.to_string(),
+        let can_be_held = |reach: Reach| {
+            reach.at(|| {
+                let site = Site::here(None);
+                self.plan(&site, reach, wanted)?.can_be_held(&site)?;
+                Ok(())
+            })?
         };
-        Some(reason)
+        let error: PlantedError = self.reach(wanted).and_then(can_be_held).err()?;
+        Some(error.to_string())
     }
 
     fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
-        let site = Site::here(None);
-        let plan = self.plan(&site, wanted)?;
-        let held = match namespace::ours() {
-            Ok(proof) if plan.is_of_a_namespace() => {
-                carry::Held::in_our_namespace(&plan, &site, proof)
+        let reach = self.reach(wanted)?;
+        let held = reach.at(|| -> Result<_, PlantedError> {
+            let site = Site::here(None);
+            let plan = self.plan(&site, reach, wanted)?;
+            Ok(match reach {
+                Reach::Ours(proof) => carry::Held::in_our_namespace(&plan, &site, proof)?,
+                Reach::Machine => carry::Held::on_the_host(&plan, &site)?,
+            })
+        })??;
+        Ok(Setting::Held(Box::new(HeldLever {
+            name: self.name(),
+            reach,
+            held: Some(held),
+        })))
+    }
+}
+
+/// Where a lever is set for an arm.
+#[derive(Clone, Copy)]
+enum Reach {
+    Ours(PrivateNamespace),
+    Machine,
+}
+
+impl Reach {
+    /// Does something there.
+    fn at<T: Send>(self, work: impl FnOnce() -> T + Send) -> Result<T, PlantedError> {
+        match self {
+            Self::Ours(_) => Ok(work()),
+            Self::Machine => {
+                namespace::in_the_machines(work).map_err(PlantedError::MachineOutOfReach)
             }
-            _ => carry::Held::on_the_host(&plan, &site),
-        };
-        let name = self.name();
-        Ok(Setting::Held(Box::new(HeldLever { name, held: held? })))
+        }
     }
 }
 
 impl Tuned {
-    /// What would be set, if that is within reach of the study.
-    fn plan(&self, site: &Site, wanted: Wanted<'_>) -> Result<Plan, PlantedError> {
+    /// How far it reaches, if the study may go so far.
+    fn reach(&self, wanted: Wanted<'_>) -> Result<Reach, PlantedError> {
+        let lever = self.name();
+        match (self.0.card().scope, namespace::ours()) {
+            (Scope::Namespace | Scope::Device, Ok(proof)) => Ok(Reach::Ours(proof)),
+            (Scope::Namespace | Scope::Device, Err(_)) => Err(PlantedError::NoNamespace { lever }),
+            // What only a person can do says so itself.
+            (Scope::Boot, _) => Ok(Reach::Machine),
+            _ if wanted.on_host => Ok(Reach::Machine),
+            _ => Err(PlantedError::BeyondUs { lever }),
+        }
+    }
+
+    /// What would be set; a lever of a namespace that sets more than that is none for an arm.
+    fn plan(&self, site: &Site, reach: Reach, wanted: Wanted<'_>) -> Result<Plan, PlantedError> {
         let plan = self.0.plan(site, wanted.value)?;
         let lever = self.name();
-        match (plan.is_of_a_namespace(), namespace::ours().is_ok()) {
-            (true, false) => Err(PlantedError::NoNamespace { lever }),
-            (false, _) if !wanted.on_host => Err(PlantedError::BeyondUs { lever }),
+        match reach {
+            Reach::Ours(_) if !plan.is_of_a_namespace() => Err(PlantedError::BeyondUs { lever }),
             _ => Ok(plan),
         }
     }
@@ -80,16 +123,24 @@ impl Tuned {
 
 struct HeldLever {
     name: &'static str,
-    held: carry::Held,
+    reach: Reach,
+    /// `None` once it was put back.
+    held: Option<carry::Held>,
 }
 
 impl Held for HeldLever {
     fn verify(&self) -> Result<(), PlantedError> {
-        Ok(self.held.verify()?)
+        let Some(held) = &self.held else {
+            return Ok(());
+        };
+        Ok(self.reach.at(|| held.verify())??)
     }
 
-    fn undo(self: Box<Self>) -> Result<(), PlantedError> {
-        let not_back = self.held.put_back()?;
+    fn undo(mut self: Box<Self>) -> Result<(), PlantedError> {
+        let Some(held) = self.held.take() else {
+            return Ok(());
+        };
+        let not_back = self.reach.at(|| held.put_back())??;
         let Some((knob, fate)) = not_back.first() else {
             return Ok(());
         };
@@ -97,6 +148,14 @@ impl Held for HeldLever {
             lever: self.name,
             what: what_became(knob, fate),
         })
+    }
+}
+
+impl Drop for HeldLever {
+    fn drop(&mut self) {
+        let held = self.held.take();
+        // Nobody is left to tell; what is in the journal, `linerate levers undo` puts back.
+        let _ = self.reach.at(|| drop(held));
     }
 }
 
