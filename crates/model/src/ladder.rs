@@ -33,6 +33,9 @@ pub struct LeftOut {
     pub step: String,
     /// Why, as a sentence would go on.
     pub why: String,
+    /// Whether it is of how the kernel was started, so that only a bound can be told of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_the_boot: bool,
 }
 
 /// How the last state is confirmed, settled once the climb was judged.

@@ -1,10 +1,11 @@
 //! The article's steps that a run did not take: its published figures hold their gains too, so they
 //! stand wherever the two are set side by side.
 
-use model::RunRecord;
+use model::{Judgement, RunRecord};
 use serde::Serialize;
 
 use crate::numbers;
+use crate::rows::is_beside;
 
 /// A step that the article took and this run did not.
 #[derive(Serialize)]
@@ -16,7 +17,7 @@ pub(crate) struct NotCrossed {
 }
 
 /// The article's steps that the study leaves out, and those that this machine refused.
-pub(crate) fn not_crossed(run: &RunRecord) -> Vec<NotCrossed> {
+pub(crate) fn not_crossed(run: &RunRecord, judgement: &Judgement) -> Vec<NotCrossed> {
     let Some(source) = &run.study.source else {
         return Vec::new();
     };
@@ -31,18 +32,32 @@ pub(crate) fn not_crossed(run: &RunRecord) -> Vec<NotCrossed> {
     let refused = refused.map(|step| NotCrossed {
         title: step.title.clone(),
         gain: shown(step.published.and_then(|beside| beside.gain)),
-        why: why(run, &step.name),
+        why: why(run, judgement, &step.name),
     });
     left_out.chain(refused).collect()
 }
 
 /// Runs of before say it among their doubts alone.
-fn why(run: &RunRecord, step: &str) -> String {
-    let left_out = run.left_out.iter().find(|left_out| left_out.step == step);
-    left_out.map_or_else(
-        || "this machine refuses it, as the doubts say".to_owned(),
-        |left_out| left_out.why.clone(),
-    )
+fn why(run: &RunRecord, judgement: &Judgement, step: &str) -> String {
+    let Some(left_out) = run.left_out.iter().find(|left_out| left_out.step == step) else {
+        return "this machine refuses it, as the doubts say".to_owned();
+    };
+    match bound(judgement).filter(|_| left_out.of_the_boot) {
+        Some(bound) => format!("{}; bound: {bound}", left_out.why),
+        None => left_out.why.clone(),
+    }
+}
+
+/// The most that a change of the kernel alone could take from the last state: its part of a
+/// request, which is no more than that of a bare echo (Amdahl).
+fn bound(judgement: &Judgement) -> Option<String> {
+    let climbed = judgement.arms.iter().filter(|arm| !is_beside(arm.role));
+    let share = climbed.last()?.share_of_floor?;
+    Some(format!(
+        "no more than {} of the server CPU per request of the last state, since no more is the \
+         kernel's part, by a bare echo",
+        numbers::share(share.value.min(1.0))
+    ))
 }
 
 #[cfg(test)]
@@ -54,7 +69,7 @@ mod tests {
     fn steps_that_the_study_leaves_out_stand_before_those_that_the_machine_refused() {
         let mut run = sample::run();
         run.arms.retain(|arm| arm.name != "conntrack");
-        let found = not_crossed(&run);
+        let found = not_crossed(&run, &sample::judgement());
         let named: Vec<(&str, &str)> = found
             .iter()
             .map(|step| (step.title.as_str(), step.gain.as_str()))
@@ -72,6 +87,6 @@ mod tests {
     fn without_an_article_there_is_nothing_to_leave_out() {
         let mut run = sample::run();
         run.study.source = None;
-        assert!(not_crossed(&run).is_empty());
+        assert!(not_crossed(&run, &sample::judgement()).is_empty());
     }
 }

@@ -172,7 +172,11 @@ fn whole() -> impl Strategy<Value = Whole> {
 }
 
 fn left_out() -> impl Strategy<Value = LeftOut> {
-    (text(), text()).prop_map(|(step, why)| LeftOut { step, why })
+    (text(), text(), any::<bool>()).prop_map(|(step, why, of_the_boot)| LeftOut {
+        step,
+        why,
+        of_the_boot,
+    })
 }
 
 fn confirmation() -> impl Strategy<Value = Confirmation> {

@@ -109,7 +109,7 @@ pub(crate) fn page<'a>(
         hidden_cpu: sentences::hidden_cpu(judgement),
         ladder: figure("ladder", |form| chart::ladder(run, judgement, form)),
         ladder_caption: ladder_caption(run, judgement),
-        not_crossed: not_crossed::not_crossed(run),
+        not_crossed: not_crossed::not_crossed(run, judgement),
         gains: figure("gains", |form| chart::gains(run, judgement, form)),
         gains_caption: gains_caption(judgement),
         latency: figure("latency", |form| chart::latency(&latency, form)),

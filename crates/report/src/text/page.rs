@@ -26,7 +26,7 @@ impl Page {
         self.table(run, judgement);
         self.beside(run, judgement);
         self.latency(&sentences::latency_for_readers(run, judgement));
-        self.published(run);
+        self.published(run, judgement);
         self.sheet.doubts(&judgement.doubts);
         self.sheet.text()
     }
@@ -131,7 +131,7 @@ impl Page {
         self.sheet.table(&headings, latency_cells(results));
     }
 
-    fn published(&mut self, run: &RunRecord) {
+    fn published(&mut self, run: &RunRecord, judgement: &Judgement) {
         let Some(source) = &run.study.source else {
             return;
         };
@@ -166,11 +166,11 @@ impl Page {
         ));
         self.sheet
             .table(&["published step", "requests/s", "gain"], cells);
-        self.not_crossed(run);
+        self.not_crossed(run, judgement);
     }
 
-    fn not_crossed(&mut self, run: &RunRecord) {
-        let steps: Vec<String> = not_crossed(run)
+    fn not_crossed(&mut self, run: &RunRecord, judgement: &Judgement) {
+        let steps: Vec<String> = not_crossed(run, judgement)
             .into_iter()
             .map(|step| match step.gain.as_str() {
                 "" => format!("{}: {}", step.title, step.why),

@@ -2,10 +2,10 @@
 
 mod ladder;
 
-use model::Doubt;
 use model::ladder::LeftOut;
 use model::lever::{LeverSetting, LeverState};
 use model::study::{Arm, DesignKind, Program, Role, StepSpec, Study};
+use model::{Binds, Doubt};
 
 pub use ladder::confirmation;
 
@@ -97,6 +97,7 @@ fn only_whole(step: &StepSpec) -> LeftOut {
     LeftOut {
         step: step.name.clone(),
         why: "only the whole ladder goes there, which `--whole` climbs".to_owned(),
+        of_the_boot: false,
     }
 }
 
@@ -168,6 +169,10 @@ impl Offer<'_> {
         LeftOut {
             step: step.name.clone(),
             why: all.join("; "),
+            of_the_boot: step.add.iter().any(|setting| {
+                let state = self.state(setting);
+                state.is_some_and(|state| state.binds == Binds::Boot)
+            }),
         }
     }
 }
@@ -188,7 +193,6 @@ fn floor(last: &Arm) -> Arm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Binds;
 
     fn states(unavailable: Option<&str>) -> Vec<LeverState> {
         let study = study();
@@ -243,8 +247,12 @@ mod tests {
         };
         assert_eq!(built.doubts, [expected]);
         let why = "conntrack: EPERM".to_owned();
-        let step = "conntrack".to_owned();
-        assert!(built.left_out.contains(&LeftOut { step, why }));
+        let left_out = LeftOut {
+            step: "conntrack".to_owned(),
+            why,
+            of_the_boot: false,
+        };
+        assert!(built.left_out.contains(&left_out));
     }
 
     #[test]

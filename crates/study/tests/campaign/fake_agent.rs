@@ -174,7 +174,11 @@ fn offered(setting: LeverSetting) -> LeverState {
     LeverState {
         setting,
         is_so: false,
-        binds: Binds::Live,
+        binds: if is_of_the_boot {
+            Binds::Boot
+        } else {
+            Binds::Live
+        },
         unavailable: is_of_the_boot.then(|| "it takes a reboot".to_owned()),
         only_serve: false,
     }
