@@ -51,8 +51,9 @@ fn why(run: &RunRecord, judgement: &Judgement, step: &str) -> String {
 /// The most that a change of the kernel alone could take from the last state: its part of a
 /// request, which is no more than that of a bare echo (Amdahl).
 fn bound(judgement: &Judgement) -> Option<String> {
-    let climbed = judgement.arms.iter().filter(|arm| !is_beside(arm.role));
-    let share = climbed.last()?.share_of_floor?;
+    let mut climbed = judgement.arms.iter().rev();
+    let last = climbed.find(|arm| !is_beside(arm.role))?;
+    let share = last.share_of_floor?;
     Some(format!(
         "no more than {} of the server CPU per request of the last state, since no more is the \
          kernel's part, by a bare echo",

@@ -116,7 +116,8 @@ pub(crate) fn role_title(arm: &ArmResult) -> String {
     }
 }
 
-fn tone(verdict: Option<Verdict>) -> &'static str {
+/// The colour of a verdict.
+pub(crate) fn tone(verdict: Option<Verdict>) -> &'static str {
     match verdict {
         Some(Verdict::Better) => "better",
         Some(Verdict::Worse | Verdict::Invalid) => "worse",

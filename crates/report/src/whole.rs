@@ -4,7 +4,7 @@ use model::judgement::{ArmResult, Judged, LadderJudgement, Rung, StepsTogether, 
 use model::{Judgement, RunRecord, Verdict};
 use serde::Serialize;
 
-use crate::{numbers, sentences};
+use crate::{numbers, rows, sentences};
 
 /// What a page shows of it.
 #[derive(Serialize)]
@@ -28,6 +28,8 @@ pub(crate) struct EndsRow {
 pub(crate) struct Cell {
     pub(crate) change: String,
     pub(crate) verdict: String,
+    /// For the page's colours.
+    pub(crate) tone: &'static str,
 }
 
 /// `None` of a run that climbed and did no more.
@@ -81,6 +83,7 @@ fn row(rung: &Rung) -> EndsRow {
         None if rung.dropped => Cell {
             change: String::new(),
             verdict: "dropped".to_owned(),
+            tone: "worse",
         },
         judged => judged.as_ref().map(cell).unwrap_or_default(),
     };
@@ -95,6 +98,7 @@ fn cell(judged: &Judged) -> Cell {
     Cell {
         change: shown(judged),
         verdict: judged.verdict.words().to_owned(),
+        tone: rows::tone(Some(judged.verdict)),
     }
 }
 
