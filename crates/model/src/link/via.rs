@@ -183,13 +183,18 @@ impl Via {
     }
 
     fn is_bucket_alone(self, shape: &LinkShape) -> Result<(), CannotCarry> {
+        // Its queue is in bytes, which are a time at one rate alone: with credit there are two.
+        let has_credit = matches!(shape.rate, Some(LinkRate::Credit { .. }));
+        let waits_at_two_rates = has_credit && matches!(shape.queue, QueueLimit::WaitNs(_));
+        let in_time = "queue in time below a credit";
         let asked = [
-            (shape.delay_ns > 0, "delay"),
-            (shape.loss_share > 0.0, "loss"),
-            (shape.reorder.is_some(), "reordering"),
+            (shape.delay_ns > 0, "delay", NETEM_HAS_TOO),
+            (shape.loss_share > 0.0, "loss", NETEM_HAS_TOO),
+            (shape.reorder.is_some(), "reordering", NETEM_HAS_TOO),
+            (waits_at_two_rates, in_time, USERSPACE_HAS),
         ];
-        match asked.into_iter().find(|(is_asked, _)| *is_asked) {
-            Some((_, what)) => Err(self.lacks(what, NETEM_HAS_TOO)),
+        match asked.into_iter().find(|(is_asked, ..)| *is_asked) {
+            Some((_, what, instead)) => Err(self.lacks(what, instead)),
             None => Ok(()),
         }
     }
@@ -214,8 +219,8 @@ fn asks_nothing(shape: &LinkShape) -> bool {
     *delay_ns == 0 && rate.is_none() && *loss_share == 0.0 && reorder.is_none()
 }
 
-/// Its early packets skip all of the delay, and what waits for the rate as well; its one limit is
-/// in packets.
+/// Its early packets skip all of the delay, and what waits for the rate as well; what it loses takes
+/// no time on the line (`netem_enqueue` in net/sched/sch_netem.c); its one limit is in packets.
 fn netem_carries(shape: &LinkShape) -> Result<(), CannotCarry> {
     let lacks = |what| Err(Via::Netem.lacks(what, USERSPACE_HAS));
     match (shape.reorder, shape.rate, shape.queue) {
@@ -223,6 +228,7 @@ fn netem_carries(shape: &LinkShape) -> Result<(), CannotCarry> {
             lacks("reordering by a part of the delay")
         }
         (Some(_), Some(_), _) => lacks("reordering that leaves the rate alone"),
+        (_, Some(_), _) if shape.loss_share > 0.0 => lacks("loss after the rate"),
         (_, Some(_), QueueLimit::Bytes(_)) => lacks("queue in bytes"),
         (_, Some(_), QueueLimit::WaitNs(_)) => lacks("queue in time"),
         _ => Ok(()),
@@ -311,10 +317,20 @@ mod tests {
             rate: steady(1_000_000).rate,
             ..reordered(20 * MS)
         };
+        let lossy_at_a_rate = LinkShape {
+            rate: steady(1_000_000).rate,
+            ..lossy
+        };
+        let credit_in_time = LinkShape {
+            queue: QueueLimit::WaitNs(MS),
+            ..credit(1 << 20, 1_000_000)
+        };
         for (via, shape, lack) in [
             (Via::Tbf, delayed(), "tbf has no delay"),
             (Via::Htb, delayed(), "htb has no delay"),
             (Via::Tbf, lossy, "tbf has no loss"),
+            (Via::Tbf, credit_in_time, "in time below a credit"),
+            (Via::Htb, credit_in_time, "in time below a credit"),
             (
                 Via::Netem,
                 credit(1 << 20, 1_000_000),
@@ -322,6 +338,7 @@ mod tests {
             ),
             (Via::Netem, reordered(5 * MS), "by a part of the delay"),
             (Via::Netem, both, "leaves the rate alone"),
+            (Via::Netem, lossy_at_a_rate, "loss after the rate"),
             (Via::Netem, queued(QueueLimit::Bytes(9_000)), "in bytes"),
             (Via::Netem, queued(QueueLimit::WaitNs(MS)), "in time"),
         ] {

@@ -57,8 +57,8 @@ pub(crate) struct Arguments {
     /// What carries the link: a program of ours, or a queueing discipline of the kernel
     ///
     /// `userspace` does all that can be asked, needs nothing of the kernel, and tells how late
-    /// packets were. `tbf` and `htb` keep a rate or a credit, `netem` delays, loses and reorders
-    /// and keeps a rate, where the kernel has them; what one cannot express is refused by name.
+    /// packets were. `tbf` and `htb` keep a rate or a credit, `netem` delays, and loses and reorders
+    /// or keeps a rate, where the kernel has them; what one cannot express is refused by name.
     ///
     /// `tun` does what `userspace` does, with a TUN device on each host, as VPNs have it: no packet
     /// sockets, no third namespace, no ARP. It must be allowed to open /dev/net/tun. The kernel does
