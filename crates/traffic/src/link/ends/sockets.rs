@@ -12,9 +12,9 @@ use super::{Came, End, Far, Near};
 const RING_FRAMES: usize = 4096;
 /// Ethernet's header, and a VLAN's tag.
 const AROUND_PACKET_BYTES: usize = 18;
-/// A packet said to be older than this, or not to have come yet, was stamped before somebody set
-/// the wall clock.
-const OLDEST_NS: u64 = 1_000_000_000;
+/// Clocks that are slewed go together, so one that has gone from the other by more was set; less may
+/// come of reading them one after the other.
+const MOST_ASTRAY_NS: u64 = 1_000_000;
 
 /// A device of the calling thread's network namespace, by its name.
 #[derive(Clone, Debug)]
@@ -22,7 +22,19 @@ pub struct Sockets(pub String);
 
 /// What came in at such a device.
 #[derive(Debug)]
-pub struct Ring(Receiver);
+pub struct Ring {
+    receiver: Receiver,
+    stamps: Stamps,
+}
+
+/// What the kernel's stamps, which are of the wall clock, are on the monotonic one.
+#[derive(Debug)]
+struct Stamps {
+    /// How far the wall clock was ahead at the last look, ns, modulo 2⁶⁴.
+    wall_ahead_ns: u64,
+    /// Whether all that wait may have been stamped since the wall clock was set.
+    are_trusted: bool,
+}
 
 impl End for Sockets {
     type Near = Ring;
@@ -33,8 +45,12 @@ impl End for Sockets {
     fn open(self) -> io::Result<(Ring, Sender)> {
         let device = self.0;
         let longest_bytes = packet::mtu(&device)? + AROUND_PACKET_BYTES;
-        let ring = Receiver::open(&device, Seen::Incoming, RING_FRAMES, longest_bytes)?;
-        Ok((Ring(ring), Sender::open(&device)?))
+        let receiver = Receiver::open(&device, Seen::Incoming, RING_FRAMES, longest_bytes)?;
+        let ring = Ring {
+            receiver,
+            stamps: Stamps::new(clock::wall_ahead_ns()),
+        };
+        Ok((ring, Sender::open(&device)?))
     }
 }
 
@@ -42,28 +58,32 @@ impl Near for Ring {
     const KEEPS_TIME: bool = true;
 
     fn take(&mut self, most: usize, mut each: impl FnMut(Came<'_>)) -> usize {
-        let wall_ahead_ns = clock::wall_ahead_ns();
-        self.0.take(most, |arrival| {
+        let Self { receiver, stamps } = self;
+        stamps.look(clock::wall_ahead_ns());
+        let taken = receiver.take(most, |arrival| {
             // Read for each: one that comes while others are taken is younger than they are.
             let seen_ns = clock::monotonic_ns();
-            let stamped_ns = arrival.wall_ns.wrapping_sub(wall_ahead_ns);
             each(Came {
-                at_ns: came_ns(stamped_ns, seen_ns),
+                at_ns: stamps.came_ns(arrival.wall_ns, seen_ns),
                 perhaps_earlier_ns: 0,
                 bytes: arrival.bytes,
                 packet: is_finished(&arrival).then_some(arrival.frame),
             });
-        })
+        });
+        if taken < most {
+            stamps.none_waits();
+        }
+        taken
     }
 
     fn missed(&mut self) -> io::Result<u64> {
-        self.0.missed()
+        self.receiver.missed()
     }
 }
 
 impl AsFd for Ring {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.receiver.as_fd()
     }
 }
 
@@ -78,14 +98,37 @@ fn is_finished(arrival: &Arrival<'_>) -> bool {
     arrival.frame.len() as u64 == u64::from(arrival.bytes) && !arrival.lacks_checksum
 }
 
-/// When a packet came: as the kernel stamped it, unless that cannot be; then, when it was seen.
-fn came_ns(stamped_ns: u64, seen_ns: u64) -> u64 {
-    // A stamp of the future is older still, by the wrapping.
-    let age_ns = seen_ns.wrapping_sub(stamped_ns);
-    if age_ns <= OLDEST_NS {
-        stamped_ns
-    } else {
-        seen_ns
+impl Stamps {
+    fn new(wall_ahead_ns: u64) -> Self {
+        Self {
+            wall_ahead_ns,
+            are_trusted: true,
+        }
+    }
+
+    /// To be told how far the wall clock is ahead now, before packets are taken.
+    fn look(&mut self, wall_ahead_ns: u64) {
+        let on_ns = wall_ahead_ns.wrapping_sub(self.wall_ahead_ns);
+        let astray_ns = on_ns.min(on_ns.wrapping_neg());
+        self.are_trusted &= astray_ns <= MOST_ASTRAY_NS;
+        self.wall_ahead_ns = wall_ahead_ns;
+    }
+
+    /// To be told when all that waited have been taken: what comes now is stamped by the clock as it
+    /// was set.
+    fn none_waits(&mut self) {
+        self.are_trusted = true;
+    }
+
+    /// When a packet came: as the kernel stamped it, however long ago, since a link that was stopped
+    /// is late by as much; but where that cannot be, when it was seen.
+    fn came_ns(&self, wall_ns: u64, seen_ns: u64) -> u64 {
+        let stamped_ns = wall_ns.wrapping_sub(self.wall_ahead_ns);
+        if self.are_trusted && stamped_ns <= seen_ns {
+            stamped_ns
+        } else {
+            seen_ns
+        }
     }
 }
 
@@ -93,21 +136,34 @@ fn came_ns(stamped_ns: u64, seen_ns: u64) -> u64 {
 mod tests {
     use super::*;
 
-    const NOW_NS: u64 = 5_000_000_000;
+    const NOW_NS: u64 = 5_000_000_000_000;
+    const AHEAD_NS: u64 = 1_000_000_000_000_000;
 
     #[test]
-    fn a_packet_came_when_the_kernel_says_unless_that_cannot_be() {
-        for possible_ns in [NOW_NS, NOW_NS - 1, NOW_NS - OLDEST_NS] {
-            assert_eq!(came_ns(possible_ns, NOW_NS), possible_ns);
+    fn a_packet_came_when_the_kernel_says_however_long_ago_unless_that_cannot_be() {
+        let mut stamps = Stamps::new(AHEAD_NS);
+        stamps.look(AHEAD_NS + MOST_ASTRAY_NS);
+        stamps.look(AHEAD_NS);
+        let came_ns = |stamped_ns: u64| stamps.came_ns(AHEAD_NS.wrapping_add(stamped_ns), NOW_NS);
+        for possible_ns in [NOW_NS, NOW_NS - 1, NOW_NS - 3_000_000_000, 0] {
+            assert_eq!(came_ns(possible_ns), possible_ns);
         }
         let before_this_machine_started_ns = 0_u64.wrapping_sub(7);
-        for impossible_ns in [
-            NOW_NS + 1,
-            NOW_NS - OLDEST_NS - 1,
-            0,
-            before_this_machine_started_ns,
-        ] {
-            assert_eq!(came_ns(impossible_ns, NOW_NS), NOW_NS, "{impossible_ns}");
+        for impossible_ns in [NOW_NS + 1, before_this_machine_started_ns] {
+            assert_eq!(came_ns(impossible_ns), NOW_NS, "{impossible_ns}");
+        }
+    }
+
+    #[test]
+    fn no_stamp_is_trusted_from_when_the_wall_clock_was_set_until_all_that_waited_are_taken() {
+        for set_ns in [AHEAD_NS + MOST_ASTRAY_NS + 1, AHEAD_NS - MOST_ASTRAY_NS - 1] {
+            let mut stamps = Stamps::new(AHEAD_NS);
+            stamps.look(set_ns);
+            stamps.look(set_ns);
+            assert_eq!(stamps.came_ns(set_ns + NOW_NS - 9, NOW_NS), NOW_NS);
+            stamps.none_waits();
+            stamps.look(set_ns);
+            assert_eq!(stamps.came_ns(set_ns + NOW_NS - 9, NOW_NS), NOW_NS - 9);
         }
     }
 }
