@@ -50,15 +50,37 @@ pub fn become_able_to_make_networks() -> io::Result<()> {
     fs::write("/proc/self/gid_map", format!("0 {group} 1"))
 }
 
-/// Moves the calling process into a new UTS namespace, whose host name is that of the old one. What
-/// it starts is in it too, whatever becomes of its environment, its user or its session.
-///
-/// # Errors
-/// `EPERM` without `CAP_SYS_ADMIN`, `ENOSPC` at the limit `user.max_uts_namespaces`.
-pub fn leave_uts() -> io::Result<()> {
-    // SAFETY: no pointers; the flag only changes what this process belongs to.
-    check(unsafe { libc::unshare(libc::CLONE_NEWUTS) })?;
-    Ok(())
+/// A UTS namespace that lives at least as long as this, so that its inode is no other's.
+#[derive(Debug)]
+pub struct UtsNamespace(File);
+
+impl UtsNamespace {
+    /// Makes one, whose host name is that of the old one, and moves the calling process into it.
+    /// What it starts is in it too, whatever becomes of its environment, its user or its session.
+    ///
+    /// # Errors
+    /// `EPERM` without `CAP_SYS_ADMIN`, `ENOSPC` at the limit `user.max_uts_namespaces`.
+    pub fn make() -> io::Result<Self> {
+        // SAFETY: no pointers; the flag only changes what this process belongs to.
+        check(unsafe { libc::unshare(libc::CLONE_NEWUTS) })?;
+        Self::of(std::process::id())
+    }
+
+    /// That of a process.
+    ///
+    /// # Errors
+    /// `EACCES` for the processes of other users, `ENOENT` for those that have ended.
+    pub fn of(pid: u32) -> io::Result<Self> {
+        File::open(format!("/proc/{pid}/ns/uts")).map(Self)
+    }
+
+    /// Its inode: its identity for as long as it lives (namespaces(7)).
+    ///
+    /// # Errors
+    /// None are known.
+    pub fn inode(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.ino())
+    }
 }
 
 /// A network namespace that lives at least as long as this.

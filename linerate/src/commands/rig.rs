@@ -93,9 +93,10 @@ Examples:
     linerate rig clean
 
 What `rig exec` started there, and what that started, is asked to end and killed after two seconds,
-also as another user or as a daemon: it shares a UTS namespace with the rig. A process that somebody
-else put into a rig's network namespaces, or that has left that UTS namespace, is not ours to end:
-it is named, and exit code 3 says that the namespaces stay until it has ended.")]
+also as another user, as a daemon or in network namespaces of its own: it shares a UTS namespace
+with the rig. Of a rig whose holder has ended, only what is still on one of its hosts is found. A
+process that somebody else put into a rig's network namespaces, or that has left that UTS namespace,
+is not ours to end: it is named, and exit code 3 says that the namespaces stay until it has ended.")]
     Clean {
         /// The rig; otherwise all
         name: Option<RigName>,

@@ -117,6 +117,25 @@ fn what_the_command_and_the_server_leave_running_ends_with_the_command() {
 }
 
 #[test]
+fn killed_it_leaves_nobody_on_either_host() {
+    let folder = Folder::new("link-killed");
+    let line = "setsid sleep 600 & echo $! >&2; wait";
+    let ends = ["--server-wait", "0s", "--server", line, "--"];
+    let words = [&["link"], &ends[..], &["sh", "-c", line]].concat();
+    let mut running = linerate_as_nobody(&folder, &words)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(running.stderr.take().unwrap()).lines();
+    let hosts = [(); 2].map(|()| HostSeen::of(&lines.next().unwrap().unwrap()));
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let is_left = || hosts.iter().all(|host| host.processes().is_empty());
+    let longest = std::time::Duration::from_secs(30);
+    assert!(sys::clock::wait_until(longest, is_left));
+}
+
+#[test]
 fn asked_to_stop_while_the_server_does_not_listen_it_does_not_begin_the_command() {
     let folder = Folder::new("link-stop-early");
     let words = [

@@ -94,6 +94,20 @@ fn a_program_without_environment_and_as_another_user_is_ended_with_its_rig() {
 }
 
 #[test]
+fn a_program_that_left_for_a_network_of_its_own_is_ended_with_its_rig() {
+    for user in USERS {
+        let bench = Bench::new("apart", user);
+        bench.answer(&["rig", "up"]);
+        let apart = "exec unshare --net sh -c 'echo here; exec sleep 600'";
+        let mut program = start_in(&bench, "client", apart);
+        assert_eq!(programs(&bench), [json!(program.id())], "{user:?}");
+        let cleaned = bench.json(&["rig", "clean", "--json"]);
+        assert_eq!(cleaned["cleaned"][0]["ended"], json!([program.id()]));
+        assert!(program.wait().unwrap().signal().is_some());
+    }
+}
+
+#[test]
 fn a_program_that_does_not_hear_the_order_to_end_is_killed() {
     let bench = Bench::new("deaf", User::Ordinary);
     bench.answer(&["rig", "up"]);

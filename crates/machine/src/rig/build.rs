@@ -4,7 +4,7 @@ use std::io;
 use std::net::Ipv4Addr;
 
 use sys::ethtool::Ethtool;
-use sys::namespace::{self, NetworkNamespace};
+use sys::namespace::{self, NetworkNamespace, UtsNamespace};
 
 use super::cabling;
 use super::error::Step;
@@ -13,18 +13,22 @@ use super::layout::{End, Layout, TUNNEL_DEVICE};
 /// What could not be done, and the kernel's word.
 pub(super) type Failed = (Step, io::Error);
 
-/// A rig's namespaces, in the order of the layout's hosts. They live as long as this does, and no
-/// device of theirs was ever in another.
-pub(super) struct Built(pub(super) Vec<NetworkNamespace>);
+/// A rig's namespaces, which live as long as this does.
+pub(super) struct Built {
+    /// In the order of the layout's hosts; no device of theirs was ever in another.
+    pub(super) hosts: Vec<NetworkNamespace>,
+    /// By which its programs are known: they are in it with all that they start.
+    pub(super) uts: UtsNamespace,
+}
 
 /// Builds a rig; what was made goes again where something fails.
 pub(super) fn build(layout: &Layout) -> Result<Built, Failed> {
     namespace::become_able_to_make_networks().map_err(|error| (Step::UserNamespace, error))?;
-    // By which its programs are known: they are in it with all that they start.
-    namespace::leave_uts().map_err(|error| (Step::UtsNamespace, error))?;
+    let uts = UtsNamespace::make().map_err(|error| (Step::UtsNamespace, error))?;
     let namespaces = layout.hosts.iter().map(|_| NetworkNamespace::make());
     let namespaces: Result<Vec<_>, _> = namespaces.collect();
-    let built = Built(namespaces.map_err(|error| (Step::NetworkNamespace, error))?);
+    let hosts = namespaces.map_err(|error| (Step::NetworkNamespace, error))?;
+    let built = Built { hosts, uts };
     for cable in layout.cables {
         built
             .lay(layout, cable)
@@ -54,7 +58,7 @@ pub(super) fn build(layout: &Layout) -> Result<Built, Failed> {
 
 impl Built {
     fn lay(&self, layout: &Layout, [one, other]: &[End; 2]) -> io::Result<()> {
-        let far = self.0[other.host].descriptor();
+        let far = self.hosts[other.host].descriptor();
         self.on(one.host, || {
             cabling::lay_cable(one.device, other.device, far)
         })?;
@@ -74,7 +78,7 @@ impl Built {
 
     /// Does something in the namespace of a host.
     fn on(&self, host: usize, work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        self.0[host].enter()?;
+        self.hosts[host].enter()?;
         work()
     }
 }

@@ -3,7 +3,8 @@
 //! A user namespace can only be entered by a process with one thread, so a rig is built and held by
 //! a process of its own, this program started again. It keeps a descriptor of each namespace and
 //! nothing else; when it ends, however it ends, the kernel takes the namespaces down once nobody is
-//! inside. Until it is told to stay it ends with its standard input, so with whoever started it.
+//! inside. Until it is told to stay it ends with its standard input, so with whoever started it, and
+//! sees first that nobody is.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::Ipv4Addr;
@@ -16,6 +17,7 @@ use sys::namespace::{NetworkNamespace, current_network_cookie};
 
 use super::build::build;
 use super::error::{RigError, Step};
+use super::inside::{Inside, LONGEST_END};
 use super::layout::{Layout, layout};
 
 /// The words with which this program is started to hold a rig; the topology follows.
@@ -47,7 +49,8 @@ enum Told {
     Refused { step: Step, errno: i32 },
 }
 
-/// Builds a rig when told so and holds it: until the input ends, or for good when told to stay.
+/// Builds a rig when told so and holds it: until the input ends, and then ends whoever is in it, or
+/// for good when told to stay.
 ///
 /// # Errors
 /// When the line to whoever started this breaks. What the kernel refuses is told, not returned.
@@ -75,12 +78,15 @@ pub fn hold(
             std::thread::park();
         }
     }
-    drop(built);
+    // Whoever started this was killed: it would have ended them itself, and then this.
+    if let Ok(built) = built {
+        Inside::of_uts(std::process::id(), built.uts).end(LONGEST_END);
+    }
     Ok(())
 }
 
 fn held(layout: &Layout, built: &super::build::Built) -> io::Result<Vec<HeldHost>> {
-    let hosts = layout.hosts.iter().zip(&built.0);
+    let hosts = layout.hosts.iter().zip(&built.hosts);
     let held = hosts.map(|(host, namespace)| {
         Ok(HeldHost {
             name: host.name.to_owned(),

@@ -1,9 +1,10 @@
 //! The processes that are on the hosts of a rig: found by its namespaces, however they have detached
 //! themselves from whoever started them, and ended.
 
+use std::io;
 use std::time::Duration;
 
-use sys::namespace::{NetworkNamespace, network_inode_of, uts_inode_of};
+use sys::namespace::{NetworkNamespace, UtsNamespace, network_inode_of, uts_inode_of};
 use sys::pidfd::{self, Order};
 
 use super::holder::HeldHost;
@@ -14,7 +15,7 @@ use crate::targets;
 pub const MARK: &str = "LINERATE_RIG";
 
 /// How long a program has to put its things in order.
-const GRACE: Duration = Duration::from_secs(2);
+pub(super) const GRACE: Duration = Duration::from_secs(2);
 /// The kernel ends what it is told to kill at once, unless that waits for a disk.
 pub(super) const LONGEST_END: Duration = Duration::from_secs(10);
 
@@ -23,12 +24,22 @@ pub(super) const LONGEST_END: Duration = Duration::from_secs(10);
 pub(super) struct Inside {
     /// The rig's network namespaces, as far as they are there: open, their inodes stay theirs.
     places: Vec<NetworkNamespace>,
-    /// Inode of the UTS namespace in which whatever `rig exec` starts is, and what that starts: a
-    /// program can lose its environment, its user and its session, and keeps this. `None` where the
-    /// rig is ours alone, and everybody there with it.
-    uts_namespace: Option<u64>,
+    ours: Ours,
     /// The process that holds them, which is in both kinds and no program of the rig.
     holder: Option<u32>,
+}
+
+/// Which processes were started there: whatever `rig exec` starts is in the UTS namespace of the rig,
+/// and what that starts: a program can lose its environment, its user and its session, and can leave
+/// the network namespaces, and keeps this.
+#[derive(Debug)]
+enum Ours {
+    /// All that are in the UTS namespace, wherever else they are. It is open, so its inode is its own.
+    InUts(UtsNamespace),
+    /// Of the places those with that inode as their UTS namespace: it may have been given out again.
+    ThereInUts(u64),
+    /// All that are in the places: the rig is ours alone, and everybody there with it.
+    All,
 }
 
 /// What ending all of ours came to.
@@ -47,9 +58,20 @@ impl Inside {
             let held = NetworkNamespace::held_by(holder, host.descriptor);
             held.ok().filter(|held| has_inode(held, host.namespace))
         };
+        let uts = UtsNamespace::of(holder).ok();
+        let uts = uts.filter(|uts| is_inode(uts.inode(), uts_namespace));
         Self {
             places: hosts.iter().filter_map(open).collect(),
-            uts_namespace: Some(uts_namespace),
+            ours: uts.map_or(Ours::ThereInUts(uts_namespace), Ours::InUts),
+            holder: Some(holder),
+        }
+    }
+
+    /// Of a rig whose holder asks.
+    pub(super) fn of_uts(holder: u32, uts: UtsNamespace) -> Self {
+        Self {
+            places: Vec::new(),
+            ours: Ours::InUts(uts),
             holder: Some(holder),
         }
     }
@@ -58,7 +80,7 @@ impl Inside {
     pub(super) fn of_host(holder: u32, place: NetworkNamespace) -> Self {
         Self {
             places: vec![place],
-            uts_namespace: None,
+            ours: Ours::All,
             holder: Some(holder),
         }
     }
@@ -67,7 +89,7 @@ impl Inside {
     pub(super) fn left(hosts: &[HeldHost], uts_namespace: u64) -> Self {
         Self {
             places: hosts.iter().filter_map(left_of).collect(),
-            uts_namespace: Some(uts_namespace),
+            ours: Ours::ThereInUts(uts_namespace),
             holder: None,
         }
     }
@@ -76,42 +98,48 @@ impl Inside {
     pub(super) fn nowhere() -> Self {
         Self {
             places: Vec::new(),
-            uts_namespace: None,
+            ours: Ours::All,
             holder: None,
         }
     }
 
-    /// The processes in the rig's namespaces.
+    /// Ours, and whoever else is in the rig's network namespaces.
     pub(super) fn all(&self) -> Vec<u32> {
         let mut pids = targets::processes();
-        pids.retain(|pid| self.holds(*pid));
+        pids.retain(|pid| (self.is_ours(*pid) || self.is_there(*pid)) && self.counts(*pid));
         pids
     }
 
-    /// Those of them that were started there by `rig exec`, or by what was.
+    /// Those that were started there by `rig exec`, or by what was.
     pub(super) fn ours(&self) -> Vec<u32> {
-        let mut pids = self.all();
-        pids.retain(|pid| self.is_ours(*pid));
+        let mut pids = targets::processes();
+        pids.retain(|pid| self.is_ours(*pid) && self.counts(*pid));
         pids
     }
 
     /// One that is ending still has its namespaces for a moment, and is not counted.
-    fn holds(&self, pid: u32) -> bool {
+    fn counts(&self, pid: u32) -> bool {
+        self.holder != Some(pid) && ProcessStat::of(pid).is_ok_and(|stat| !stat.is_ending())
+    }
+
+    fn is_there(&self, pid: u32) -> bool {
         let is_one = |inode| self.places.iter().any(|place| has_inode(place, inode));
-        self.holder != Some(pid)
-            && network_inode_of(pid).is_ok_and(is_one)
-            && ProcessStat::of(pid).is_ok_and(|stat| !stat.is_ending())
+        network_inode_of(pid).is_ok_and(is_one)
     }
 
     fn is_ours(&self, pid: u32) -> bool {
-        let is_it = |ours| uts_inode_of(pid).is_ok_and(|inode| inode == ours);
-        self.uts_namespace.is_none_or(is_it)
+        match &self.ours {
+            Ours::InUts(uts) => uts_inode_of(pid).is_ok_and(|inode| is_inode(uts.inode(), inode)),
+            Ours::ThereInUts(uts) => is_inode(uts_inode_of(pid), *uts) && self.is_there(pid),
+            Ours::All => self.is_there(pid),
+        }
     }
 
-    /// Ends ours: asks them first, then kills what is left, and waits until they have gone.
-    pub(super) fn end(&self) -> Ended {
+    /// Ends ours: asks them first, kills what is left after a time of grace, and waits until they
+    /// have gone.
+    pub(super) fn end(&self, grace: Duration) -> Ended {
         let mut found = Vec::new();
-        for (order, within) in [(Order::End, GRACE), (Order::Kill, LONGEST_END)] {
+        for (order, within) in [(Order::End, grace), (Order::Kill, LONGEST_END)] {
             if self.end_by(order, within, &mut found) {
                 break;
             }
@@ -144,8 +172,8 @@ impl Inside {
     /// One that ended meanwhile needs no signal any more.
     fn send(&self, pid: u32, order: Order) {
         if let Ok(process) = pidfd::open_any(pid)
-            && self.holds(pid)
             && self.is_ours(pid)
+            && self.counts(pid)
         {
             let _ = pidfd::send(process, order);
         }
@@ -163,5 +191,9 @@ fn left_of(host: &HeldHost) -> Option<NetworkNamespace> {
 }
 
 fn has_inode(place: &NetworkNamespace, inode: u64) -> bool {
-    place.inode().is_ok_and(|found| found == inode)
+    is_inode(place.inode(), inode)
+}
+
+fn is_inode(found: io::Result<u64>, inode: u64) -> bool {
+    found.is_ok_and(|found| found == inode)
 }

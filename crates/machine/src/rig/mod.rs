@@ -28,8 +28,8 @@ use crate::links::{self, Device};
 pub use error::{RigError, Step};
 use holder::Holder;
 pub use holder::{HeldHost, hold};
-use inside::Inside;
 pub use inside::MARK;
+use inside::{GRACE, Inside};
 
 /// Whether the calling process is on a host of a rig: every device of its network namespace that is
 /// up is a loopback or a rig's, so nothing that is sent there leaves the rig.
@@ -45,7 +45,8 @@ pub fn is_inside() -> bool {
     !devices.is_empty() && devices.iter().all(is_rigs)
 }
 
-/// A rig for as long as this lives. Whoever dies with it takes it along: its holder sees the end.
+/// A rig for as long as this lives. Whoever dies with it takes it along: its holder sees the end, and
+/// ends all that was started there.
 #[derive(Debug)]
 pub struct Lab {
     hosts: Vec<Host>,
@@ -168,7 +169,7 @@ impl Host {
     /// # Errors
     /// `EMFILE` at the limit of open files; then all are left.
     pub fn end_all(&self) -> io::Result<()> {
-        Inside::of_host(self.holder, self.place.network()?).end();
+        Inside::of_host(self.holder, self.place.network()?).end(GRACE);
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::Host;
 use super::error::RigError;
 use super::holder::{HeldHost, Holder};
-use super::inside::{Ended, Inside, LONGEST_END};
+use super::inside::{Ended, GRACE, Inside, LONGEST_END};
 use crate::journal::{self, Change, Entry, Journal, JournalError, Owner, RigChange};
 
 /// What a standing rig is found to be.
@@ -240,7 +240,7 @@ impl Standing {
         let inside = self.inside();
         self.end_holder()
             .map_err(self.failed("ending its holder"))?;
-        let Ended { ended, kept_by } = inside.end();
+        let Ended { ended, kept_by } = inside.end(GRACE);
         Ok(TakenDown {
             name: self.rig.name.clone(),
             ended,
