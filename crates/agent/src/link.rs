@@ -7,9 +7,9 @@ use std::path::Path;
 use machine::rig::qdisc::KernelLink;
 use machine::rig::tun::{self, Site};
 use machine::rig::{Lab, wire};
-use model::Doubt;
 use model::link::{LinkPlan, LinkRecord, LinkTotals, QdiscReading, Via};
 use model::message::Failure;
+use model::{Doubt, LinkDoubt};
 use serde::{Deserialize, Serialize};
 use traffic::link::{Link, LinkReadings, Sockets};
 
@@ -71,7 +71,10 @@ pub enum Carried {
     /// Ours told of itself.
     Userspace(LinkReadings),
     /// The kernel counted: up and down.
-    Kernel([QdiscReading; 2]),
+    Kernel {
+        plan: LinkPlan,
+        readings: [QdiscReading; 2],
+    },
 }
 
 impl Carried {
@@ -80,8 +83,19 @@ impl Carried {
     pub fn doubts(&self) -> Vec<Doubt> {
         match self {
             Self::Userspace(readings) => traffic::link::doubts(readings),
-            Self::Kernel(_) => Vec::new(),
+            Self::Kernel { plan, readings } => kernels_doubts(plan, readings),
         }
+    }
+
+    /// How much later than due the latest packet of either direction left, ns; the kernel does not
+    /// tell.
+    #[must_use]
+    pub fn latest_ns(&self) -> Option<u64> {
+        let Self::Userspace(LinkReadings { up, down, .. }) = self else {
+            return None;
+        };
+        let latest = [up, down].map(|reading| reading.lateness_ns.quantile(1.0));
+        latest.into_iter().flatten().max()
     }
 
     /// What a run keeps of it.
@@ -91,11 +105,25 @@ impl Carried {
             Self::Userspace(readings) => {
                 [&readings.up, &readings.down].map(|reading| LinkTotals::from(&reading.tally))
             }
-            Self::Kernel(readings) => readings.each_ref().map(LinkTotals::from),
+            Self::Kernel { readings, .. } => readings.each_ref().map(LinkTotals::from),
         };
         let doubts = self.doubts();
         LinkRecord { up, down, doubts }
     }
+}
+
+/// The kernel counts what it drops for whatever reason, so drops tell most where none were asked for.
+fn kernels_doubts(plan: &LinkPlan, readings: &[QdiscReading; 2]) -> Vec<Doubt> {
+    let directions = [("up", &plan.up), ("down", &plan.down)];
+    let doubtful = directions.into_iter().zip(readings);
+    let doubtful = doubtful.filter(|((_, shape), reading)| {
+        shape.loss_share == 0.0 && shape.rate.is_none() && reading.dropped_packets > 0
+    });
+    let doubts = doubtful.map(|((direction, _), reading)| LinkDoubt::Unheld {
+        direction: direction.to_owned(),
+        packets: reading.dropped_packets,
+    });
+    doubts.map(Doubt::Link).collect()
 }
 
 /// A link in service. Dropping it takes one in user space out; one of the kernel's goes with the
@@ -103,7 +131,7 @@ impl Carried {
 #[derive(Debug)]
 pub struct LinkProcess {
     process: RoleProcess,
-    via: Via,
+    plan: LinkPlan,
 }
 
 impl LinkProcess {
@@ -119,8 +147,8 @@ impl LinkProcess {
             Via::Tbf | Via::Htb | Via::Netem => in_the_middle(program, lab, Role::KernelLink, plan),
         }?;
         process.said::<()>()?;
-        let via = plan.via;
-        Ok(Self { process, via })
+        let plan = *plan;
+        Ok(Self { process, plan })
     }
 
     /// What it did up to now; the last thing that is asked of it.
@@ -129,10 +157,13 @@ impl LinkProcess {
     /// Says what ended it before its time.
     pub fn finish(mut self) -> Result<Carried, Failure> {
         self.process.dismiss();
-        Ok(if self.via.is_ours() {
+        Ok(if self.plan.via.is_ours() {
             Carried::Userspace(self.process.said()?)
         } else {
-            Carried::Kernel(self.process.said()?)
+            Carried::Kernel {
+                plan: self.plan,
+                readings: self.process.said()?,
+            }
         })
     }
 }
@@ -170,5 +201,56 @@ fn no_place() -> Failure {
     Failure {
         what: "this rig has no place for a link".to_owned(),
         advice: "a link is for a rig of the form `wire` or `apart`".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::link::{LinkRate, LinkShape};
+
+    use super::*;
+
+    fn after(dropped_packets: u64, up: LinkShape) -> Carried {
+        let reading = |dropped_packets| QdiscReading {
+            qdisc: "netem limit 199464".to_owned(),
+            carried_packets: 9,
+            carried_bytes: 900,
+            dropped_packets,
+            held_packets: 0,
+        };
+        Carried::Kernel {
+            plan: LinkPlan::new([up, LinkShape::default()], None, Via::Netem).unwrap(),
+            readings: [dropped_packets, 0].map(reading),
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_drops_of_a_link_without_loss_or_rate_is_doubted() {
+        let delayed = LinkShape {
+            delay_ns: 300_000_000,
+            ..LinkShape::default()
+        };
+        assert_eq!(after(0, delayed).doubts(), []);
+        let doubts = after(3, delayed).record().doubts;
+        assert_eq!(doubts.len(), 1);
+        assert!(doubts[0].what().contains("3 packets up"), "{doubts:?}");
+    }
+
+    #[test]
+    fn what_the_kernel_drops_where_drops_were_asked_for_is_not() {
+        let lossy = LinkShape {
+            loss_share: 0.01,
+            ..LinkShape::default()
+        };
+        let rate = LinkRate::Steady {
+            bits_per_second: 1_000_000,
+        };
+        let slow = LinkShape {
+            rate: Some(rate),
+            ..LinkShape::default()
+        };
+        for asked in [lossy, slow] {
+            assert_eq!(after(3, asked).doubts(), []);
+        }
     }
 }

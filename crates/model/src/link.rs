@@ -139,8 +139,8 @@ pub struct QdiscReading {
     /// Packets handed to the far end, and their bytes.
     pub carried_packets: u64,
     pub carried_bytes: u64,
-    /// Packets that found the queue full or were lost by chance, as asked for: the kernel counts
-    /// both as one.
+    /// Packets that found the queue full or were lost by chance, which the kernel counts as one, or
+    /// for which netem's one limit left no room.
     pub dropped_packets: u64,
     /// Packets that were still waiting or under way at the end.
     pub held_packets: u64,
@@ -164,7 +164,8 @@ pub struct LinkTotals {
     /// Packets handed to the far end, and their bytes.
     pub carried_packets: u64,
     pub carried_bytes: u64,
-    /// Packets that were lost by chance or found the queue full, as asked for.
+    /// Packets that were lost by chance or found the queue full; of netem those for which its one
+    /// limit left no room as well.
     pub dropped_packets: u64,
 }
 

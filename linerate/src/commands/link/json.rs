@@ -21,7 +21,9 @@ fn value(report: &Report) -> Value {
             let directions = [&readings.up, &readings.down].map(direction);
             (Some(readings.went_first), directions)
         }
-        Carried::Kernel(readings) => (None, readings.each_ref().map(|reading| json!(reading))),
+        Carried::Kernel { readings, .. } => {
+            (None, readings.each_ref().map(|reading| json!(reading)))
+        }
     };
     json!({
         "format": FORMAT,

@@ -34,7 +34,10 @@ fn table(report: &Report) -> String {
             row("up", &readings.up),
             row("down", &readings.down),
         ],
-        Carried::Kernel([up, down]) => vec![
+        Carried::Kernel {
+            readings: [up, down],
+            ..
+        } => vec![
             line(&KERNEL_COLUMNS.map(str::to_owned)),
             kernel_row("up", up),
             kernel_row("down", down),
