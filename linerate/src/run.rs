@@ -198,9 +198,15 @@ pub(crate) fn with_campaign(
     if sys::stop::heard().is_some() {
         agents.end();
     }
-    let kept = keep_link(&mut agents, folder);
-    outcome?;
-    kept
+    with_link(outcome, keep_link(&mut agents, folder))
+}
+
+/// How a run went; where the link has failed too, that is why.
+fn with_link(outcome: Result<(), CampaignError>, link: anyhow::Result<()>) -> anyhow::Result<()> {
+    match (outcome, link) {
+        (Err(run), Err(link)) => Err(anyhow::Error::from(run).context(format!("{link:#}"))),
+        (outcome, link) => Ok(outcome?).and(link),
+    }
 }
 
 /// What the link carried goes with the run, where there is a run.
@@ -358,5 +364,26 @@ pub(crate) fn compared(
             })
         }
         _ => Err(report::compare::CompareError::Kinds.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed() -> Result<(), CampaignError> {
+        Err(study::transport::AgentError::Garbled("half an answer".to_owned()).into())
+    }
+
+    #[test]
+    fn a_link_that_has_failed_too_is_why_a_run_failed() {
+        let broken = || Err(anyhow::anyhow!("the link has ended"));
+        let words = |result: anyhow::Result<()>| format!("{:#}", result.unwrap_err());
+        let both = words(with_link(failed(), broken()));
+        assert!(both.starts_with("the link has ended: "), "{both}");
+        assert!(both.contains("half an answer"), "{both}");
+        assert_eq!(words(with_link(Ok(()), broken())), "the link has ended");
+        assert!(!words(with_link(failed(), Ok(()))).contains("link"));
+        with_link(Ok(()), Ok(())).unwrap();
     }
 }
