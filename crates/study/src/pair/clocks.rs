@@ -7,6 +7,10 @@ use model::{Ask, Tell};
 use crate::clock::Clock;
 use crate::transport::{Agent, AgentError};
 
+/// Two clocks part by less than one in so many, 100 ppm: crystals are within 20 to 50 ppm of their
+/// rate, and what corrects them makes up for that slowly.
+const PARTING: u64 = 10_000;
+
 /// An agent's clock beside the study's own.
 pub(super) struct Reading {
     /// The agent's less the study's.
@@ -59,5 +63,31 @@ pub(super) fn compared(server: &Reading, client: &Reading) -> ClockComparison {
     ClockComparison {
         offset_ns: server.offset_ns.wrapping_sub(client.offset_ns),
         uncertainty_ns: server.uncertainty_ns.saturating_add(client.uncertainty_ns),
+    }
+}
+
+/// What is left of a comparison when so much time has passed, in which the clocks have parted.
+pub(super) fn after(since_ns: u64, clocks: ClockComparison) -> ClockComparison {
+    let parted_ns = since_ns.div_ceil(PARTING);
+    ClockComparison {
+        uncertainty_ns: clocks.uncertainty_ns.saturating_add(parted_ns),
+        ..clocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comparison_is_less_certain_by_a_tenth_of_a_millisecond_each_second() {
+        let clocks = ClockComparison {
+            offset_ns: -7,
+            uncertainty_ns: 1_000,
+        };
+        assert_eq!(after(0, clocks), clocks);
+        let later = after(3_000_000_000, clocks);
+        assert_eq!((later.offset_ns, later.uncertainty_ns), (-7, 301_000));
+        assert_eq!(after(1, clocks).uncertainty_ns, 1_001);
     }
 }

@@ -15,8 +15,8 @@ use crate::transport::{Agent, AgentError};
 
 /// Round trips that compare the clocks before a run.
 const TRIPS_AT_FIRST: u32 = 16;
-/// Round trips that compare them again before each block: two clocks may part by tens of µs a
-/// second, which is more than the window may be off by after some minutes.
+/// Round trips that compare them again before each block: what they part by in a block makes its
+/// window shorter, and would after some minutes leave none.
 const TRIPS_PER_BLOCK: u32 = 3;
 
 /// How often a block is measured before its server's host is given up.
@@ -124,8 +124,9 @@ impl<'a> Pair<'a> {
     fn block(&mut self, ask: &BlockAsk) -> Result<Reading, AgentError> {
         let mut clocks = ClockComparison::default();
         for missed_before in 0..TRIES {
+            let begun_ns = self.clock.now_ns();
             clocks = self.compare_clocks(TRIPS_PER_BLOCK)?;
-            if let Some(mut reading) = self.try_block(ask, clocks)? {
+            if let Some(mut reading) = self.try_block(ask, clocks, begun_ns)? {
                 reading.cpu.missed_before = missed_before;
                 return Ok(reading);
             }
@@ -133,11 +134,13 @@ impl<'a> Pair<'a> {
         Err(missed(&ask.target, clocks))
     }
 
-    /// One block; `None` where its counters were missed.
+    /// One block, with clocks that were compared since `compared_ns`; `None` where its counters were
+    /// missed.
     fn try_block(
         &mut self,
         ask: &BlockAsk,
         clocks: ClockComparison,
+        compared_ns: u64,
     ) -> Result<Option<Reading>, AgentError> {
         self.count(ask)?;
         let loaded = match self.client.ask(&Ask::Load(Box::new(ask.clone()))) {
@@ -150,6 +153,8 @@ impl<'a> Pair<'a> {
             }
         };
         let client_ns = loaded.reading.window_ns;
+        let since_ns = self.clock.now_ns().saturating_sub(compared_ns);
+        let clocks = clocks::after(since_ns, clocks);
         match self.counted(&ask.target, window::certain(&loaded, clocks))? {
             Tell::Counts { counts, doubts } if window::is_near(counts.window_ns, client_ns) => {
                 let same_machine = self.seen.same_machine;
