@@ -2,6 +2,7 @@
 
 use std::fs::DirBuilder;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
@@ -46,13 +47,19 @@ impl Drop for PrivateFolder {
     }
 }
 
-/// The usual place, where a socket's path would be too long.
+/// The usual place, where a socket's path would be too long, or `ssh` would read it as another: it
+/// splits the value of an option at spaces, and puts others in for `%` and `${}` (ssh_config(5)).
 fn short(base: PathBuf) -> PathBuf {
-    if base.as_os_str().len() <= LONGEST_BASE {
+    let bytes = base.as_os_str().as_bytes();
+    if bytes.len() <= LONGEST_BASE && bytes.iter().copied().all(is_taken_as_it_is) {
         base
     } else {
         PathBuf::from("/tmp")
     }
+}
+
+fn is_taken_as_it_is(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"/._-".contains(&byte)
 }
 
 #[cfg(test)]
@@ -78,5 +85,10 @@ mod tests {
         let longest = "/".repeat(LONGEST_BASE);
         assert_eq!(short(PathBuf::from(&longest)), PathBuf::from(&longest));
         assert_eq!(short(PathBuf::from(longest + "a")), PathBuf::from("/tmp"));
+        let as_it_is = "/var/tmp/A_b-1.c";
+        assert_eq!(short(as_it_is.into()), PathBuf::from(as_it_is));
+        for read_as_another in ["/t m", "/%h", "/${HOME}", "/\"", "/~", "/é"] {
+            assert_eq!(short(read_as_another.into()), PathBuf::from("/tmp"));
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::words::{Words, printable};
 /// What holds for every connection, whatever the user's configuration says: host keys are checked
 /// and none is learnt, nobody is asked for a password, a line that is cut is noticed, and nothing but
 /// our commands goes over it.
-const OPTIONS: [&str; 16] = [
+const OPTIONS: [&str; 17] = [
     "BatchMode=yes",
     "StrictHostKeyChecking=yes",
     "NoHostAuthenticationForLocalhost=no",
@@ -24,6 +24,8 @@ const OPTIONS: [&str; 16] = [
     "ServerAliveCountMax=3",
     "ControlPersist=no",
     "ClearAllForwardings=yes",
+    // Which the option before this leaves as it is.
+    "Tunnel=no",
     "ForwardAgent=no",
     "ForwardX11=no",
     "PermitLocalCommand=no",
