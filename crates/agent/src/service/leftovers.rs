@@ -1,5 +1,6 @@
 //! What is left of a folder of ours when its owner is gone: processes that work in it, and the folder:
-//! of a service whose keeper was killed, and of commands that left daemons behind.
+//! of a service whose keeper was killed, and of commands that left programs behind. One that went to
+//! another folder is not found, as what calls daemon(3) goes to `/`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use sys::pidfd::{self, Order};
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// Kills the processes that work in the folder or below it, and takes it away. A process with a
-/// terminal is left alone: somebody looks at the folder, as no daemon does.
+/// terminal is left alone: somebody looks at the folder.
 ///
 /// The folder may lie in a public place and belong to `nobody`, who could have put a link there to
 /// anywhere: that goes by itself, and where it leads is not looked at.

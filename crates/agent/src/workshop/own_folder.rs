@@ -46,7 +46,8 @@ impl OwnFolder {
 
 impl Drop for OwnFolder {
     fn drop(&mut self) {
-        // With what has made itself a group of its own there, as daemons do.
+        // With what has made itself a group of its own there; what went elsewhere, as daemon(3) goes
+        // to `/`, is not found.
         leftovers::clear(&self.path);
     }
 }
