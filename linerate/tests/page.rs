@@ -48,6 +48,7 @@ fn no_page_comes_sooner_than_its_window_lets_it() {
         fetched["handshake_ms"].as_f64().unwrap() >= 20.0,
         "{fetched:#}"
     );
+    assert!(fetched["late_ms_most"].is_number(), "{fetched:#}");
     let pages = fetched["pages"].as_array().unwrap();
     let predicted: Vec<u64> = pages
         .iter()

@@ -31,6 +31,8 @@ struct Report {
     /// Payload of a full segment, bytes.
     segment_bytes: u32,
     pages: Vec<Page>,
+    /// How much later than due the latest packet of the link left, ns.
+    late_ns_most: Option<u64>,
     doubts: Vec<Doubt>,
 }
 
@@ -82,6 +84,7 @@ fn measure(plan: &LinkPlan, order: &PageOrder, round_trip_ns: u64) -> anyhow::Re
         congestion_control: fetched.congestion_control,
         segment_bytes,
         pages: pages.map(page).collect(),
+        late_ns_most: carried.latest_ns(),
         doubts: carried.doubts(),
     })
 }

@@ -22,6 +22,7 @@ fn value(report: &Report) -> Value {
         "congestion_control": report.congestion_control,
         "segment_bytes": report.segment_bytes,
         "pages": report.pages.iter().map(|page| one(report, page)).collect::<Vec<_>>(),
+        "late_ms_most": report.late_ns_most.map(ms),
         "doubts": worded(&report.doubts),
     })
 }
