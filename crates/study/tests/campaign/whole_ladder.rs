@@ -107,8 +107,13 @@ fn a_confirmation_that_was_stopped_goes_on_with_the_arms_that_were_settled() {
         ..agent()
     };
     assert!(climb_whole(&mut failing, &folder).is_err());
-    let settled = record(&folder).confirmation.unwrap();
-    // An agent on which nothing is dear would settle another state.
+    // As a version that judges otherwise would have settled it.
+    let mut stopped = record(&folder);
+    let settled = stopped.confirmation.as_mut().unwrap();
+    settled.dropped = vec!["twelve".to_owned()];
+    let settled = settled.clone();
+    let text = serde_json::to_string(&stopped).unwrap();
+    std::fs::write(folder.0.join("run.json"), text).unwrap();
     let mut other = FakeAgent::default();
     resume(&mut other, &folder).unwrap();
     assert_eq!(record(&folder).confirmation.unwrap(), settled);
