@@ -5,7 +5,12 @@ use serde_json::Value;
 use crate::sandbox::Sandbox;
 
 /// What no device here has; a guest's card is set instead (`xtask/src/vm/proofs/levers.sh`).
-const ONLY_IN_A_GUEST: [&str; 3] = ["receive-coalescing", "receive-ring", "transmit-ring"];
+const ONLY_IN_A_GUEST: [&str; 4] = [
+    "interrupt-affinity",
+    "receive-coalescing",
+    "receive-ring",
+    "transmit-ring",
+];
 
 /// What ethtool, ip and tc say of a setting of a device.
 const ASK_TOOLS: &str = r#"

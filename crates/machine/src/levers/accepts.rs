@@ -1,5 +1,7 @@
 //! The values that a lever takes.
 
+use std::borrow::Cow;
+
 use super::{Knob, Site, Value};
 use crate::tree::Tree;
 
@@ -16,7 +18,12 @@ pub(super) enum Accepts {
     /// One of the words in a file of the kernel.
     Offered(&'static str),
     Cpus,
+    /// At least one CPU, or [`SPREAD`].
+    CpusOrSpread,
 }
+
+/// Typed for one CPU for each knob, one after the other.
+const SPREAD: &str = "spread";
 
 impl Accepts {
     pub(super) fn takes(&self, tree: &Tree, knob: &Knob, value: &Value) -> bool {
@@ -34,8 +41,19 @@ impl Accepts {
             (Self::Words(words), Value::Word(word)) => words.contains(&word.as_str()),
             (Self::Offered(file), Value::Word(word)) => offered(tree, file).contains(word),
             (Self::Cpus, Value::Numbers(_)) => true,
+            (Self::CpusOrSpread, Value::Numbers(cpus)) => !cpus.is_empty(),
             _ => false,
         }
+    }
+
+    /// What the `nth` of the knobs is set to by what is typed for all of them.
+    pub(super) fn share<'t>(&self, site: &Site, typed: &'t str, nth: usize) -> Cow<'t, str> {
+        let cpus = match self {
+            Self::CpusOrSpread if typed == SPREAD => site.online_cpus().unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        let cpu = cpus.iter().cycle().nth(nth);
+        cpu.map_or(Cow::Borrowed(typed), |cpu| Cow::Owned(cpu.to_string()))
     }
 
     /// The values of one knob, with what the kernel says of it.
@@ -68,6 +86,9 @@ impl Accepts {
             Self::Words(words) => words.join(", "),
             Self::Offered(file) => format!("one of the words in /{file}"),
             Self::Cpus => "a list of CPUs such as 0-3,8, or none".to_owned(),
+            Self::CpusOrSpread => {
+                format!("a list of CPUs such as 0-3,8, or {SPREAD} for one CPU each")
+            }
         }
     }
 }

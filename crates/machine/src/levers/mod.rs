@@ -9,6 +9,7 @@ mod advice;
 mod card;
 pub mod carry;
 mod catalogue;
+mod interrupts;
 mod knob;
 mod loss;
 mod obstacle;

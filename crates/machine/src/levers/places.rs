@@ -6,7 +6,7 @@ use super::knob::{
     CpuSetting, DeviceName, DeviceSetting, DriverSetting, FeatureName, HostSetting, LinkSetting,
     Queue, QueueSetting, RouteMetric,
 };
-use super::{Knob, Obstacle, Site, Value};
+use super::{Knob, Obstacle, Site, Value, interrupts};
 use crate::routes::{self, Route};
 
 /// Where a lever's knobs are found.
@@ -16,6 +16,8 @@ pub(super) enum Places {
     EachCpu(CpuSetting),
     Device(DeviceSetting),
     EachQueue(QueueSetting),
+    /// The CPUs of each interrupt of a device.
+    Interrupts,
     Driver(DriverSetting),
     Links(&'static [LinkSetting]),
     RootQdisc,
@@ -36,6 +38,17 @@ impl Places {
         read.collect()
     }
 
+    /// Sees that what is set here stays so.
+    ///
+    /// # Errors
+    /// Who would set it to something else.
+    pub(super) fn stay_set(&self, site: &Site) -> Result<(), Obstacle> {
+        match self {
+            Self::Interrupts => interrupts::stay_where_they_are_put(&site.tree),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether a knob is one of them, on whatever machine.
     pub(super) fn have(&self, knob: &Knob) -> bool {
         match (self, knob) {
@@ -44,6 +57,7 @@ impl Places {
             (Self::EachCpu(ours), Knob::Cpu { setting, .. }) => ours == setting,
             (Self::Device(ours), Knob::Device { setting, .. }) => ours == setting,
             (Self::EachQueue(ours), Knob::Queue { setting, .. }) => ours == setting,
+            (Self::Interrupts, Knob::Interrupt { .. }) => true,
             (Self::Driver(ours), Knob::Driver { setting, .. }) => ours == setting,
             (Self::Links(ours), Knob::Link { setting, .. }) => ours.contains(setting),
             (Self::RootQdisc, Knob::Qdisc { .. }) => true,
@@ -63,6 +77,7 @@ impl Places {
                 Ok(vec![Knob::Device { device, setting }])
             }
             Self::EachQueue(setting) => queues(site, *setting),
+            Self::Interrupts => interrupts::of_device(site),
             Self::Driver(setting) => {
                 let (device, setting) = (site.device()?.clone(), *setting);
                 Ok(vec![Knob::Driver { device, setting }])
@@ -102,6 +117,7 @@ impl Places {
                 };
                 of_device(&format!("queues/{way}-N/{}", setting.file()))
             }
+            Self::Interrupts => vec!["/proc/irq/N/smp_affinity_list".to_owned()],
             Self::Driver(setting) => vec![setting.command("DEVICE")],
             Self::Links(settings) => {
                 let pattern = |it: &LinkSetting| format!("ip link set dev DEVICE {}", it.word());
@@ -183,15 +199,11 @@ fn switchable(device: &DeviceName, features: &[FeatureName]) -> Result<Vec<Knob>
 
 /// The CPUs that are on line.
 fn cpus(site: &Site, setting: CpuSetting) -> Result<Vec<Knob>, Obstacle> {
-    let online = site.tree.text("sys/devices/system/cpu/online");
-    let online = online.and_then(|list| sys::cpu::parse_list(&list).ok());
-    let cpus =
-        online.ok_or_else(|| Obstacle::Absent("the kernel does not list its CPUs".to_owned()))?;
     let knob = |cpu| {
         let cpu = u32::try_from(cpu).ok()?;
         Some(Knob::Cpu { cpu, setting })
     };
-    Ok(cpus.into_iter().filter_map(knob).collect())
+    Ok(site.online_cpus()?.into_iter().filter_map(knob).collect())
 }
 
 /// The queues of the device, in order of their numbers.

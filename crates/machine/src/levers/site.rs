@@ -68,6 +68,13 @@ impl Site {
         self.device.as_ref().map_err(Clone::clone)
     }
 
+    /// The CPUs that are on line, in order of their numbers.
+    pub(super) fn online_cpus(&self) -> Result<Vec<usize>, Obstacle> {
+        let online = self.tree.text("sys/devices/system/cpu/online");
+        let online = online.and_then(|list| sys::cpu::parse_list(&list).ok());
+        online.ok_or_else(|| Obstacle::Absent("the kernel does not list its CPUs".to_owned()))
+    }
+
     /// The kernel's number of a device; `None` where it lists none of that name.
     pub(super) fn index_of(&self, device: &DeviceName) -> Option<u32> {
         let links = self.links.as_ref().ok()?;

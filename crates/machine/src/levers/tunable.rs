@@ -45,13 +45,14 @@ impl Lever for Tunable {
 
     fn plan(&self, site: &Site, value: Option<&str>) -> Result<Plan, Obstacle> {
         let held = self.places.held(site)?;
+        self.places.stay_set(site)?;
         let typed = match value {
             Some(value) => value.to_owned(),
             None => self.recommended(site).ok_or_else(|| self.no_value(site))?,
         };
-        let steps = held.into_iter().map(|(knob, old)| {
+        let steps = held.into_iter().enumerate().map(|(nth, (knob, old))| {
             twin::is_unused(&knob, &site.tree)?;
-            let new = self.checked(site, &knob, &typed)?;
+            let new = self.checked(site, &knob, &self.accepts.share(site, &typed, nth))?;
             Ok(Step { knob, old, new })
         });
         let mut steps = steps.collect::<Result<Vec<_>, Obstacle>>()?;
@@ -72,6 +73,7 @@ impl Lever for Tunable {
 
     fn may_set(&self, site: &Site) -> Result<(), Obstacle> {
         let held = self.places.held(site)?;
+        self.places.stay_set(site)?;
         held.iter().try_for_each(|(knob, _)| {
             twin::is_unused(knob, &site.tree)?;
             let opened = knob.may_write(&site.tree);

@@ -9,7 +9,7 @@ huge-pages=always huge-pages-defrag=madvise timer-migration=0 statistics-interva
 realtime-share=900000 numa-balancing=1 nmi-watchdog=1 scheduler-autogroup=$autogroup clocksource=hpet
 guest-halt-poll=100000 frequency-governor=powersave energy-preference=power"
 of_card="mtu=1400 transmit-queue-length=500 gro-flush-timeout=20000 napi-defer-hard-irqs=2 threaded-napi=1
-receive-packet-steering=0-1 receive-coalescing=9000 receive-ring=1024 transmit-ring=512
+receive-packet-steering=0-1 interrupt-affinity=1 receive-coalescing=9000 receive-ring=1024 transmit-ring=512
 receive-offload=on segmentation-offload=off software-segmentation=off udp-receive-offload=on
 qdisc=pfifo_fast big-tcp=60000 initial-window=30 initial-receive-window=40"
 # What is not on this kernel ends nothing.
@@ -34,6 +34,7 @@ state_of_card() {
     # Whether the wire is up changes for a while after the card was set up anew.
     ip -details link show eth0 | grep -o 'gso_max_size.*'
     ip route | sed 's/ linkdown//'
+    cat /proc/irq/*/smp_affinity_list
     cd /sys/class/net/eth0 || return
     cat mtu tx_queue_len gro_flush_timeout napi_defer_hard_irqs threaded queues/*/rps_cpus
     cd - > /dev/null || return

@@ -6,6 +6,7 @@
 mod driver;
 mod feature;
 mod file;
+mod interrupt;
 mod kernel_file;
 mod link;
 mod names;
@@ -28,6 +29,7 @@ pub use names::{DeviceName, Queue, SysctlName};
 pub use crate::routes::RouteKey;
 use driver::OfDriver;
 use feature::OfDevice;
+use interrupt::OfInterrupt;
 use kernel_file::KernelFile;
 use link::OfLink;
 use place::Place;
@@ -213,10 +215,7 @@ impl Knob {
                 let path = format!("sys/devices/system/cpu/cpu{cpu}/{}", setting.file());
                 file(path, setting.form())
             }
-            Self::Interrupt { number } => file(
-                format!("proc/irq/{number}/smp_affinity_list"),
-                Form::CpuList,
-            ),
+            Self::Interrupt { number } => Box::new(OfInterrupt::new(*number)),
             Self::Device { device, setting } => file(
                 format!("sys/class/net/{device}/{}", setting.file()),
                 Form::Number,

@@ -1,0 +1,80 @@
+//! The CPUs that serve an interrupt.
+
+use std::fmt;
+use std::io;
+
+use super::kernel_file::KernelFile;
+use super::place::Place;
+use crate::levers::value::{Form, Value};
+use crate::tree::Tree;
+
+/// `EIO`: what `write_irq_affinity` of kernel/irq/proc.c answers for an interrupt whose CPUs are not
+/// for users to choose.
+const NOT_FOR_USERS: i32 = 5;
+
+/// An interrupt by its number.
+pub(super) struct OfInterrupt {
+    affinity: KernelFile,
+}
+
+impl OfInterrupt {
+    pub(super) fn new(number: u32) -> Self {
+        let file = format!("proc/irq/{number}/smp_affinity_list");
+        let form = Form::CpuList;
+        Self {
+            affinity: KernelFile { file, form },
+        }
+    }
+}
+
+impl Place for OfInterrupt {
+    fn form(&self) -> Form {
+        self.affinity.form()
+    }
+
+    fn read(&self, tree: &Tree) -> io::Result<Value> {
+        self.affinity.read(tree)
+    }
+
+    fn write(&self, tree: &Tree, value: &Value) -> io::Result<()> {
+        let written = self.affinity.write(tree, value);
+        written.map_err(with_who_chooses)
+    }
+
+    fn may_write(&self, tree: &Tree) -> io::Result<()> {
+        self.affinity.may_write(tree)
+    }
+
+    fn command(&self, value: &Value) -> String {
+        self.affinity.command(value)
+    }
+}
+
+fn with_who_chooses(error: io::Error) -> io::Error {
+    if error.raw_os_error() != Some(NOT_FOR_USERS) {
+        return error;
+    }
+    let words = "the kernel itself chooses the CPUs of this interrupt (a managed one), or its \
+                 controller knows no choice (EIO)";
+    io::Error::new(io::ErrorKind::Unsupported, words)
+}
+
+impl fmt::Display for OfInterrupt {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.affinity.fmt(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupt_that_the_kernel_keeps_for_itself_is_said_to_be_so() {
+        let said = with_who_chooses(io::Error::from_raw_os_error(NOT_FOR_USERS));
+        assert_eq!(said.kind(), io::ErrorKind::Unsupported);
+        assert!(said.to_string().contains("managed"), "{said}");
+        let other = with_who_chooses(io::Error::from_raw_os_error(22));
+        assert_eq!(other.raw_os_error(), Some(22));
+    }
+}
