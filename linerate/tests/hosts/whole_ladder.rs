@@ -77,7 +77,7 @@ fn every_step_that_a_namespace_can_take_is_climbed_and_each_other_is_named_with_
             .clone()
     };
     assert!(why("mitigations").contains("it takes a reboot"));
-    assert!(why("interrupts").contains("net.core.busy_poll"));
+    assert!(why("interrupts").contains("busy-poll reaches further"));
 }
 
 #[test]
