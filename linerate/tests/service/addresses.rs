@@ -50,7 +50,7 @@ fn nginx_is_measured_on_the_servers_host_of_a_rig_and_nothing_shown_speaks_of_lo
     let study = serde_json::to_string(&run.study).unwrap();
     let page = bench.0.text("run/report.html");
     for prose in [&study, &page] {
-        assert!(prose.contains("network card"), "{prose}");
+        assert!(prose.contains("between two namespaces"), "{prose}");
     }
     for text in [shown, study, page] {
         assert!(!text.to_lowercase().contains("loopback"), "{text}");
