@@ -24,8 +24,8 @@ pub(super) static ROWS: &[Tunable] = &[
             helps: "answers of 15 to 50 kB on fresh connections over long ways: a round trip less",
             hurts: "bursts at the beginning of each connection, which slow or full ways drop",
             published: Some(
-                "10 in the place of 3: 10 % less latency of answers on average (Dukkipati and \
-                others, An Argument for Increasing TCP's Initial Congestion Window, 2010)",
+                "10 in the place of at most 4: about 10 % less latency of HTTP answers on average, \
+                0.5 % more sent again (http://research.google.com/pubs/pub36640.html, 2010)",
             ),
         },
         places: Places::Routes(RouteMetric::InitialWindow),
