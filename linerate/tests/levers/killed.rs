@@ -9,11 +9,12 @@ use crate::sandbox::{Sandbox, device_of};
 
 /// Set by `cargo xtask prove`: every lever of a namespace or a device, instead of a few.
 const ALL: &str = "LINERATE_TEST_LEVERS";
-/// One knob, several, and one whose driver holds 64 for 100.
-const FEW: [&str; 3] = [
+/// One knob, several, one whose driver holds 64 for 100, and routes.
+const FEW: [&str; 4] = [
     "slow-start-after-idle=0",
     "receive-packet-steering=0",
     "receive-coalescing-frames=100",
+    "initial-window=30",
 ];
 /// What reaches the disk, the kernel or a reader.
 const CALLS: [&str; 8] = [
