@@ -132,6 +132,11 @@ pub enum PlantedError {
     )]
     BeyondUs { lever: &'static str },
     #[error(
+        "{lever} is of a device, and reaches the whole machine: no study sets it; `linerate levers \
+         apply` does"
+    )]
+    OfTheMachine { lever: &'static str },
+    #[error(
         "{lever} is of a network namespace, and here is none of our own; `--rig netns` makes one"
     )]
     NoNamespace { lever: &'static str },

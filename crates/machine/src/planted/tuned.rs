@@ -115,7 +115,9 @@ impl Tuned {
         let plan = self.0.plan(site, wanted.value)?;
         let lever = self.name();
         match reach {
-            Reach::Ours(_) if !plan.is_of_a_namespace() => Err(PlantedError::BeyondUs { lever }),
+            Reach::Ours(_) if !plan.is_of_a_namespace() => {
+                Err(PlantedError::OfTheMachine { lever })
+            }
             _ => Ok(plan),
         }
     }
@@ -153,9 +155,10 @@ impl Held for HeldLever {
 
 impl Drop for HeldLever {
     fn drop(&mut self) {
-        let held = self.held.take();
-        // Nobody is left to tell; what is in the journal, `linerate levers undo` puts back.
-        let _ = self.reach.at(|| drop(held));
+        if let Some(held) = self.held.take() {
+            // Nobody is left to tell; what is in the journal, `linerate levers undo` puts back.
+            let _ = self.reach.at(|| drop(held));
+        }
     }
 }
 
