@@ -182,11 +182,7 @@ impl Square<'_> {
         StepsTogether {
             steps: self.steps.map(|step| step.name.clone()),
             titles: self.steps.map(|step| step.title.clone()),
-            together: together(
-                alone.map(|one| one.verdict),
-                both.verdict,
-                interaction.verdict,
-            ),
+            together: together(&alone, &both, &interaction),
             alone,
             both,
             interaction,

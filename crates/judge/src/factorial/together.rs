@@ -18,11 +18,7 @@ pub(super) fn result(
     InteractionResult {
         cell: square.cell.clone(),
         factors: factors.clone(),
-        together: together(
-            alone.map(|one| one.verdict),
-            both.verdict,
-            interaction.verdict,
-        ),
+        together: together(&alone, &both, &interaction),
         alone,
         both,
         interaction,
@@ -31,11 +27,12 @@ pub(super) fn result(
 
 /// That they only pay together is said where all of it is shown: both are better, neither is by
 /// itself, and the whole is more than its parts.
-pub(crate) fn together(alone: [Verdict; 2], both: Verdict, interaction: Verdict) -> Together {
+pub(crate) fn together(alone: &[Judged; 2], both: &Judged, interaction: &Judged) -> Together {
     let does_nothing =
         |verdict: &Verdict| matches!(verdict, Verdict::NoDifferenceThatMatters | Verdict::Worse);
-    match interaction {
-        Verdict::Better if both == Verdict::Better && alone.iter().all(does_nothing) => {
+    let neither_pays = || alone.iter().all(|one| does_nothing(&one.verdict));
+    match interaction.verdict {
+        Verdict::Better if both.verdict == Verdict::Better && neither_pays() => {
             Together::OnlyTogether
         }
         Verdict::Better => Together::MoreTogether,
@@ -50,6 +47,14 @@ pub(crate) fn together(alone: [Verdict; 2], both: Verdict, interaction: Verdict)
 mod tests {
     use super::*;
     use Verdict::{Better, Inconclusive, NoDifferenceThatMatters as None, Worse};
+
+    fn together(alone: [Verdict; 2], both: Verdict, interaction: Verdict) -> Together {
+        let judged = |verdict| Judged {
+            verdict,
+            effect: Option::None,
+        };
+        super::together(&alone.map(judged), &judged(both), &judged(interaction))
+    }
 
     #[test]
     fn only_together_needs_both_shown_better_and_each_alone_shown_not_to_be() {
