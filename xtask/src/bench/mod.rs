@@ -10,7 +10,7 @@ mod server;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 
 use pairs::Comparison;
 
@@ -20,25 +20,37 @@ const CONNECTIONS: &str = "64";
 const CLIENT_CPU: usize = 0;
 const SERVER_CPU: usize = 1;
 
+/// The comparisons, by name.
+const BENCHES: [(&str, Bench); 4] = [
+    ("client-rate", client::rate),
+    ("client-throughput", client::throughput_mode),
+    ("client-latency", client::latency_mode),
+    ("server", server::run),
+];
+/// The accuracy of emulated links, which is held against what was asked for.
+const LINK: &str = "link";
+
 /// Runs every comparison whose name holds `filter`; true when each keeps its bar.
 pub(crate) fn run(filter: &str) -> anyhow::Result<bool> {
+    let names = || BENCHES.map(|(name, _)| name).into_iter().chain([LINK]);
+    if !names().any(|name| name.contains(filter)) {
+        let names: Vec<&str> = names().collect();
+        bail!(
+            "no bench is called `{filter}`; there are {}",
+            names.join(", ")
+        );
+    }
     let linerate = crate::target::release()?;
     println!("{}", versions(&linerate)?);
     let mut kept = true;
-    let benches: [(&str, Bench); 4] = [
-        ("client-rate", client::rate),
-        ("client-throughput", client::throughput_mode),
-        ("client-latency", client::latency_mode),
-        ("server", server::run),
-    ];
-    for (name, bench) in benches {
+    for (name, bench) in BENCHES {
         if name.contains(filter) {
             let comparison = bench(&linerate)?;
             println!("{comparison}");
             kept &= comparison.keeps_its_bar();
         }
     }
-    if "link".contains(filter) {
+    if LINK.contains(filter) {
         kept &= link::run(&linerate)?;
     }
     Ok(kept)
