@@ -9,8 +9,9 @@ use crate::stage::Stages;
 use crate::target;
 
 /// The programs of `fuzz/src/bin`; `cargo xtask tidy` holds this list against that folder.
-const TARGETS: [&str; 5] = [
+const TARGETS: [&str; 6] = [
     "agent_protocol",
+    "file_request",
     "request",
     "response",
     "run_folder",

@@ -45,6 +45,24 @@ pub struct Request<'a> {
     /// The client waits for `100 Continue` before it sends the body.
     pub expects_continue: bool,
     pub body: Body,
+    /// The lines of all fields as sent, each with its CR LF; [`Self::values`] reads them.
+    pub fields: &'a [u8],
+}
+
+impl<'a> Request<'a> {
+    /// The values of all fields of that name, in their order.
+    pub fn values(&self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        fields::lines(self.fields).filter_map(move |(found, value)| {
+            found.eq_ignore_ascii_case(name.as_bytes()).then_some(value)
+        })
+    }
+
+    /// The value of the one field of that name; `None` also where there are several.
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<&'a [u8]> {
+        let mut values = self.values(name);
+        values.next().filter(|_| values.next().is_none())
+    }
 }
 
 /// The methods of RFC 9110 and RFC 5789.
@@ -104,10 +122,12 @@ fn head<'a>(cursor: &mut Cursor<'a>, limits: Limits) -> Result<Request<'a>, Stop
     let method = method(cursor)?;
     let target = target(cursor, method)?;
     let version = version(cursor)?;
+    let fields_at = cursor.position();
     let mut fields = Fields::default();
     while cursor.peek()? != b'\r' {
         fields.read_next(cursor, limits.fields)?;
     }
+    let lines = cursor.since(fields_at);
     cursor.line_end(Refusal::Field)?;
     Ok(Request {
         method,
@@ -116,6 +136,7 @@ fn head<'a>(cursor: &mut Cursor<'a>, limits: Limits) -> Result<Request<'a>, Stop
         keep_alive: fields.keep_alive(version),
         expects_continue: fields.expects_continue(),
         body: fields.body(version)?,
+        fields: lines,
     })
 }
 

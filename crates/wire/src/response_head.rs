@@ -38,14 +38,24 @@ impl HeadTemplate {
     /// `fields` are whole lines, each with its CR LF. The date is blank until it is set.
     #[must_use]
     pub fn new(status: Status, content_type: &str, fields: &str) -> Self {
+        let mut head = Self::without_body(status);
+        let more = [
+            fields,
+            "Content-Type: ",
+            content_type,
+            "\r\nContent-Length: ",
+        ];
+        head.bytes.extend_from_slice(more.concat().as_bytes());
+        head
+    }
+
+    /// For [`Self::append_head`]: nothing is said of a body. The date is blank until it is set.
+    #[must_use]
+    pub fn without_body(status: Status) -> Self {
         let mut bytes = format!("HTTP/1.1 {}\r\nServer: linerate\r\nDate: ", status.line());
         let date_at = bytes.len();
         bytes.push_str(&" ".repeat(DATE_BYTES));
         bytes.push_str("\r\n");
-        bytes.push_str(fields);
-        bytes.push_str("Content-Type: ");
-        bytes.push_str(content_type);
-        bytes.push_str("\r\nContent-Length: ");
         Self {
             bytes: bytes.into_bytes(),
             date_at,
@@ -54,6 +64,18 @@ impl HeadTemplate {
 
     pub fn set_date(&mut self, date: &[u8; DATE_BYTES]) {
         self.bytes[self.date_at..][..DATE_BYTES].copy_from_slice(date);
+    }
+
+    /// Appends the head alone. `write_fields` appends at least one line, and of the last no CR LF.
+    pub fn append_head(
+        &self,
+        output: &mut Vec<u8>,
+        persistence: Persistence,
+        write_fields: impl FnOnce(&mut Vec<u8>),
+    ) {
+        output.extend_from_slice(&self.bytes);
+        write_fields(output);
+        output.extend_from_slice(persistence.head_end());
     }
 
     /// Appends head and body and tells where in `output` the body starts. `write_body` appends

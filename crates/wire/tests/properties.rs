@@ -56,6 +56,7 @@ proptest! {
         head += &framing_field(body);
         head += if closes { "Connection: close\r\n" } else { "" };
         head = head + &after.concat() + "\r\n";
+        let fields = head.split_once("\r\n").unwrap().1.strip_suffix("\r\n").unwrap();
         let wanted = request::Request {
             method,
             target: target.as_bytes(),
@@ -63,6 +64,7 @@ proptest! {
             keep_alive: !closes,
             expects_continue: false,
             body,
+            fields: fields.as_bytes(),
         };
         let followed = head.clone() + "GET / HT";
         let read = request::parse(followed.as_bytes(), Limits::default());

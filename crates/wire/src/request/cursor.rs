@@ -69,6 +69,11 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
+    /// What was read from a position on.
+    pub(super) fn since(&self, position: usize) -> &'a [u8] {
+        &self.input[position..self.at]
+    }
+
     pub(super) fn peek(&self) -> Result<u8, Stop> {
         self.input.get(self.at).copied().ok_or(Stop::NeedMore)
     }

@@ -125,6 +125,15 @@ impl Fields {
     }
 }
 
+/// Name and value of each line, of lines that were read once and found well-formed.
+pub(super) fn lines(fields: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let lines = fields.split(|byte| *byte == b'\n');
+    lines.filter_map(|line| {
+        let colon = memchr::memchr(b':', line)?;
+        Some((&line[..colon], line[colon + 1..].trim_ascii()))
+    })
+}
+
 /// Letters of a host name, an address in brackets and a port (RFC 3986 §3.2.2); no `@`, no path.
 fn may_stand_in_host(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+;=:[]".contains(&byte)

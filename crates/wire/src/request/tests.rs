@@ -27,8 +27,20 @@ fn a_plain_request_is_read_and_its_length_told() {
         keep_alive: true,
         expects_continue: false,
         body: Body::None,
+        fields: b"Host: a.example:8080\r\nAccept: */*\r\n",
     };
     assert_eq!(request, expected);
+}
+
+#[test]
+fn a_field_is_found_by_its_name_whatever_the_case_and_however_often() {
+    let request =
+        request("GET / HTTP/1.1\r\nHost: a\r\nrange: \tb: c \r\nX:1\r\nx: 2\r\n\r\nRange: no");
+    assert_eq!(request.value("Range"), Some(&b"b: c"[..]));
+    assert_eq!(request.values("X").collect::<Vec<_>>(), [b"1", b"2"]);
+    // Which of two would be meant, nobody knows.
+    assert_eq!(request.value("X"), None);
+    assert_eq!(request.value("Rang"), None);
 }
 
 #[test]
