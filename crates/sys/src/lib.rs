@@ -27,6 +27,7 @@ pub mod own_devices;
 pub mod packet;
 pub mod pidfd;
 pub mod process;
+pub mod root_folder;
 pub mod socket;
 pub mod standard_input;
 pub mod stop;

@@ -219,13 +219,56 @@ pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Option<u
 /// `EPIPE` or `ECONNRESET` when the peer is gone; never a signal.
 #[inline]
 pub fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<Option<usize>> {
+    send_with(socket, bytes, libc::MSG_NOSIGNAL)
+}
+
+/// As [`send`], for bytes that are followed at once by others: the kernel waits for those to fill
+/// the last segment.
+///
+/// # Errors
+/// As of [`send`].
+pub fn send_before_more(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<Option<usize>> {
+    send_with(socket, bytes, libc::MSG_NOSIGNAL | libc::MSG_MORE)
+}
+
+#[inline]
+fn send_with(
+    socket: BorrowedFd<'_>,
+    bytes: &[u8],
+    flags: libc::c_int,
+) -> io::Result<Option<usize>> {
     // SAFETY: the bytes are readable for their length, which is passed along.
     let sent = check_size(unsafe {
         libc::send(
             socket.as_raw_fd(),
             bytes.as_ptr().cast(),
             bytes.len(),
-            libc::MSG_NOSIGNAL,
+            flags,
+        )
+    });
+    or_later(sent)
+}
+
+/// Sends at most so many bytes of a file from an offset on, straight from the page cache; `None`
+/// when there is no room, `Some(0)` at the end of the file. The file's own position stays.
+///
+/// # Errors
+/// `EPIPE` or `ECONNRESET` when the peer is gone, `EIO` when the file cannot be read. For a peer
+/// that is gone the kernel also sends `SIGPIPE`, which Rust's runtime has ignored from the start.
+pub fn send_file(
+    socket: BorrowedFd<'_>,
+    file: BorrowedFd<'_>,
+    offset: u64,
+    most_bytes: usize,
+) -> io::Result<Option<usize>> {
+    let mut offset = libc::off_t::try_from(offset).map_err(io::Error::other)?;
+    // SAFETY: both descriptors are open, and the offset is writable and outlives the call.
+    let sent = check_size(unsafe {
+        libc::sendfile(
+            socket.as_raw_fd(),
+            file.as_raw_fd(),
+            &raw mut offset,
+            most_bytes,
         )
     });
     or_later(sent)

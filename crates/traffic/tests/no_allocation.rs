@@ -13,24 +13,35 @@ use std::os::unix::net::UnixStream;
 
 use sys::alloc::{CountingAllocator, allocations};
 use traffic::engine::{self, Settings, listeners};
-use traffic::server::{Http, Options};
+use traffic::server::{Files, Http, Options};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const REQUEST: &[u8] = b"GET /json HTTP/1.1\r\nHost: a\r\n\r\n";
+/// A file, by a path to be resolved and with conditions to be weighed.
+const FILE_REQUEST: &[u8] = b"GET /a/../%66ile HTTP/1.1\r\nHost: a\r\n\
+    If-None-Match: \"x\"\r\nRange: bytes=1-\r\n\r\n";
+const ROOT: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/no-allocation");
 const REQUESTS: usize = 20_000;
 
 #[test]
 fn a_request_is_answered_without_allocating() {
-    for split_send in [false, true] {
+    std::fs::create_dir_all(ROOT).unwrap();
+    std::fs::write(format!("{ROOT}/file"), "{}").unwrap();
+    for (request, split_send) in [(REQUEST, false), (REQUEST, true), (FILE_REQUEST, false)] {
         let (mut client, stop, server) = serve(split_send);
-        let answer_bytes = first_answer_bytes(&mut client);
+        let answer_bytes = first_answer_bytes(&mut client, request);
         let mut room = vec![0; answer_bytes];
-        exchange(&mut client, &mut room, 100);
+        exchange(&mut client, request, &mut room, 100);
         let before = allocations();
-        exchange(&mut client, &mut room, REQUESTS);
-        assert_eq!(allocations() - before, 0, "split_send: {split_send}");
+        exchange(&mut client, request, &mut room, REQUESTS);
+        let request = String::from_utf8_lossy(request);
+        assert_eq!(
+            allocations() - before,
+            0,
+            "{request} split_send: {split_send}"
+        );
         drop(stop);
         drop(client);
         server.join().unwrap();
@@ -47,6 +58,7 @@ fn serve(split_send: bool) -> Running {
     let (stop, stopped) = UnixStream::pair().unwrap();
     let options = Options {
         message: "Hello, World!".to_owned(),
+        files: Some(Files::below(ROOT.as_ref(), |_| None).unwrap()),
         split_send,
         busy_work_ns: 0,
     };
@@ -63,8 +75,8 @@ fn serve(split_send: bool) -> Running {
     (client, stop, server)
 }
 
-fn first_answer_bytes(client: &mut TcpStream) -> usize {
-    client.write_all(REQUEST).unwrap();
+fn first_answer_bytes(client: &mut TcpStream, request: &[u8]) -> usize {
+    client.write_all(request).unwrap();
     let mut answer = Vec::new();
     while !answer.ends_with(b"}") {
         let mut byte = [0];
@@ -74,9 +86,9 @@ fn first_answer_bytes(client: &mut TcpStream) -> usize {
     answer.len()
 }
 
-fn exchange(client: &mut TcpStream, room: &mut [u8], count: usize) {
+fn exchange(client: &mut TcpStream, request: &[u8], room: &mut [u8], count: usize) {
     for _ in 0..count {
-        client.write_all(REQUEST).unwrap();
+        client.write_all(request).unwrap();
         client.read_exact(room).unwrap();
         assert!(room.ends_with(b"}"));
     }

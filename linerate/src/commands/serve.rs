@@ -1,16 +1,21 @@
 //! `linerate serve`: the built-in HTTP server.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use traffic::server::{Http, Options};
+use anyhow::Context as _;
+use traffic::server::{Files, Http, Options};
 
 use crate::console::Console;
 use crate::serving::{MEASURED, Serving};
 
-/// Serve two small HTTP answers, as fast as this machine can
+/// Serve two small HTTP answers, and files, as fast as this machine can
 ///
 /// GET /json answers {"message":"Hello, World!"}, made by a serialiser for each request;
 /// GET /plaintext the message alone. HTTP/1.0 and 1.1, keep-alive and pipelining.
+///
+/// With --root every other path is a file, sent from the page cache. It is a server to measure
+/// with, not to deploy.
 ///
 /// It prints one line, `listening on ADDR:PORT`, when it is ready, and serves until SIGTERM,
 /// SIGINT or SIGHUP; then it finishes the answers under way and exits with 0. With --json the line
@@ -23,6 +28,9 @@ Examples:
     linerate load http://127.0.0.1:8080/json --cpus 0
   Any free port, for a script:
     linerate serve --listen 0 --json
+  Files of a folder, and a part of one:
+    linerate serve --root /srv/www &
+    curl -r 0-99 http://127.0.0.1:8080/big.bin
   For other machines to reach:
     linerate serve --listen 0.0.0.0:8080")]
 pub(crate) struct Arguments {
@@ -33,7 +41,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TEXT", default_value = "Hello, World!")]
     message: String,
 
-    /// Send the head and the body of each answer by themselves
+    /// Serve the files below this folder, on every path but /json and /plaintext
+    ///
+    /// By sendfile(2), with ranges and conditional requests. For a folder, `/a/`, its `index.html`
+    /// is sent, or 403: nothing is listed. No path and no symbolic link leads out of the folder.
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+
+    /// Send the head and the body of each small answer by themselves
     ///
     /// Many servers do. It costs a system call and a segment per answer, and gains nothing. It
     /// is here to be measured.
@@ -48,8 +63,20 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let options = Options {
         message: arguments.message.clone(),
+        files: arguments.root.as_deref().map(files).transpose()?,
         split_send: arguments.split_send,
         busy_work_ns: arguments.busy_work_ns,
     };
     arguments.serving.run(console, || Http::new(options))
+}
+
+fn files(root: &Path) -> anyhow::Result<Files> {
+    let shown = root.display();
+    Files::below(root, content_type).with_context(|| {
+        format!("cannot serve files from {shown}: it must be a folder that this user may open")
+    })
+}
+
+fn content_type(extension: &str) -> Option<&'static str> {
+    mime_guess::from_ext(extension).first_raw()
 }

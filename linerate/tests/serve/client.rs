@@ -96,6 +96,35 @@ impl Client {
         String::from_utf8(std::mem::replace(&mut self.received, rest)).unwrap()
     }
 
+    /// Reads a head and forgets it.
+    pub(crate) fn skip_head(&mut self) {
+        while !self.received.windows(4).any(|bytes| bytes == b"\r\n\r\n") {
+            assert!(self.receive(), "closed amid a head");
+        }
+        let text = String::from_utf8_lossy(&self.received);
+        let end = text.find("\r\n\r\n").unwrap() + 4;
+        self.received.drain(..end);
+    }
+
+    /// Reads so many bytes without keeping them; how many came before the end.
+    pub(crate) fn skip(&mut self, bytes: usize) -> usize {
+        let mut skipped = 0;
+        loop {
+            let present = self.received.len().min(bytes - skipped);
+            self.received.drain(..present);
+            skipped += present;
+            if skipped == bytes || !self.receive() {
+                return skipped;
+            }
+        }
+    }
+
+    /// Reads on until the server closes; how many bytes came.
+    pub(crate) fn rest_bytes(&mut self) -> usize {
+        while self.receive() {}
+        self.received.len()
+    }
+
     /// Waits until the server closes, and says whether it did so without another byte.
     pub(crate) fn is_closed(&mut self) -> bool {
         self.received.is_empty() && !self.receive()

@@ -140,7 +140,7 @@ fn out_of_descriptors_it_serves_those_it_has_and_sleeps() {
     assert_eq!(last.answer().status, 200);
 }
 
-fn resident_bytes(pid: u32) -> u64 {
+pub(crate) fn resident_bytes(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status
         .lines()

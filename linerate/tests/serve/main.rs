@@ -6,6 +6,11 @@
 
 mod answers;
 mod client;
+#[path = "../common/mod.rs"]
+#[expect(dead_code, reason = "a test uses what it needs of it")]
+mod common;
+mod file_limits;
+mod files;
 mod limits;
 mod server;
 mod stopping;

@@ -6,6 +6,7 @@ use std::os::fd::AsFd as _;
 use sys::epoll::Interest;
 use sys::socket;
 
+use super::output::{Output, Turn};
 use super::service::{Next, Service, Step};
 use super::worker::Settings;
 
@@ -44,8 +45,7 @@ pub(super) struct Connection<M> {
     memory: M,
     /// Received, but not yet taken by the service.
     untaken: Vec<u8>,
-    output: Vec<u8>,
-    sent_bytes: usize,
+    output: Output,
     /// What is to happen once all output is sent.
     next: Next,
     /// The peer was told that no more will be answered.
@@ -66,8 +66,7 @@ impl<M: Default> Connection<M> {
             socket,
             memory: M::default(),
             untaken: Vec::new(),
-            output: Vec::new(),
-            sent_bytes: 0,
+            output: Output::default(),
             next: Next::Continue,
             hushed: false,
             mid_request: false,
@@ -127,7 +126,7 @@ impl<M: Default> Connection<M> {
 
     /// Sends the answers that have gathered.
     pub(super) fn send<S: Service<Memory = M>>(&mut self, shared: &Shared<S>) -> Fate {
-        match self.flush() {
+        match self.flush(&mut Turn::new()) {
             Ok(()) => self.settle(shared),
             Err(_) => Fate::Close,
         }
@@ -143,7 +142,7 @@ impl<M: Default> Connection<M> {
                 // the connection may hide behind the last bytes.
                 self.unread = hung_up || received == room.len();
                 self.untaken.clear();
-                self.answer(shared, kept_bytes + received)
+                self.answer(shared, kept_bytes + received, Turn::new())
             }
             Ok(None) => Fate::Keep,
             Ok(Some(0)) | Err(_) => Fate::Close,
@@ -152,7 +151,8 @@ impl<M: Default> Connection<M> {
 
     /// Goes on sending, and then with what was received before there was no more room.
     fn resume<S: Service<Memory = M>>(&mut self, shared: &mut Shared<S>) -> Fate {
-        if self.flush().is_err() {
+        let mut turn = Turn::new();
+        if self.flush(&mut turn).is_err() {
             return Fate::Close;
         }
         if self.has_output() {
@@ -161,7 +161,7 @@ impl<M: Default> Connection<M> {
         }
         let kept_bytes = self.restore_untaken(shared);
         self.untaken.clear();
-        self.answer(shared, kept_bytes)
+        self.answer(shared, kept_bytes, turn)
     }
 
     fn restore_untaken<S>(&self, shared: &mut Shared<S>) -> usize {
@@ -171,7 +171,12 @@ impl<M: Default> Connection<M> {
     }
 
     /// Takes requests from the shared input; their answers gather to be sent.
-    fn answer<S: Service<Memory = M>>(&mut self, shared: &mut Shared<S>, filled: usize) -> Fate {
+    fn answer<S: Service<Memory = M>>(
+        &mut self,
+        shared: &mut Shared<S>,
+        filled: usize,
+        mut turn: Turn,
+    ) -> Fate {
         let mut taken = 0;
         let mut at_once = false;
         while !self.has_ended() && (taken < filled || self.next == Next::SendFirst) {
@@ -188,8 +193,8 @@ impl<M: Default> Connection<M> {
             }
             self.answered |= self.has_output();
             at_once |= self.next == Next::SendFirst;
-            if self.next == Next::SendFirst || self.output.len() >= OUTPUT_LIMIT_BYTES {
-                if self.flush().is_err() {
+            if self.next == Next::SendFirst || self.is_full() {
+                if self.flush(&mut turn).is_err() {
                     return Fate::Close;
                 }
                 if self.has_output() {
@@ -252,18 +257,13 @@ impl<M: Default> Connection<M> {
         }
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
-        if !self.has_output() {
-            return Ok(());
-        }
-        let rest = &self.output[self.sent_bytes..];
-        // Less than all means that there is no more room; a second attempt would find none.
-        self.sent_bytes += socket::send(self.socket.as_fd(), rest)?.unwrap_or(0);
-        if self.sent_bytes == self.output.len() {
-            self.output.clear();
-            self.sent_bytes = 0;
-        }
-        Ok(())
+    fn flush(&mut self, turn: &mut Turn) -> std::io::Result<()> {
+        self.output.flush(self.socket.as_fd(), turn)
+    }
+
+    /// Nothing may be appended before what there is has left.
+    fn is_full(&self) -> bool {
+        self.output.held_bytes() >= OUTPUT_LIMIT_BYTES || self.output.has_file()
     }
 
     fn keep(&mut self, rest: &[u8]) {

@@ -14,9 +14,11 @@
 mod accepting;
 mod connection;
 pub mod listeners;
+mod output;
 mod service;
 pub mod supervisor;
 mod worker;
 
+pub use output::{FilePart, Output};
 pub use service::{Next, Service, Step};
 pub use worker::{Settings, run};

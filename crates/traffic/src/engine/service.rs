@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use super::output::Output;
+
 /// Turns bytes received into bytes to send.
 pub trait Service {
     /// What is remembered about one connection between two steps.
@@ -9,7 +11,7 @@ pub trait Service {
 
     /// Takes at most one request from the start of `input` and appends its answer to `output`.
     /// It is called again with what was left, and with more once more has come.
-    fn step(&mut self, memory: &mut Self::Memory, input: &[u8], output: &mut Vec<u8>) -> Step;
+    fn step(&mut self, memory: &mut Self::Memory, input: &[u8], output: &mut Output) -> Step;
 
     /// Whether the peer owes the rest of a request of which a part was taken by [`Self::step`].
     fn is_mid_request(&self, memory: &Self::Memory) -> bool;

@@ -6,7 +6,7 @@
 
 use std::num::NonZeroUsize;
 
-use crate::engine::{Next, Service, Step};
+use crate::engine::{Next, Output, Service, Step};
 
 /// A server that answers a number of bytes with a number of bytes.
 pub struct Echo {
@@ -28,12 +28,12 @@ impl Service for Echo {
     /// Bytes received of the request under way.
     type Memory = usize;
 
-    fn step(&mut self, received: &mut usize, input: &[u8], output: &mut Vec<u8>) -> Step {
+    fn step(&mut self, received: &mut usize, input: &[u8], output: &mut Output) -> Step {
         let bytes = input.len().min(self.request_bytes.get() - *received);
         *received += bytes;
         if *received == self.request_bytes.get() {
             *received = 0;
-            output.extend_from_slice(&self.answer);
+            output.bytes().extend_from_slice(&self.answer);
         }
         Step::Took {
             bytes,
@@ -53,7 +53,7 @@ mod tests {
     fn answers(pieces: &[usize]) -> usize {
         let size = |bytes| NonZeroUsize::new(bytes).unwrap();
         let mut echo = Echo::new(size(10), size(3));
-        let (mut received, mut output) = (0, Vec::new());
+        let (mut received, mut output) = (0, Output::default());
         for piece in pieces {
             let input = vec![0; *piece];
             let mut taken = 0;
@@ -64,8 +64,8 @@ mod tests {
                 }
             }
         }
-        assert_eq!(output.len() % 3, 0);
-        output.len() / 3
+        assert_eq!(output.bytes().len() % 3, 0);
+        output.bytes().len() / 3
     }
 
     #[test]

@@ -67,15 +67,19 @@ impl Answers {
         }
     }
 
-    pub(super) fn set_date(&mut self, now: SystemTime) {
-        let mut date = [0; DATE_BYTES];
-        write!(&mut date[..], "{}", httpdate::HttpDate::from(now))
-            .expect("an HTTP date has 29 bytes");
+    pub(super) fn set_date(&mut self, date: &[u8; DATE_BYTES]) {
         let heads = [&mut self.json, &mut self.plaintext];
         for head in heads.into_iter().chain(&mut self.errors) {
-            head.set_date(&date);
+            head.set_date(date);
         }
     }
+}
+
+/// The date as it stands in a head.
+pub(super) fn date(now: SystemTime) -> [u8; DATE_BYTES] {
+    let mut date = [0; DATE_BYTES];
+    write!(&mut date[..], "{}", httpdate::HttpDate::from(now)).expect("an HTTP date has 29 bytes");
+    date
 }
 
 fn error_head(status: Status) -> HeadTemplate {

@@ -1,30 +1,34 @@
-//! The built-in HTTP server: two small answers, made for each request anew.
+//! The built-in HTTP server: two small answers, made for each request anew, and files.
 //!
-//! `GET /json` serialises `{"message": …}`, `GET /plaintext` sends the message as it is; both
-//! answer HEAD too. It is the subject of studies, so it does what an honest server must (checks
+//! `GET /json` serialises `{"message": …}`, `GET /plaintext` sends the message as it is; every
+//! other path is a file, where there are files to serve. All answer HEAD too. It is the subject of studies, so it does what an honest server must (checks
 //! the request, sends the date, keeps limits) and nothing else.
 
 mod answers;
 mod busy;
+mod files;
 
 use std::time::SystemTime;
 
 use answers::{Answers, Content};
 use busy::BusyWork;
+pub use files::{ContentType, Files};
+use wire::path;
 use wire::request::{self, Body, Limits, Method, Request, Version};
 use wire::response_head::Persistence;
 use wire::status::Status;
 
-use crate::engine::{Next, Service, Step};
+use crate::engine::{Next, Output, Service, Step};
 
 /// The largest body that is read and thrown away; a larger one costs the client its connection.
 const BODY_LIMIT_BYTES: u64 = 1024 * 1024;
 
 /// What the server says and how.
-#[derive(Clone, Debug)]
 pub struct Options {
     pub message: String,
-    /// Send head and body of each answer by themselves, as many servers do. It costs a system
+    /// What every path but those of the two small answers is.
+    pub files: Option<Files>,
+    /// Send head and body of each small answer by themselves, as many servers do. It costs a system
     /// call per request, and a segment on the wire.
     pub split_send: bool,
     /// Compute so long for each request: a slowdown of known size.
@@ -34,6 +38,7 @@ pub struct Options {
 /// HTTP/1 as a [`Service`].
 pub struct Http {
     answers: Answers,
+    files: Option<Files>,
     busy_work: BusyWork,
     limits: Limits,
     split_send: bool,
@@ -58,6 +63,7 @@ impl Http {
     pub fn new(options: Options) -> Self {
         Self {
             answers: Answers::new(options.message),
+            files: options.files,
             busy_work: BusyWork::of_ns(options.busy_work_ns),
             limits: Limits::default(),
             split_send: options.split_send,
@@ -65,7 +71,7 @@ impl Http {
         }
     }
 
-    fn take_head(&mut self, memory: &mut Memory, input: &[u8], output: &mut Vec<u8>) -> Step {
+    fn take_head(&mut self, memory: &mut Memory, input: &[u8], output: &mut Output) -> Step {
         if self.is_still_incomplete(memory, input) {
             return Step::NeedMore;
         }
@@ -85,7 +91,8 @@ impl Http {
             }
             Err(refusal) => {
                 let status = Content::Error(refusal.status());
-                self.answers.append(output, status, Persistence::Closed);
+                self.answers
+                    .append(output.bytes(), status, Persistence::Closed);
                 Step::Took {
                     bytes: input.len(),
                     next: Next::Hush,
@@ -105,7 +112,7 @@ impl Http {
                 .any(|byte| *byte == b'\n')
     }
 
-    fn answer(&mut self, memory: &mut Memory, request: &Request<'_>, output: &mut Vec<u8>) -> Next {
+    fn answer(&mut self, memory: &mut Memory, request: &Request<'_>, output: &mut Output) -> Next {
         let end = self.end_of(request);
         let persistence = match (end, request.version) {
             (Next::Close | Next::Hush, _) => Persistence::Closed,
@@ -115,16 +122,38 @@ impl Http {
         if let Body::Length(bytes @ 1..) = request.body {
             memory.body_bytes_left = bytes;
         }
-        let body_at = self.answers.append(output, content(request), persistence);
+        let body_at = self.append_answer(request, persistence, output);
+        let output = output.bytes();
         if request.method == Method::Head {
             output.truncate(body_at);
-        } else if self.split_send {
+        } else if self.split_send && body_at < output.len() {
             memory.held_back.extend_from_slice(&output[body_at..]);
             memory.then = Some(end);
             output.truncate(body_at);
             return Next::SendFirst;
         }
         end
+    }
+
+    /// Appends what is asked for, or why it is not to be had; tells where its body starts.
+    fn append_answer(
+        &mut self,
+        request: &Request<'_>,
+        persistence: Persistence,
+        output: &mut Output,
+    ) -> usize {
+        let content = match (asked(request), &mut self.files) {
+            (Asked::Small(content), _) => content,
+            (Asked::Other, None) => Content::Error(Status::NotFound),
+            (Asked::Other, Some(_)) if !is_read(request.method) => {
+                Content::Error(Status::MethodNotAllowed)
+            }
+            (Asked::Other, Some(files)) => match files.answer(request, persistence, output) {
+                Ok(body_at) => return body_at,
+                Err(status) => Content::Error(status),
+            },
+        };
+        self.answers.append(output.bytes(), content, persistence)
     }
 
     /// Whether the connection is kept. A body that is not read, because it is too large, chunked
@@ -144,9 +173,9 @@ impl Http {
 impl Service for Http {
     type Memory = Memory;
 
-    fn step(&mut self, memory: &mut Memory, input: &[u8], output: &mut Vec<u8>) -> Step {
+    fn step(&mut self, memory: &mut Memory, input: &[u8], output: &mut Output) -> Step {
         if let Some(next) = memory.then.take() {
-            output.append(&mut memory.held_back);
+            output.bytes().append(&mut memory.held_back);
             return Step::Took { bytes: 0, next };
         }
         if memory.body_bytes_left == 0 {
@@ -166,7 +195,11 @@ impl Service for Http {
     }
 
     fn second_began(&mut self, now: SystemTime) {
-        self.answers.set_date(now);
+        let date = answers::date(now);
+        self.answers.set_date(&date);
+        if let Some(files) = &mut self.files {
+            files.set_date(now, &date);
+        }
     }
 
     fn drain(&mut self) {
@@ -174,19 +207,30 @@ impl Service for Http {
     }
 }
 
-fn content(request: &Request<'_>) -> Content {
-    let path = request.target.split(|byte| *byte == b'?').next();
-    let content = match path {
-        Some(b"/json") => Content::Json,
-        Some(b"/plaintext") => Content::Plaintext,
-        _ => Content::Error(Status::NotFound),
-    };
-    match (request.body, request.method) {
-        (Body::Length(bytes), _) if bytes > BODY_LIMIT_BYTES => {
-            Content::Error(Status::ContentTooLarge)
-        }
-        (_, Method::Get | Method::Head) => content,
-        _ if content == Content::Error(Status::NotFound) => content,
-        _ => Content::Error(Status::MethodNotAllowed),
+/// What a request is for.
+enum Asked {
+    Small(Content),
+    /// A file, if there are any.
+    Other,
+}
+
+fn asked(request: &Request<'_>) -> Asked {
+    if matches!(request.body, Body::Length(bytes) if bytes > BODY_LIMIT_BYTES) {
+        return Asked::Small(Content::Error(Status::ContentTooLarge));
     }
+    let small = match path::without_query(request.target) {
+        b"/json" => Content::Json,
+        b"/plaintext" => Content::Plaintext,
+        _ => return Asked::Other,
+    };
+    let refused = Content::Error(Status::MethodNotAllowed);
+    Asked::Small(if is_read(request.method) {
+        small
+    } else {
+        refused
+    })
+}
+
+fn is_read(method: Method) -> bool {
+    matches!(method, Method::Get | Method::Head)
 }

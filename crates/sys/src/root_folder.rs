@@ -1,0 +1,112 @@
+//! A folder below which files are opened, and nothing outside of it.
+
+use std::ffi::CStr;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use crate::check;
+
+/// A folder that whoever asks for its files cannot leave, neither by `..` nor by a symbolic link:
+/// the kernel refuses it while it looks the path up, so no race can get around it.
+#[derive(Debug)]
+pub struct RootFolder {
+    folder: OwnedFd,
+}
+
+/// Why a path could not be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotOpened {
+    /// There is nothing of that name.
+    Absent,
+    /// It may not be read, or lies outside of the folder.
+    Forbidden,
+    /// Something on the way was renamed meanwhile, or descriptors or memory ran out: it may do
+    /// well later.
+    Busy,
+    Failed,
+}
+
+impl From<io::Error> for NotOpened {
+    fn from(error: io::Error) -> Self {
+        match error.raw_os_error() {
+            Some(libc::ENOENT | libc::ENOTDIR | libc::ENAMETOOLONG) => Self::Absent,
+            // ENXIO: a socket, or a device without a driver.
+            Some(libc::EACCES | libc::EPERM | libc::EXDEV | libc::ELOOP | libc::ENXIO) => {
+                Self::Forbidden
+            }
+            Some(libc::EAGAIN | libc::EMFILE | libc::ENFILE | libc::ENOMEM) => Self::Busy,
+            _ => Self::Failed,
+        }
+    }
+}
+
+impl RootFolder {
+    /// Opens the folder, and sees that files can be opened below it.
+    ///
+    /// # Errors
+    /// `ENOENT`, `ENOTDIR`, `EACCES` as of open(2); `ENOSYS` before Linux 5.6, which has no
+    /// `openat2`.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(libc::O_DIRECTORY);
+        let root = Self {
+            folder: options.open(path)?.into(),
+        };
+        root.open_raw(c".")?;
+        Ok(root)
+    }
+
+    /// Opens what a relative path leads to, for reading. A FIFO is not waited for.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn open_below(&self, path: &CStr) -> Result<File, NotOpened> {
+        Ok(self.open_raw(path)?)
+    }
+
+    fn open_raw(&self, path: &CStr) -> io::Result<File> {
+        // SAFETY: an all-zero open_how is valid: it holds numbers alone.
+        let mut how: libc::open_how = unsafe { std::mem::zeroed() };
+        let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
+        how.flags = u64::try_from(flags).map_err(io::Error::other)?;
+        how.resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_MAGICLINKS;
+        // SAFETY: the path ends with a NUL and `how` is readable for the size passed along; both
+        // outlive the call.
+        let opened = unsafe {
+            libc::syscall(
+                libc::SYS_openat2,
+                self.folder.as_raw_fd(),
+                path.as_ptr(),
+                &raw const how,
+                size_of::<libc::open_how>(),
+            )
+        };
+        let opened = check(libc::c_int::try_from(opened).map_err(io::Error::other)?)?;
+        // SAFETY: `opened` was just opened and nobody else owns it.
+        Ok(unsafe { File::from_raw_fd(opened) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_path_leads_out_of_the_folder() {
+        let root = RootFolder::open(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        assert!(root.open_below(c"src/../Cargo.toml").is_ok());
+        for path in [c"..", c"../sys/Cargo.toml", c"/etc/passwd"] {
+            let error = root.open_below(path).unwrap_err();
+            assert_eq!(error, NotOpened::Forbidden, "{path:?}");
+        }
+        let proc = RootFolder::open(Path::new("/proc")).unwrap();
+        let error = proc.open_below(c"self/exe").unwrap_err();
+        assert_eq!(error, NotOpened::Forbidden);
+        assert_eq!(root.open_below(c"a").unwrap_err(), NotOpened::Absent);
+        assert_eq!(root.open_below(c"src/a").unwrap_err(), NotOpened::Absent);
+        assert!(RootFolder::open(Path::new("/etc/passwd")).is_err());
+    }
+}

@@ -1,0 +1,109 @@
+//! What a connection has still to send: bytes, and after them perhaps a part of a file.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
+
+use sys::socket;
+
+/// Of a file no more leaves at one go, so that a large one does not keep the other connections of
+/// its worker waiting: some tens of microseconds.
+const TURN_BYTES: u64 = 256 * 1024;
+
+/// Bytes, and then a part of a file.
+#[derive(Debug, Default)]
+pub struct Output {
+    bytes: Vec<u8>,
+    sent_bytes: usize,
+    file: Option<FilePart>,
+}
+
+/// A part of a file that is sent from the page cache, without a copy in this process.
+#[derive(Debug)]
+pub struct FilePart {
+    pub file: File,
+    pub offset: u64,
+    /// At least one.
+    pub bytes: u64,
+}
+
+/// What may still be sent of files before the others have their turn, bytes.
+pub(super) struct Turn(u64);
+
+impl Turn {
+    pub(super) fn new() -> Self {
+        Self(TURN_BYTES)
+    }
+}
+
+impl Output {
+    /// Where answers are appended; never after a file.
+    pub fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Has a part of a file follow the bytes. Nothing is appended before it is sent.
+    pub fn attach(&mut self, part: FilePart) {
+        self.file = Some(part);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.file.is_none()
+    }
+
+    /// Bytes that are held in memory.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(super) fn has_file(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Sends what there is room for, and of a file no more than the turn allows.
+    pub(super) fn flush(&mut self, to: BorrowedFd<'_>, turn: &mut Turn) -> io::Result<()> {
+        if !self.bytes.is_empty() {
+            self.send_bytes(to)?;
+        }
+        if self.bytes.is_empty() && self.file.is_some() {
+            return self.send_file(to, turn);
+        }
+        Ok(())
+    }
+
+    fn send_bytes(&mut self, to: BorrowedFd<'_>) -> io::Result<()> {
+        let rest = &self.bytes[self.sent_bytes..];
+        // Less than all means that there is no more room; a second attempt would find none.
+        let sent = match self.file {
+            None => socket::send(to, rest)?,
+            Some(_) => socket::send_before_more(to, rest)?,
+        };
+        self.sent_bytes += sent.unwrap_or(0);
+        if self.sent_bytes == self.bytes.len() {
+            self.bytes.clear();
+            self.sent_bytes = 0;
+        }
+        Ok(())
+    }
+
+    fn send_file(&mut self, to: BorrowedFd<'_>, turn: &mut Turn) -> io::Result<()> {
+        let Some(part) = self.file.as_mut().filter(|_| turn.0 > 0) else {
+            return Ok(());
+        };
+        let most = usize::try_from(part.bytes.min(turn.0)).unwrap_or(usize::MAX);
+        let sent = match socket::send_file(to, part.file.as_fd(), part.offset, most)? {
+            None => return Ok(()),
+            // The file was cut since its length was promised. The connection must end, or the
+            // peer would wait for the rest.
+            Some(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Some(sent) => u64::try_from(sent).unwrap_or(u64::MAX),
+        };
+        turn.0 = turn.0.saturating_sub(sent);
+        part.offset += sent;
+        part.bytes = part.bytes.saturating_sub(sent);
+        if part.bytes == 0 {
+            self.file = None;
+        }
+        Ok(())
+    }
+}

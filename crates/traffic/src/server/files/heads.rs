@@ -1,0 +1,136 @@
+//! The heads of answers about files.
+
+use std::fmt;
+use std::io::Write as _;
+
+use wire::path;
+use wire::response_head::{DATE_BYTES, HeadTemplate, Persistence};
+use wire::status::Status;
+
+use super::conditions::Version;
+
+/// Heads up to the date, by what they say.
+pub(super) struct Heads {
+    whole: HeadTemplate,
+    part: HeadTemplate,
+    not_modified: HeadTemplate,
+    moved: HeadTemplate,
+    unsatisfiable: HeadTemplate,
+}
+
+/// What is answered to a request, as it is seen by [`Heads`].
+pub(super) struct Answering<'a> {
+    pub(super) output: &'a mut Vec<u8>,
+    pub(super) persistence: Persistence,
+}
+
+impl Heads {
+    pub(super) fn new() -> Self {
+        Self {
+            whole: HeadTemplate::without_body(Status::Ok),
+            part: HeadTemplate::without_body(Status::PartialContent),
+            not_modified: HeadTemplate::without_body(Status::NotModified),
+            moved: HeadTemplate::without_body(Status::MovedPermanently),
+            unsatisfiable: HeadTemplate::without_body(Status::RangeNotSatisfiable),
+        }
+    }
+
+    pub(super) fn set_date(&mut self, date: &[u8; DATE_BYTES]) {
+        let heads = [
+            &mut self.whole,
+            &mut self.part,
+            &mut self.not_modified,
+            &mut self.moved,
+            &mut self.unsatisfiable,
+        ];
+        for head in heads {
+            head.set_date(date);
+        }
+    }
+
+    /// All of a file.
+    pub(super) fn whole(&self, to: &mut Answering<'_>, kind: &str, file: Version<'_>) {
+        self.whole.append_head(to.output, to.persistence, |head| {
+            content(head, kind, file, file.bytes);
+        });
+    }
+
+    /// So many bytes of it, at least one, from a first on.
+    pub(super) fn part(
+        &self,
+        to: &mut Answering<'_>,
+        kind: &str,
+        file: Version<'_>,
+        (first, bytes): (u64, u64),
+    ) {
+        self.part.append_head(to.output, to.persistence, |head| {
+            let (last, length) = (first + bytes - 1, file.bytes);
+            say(
+                head,
+                format_args!("Content-Range: bytes {first}-{last}/{length}\r\n"),
+            );
+            content(head, kind, file, bytes);
+        });
+    }
+
+    pub(super) fn not_modified(&self, to: &mut Answering<'_>, file: Version<'_>) {
+        let head = &self.not_modified;
+        head.append_head(to.output, to.persistence, |head| validators(head, file));
+    }
+
+    /// From a folder's name to the same with a slash, so that what its index refers to is found.
+    pub(super) fn moved(&self, to: &mut Answering<'_>, target: &[u8]) {
+        let folder = path::without_query(target);
+        let query = &target[folder.len()..];
+        // Two slashes at the beginning would be read as the name of another host.
+        let begin = folder.iter().position(|byte| *byte != b'/');
+        let folder = &folder[begin.unwrap_or(folder.len())..];
+        self.moved.append_head(to.output, to.persistence, |head| {
+            for piece in [b"Location: /", folder, b"/", query] {
+                head.extend_from_slice(piece);
+            }
+            head.extend_from_slice(b"\r\nContent-Length: 0");
+        });
+    }
+
+    /// Says how long the file is of which no part was met, and where its body starts.
+    pub(super) fn unsatisfiable(&self, to: &mut Answering<'_>, file: Version<'_>) -> usize {
+        let body = Status::RangeNotSatisfiable.line();
+        let head = &self.unsatisfiable;
+        head.append_head(to.output, to.persistence, |head| {
+            let (length, bytes) = (file.bytes, body.len() + 1);
+            say(head, format_args!("Content-Range: bytes */{length}\r\n"));
+            say(
+                head,
+                format_args!("Content-Type: text/plain\r\nContent-Length: {bytes}"),
+            );
+        });
+        let body_at = to.output.len();
+        say(to.output, format_args!("{body}\n"));
+        body_at
+    }
+}
+
+/// The fields of an answer with content.
+fn content(head: &mut Vec<u8>, kind: &str, file: Version<'_>, bytes: u64) {
+    say(
+        head,
+        format_args!("Content-Type: {kind}\r\nAccept-Ranges: bytes\r\n"),
+    );
+    validators(head, file);
+    say(head, format_args!("\r\nContent-Length: {bytes}"));
+}
+
+fn validators(head: &mut Vec<u8>, file: Version<'_>) {
+    let (tag, modified) = (file.tag, httpdate::HttpDate::from(file.modified));
+    say(
+        head,
+        format_args!("ETag: {tag}\r\nLast-Modified: {modified}"),
+    );
+}
+
+fn say(output: &mut Vec<u8>, words: fmt::Arguments<'_>) {
+    output
+        .write_fmt(words)
+        .expect("memory takes what is written");
+}

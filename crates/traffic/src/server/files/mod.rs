@@ -1,0 +1,209 @@
+//! Files below a folder, sent from the page cache.
+
+mod conditions;
+mod heads;
+
+use std::ffi::CStr;
+use std::fmt::Write as _;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use sys::root_folder::{NotOpened, RootFolder};
+use wire::path;
+use wire::range::Selection;
+use wire::request::{Method, Request};
+use wire::response_head::{DATE_BYTES, Persistence};
+use wire::status::Status;
+
+use self::conditions::{Answer, Version};
+use self::heads::{Answering, Heads};
+use crate::engine::{FilePart, Output};
+
+/// What is sent for a folder.
+const INDEX: &[u8] = b"index.html";
+/// The type of what has a name that does not tell it.
+const UNKNOWN_TYPE: &str = "application/octet-stream";
+
+/// Files to serve. Those of a folder are not listed: for `/a/` there is `a/index.html` or nothing,
+/// and `/a` is sent on to `/a/`.
+pub struct Files {
+    root: RootFolder,
+    content_type: ContentType,
+    heads: Heads,
+    now: SystemTime,
+    /// Of the request under way, kept for its room; it ends with a NUL once it was opened.
+    path: Vec<u8>,
+    tag: String,
+}
+
+/// The content type of an extension, without its dot; `None` for one that is unknown.
+pub type ContentType = fn(&str) -> Option<&'static str>;
+
+impl Files {
+    /// Serves what lies below `root`, and nothing to which a path or a symbolic link leads outside.
+    ///
+    /// # Errors
+    /// `ENOENT`, `ENOTDIR` and `EACCES` as of open(2); `ENOSYS` before Linux 5.6.
+    pub fn below(root: &Path, content_type: ContentType) -> io::Result<Self> {
+        Ok(Self {
+            root: RootFolder::open(root)?,
+            content_type,
+            heads: Heads::new(),
+            now: SystemTime::UNIX_EPOCH,
+            path: Vec::new(),
+            tag: String::new(),
+        })
+    }
+
+    pub(super) fn set_date(&mut self, now: SystemTime, date: &[u8; DATE_BYTES]) {
+        self.now = now;
+        self.heads.set_date(date);
+    }
+
+    /// Appends the answer to a GET or HEAD, and tells where the body starts of what was appended.
+    ///
+    /// # Errors
+    /// The status that says why there is none; then nothing was appended.
+    pub(super) fn answer(
+        &mut self,
+        request: &Request<'_>,
+        persistence: Persistence,
+        output: &mut Output,
+    ) -> Result<usize, Status> {
+        path::resolve(request.target, &mut self.path).map_err(|_| Status::BadRequest)?;
+        let file = self.open()?;
+        let metadata = file.metadata().map_err(|_| Status::InternalServerError)?;
+        if metadata.is_file() {
+            return self.send(request, persistence, file, &metadata, output);
+        }
+        if !metadata.is_dir() || self.is_index() {
+            return Err(Status::Forbidden);
+        }
+        let to = &mut Answering {
+            output: output.bytes(),
+            persistence,
+        };
+        self.heads.moved(to, request.target);
+        Ok(output.bytes().len())
+    }
+
+    /// Opens what the path leads to; for a folder, its index.
+    fn open(&mut self) -> Result<File, Status> {
+        let of_folder = matches!(self.path.last(), None | Some(b'/'));
+        let folder_bytes = self.path.len();
+        if of_folder {
+            self.path.extend_from_slice(INDEX);
+        }
+        match self.open_path() {
+            Err(NotOpened::Absent) if of_folder => {
+                self.path.truncate(folder_bytes);
+                self.path.push(b'.');
+                // A folder that is there is not listed.
+                Err(self
+                    .open_path()
+                    .map_or_else(status_of, |_| Status::Forbidden))
+            }
+            opened => opened.map_err(status_of),
+        }
+    }
+
+    fn open_path(&mut self) -> Result<File, NotOpened> {
+        self.path.push(0);
+        let path = CStr::from_bytes_with_nul(&self.path).expect("a resolved path holds no NUL");
+        self.root.open_below(path)
+    }
+
+    fn is_index(&self) -> bool {
+        self.path
+            .strip_suffix(b"\0")
+            .is_some_and(|path| path.ends_with(INDEX))
+    }
+
+    fn send(
+        &mut self,
+        request: &Request<'_>,
+        persistence: Persistence,
+        file: File,
+        metadata: &Metadata,
+        output: &mut Output,
+    ) -> Result<usize, Status> {
+        write_tag(&mut self.tag, metadata);
+        let version = Version {
+            tag: &self.tag,
+            modified: told_time(metadata.mtime(), self.now),
+            bytes: metadata.size(),
+        };
+        let kind = content_type(&self.path, self.content_type);
+        let to = &mut Answering {
+            output: output.bytes(),
+            persistence,
+        };
+        let (offset, bytes) = match conditions::judge(request, version, self.now) {
+            Answer::PreconditionFailed => return Err(Status::PreconditionFailed),
+            Answer::Content(Selection::Unsatisfiable) => {
+                return Ok(self.heads.unsatisfiable(to, version));
+            }
+            Answer::NotModified => {
+                self.heads.not_modified(to, version);
+                (0, 0)
+            }
+            Answer::Content(Selection::Whole) => {
+                self.heads.whole(to, kind, version);
+                (0, version.bytes)
+            }
+            Answer::Content(Selection::Part { first, bytes }) => {
+                self.heads.part(to, kind, version, (first, bytes));
+                (first, bytes)
+            }
+        };
+        if request.method == Method::Get && bytes > 0 {
+            output.attach(FilePart {
+                file,
+                offset,
+                bytes,
+            });
+        }
+        Ok(output.bytes().len())
+    }
+}
+
+/// A strong tag: the time of the last change, to the nanosecond, and the length.
+fn write_tag(tag: &mut String, metadata: &Metadata) {
+    let (seconds, nanoseconds) = (metadata.mtime(), metadata.mtime_nsec());
+    tag.clear();
+    write!(tag, "\"{seconds:x}.{nanoseconds:x}-{:x}\"", metadata.size())
+        .expect("a text takes what is written");
+}
+
+/// By the letters after the last dot of the path's last name; the path ends with a NUL.
+fn content_type(path: &[u8], by_extension: ContentType) -> &'static str {
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    let name = std::str::from_utf8(name).unwrap_or_default();
+    let extension = name.trim_end_matches('\0').rsplit_once('.');
+    extension
+        .and_then(|(_, extension)| by_extension(extension))
+        .unwrap_or(UNKNOWN_TYPE)
+}
+
+/// A time that an HTTP date can say; file systems know earlier and later ones. What is still to
+/// come is told as the present second (RFC 9110 §8.8.2.1).
+fn told_time(seconds: i64, now: SystemTime) -> SystemTime {
+    let now = now
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    let seconds = u64::try_from(seconds).unwrap_or(0).min(now.as_secs());
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+}
+
+/// What a failure to open is to the client.
+fn status_of(error: NotOpened) -> Status {
+    match error {
+        NotOpened::Absent => Status::NotFound,
+        NotOpened::Forbidden => Status::Forbidden,
+        NotOpened::Busy => Status::ServiceUnavailable,
+        NotOpened::Failed => Status::InternalServerError,
+    }
+}

@@ -1,0 +1,109 @@
+//! Large files, and clients and files that do not go on.
+
+use std::fs::{self, File};
+use std::process::Command;
+
+use crate::client::{PATIENCE, get};
+use crate::common::Folder;
+use crate::limits::resident_bytes;
+use crate::server::{Server, program, sockets};
+
+/// More than the kernel holds for a connection whose client does not read.
+const LARGE_BYTES: u64 = 64 << 20;
+
+#[test]
+fn a_large_file_keeps_nobody_waiting_and_no_memory() {
+    let (_folder, server) = serve_large("fair", &[]);
+    let mut slow = server.connect();
+    slow.send(get("/large"));
+    assert_eq!(slow.take(1).len(), 1);
+    let mut other = server.connect();
+    for _ in 0..100 {
+        assert_eq!(other.get("/json").status, 200);
+    }
+    assert!(resident_bytes(server.pid()) < 32 << 20);
+    let rest = usize::try_from(LARGE_BYTES).unwrap();
+    slow.skip_head();
+    assert_eq!(slow.skip(rest), rest);
+    assert_eq!(slow.get("/json").status, 200);
+}
+
+#[test]
+fn a_file_that_shrinks_while_it_is_sent_ends_its_connection() {
+    let (folder, server) = serve_large("shrinks", &[]);
+    let mut client = server.connect();
+    client.send(get("/large"));
+    assert_eq!(client.take(1).len(), 1);
+    let file = File::options()
+        .write(true)
+        .open(folder.path().join("large"));
+    file.unwrap().set_len(1000).unwrap();
+    let came = client.rest_bytes();
+    assert!(came < usize::try_from(LARGE_BYTES).unwrap(), "{came}");
+    assert_eq!(server.connect().get("/json").status, 200);
+}
+
+#[test]
+fn a_client_that_takes_nothing_of_its_file_is_cut_off() {
+    let (_folder, server) = serve_large("stuck", &["--idle-timeout", "1s"]);
+    let before = sockets(server.pid());
+    let mut client = server.connect();
+    client.send(get("/large"));
+    assert_eq!(client.take(1).len(), 1);
+    let is_gone = || sockets(server.pid()) == before;
+    assert!(sys::clock::wait_until(PATIENCE, is_gone));
+}
+
+#[test]
+fn a_stop_lets_a_file_under_way_finish() {
+    let (_folder, server) = serve_large("drains", &[]);
+    let mut client = server.connect();
+    client.send(get("/large"));
+    client.skip_head();
+    server.terminate();
+    let all = usize::try_from(LARGE_BYTES).unwrap();
+    assert_eq!(client.skip(all), all);
+    assert!(client.is_closed());
+    assert!(server.wait().0.success());
+}
+
+#[test]
+fn a_file_leaves_by_sendfile_in_turns_and_its_head_with_its_first_segment() {
+    let folder = Folder::new("serve-traced");
+    fs::write(folder.path().join("a"), "hello".repeat(200_000)).unwrap();
+    let trace = folder.path().join("trace");
+    let calls = "trace=sendto,sendfile,read,pread64,mmap";
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-s", "400", "-e", calls, "-o"]);
+    command
+        .arg(&trace)
+        .args([program(), "serve", "--listen", "0"]);
+    command
+        .args(["--workers", "1", "--root"])
+        .arg(folder.path());
+    let server = Server::spawn(command);
+    let mut client = server.connect();
+    assert_eq!(client.get("/a").body.len(), 1_000_000);
+    // The other answer says that what came before it was written down.
+    assert_eq!(client.get("/json").status, 200);
+    let was_traced = || folder.text("trace").contains("Hello, World!");
+    assert!(sys::clock::wait_until(PATIENCE, was_traced));
+    let text = folder.text("trace");
+    let from = text.find("HTTP/1.1 200 OK").unwrap();
+    assert!(text[from..].lines().next().unwrap().contains("MSG_MORE"));
+    let turns = text.lines().filter(|line| line.contains("sendfile("));
+    // The last argument is what was asked for.
+    let asked = |line: &str| line.split([',', ')']).nth(3)?.trim().parse().ok();
+    let turns: Vec<u32> = turns.map(|line| asked(line).unwrap()).collect();
+    assert!(turns.len() >= 4 && turns.iter().all(|asked| *asked <= 262_144));
+    assert!(!text.contains("hello"), "{text}");
+}
+
+fn serve_large(name: &str, flags: &[&str]) -> (Folder, Server) {
+    let folder = Folder::new(&format!("serve-{name}"));
+    let file = File::create(folder.path().join("large")).unwrap();
+    file.set_len(LARGE_BYTES).unwrap();
+    let root = folder.path().to_str().unwrap().to_owned();
+    let server = Server::start(&[&["--workers", "1", "--root", &root], flags].concat());
+    (folder, server)
+}
