@@ -58,7 +58,7 @@ impl Desk {
         match ask {
             Ask::Hello { protocol } => self.hello(protocol),
             Ask::Facts { full } => Ok(Tell::Facts(Box::new(machine::facts::collect(full)))),
-            Ask::Levers { wanted, on_host } => Ok(self.levers(wanted, on_host)),
+            Ask::Levers { wanted, on_host } => self.levers(wanted, on_host),
             Ask::Watch { watch_ms } => Ok(Tell::Watched(machine::watch(watch_ms))),
             Ask::Find { service } => self.find(*service),
             Ask::Start {
@@ -108,14 +108,17 @@ impl Desk {
         })
     }
 
-    fn levers(&mut self, wanted: Vec<LeverSetting>, on_host: bool) -> Tell {
+    fn levers(&mut self, wanted: Vec<LeverSetting>, on_host: bool) -> Result<Tell, Failure> {
+        if on_host {
+            live::put_back_leftovers()?;
+        }
         self.live.on_host = on_host;
         let states = wanted
             .into_iter()
             .map(|setting| live::state(setting, on_host));
         // What this version does not know, it has no state of.
         let levers = states.filter_map(Result::ok).collect();
-        Tell::Levers { levers }
+        Ok(Tell::Levers { levers })
     }
 
     fn find(&mut self, service: Service) -> Result<Tell, Failure> {
@@ -183,10 +186,11 @@ impl Desk {
     }
 
     fn stop(&mut self, name: String) -> Result<Tell, Failure> {
-        match self.targets.remove(&name) {
-            Some(_) => Ok(Tell::Stopped { target: name }),
-            None => Err(unknown(&name)),
+        self.targets.remove(&name).ok_or_else(|| unknown(&name))?;
+        if self.targets.is_empty() {
+            self.live.become_these(&[])?;
         }
+        Ok(Tell::Stopped { target: name })
     }
 
     fn block(&mut self, ask: &BlockAsk) -> Result<Tell, Failure> {

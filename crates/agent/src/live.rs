@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use machine::levers::carry::{self, Undone};
 use machine::planted::{Held, Planted, PlantedError, Setting, Wanted};
 use model::lever::{LeverSetting, LeverState};
 use model::message::Failure;
@@ -48,6 +49,27 @@ impl LiveLevers {
                 .map_err(|error| lever_failure(setting, &error))?;
         }
         Ok(())
+    }
+}
+
+/// Puts back what a study has set on this machine that was killed: every arm would be measured with
+/// it.
+pub(crate) fn put_back_leftovers() -> Result<(), Failure> {
+    let undo = || carry::undo_leftovers(sys::clock::since_boot_ms());
+    let outcome =
+        machine::namespace::in_the_machines(undo).map_err(|error| still_set(&error.to_string()))?;
+    let undone = outcome.map_err(|error| still_set(&error.to_string()))?;
+    let is_set = |undone: &&Undone| undone.knobs.iter().any(|(_, fate)| !fate.is_back());
+    match undone.iter().find(is_set) {
+        Some(undone) => Err(still_set(&undone.lever)),
+        None => Ok(()),
+    }
+}
+
+fn still_set(what: &str) -> Failure {
+    Failure {
+        what: format!("what an earlier study has set is not all put back: {what}"),
+        advice: "see `linerate levers journal`, and put it back: linerate levers undo".to_owned(),
     }
 }
 

@@ -53,6 +53,9 @@ pub struct LeverChange {
     /// included (`CLOCK_BOOTTIME`); `None` for one that stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverts_at_ms: Option<u64>,
+    /// Whether it is set for no longer than its owner runs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_held: bool,
 }
 
 /// How long after its time a trial may still stand: the process that puts it back is just doing so.

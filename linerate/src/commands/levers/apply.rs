@@ -4,7 +4,7 @@ use std::io;
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::Context as _;
-use machine::levers::carry::{self, Applied, CarryError, Guard};
+use machine::levers::carry::{self, Applied, CarryError, Guard, Until};
 use machine::levers::{DeviceName, Plan, Scope, Site, Step};
 use serde_json::{Value, json};
 
@@ -79,7 +79,11 @@ fn carry_out(plan: &Plan, site: &Site, trial_s: u64) -> Result<Applied, CarryErr
         reverts_at_ms,
         start: &|id| start_guard(id, reverts_at_ms),
     };
-    carry::apply(plan, site, on_trial(plan).then_some(guard))
+    let until = match on_trial(plan) {
+        true => Until::Confirmed(guard),
+        false => Until::Undone,
+    };
+    carry::apply(plan, site, until)
 }
 
 /// Whether it could cut us off: it reaches a device, and no rig of ours holds that.

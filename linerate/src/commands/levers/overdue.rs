@@ -7,10 +7,10 @@ use crate::console::Console;
 
 /// Puts it back, and says so beside the answer.
 pub(super) fn put_back(console: &Console) -> anyhow::Result<()> {
-    for undone in carry::undo_all_overdue(sys::clock::since_boot_ms())? {
+    for undone in carry::undo_leftovers(sys::clock::since_boot_ms())? {
         let lines: Vec<String> = undo::lines(&undone).collect();
         console.error(&format!(
-            "{} was on trial and was not put back in time; done now: {}",
+            "{} was to be put back by itself and was not; done now: {}",
             undone.lever,
             lines.join("; ")
         ));

@@ -20,23 +20,29 @@ pub struct Applied {
 
 /// Carries a plan out.
 ///
-/// With `guard`, the change is put back by itself at a time, in ms of the clock that counts since
-/// boot, unless it is confirmed; the guard is started with the number of the entry before anything
-/// is changed.
-///
 /// # Errors
 /// What the kernel refused; then all was put back, or the error says that it was not.
-pub fn apply(plan: &Plan, site: &Site, guard: Option<Guard<'_>>) -> Result<Applied, CarryError> {
+pub fn apply(plan: &Plan, site: &Site, until: Until<'_>) -> Result<Applied, CarryError> {
     // Whoever may not set it leaves no journal behind either.
     plan.may_be_set(&site.tree)?;
-    apply_in(&mut Journal::open()?, plan, site, guard)
+    apply_in(&mut Journal::open()?, plan, site, until)
+}
+
+/// How long a change stays.
+pub enum Until<'a> {
+    /// Until somebody asks for its undo.
+    Undone,
+    /// It goes back by itself unless it is confirmed.
+    Confirmed(Guard<'a>),
+    /// As long as this process runs and wants it.
+    Dropped,
 }
 
 /// How a change is put back without anybody asking.
 pub struct Guard<'a> {
-    /// When, on `CLOCK_BOOTTIME`.
+    /// When, in ms of `CLOCK_BOOTTIME`.
     pub reverts_at_ms: u64,
-    /// Starts the process that sees to it, given the number of the entry.
+    /// Starts the process that sees to it, given the number of the entry, before anything is changed.
     pub start: &'a dyn Fn(u64) -> io::Result<()>,
 }
 
@@ -44,13 +50,18 @@ pub(super) fn apply_in(
     journal: &mut Journal,
     plan: &Plan,
     site: &Site,
-    guard: Option<Guard<'_>>,
+    until: Until<'_>,
 ) -> Result<Applied, CarryError> {
     let tree = &site.tree;
     refuse_what_is_set(journal.entries(), &plan.steps)?;
     // Others may have set it while we waited for the journal.
     plan.is_up_to_date(tree)?;
     plan.rehearse_undo(tree)?;
+    let is_held = matches!(until, Until::Dropped);
+    let guard = match until {
+        Until::Confirmed(guard) => Some(guard),
+        Until::Undone | Until::Dropped => None,
+    };
     let mut devices = plan.steps.iter().filter_map(|step| step.knob.device());
     let change = LeverChange {
         lever: plan.lever.to_owned(),
@@ -58,6 +69,7 @@ pub(super) fn apply_in(
         device_index: devices.next().and_then(|device| site.index_of(device)),
         is_under_way: plan.steps.iter().any(|step| step.knob.is_rounded()),
         reverts_at_ms: guard.as_ref().map(|guard| guard.reverts_at_ms),
+        is_held,
     };
     let owner = Owner::this_process().map_err(CarryError::Clock)?;
     let id = journal.add(owner, Change::Lever(change.clone()))?;

@@ -1,6 +1,6 @@
 //! A plan that holds for as long as somebody holds it: for the blocks of one arm.
 
-use super::apply::{apply, set_all};
+use super::apply::{Until, apply, set_all};
 use super::undo::{Fate, put_back, undo_entry};
 use super::{CarryError, Knob, Obstacle};
 use crate::levers::knob::Reach;
@@ -61,7 +61,7 @@ impl Held {
     /// # Errors
     /// What the kernel refused; then all was put back, or the error says that it was not.
     pub fn on_the_host(plan: &Plan, site: &Site) -> Result<Self, CarryError> {
-        let applied = apply(plan, site, None)?;
+        let applied = apply(plan, site, Until::Dropped)?;
         Ok(Self {
             steps: applied.steps,
             tree: site.tree.clone(),

@@ -17,11 +17,11 @@ use thiserror::Error;
 
 use super::{Knob, Obstacle};
 use crate::journal::JournalError;
-pub use apply::{Applied, Guard, apply};
+pub use apply::{Applied, Guard, Until, apply};
 pub use hold::Held;
 pub use login::leave_login;
 pub use standing::{Standing, standing};
-pub use undo::{Fate, Undone, confirm, forget, undo, undo_all_overdue, undo_overdue};
+pub use undo::{Fate, Undone, confirm, forget, undo, undo_leftovers, undo_overdue};
 
 /// Why a plan was not carried out, or a journal not undone.
 #[derive(Debug, Error)]

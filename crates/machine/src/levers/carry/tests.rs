@@ -5,9 +5,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::apply::apply_in;
-use super::undo::undo_in;
+use super::undo::{is_left_over, undo_in};
 use super::*;
-use crate::journal::{Change, Journal, LeverChange, Owner};
+use crate::journal::{Change, Entry, Journal, LeverChange, Owner};
 use crate::levers::{Plan, Scope, Site, Step, Value, find};
 use crate::tree::planted::Planted;
 
@@ -58,11 +58,15 @@ impl Bench {
 
     fn apply(&self, lever: &str, value: &str) -> Result<Applied, CarryError> {
         let plan = self.plan(lever, value);
-        apply_in(&mut self.journal(), &plan, &self.site(), None)
+        apply_in(&mut self.journal(), &plan, &self.site(), Until::Undone)
     }
 
     fn undo(&self) -> Vec<Vec<Fate>> {
-        let undone = undo_in(&mut self.journal(), &self.site(), |_, _| true).unwrap();
+        self.undo_meant(|_, _| true)
+    }
+
+    fn undo_meant(&self, is_meant: impl Fn(&Entry, &LeverChange) -> bool) -> Vec<Vec<Fate>> {
+        let undone = undo_in(&mut self.journal(), &self.site(), is_meant).unwrap();
         let fates = undone
             .into_iter()
             .map(|undone| undone.knobs.into_iter().map(|(_, fate)| fate).collect());
@@ -161,6 +165,7 @@ fn a_kill_between_two_knobs_is_undone_from_the_journal() {
         device_index: None,
         is_under_way: false,
         reverts_at_ms: None,
+        is_held: false,
     };
     let owner = Owner::this_process().unwrap();
     bench.journal().add(owner, Change::Lever(change)).unwrap();
@@ -173,6 +178,23 @@ fn a_kill_between_two_knobs_is_undone_from_the_journal() {
         [RX[0], RX[1]].map(|file| bench.holds(file)),
         ["00000000", "00000001"]
     );
+}
+
+#[test]
+fn what_was_held_is_left_over_once_its_holder_has_ended_and_what_is_to_stay_is_not() {
+    let bench = Bench::new("held");
+    bench.apply("receive-packet-steering", "0-1").unwrap();
+    let plan = bench.plan("swappiness", "10");
+    apply_in(&mut bench.journal(), &plan, &bench.site(), Until::Dropped).unwrap();
+    let left_over = |entry: &Entry, change: &LeverChange| is_left_over(entry, change, 0);
+    assert_eq!(bench.undo_meant(left_over), Vec::<Vec<Fate>>::new());
+    let of_an_ended = |entry: &Entry, change: &LeverChange| {
+        let mut entry = entry.clone();
+        entry.owner.started_ticks += 1;
+        is_left_over(&entry, change, 0)
+    };
+    assert_eq!(bench.undo_meant(of_an_ended), [[put_back("60")]]);
+    assert_eq!(bench.journal().entries().len(), 1);
 }
 
 #[test]
@@ -191,6 +213,7 @@ fn an_entry_for_a_knob_that_is_none_of_its_lever_is_not_believed() {
             device_index: None,
             is_under_way: false,
             reverts_at_ms: None,
+            is_held: false,
         };
         let owner = Owner::this_process().unwrap();
         bench.journal().add(owner, Change::Lever(change)).unwrap();
@@ -227,7 +250,7 @@ fn a_refused_knob_takes_those_before_it_back() {
         }],
     };
     plan.steps.extend(rehearsed.steps);
-    let error = apply_in(&mut bench.journal(), &plan, &bench.site(), None).unwrap_err();
+    let error = apply_in(&mut bench.journal(), &plan, &bench.site(), Until::Undone).unwrap_err();
     assert!(
         error.to_string().contains("has no vm.no_such_thing"),
         "{error}"
@@ -248,7 +271,7 @@ fn out_of_order(bench: &Bench) -> Plan {
 fn a_knob_that_holds_another_value_than_was_written_gets_its_old_one_back() {
     let bench = Bench::new("rounded");
     let plan = out_of_order(&bench);
-    let error = apply_in(&mut bench.journal(), &plan, &bench.site(), None).unwrap_err();
+    let error = apply_in(&mut bench.journal(), &plan, &bench.site(), Until::Undone).unwrap_err();
     assert!(matches!(error, CarryError::PutBack(_)), "{error}");
     assert_eq!(RX.map(|file| bench.holds(file)), ["00000000", "00000001"]);
     assert_eq!(bench.journal().entries(), []);
@@ -268,7 +291,13 @@ fn what_could_not_be_taken_back_is_known_for_ours_by_a_later_undo() {
         reverts_at_ms: u64::MAX,
         start: &start,
     };
-    let error = apply_in(&mut bench.journal(), &plan, &bench.site(), Some(guard)).unwrap_err();
+    let error = apply_in(
+        &mut bench.journal(),
+        &plan,
+        &bench.site(),
+        Until::Confirmed(guard),
+    )
+    .unwrap_err();
     assert!(matches!(error, CarryError::LeftChanged(_)), "{error}");
     fs::remove_file(&file).unwrap();
     bench.write(RX[0], "00000001\n");
@@ -282,7 +311,7 @@ fn a_plan_that_is_out_of_date_is_not_carried_out() {
     let bench = Bench::new("stale");
     let plan = bench.plan("swappiness", "10");
     bench.write(SWAP, "33\n");
-    let error = apply_in(&mut bench.journal(), &plan, &bench.site(), None).unwrap_err();
+    let error = apply_in(&mut bench.journal(), &plan, &bench.site(), Until::Undone).unwrap_err();
     let words = "vm.swappiness was `60` when this was planned and is `33` now; nothing was changed";
     assert!(error.to_string().starts_with(words), "{error}");
     assert_eq!(bench.holds(SWAP), "33");
@@ -301,7 +330,12 @@ fn without_its_guard_nothing_is_changed() {
         reverts_at_ms: 60_000,
         start: &start,
     };
-    let error = apply_in(&mut bench.journal(), &plan, &bench.site(), Some(guard));
+    let error = apply_in(
+        &mut bench.journal(),
+        &plan,
+        &bench.site(),
+        Until::Confirmed(guard),
+    );
     assert!(matches!(error, Err(CarryError::Unguarded(_))));
     assert_eq!((asked.get(), bench.holds(SWAP).as_str()), (1, "60"));
     assert_eq!(bench.journal().entries(), []);

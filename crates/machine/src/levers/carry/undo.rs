@@ -62,7 +62,7 @@ impl Fate {
 /// # Errors
 /// When the journal cannot be read or written.
 pub fn undo(lever: Option<&str>) -> Result<Vec<Undone>, CarryError> {
-    let is_meant = |_: u64, change: &LeverChange| lever.is_none_or(|name| name == change.lever);
+    let is_meant = |_: &Entry, change: &LeverChange| lever.is_none_or(|name| name == change.lever);
     undo_in(&mut Journal::open()?, &Site::here(None), is_meant)
 }
 
@@ -71,23 +71,28 @@ pub fn undo(lever: Option<&str>) -> Result<Vec<Undone>, CarryError> {
 /// # Errors
 /// When the journal cannot be read or written.
 pub fn undo_overdue(id: u64, now_ms: u64) -> Result<Vec<Undone>, CarryError> {
-    let is_meant = |found: u64, change: &LeverChange| {
-        found == id && change.reverts_at_ms.is_some_and(|at_ms| at_ms <= now_ms)
+    let is_meant = |entry: &Entry, change: &LeverChange| {
+        entry.id == id && change.reverts_at_ms.is_some_and(|at_ms| at_ms <= now_ms)
     };
     undo_in(&mut Journal::open()?, &Site::here(None), is_meant)
 }
 
-/// Puts back what was to be put back by itself and was not. Without any the journal is only read; one
-/// that cannot be read is for whoever needs it to tell.
+/// Puts back what was to be put back by itself and was not: a trial whose time is over, and what a
+/// process held that has ended. Without any the journal is only read; one that cannot be read is for
+/// whoever needs it to tell.
 ///
 /// # Errors
 /// When the journal cannot be written.
-pub fn undo_all_overdue(now_ms: u64) -> Result<Vec<Undone>, CarryError> {
-    let is_meant = |_: u64, change: &LeverChange| change.is_overdue(now_ms);
+pub fn undo_leftovers(now_ms: u64) -> Result<Vec<Undone>, CarryError> {
+    let is_meant = |entry: &Entry, change: &LeverChange| is_left_over(entry, change, now_ms);
     if changes(&journal::read().unwrap_or_default(), is_meant).is_empty() {
         return Ok(Vec::new());
     }
     undo_in(&mut Journal::open()?, &Site::here(None), is_meant)
+}
+
+pub(super) fn is_left_over(entry: &Entry, change: &LeverChange, now_ms: u64) -> bool {
+    change.is_overdue(now_ms) || (change.is_held && !entry.owner.is_alive())
 }
 
 /// Takes an entry off the journal and leaves the machine as it is; what is left there. `None` where
@@ -97,7 +102,7 @@ pub fn undo_all_overdue(now_ms: u64) -> Result<Vec<Undone>, CarryError> {
 /// When the journal cannot be read or written.
 pub fn forget(id: u64) -> Result<Option<Undone>, CarryError> {
     let (mut journal, site) = (Journal::open()?, Site::here(None));
-    let Some((entry, change)) = changes(journal.entries(), |found, _| found == id).pop() else {
+    let Some((entry, change)) = changes(journal.entries(), |entry, _| entry.id == id).pop() else {
         return Ok(None);
     };
     let knobs = fates(&entry, &change, journal.entries(), &site, leave);
@@ -111,7 +116,7 @@ pub fn forget(id: u64) -> Result<Option<Undone>, CarryError> {
 /// # Errors
 /// When the journal cannot be read or written.
 pub(super) fn undo_entry(id: u64) -> Result<Vec<(Knob, Fate)>, CarryError> {
-    let is_meant = |found: u64, _: &LeverChange| found == id;
+    let is_meant = |entry: &Entry, _: &LeverChange| entry.id == id;
     let undone = undo_in(&mut Journal::open()?, &Site::here(None), is_meant)?;
     Ok(undone.into_iter().flat_map(|undone| undone.knobs).collect())
 }
@@ -142,7 +147,7 @@ pub fn confirm(lever: Option<&str>) -> Result<Vec<String>, CarryError> {
 pub(super) fn undo_in(
     journal: &mut Journal,
     site: &Site,
-    is_meant: impl Fn(u64, &LeverChange) -> bool,
+    is_meant: impl Fn(&Entry, &LeverChange) -> bool,
 ) -> Result<Vec<Undone>, CarryError> {
     let mut meant = changes(journal.entries(), is_meant);
     meant.reverse();
@@ -169,14 +174,14 @@ pub(super) fn undo_in(
 
 fn changes(
     entries: &[Entry],
-    is_meant: impl Fn(u64, &LeverChange) -> bool,
+    is_meant: impl Fn(&Entry, &LeverChange) -> bool,
 ) -> Vec<(Entry, LeverChange)> {
     let levers = entries.iter().filter_map(|entry| match &entry.change {
         Change::Lever(change) => Some((entry.clone(), change.clone())),
         Change::Rig(_) => None,
     });
     levers
-        .filter(|(entry, change)| is_meant(entry.id, change))
+        .filter(|(entry, change)| is_meant(entry, change))
         .collect()
 }
 
