@@ -11,14 +11,14 @@ use crate::{median, signed_rank};
 /// Two-sided error of the intervals beside figures that no verdict is about.
 const ALPHA: f64 = 0.05;
 
-/// The figures of every arm, in the study's order.
-/// The figures of one arm, and where there is a floor, how near it is to it.
+/// The figures of every arm of the climb, in the study's order.
 pub(crate) fn results(arms: &[Arm], rounds: &Rounds<'_>) -> Vec<ArmResult> {
     let floor = arms.iter().find(|arm| arm.role == Role::Floor);
     let climbed = arms.iter().filter(|arm| arm.role.is_of_the_climb());
     climbed.map(|arm| result(arm, floor, rounds)).collect()
 }
 
+/// The figures of one arm, and where there is a floor, how near it is to it.
 pub(crate) fn result(arm: &Arm, floor: Option<&Arm>, rounds: &Rounds<'_>) -> ArmResult {
     let over_blocks = |metric| median::estimate(&rounds.values(&arm.name, metric), ALPHA);
     let server_cpu = over_blocks(Metric::ServerCpu);

@@ -27,9 +27,9 @@ pub(crate) fn is_frequent<'a>(
 /// server, so the client is its limit as a rule, and only its CPU per request is used. Failed
 /// requests are counted from the ledgers instead, over all blocks.
 pub(crate) fn of_blocks(run: &RunRecord, blocks: &[BlockRecord]) -> Vec<Doubt> {
-    let mut groups: BTreeMap<(bool, &str), Vec<&BlockRecord>> = BTreeMap::new();
+    let mut groups: BTreeMap<(Phase, &str), Vec<&BlockRecord>> = BTreeMap::new();
     for block in blocks {
-        let group = (block.phase == Phase::Latency, block.arm.as_str());
+        let group = (block.phase, block.arm.as_str());
         groups.entry(group).or_default().push(block);
     }
     let is_floor = |name: &str| {

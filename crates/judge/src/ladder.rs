@@ -49,15 +49,52 @@ pub(crate) fn judge(
     })
 }
 
+/// What is doubtful of the confirmation of a climb of which so many rounds are done.
+pub(crate) fn doubts(ladder: &LadderJudgement, run: &RunRecord, rounds_climbed: u32) -> Vec<Doubt> {
+    let confirmed = ladder.confirmed.as_ref();
+    let mut doubts = Vec::from_iter(unconfirmed(run, rounds_climbed, confirmed));
+    if let Some(confirmed) = confirmed {
+        let smallest_effect = run.study.design.smallest_effect;
+        let rules = Rules::of_rounds(smallest_effect, confirmed.rounds_done);
+        doubts.extend(control_doubt(confirmed, &rules));
+        doubts.extend(too_few_pairs(confirmed, &rules));
+    }
+    doubts
+}
+
+/// That rounds of the confirmation are missing, once all of the climb are there.
+fn unconfirmed(
+    run: &RunRecord,
+    rounds_climbed: u32,
+    confirmed: Option<&Confirmed>,
+) -> Option<Doubt> {
+    let rounds_planned = run.study.whole.as_ref()?.confirm_rounds;
+    let rounds_done = confirmed.map_or(0, |confirmed| confirmed.rounds_done);
+    let confirmation = run.confirmation.as_ref();
+    let nothing_to_confirm = confirmation.is_some_and(|planned| planned.arms.is_empty());
+    let is_its_turn = rounds_climbed >= run.study.design.rounds && !nothing_to_confirm;
+    (is_its_turn && rounds_done < rounds_planned).then_some(Doubt::Unfinished {
+        rounds_done,
+        rounds_planned,
+    })
+}
+
 /// That the control of the confirmation came out different, which voids its verdicts.
-pub(crate) fn control_doubt(ladder: &LadderJudgement, rules: &Rules) -> Option<Doubt> {
-    let effect = ladder.confirmed.as_ref()?.control.effect?;
+fn control_doubt(confirmed: &Confirmed, rules: &Rules) -> Option<Doubt> {
+    let effect = confirmed.control.effect?;
     rules
         .control_differs(&effect)
         .then_some(Doubt::ControlDiffers {
             ratio: effect.ratio,
             p_value: effect.p_value,
         })
+}
+
+fn too_few_pairs(confirmed: &Confirmed, rules: &Rules) -> Option<Doubt> {
+    let pairs_of = |judged: &Judged| judged.effect.map_or(0, |effect| effect.n);
+    let pairs = pairs_of(&confirmed.whole).min(pairs_of(&confirmed.control));
+    let needed = rules.fewest_pairs;
+    (pairs < needed).then_some(Doubt::TooFewPairs { pairs, needed })
 }
 
 fn is_dropped(run: &RunRecord, step: &Arm) -> bool {

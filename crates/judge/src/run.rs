@@ -2,7 +2,7 @@
 
 use model::judgement::{JUDGEMENT_FORMAT, Judgement, Outcome, StepResult};
 use model::run::Phase;
-use model::study::{Arm, Role};
+use model::study::Role;
 use model::{BlockRecord, Doubt, RunRecord};
 
 use crate::detectable::smallest_visible;
@@ -38,11 +38,11 @@ pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
     };
     let ladder = ladder::judge(run, blocks, &climb);
     let rounds_done = rounds.complete(&run.arms);
+    let of_confirmation = ladder
+        .as_ref()
+        .map_or_else(Vec::new, |ladder| ladder::doubts(ladder, run, rounds_done));
     let found = [
         control_doubt,
-        ladder
-            .as_ref()
-            .and_then(|ladder| ladder::control_doubt(ladder, &comparisons.rules)),
         too_few_pairs(&comparisons),
         unfinished(run, rounds_done),
         failed_requests(run, blocks),
@@ -66,6 +66,7 @@ pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
             found
                 .into_iter()
                 .flatten()
+                .chain(of_confirmation)
                 .chain(doubts::of_blocks(run, blocks))
                 .chain(known_before(run, smallest_visible))
                 .chain(surroundings::doubts(run, &rounds)),
@@ -138,32 +139,39 @@ fn unfinished(run: &RunRecord, rounds_done: u32) -> Option<Doubt> {
     })
 }
 
-/// The arm with the largest share of failed requests, over blocks of both phases.
+/// Every arm that a run measures, by name: those of a confirmation come last.
+fn all_arms(run: &RunRecord) -> impl Iterator<Item = &str> {
+    let confirming = run
+        .confirmation
+        .iter()
+        .flat_map(|confirmation| &confirmation.arms);
+    run.arms
+        .iter()
+        .chain(confirming)
+        .map(|arm| arm.name.as_str())
+}
+
+/// The arm with the largest share of failed requests, over blocks of all phases.
 fn failed_requests(run: &RunRecord, blocks: &[BlockRecord]) -> Option<Doubt> {
     let of_arm = |name: &str| {
         let blocks = blocks.iter().filter(|block| block.arm == name);
         failures::failed_share(blocks)
     };
-    let failed_share = run
-        .arms
-        .iter()
-        .map(|arm| of_arm(&arm.name))
-        .max_by(f64::total_cmp)?;
+    let failed_share = all_arms(run).map(of_arm).max_by(f64::total_cmp)?;
     failures::is_doubtful(failed_share).then_some(Doubt::RequestsFailed { failed_share })
 }
 
 /// The first arm whose median block of closed loop is without an answer.
 fn answered_nothing(run: &RunRecord, blocks: &[BlockRecord]) -> Option<Doubt> {
-    let is_silent = |arm: &&Arm| {
-        let closed =
-            |block: &&BlockRecord| block.phase == Phase::Throughput && block.arm == arm.name;
+    let is_silent = |arm: &&str| {
+        let closed = |block: &&BlockRecord| block.phase != Phase::Latency && block.arm == *arm;
         let of_arm = blocks.iter().filter(closed);
         let (all, silent) = of_arm.fold((0_u32, 0_u32), |(all, silent), block| {
             (all + 1, silent + u32::from(block.reading.answered == 0))
         });
         silent > 0 && silent * 2 >= all
     };
-    let arm = run.arms.iter().find(is_silent)?.name.clone();
+    let arm = all_arms(run).find(is_silent)?.to_owned();
     Some(Doubt::AnsweredNothing { arm })
 }
 

@@ -5,7 +5,7 @@ use model::judgement::{LadderJudgement, Together};
 use model::ladder::{Confirmation, Whole, alone, both, without};
 use model::run::Phase;
 use model::study::RigKind;
-use model::{Arm, BlockRecord, RunRecord, Verdict};
+use model::{Arm, BlockRecord, Doubt, RunRecord, Verdict};
 
 use super::built_run::{arm, with_arms};
 use super::rounds;
@@ -161,6 +161,52 @@ fn a_control_that_differs_in_the_confirmation_voids_what_is_said_of_the_last_sta
         Verdict::Invalid
     );
     assert_eq!(ladder.rungs[0].alone.unwrap().verdict, Verdict::Better);
-    let is_control = |doubt: &model::Doubt| matches!(doubt, model::Doubt::ControlDiffers { .. });
+    let is_control = |doubt: &Doubt| matches!(doubt, Doubt::ControlDiffers { .. });
     assert!(judgement.doubts.iter().any(is_control));
+}
+
+#[test]
+fn a_confirmation_that_lacks_rounds_or_fails_its_requests_is_doubted() {
+    let mut run = whole_ladder();
+    let mut blocks = climbed();
+    let doubts = |run: &RunRecord, blocks: &[BlockRecord]| judge(run, blocks).doubts;
+    let unfinished = |rounds_done| Doubt::Unfinished {
+        rounds_done,
+        rounds_planned: ROUNDS,
+    };
+    assert!(
+        doubts(&run, &blocks).contains(&unfinished(0)),
+        "it has not begun"
+    );
+    run.confirmation = Some(confirmation());
+    let mut confirming = confirming(&[
+        ("baseline", 30.0),
+        ("control", 30.0),
+        ("last", 15.0),
+        ("without:one", 20.0),
+    ]);
+    confirming.retain(|block| block.round < 3);
+    blocks.extend(confirming);
+    let found = doubts(&run, &blocks);
+    assert!(found.contains(&unfinished(3)), "{found:?}");
+    let pairs_missing = |doubt: &Doubt| matches!(doubt, Doubt::TooFewPairs { pairs: 3, .. });
+    assert!(found.iter().any(pairs_missing), "{found:?}");
+    for block in blocks.iter_mut().filter(|block| block.arm == "last") {
+        block.reading.answered = 0;
+    }
+    let silent = Doubt::AnsweredNothing {
+        arm: "last".to_owned(),
+    };
+    assert!(doubts(&run, &blocks).contains(&silent));
+}
+
+#[test]
+fn where_every_step_was_dropped_no_confirmation_is_missing() {
+    let mut run = whole_ladder();
+    run.confirmation = Some(Confirmation {
+        dropped: vec!["one".to_owned(), "two".to_owned()],
+        arms: Vec::new(),
+    });
+    let is_unfinished = |doubt: &Doubt| matches!(doubt, Doubt::Unfinished { .. });
+    assert!(!judge(&run, &climbed()).doubts.iter().any(is_unfinished));
 }
