@@ -43,7 +43,8 @@ pub struct LeftOut {
 pub struct Confirmation {
     /// Steps that made things worse, which the last state does without.
     pub dropped: Vec<String>,
-    /// The first state, twice; the last; and the last without each of its steps.
+    /// The first state, twice; the last; and the last without each step that makes it another one.
+    /// None where every step was dropped.
     pub arms: Vec<Arm>,
 }
 

@@ -33,13 +33,17 @@ impl Campaign<'_> {
             return Ok(());
         }
         if record.confirmation.is_none() {
-            record.confirmation = arms::confirmation(&record.arms, &made_worse(&record, &saved));
+            let made_worse = made_worse(&record, &saved);
+            record.confirmation = Some(arms::confirmation(&record.arms, &made_worse));
             store.describe_again(&record)?;
         }
         let Some(confirmation) = &record.confirmation else {
             return Ok(());
         };
         let remaining = plan::remaining_confirmation(&record, confirmation, &saved);
+        if remaining.is_empty() {
+            return Ok(());
+        }
         self.start_targets(&confirmation.arms, &record.study.workload)?;
         self.progress
             .phase("confirming the last state with servers started anew");

@@ -1,5 +1,7 @@
 //! The arms of a whole ladder besides those of its climb, reckoned from the arms that are climbed.
 
+use std::collections::BTreeSet;
+
 use model::ladder::{Confirmation, LAST, Whole, alone, both, without};
 use model::lever::LeverSetting;
 use model::study::{Arm, Role};
@@ -33,14 +35,21 @@ pub(super) fn beside_the_climb(climbed: &[Arm], whole: &Whole) -> Vec<Arm> {
             ..first.clone()
         })
     }));
-    arms.retain(|arm| arm.levers != first.levers);
+    arms.retain(|arm| !is_the_same_state(arm, first));
     arms
 }
 
-/// How the last state is confirmed, without the steps that made things worse; `None` where no step
-/// is left.
+/// How the last state is confirmed, without the steps that made things worse; without an arm where
+/// no step is left.
 #[must_use]
-pub fn confirmation(climbed: &[Arm], dropped: &[String]) -> Option<Confirmation> {
+pub fn confirmation(climbed: &[Arm], dropped: &[String]) -> Confirmation {
+    Confirmation {
+        dropped: dropped.to_vec(),
+        arms: confirming_arms(climbed, dropped).unwrap_or_default(),
+    }
+}
+
+fn confirming_arms(climbed: &[Arm], dropped: &[String]) -> Option<Vec<Arm>> {
     let of_role = |role| climbed.iter().find(move |arm| arm.role == role);
     let (first, again) = (of_role(Role::Baseline)?, of_role(Role::Control)?);
     let kept: Vec<Rung<'_>> = rungs(climbed)
@@ -70,10 +79,18 @@ pub fn confirmation(climbed: &[Arm], dropped: &[String]) -> Option<Confirmation>
         published: None,
         ..rung.arm.clone()
     });
+    let lacking: Vec<Arm> = lacking
+        .filter(|arm| !is_the_same_state(arm, &last))
+        .collect();
     let mut arms = vec![first.clone(), again.clone(), last];
     arms.extend(lacking);
-    let dropped = dropped.to_vec();
-    Some(Confirmation { dropped, arms })
+    Some(arms)
+}
+
+/// Whether two arms differ by no lever, in whatever order they have them.
+fn is_the_same_state(one: &Arm, other: &Arm) -> bool {
+    let levers = |arm: &Arm| arm.levers.iter().cloned().collect::<BTreeSet<_>>();
+    levers(one) == levers(other)
 }
 
 /// A step as it was climbed: its arm, and that of the state before it.
@@ -177,7 +194,7 @@ mod tests {
     #[test]
     fn the_last_state_is_without_what_made_things_worse_and_stands_beside_itself_without_each_step()
     {
-        let found = confirmation(&climbed(), &["rps".to_owned()]).unwrap();
+        let found = confirmation(&climbed(), &["rps".to_owned()]);
         let expected = [
             (BASELINE, "tap cc=bbr".to_owned()),
             (CONTROL, "tap cc=bbr".to_owned()),
@@ -192,6 +209,19 @@ mod tests {
     #[test]
     fn where_every_step_made_things_worse_there_is_nothing_to_confirm() {
         let all = ["quiet", "reno", "rps"].map(str::to_owned);
-        assert_eq!(confirmation(&climbed(), &all), None);
+        let found = confirmation(&climbed(), &all);
+        assert_eq!(found.dropped, all);
+        assert!(found.arms.is_empty());
+    }
+
+    #[test]
+    fn a_step_that_a_later_one_overrules_is_not_left_out_of_the_last_state() {
+        let mut climbed = climbed();
+        climbed[2] = arm("cubic", Role::Step, Some(BASELINE), &["tap", "cc=cubic"]);
+        climbed[3] = arm("reno", Role::Step, Some("cubic"), &["tap", "cc=reno"]);
+        climbed.truncate(4);
+        let found = confirmation(&climbed, &[]);
+        let names: Vec<&str> = found.arms.iter().map(|arm| arm.name.as_str()).collect();
+        assert_eq!(names, [BASELINE, CONTROL, LAST, "without:reno"]);
     }
 }

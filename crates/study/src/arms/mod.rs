@@ -171,7 +171,8 @@ impl Offer<'_> {
             why: all.join("; "),
             of_the_boot: step.add.iter().any(|setting| {
                 let state = self.state(setting);
-                state.is_some_and(|state| state.binds == Binds::Boot)
+                let is_refused = self.refusal(setting).is_some();
+                is_refused && state.is_some_and(|state| state.binds == Binds::Boot)
             }),
         }
     }
