@@ -139,21 +139,32 @@ fn missing() -> String {
     numbers::MISSING.to_owned()
 }
 
+/// The step that helped most in the climb. Once the last state is confirmed, what the step is worth
+/// there is quoted, which had no part in choosing it, and only where it helps there too.
 fn largest_gain(judgement: &Judgement) -> String {
-    let gain = |step: &&StepResult| step.effect.map_or(0.0, |effect| effect.ratio.ln().abs());
-    judgement
+    let helped = judgement
         .steps
         .iter()
-        .filter(|step| step.verdict == Verdict::Better)
-        .max_by(|a, b| gain(a).total_cmp(&gain(b)))
-        .and_then(|step| Some((step, step.effect?)))
-        .map_or_else(String::new, |(step, effect)| {
-            format!(
-                "; the largest gain was “{}” ({})",
-                step.title,
-                numbers::change_roughly(effect.ratio)
-            )
-        })
+        .filter(|step| step.verdict == Verdict::Better);
+    let quoted = helped.filter_map(|step| Some((step, step.effect?, to_quote(judgement, step)?)));
+    let largest = quoted.max_by(|(_, one, _), (_, other, _)| {
+        let gain = |effect: &Effect| effect.ratio.ln().abs();
+        gain(one).total_cmp(&gain(other))
+    });
+    largest.map_or_else(String::new, |(step, _, quoted)| {
+        let change = numbers::change_roughly(quoted.ratio);
+        format!("; the largest gain was “{}” ({change})", step.title)
+    })
+}
+
+fn to_quote(judgement: &Judgement, step: &StepResult) -> Option<Effect> {
+    let ladder = judgement.ladder.as_ref();
+    let Some(ladder) = ladder.filter(|ladder| ladder.confirmed.is_some()) else {
+        return step.effect;
+    };
+    let rung = ladder.rungs.iter().find(|rung| rung.step == step.arm)?;
+    let judged = rung.at_the_top?;
+    judged.effect.filter(|_| judged.verdict == Verdict::Better)
 }
 
 fn compare(run: &RunRecord, judgement: &Judgement) -> String {
@@ -237,10 +248,16 @@ fn void(run: &RunRecord, judgement: &Judgement) -> String {
 }
 
 fn too_little(judgement: &Judgement) -> String {
-    format!(
-        "Too little was measured for a verdict: {} of {} rounds are done.",
-        judgement.rounds_done, judgement.rounds_planned
-    )
+    let ladder = judgement.ladder.as_ref();
+    let (done, planned, what) = match ladder.and_then(|ladder| ladder.confirmed.as_ref()) {
+        Some(confirmed) => (
+            confirmed.rounds_done,
+            confirmed.rounds_planned,
+            "rounds of the confirmation",
+        ),
+        None => (judgement.rounds_done, judgement.rounds_planned, "rounds"),
+    };
+    format!("Too little was measured for a verdict: {done} of {planned} {what} are done.")
 }
 
 fn arm<'a>(judgement: &'a Judgement, name: &str) -> Option<&'a ArmResult> {
@@ -251,6 +268,7 @@ fn arm<'a>(judgement: &'a Judgement, name: &str) -> Option<&'a ArmResult> {
 mod tests {
     use super::*;
     use crate::sample;
+    use model::judgement::{Confirmed, LadderJudgement, Rung};
 
     fn ladder_with(verdict: Verdict) -> String {
         let mut judgement = sample::judgement();
@@ -265,6 +283,54 @@ mod tests {
             "Tuned, a request costs 6.3 µs of server CPU instead of 11.9 µs (−47 %), which implies \
              158,000 requests/s per server CPU; the largest gain was “no linear nft rules” (−22 %)."
         );
+    }
+
+    /// A ladder whose last state was confirmed to cost a third of the first, with a step worth a
+    /// tenth there.
+    fn confirmed_with(verdict: Verdict) -> Judgement {
+        let mut judgement = sample::judgement();
+        let effect = |ratio| Effect {
+            ratio,
+            ..judgement.steps[0].effect.unwrap()
+        };
+        let judged = |verdict, ratio| Judged {
+            verdict,
+            effect: Some(effect(ratio)),
+        };
+        let rungs = judgement.steps.iter().map(|step| Rung {
+            step: step.arm.clone(),
+            title: step.title.clone(),
+            dropped: false,
+            alone: None,
+            at_the_top: Some(judged(Verdict::Better, 0.9)),
+        });
+        judgement.ladder = Some(LadderJudgement {
+            rungs: rungs.collect(),
+            together: Vec::new(),
+            confirmed: Some(Confirmed {
+                whole: judged(verdict, 1.0 / 3.0),
+                control: judged(Verdict::NoDifferenceThatMatters, 1.0),
+                first: judgement.arms[0].clone(),
+                last: judgement.arms[0].clone(),
+                rounds_done: 16,
+                rounds_planned: 16,
+            }),
+        });
+        judgement
+    }
+
+    #[test]
+    fn what_was_confirmed_is_quoted_and_not_what_the_climb_made_of_it() {
+        let said = sentence(&sample::run(), &confirmed_with(Verdict::Better));
+        assert!(said.contains("(−67 %)"), "{said}");
+        let largest = "the largest gain was “no linear nft rules” (−10 %).";
+        assert!(said.ends_with(largest), "{said}");
+    }
+
+    #[test]
+    fn a_confirmation_that_is_void_takes_the_verdict_of_the_climb_along() {
+        let said = sentence(&sample::run(), &confirmed_with(Verdict::Invalid));
+        assert!(said.starts_with("No verdict"), "{said}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A whole ladder in words: each step at both ends, steps together, and the last state confirmed.
 
 use model::judgement::{ArmResult, Judged, LadderJudgement, Rung, StepsTogether, Together};
-use model::{Judgement, RunRecord, Verdict};
+use model::{Judgement, RunRecord};
 use serde::Serialize;
 
 use crate::{numbers, rows, sentences};
@@ -44,7 +44,7 @@ pub(crate) fn of(run: &RunRecord, judgement: &Judgement) -> Option<WholeLadder> 
 
 fn confirmed(run: &RunRecord, judgement: &Judgement, ladder: &LadderJudgement) -> String {
     let Some(confirmed) = &ladder.confirmed else {
-        return "The last state is not confirmed yet.".to_owned();
+        return unconfirmed(run).to_owned();
     };
     let outcome = sentences::outcome_name(judgement.outcome);
     let (whole, control) = (cell(&confirmed.whole), cell(&confirmed.control));
@@ -63,6 +63,14 @@ fn confirmed(run: &RunRecord, judgement: &Judgement, ladder: &LadderJudgement) -
         whole.verdict,
         control.change
     )
+}
+
+fn unconfirmed(run: &RunRecord) -> &'static str {
+    let confirmation = run.confirmation.as_ref();
+    match confirmation.is_some_and(|planned| planned.arms.is_empty()) {
+        true => "Every step made things worse, so there is no last state to confirm.",
+        false => "The last state is not confirmed yet.",
+    }
 }
 
 /// `, without “receive steering”, which made things worse`.
@@ -137,10 +145,9 @@ fn together(found: &StepsTogether) -> String {
 /// First and last state, and the one against the other.
 pub(crate) type Ends<'a> = (&'a ArmResult, &'a ArmResult, Judged);
 
-/// The two ends as they were confirmed, once there is a verdict: those are the figures to quote,
-/// where those of the climb are of the steps that looked best there.
+/// The two ends as they were confirmed, whatever came of it: those are the figures to quote, where
+/// those of the climb are of the steps that looked best there. `None` until there are any.
 pub(crate) fn confirmed_ends(judgement: &Judgement) -> Option<Ends<'_>> {
     let confirmed = judgement.ladder.as_ref()?.confirmed.as_ref()?;
-    let has_verdict = confirmed.whole.verdict != Verdict::Invalid;
-    has_verdict.then_some((&confirmed.first, &confirmed.last, confirmed.whole))
+    Some((&confirmed.first, &confirmed.last, confirmed.whole))
 }
