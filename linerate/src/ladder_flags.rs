@@ -14,7 +14,7 @@ pub(crate) struct LadderFlags {
     /// dropped from the last state. It takes a few times as long, on the study's rig for it.
     #[arg(long, help_heading = "Measuring")]
     pub(crate) whole: bool,
-    /// Also set levers that reach this whole machine; each is put back after its block
+    /// Also set levers that reach this whole machine; each is put back when its blocks are over
     ///
     /// Without it, levers are set in network namespaces of our own only, and the steps that would
     /// reach further are left out by name. What is set is in the journal first, so that

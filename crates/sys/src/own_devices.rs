@@ -26,16 +26,18 @@ const DESCRIPTOR_ITSELF: libc::c_ulong = 4;
 ///
 /// # Errors
 /// `EPERM` without `CAP_SYS_ADMIN` over the network namespace, `ENOSYS` before Linux 5.2; then
-/// `/sys` is seen as before.
+/// `/sys` is seen as before, at the most with one of the two laid over.
 pub fn show() -> io::Result<()> {
     // SAFETY: no pointers; the flag only changes what this process belongs to.
     check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
     keep_mounts_to_ourselves()?;
     let fresh = fresh_sysfs()?;
-    for (from, to) in FOLDERS {
-        lay_over(&fresh, from, to)?;
-    }
-    Ok(())
+    let folders = FOLDERS.map(|(from, to)| Ok((folder_of(&fresh, from)?, to)));
+    // Both are there before either is laid over.
+    let folders = folders.into_iter().collect::<io::Result<Vec<_>>>()?;
+    folders
+        .iter()
+        .try_for_each(|(folder, to)| lay_over(folder, to))
 }
 
 /// A sysfs of the network namespace we are in, mounted nowhere.
@@ -69,11 +71,12 @@ fn keep_mounts_to_ourselves() -> io::Result<()> {
     Ok(())
 }
 
-fn lay_over(fresh: &OwnedFd, from: &CStr, to: &CStr) -> io::Result<()> {
+fn folder_of(fresh: &OwnedFd, path: &CStr) -> io::Result<OwnedFd> {
     // SAFETY: the path ends with a zero byte and outlives the call.
-    let folder = owned(unsafe {
-        libc::syscall(libc::SYS_open_tree, fresh.as_raw_fd(), from.as_ptr(), CLONE)
-    })?;
+    owned(unsafe { libc::syscall(libc::SYS_open_tree, fresh.as_raw_fd(), path.as_ptr(), CLONE) })
+}
+
+fn lay_over(folder: &OwnedFd, to: &CStr) -> io::Result<()> {
     // SAFETY: both paths end with a zero byte and outlive the call.
     succeeded(unsafe {
         libc::syscall(

@@ -60,7 +60,8 @@ Examples:
     },
     /// Measure a study on this machine
     ///
-    /// Client and server are built in a namespace of their own; nothing of this machine is changed.
+    /// Client and server are built in a namespace of their own; nothing of this machine is changed,
+    /// unless `--host` says so.
     /// A study of commands runs these as an ordinary user in a folder of their own, which goes with the run.
     /// What was measured is on the disk after each block, so a run that is stopped loses at most the
     /// block that was under way.

@@ -127,8 +127,8 @@ pub enum PlantedError {
     #[error("{lever} did not take effect: {what}")]
     WithoutEffect { lever: &'static str, what: String },
     #[error(
-        "{lever} reaches further than a namespace of our own; `--host` lets the study set it in \
-         its blocks, and put it back after each"
+        "{lever} reaches further than a namespace of our own; `--host` lets the study set it \
+         for its blocks, and put it back"
     )]
     BeyondUs { lever: &'static str },
     #[error(

@@ -1,5 +1,5 @@
-//! A lever of the machine as a part of an arm: it holds for the arm's blocks, and is put back after
-//! each.
+//! A lever of the machine as a part of an arm: it holds for the arm's blocks, and is put back before
+//! a block of an arm without it.
 
 use std::sync::LazyLock;
 
