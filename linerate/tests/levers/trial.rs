@@ -83,7 +83,7 @@ fn a_trial_whose_guard_was_killed_is_told_and_put_back_by_the_next_command_that_
         let said = errors(&output);
         assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
         assert!(
-            said.contains("mtu was on trial") && said.contains("1500 again"),
+            said.contains("mtu was to be put back by itself") && said.contains("1500 again"),
             "{words:?}: {said}"
         );
         assert_eq!(sandbox.holds(MTU), "1500", "{words:?}");
