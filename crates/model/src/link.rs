@@ -123,7 +123,8 @@ pub struct LinkReading {
     /// Packets that came while the link had no time to take them; they are not in the tally.
     pub missed_packets: u64,
     /// Packets of the tally that may have waited longer than a link may be late until they were
-    /// read, where the kernel does not tell when they came.
+    /// read, where the kernel does not tell when they came; how late the link woke for one is not
+    /// counted.
     pub waited_packets: u64,
     /// How much later than due each packet left, by the link's own clock, ns: the error of delay
     /// and rate. Never less than it was, since the clock is read when the packet has left; but

@@ -18,7 +18,9 @@ pub enum LinkDoubt {
         latest_ns: u64,
     },
     /// This share of the packets may have waited longer than so until the link read them, of which
-    /// the kernel tells nothing where they come by a TUN device.
+    /// the kernel tells nothing where they come by a TUN device. It counts from when the link last
+    /// looked, or woke: how late it woke after the packet that woke it came is not known, and in none
+    /// of it.
     Waited {
         direction: String,
         waited_share: f64,
@@ -57,7 +59,8 @@ impl LinkDoubt {
                 limit_ns,
             } => format!(
                 "the link was slow to read: {} of its packets {direction} may have waited more than \
-                 {:.1} ms at their TUN device, by which their delay was longer than was asked for",
+                 {:.1} ms at their TUN device, by which their delay was longer than was asked for; \
+                 how late it woke for a packet is not counted",
                 percent(*waited_share),
                 *limit_ns as f64 / 1e6
             ),

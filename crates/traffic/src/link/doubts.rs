@@ -125,6 +125,10 @@ mod tests {
         assert_eq!(after(10, 1000), []);
         let words = after(20, 1000)[0].what();
         assert!(words.contains("2.0 % of its packets up"), "{words}");
+        assert!(
+            words.ends_with("how late it woke for a packet is not counted"),
+            "{words}"
+        );
     }
 
     #[test]

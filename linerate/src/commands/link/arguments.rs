@@ -63,7 +63,8 @@ pub(crate) struct Arguments {
     /// `tun` does what `userspace` does, with a TUN device on each host, as VPNs have it: no packet
     /// sockets, no third namespace, no ARP. It must be allowed to open /dev/net/tun. The kernel does
     /// not tell when a packet came to such a device, so delay and rate count from when it was read;
-    /// how long it waited for that is in no figure, but the link says where that may be long.
+    /// how long it waited for that is in no figure. The link says where that may be long, but not how
+    /// late it woke for a packet, which nothing tells.
     /// Prefer `userspace` where microseconds matter. Sizes count 14 bytes of Ethernet here too.
     ///
     /// tbf and htb let through at once what the rate brings in 1 ms, two frames at least. A credit

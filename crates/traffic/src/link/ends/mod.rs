@@ -26,7 +26,9 @@ pub trait End {
 pub struct Came<'a> {
     /// When, by the monotonic clock, ns.
     pub at_ns: u64,
-    /// How much longer ago it may have been; 0 where the kernel tells, ns.
+    /// How much longer ago it may have been, for a reader that has not slept; one that was woken by it
+    /// may have woken late, which is not counted, since nothing tells how late. 0 where the kernel
+    /// tells when, ns.
     pub perhaps_earlier_ns: u64,
     /// Of its Ethernet frame without preamble and checksum.
     pub bytes: u32,
@@ -43,7 +45,8 @@ pub trait Near: AsFd + Send + 'static {
     /// Hands the packets that are there to `each`, oldest first and at most so many; how many.
     fn take(&mut self, most: usize, each: impl FnMut(Came<'_>)) -> usize;
 
-    /// To be told by whoever has slept until there might be some: nothing is known of that time.
+    /// To be told by whoever has slept until there might be some: of that time, and of how late the
+    /// sleep ended, nothing is known, and what came in it counts as if it came now.
     fn woke(&mut self) {}
 
     /// Packets so far that were lost because they were not taken in time.

@@ -15,7 +15,7 @@ const ETHERNET_HEADER_BYTES: u32 = 14;
 #[derive(Debug)]
 pub struct Queue {
     receiver: Receiver,
-    /// What is read was not there at this time, or woke its reader then, ns.
+    /// What is read was not there at this time, or its reader had slept until then, ns.
     looked_ns: u64,
 }
 
