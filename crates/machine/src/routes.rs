@@ -68,7 +68,8 @@ pub struct RouteKey {
     priority: u32,
 }
 
-/// All unicast routes of the main table.
+/// All routes of the main table, those that lead nowhere (blackhole and the like) among them: to the
+/// kernel they may be the same route, and it replaces the first that is.
 ///
 /// # Errors
 /// The kernel's own.
@@ -85,7 +86,7 @@ pub(crate) fn list() -> io::Result<Vec<Route>> {
         }
         ControlFlow::Continue(())
     })?;
-    routes.retain(|route| route.table() == MAIN && route.header[7] == UNICAST);
+    routes.retain(|route| route.table() == MAIN);
     Ok(routes)
 }
 
@@ -111,8 +112,12 @@ impl Route {
         }
     }
 
-    /// Whether any of its ways leads through the device of that number.
+    /// Whether packets to one receiver take it, and any of its ways leads through the device of that
+    /// number.
     pub(crate) fn leads_through(&self, device: u32) -> bool {
+        if self.header[7] != UNICAST {
+            return false;
+        }
         let only = self.attribute(DEVICE).map(number) == Some(device);
         let several = self.attribute(MULTIPATH).unwrap_or_default();
         only || next_hop_devices(several).any(|found| found == device)
@@ -155,7 +160,8 @@ impl Route {
         route
     }
 
-    /// Puts it in the place of the one with the same key.
+    /// Puts it in the place of the first with the same key, of whatever type (`fib_table_insert` of
+    /// net/ipv4/fib_trie.c).
     ///
     /// # Errors
     /// `ESRCH` or `ENOENT` where there is none; what else the kernel refused.

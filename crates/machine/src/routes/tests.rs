@@ -40,6 +40,34 @@ fn a_metric_is_set_beside_the_others_and_taken_away_again() {
 }
 
 #[test]
+fn each_feature_of_a_route_is_kept_and_told_by_its_name() {
+    // RTAX_FEATURES with ECN and microseconds in TCP's timestamps, and ECN alone.
+    let told = [
+        (0x11, "ecn tcp_usec_ts"),
+        (1, "ecn"),
+        (0x12, "tcp_usec_ts 0x2"),
+    ];
+    for (bits, words) in told {
+        let set = with_metrics(&[(12, bits)]).with_metric(11, 30);
+        assert_eq!(set.metric(12), bits);
+        let told = set.words("eth0");
+        assert!(
+            told.ends_with(&format!("features {words} initcwnd 30")),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_route_that_leads_nowhere_is_of_no_device() {
+    let mut route = route(|_| {});
+    assert!(route.leads_through(2));
+    // RTN_BLACKHOLE
+    route.header[7] = 6;
+    assert!(!route.leads_through(2));
+}
+
+#[test]
 fn a_route_without_metrics_has_none_again() {
     let before = route(|_| {});
     assert_eq!(before.with_metric(11, 30).with_metric(11, 0), before);

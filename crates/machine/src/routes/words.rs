@@ -28,13 +28,17 @@ const METRIC_NAMES: [(u16, &str, Unit); 16] = [
     (17, "fastopen_no_cookie", Unit::One),
 ];
 
+/// `RTAX_FEATURE_…` as ip(8) names it; it has no word for the others, which the kernel takes and does
+/// not look at, and shows their bits.
+const FEATURE_NAMES: [(u32, &str); 2] = [(1, "ecn"), (1 << 4, "tcp_usec_ts")];
+
 /// How the kernel keeps a metric.
 #[derive(Clone, Copy)]
 enum Unit {
     One,
     /// Parts of a millisecond.
     Parts(u32),
-    /// A bit for each; ECN is all that may be set.
+    /// A bit for each of [`FEATURE_NAMES`].
     Features,
     Text,
 }
@@ -79,10 +83,22 @@ impl Unit {
         match self {
             Self::One => number(bytes).to_string(),
             Self::Parts(parts) => format!("{}ms", number(bytes) / parts),
-            Self::Features => "ecn".to_owned(),
+            Self::Features => named_features(number(bytes)),
             Self::Text => text(bytes),
         }
     }
+}
+
+fn named_features(bits: u32) -> String {
+    let set = FEATURE_NAMES.iter().filter(|(bit, _)| bits & bit != 0);
+    let (known, mut words) = set.fold((0, Vec::new()), |(known, mut words), (bit, name)| {
+        words.push((*name).to_owned());
+        (known | bit, words)
+    });
+    if bits & !known != 0 {
+        words.push(format!("{:#x}", bits & !known));
+    }
+    words.join(" ")
 }
 
 impl std::fmt::Display for RouteKey {

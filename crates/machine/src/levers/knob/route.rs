@@ -74,7 +74,8 @@ impl Place for OfRoute<'_> {
 }
 
 impl OfRoute<'_> {
-    /// The only route of that key, which is through our device alone.
+    /// The only route of that key, which is through our device alone. Of several the kernel would
+    /// replace the first, which may be one that leads nowhere.
     fn find(&self) -> io::Result<Route> {
         let device = rtnetlink::index_of(self.device.as_str()).map_err(absent_as_not_found)?;
         let mut routes = routes::list()?;
