@@ -6,6 +6,7 @@ use std::io;
 use super::DeviceName;
 use super::place::{Place, absent_as_not_found, typed};
 use crate::levers::value::{Form, Value};
+use crate::links;
 use crate::rig::qdisc::{AT_ROOT, KIND, Told, push_place, qdiscs};
 use crate::rtnetlink::{self, push_text};
 use crate::tree::Tree;
@@ -18,10 +19,15 @@ const REPLACE: u16 = rtnetlink::DO | 0x500;
 const NO_SUCH: i32 = 2;
 /// Before the kind of one that nobody has put there.
 const BY_DEFAULT: &str = "default:";
+const NO_QUEUE: &str = "noqueue";
 /// Kinds without a setting of their own, which are wholly told by their name.
-const PLAIN: [&str; 2] = ["noqueue", "pfifo_fast"];
+const PLAIN: [&str; 2] = [NO_QUEUE, "pfifo_fast"];
+/// `TC_H_INGRESS` and `TC_H_CLSACT` of linux/pkt_sched.h.
+const BEFORE_QUEUES: u32 = 0xffff_fff1;
 /// What devices get that come up (net.core.default_qdisc).
 const DEFAULT: &str = "proc/sys/net/core/default_qdisc";
+/// Kinds of virtual devices that get the default, as cards do.
+const VIRTUAL_WITH_A_QUEUE: [&str; 3] = ["tun", "ifb", "ppp"];
 
 /// The root of one device: the kind of what stands there, with a word before it where that is the
 /// kernel's own choice.
@@ -65,29 +71,21 @@ impl OfRoot<'_> {
     /// What an undo would not bring back of what stands there now; `None` where it would.
     pub(super) fn loss(&self, tree: &Tree) -> Option<String> {
         let qdiscs = self.qdiscs().ok()?;
-        let root = root_of(qdiscs.clone()).ok()?;
-        if root.handle != 0 {
-            let is_plain = PLAIN.contains(&&*root.kind);
-            return (!is_plain).then(|| {
-                let kind = root.kind;
-                format!("the options, classes and filters of its {kind} would be lost")
-            });
-        }
         // Other namespaces are not shown what the host has set; then the undo looks and tells.
-        let default = tree.text(DEFAULT)?;
-        let mut given = match &*root.kind {
-            "noqueue" => Vec::new(),
-            "mq" => qdiscs
-                .into_iter()
-                .filter(|told| told.parent != AT_ROOT)
-                .collect(),
-            _ => vec![root],
-        };
-        given.retain(|told| told.kind != default);
-        let other = given.pop()?.kind;
-        Some(format!(
-            "its {other} is of a time when net.core.default_qdisc was that, and not {default}"
-        ))
+        let default = tree.text(DEFAULT);
+        lost(&qdiscs, default.as_deref(), || self.has_no_queue(tree))
+    }
+
+    /// Whether the kernel gives it none whatever the default is (`IFF_NO_QUEUE`, which it does not
+    /// tell): virtual devices besides a few.
+    fn has_no_queue(&self, tree: &Tree) -> bool {
+        let links = links::list().unwrap_or_default();
+        let link = links
+            .into_iter()
+            .find(|link| link.name == self.device.as_str());
+        let kind = link.and_then(|link| link.virtual_kind).unwrap_or_default();
+        let hardware = format!("sys/class/net/{}/device", self.device);
+        !tree.path(&hardware).exists() && !VIRTUAL_WITH_A_QUEUE.contains(&&*kind)
     }
 
     fn put(&self, kind: &str) -> io::Result<()> {
@@ -125,6 +123,32 @@ impl OfRoot<'_> {
     }
 }
 
+/// What an undo would not bring back of these, which are on a device: it takes ours away, and the
+/// kernel then gives the root, and each queue below an mq, what the default is by then.
+fn lost(qdiscs: &[Told], default: Option<&str>, has_no_queue: impl Fn() -> bool) -> Option<String> {
+    let root = qdiscs.iter().find(|told| told.parent == AT_ROOT)?;
+    let kind = &*root.kind;
+    if root.handle != 0 {
+        let words = || format!("the options, classes and filters of its {kind} would be lost");
+        return (!PLAIN.contains(&kind)).then(words);
+    }
+    let default = default?;
+    let of_queues = qdiscs
+        .iter()
+        // What takes packets before they are queued (clsact, ingress) stays whatever the root is.
+        .filter(|told| told.parent != AT_ROOT && told.parent != BEFORE_QUEUES);
+    let mut given: Vec<&Told> = match kind {
+        "mq" => of_queues.collect(),
+        _ => vec![root],
+    };
+    let is_given_again = |kind: &str| kind == default || kind == NO_QUEUE && has_no_queue();
+    given.retain(|told| !is_given_again(&told.kind));
+    let other = &given.pop()?.kind;
+    Some(format!(
+        "its {other} is of a time when net.core.default_qdisc was that, and not {default}"
+    ))
+}
+
 /// `NotFound` where none is told, as of a device that is down.
 fn root_of(qdiscs: Vec<Told>) -> io::Result<Told> {
     let root = qdiscs.into_iter().find(|told| told.parent == AT_ROOT);
@@ -134,5 +158,52 @@ fn root_of(qdiscs: Vec<Told>) -> io::Result<Told> {
 impl fmt::Display for OfRoot<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "qdisc of {}", self.device)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the kernel lists them: handle, parent and kind of each.
+    fn lost_of(all: &[(u32, u32, &str)], default: &str, has_no_queue: bool) -> Option<String> {
+        let told = |(handle, parent, kind): &(u32, u32, &str)| Told::of(*handle, *parent, kind);
+        let all: Vec<Told> = all.iter().map(told).collect();
+        lost(&all, Some(default), || has_no_queue)
+    }
+
+    #[test]
+    fn a_card_without_a_queue_by_a_former_default_would_get_one_by_the_undo() {
+        let root = [(0, AT_ROOT, "noqueue")];
+        let why = lost_of(&root, "fq_codel", false).unwrap();
+        let words = "its noqueue is of a time when net.core.default_qdisc was that";
+        assert!(why.starts_with(words), "{why}");
+        assert_eq!(lost_of(&root, "noqueue", false), None);
+        assert_eq!(lost_of(&root, "fq_codel", true), None);
+        let of_a_queue = [(0, AT_ROOT, "mq"), (0, 1, "fq_codel"), (0, 2, "noqueue")];
+        assert!(lost_of(&of_a_queue, "fq_codel", false).is_some());
+    }
+
+    #[test]
+    fn what_takes_packets_before_they_are_queued_is_none_of_the_root() {
+        for before in ["clsact", "ingress"] {
+            let with = |root| {
+                [
+                    (0, AT_ROOT, root),
+                    (0, 1, "fq"),
+                    (0xffff_0000, BEFORE_QUEUES, before),
+                ]
+            };
+            assert_eq!(lost_of(&with("mq"), "fq", false), None, "{before}");
+            assert!(lost_of(&with("mq"), "fq_codel", false).is_some());
+        }
+    }
+
+    #[test]
+    fn what_somebody_has_put_there_is_kept_where_its_name_tells_all_of_it() {
+        for (kind, is_lost) in [("noqueue", false), ("pfifo_fast", false), ("htb", true)] {
+            let root = [(0x8001_0000, AT_ROOT, kind)];
+            assert_eq!(lost_of(&root, "fq", false).is_some(), is_lost, "{kind}");
+        }
     }
 }

@@ -30,6 +30,21 @@ pub(crate) struct Told {
     counters: Counters,
 }
 
+#[cfg(test)]
+impl Told {
+    /// One without settings.
+    pub(crate) fn of(handle: u32, parent: u32, kind: &str) -> Self {
+        Self {
+            device: 2,
+            handle,
+            parent,
+            kind: kind.to_owned(),
+            options: Vec::new(),
+            counters: Counters::default(),
+        }
+    }
+}
+
 /// What passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counters {
