@@ -6,6 +6,7 @@
 mod cpu_ticks;
 pub mod cpus;
 pub mod distribution;
+mod drivers;
 pub mod facts;
 pub mod findings;
 pub mod instruments;

@@ -1,12 +1,17 @@
-//! The files of `/proc`, `/sys` and `/etc` below a root, so that tests can plant their own.
+//! The files of `/proc`, `/sys` and `/etc` below a root, and the drivers of network devices, so that
+//! tests can plant their own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// Where the machine's files are read from.
+use crate::drivers::{Drivers, OfThisMachine};
+
+/// Where the machine's files are read from, and who answers for its drivers.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     root: PathBuf,
+    drivers: Arc<dyn Drivers>,
 }
 
 impl Tree {
@@ -19,7 +24,19 @@ impl Tree {
     pub(crate) fn below(root: impl AsRef<Path>) -> Self {
         Self {
             root: root.as_ref().to_owned(),
+            drivers: Arc::new(OfThisMachine),
         }
+    }
+
+    /// The same files with other drivers.
+    #[cfg(test)]
+    pub(crate) fn with_drivers(mut self, drivers: Arc<dyn Drivers>) -> Self {
+        self.drivers = drivers;
+        self
+    }
+
+    pub(crate) fn drivers(&self) -> &dyn Drivers {
+        &*self.drivers
     }
 
     /// The path of a file given without its leading slash.

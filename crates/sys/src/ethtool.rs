@@ -46,6 +46,9 @@ pub struct Driver {
 pub struct Feature {
     pub name: String,
     pub is_on: bool,
+    /// Whether somebody has asked for it, or the driver at its start: it is off all the same where
+    /// what it needs is off, and comes on with that.
+    pub is_wanted: bool,
     pub can_change: bool,
 }
 
@@ -158,12 +161,12 @@ impl Ethtool {
         let present = features.filter(|(_, name)| !name.is_empty());
         let feature = |(at, name)| {
             let can_change = bit(at, 0) && !bit(at, 3);
-            let is_on = bit(at, 2);
             (
                 at,
                 Feature {
                     name,
-                    is_on,
+                    is_on: bit(at, 2),
+                    is_wanted: bit(at, 1),
                     can_change,
                 },
             )

@@ -5,6 +5,7 @@ mod catalogue;
 mod journal;
 mod overdue;
 mod pages;
+mod revert;
 mod status;
 mod undo;
 
@@ -100,8 +101,6 @@ Examples:
     Revert {
         /// Number of the entry
         id: u64,
-        /// Its time, in ms of the clock that counts since boot
-        at_ms: u64,
     },
     /// Write the pages of all levers, with what is written by hand in those that are there
     #[command(hide = true)]
@@ -133,7 +132,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             overdue::put_back(console)?;
             undo::confirm(lever.as_deref(), console)?;
         }
-        Action::Revert { id, at_ms } => undo::revert(*id, *at_ms)?,
+        Action::Revert { id } => revert::run(*id)?,
         Action::Pages { folder } => pages::write(folder)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -100,6 +100,34 @@ fn a_route_that_would_not_be_kept_exactly_is_left_with_all_others_of_its_device(
 }
 
 #[test]
+fn a_route_that_shares_its_key_with_one_that_leads_nowhere_is_left() {
+    let sandbox = Sandbox::new();
+    let nowhere = "ip route prepend blackhole default metric 50";
+    sandbox.prints(&["sh", "-c", nowhere]);
+    let why = "there are several routes of the same key";
+    is_refused(&sandbox, "initial-window=30", "bench0", why);
+}
+
+#[test]
+fn a_feature_that_was_asked_for_and_is_off_is_asked_for_again_by_the_undo() {
+    let sandbox = Sandbox::new();
+    sandbox.prints(&["ethtool", "-K", "bench0", "tx-scatter-gather", "off"]);
+    let before = sandbox.state();
+    assert!(before.contains("tx-tcp-segmentation: off [requested on]"));
+    assert_eq!(sandbox.now("segmentation-offload"), "off:wanted");
+    let why = "bench0 keeps it as it is: it hangs on another feature";
+    is_refused(&sandbox, "segmentation-offload=on", "bench0", why);
+    sandbox.apply(&["segmentation-offload=off"]);
+    assert!(
+        !sandbox
+            .state()
+            .contains("tx-tcp-segmentation: off [requested on]")
+    );
+    sandbox.undo(&[]);
+    assert_eq!(sandbox.state(), before);
+}
+
+#[test]
 fn the_commands_that_change_a_route_keep_all_else_of_it() {
     let sandbox = Sandbox::new();
     let before = sandbox.state();

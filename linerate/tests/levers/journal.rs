@@ -74,12 +74,80 @@ fn an_entry_planted_for_a_foreign_file_is_refused() {
     entry["change"]["lever"]["steps"][0]["knob"] = json!({ "path": "/etc/passwd" });
     sandbox.writes(JOURNAL, &entry.to_string());
     let undo = sandbox.levers(&["undo"]);
-    assert_eq!(undo.status.code(), Some(2));
+    assert_eq!(undo.status.code(), Some(3));
     assert!(
         errors(&undo).contains("no entry that this version of Linerate knows"),
         "{}",
         errors(&undo)
     );
+}
+
+/// Puts a line in front of those of the journal: that of its first entry, changed.
+fn put_in_front(sandbox: &Sandbox, change: impl Fn(&mut Value)) -> String {
+    let text = sandbox.prints(&["cat", JOURNAL]);
+    let mut entry: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    change(&mut entry);
+    sandbox.writes(JOURNAL, &format!("{entry}\n{}", text.trim()));
+    entry.to_string()
+}
+
+#[test]
+fn a_line_that_cannot_be_read_stays_and_hinders_only_what_it_may_be_about() {
+    let sandbox = Sandbox::new();
+    sandbox.apply(&["slow-start-after-idle"]);
+    let line = put_in_front(&sandbox, |entry| {
+        entry["id"] = json!(7);
+        entry["change"]["lever"]["steps"][0]["knob"] = json!({ "moon": "full" });
+    });
+    let where_it_is = format!("{JOURNAL}:1: this is no entry that this version of Linerate knows");
+    let apply = sandbox.levers(&["apply", "notsent-lowat=131072"]);
+    assert_eq!(apply.status.code(), Some(2));
+    let said = errors(&apply);
+    let door = "linerate levers undo --forget-line 1";
+    assert!(said.contains(&where_it_is) && said.contains(door), "{said}");
+    let status = sandbox.status("slow-start-after-idle");
+    assert_eq!(status["levers"][0]["set_in"], 1);
+    let told = status["journal_unreadable"].as_str().unwrap();
+    assert!(told.contains(&where_it_is), "{told}");
+    let undo = sandbox.levers(&["undo"]);
+    assert_eq!(undo.status.code(), Some(3));
+    assert!(errors(&undo).contains(&where_it_is));
+    assert_eq!(sandbox.holds(IDLE), "1", "what can be read is undone");
+    assert_eq!(sandbox.holds(JOURNAL), line);
+    let forgotten = sandbox.levers(&["undo", "--forget-line", "1"]);
+    assert_eq!(forgotten.status.code(), Some(3));
+    assert_eq!(String::from_utf8(forgotten.stdout).unwrap().trim(), line);
+    assert_eq!(sandbox.holds("/var/lib/linerate/journal.forgotten"), line);
+    assert_eq!(sandbox.apply(&["notsent-lowat=131072"])["entry"], 1);
+    let again = sandbox.levers(&["undo", "--forget-line", "1"]);
+    assert_eq!(again.status.code(), Some(2), "that one can be read");
+}
+
+#[test]
+fn a_line_that_cannot_be_read_hinders_nothing_that_it_is_known_not_to_be_about() {
+    type Change = fn(&mut Value);
+    let harmless: [Change; 3] = [
+        |entry| entry["change"]["lever"]["moon"] = json!(1),
+        |entry| entry["change"] = json!({ "rig": { "moon": 1 } }),
+        |entry| {
+            entry["boot_id"] = json!("00000000-0000-4000-8000-000000000000");
+            entry["change"] = json!({ "moon": 1 });
+        },
+    ];
+    for change in harmless {
+        let sandbox = Sandbox::new();
+        sandbox.apply(&["slow-start-after-idle"]);
+        let line = put_in_front(&sandbox, change);
+        sandbox.undo_leaving(3, "slow-start-after-idle");
+        sandbox.apply(&["notsent-lowat=131072"]);
+        assert!(sandbox.holds(JOURNAL).starts_with(&line), "{line}");
+    }
+    let sandbox = Sandbox::new();
+    sandbox.apply(&["slow-start-after-idle"]);
+    put_in_front(&sandbox, harmless[0]);
+    sandbox.undo_leaving(3, "slow-start-after-idle");
+    let same = sandbox.levers(&["apply", "slow-start-after-idle"]);
+    assert_eq!(same.status.code(), Some(2), "it is about this one");
 }
 
 #[test]

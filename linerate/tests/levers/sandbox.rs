@@ -133,6 +133,12 @@ impl Sandbox {
         undone["undone"].as_array().unwrap().clone()
     }
 
+    /// Puts a lever back where something else is left, which the exit code says.
+    pub(crate) fn undo_leaving(&self, code: i32, lever: &str) {
+        let output = self.levers(&["undo", lever]);
+        assert_eq!(output.status.code(), Some(code), "{}", errors(&output));
+    }
+
     /// All that the levers could change.
     pub(crate) fn state(&self) -> String {
         self.prints(&["sh", "-c", STATE])

@@ -1,6 +1,7 @@
 //! What reaches a device of the host is put back by itself, unless it is confirmed.
 
-use std::process::Output;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -36,6 +37,45 @@ fn a_confirmed_lever_stays_until_it_is_undone() {
     assert_eq!(sandbox.holds(MTU), "1400");
     sandbox.undo(&["mtu"]);
     assert_eq!(sandbox.holds(MTU), "1500");
+}
+
+#[test]
+fn the_time_of_a_trial_begins_when_it_is_set_and_not_while_it_waits_for_the_journal() {
+    const FOLDER: &str = "/var/lib/linerate";
+    let sandbox = Sandbox::new();
+    sandbox.prints(&["mkdir", "-m", "0700", FOLDER]);
+    let lock = format!("{FOLDER}/lock");
+    let hold = ["flock", &lock, "sh", "-c", "echo held; read until_told"];
+    let mut holder = sandbox.command(&hold);
+    let mut holder = holder
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    let output = holder.stdout.take().unwrap();
+    BufReader::new(output).read_line(&mut said).unwrap();
+    let apply = [
+        LINERATE, "levers", "apply", "mtu=1400", "--device", "bench0",
+    ];
+    let mut apply = sandbox.command(&apply);
+    let mut apply = apply.stdout(Stdio::null()).spawn().unwrap();
+    let descriptors = format!("/proc/{}/fd", apply.id());
+    let waits = || {
+        let files = std::fs::read_dir(&descriptors).unwrap();
+        let mut files = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+        files.any(|file| file.ends_with("linerate/lock"))
+    };
+    assert!(sys::clock::wait_until(LONGEST, waits));
+    let released_ms = sys::clock::since_boot_ms();
+    drop(holder.stdin.take());
+    holder.wait().unwrap();
+    assert!(apply.wait().unwrap().success());
+    let entry: Value =
+        serde_json::from_str(&sandbox.holds("/var/lib/linerate/journal.jsonl")).unwrap();
+    let reverts_at_ms = entry["change"]["lever"]["reverts_at_ms"].as_u64().unwrap();
+    assert!(reverts_at_ms >= released_ms + 60_000, "{entry}");
+    sandbox.undo(&[]);
 }
 
 /// Kills whoever in this network is to put an entry back in time.

@@ -8,6 +8,7 @@
 
 mod entry;
 mod folder;
+mod lines;
 mod lock;
 mod owner;
 
@@ -19,6 +20,7 @@ use thiserror::Error;
 
 pub use entry::{Change, Entry, LeverChange, RigChange};
 pub(crate) use folder::{Refused, folder};
+pub use lines::{Found, UnknownLine};
 pub use owner::{Owner, boot_id};
 
 use lock::Lock;
@@ -26,6 +28,8 @@ use lock::Lock;
 const FILE: &str = "journal.jsonl";
 /// Where the next journal is written.
 const NEXT: &str = "journal.next";
+/// Where lines go that were taken out unread.
+const SET_ASIDE: &str = "journal.forgotten";
 
 /// Why the journal could not be read or written.
 #[derive(Debug, Error)]
@@ -34,15 +38,8 @@ pub enum JournalError {
     Folder(#[from] Refused),
     #[error("{path}: {source}")]
     File { path: PathBuf, source: io::Error },
-    #[error(
-        "{path}:{line}: this is no entry that this version of Linerate knows: {source}; undo with \
-         the version that wrote it, or take the line out if you know that nothing is left of it"
-    )]
-    Unknown {
-        path: PathBuf,
-        line: usize,
-        source: serde_json::Error,
-    },
+    #[error("{0}; until then it cannot be told that this would not be set twice")]
+    Unknown(Box<UnknownLine>),
     #[error("the journal in {folder} is in use by {by}; try again when it is done")]
     InUse { folder: PathBuf, by: String },
 }
@@ -50,42 +47,28 @@ pub enum JournalError {
 /// The journal as it was found, to look at.
 ///
 /// # Errors
-/// When the folder is not ours alone, or an entry is of an unknown kind.
-pub fn read() -> Result<Vec<Entry>, JournalError> {
+/// When the folder is not ours alone.
+pub fn read() -> Result<Found, JournalError> {
     read_in(&folder()?)
 }
 
-fn read_in(folder: &Path) -> Result<Vec<Entry>, JournalError> {
+fn read_in(folder: &Path) -> Result<Found, JournalError> {
     if folder::check(folder)?.is_none() {
-        return Ok(Vec::new());
+        return Ok(Found::default());
     }
     let path = folder.join(FILE);
     match fs::read(&path) {
-        Ok(bytes) => entries(&path, &bytes),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Ok(bytes) => Ok(Found::in_bytes(&path, &bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::default()),
         Err(source) => Err(JournalError::File { path, source }),
     }
-}
-
-/// The entries of a journal. A line without its end was never synced, so its change was never made.
-fn entries(path: &Path, bytes: &[u8]) -> Result<Vec<Entry>, JournalError> {
-    let lines = bytes.split_inclusive(|byte| *byte == b'\n');
-    let whole = (1..).zip(lines).filter(|(_, line)| line.ends_with(b"\n"));
-    let read = whole.map(|(number, line)| {
-        serde_json::from_slice(line).map_err(|source| JournalError::Unknown {
-            path: path.to_owned(),
-            line: number,
-            source,
-        })
-    });
-    read.collect()
 }
 
 /// The journal, ours alone to change until this is dropped.
 #[derive(Debug)]
 pub struct Journal {
     folder: PathBuf,
-    entries: Vec<Entry>,
+    found: Found,
     _lock: Lock,
 }
 
@@ -101,10 +84,10 @@ impl Journal {
     pub(crate) fn open_in(folder: PathBuf) -> Result<Self, JournalError> {
         folder::make(&folder)?;
         let lock = Lock::take(&folder)?;
-        let entries = read_in(&folder)?;
+        let found = read_in(&folder)?;
         Ok(Self {
             folder,
-            entries,
+            found,
             _lock: lock,
         })
     }
@@ -112,7 +95,12 @@ impl Journal {
     /// What stands, the oldest first.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
-        &self.entries
+        &self.found.entries
+    }
+
+    /// What this version cannot read.
+    pub(crate) fn unknown(&self) -> &[UnknownLine] {
+        &self.found.unknown
     }
 
     /// Writes down a change that is about to be made, from the network namespace of this thread; it
@@ -121,7 +109,7 @@ impl Journal {
     /// # Errors
     /// Those of writing a file. Then the change must not be made.
     pub fn add(&mut self, owner: Owner, change: Change) -> Result<u64, JournalError> {
-        let id = self.entries.iter().map(|entry| entry.id).max().unwrap_or(0) + 1;
+        let id = self.found.next_id();
         let here = |path: &str| {
             let path = PathBuf::from(path);
             |source| JournalError::File { path, source }
@@ -134,7 +122,7 @@ impl Journal {
             owner,
             change,
         };
-        self.save([&self.entries[..], &[entry]].concat())?;
+        self.save([self.entries(), &[entry]].concat())?;
         Ok(id)
     }
 
@@ -143,7 +131,7 @@ impl Journal {
     /// # Errors
     /// Those of writing a file. Then the entry says what it said before.
     pub fn amend(&mut self, id: u64, change: &Change) -> Result<(), JournalError> {
-        let mut entries = self.entries.clone();
+        let mut entries = self.entries().to_owned();
         for entry in entries.iter_mut().filter(|entry| entry.id == id) {
             entry.change = change.clone();
         }
@@ -155,23 +143,48 @@ impl Journal {
     /// # Errors
     /// Those of writing a file. Then the entry still stands, and undoing it again does no harm.
     pub fn remove(&mut self, id: u64) -> Result<(), JournalError> {
-        let mut entries = self.entries.clone();
+        let mut entries = self.entries().to_owned();
         entries.retain(|entry| entry.id != id);
         self.save(entries)
     }
 
-    /// The disk first, then what we know.
-    fn save(&mut self, entries: Vec<Entry>) -> Result<(), JournalError> {
-        let line = |entry: &Entry| {
-            let json = serde_json::to_string(entry);
-            json.expect("an entry has only text keys") + "\n"
+    /// Takes a line out that this version cannot read, and puts it behind those of a file beside the
+    /// journal, whose path this is; `None` where the line of that number is none.
+    ///
+    /// # Errors
+    /// Those of writing a file. Then the line still stands.
+    pub(crate) fn set_aside(
+        &mut self,
+        line: usize,
+    ) -> Result<Option<(UnknownLine, PathBuf)>, JournalError> {
+        let mut left = self.found.clone();
+        let Some(at) = left.unknown.iter().position(|found| found.line == line) else {
+            return Ok(None);
         };
-        self.write(&entries.iter().map(line).collect::<String>())?;
-        self.entries = entries;
-        Ok(())
+        let taken = left.unknown.remove(at);
+        let path = self.folder.join(SET_ASIDE);
+        let keep = || {
+            let mut options = File::options();
+            let mut file = options.append(true).create(true).open(&path)?;
+            file.write_all(&[&taken.text[..], b"\n"].concat())?;
+            file.sync_all()?;
+            File::open(&self.folder)?.sync_all()
+        };
+        keep().map_err(|source| JournalError::File {
+            path: path.clone(),
+            source,
+        })?;
+        self.write(left)?;
+        Ok(Some((taken, path)))
     }
 
-    fn write(&self, text: &str) -> Result<(), JournalError> {
+    fn save(&mut self, entries: Vec<Entry>) -> Result<(), JournalError> {
+        let unknown = self.found.unknown.clone();
+        self.write(Found { entries, unknown })
+    }
+
+    /// The disk first, then what we know.
+    fn write(&mut self, found: Found) -> Result<(), JournalError> {
         let at = |path: &Path| {
             let path = path.to_owned();
             move |source| JournalError::File { path, source }
@@ -179,14 +192,16 @@ impl Journal {
         let (path, next) = (self.folder.join(FILE), self.folder.join(NEXT));
         let write = || {
             let mut file = File::create(&next)?;
-            file.write_all(text.as_bytes())?;
+            file.write_all(&found.as_bytes())?;
             file.sync_all()
         };
         write().map_err(at(&next))?;
         fs::rename(&next, &path).map_err(at(&path))?;
         // The new name must be on the disk as well.
         let sync = File::open(&self.folder).and_then(|folder| folder.sync_all());
-        sync.map_err(at(&self.folder))
+        sync.map_err(at(&self.folder))?;
+        self.found = found;
+        Ok(())
     }
 }
 

@@ -29,7 +29,7 @@ impl State {
     }
 
     fn read(&self) -> Vec<Entry> {
-        read_in(&self.folder()).unwrap()
+        read_in(&self.folder()).unwrap().entries
     }
 }
 
@@ -104,20 +104,69 @@ fn a_journal_cut_at_any_byte_still_gives_every_entry_before_the_cut() {
     assert_eq!(names, [rig("one"), rig("two"), rig("four")]);
 }
 
-#[test]
-fn an_entry_of_an_unknown_kind_is_named_by_its_line_and_left_alone() {
-    let state = State::new("unknown");
+/// A journal of two entries and between them a line with this in the place of the first's text.
+fn with_a_line_between(state: &State, from: &str, to: &str) -> String {
     let mut journal = state.open().unwrap();
     journal.add(this_process(), rig("one")).unwrap();
-    drop(journal);
     let file = state.folder().join(FILE);
+    let strange = fs::read_to_string(&file).unwrap().replace(from, to);
+    journal.add(this_process(), rig("two")).unwrap();
+    drop(journal);
     let text = fs::read_to_string(&file).unwrap();
-    let text = format!("{text}{}", text.replace("\"rig\"", "\"moon\""));
-    fs::write(&file, &text).unwrap();
-    let error = state.open().unwrap_err().to_string();
-    assert!(error.contains("journal.jsonl:2: "), "{error}");
-    assert!(error.contains("moon"), "{error}");
-    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    let (one, two) = text.split_once('\n').unwrap();
+    fs::write(&file, format!("{one}\n{strange}{two}")).unwrap();
+    strange
+}
+
+#[test]
+fn a_line_of_an_unknown_kind_is_named_by_its_number_and_kept_in_its_place() {
+    let state = State::new("unknown");
+    let strange = with_a_line_between(&state, "\"rig\":", "\"moon\":");
+    let mut journal = state.open().unwrap();
+    let said = journal.unknown()[0].to_string();
+    assert!(said.contains("journal.jsonl:2: "), "{said}");
+    assert!(said.contains("moon"), "{said}");
+    let three = journal.add(this_process(), rig("three")).unwrap();
+    assert_eq!(three, 3);
+    let file = state.folder().join(FILE);
+    let second = || {
+        fs::read_to_string(&file)
+            .unwrap()
+            .lines()
+            .nth(1)
+            .unwrap()
+            .to_owned()
+            + "\n"
+    };
+    assert_eq!(second(), strange);
+    journal.remove(2).unwrap();
+    assert_eq!(second(), strange);
+    assert_eq!(state.read(), journal.entries());
+    // What it was put behind may go before it.
+    journal.remove(1).unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.starts_with(&strange), "{text}");
+}
+
+#[test]
+fn an_unknown_line_keeps_its_number_from_being_given_to_another() {
+    let state = State::new("number");
+    with_a_line_between(&state, "{\"id\":1,", "{\"moon\":1,\"id\":7,");
+    let mut journal = state.open().unwrap();
+    assert_eq!(journal.add(this_process(), rig("three")).unwrap(), 8);
+}
+
+#[test]
+fn a_line_that_is_taken_out_unread_is_kept_beside_the_journal() {
+    let state = State::new("aside");
+    let strange = with_a_line_between(&state, "\"rig\":", "\"moon\":");
+    let mut journal = state.open().unwrap();
+    assert!(journal.set_aside(1).unwrap().is_none(), "one that is known");
+    let (taken, path) = journal.set_aside(2).unwrap().unwrap();
+    assert_eq!(taken.text() + "\n", strange);
+    assert_eq!(fs::read_to_string(path).unwrap(), strange);
+    assert!(journal.unknown().is_empty());
+    assert_eq!((state.read().len(), journal.entries().len()), (2, 2));
 }
 
 #[test]

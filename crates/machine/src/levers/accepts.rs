@@ -29,7 +29,7 @@ impl Accepts {
     pub(super) fn takes(&self, tree: &Tree, knob: &Knob, value: &Value) -> bool {
         match (self, value) {
             (Self::UpToMost(least), Value::Number(number)) => {
-                number >= least && knob.most().is_none_or(|most| *number <= most)
+                number >= least && knob.most(tree).is_none_or(|most| *number <= most)
             }
             (Self::Range(least, most), Value::Number(number)) => (least..=most).contains(&number),
             (Self::PowerOfTwo(most), Value::Number(number)) => {
@@ -58,7 +58,7 @@ impl Accepts {
 
     /// The values of one knob, with what the kernel says of it.
     pub(super) fn words_for(&self, site: &Site, knob: &Knob) -> String {
-        match (self, knob.most()) {
+        match (self, knob.most(&site.tree)) {
             (Self::UpToMost(least), Some(most)) => Self::Range(*least, most).words(),
             _ => self.words_at(site),
         }

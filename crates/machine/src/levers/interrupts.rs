@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::knob::DeviceName;
+use super::knob::{self, DeviceName};
 use super::{Knob, Obstacle, Site};
 use crate::tree::Tree;
 
@@ -23,7 +23,10 @@ pub(super) fn of_device(site: &Site) -> Result<Vec<Knob>, Obstacle> {
         let words = format!("{device} has no interrupt of its own that is in use");
         return Err(Obstacle::Absent(words));
     }
-    let knob = |number| Knob::Interrupt { number };
+    let knob = |number| Knob::Interrupt {
+        number,
+        action: knob::action(tree, number),
+    };
     Ok(numbers.into_iter().map(knob).collect())
 }
 
@@ -65,25 +68,53 @@ fn by_name(tree: &Tree, device: &DeviceName) -> BTreeSet<u32> {
     numbers.collect()
 }
 
-/// Sees that nobody moves interrupts back while we hold them.
+/// Sees that nobody moves these interrupts back while we hold them.
 ///
 /// # Errors
-/// Names who does.
-pub(super) fn stay_where_they_are_put(tree: &Tree) -> Result<(), Obstacle> {
+/// Names who does, and how he is told to leave them alone.
+pub(super) fn stay_where_they_are_put(tree: &Tree, numbers: &[u32]) -> Result<(), Obstacle> {
     let is_balancer =
         |process: &String| tree.text(&format!("proc/{process}/comm")).as_deref() == Some(BALANCER);
     let mut processes = tree
         .names("proc")
         .into_iter()
         .filter(|name| is_number(name));
-    match processes.find(is_balancer) {
-        Some(process) => Err(Obstacle::Advice(format!(
-            "{BALANCER} (process {process}) shares interrupts out anew every 10 seconds and would \
-             move these as well; stop it before, and start it again after the undo: systemctl stop \
-             {BALANCER}"
-        ))),
-        None => Ok(()),
+    let Some(process) = processes.find(is_balancer) else {
+        return Ok(());
+    };
+    let command = tree.text(&format!("proc/{process}/cmdline"));
+    let left = left_alone(&command.unwrap_or_default());
+    let moved: Vec<String> = numbers
+        .iter()
+        .filter(|number| !left.contains(number))
+        .map(|number| format!("--banirq={number}"))
+        .collect();
+    if moved.is_empty() {
+        return Ok(());
     }
+    let bans = moved.join(" ");
+    Err(Obstacle::Advice(format!(
+        "{BALANCER} (process {process}) shares interrupts out anew every 10 seconds and would move \
+         these as well; exclude them: add {bans} to IRQBALANCE_ARGS in /etc/default/{BALANCER} \
+         (/etc/sysconfig/{BALANCER} on Fedora and SUSE), then systemctl restart {BALANCER}; or stop \
+         it until after the undo: systemctl stop {BALANCER}"
+    )))
+}
+
+/// The interrupts that irqbalance was told to leave alone, by its command line: words that end with
+/// zeros, of which each `--banirq=NUMBER`, or `-i NUMBER`, is one.
+fn left_alone(command: &str) -> BTreeSet<u32> {
+    let words: Vec<&str> = command.split('\0').collect();
+    let after_flag = words.windows(2).filter_map(|pair| {
+        let is_flag = ["-i", "--banirq"].contains(&pair[0]);
+        is_flag.then(|| pair[1])
+    });
+    let joined = words.iter().filter_map(|word| {
+        let long = word.strip_prefix("--banirq=");
+        long.or_else(|| word.strip_prefix("-i"))
+    });
+    let numbers = joined.chain(after_flag);
+    numbers.filter_map(|number| number.parse().ok()).collect()
 }
 
 fn is_number(name: &str) -> bool {
@@ -189,10 +220,54 @@ NMI:          0          0   Non-maskable interrupts
         let said = plan(&machine, "eth0", "0").unwrap_err().to_string();
         assert!(said.contains("irqbalance (process 812)"), "{said}");
         assert!(said.contains("systemctl stop irqbalance"), "{said}");
+        let bans = "add --banirq=24 --banirq=25 --banirq=126 to IRQBALANCE_ARGS";
+        assert!(said.contains(bans), "{said}");
         let site = Site::below(&machine.tree, Some("eth0"));
         let lever = find("interrupt-affinity").unwrap();
         assert!(lever.may_set(&site).is_err());
         assert_eq!(lever.read(&site).unwrap().now, "0-1");
+    }
+
+    #[test]
+    fn interrupts_that_the_service_was_told_to_leave_alone_are_set() {
+        let told = |more: &str| {
+            format!("/usr/sbin/irqbalance\0--foreground\0--banirq=24\0-i\x0025{more}\0")
+        };
+        let of = |test: &str, command: &str| {
+            let running = [
+                ("proc/812/comm", "irqbalance\n"),
+                ("proc/812/cmdline", command),
+                LINES,
+            ];
+            let machine = machine(test, &[24, 25, 126], &running);
+            plan(&machine, "eth0", "0").map(|plan| plan.steps.len())
+        };
+        assert_eq!(of("all-left", &told("\0--banirq=126")).unwrap(), 3);
+        let said = of("two-left", &told("\0-d")).unwrap_err().to_string();
+        assert!(said.contains("add --banirq=126 to"), "{said}");
+    }
+
+    #[test]
+    fn an_interrupt_is_known_by_who_has_asked_for_it() {
+        let asked = [
+            ("sys/kernel/irq/24/actions", "eth0-rx-0\n"),
+            ("sys/kernel/irq/25/actions", "eth0-tx-0\n"),
+            ("sys/kernel/irq/126/actions", "\n"),
+            LINES,
+        ];
+        let machine = machine("asked", &[24, 25, 126], &asked);
+        let plan = plan(&machine, "eth0", "0").unwrap();
+        let of = |number, action: Option<&str>| Knob::Interrupt {
+            number,
+            action: action.map(str::to_owned),
+        };
+        let knobs: Vec<Knob> = plan.steps.into_iter().map(|step| step.knob).collect();
+        let wanted = [
+            of(24, Some("eth0-rx-0")),
+            of(25, Some("eth0-tx-0")),
+            of(126, None),
+        ];
+        assert_eq!(knobs, wanted);
     }
 
     #[test]

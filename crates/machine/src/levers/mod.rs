@@ -87,4 +87,6 @@ pub fn find(name: &str) -> Option<&'static dyn Lever> {
 }
 
 #[cfg(test)]
+mod recorded;
+#[cfg(test)]
 mod tests;

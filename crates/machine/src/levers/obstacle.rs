@@ -39,15 +39,13 @@ pub enum Obstacle {
         now: String,
         refused: Arc<io::Error>,
     },
-    /// Another setting rules, and would be lost.
-    #[error(
-        "{knob} is overruled by {twin}, which is `{held}`: to write the one sets the other to 0, and \
-         an undo would not bring that back"
-    )]
+    /// Another setting rules, and this one would count for nothing or take it along.
+    #[error("{knob} is overruled by {twin}, which is `{held}`: {why}")]
     Overruled {
         knob: Knob,
-        twin: Knob,
+        twin: Box<Knob>,
         held: String,
+        why: String,
     },
     /// What would be put back is not what stands there.
     #[error(

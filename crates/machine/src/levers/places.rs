@@ -3,8 +3,8 @@
 use std::io;
 
 use super::knob::{
-    CpuSetting, DeviceName, DeviceSetting, DriverSetting, FeatureName, HostSetting, LinkSetting,
-    Queue, QueueSetting, RouteMetric,
+    CpuSetting, DeviceSetting, DriverSetting, FeatureName, HostSetting, LinkSetting, Queue,
+    QueueSetting, RouteMetric,
 };
 use super::{Knob, Obstacle, Site, Value, interrupts};
 use crate::routes::{self, Route};
@@ -38,20 +38,10 @@ impl Places {
         read.collect()
     }
 
-    /// Sees that what is set here stays so.
-    ///
-    /// # Errors
-    /// Who would set it to something else.
-    pub(super) fn stay_set(&self, site: &Site) -> Result<(), Obstacle> {
-        match self {
-            Self::Interrupts => interrupts::stay_where_they_are_put(&site.tree),
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether a knob is one of them, on whatever machine.
+    /// Whether a knob is one of them, or moved along with one, on whatever machine.
     pub(super) fn have(&self, knob: &Knob) -> bool {
         match (self, knob) {
+            (Self::Host(ours), Knob::Sysctl(_)) => Knob::Host(*ours).followers().contains(knob),
             (Self::Sysctls(names), Knob::Sysctl(name)) => names.contains(&name.as_str()),
             (Self::Host(ours), Knob::Host(setting)) => ours == setting,
             (Self::EachCpu(ours), Knob::Cpu { setting, .. }) => ours == setting,
@@ -95,7 +85,7 @@ impl Places {
                 Ok(vec![Knob::Qdisc { device }])
             }
             Self::Routes(metric) => routes_through(site, *metric),
-            Self::Features(features) => switchable(site.device()?, features),
+            Self::Features(features) => switchable(site, features),
         }
     }
 
@@ -175,14 +165,15 @@ fn routes_through(site: &Site, metric: RouteMetric) -> Result<Vec<Knob>, Obstacl
     Ok(knobs)
 }
 
-fn switchable(device: &DeviceName, features: &[FeatureName]) -> Result<Vec<Knob>, Obstacle> {
+fn switchable(site: &Site, features: &[FeatureName]) -> Result<Vec<Knob>, Obstacle> {
+    let device = site.device()?;
     let knob = |feature| Knob::Feature {
         device: device.clone(),
         feature,
     };
     let mut knobs = Vec::new();
     for feature in features.iter().copied() {
-        match feature.can_change(device) {
+        match feature.can_change(device, &site.tree) {
             Ok(true) => knobs.push(knob(feature)),
             Ok(false) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -15,9 +15,18 @@ pub struct Step {
     pub knob: Knob,
     pub old: Value,
     pub new: Value,
+    /// Whether the kernel moves it along with the other knobs: it is never set, and is put back after
+    /// them, for which it stands before them. `new` is then what it was moved to.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follows: bool,
 }
 
 impl Step {
+    /// Whether it may come to hold another value than was asked for, and still be as it should.
+    pub(super) fn may_end_otherwise(&self) -> bool {
+        self.follows || self.knob.is_rounded()
+    }
+
     /// Whether what the knob holds is what was set.
     ///
     /// # Errors
@@ -46,8 +55,8 @@ impl Plan {
     /// What a person would type to do it.
     #[must_use]
     pub fn commands(&self) -> Vec<String> {
-        let command = |step: &Step| step.knob.command(&step.new);
-        self.steps.iter().map(command).collect()
+        let set = self.steps.iter().filter(|step| !step.follows);
+        set.map(|step| step.knob.command(&step.new)).collect()
     }
 
     /// What a person would type to put it back.
@@ -102,16 +111,21 @@ impl Plan {
 
     /// Sees that each knob takes the value that it has now, by writing that: some kernels hold a
     /// default that they refuse to be given (a congestion control that is not on their list, in a
-    /// namespace). Such a write is not always without effect: the kernel counts its reserve of memory
-    /// anew with `transparent_hugepage/enabled`, and takes `vm.min_free_kbytes` for set by hand from
-    /// then on.
+    /// namespace). Where the kernel moves another knob along, the write alone would do that, before
+    /// anything is in the journal; such knobs take back each of their values, and are not written.
     ///
     /// # Errors
     /// The first that could not be put back.
     pub(super) fn rehearse_undo(&self, tree: &Tree) -> Result<(), Obstacle> {
-        for Step { knob, old, .. } in &self.steps {
+        for Step {
+            knob, old, follows, ..
+        } in &self.steps
+        {
             knob.may_write(tree)
                 .map_err(|error| Obstacle::of(knob, error))?;
+            if *follows || !knob.followers().is_empty() {
+                continue;
+            }
             knob.write(tree, old).map_err(|error| match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::Unsupported => Obstacle::of(knob, error),
                 _ => Obstacle::OneWay {

@@ -3,7 +3,9 @@
 use super::card::Card;
 use super::loss;
 use super::places::shown;
-use super::{Accepts, Knob, Lever, Obstacle, Places, Plan, Reading, Site, Step, Value, twin};
+use super::{
+    Accepts, Knob, Lever, Obstacle, Places, Plan, Reading, Site, Step, Value, interrupts, twin,
+};
 
 /// A row.
 pub(super) struct Tunable {
@@ -45,7 +47,7 @@ impl Lever for Tunable {
 
     fn plan(&self, site: &Site, value: Option<&str>) -> Result<Plan, Obstacle> {
         let held = self.places.held(site)?;
-        self.places.stay_set(site)?;
+        stay_set(&held, site)?;
         let typed = match value {
             Some(value) => value.to_owned(),
             None => self.recommended(site).ok_or_else(|| self.no_value(site))?,
@@ -53,7 +55,13 @@ impl Lever for Tunable {
         let steps = held.into_iter().enumerate().map(|(nth, (knob, old))| {
             twin::is_unused(&knob, &site.tree)?;
             let new = self.checked(site, &knob, &self.accepts.share(site, &typed, nth))?;
-            Ok(Step { knob, old, new })
+            let follows = false;
+            Ok(Step {
+                knob,
+                old,
+                new,
+                follows,
+            })
         });
         let mut steps = steps.collect::<Result<Vec<_>, Obstacle>>()?;
         steps.retain(|step| step.old != step.new);
@@ -63,6 +71,8 @@ impl Lever for Tunable {
                 return Err(Obstacle::WouldLose { knob, lost });
             }
         }
+        let followers = followers(&steps, site)?;
+        steps.splice(..0, followers);
         let (lever, scope) = (self.card.name, self.card.scope);
         Ok(Plan {
             lever,
@@ -73,7 +83,7 @@ impl Lever for Tunable {
 
     fn may_set(&self, site: &Site) -> Result<(), Obstacle> {
         let held = self.places.held(site)?;
-        self.places.stay_set(site)?;
+        stay_set(&held, site)?;
         held.iter().try_for_each(|(knob, _)| {
             twin::is_unused(knob, &site.tree)?;
             let opened = knob.may_write(&site.tree);
@@ -134,4 +144,33 @@ impl Tunable {
             expected,
         }
     }
+}
+
+/// What the kernel will move along with these, as it stands now.
+fn followers(steps: &[Step], site: &Site) -> Result<Vec<Step>, Obstacle> {
+    let knobs = steps.iter().flat_map(|step| step.knob.followers());
+    let follower = |knob: Knob| {
+        let held = knob.read(&site.tree);
+        let old = held.map_err(|error| Obstacle::of(&knob, error))?;
+        Ok(Step {
+            knob,
+            new: old.clone(),
+            old,
+            follows: true,
+        })
+    };
+    knobs.map(follower).collect()
+}
+
+/// Sees that what is set here stays so.
+///
+/// # Errors
+/// Who would set it to something else.
+fn stay_set(held: &[(Knob, Value)], site: &Site) -> Result<(), Obstacle> {
+    let numbers = held.iter().filter_map(|(knob, _)| match knob {
+        Knob::Interrupt { number, .. } => Some(*number),
+        _ => None,
+    });
+    let numbers: Vec<u32> = numbers.collect();
+    interrupts::stay_where_they_are_put(&site.tree, &numbers)
 }

@@ -1,4 +1,5 @@
-//! Sysctls that come in two, of which the kernel sets the one to 0 when the other is written.
+//! Knobs that come in two, of which the one rules and the other counts for nothing, or is lost when it
+//! is written.
 
 use std::io;
 
@@ -11,27 +12,47 @@ const TWINS: [(&str, &str); 2] = [
     ("vm.dirty_background_ratio", "vm.dirty_background_bytes"),
 ];
 
-/// Sees that a write of a knob, even of the value it has, takes no twin along.
+/// Sees that a write of a knob, even of the value it has, takes no twin along, and counts for something.
 ///
 /// # Errors
 /// Where its twin is the one that rules.
 pub(super) fn is_unused(knob: &Knob, tree: &Tree) -> Result<(), Obstacle> {
-    let Knob::Sysctl(name) = knob else {
+    let Some((twin, why)) = twin_of(knob) else {
         return Ok(());
     };
-    let mut twins = TWINS.iter().filter(|(ratio, _)| *ratio == name.as_str());
-    let Some((_, twin)) = twins.next() else {
-        return Ok(());
-    };
-    let twin = Knob::sysctl(twin);
     match twin.read(tree) {
         Ok(Value::Number(0)) => Ok(()),
         Ok(held) => Err(Obstacle::Overruled {
             knob: knob.clone(),
             held: twin.show(&held),
-            twin,
+            twin: Box::new(twin),
+            why,
         }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(Obstacle::of(&twin, error)),
+    }
+}
+
+/// What rules instead of a knob where it is not 0, and what a write of the knob then does.
+fn twin_of(knob: &Knob) -> Option<(Knob, String)> {
+    match knob {
+        Knob::Sysctl(name) => {
+            let mut twins = TWINS.iter().filter(|(ratio, _)| *ratio == name.as_str());
+            let (_, twin) = twins.next()?;
+            let why = "to write the one sets the other to 0, and an undo would not bring that back";
+            Some((Knob::sysctl(twin), why.to_owned()))
+        }
+        Knob::Driver { device, setting } => {
+            let twin = Knob::Driver {
+                device: device.clone(),
+                setting: setting.chosen_by()?,
+            };
+            let off = twin.command(&Value::Word("off".to_owned()));
+            let why = format!(
+                "while that is on the driver chooses by itself, whatever is written; {off}, and try again"
+            );
+            Some((twin, why))
+        }
+        _ => None,
     }
 }

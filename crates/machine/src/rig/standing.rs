@@ -137,7 +137,7 @@ impl Standing {
     /// # Errors
     /// When the journal cannot be read.
     pub fn all() -> Result<Vec<Self>, StandingError> {
-        Ok(rigs(&journal::read()?))
+        Ok(rigs(&journal::read()?.entries))
     }
 
     /// The rig of that name; without a name, the only one that there is.

@@ -74,16 +74,14 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 }
 
 fn carry_out(plan: &Plan, site: &Site, trial_s: u64) -> Result<Applied, CarryError> {
-    let reverts_at_ms = sys::clock::since_boot_ms() + trial_s * 1000;
-    let guard = Guard {
-        reverts_at_ms,
-        start: &|id| start_guard(id, reverts_at_ms),
-    };
     let until = match on_trial(plan) {
-        true => Until::Confirmed(guard),
+        true => Until::Confirmed(Guard {
+            trial_ms: trial_s * 1000,
+            start: &start_guard,
+        }),
         false => Until::Undone,
     };
-    carry::apply(plan, site, until)
+    carry::apply(plan, site, &until)
 }
 
 /// Whether it could cut us off: it reaches a device, and no rig of ours holds that.
@@ -92,10 +90,10 @@ fn on_trial(plan: &Plan) -> bool {
 }
 
 /// The process that puts an entry back in time, out of reach of the end of our terminal and login.
-fn start_guard(id: u64, at_ms: u64) -> io::Result<()> {
+fn start_guard(id: u64) -> io::Result<()> {
     let mut command = Command::new(OURSELVES);
     command
-        .args(["levers", "revert", &id.to_string(), &at_ms.to_string()])
+        .args(["levers", "revert", &id.to_string()])
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -131,7 +129,8 @@ fn tell(plan: &Plan, applied: Option<&Applied>, arguments: &Arguments, console: 
     if applied.is_none() {
         return catalogue::commands(plan, console);
     }
-    for (step, asked) in steps.iter().zip(&plan.steps) {
+    let changed = |(step, _): &(&Step, &Step)| step.old != step.new;
+    for (step, asked) in steps.iter().zip(&plan.steps).filter(changed) {
         console.say(&line(step, asked));
     }
     match reverts_after_s {
@@ -150,10 +149,11 @@ fn tell(plan: &Plan, applied: Option<&Applied>, arguments: &Arguments, console: 
 
 /// A step as it was carried out, and what was asked for where the driver has made another of it.
 fn line(step: &Step, asked: &Step) -> String {
-    let Step { knob, old, new } = step;
-    let rounded = match new == &asked.new {
-        true => String::new(),
-        false => format!(" (the driver took {} as that)", knob.show(&asked.new)),
+    let Step { knob, old, new, .. } = step;
+    let rounded = match (step.follows, new == &asked.new) {
+        (true, _) => " (the kernel moved it along)".to_owned(),
+        (false, true) => String::new(),
+        (false, false) => format!(" (the driver took {} as that)", knob.show(&asked.new)),
     };
     format!("{knob}: {} → {}{rounded}", knob.show(old), knob.show(new))
 }

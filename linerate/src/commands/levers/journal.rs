@@ -1,5 +1,6 @@
 //! `linerate levers journal`: what was set and not put back.
 
+use machine::journal::UnknownLine;
 use machine::levers::carry::{self, Standing};
 use serde_json::{Value, json};
 
@@ -7,21 +8,33 @@ use super::{FORMAT, by_whom};
 use crate::console::Console;
 
 pub(super) fn run(as_json: bool, console: &Console) -> anyhow::Result<()> {
-    let standing = carry::standing()?;
+    let (standing, unknown) = (carry::standing()?, carry::unknown()?);
     if as_json {
         let entries: Vec<Value> = standing.iter().map(as_value).collect();
         console.say(&format!(
             "{:#}",
-            json!({ "format": FORMAT, "entries": entries })
+            json!({ "format": FORMAT, "entries": entries, "unknown": unknown.iter().map(as_unknown).collect::<Vec<_>>() })
         ));
-    } else if standing.is_empty() {
+    } else if standing.is_empty() && unknown.is_empty() {
         console.say("nothing of ours is set");
     } else {
         for entry in &standing {
             console.say(&render(entry));
         }
+        for line in &unknown {
+            console.say(&line.to_string());
+        }
     }
     Ok(())
+}
+
+fn as_unknown(line: &UnknownLine) -> Value {
+    json!({
+        "path": line.path,
+        "line": line.line,
+        "why": line.why,
+        "text": line.text(),
+    })
 }
 
 fn render(entry: &Standing) -> String {

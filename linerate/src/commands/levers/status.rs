@@ -49,9 +49,9 @@ struct Row {
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<()> {
     let site = Site::here(arguments.device.clone());
-    let (standing, unknown) = match carry::standing() {
-        Ok(standing) => (standing, None),
-        Err(error) => (Vec::new(), Some(error.to_string())),
+    let (standing, unknown) = match (carry::standing(), carry::unknown()) {
+        (Ok(standing), Ok(unknown)) => (standing, unknown.first().map(ToString::to_string)),
+        (Err(error), _) | (_, Err(error)) => (Vec::new(), Some(error.to_string())),
     };
     let meant = match arguments.levers.as_slice() {
         [] => levers::all().collect(),
@@ -80,7 +80,9 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<()
         }
     }
     if let Some(why) = unknown {
-        console.error(&format!("what was set by Linerate is not known: {why}"));
+        console.error(&format!(
+            "what was set by Linerate is not known, or not all of it: {why}"
+        ));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `linerate levers undo` and `confirm`, and the process that undoes in time.
+//! `linerate levers undo` and `confirm`.
 
 use std::process::ExitCode;
 use std::slice;
@@ -11,12 +11,6 @@ use serde_json::{Value, json};
 use super::{FORMAT, LEFT_CHANGED, by_whom, find};
 use crate::console::Console;
 
-/// Between two tries to put back what is overdue; the pauses grow.
-const FIRST_PAUSE_MS: u64 = 1000;
-const LONGEST_PAUSE_MS: u64 = 60_000;
-/// How long it is tried.
-const PATIENCE_MS: u64 = 3_600_000;
-
 /// Put back what was set
 ///
 /// What somebody else has set since is left alone and told, as is what is not there any more; exit
@@ -28,13 +22,18 @@ Examples:
     sudo linerate levers undo
   sudo linerate levers undo mtu
   An entry that is not to be believed, or that you put back by hand, by its number in the journal:
-    sudo linerate levers undo --forget 3")]
+    sudo linerate levers undo --forget 3
+  A line that this version cannot read, by its number in the file; it is printed, and kept:
+    sudo linerate levers undo --forget-line 2")]
 pub(super) struct Arguments {
     /// The lever; otherwise all
     lever: Option<String>,
     /// Take this entry out of the journal, leave the machine as it is, and say what is left
     #[arg(long, value_name = "ENTRY", conflicts_with = "lever")]
     forget: Option<u64>,
+    /// Take this line out of the journal, which this version cannot read, and keep it beside it
+    #[arg(long, value_name = "LINE", conflicts_with_all = ["lever", "forget", "json"])]
+    forget_line: Option<usize>,
     /// Print what was done as one JSON value (docs/schema/levers-undo.json)
     #[arg(long)]
     json: bool,
@@ -44,14 +43,21 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     if let Some(id) = arguments.forget {
         return forget(id, arguments.json, console);
     }
+    if let Some(line) = arguments.forget_line {
+        return forget_line(line, console);
+    }
     // A name that the catalogue has not may still stand in the journal of another version.
     let undone = carry::undo(arguments.lever.as_deref())?;
     if undone.is_empty() {
         arguments.lever.as_deref().map(find).transpose()?;
     }
     tell(&undone, arguments.json, console);
-    if undone.is_empty() && !arguments.json {
+    let unknown = carry::unknown()?;
+    if undone.is_empty() && unknown.is_empty() && !arguments.json {
         console.say(&nothing(arguments.lever.as_deref()));
+    }
+    for line in &unknown {
+        console.error(&format!("not undone: {line}"));
     }
     for undone in undone.iter().filter(|undone| has_foreign(undone)) {
         console.note(&format!(
@@ -62,7 +68,24 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         ));
     }
     let mut fates = undone.iter().flat_map(|undone| &undone.knobs);
-    Ok(exit_code(fates.all(|(_, fate)| fate.is_as_before())))
+    let is_as_before = fates.all(|(_, fate)| fate.is_as_before());
+    Ok(exit_code(is_as_before && unknown.is_empty()))
+}
+
+/// What it was about is not known, so it may be left.
+fn forget_line(line: usize, console: &Console) -> anyhow::Result<ExitCode> {
+    let (taken, kept_in) = carry::forget_line(line)?.with_context(|| {
+        format!(
+            "line {line} of the journal is none that cannot be read; `linerate levers journal` shows \
+             those there are"
+        )
+    })?;
+    console.say(&taken.text());
+    let kept_in = kept_in.display();
+    console.note(&format!(
+        "line {line} is out of the journal, and kept in {kept_in}"
+    ));
+    Ok(exit_code(false))
 }
 
 /// A foreign entry leaves nothing of ours behind.
@@ -120,28 +143,6 @@ pub(super) fn confirm(lever: Option<&str>, console: &Console) -> anyhow::Result<
     Ok(())
 }
 
-/// Waits for the time of an entry; whether it was confirmed meanwhile shows then. Where the journal
-/// is in use or the kernel refuses, it tries again: nobody else may come to do it.
-pub(super) fn revert(id: u64, at_ms: u64) -> anyhow::Result<()> {
-    let (mut due_ms, mut pause_ms) = (at_ms, FIRST_PAUSE_MS);
-    while due_ms < at_ms + PATIENCE_MS {
-        sys::clock::sleep_until_since_boot_ms(due_ms)?;
-        let now_ms = sys::clock::since_boot_ms();
-        if is_settled(carry::undo_overdue(id, now_ms)) {
-            return Ok(());
-        }
-        due_ms = now_ms + pause_ms;
-        pause_ms = LONGEST_PAUSE_MS.min(2 * pause_ms);
-    }
-    anyhow::bail!("entry {id} of the journal could not be put back")
-}
-
-/// Whether nothing is left to be done; an entry that was confirmed or is gone leaves nothing.
-fn is_settled(outcome: Result<Vec<Undone>, carry::CarryError>) -> bool {
-    let is_back = |undone: &Undone| undone.knobs.iter().all(|(_, fate)| fate.is_back());
-    outcome.is_ok_and(|undone| undone.iter().all(is_back))
-}
-
 fn nothing(lever: Option<&str>) -> String {
     lever.map_or_else(
         || "nothing of ours is set".to_owned(),
@@ -165,6 +166,9 @@ fn line(lever: &str, knob: &Knob, fate: &Fate) -> String {
             format!("{knob}: left at {now}, which somebody else has set; ours was {ours}")
         }
         Fate::Gone => format!("{knob}: has gone, and our value with it"),
+        Fate::ChangedHands { now } => {
+            format!("{knob}: left as it is: it was given out anew, and is of {now} now")
+        }
         Fate::Rebooted => format!("{knob}: the machine has been started since, which put it back"),
         Fate::Elsewhere { namespace } => format!(
             "{knob}: is in the network namespace {namespace}; say it there, as with linerate rig exec"
@@ -194,6 +198,7 @@ fn word(fate: &Fate) -> &'static str {
         Fate::WasBack { .. } => "was_back",
         Fate::SetByOthers { .. } => "set_by_others",
         Fate::Gone => "gone",
+        Fate::ChangedHands { .. } => "changed_hands",
         Fate::Rebooted => "rebooted",
         Fate::Elsewhere { .. } => "elsewhere",
         Fate::Foreign => "foreign",

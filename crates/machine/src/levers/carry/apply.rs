@@ -4,7 +4,7 @@ use std::io;
 
 use super::CarryError;
 use super::undo::take_back;
-use crate::journal::{Change, Entry, Journal, LeverChange, Owner};
+use crate::journal::{Change, Entry, Journal, JournalError, LeverChange, Owner, UnknownLine};
 use crate::levers::knob::Reach;
 use crate::levers::{Knob, Obstacle, Plan, Site, Step};
 use crate::tree::Tree;
@@ -22,7 +22,7 @@ pub struct Applied {
 ///
 /// # Errors
 /// What the kernel refused; then all was put back, or the error says that it was not.
-pub fn apply(plan: &Plan, site: &Site, until: Until<'_>) -> Result<Applied, CarryError> {
+pub fn apply(plan: &Plan, site: &Site, until: &Until<'_>) -> Result<Applied, CarryError> {
     // Whoever may not set it leaves no journal behind either.
     plan.may_be_set(&site.tree)?;
     apply_in(&mut Journal::open()?, plan, site, until)
@@ -40,24 +40,33 @@ pub enum Until<'a> {
 
 /// How a change is put back without anybody asking.
 pub struct Guard<'a> {
-    /// When, in ms of `CLOCK_BOOTTIME`.
-    pub reverts_at_ms: u64,
+    /// How long after it was set.
+    pub trial_ms: u64,
     /// Starts the process that sees to it, given the number of the entry, before anything is changed.
+    /// When, the entry tells: at first from when it was written down, and from when all was set once
+    /// that is so.
     pub start: &'a dyn Fn(u64) -> io::Result<()>,
+}
+
+impl Guard<'_> {
+    /// When what was set now is put back, on `CLOCK_BOOTTIME`.
+    fn reverts_at_ms(&self) -> u64 {
+        sys::clock::since_boot_ms().saturating_add(self.trial_ms)
+    }
 }
 
 pub(super) fn apply_in(
     journal: &mut Journal,
     plan: &Plan,
     site: &Site,
-    until: Until<'_>,
+    until: &Until<'_>,
 ) -> Result<Applied, CarryError> {
     let tree = &site.tree;
     refuse_what_is_set(journal.entries(), &plan.steps)?;
+    refuse_beside_unknown(journal.unknown(), &plan.steps)?;
     // Others may have set it while we waited for the journal.
     plan.is_up_to_date(tree)?;
     plan.rehearse_undo(tree)?;
-    let is_held = matches!(until, Until::Dropped);
     let guard = match until {
         Until::Confirmed(guard) => Some(guard),
         Until::Undone | Until::Dropped => None,
@@ -67,9 +76,9 @@ pub(super) fn apply_in(
         lever: plan.lever.to_owned(),
         steps: plan.steps.clone(),
         device_index: devices.next().and_then(|device| site.index_of(device)),
-        is_under_way: plan.steps.iter().any(|step| step.knob.is_rounded()),
-        reverts_at_ms: guard.as_ref().map(|guard| guard.reverts_at_ms),
-        is_held,
+        is_under_way: plan.steps.iter().any(Step::may_end_otherwise),
+        reverts_at_ms: guard.map(Guard::reverts_at_ms),
+        is_held: matches!(until, Until::Dropped),
     };
     let owner = Owner::this_process().map_err(CarryError::Clock)?;
     let id = journal.add(owner, Change::Lever(change.clone()))?;
@@ -78,7 +87,15 @@ pub(super) fn apply_in(
         return Err(CarryError::Unguarded(error));
     }
     match set_all(&plan.steps, tree) {
-        Ok(steps) => settle(journal, id, LeverChange { steps, ..change }),
+        Ok(steps) => {
+            let reverts_at_ms = guard.map(Guard::reverts_at_ms);
+            let set = LeverChange {
+                steps,
+                reverts_at_ms,
+                ..change
+            };
+            settle(journal, id, set)
+        }
         Err(error) => {
             match &error {
                 CarryError::LeftChanged(_) => journal.amend(id, &as_it_stands(change, tree))?,
@@ -89,10 +106,11 @@ pub(super) fn apply_in(
     }
 }
 
-/// Has the journal say what the knobs hold, where that may be another value than was asked for.
+/// Has the journal say what the knobs hold, where that may be another value than was asked for, and
+/// when they are put back.
 fn settle(journal: &mut Journal, id: u64, change: LeverChange) -> Result<Applied, CarryError> {
     let steps = change.steps.clone();
-    if change.is_under_way {
+    if change.is_under_way || change.reverts_at_ms.is_some() {
         let settled = LeverChange {
             is_under_way: false,
             ..change
@@ -137,10 +155,27 @@ fn refuse_what_is_set(entries: &[Entry], steps: &[Step]) -> Result<(), CarryErro
     Ok(())
 }
 
+/// A line that cannot be read may be of a knob that was set.
+fn refuse_beside_unknown(unknown: &[UnknownLine], steps: &[Step]) -> Result<(), JournalError> {
+    let knobs = || steps.iter().map(|step| &step.knob);
+    let in_the_way = unknown.iter().find(|line| !line.is_of_none_of(knobs()));
+    in_the_way.map_or(Ok(()), |line| {
+        Err(JournalError::Unknown(Box::new(line.clone())))
+    })
+}
+
 /// Sets a knob and looks: some take a value and hold another. What a driver has made of a number is
 /// kept; that it has left all as it was is not.
 fn set(step: &Step, tree: &Tree) -> Result<Step, Obstacle> {
-    let Step { knob, old, new } = step;
+    let Step {
+        knob,
+        old,
+        new,
+        follows,
+    } = step;
+    if *follows {
+        return Ok(step.clone());
+    }
     let refused = |error| Obstacle::of(knob, error);
     knob.write(tree, new).map_err(refused)?;
     let mut done = step.clone();
@@ -155,21 +190,23 @@ fn set(step: &Step, tree: &Tree) -> Result<Step, Obstacle> {
 /// those before it are put back.
 pub(super) fn set_all(steps: &[Step], tree: &Tree) -> Result<Vec<Step>, CarryError> {
     let mut done = Vec::new();
-    for (index, step) in steps.iter().enumerate() {
-        let obstacle = match set(step, tree) {
-            Ok(step) => {
-                done.push(step);
-                continue;
-            }
-            Err(obstacle) => obstacle,
-        };
-        let back = steps[..=index].iter().rev();
-        // Each of them, also after one that does not go back.
-        let all_back = back.fold(true, |all, step| all & take_back(step, tree).is_back());
-        return Err(match all_back {
-            true => CarryError::PutBack(obstacle),
-            false => CarryError::LeftChanged(obstacle),
-        });
+    for step in steps {
+        let set = set(step, tree);
+        done.push(set.map_err(|why| taken_back(&steps[..=done.len()], tree, why))?);
+    }
+    for step in done.iter_mut().filter(|step| step.follows) {
+        let moved = step.knob.read(tree);
+        let moved = moved.map_err(|error| Obstacle::of(&step.knob, error));
+        step.new = moved.map_err(|why| taken_back(steps, tree, why))?;
     }
     Ok(done)
+}
+
+/// Puts back what was set, each of it, also after one that does not go back.
+fn taken_back(set: &[Step], tree: &Tree, why: Obstacle) -> CarryError {
+    let back = set.iter().rev();
+    match back.fold(true, |all, step| all & take_back(step, tree).is_back()) {
+        true => CarryError::PutBack(why),
+        false => CarryError::LeftChanged(why),
+    }
 }

@@ -1,8 +1,8 @@
 //! A plan that holds for as long as somebody holds it: for the blocks of one arm.
 
 use super::apply::{Until, apply, set_all};
-use super::undo::{Fate, put_back, undo_entry};
-use super::{CarryError, Knob, Obstacle};
+use super::undo::{put_back, undo_entry};
+use super::{CarryError, Fate, Knob, Obstacle};
 use crate::levers::knob::Reach;
 use crate::levers::{Plan, Site, Step};
 use crate::namespace::PrivateNamespace;
@@ -61,7 +61,7 @@ impl Held {
     /// # Errors
     /// What the kernel refused; then all was put back, or the error says that it was not.
     pub fn on_the_host(plan: &Plan, site: &Site) -> Result<Self, CarryError> {
-        let applied = apply(plan, site, Until::Dropped)?;
+        let applied = apply(plan, site, &Until::Dropped)?;
         Ok(Self {
             steps: applied.steps,
             tree: site.tree.clone(),
@@ -74,7 +74,8 @@ impl Held {
     /// # Errors
     /// The first that does not.
     pub fn verify(&self) -> Result<(), Obstacle> {
-        self.steps.iter().try_for_each(|step| {
+        let mut set = self.steps.iter().filter(|step| !step.follows);
+        set.try_for_each(|step| {
             let held = step.knob.read(&self.tree);
             let held = held.map_err(|error| Obstacle::of(&step.knob, error))?;
             step.is_held(&held)

@@ -6,6 +6,7 @@
 
 mod apply;
 mod elsewhere;
+mod fate;
 mod hold;
 mod login;
 mod standing;
@@ -18,10 +19,13 @@ use thiserror::Error;
 use super::{Knob, Obstacle};
 use crate::journal::JournalError;
 pub use apply::{Applied, Guard, Until, apply};
+pub use fate::{Fate, Undone};
 pub use hold::Held;
 pub use login::leave_login;
 pub use standing::{Standing, standing};
-pub use undo::{Fate, Undone, confirm, forget, undo, undo_leftovers, undo_overdue};
+pub use undo::{
+    confirm, forget, forget_line, reverts_at_ms, undo, undo_leftovers, undo_overdue, unknown,
+};
 
 /// Why a plan was not carried out, or a journal not undone.
 #[derive(Debug, Error)]
@@ -43,7 +47,7 @@ pub enum CarryError {
         "the process that would put it back in time could not be started: {0}; nothing was changed"
     )]
     Unguarded(io::Error),
-    #[error("it is set, and the journal could not be told what the driver made of it: {0}")]
+    #[error("it is set, and the journal could not be told as what, or until when: {0}")]
     Unsettled(JournalError),
     #[error("whether it is in time to put it back cannot be told: {0}")]
     Clock(io::Error),

@@ -23,7 +23,7 @@ pub struct Standing {
     /// Whether it says that its lever has set what that never sets: it was not written by us.
     pub is_foreign: bool,
     /// What each knob holds now, in the order of the change; `None` where it cannot be read, or is
-    /// that of another network namespace.
+    /// that of another network namespace or of somebody else by now.
     pub now: Vec<Option<String>>,
 }
 
@@ -49,7 +49,7 @@ fn is_here(namespace: u64) -> impl Fn(&Knob) -> bool {
 /// When the journal cannot be read.
 pub fn standing() -> Result<Vec<Standing>, CarryError> {
     let site = Site::here(None);
-    let entries = journal::read()?.into_iter().filter_map(|entry| {
+    let entries = journal::read()?.entries.into_iter().filter_map(|entry| {
         let is_of_another_boot = entry.is_of_another_boot().unwrap_or(false);
         let Change::Lever(change) = entry.change else {
             return None;
@@ -60,6 +60,9 @@ pub fn standing() -> Result<Vec<Standing>, CarryError> {
             let is_read = !is_of_another_boot && here(&step.knob);
             let step = is_read.then(|| as_called_now(step, change.device_index, &site))?;
             let knob = step.ok()?.knob;
+            if knob.changed_hands(&site.tree).is_some() {
+                return None;
+            }
             Some(knob.show(&knob.read(&site.tree).ok()?))
         });
         Some(Standing {

@@ -11,6 +11,8 @@ use crate::journal::{Change, Entry, Journal, LeverChange, Owner};
 use crate::levers::{Plan, Scope, Site, Step, Value, find};
 use crate::tree::planted::Planted;
 
+mod moved;
+
 const SWAP: &str = "proc/sys/vm/swappiness";
 const INDEX: &str = "sys/class/net/eth0/ifindex";
 const RX: [&str; 2] = [
@@ -58,7 +60,7 @@ impl Bench {
 
     fn apply(&self, lever: &str, value: &str) -> Result<Applied, CarryError> {
         let plan = self.plan(lever, value);
-        apply_in(&mut self.journal(), &plan, &self.site(), Until::Undone)
+        apply_in(&mut self.journal(), &plan, &self.site(), &Until::Undone)
     }
 
     fn undo(&self) -> Vec<Vec<Fate>> {
@@ -185,7 +187,7 @@ fn what_was_held_is_left_over_once_its_holder_has_ended_and_what_is_to_stay_is_n
     let bench = Bench::new("held");
     bench.apply("receive-packet-steering", "0-1").unwrap();
     let plan = bench.plan("swappiness", "10");
-    apply_in(&mut bench.journal(), &plan, &bench.site(), Until::Dropped).unwrap();
+    apply_in(&mut bench.journal(), &plan, &bench.site(), &Until::Dropped).unwrap();
     let left_over = |entry: &Entry, change: &LeverChange| is_left_over(entry, change, 0);
     assert_eq!(bench.undo_meant(left_over), Vec::<Vec<Fate>>::new());
     let of_an_ended = |entry: &Entry, change: &LeverChange| {
@@ -205,6 +207,7 @@ fn an_entry_for_a_knob_that_is_none_of_its_lever_is_not_believed() {
         knob: Knob::sysctl("vm.swappiness"),
         old: Value::Number(100),
         new: Value::Number(10),
+        follows: false,
     };
     for lever in ["slow-start-after-idle", "no-such-lever", "packet-taps"] {
         let change = LeverChange {
@@ -250,7 +253,7 @@ fn a_refused_knob_takes_those_before_it_back() {
         }],
     };
     plan.steps.extend(rehearsed.steps);
-    let error = apply_in(&mut bench.journal(), &plan, &bench.site(), Until::Undone).unwrap_err();
+    let error = apply_in(&mut bench.journal(), &plan, &bench.site(), &Until::Undone).unwrap_err();
     assert!(
         error.to_string().contains("has no vm.no_such_thing"),
         "{error}"
@@ -271,7 +274,7 @@ fn out_of_order(bench: &Bench) -> Plan {
 fn a_knob_that_holds_another_value_than_was_written_gets_its_old_one_back() {
     let bench = Bench::new("rounded");
     let plan = out_of_order(&bench);
-    let error = apply_in(&mut bench.journal(), &plan, &bench.site(), Until::Undone).unwrap_err();
+    let error = apply_in(&mut bench.journal(), &plan, &bench.site(), &Until::Undone).unwrap_err();
     assert!(matches!(error, CarryError::PutBack(_)), "{error}");
     assert_eq!(RX.map(|file| bench.holds(file)), ["00000000", "00000001"]);
     assert_eq!(bench.journal().entries(), []);
@@ -288,14 +291,14 @@ fn what_could_not_be_taken_back_is_known_for_ours_by_a_later_undo() {
         std::os::unix::fs::symlink("/sys/class/net/lo/ifindex", &file)
     };
     let guard = Guard {
-        reverts_at_ms: u64::MAX,
+        trial_ms: u64::MAX,
         start: &start,
     };
     let error = apply_in(
         &mut bench.journal(),
         &plan,
         &bench.site(),
-        Until::Confirmed(guard),
+        &Until::Confirmed(guard),
     )
     .unwrap_err();
     assert!(matches!(error, CarryError::LeftChanged(_)), "{error}");
@@ -311,7 +314,7 @@ fn a_plan_that_is_out_of_date_is_not_carried_out() {
     let bench = Bench::new("stale");
     let plan = bench.plan("swappiness", "10");
     bench.write(SWAP, "33\n");
-    let error = apply_in(&mut bench.journal(), &plan, &bench.site(), Until::Undone).unwrap_err();
+    let error = apply_in(&mut bench.journal(), &plan, &bench.site(), &Until::Undone).unwrap_err();
     let words = "vm.swappiness was `60` when this was planned and is `33` now; nothing was changed";
     assert!(error.to_string().starts_with(words), "{error}");
     assert_eq!(bench.holds(SWAP), "33");
@@ -327,14 +330,14 @@ fn without_its_guard_nothing_is_changed() {
         Err(io::Error::other("no process"))
     };
     let guard = Guard {
-        reverts_at_ms: 60_000,
+        trial_ms: 60_000,
         start: &start,
     };
     let error = apply_in(
         &mut bench.journal(),
         &plan,
         &bench.site(),
-        Until::Confirmed(guard),
+        &Until::Confirmed(guard),
     );
     assert!(matches!(error, Err(CarryError::Unguarded(_))));
     assert_eq!((asked.get(), bench.holds(SWAP).as_str()), (1, "60"));

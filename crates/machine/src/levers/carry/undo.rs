@@ -1,61 +1,13 @@
 //! The journal carried out backwards.
 
 use std::io;
+use std::path::PathBuf;
 
-use super::{CarryError, elsewhere};
-use crate::journal::{self, Change, Entry, Journal, LeverChange};
+use super::{CarryError, Fate, Undone, elsewhere};
+use crate::journal::{self, Change, Entry, Journal, LeverChange, UnknownLine};
 use crate::levers::knob::Reach;
 use crate::levers::{self, Knob, Site, Step, Value};
 use crate::tree::Tree;
-
-/// What became of one entry.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Undone {
-    pub id: u64,
-    pub lever: String,
-    /// Its knobs, the last that was set first.
-    pub knobs: Vec<(Knob, Fate)>,
-}
-
-/// What became of one knob.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It holds its old value again.
-    PutBack { now: String },
-    /// It held its old value already.
-    WasBack { now: String },
-    /// Somebody else has set it since, so it was left as it is.
-    SetByOthers { now: String, ours: String },
-    /// It has gone, and what was set with it: a device that was taken away, a namespace that ended.
-    Gone,
-    /// The machine was started again, which has put it back.
-    Rebooted,
-    /// It is in another network namespace, where the undo must be asked for.
-    Elsewhere { namespace: u64 },
-    /// No knob of that lever: the entry was not written by us, and nothing was touched.
-    Foreign,
-    /// What the kernel refused.
-    Refused { why: String },
-    /// It holds what we set, and the journal says so no more: what a person would type to put it back.
-    Forgotten { now: String, command: String },
-}
-
-impl Fate {
-    /// Whether nothing of ours is left in it.
-    #[must_use]
-    pub fn is_back(&self) -> bool {
-        !matches!(
-            self,
-            Self::Elsewhere { .. } | Self::Foreign | Self::Refused { .. } | Self::Forgotten { .. }
-        )
-    }
-
-    /// Whether it holds what it did before, or is no more.
-    #[must_use]
-    pub fn is_as_before(&self) -> bool {
-        self.is_back() && !matches!(self, Self::SetByOthers { .. })
-    }
-}
 
 /// Puts back what the lever of that name has set, or all levers; the newest first.
 ///
@@ -64,6 +16,15 @@ impl Fate {
 pub fn undo(lever: Option<&str>) -> Result<Vec<Undone>, CarryError> {
     let is_meant = |_: &Entry, change: &LeverChange| lever.is_none_or(|name| name == change.lever);
     undo_in(&mut Journal::open()?, &Site::here(None), is_meant)
+}
+
+/// When an entry is put back by itself, on `CLOCK_BOOTTIME`; `None` where it was confirmed or is no more.
+///
+/// # Errors
+/// When the journal cannot be read.
+pub fn reverts_at_ms(id: u64) -> Result<Option<u64>, CarryError> {
+    let found = changes(&journal::read()?.entries, |entry, _| entry.id == id).pop();
+    Ok(found.and_then(|(_, change)| change.reverts_at_ms))
 }
 
 /// Puts an entry back if it was to be put back by itself by now and nobody has confirmed it.
@@ -85,7 +46,7 @@ pub fn undo_overdue(id: u64, now_ms: u64) -> Result<Vec<Undone>, CarryError> {
 /// When the journal cannot be written.
 pub fn undo_leftovers(now_ms: u64) -> Result<Vec<Undone>, CarryError> {
     let is_meant = |entry: &Entry, change: &LeverChange| is_left_over(entry, change, now_ms);
-    if changes(&journal::read().unwrap_or_default(), is_meant).is_empty() {
+    if changes(&journal::read().unwrap_or_default().entries, is_meant).is_empty() {
         return Ok(Vec::new());
     }
     undo_in(&mut Journal::open()?, &Site::here(None), is_meant)
@@ -105,10 +66,32 @@ pub fn forget(id: u64) -> Result<Option<Undone>, CarryError> {
     let Some((entry, change)) = changes(journal.entries(), |entry, _| entry.id == id).pop() else {
         return Ok(None);
     };
-    let knobs = fates(&entry, &change, journal.entries(), &site, leave);
+    let found = within_reach(&entry, &change, journal.entries(), &site);
+    let left = found.into_iter().map(|(knob, found)| {
+        let leave = |step| leave(&step, &site.tree);
+        (knob, found.map_or_else(|fate| fate, leave))
+    });
+    let knobs = left.collect();
     journal.remove(id)?;
     let lever = change.lever;
     Ok(Some(Undone { id, lever, knobs }))
+}
+
+/// What of the journal this version cannot read: no undo of ours touches it.
+///
+/// # Errors
+/// When the journal cannot be read.
+pub fn unknown() -> Result<Vec<UnknownLine>, CarryError> {
+    Ok(journal::read()?.unknown)
+}
+
+/// Takes such a line out of the journal, and the file beside it that it is kept in; `None` where the
+/// line of that number is none.
+///
+/// # Errors
+/// When the journal cannot be read or written.
+pub fn forget_line(line: usize) -> Result<Option<(UnknownLine, PathBuf)>, CarryError> {
+    Ok(Journal::open()?.set_aside(line)?)
 }
 
 /// Puts one entry back; what became of its knobs.
@@ -153,13 +136,12 @@ pub(super) fn undo_in(
     meant.reverse();
     let mut all = Vec::new();
     for (entry, change) in meant {
-        let knobs = fates(&entry, &change, journal.entries(), site, |step, tree| {
-            // Cut short, it may hold what the knob has made of our value.
-            match change.is_under_way && step.knob.is_rounded() {
-                true => take_back(step, tree),
-                false => put_back(step, tree),
-            }
+        let found = ours_within_reach(&entry, &change, journal.entries(), site);
+        let put_back = found.into_iter().map(|(knob, found)| {
+            let put_back = |step| take_back(&step, &site.tree);
+            (knob, found.map_or_else(|fate| fate, put_back))
         });
+        let knobs: Vec<_> = put_back.collect();
         if knobs.iter().all(|(_, fate)| fate.is_back()) {
             journal.remove(entry.id)?;
         }
@@ -185,31 +167,44 @@ fn changes(
         .collect()
 }
 
-/// Deals with each knob of an entry that must be looked at.
-fn fates(
+/// Each knob of an entry, the last first, with its step by the name that its device has now; or what
+/// became of it without a look at what it holds.
+fn within_reach(
     entry: &Entry,
     change: &LeverChange,
     all: &[Entry],
     site: &Site,
-    deal_with: impl Fn(&Step, &Tree) -> Fate,
-) -> Vec<(Knob, Fate)> {
-    let fates = change.steps.iter().rev().map(|step| {
-        if let Some(fate) = settled_without_a_look(entry, change, step, all) {
-            return (step.knob.clone(), fate);
-        }
-        match as_called_now(step, change.device_index, site) {
-            Err(fate) => (step.knob.clone(), fate),
+) -> Vec<(Knob, Result<Step, Fate>)> {
+    let steps = change.steps.iter().rev().map(|step| {
+        let settled = settled_without_a_look(entry, change, step, all);
+        let named = || as_called_now(step, change.device_index, site);
+        let found = settled.map_or_else(named, Err);
+        match found {
+            Err(fate) => (step.knob.clone(), Err(fate)),
             Ok(step) if is_out_of_sight(&step.knob, entry, &site.tree) => {
                 let namespace = entry.namespace;
-                (step.knob, Fate::Elsewhere { namespace })
+                (step.knob, Err(Fate::Elsewhere { namespace }))
             }
-            Ok(step) => {
-                let fate = deal_with(&step, &site.tree);
-                (step.knob, fate)
-            }
+            Ok(step) => (step.knob.clone(), Ok(step)),
         }
     });
-    fates.collect()
+    steps.collect()
+}
+
+/// The same of what holds a value of ours. All are looked at before any is put back, by which the
+/// kernel may move another along.
+fn ours_within_reach(
+    entry: &Entry,
+    change: &LeverChange,
+    all: &[Entry],
+    site: &Site,
+) -> Vec<(Knob, Result<Step, Fate>)> {
+    let found = within_reach(entry, change, all, site).into_iter();
+    let ours = found.map(|(knob, found)| {
+        let ours = found.and_then(|step| ours(step, change.is_under_way, &site.tree));
+        (knob, ours)
+    });
+    ours.collect()
 }
 
 /// The step with the name that its device has now.
@@ -276,15 +271,24 @@ pub(super) fn is_foreign(change: &LeverChange, step: &Step) -> bool {
 
 /// Gives a knob its old value, unless it holds one that is not ours.
 pub(super) fn put_back(step: &Step, tree: &Tree) -> Fate {
-    match knob_holds(step, tree) {
-        Ok(was) if was != step.old && was != step.new => set_by_others(step, &was),
-        _ => take_back(step, tree),
+    let ours = ours(step.clone(), false, tree);
+    ours.map_or_else(|fate| fate, |step| take_back(&step, tree))
+}
+
+/// A step whose knob holds what we have set, or what it held before. While it was under way it may
+/// hold what the kernel has made of our value.
+fn ours(step: Step, is_under_way: bool, tree: &Tree) -> Result<Step, Fate> {
+    let was = knob_holds(&step, tree)?;
+    let is_known = was == step.old || was == step.new;
+    match is_known || is_under_way && step.may_end_otherwise() {
+        true => Ok(step),
+        false => Err(set_by_others(&step, &was)),
     }
 }
 
 /// What is left of a knob that is not touched.
 fn leave(step: &Step, tree: &Tree) -> Fate {
-    let Step { knob, old, new } = step;
+    let Step { knob, old, new, .. } = step;
     match knob_holds(step, tree) {
         Err(fate) => fate,
         Ok(was) if was == *old => Fate::WasBack {
@@ -305,9 +309,12 @@ fn set_by_others(Step { knob, new, .. }: &Step, was: &Value) -> Fate {
 
 /// What a knob holds; where that cannot be seen, what is to be said of it.
 fn knob_holds(Step { knob, .. }: &Step, tree: &Tree) -> Result<Value, Fate> {
+    if let Some(now) = knob.changed_hands(tree) {
+        return Err(Fate::ChangedHands { now });
+    }
     knob.read(tree).map_err(|error| match error.kind() {
-        // Only what is of a device can go: a file of the machine that is not there is not shown.
-        io::ErrorKind::NotFound if knob.device().is_some() => Fate::Gone,
+        // A file of the machine that is not there is not shown.
+        io::ErrorKind::NotFound if knob.can_go() => Fate::Gone,
         _ => refused(&error),
     })
 }

@@ -21,9 +21,8 @@ pub(super) static ROWS: &[Tunable] = &[
                 where a program asks with madvise(2), or never.",
             helps: "programs with gigabytes of heap, where they ask for it",
             hurts: "with always: pauses while memory is compacted, and memory that is not used; the \
-                kernel counts vm.min_free_kbytes anew with each change, raises one that was set by \
-                hand where it is less, and an undo does not take that back: look at memory-reserve \
-                before and after",
+                kernel counts vm.min_free_kbytes anew with each change, and raises one that was set \
+                by hand where it is less: the undo puts that back as well",
             published: Some(
                 "madvise at Netflix (2017), never in the latency profiles of tuned; no figure \
                 of its own",

@@ -5,7 +5,7 @@ use std::io;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use sys::ethtool::{Ethtool, Setting};
+use sys::ethtool::Setting;
 
 use super::DeviceName;
 use super::place::{Place, absent_as_not_found, small, typed};
@@ -58,6 +58,16 @@ impl DriverSetting {
         *found.expect("the table has each setting")
     }
 
+    /// What has the driver choose this time by itself, while it is on: the times of both ways can be
+    /// left to it, and with them how many packets it waits for.
+    pub(crate) fn chosen_by(self) -> Option<Self> {
+        match self.0 {
+            Setting::ReceiveUs | Setting::ReceiveFrames => Some(Self(Setting::AdaptiveReceive)),
+            Setting::TransmitUs | Setting::TransmitFrames => Some(Self(Setting::AdaptiveTransmit)),
+            _ => None,
+        }
+    }
+
     /// Whether a driver may take a number as another that is near.
     pub(super) fn is_rounded(self) -> bool {
         let (.., flag, _) = self.row();
@@ -93,29 +103,36 @@ impl Place for OfDriver<'_> {
         Form::Number
     }
 
-    fn read(&self, _: &Tree) -> io::Result<Value> {
-        let (number, _) = self.ask()?;
+    fn read(&self, tree: &Tree) -> io::Result<Value> {
+        let (number, _) = self.ask(tree)?;
         Ok(Value::Number(number.into()))
     }
 
-    fn write(&self, _: &Tree, value: &Value) -> io::Result<()> {
-        Ethtool::open()?.set(self.device.as_str(), self.setting.0, small(value)?)
+    fn write(&self, tree: &Tree, value: &Value) -> io::Result<()> {
+        let (device, setting) = (self.device.as_str(), self.setting.0);
+        tree.drivers().set(device, setting, small(value)?)
     }
 
     fn command(&self, value: &Value) -> String {
         format!("{} {value}", self.setting.command(&typed(self.device)))
     }
 
-    fn most(&self) -> Option<i64> {
-        let (_, most) = self.ask().ok()?;
+    fn most(&self, tree: &Tree) -> Option<i64> {
+        let (_, most) = self.ask(tree).ok()?;
         most.map(i64::from)
     }
 }
 
 impl OfDriver<'_> {
-    fn ask(&self) -> io::Result<(u32, Option<u32>)> {
-        let answer = Ethtool::open()?.setting(self.device.as_str(), self.setting.0);
-        answer.map_err(absent_as_not_found)
+    fn ask(&self, tree: &Tree) -> io::Result<(u32, Option<u32>)> {
+        let (device, setting) = (self.device.as_str(), self.setting.0);
+        let answer = tree.drivers().setting(device, setting);
+        let (number, most) = answer.map_err(absent_as_not_found)?;
+        // Of rings and channels that a driver has not, it says that there can be none.
+        if most == Some(0) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok((number, most))
     }
 }
 

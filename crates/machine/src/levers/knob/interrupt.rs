@@ -1,4 +1,4 @@
-//! The CPUs that serve an interrupt.
+//! The CPUs that serve an interrupt, and who has it.
 
 use std::fmt;
 use std::io;
@@ -57,6 +57,20 @@ fn with_who_chooses(error: io::Error) -> io::Error {
     let words = "the kernel itself chooses the CPUs of this interrupt (a managed one), or its \
                  controller knows no choice (EIO)";
     io::Error::new(io::ErrorKind::Unsupported, words)
+}
+
+/// Who has asked for an interrupt, as drivers name themselves there (`eth0-rx-0`); with commas where
+/// they share it (Documentation/ABI/testing/sysfs-kernel-irq). `None` where nobody has, or the kernel
+/// shows none.
+pub(in crate::levers) fn action(tree: &Tree, number: u32) -> Option<String> {
+    let actions = tree.text(&format!("sys/kernel/irq/{number}/actions"))?;
+    (!actions.is_empty()).then_some(actions)
+}
+
+/// Whether one of those who had asked for an interrupt is among those who have now.
+pub(super) fn is_shared(before: &str, now: &str) -> bool {
+    let names = |actions| str::split(actions, ',').map(str::trim);
+    names(before).any(|name| names(now).any(|other| other == name))
 }
 
 impl fmt::Display for OfInterrupt {

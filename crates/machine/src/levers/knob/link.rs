@@ -102,7 +102,7 @@ impl Place for OfLink<'_> {
         format!("ip link set dev {device} {word} {value}")
     }
 
-    fn most(&self) -> Option<i64> {
+    fn most(&self, _: &Tree) -> Option<i64> {
         match self.setting.is_of_sending() {
             true => self.attribute(DRIVER_MOST).ok()?.map(i64::from),
             false => Some(RECEIVE_MOST),

@@ -30,6 +30,7 @@ pub use crate::routes::RouteKey;
 use driver::OfDriver;
 use feature::OfDevice;
 use interrupt::OfInterrupt;
+pub(super) use interrupt::action;
 use kernel_file::KernelFile;
 use link::OfLink;
 use place::Place;
@@ -49,8 +50,13 @@ pub enum Knob {
     Host(HostSetting),
     /// One for each CPU.
     Cpu { cpu: u32, setting: CpuSetting },
-    /// The CPUs that serve an interrupt.
-    Interrupt { number: u32 },
+    /// The CPUs that serve an interrupt, and who had asked for it: once he gives it back, as a device
+    /// that is taken down does, another may get its number.
+    Interrupt {
+        number: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        action: Option<String>,
+    },
     /// One for each network device.
     Device {
         device: DeviceName,
@@ -177,8 +183,8 @@ impl Knob {
     }
 
     /// The most that it can be, where the kernel says so.
-    pub(crate) fn most(&self) -> Option<i64> {
-        self.place().most()
+    pub(crate) fn most(&self, tree: &Tree) -> Option<i64> {
+        self.place().most(tree)
     }
 
     /// What its undo would not bring back, as it stands now; `None` where it would.
@@ -187,6 +193,32 @@ impl Knob {
             Self::Qdisc { device } => OfRoot { device }.loss(tree),
             _ => None,
         }
+    }
+
+    /// What the kernel moves along with it: with transparent huge pages the memory that it keeps free
+    /// (`set_recommended_min_free_kbytes` of mm/khugepaged.c).
+    pub(crate) fn followers(&self) -> Vec<Self> {
+        match self {
+            Self::Host(HostSetting::HugePages) => vec![Self::sysctl("vm.min_free_kbytes")],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Who has it now, where that is another than when it was named; `None` where it has not changed
+    /// hands, or nobody has it, or that cannot be told.
+    pub(crate) fn changed_hands(&self, tree: &Tree) -> Option<String> {
+        match self {
+            Self::Interrupt {
+                number,
+                action: Some(before),
+            } => self::action(tree, *number).filter(|now| !interrupt::is_shared(before, now)),
+            _ => None,
+        }
+    }
+
+    /// Whether it is of something that can go, and takes its value along: a device, or an interrupt.
+    pub(crate) fn can_go(&self) -> bool {
+        self.device().is_some() || matches!(self, Self::Interrupt { .. })
     }
 
     /// What a person would type to set it.
@@ -215,7 +247,7 @@ impl Knob {
                 let path = format!("sys/devices/system/cpu/cpu{cpu}/{}", setting.file());
                 file(path, setting.form())
             }
-            Self::Interrupt { number } => Box::new(OfInterrupt::new(*number)),
+            Self::Interrupt { number, .. } => Box::new(OfInterrupt::new(*number)),
             Self::Device { device, setting } => file(
                 format!("sys/class/net/{device}/{}", setting.file()),
                 Form::Number,
@@ -303,6 +335,7 @@ mod tests {
             r#"{"feature":{"device":"eth0","feature":"rx-all"}}"#,
             r#"{"qdisc":{"device":"eth0/x"}}"#,
             r#"{"link":{"device":"eth0","setting":"address"}}"#,
+            r#"{"interrupt":{"number":"../24"}}"#,
         ];
         for text in foreign {
             assert!(serde_json::from_str::<Knob>(text).is_err(), "{text}");
@@ -310,6 +343,8 @@ mod tests {
         let ours = [
             r#"{"queue":{"device":"eth0","queue":"tx-1","setting":"xps_cpus"}}"#,
             r#"{"driver":{"device":"eth0","setting":"rx-usecs"}}"#,
+            r#"{"interrupt":{"number":24}}"#,
+            r#"{"interrupt":{"number":24,"action":"eth0-rx-0"}}"#,
             r#"{"feature":{"device":"eth0","feature":"tx-tcp6-segmentation"}}"#,
         ];
         for text in ours {

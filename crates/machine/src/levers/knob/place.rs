@@ -39,7 +39,7 @@ pub(super) trait Place: Display {
     fn command(&self, value: &Value) -> String;
 
     /// The most that it can be, where the kernel says so.
-    fn most(&self) -> Option<i64> {
+    fn most(&self, _: &Tree) -> Option<i64> {
         None
     }
 }

@@ -1,0 +1,52 @@
+//! What the drivers of network devices tell and take, as ethtool(8) asks them.
+
+#[cfg(test)]
+pub(crate) mod recorded;
+
+use std::fmt::Debug;
+use std::io;
+
+use sys::ethtool::{Ethtool, Feature, Setting};
+
+/// Who answers for the drivers: the kernel, or in a test what another machine's kernel would say.
+pub(crate) trait Drivers: Debug + Send + Sync {
+    /// One number, and the most that it can be where the driver says so.
+    ///
+    /// # Errors
+    /// As those of [`Ethtool::setting`].
+    fn setting(&self, device: &str, setting: Setting) -> io::Result<(u32, Option<u32>)>;
+
+    /// # Errors
+    /// As those of [`Ethtool::set`].
+    fn set(&self, device: &str, setting: Setting, number: u32) -> io::Result<()>;
+
+    /// # Errors
+    /// As those of [`Ethtool::features`].
+    fn features(&self, device: &str) -> io::Result<Vec<Feature>>;
+
+    /// # Errors
+    /// As those of [`Ethtool::switch_feature`].
+    fn switch_feature(&self, device: &str, name: &str, on: bool) -> io::Result<()>;
+}
+
+/// The drivers of the network namespace that the caller is in.
+#[derive(Debug)]
+pub(crate) struct OfThisMachine;
+
+impl Drivers for OfThisMachine {
+    fn setting(&self, device: &str, setting: Setting) -> io::Result<(u32, Option<u32>)> {
+        Ethtool::open()?.setting(device, setting)
+    }
+
+    fn set(&self, device: &str, setting: Setting, number: u32) -> io::Result<()> {
+        Ethtool::open()?.set(device, setting, number)
+    }
+
+    fn features(&self, device: &str) -> io::Result<Vec<Feature>> {
+        Ethtool::open()?.features(device)
+    }
+
+    fn switch_feature(&self, device: &str, name: &str, on: bool) -> io::Result<()> {
+        Ethtool::open()?.switch_feature(device, name, on)
+    }
+}
