@@ -4,6 +4,8 @@
     reason = "a helper of tests may fail as a test does"
 )]
 
+#[path = "../common/built_in.rs"]
+mod built_in;
 #[path = "../common/mod.rs"]
 mod common;
 mod git_status;
@@ -42,12 +44,17 @@ impl Smoke {
         }
         let said = answer(command.envs(environment.iter().cloned()));
         let evidence: Evidence = serde_json::from_str(&folder.text("run/evidence.json")).unwrap();
+        let judgement: FactorialJudgement = serde_json::from_str(&said).unwrap();
+        assert_eq!(judgement.rounds_done, 2);
+        for arm in &judgement.arms {
+            assert!(!arm.figures.is_empty(), "{}", arm.name);
+        }
         Self {
             run: serde_json::from_str(&folder.text("run/run.json")).unwrap(),
             blocks: CommandBlocks::parse(&folder.text("run/blocks.jsonl"))
                 .unwrap()
                 .records,
-            judgement: serde_json::from_str(&said).unwrap(),
+            judgement,
             evidence: evidence.pieces,
             folder,
         }
@@ -88,6 +95,16 @@ impl Smoke {
         let mut pieces = self.evidence.iter();
         let found = pieces.find(|piece| piece.title.starts_with(title));
         found.unwrap_or_else(|| panic!("no evidence of {title}: {:?}", self.evidence))
+    }
+}
+
+#[test]
+fn every_built_in_study_of_commands_has_tests_of_its_own() {
+    let tests = format!("{}/tests/shipped_studies", env!("CARGO_MANIFEST_DIR"));
+    for study in built_in::studies(&folder("list"), true) {
+        let file = format!("{tests}/{}.rs", study.replace('-', "_"));
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        assert!(text.contains("Smoke::"), "{file} runs no {study}");
     }
 }
 
