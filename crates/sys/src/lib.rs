@@ -8,6 +8,7 @@
 )]
 
 pub mod alloc;
+pub mod attribute;
 pub mod bpf;
 pub mod cgroup;
 pub mod clock;
@@ -28,6 +29,7 @@ pub mod packet;
 pub mod pidfd;
 pub mod process;
 pub mod root_folder;
+pub mod scheduling;
 pub mod socket;
 pub mod standard_input;
 pub mod stop;

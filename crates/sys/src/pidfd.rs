@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::process::Child;
 
 use crate::check;
+use crate::epoll::{Epoll, Events, Interest};
 
 /// Opens a descriptor that is readable once the child has ended (`pidfd_open`, Linux 5.3).
 ///
@@ -27,6 +28,20 @@ pub fn open_any(pid: u32) -> io::Result<OwnedFd> {
     let fd = check(libc::c_int::try_from(returned).map_err(io::Error::other)?)?;
     // SAFETY: `fd` was just opened and nobody else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Waits until the process of a descriptor has ended.
+///
+/// # Errors
+/// `EMFILE` at the limit of open files.
+pub fn wait(process: impl AsFd) -> io::Result<()> {
+    let epoll = Epoll::new()?;
+    epoll.add(process.as_fd(), 0, Interest::READ)?;
+    let mut events = Events::with_capacity(1);
+    while events.iter().next().is_none() {
+        epoll.wait(&mut events, None)?;
+    }
+    Ok(())
 }
 
 /// What can be sent to a process that is not a child of ours.
@@ -67,7 +82,6 @@ pub fn send(process: impl AsFd, order: Order) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::epoll::{Epoll, Events, Interest};
     use std::os::unix::process::ExitStatusExt as _;
     use std::process::{Command, Stdio};
 

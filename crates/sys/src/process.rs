@@ -1,9 +1,13 @@
 //! The process itself: signals, its parent's death, timers, open files, and its children's start.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
+use std::sync::Arc;
 
+use crate::attribute::Attribute;
+use crate::cgroup;
 use crate::check;
 use crate::descent::Descent;
 
@@ -107,6 +111,11 @@ pub fn raise_open_file_limit() -> io::Result<u64> {
 /// What a child sets for itself between fork and exec.
 #[derive(Clone, Debug, Default)]
 pub struct ChildSetup {
+    /// What it takes on in this order and before all else, while it may still have privileges.
+    pub attributes: Vec<Attribute>,
+    /// The `cgroup.procs` of a control group to be in, open for writing; `None` for that of its
+    /// parent.
+    pub group: Option<Arc<OwnedFd>>,
     /// The CPUs it may run on; empty for those inherited.
     pub cpus: Vec<usize>,
     /// A seccomp filter to live under, as the kernel's BPF instructions; empty for none.
@@ -196,6 +205,21 @@ fn leave_session() -> io::Result<()> {
     Ok(())
 }
 
+/// Lets a command be nobody's child: what is spawned ends at once, and the command runs on.
+pub fn disown(command: &mut Command) {
+    // SAFETY: the closure makes only async-signal-safe system calls and does not allocate.
+    unsafe { command.pre_exec(leave_to_a_child) };
+}
+
+fn leave_to_a_child() -> io::Result<()> {
+    // SAFETY: the child of a fork has one thread, so its own child has all that it has.
+    match check(unsafe { libc::fork() })? {
+        0 => Ok(()),
+        // SAFETY: no pointers; it ends at once, without the parent's exit handlers.
+        _ => unsafe { libc::_exit(0) },
+    }
+}
+
 /// What process lists call this process, at most 15 bytes.
 ///
 /// # Errors
@@ -219,15 +243,32 @@ pub fn prepare_keeper(command: &mut Command, setup: ChildSetup) {
     // SAFETY: as in `prepare_child`.
     unsafe {
         command.pre_exec(move || {
-            setup.descent.carry_out()?;
+            setup.become_ordinary()?;
             leave_terminal()?;
             live_as(&setup)
         });
     }
 }
 
+/// Lets a command that is about to take our place do so as an ordinary user.
+pub fn descend(command: &mut Command, descent: Descent) {
+    // SAFETY: as in `prepare_child`; there is no fork, and the process has no other thread that
+    // `Descent` would leave behind, or its call fails.
+    unsafe { command.pre_exec(move || descent.carry_out()) };
+}
+
+impl ChildSetup {
+    fn become_ordinary(&self) -> io::Result<()> {
+        self.attributes.iter().try_for_each(Attribute::take_on)?;
+        if let Some(processes) = &self.group {
+            cgroup::enter(processes)?;
+        }
+        self.descent.carry_out()
+    }
+}
+
 fn enter_child(setup: &ChildSetup) -> io::Result<()> {
-    setup.descent.carry_out()?;
+    setup.become_ordinary()?;
     // Another user's process has lost the wish (prctl(2)), so it comes after the descent.
     die_with_parent()?;
     live_as(setup)

@@ -6,9 +6,10 @@ mod place;
 
 use std::fs;
 use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use crate::kernel_file;
+use crate::{check_size, kernel_file};
 pub use limits::Throttling;
 
 /// The part of the kernel that a group limits.
@@ -51,11 +52,20 @@ impl Group {
         Self::below("/", controller)
     }
 
+    /// The same of another process.
+    #[must_use]
+    pub fn of_process(pid: u32, controller: Controller) -> Option<Self> {
+        Self::find(Path::new("/"), &pid.to_string(), controller)
+    }
+
     /// The same, from a copy of the files of `/proc` and `/sys` below `root`.
     #[must_use]
     pub fn below(root: impl AsRef<Path>, controller: Controller) -> Option<Self> {
-        let root = root.as_ref();
-        let cgroup = kernel_file::text(root.join("proc/self/cgroup"))?;
+        Self::find(root.as_ref(), "self", controller)
+    }
+
+    fn find(root: &Path, process: &str, controller: Controller) -> Option<Self> {
+        let cgroup = kernel_file::text(root.join(format!("proc/{process}/cgroup")))?;
         let mountinfo = kernel_file::text(root.join("proc/self/mountinfo"))?;
         let (version, folders) = place::find(&cgroup, &mountinfo, controller)?;
         let folders = folders.iter().map(|folder| root.join(folder)).collect();
@@ -65,6 +75,18 @@ impl Group {
     #[must_use]
     pub fn version(&self) -> Version {
         self.version
+    }
+
+    /// Its folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folders[0]
+    }
+
+    /// The folder of the group that it is in, as far as that can be seen.
+    #[must_use]
+    pub fn parent(&self) -> Option<&Path> {
+        self.folders.get(1).map(PathBuf::as_path)
     }
 
     /// CPUs' worth of time granted: the tightest quota of the group and its ancestors, since each
@@ -126,6 +148,18 @@ impl Group {
     ) -> impl Iterator<Item = String> + 'a {
         self.folders.iter().filter_map(move |folder| read(folder))
     }
+}
+
+/// Lets the calling process go into the group of this `cgroup.procs`, which is open for writing.
+///
+/// # Errors
+/// `EACCES` where groups between here and there are another user's, `EBUSY` for a group that may
+/// hold no processes.
+pub fn enter(processes: &OwnedFd) -> io::Result<()> {
+    // 0 is the writer itself (cgroups(7)).
+    // SAFETY: one readable byte is passed along.
+    check_size(unsafe { libc::write(processes.as_raw_fd(), c"0".as_ptr().cast(), 1) })?;
+    Ok(())
 }
 
 /// Where the groups are mounted by which systemd knows the processes of a login.

@@ -1,0 +1,135 @@
+//! What a thread takes on for itself and hands on to what it executes: how it is scheduled, how
+//! late its timers may be, how many files it may open, how it speculates.
+
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use crate::process::{set_timer_slack_ns, timer_slack_ns};
+use crate::scheduling::{self, Scheduling};
+use crate::{check, cpu};
+
+/// One attribute, and what it is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Attribute {
+    Scheduling(Scheduling),
+    /// From -20, which runs most, to 19.
+    Nice(i32),
+    /// How late timers may wake it, ns; at least 1.
+    TimerSlackNs(u64),
+    /// The CPUs that it may run on.
+    Cpus(Vec<usize>),
+    /// Both limits of open files, `RLIMIT_NOFILE`.
+    OpenFiles(u64),
+    /// Whether the processor may speculate so while it runs.
+    Speculation(Flaw, bool),
+    /// Whether it may be given transparent huge pages.
+    HugePages(bool),
+}
+
+/// A flaw of processors that a program may be kept from, in exchange for speed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// A load may run ahead of an older store to the same address (Spectre 4).
+    StoreBypass,
+    /// Other code may steer where indirect branches are thought to go (Spectre 2).
+    IndirectBranch,
+}
+
+impl Flaw {
+    /// `PR_SPEC_STORE_BYPASS` and `PR_SPEC_INDIRECT_BRANCH` of linux/prctl.h.
+    fn number(self) -> libc::c_ulong {
+        match self {
+            Self::StoreBypass => 0,
+            Self::IndirectBranch => 1,
+        }
+    }
+}
+
+impl Attribute {
+    /// Takes it on, for the calling thread. It makes only async-signal-safe calls and allocates
+    /// nothing, so a child may call it between fork and exec.
+    ///
+    /// # Errors
+    /// What the kernel refused: `EPERM` or `EACCES` without the privilege, `ENXIO` and `ENODEV` for a flaw
+    /// that is not the program's to decide; `EOPNOTSUPP` where it took a value and holds another.
+    pub fn take_on(&self) -> io::Result<()> {
+        match self {
+            Self::Scheduling(wanted) => scheduling::take_on(*wanted),
+            Self::Nice(nice) => scheduling::take_on_nice(*nice),
+            Self::TimerSlackNs(slack_ns) => take_on_timer_slack(*slack_ns),
+            Self::Cpus(cpus) => cpu::pin(cpus),
+            Self::OpenFiles(count) => limit_open_files(*count),
+            Self::Speculation(flaw, is_allowed) => speculate(*flaw, *is_allowed),
+            Self::HugePages(is_allowed) => allow_huge_pages(*is_allowed),
+        }
+    }
+
+    /// Whether a process started from here may take it on, by a child that does so and ends.
+    ///
+    /// # Errors
+    /// Those of [`Attribute::take_on`]; `EAGAIN` at the limit of processes.
+    pub fn rehearse(self) -> io::Result<()> {
+        let mut command = Command::new("/");
+        let take_on_and_end = move || {
+            self.take_on()?;
+            // SAFETY: no pointers; the child ends at once, without the parent's exit handlers.
+            unsafe { libc::_exit(0) }
+        };
+        // SAFETY: the closure makes only async-signal-safe calls and allocates nothing.
+        unsafe { command.pre_exec(take_on_and_end) };
+        command.spawn()?.wait().map(drop)
+    }
+}
+
+/// A real-time thread is given 0 whatever it asks for (`__setscheduler_params` in
+/// kernel/sched/syscalls.c, Linux 6.13): its timers are exact.
+fn take_on_timer_slack(slack_ns: u64) -> io::Result<()> {
+    set_timer_slack_ns(slack_ns)?;
+    match timer_slack_ns()? {
+        0 => Ok(()),
+        held_ns if held_ns == slack_ns => Ok(()),
+        _ => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
+    }
+}
+
+fn limit_open_files(count: u64) -> io::Result<()> {
+    let limit = libc::rlimit {
+        rlim_cur: count,
+        rlim_max: count,
+    };
+    // SAFETY: `limit` is a valid rlimit.
+    check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) })?;
+    Ok(())
+}
+
+fn speculate(flaw: Flaw, is_allowed: bool) -> io::Result<()> {
+    let control = match is_allowed {
+        true => libc::PR_SPEC_ENABLE,
+        false => libc::PR_SPEC_DISABLE,
+    };
+    // SAFETY: no pointers.
+    check(unsafe { libc::prctl(libc::PR_SET_SPECULATION_CTRL, flaw.number(), control, 0, 0) })?;
+    Ok(())
+}
+
+fn allow_huge_pages(is_allowed: bool) -> io::Result<()> {
+    let is_forbidden = libc::c_ulong::from(!is_allowed);
+    // SAFETY: no pointers.
+    check(unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, is_forbidden, 0, 0, 0) })?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rehearsal_tells_what_would_be_refused_and_changes_nothing_here() {
+        let before = timer_slack_ns().unwrap();
+        Attribute::TimerSlackNs(before + 1).rehearse().unwrap();
+        assert_eq!(timer_slack_ns().unwrap(), before);
+        let refused = Attribute::Cpus(vec![]).rehearse().unwrap_err();
+        assert_eq!(refused.raw_os_error(), Some(libc::EINVAL));
+    }
+}

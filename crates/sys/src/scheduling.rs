@@ -1,0 +1,193 @@
+//! How the kernel deals the CPU out to a process: its policy, its slice, how nice it is.
+
+use std::io;
+
+use crate::check;
+
+/// How a thread is scheduled (sched(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduling {
+    /// `SCHED_OTHER`, with the time that it runs at a go, ns, where that is its own (Linux 6.12).
+    Other { slice_ns: Option<u64> },
+    /// `SCHED_BATCH`: taken for a program that computes; it preempts nobody when it wakes.
+    Batch { slice_ns: Option<u64> },
+    /// `SCHED_IDLE`: whenever nobody else wants the CPU.
+    Idle,
+    /// `SCHED_FIFO` at a priority from 1 to 99: before all others, until it sleeps.
+    Fifo(u8),
+    /// `SCHED_RR`: the same in turns with those of its priority.
+    RoundRobin(u8),
+}
+
+/// The shortest and the longest slice that the kernel gives, ns: what is less or more it cuts in
+/// silence (`__setparam_fair` in kernel/sched/fair.c).
+pub const SLICE_NS: std::ops::RangeInclusive<u64> = 100_000..=100_000_000;
+
+/// What getpriority(2) adds, so that no answer looks like an error.
+const NICE_OFFSET: i32 = 20;
+
+/// `struct sched_attr` of linux/sched/types.h in its first form.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+struct SchedAttr {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime_ns: u64,
+    deadline_ns: u64,
+    period_ns: u64,
+}
+
+impl Scheduling {
+    fn policy(self) -> libc::c_int {
+        match self {
+            Self::Other { .. } => libc::SCHED_OTHER,
+            Self::Batch { .. } => libc::SCHED_BATCH,
+            Self::Idle => libc::SCHED_IDLE,
+            Self::Fifo(_) => libc::SCHED_FIFO,
+            Self::RoundRobin(_) => libc::SCHED_RR,
+        }
+    }
+
+    fn priority(self) -> u8 {
+        match self {
+            Self::Fifo(priority) | Self::RoundRobin(priority) => priority,
+            Self::Other { .. } | Self::Batch { .. } | Self::Idle => 0,
+        }
+    }
+
+    fn slice_ns(self) -> Option<u64> {
+        match self {
+            Self::Other { slice_ns } | Self::Batch { slice_ns } => slice_ns,
+            Self::Idle | Self::Fifo(_) | Self::RoundRobin(_) => None,
+        }
+    }
+
+    fn from_kernel(attr: &SchedAttr) -> Option<Self> {
+        let slice_ns = (attr.runtime_ns > 0).then_some(attr.runtime_ns);
+        let priority = u8::try_from(attr.priority).ok()?;
+        match libc::c_int::try_from(attr.policy).ok()? {
+            libc::SCHED_OTHER => Some(Self::Other { slice_ns }),
+            libc::SCHED_BATCH => Some(Self::Batch { slice_ns }),
+            libc::SCHED_IDLE => Some(Self::Idle),
+            libc::SCHED_FIFO => Some(Self::Fifo(priority)),
+            libc::SCHED_RR => Some(Self::RoundRobin(priority)),
+            _ => None,
+        }
+    }
+}
+
+/// How a process is scheduled; 0 for the calling thread. A slice is told by kernels that let it be
+/// set (Linux 6.12), whoever has set it.
+///
+/// # Errors
+/// `ESRCH` when it is gone, `EOPNOTSUPP` for a policy that is none of these (`SCHED_DEADLINE`).
+pub fn of(pid: u32) -> io::Result<Scheduling> {
+    let unknown = || io::Error::from_raw_os_error(libc::EOPNOTSUPP);
+    Scheduling::from_kernel(&attributes(pid)?).ok_or_else(unknown)
+}
+
+/// How nice a process is; 0 for the calling process.
+///
+/// # Errors
+/// `ESRCH` when it is gone.
+pub fn nice_of(pid: u32) -> io::Result<i32> {
+    // SAFETY: no pointers. The call itself, unlike libc's function, tells errors from answers.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_getpriority,
+            libc::PRIO_PROCESS,
+            libc::c_ulong::from(pid),
+        )
+    };
+    let answer = check(libc::c_int::try_from(answer).map_err(io::Error::other)?)?;
+    Ok(NICE_OFFSET - answer)
+}
+
+/// Lets the calling thread, and what it forks and executes, be scheduled so. How nice it is stays.
+///
+/// # Errors
+/// `EPERM` for a real-time policy without `CAP_SYS_NICE` or `RLIMIT_RTPRIO`, and for leaving
+/// `SCHED_IDLE` where `RLIMIT_NICE` forbids it.
+pub(crate) fn take_on(wanted: Scheduling) -> io::Result<()> {
+    let attr = SchedAttr {
+        policy: wanted.policy().unsigned_abs(),
+        // The flag that makes children ordinary again is not kept.
+        flags: 0,
+        priority: wanted.priority().into(),
+        // 0 is the kernel's own slice.
+        runtime_ns: wanted.slice_ns().unwrap_or(0),
+        deadline_ns: 0,
+        period_ns: 0,
+        ..attributes(0)?
+    };
+    let this_thread: libc::c_long = 0;
+    let no_flags: libc::c_long = 0;
+    // SAFETY: `attr` is readable for the size that it tells of itself.
+    let returned = unsafe {
+        libc::syscall(
+            libc::SYS_sched_setattr,
+            this_thread,
+            &raw const attr,
+            no_flags,
+        )
+    };
+    check(libc::c_int::try_from(returned).unwrap_or(-1))?;
+    Ok(())
+}
+
+/// Makes the calling thread, and what it forks and executes, so nice.
+///
+/// # Errors
+/// `EACCES` for less than it is now without `CAP_SYS_NICE` or `RLIMIT_NICE`.
+pub(crate) fn take_on_nice(nice: i32) -> io::Result<()> {
+    // SAFETY: no pointers.
+    check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) })?;
+    Ok(())
+}
+
+fn attributes(pid: u32) -> io::Result<SchedAttr> {
+    let mut attr = SchedAttr::default();
+    let size = size_of::<SchedAttr>();
+    let no_flags: libc::c_long = 0;
+    // SAFETY: `attr` is writable for `size` bytes, its own size, and of numbers alone.
+    let returned = unsafe {
+        libc::syscall(
+            libc::SYS_sched_getattr,
+            libc::c_ulong::from(pid),
+            &raw mut attr,
+            size,
+            no_flags,
+        )
+    };
+    check(libc::c_int::try_from(returned).unwrap_or(-1))?;
+    Ok(attr)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_that_was_taken_on_is_what_the_kernel_tells() {
+        std::thread::spawn(|| {
+            take_on_nice(nice_of(0).unwrap()).unwrap();
+            for wanted in [Scheduling::Batch { slice_ns: None }, Scheduling::Idle] {
+                take_on(wanted).unwrap();
+                assert_eq!(of(0).unwrap().policy(), wanted.policy());
+            }
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_process_that_is_gone_is_an_error_and_no_answer() {
+        const NOBODY: u32 = 0x3fff_ffff;
+        assert_eq!(of(NOBODY).unwrap_err().raw_os_error(), Some(libc::ESRCH));
+        let no_nice = nice_of(NOBODY).unwrap_err();
+        assert_eq!(no_nice.raw_os_error(), Some(libc::ESRCH));
+    }
+}
