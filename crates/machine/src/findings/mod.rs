@@ -131,8 +131,12 @@ pub(crate) fn errno(error: &io::Error) -> String {
     let name = match error.raw_os_error() {
         Some(1) => "EPERM",
         Some(2) => "ENOENT",
+        Some(6) => "ENXIO",
         Some(13) => "EACCES",
+        Some(19) => "ENODEV",
+        Some(22) => "EINVAL",
         Some(28) => "ENOSPC",
+        Some(30) => "EROFS",
         Some(93) => "EPROTONOSUPPORT",
         Some(95) => "EOPNOTSUPP",
         Some(97) => "EAFNOSUPPORT",

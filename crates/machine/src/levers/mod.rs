@@ -15,6 +15,7 @@ mod loss;
 mod obstacle;
 mod places;
 mod plan;
+pub mod program;
 mod site;
 mod tunable;
 mod twin;
@@ -29,6 +30,7 @@ pub use knob::{
 pub use obstacle::Obstacle;
 use places::Places;
 pub use plan::{Plan, Step};
+pub use program::ProgramPart;
 pub use site::Site;
 
 /// A setting of a machine that we change and put back.
@@ -64,6 +66,36 @@ pub trait Lever: Sync {
 
     /// Whether a knob is one of its own. What a journal says of any other is not believed.
     fn owns(&self, knob: &Knob) -> bool;
+
+    /// What a person would type in our place, where that is not a command for each knob.
+    fn by_hand(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// What a program is to be started with, for a value as a person types it; `None` for what is
+    /// set in the machine.
+    fn at_start(&'static self, _: Option<&str>) -> Option<Result<AtStart, Obstacle>> {
+        None
+    }
+}
+
+/// What a program is started with.
+#[derive(Clone)]
+pub enum AtStart {
+    /// Whatever program it is.
+    Program(ProgramPart),
+}
+
+impl AtStart {
+    /// Whether a program that is started from here could be given it.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub(crate) fn rehearse(&self) -> Result<(), Obstacle> {
+        match self {
+            Self::Program(part) => part.rehearse(),
+        }
+    }
 }
 
 /// What there is to see of a lever.

@@ -67,6 +67,24 @@ pub enum Obstacle {
         wanted: String,
         held: String,
     },
+    /// It is no setting of the machine, but of programs that are yet to be started.
+    #[error("{0}")]
+    AtStart(String),
+    /// A program could not be given it.
+    #[error("{lever}: {}{}{advice}", errno(.refused), if advice.is_empty() { "" } else { "; " })]
+    NotTaken {
+        lever: &'static str,
+        refused: Arc<io::Error>,
+        /// What it takes; empty where that is nothing, or not what was missing.
+        advice: &'static str,
+    },
+    /// A program was given it and has another.
+    #[error("{lever} did not take effect: `{wanted}` was asked for, and the program has `{held}`")]
+    NotHeld {
+        lever: &'static str,
+        wanted: String,
+        held: String,
+    },
     /// A person must do it, and why.
     #[error("{0}")]
     Advice(String),

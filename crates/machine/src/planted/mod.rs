@@ -22,8 +22,8 @@ use model::lever::{LeverShape, Takes};
 use sys::process::FilterInstruction;
 use thiserror::Error;
 
-use crate::levers::Obstacle;
 use crate::levers::carry::CarryError;
+use crate::levers::{Obstacle, ProgramPart};
 use crate::namespace::NotPrivate;
 
 /// A cost or a switch that an arm of a study can have.
@@ -82,9 +82,11 @@ pub enum Setting {
 }
 
 /// What a target's process takes on between fork and exec; see [`sys::process::ChildSetup`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default)]
 pub struct ChildPart {
     pub seccomp: Vec<FilterInstruction>,
+    /// What levers of a program give it.
+    pub program: Vec<ProgramPart>,
 }
 
 /// A live setting of ours.

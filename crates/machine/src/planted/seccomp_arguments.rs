@@ -43,7 +43,10 @@ impl Planted for SeccompArguments {
 
     fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
         check_value(self, wanted)?;
-        Ok(Setting::Child(ChildPart { seccomp: filter() }))
+        Ok(Setting::Child(ChildPart {
+            seccomp: filter(),
+            ..ChildPart::default()
+        }))
     }
 }
 

@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 use model::Binds;
 use model::lever::Takes;
 
-use super::{Held, Planted, PlantedError, Setting, Wanted};
+use super::{ChildPart, Held, Planted, PlantedError, Setting, Wanted};
 use crate::levers::carry::{self, Fate};
-use crate::levers::{self, Knob, Lever, Plan, Scope, Site};
+use crate::levers::{self, AtStart, Knob, Lever, Plan, Scope, Site};
 use crate::namespace::{self, PrivateNamespace};
 
 static ALL: LazyLock<Vec<Tuned>> = LazyLock::new(|| levers::all().map(Tuned).collect());
@@ -38,6 +38,9 @@ impl Planted for Tuned {
     }
 
     fn is_so(&self, wanted: Wanted<'_>) -> bool {
+        if self.0.at_start(wanted.value).is_some() {
+            return false;
+        }
         let is_so = || {
             let plan = self.0.plan(&Site::here(None), wanted.value);
             plan.is_ok_and(|plan| plan.steps.is_empty())
@@ -48,6 +51,10 @@ impl Planted for Tuned {
     }
 
     fn unavailable(&self, wanted: Wanted<'_>) -> Option<String> {
+        if let Some(at_start) = self.0.at_start(wanted.value) {
+            let refused = at_start.and_then(|at_start| at_start.rehearse()).err()?;
+            return Some(refused.to_string());
+        }
         let can_be_held = |reach: Reach| {
             reach.at(|| {
                 let site = Site::here(None);
@@ -60,6 +67,9 @@ impl Planted for Tuned {
     }
 
     fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
+        if let Some(at_start) = self.0.at_start(wanted.value) {
+            return Ok(Setting::from(at_start?));
+        }
         let reach = self.reach(wanted)?;
         let held = reach.at(|| -> Result<_, PlantedError> {
             let site = Site::here(None);
@@ -74,6 +84,17 @@ impl Planted for Tuned {
             reach,
             held: Some(held),
         })))
+    }
+}
+
+impl From<AtStart> for Setting {
+    fn from(at_start: AtStart) -> Self {
+        match at_start {
+            AtStart::Program(part) => Self::Child(ChildPart {
+                program: vec![part],
+                ..ChildPart::default()
+            }),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod locality;
 mod memory;
 mod offloads;
 mod power;
+mod process;
 mod queues;
 mod routes;
 mod scheduling;
@@ -34,7 +35,8 @@ static TABLES: [&[Tunable]; 11] = [
 pub(super) fn all() -> impl Iterator<Item = &'static dyn Lever> {
     let told = told::ROWS.iter().map(as_lever);
     let rows = TABLES.iter().flat_map(|table| table.iter());
-    told.chain(rows.map(as_lever))
+    let of_programs = process::ROWS.iter().map(as_lever);
+    told.chain(rows.map(as_lever)).chain(of_programs)
 }
 
 fn as_lever<L: Lever>(row: &'static L) -> &'static dyn Lever {

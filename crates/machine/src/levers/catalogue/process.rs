@@ -1,0 +1,233 @@
+//! What a program is given when it is started.
+
+use model::Binds;
+use sys::attribute::Flaw;
+
+use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::program::{Kind, OfAProgram};
+
+pub(super) static ROWS: &[OfAProgram] = &[
+    OfAProgram {
+        card: Card {
+            name: "speculative-store-bypass",
+            title: "loads that run ahead of stores in one program",
+            group: Group::Mitigations,
+            scope: Scope::Process,
+            binds: Binds::Fork,
+            risk: Risk::Security,
+            about: "Where the kernel leaves it to programs, a processor with this flaw (Spectre \
+                4) runs loads ahead of older stores for a program that is allowed to, and waits for \
+                them for one that is not. Before Linux 5.16 every program under seccomp was not.",
+            helps: "allowed: programs under a seccomp filter on a kernel before 5.16",
+            hurts: "allowed: code that one program runs for several, as in a browser, may read what \
+                is not its own; disabled: each load that follows a store waits",
+            published: None,
+        },
+        kind: Kind::Speculation(Flaw::StoreBypass),
+        values: "allowed, disabled",
+        depends: "disabled for a program that runs code of strangers, else what it is",
+        needs: LEFT_TO_NO_PROGRAM,
+        sets: &["prctl(PR_SET_SPECULATION_CTRL, PR_SPEC_STORE_BYPASS)"],
+        by_hand: "python3 -c 'import ctypes, os, sys; ctypes.CDLL(None).prctl(53, 0, 4, 0, 0); \
+            os.execvp(sys.argv[1], sys.argv[1:])' CMD",
+    },
+    OfAProgram {
+        card: Card {
+            name: "indirect-branch",
+            title: "guesses at indirect branches in one program",
+            group: Group::Mitigations,
+            scope: Scope::Process,
+            binds: Binds::Fork,
+            risk: Risk::Security,
+            about: "Where the kernel leaves it to programs, one that is not allowed is kept from \
+                the guesses that others have trained (Spectre 2, between programs): they are \
+                thrown away when it is switched to, and not shared with the other thread of \
+                its core.",
+            helps: "allowed: programs under a seccomp filter on a kernel before 5.16",
+            hurts: "allowed: another program on the same core may learn what this one does; \
+                disabled: each switch to it is dearer, and each of its indirect branches",
+            published: None,
+        },
+        kind: Kind::Speculation(Flaw::IndirectBranch),
+        values: "allowed, disabled",
+        depends: "disabled for a program with secrets beside strangers, else what it is",
+        needs: LEFT_TO_NO_PROGRAM,
+        sets: &["prctl(PR_SET_SPECULATION_CTRL, PR_SPEC_INDIRECT_BRANCH)"],
+        by_hand: "python3 -c 'import ctypes, os, sys; ctypes.CDLL(None).prctl(53, 1, 4, 0, 0); \
+            os.execvp(sys.argv[1], sys.argv[1:])' CMD",
+    },
+    OfAProgram {
+        card: Card {
+            name: "cpu-affinity",
+            title: "CPUs that one program may run on",
+            group: Group::Locality,
+            scope: Scope::Process,
+            binds: Binds::Fork,
+            risk: Risk::None,
+            about: "The scheduler leaves a thread on the CPUs of its list, and so near its caches \
+                and, where interrupts are bound alike, near its packets.",
+            helps: "servers with one thread for each CPU, with interrupts bound to the same CPUs",
+            hurts: "a thread that may not move waits behind whoever else has its CPU; programs that \
+                count CPUs by the machine start too many threads",
+            published: Some(
+                "part of +38 % requests/s (603 to 834 k) for all of locality in \
+                https://talawah.io/blog/extreme-http-performance-tuning-one-point-two-million/",
+            ),
+        },
+        kind: Kind::Cpus,
+        values: "a list of CPUs such as 0-3,8",
+        depends: "those that the interrupts of its device go to, and no neighbour has",
+        needs: "its control group leaves it other CPUs (cpuset)",
+        sets: &["sched_setaffinity(2)"],
+        by_hand: "taskset --cpu-list 0 CMD",
+    },
+    OfAProgram {
+        card: Card {
+            name: "program-huge-pages",
+            title: "huge pages for one program",
+            group: Group::Memory,
+            scope: Scope::Process,
+            binds: Binds::Fork,
+            risk: Risk::None,
+            about: "With disabled, the kernel gives this program no transparent huge pages, \
+                whatever `huge-pages` says for the machine.",
+            helps: "disabled: programs that use a little of each of many large areas, or fork while \
+                they write, such as Redis, on a machine whose other programs gain from huge pages",
+            hurts: "disabled: more TLB misses in large heaps",
+            published: None,
+        },
+        kind: Kind::HugePages,
+        values: "allowed, disabled",
+        depends: "disabled for programs that ask for it in their manual, else allowed",
+        needs: "",
+        sets: &["prctl(PR_SET_THP_DISABLE)"],
+        by_hand: "python3 -c 'import ctypes, os, sys; ctypes.CDLL(None).prctl(41, 1, 0, 0, 0); \
+            os.execvp(sys.argv[1], sys.argv[1:])' CMD",
+    },
+    OfAProgram {
+        card: Card {
+            name: "open-files",
+            title: "files and sockets that one program may have open",
+            group: Group::Application,
+            scope: Scope::Process,
+            binds: Binds::Fork,
+            risk: Risk::None,
+            about: "Both limits are set: what it has at once, and how far it may raise that. Each \
+                connection is one open file.",
+            helps: "servers with more connections than the usual 1024, which else refuse or drop \
+                them",
+            hurts: "programs that close all numbers up to their limit start slowly; a leak is found \
+                later",
+            published: None,
+        },
+        kind: Kind::OpenFiles,
+        values: "a number from 8 to 1073741824",
+        depends: "twice the connections that it is to hold",
+        needs: "to raise the upper limit takes root or CAP_SYS_RESOURCE, and fs.nr_open is the most",
+        sets: &["setrlimit(RLIMIT_NOFILE)"],
+        by_hand: "prlimit --nofile=65536 CMD",
+    },
+    OfAProgram {
+        card: Card {
+            name: "scheduler",
+            title: "how one program is dealt the CPU",
+            group: Group::Scheduling,
+            scope: Scope::Process,
+            binds: Binds::Fork,
+            risk: Risk::Stability,
+            about: "`batch` preempts nobody when it wakes; `idle` runs when nobody else wants to; \
+                `fifo:N` and `rr:N` go before all ordinary programs, by priority. `other:3ms` has \
+                a slice of its own (Linux 6.12): shorter ones are let in sooner, longer ones are \
+                interrupted less.",
+            helps: "fifo: a server beside other work, whose answers must not wait for it; batch and \
+                long slices: work that is counted by throughput; idle: work that must disturb \
+                nobody",
+            hurts: "a real-time thread that spins keeps its CPU from everybody else, the kernel's own \
+                threads included, but for what `realtime-share` leaves; batch and idle answer later",
+            published: Some(
+                "batch for the services of \
+                http://brendangregg.com/blog/2017-12-31/reinvent-netflix-ec2-tuning.html; no figure of \
+                its own",
+            ),
+        },
+        kind: Kind::Scheduling,
+        values: "other, batch, idle, fifo:N or rr:N with a priority from 1 to 99, other:TIME or \
+            batch:TIME with a slice from 100us to 100ms",
+        depends: "other on a machine that does nothing else",
+        needs: "fifo and rr take root or CAP_SYS_NICE, or `ulimit -r` of their priority",
+        sets: &["sched_setattr(2)"],
+        by_hand: "chrt --fifo 10 CMD",
+    },
+    OfAProgram {
+        card: Card {
+            name: "nice",
+            title: "how much one program leaves to others",
+            group: Group::Scheduling,
+            scope: Scope::Process,
+            binds: Binds::Fork,
+            risk: Risk::None,
+            about: "Each step down has a tenth more of a CPU that is shared, each step up a tenth \
+                less; alone on a CPU it changes nothing.",
+            helps: "below 0: a server beside other work; above 0: work that can wait",
+            hurts: "the neighbours, or itself; where `scheduler-autogroup` is 1 it counts within one \
+                session only",
+            published: None,
+        },
+        kind: Kind::Nice,
+        values: "a number from -20 to 19",
+        depends: "0 unless programs share a CPU",
+        needs: "less than it is now takes root or CAP_SYS_NICE, or `ulimit -e`",
+        sets: &["setpriority(2)"],
+        by_hand: "nice -n 5 CMD",
+    },
+    OfAProgram {
+        card: Card {
+            name: "cpu-weight",
+            title: "share of a program and its children among groups",
+            group: Group::Scheduling,
+            scope: Scope::Process,
+            binds: Binds::Fork,
+            risk: Risk::None,
+            about: "The program and all that it starts are one control group, which has this weight \
+                beside its neighbours where a CPU is wanted by several; 100 is usual.",
+            helps: "a server with many threads or workers beside other work, which `nice` weighs one \
+                by one",
+            hurts: "the neighbours; one more level of groups is a little more work at each switch",
+            published: None,
+        },
+        kind: Kind::CpuWeight,
+        values: "a number from 1 to 10000",
+        depends: "100 unless programs share a CPU",
+        needs: "groups are made by root, or by whom systemd has delegated them to; systemd-run --user \
+            --scope -p CPUWeight=WEIGHT has it done; where groups have a real-time share of their own \
+            (version 1), real-time programs stay outside of them",
+        sets: &["cpu.weight of a control group, or cpu.shares in version 1"],
+        by_hand: "systemd-run --scope -p CPUWeight=200 CMD",
+    },
+    OfAProgram {
+        card: Card {
+            name: "timer-slack",
+            title: "how late the timers of one program may wake it",
+            group: Group::Scheduling,
+            scope: Scope::Process,
+            binds: Binds::Fork,
+            risk: Risk::None,
+            about: "The kernel may put a wake-up off by so much to join it with others; 50 us is \
+                usual. It holds for sleeping, polling and epoll with a time; a real-time thread has \
+                none.",
+            helps: "1us: pacers, load generators and event loops with short timeouts; some \
+                milliseconds: programs that wake an idle machine often",
+            hurts: "less: more wake-ups, and less sleep for the CPU; more: timers that are late by that",
+            published: None,
+        },
+        kind: Kind::TimerSlack,
+        values: "a time from 1ns to 1s, such as 1us",
+        depends: "1us where times are kept, else the usual 50us",
+        needs: "",
+        sets: &["prctl(PR_SET_TIMERSLACK)"],
+        by_hand: "systemd-run -p TimerSlackNSec=1us CMD",
+    },
+];
+
+const LEFT_TO_NO_PROGRAM: &str = "the processor, the kernel or its command line leaves it to no \
+    program here: /proc/self/status tells how it is";

@@ -1,0 +1,148 @@
+//! Which lever of a program, and how its values are typed.
+
+use std::time::Duration;
+
+use sys::attribute::{Attribute, Flaw};
+use sys::scheduling::{SLICE_NS, Scheduling};
+
+use super::ProgramSetting;
+
+/// Which lever of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::levers) enum Kind {
+    Scheduling,
+    Nice,
+    TimerSlack,
+    Cpus,
+    OpenFiles,
+    Speculation(Flaw),
+    HugePages,
+    CpuWeight,
+}
+
+/// Beyond a second it is no slack but a wait.
+const SLACK_NS: std::ops::RangeInclusive<u64> = 1..=1_000_000_000;
+
+impl Kind {
+    /// The value that a person means; `None` for what is none.
+    pub(super) fn parse(self, text: &str) -> Option<ProgramSetting> {
+        let attribute = match self {
+            Self::Scheduling => Attribute::Scheduling(scheduling(text)?),
+            Self::Nice => Attribute::Nice(within(-20..=19, text)?),
+            Self::TimerSlack => {
+                let slack_ns = time_ns(text)?;
+                Attribute::TimerSlackNs(SLACK_NS.contains(&slack_ns).then_some(slack_ns)?)
+            }
+            Self::Cpus => Attribute::Cpus(cpus(text)?),
+            Self::OpenFiles => Attribute::OpenFiles(within(8..=1 << 30, text)?),
+            Self::Speculation(flaw) => Attribute::Speculation(flaw, is_allowed(text)?),
+            Self::HugePages => Attribute::HugePages(is_allowed(text)?),
+            Self::CpuWeight => return within(1..=10_000, text).map(ProgramSetting::CpuWeight),
+        };
+        Some(ProgramSetting::Attribute(attribute))
+    }
+}
+
+/// `batch`, `other:3ms` with a slice, `fifo:10` with a priority.
+fn scheduling(text: &str) -> Option<Scheduling> {
+    let (policy, number) = match text.split_once(':') {
+        Some((policy, number)) => (policy, Some(number)),
+        None => (text, None),
+    };
+    let slice_ns = |number: Option<&str>| match number {
+        None => Some(None),
+        Some(slice) => {
+            let slice_ns = time_ns(slice)?;
+            SLICE_NS.contains(&slice_ns).then_some(Some(slice_ns))
+        }
+    };
+    Some(match (policy, number) {
+        ("other", slice) => Scheduling::Other {
+            slice_ns: slice_ns(slice)?,
+        },
+        ("batch", slice) => Scheduling::Batch {
+            slice_ns: slice_ns(slice)?,
+        },
+        ("idle", None) => Scheduling::Idle,
+        ("fifo", Some(priority)) => Scheduling::Fifo(within(1..=99, priority)?),
+        ("rr", Some(priority)) => Scheduling::RoundRobin(within(1..=99, priority)?),
+        _ => return None,
+    })
+}
+
+fn cpus(text: &str) -> Option<Vec<usize>> {
+    let mut cpus = sys::cpu::parse_list(text).ok()?;
+    cpus.sort_unstable();
+    cpus.dedup();
+    Some(cpus)
+}
+
+fn is_allowed(text: &str) -> Option<bool> {
+    match text {
+        "allowed" => Some(true),
+        "disabled" => Some(false),
+        _ => None,
+    }
+}
+
+fn time_ns(text: &str) -> Option<u64> {
+    let time: Duration = humantime::parse_duration(text).ok()?;
+    u64::try_from(time.as_nanos()).ok()
+}
+
+fn within<N: std::str::FromStr + PartialOrd>(
+    range: std::ops::RangeInclusive<N>,
+    text: &str,
+) -> Option<N> {
+    let number = text.parse().ok()?;
+    range.contains(&number).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: [(Kind, &str); 8] = [
+        (
+            Kind::Scheduling,
+            "other other:3ms batch batch:100us idle fifo:1 fifo:99 rr:10",
+        ),
+        (Kind::Nice, "-20 0 19"),
+        (Kind::TimerSlack, "1ns 1us 50us 1s"),
+        (Kind::Cpus, "0 0-3 0-1,7"),
+        (Kind::OpenFiles, "8 1024 1048576"),
+        (Kind::Speculation(Flaw::StoreBypass), "allowed disabled"),
+        (Kind::HugePages, "allowed disabled"),
+        (Kind::CpuWeight, "1 100 10000"),
+    ];
+
+    #[test]
+    fn what_is_shown_of_a_value_is_what_may_be_typed() {
+        for (kind, values) in KINDS {
+            for value in values.split(' ') {
+                assert_eq!(kind.parse(value).unwrap().to_string(), value, "{kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_would_cut_or_refuse_is_no_value() {
+        for (kind, wrong) in [
+            (
+                Kind::Scheduling,
+                "fifo fifo:0 fifo:100 idle:1 other:1us batch:1s rr deadline rr:x",
+            ),
+            (Kind::Nice, "-21 20 1.5 nice"),
+            (Kind::TimerSlack, "0s 2s 50 -1us"),
+            (Kind::Cpus, "a 3-1 0,"),
+            (Kind::OpenFiles, "7 -1 all"),
+            (Kind::HugePages, "on off never"),
+            (Kind::CpuWeight, "0 10001 1.5"),
+        ] {
+            for value in wrong.split(' ') {
+                assert!(kind.parse(value).is_none(), "{kind:?} took {value}");
+            }
+            assert!(kind.parse("").is_none(), "{kind:?}");
+        }
+    }
+}

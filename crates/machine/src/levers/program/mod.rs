@@ -1,0 +1,158 @@
+//! Levers of a program: taken on between its fork and its exec, and gone with it, so that there is
+//! nothing to journal. A row says what may be typed; `shown` reads back what the kernel holds.
+
+mod group;
+mod kind;
+mod shown;
+mod spelling;
+mod start;
+
+pub use group::sweep_after;
+pub(super) use kind::Kind;
+pub use spelling::ProgramSetting;
+pub use start::Start;
+
+use std::io;
+use std::sync::Arc;
+
+use super::card::Card;
+use super::{AtStart, Knob, Lever, Obstacle, Plan, Reading, Site};
+use group::OwnGroup;
+use shown::{Shown, shown};
+
+/// A row.
+pub(super) struct OfAProgram {
+    pub(super) card: Card,
+    pub(super) kind: Kind,
+    /// The values that it takes, in words.
+    pub(super) values: &'static str,
+    /// Why no value is right everywhere.
+    pub(super) depends: &'static str,
+    /// What it takes to be let, for whoever was not.
+    pub(super) needs: &'static str,
+    /// The system calls that set it.
+    pub(super) sets: &'static [&'static str],
+    /// What a person would type in our place.
+    pub(super) by_hand: &'static str,
+}
+
+/// A lever of a program, and what it is to be.
+#[derive(Clone)]
+pub struct ProgramPart {
+    row: &'static OfAProgram,
+    setting: ProgramSetting,
+}
+
+impl Lever for OfAProgram {
+    fn card(&self) -> &Card {
+        &self.card
+    }
+
+    /// What this very process has, and so would hand on.
+    fn read(&self, _: &Site) -> Result<Reading, Obstacle> {
+        let shown = self.shown(std::process::id())?;
+        Ok(Reading {
+            now: shown.to_string(),
+            is_recommended: None,
+        })
+    }
+
+    fn plan(&self, _: &Site, _: Option<&str>) -> Result<Plan, Obstacle> {
+        let name = self.card.name;
+        Err(Obstacle::AtStart(format!(
+            "of a program: set when it is started (linerate levers run {name}=VALUE -- CMD)"
+        )))
+    }
+
+    fn may_set(&self, site: &Site) -> Result<(), Obstacle> {
+        self.plan(site, None).map(drop)
+    }
+
+    fn recommended(&self, _: &Site) -> Option<String> {
+        None
+    }
+
+    fn values(&self) -> String {
+        self.values.to_owned()
+    }
+
+    fn sets(&self) -> Vec<String> {
+        self.sets.iter().map(|&call| call.to_owned()).collect()
+    }
+
+    fn owns(&self, _: &Knob) -> bool {
+        false
+    }
+
+    fn by_hand(&self) -> Option<&'static str> {
+        Some(self.by_hand)
+    }
+
+    fn at_start(&'static self, value: Option<&str>) -> Option<Result<AtStart, Obstacle>> {
+        Some(self.part(value).map(AtStart::Program))
+    }
+}
+
+impl OfAProgram {
+    fn part(&'static self, value: Option<&str>) -> Result<ProgramPart, Obstacle> {
+        let (lever, expected) = (self.card.name, self.values.to_owned());
+        let Some(value) = value else {
+            let why = self.depends;
+            return Err(Obstacle::NoValue {
+                lever,
+                why,
+                expected,
+            });
+        };
+        let setting = self.kind.parse(value).ok_or_else(|| Obstacle::BadValue {
+            lever,
+            value: value.to_owned(),
+            expected,
+        })?;
+        Ok(ProgramPart { row: self, setting })
+    }
+
+    fn shown(&self, pid: u32) -> Result<Shown, Obstacle> {
+        shown(self.kind, pid).map_err(|error| self.refused(error))
+    }
+
+    /// With what it takes.
+    fn refused(&self, error: io::Error) -> Obstacle {
+        let lever = self.card.name;
+        Obstacle::NotTaken {
+            lever,
+            advice: self.needs,
+            refused: Arc::new(error),
+        }
+    }
+}
+
+impl ProgramPart {
+    /// Whether a program that is started from here could be given it, by one that ends at once.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn rehearse(&self) -> Result<(), Obstacle> {
+        let rehearsed = match &self.setting {
+            ProgramSetting::Attribute(attribute) => attribute.clone().rehearse(),
+            ProgramSetting::CpuWeight(weight) => OwnGroup::make(*weight).map(drop),
+        };
+        rehearsed.map_err(|error| self.row.refused(error))
+    }
+
+    /// Whether a program that was given it has it, by what the kernel shows of that.
+    ///
+    /// # Errors
+    /// What it has instead.
+    fn verify(&self, pid: u32) -> Result<(), Obstacle> {
+        let shown = self.row.shown(pid)?;
+        if shown.is(&self.setting) {
+            return Ok(());
+        }
+        Err(Obstacle::NotHeld {
+            lever: self.row.card.name,
+            wanted: self.setting.to_string(),
+            held: shown.to_string(),
+        })
+    }
+}

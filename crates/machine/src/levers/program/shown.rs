@@ -1,0 +1,249 @@
+//! What the kernel shows of a process that was given something.
+
+use std::fmt;
+use std::fs;
+use std::io;
+
+use sys::attribute::{Attribute, Flaw};
+use sys::scheduling::{self, Scheduling};
+
+use super::{Kind, ProgramSetting, group};
+
+/// What a process has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    Setting(ProgramSetting),
+    /// Whether the machine lets every program speculate so, in the kernel's words; `None` where
+    /// these are none that we know.
+    Fixed {
+        words: String,
+        is_allowed: Option<bool>,
+    },
+    /// What is no value that could be typed.
+    Words(String),
+    /// Nobody may look but the process itself, which has read back what it took on.
+    Hidden,
+}
+
+/// What the kernel gives a thread that has said nothing else, ns.
+const USUAL_SLACK_NS: u64 = 50_000;
+
+impl Shown {
+    /// Whether that is what was wanted.
+    pub(super) fn is(&self, wanted: &ProgramSetting) -> bool {
+        match self {
+            Self::Setting(held) => held == wanted || is_as_good(held, wanted),
+            Self::Fixed { is_allowed, .. } => matches!(
+                wanted,
+                ProgramSetting::Attribute(Attribute::Speculation(_, wanted))
+                    if Some(*wanted) == *is_allowed
+            ),
+            Self::Words(_) => false,
+            Self::Hidden => true,
+        }
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Setting(setting) => setting.fmt(formatter),
+            Self::Fixed { words, .. } => write!(formatter, "{words}, for all programs"),
+            Self::Words(words) => formatter.write_str(words),
+            Self::Hidden => formatter.write_str("not to be seen"),
+        }
+    }
+}
+
+/// A slice that was not asked for may be any. A real-time thread has no slack: its timers are exact,
+/// which is what less than the usual is wanted for.
+fn is_as_good(held: &ProgramSetting, wanted: &ProgramSetting) -> bool {
+    let (ProgramSetting::Attribute(held), ProgramSetting::Attribute(wanted)) = (held, wanted)
+    else {
+        return false;
+    };
+    match (held, wanted) {
+        (Attribute::Scheduling(held), Attribute::Scheduling(wanted)) => matches!(
+            (held, wanted),
+            (
+                Scheduling::Other { .. },
+                Scheduling::Other { slice_ns: None }
+            ) | (
+                Scheduling::Batch { .. },
+                Scheduling::Batch { slice_ns: None }
+            )
+        ),
+        (Attribute::TimerSlackNs(0), Attribute::TimerSlackNs(wanted_ns)) => {
+            *wanted_ns < USUAL_SLACK_NS
+        }
+        _ => false,
+    }
+}
+
+/// What a process has of that kind.
+pub(super) fn shown(kind: Kind, pid: u32) -> io::Result<Shown> {
+    let attribute = match kind {
+        Kind::Scheduling => Attribute::Scheduling(scheduling::of(pid)?),
+        Kind::Nice => Attribute::Nice(scheduling::nice_of(pid)?),
+        Kind::TimerSlack => return timer_slack(pid),
+        Kind::Cpus => Attribute::Cpus(cpus(&status(pid, "Cpus_allowed_list")?)?),
+        Kind::OpenFiles => return open_files(&text(pid, "limits")?),
+        Kind::Speculation(flaw) => return Ok(speculation(flaw, &status(pid, line_of(flaw))?)),
+        Kind::HugePages => Attribute::HugePages(status(pid, "THP_enabled")? == "1"),
+        Kind::CpuWeight => return group::weight_of(pid).map(of_weight),
+    };
+    Ok(Shown::Setting(ProgramSetting::Attribute(attribute)))
+}
+
+fn of_weight(weight: u32) -> Shown {
+    Shown::Setting(ProgramSetting::CpuWeight(weight))
+}
+
+/// Another user's, and without `CAP_SYS_NICE` any other's, is shown to nobody
+/// (`timerslack_ns_show` in fs/proc/base.c).
+fn timer_slack(pid: u32) -> io::Result<Shown> {
+    match text(pid, "timerslack_ns") {
+        Ok(text) => {
+            let slack_ns = text.trim().parse().map_err(io::Error::other)?;
+            let slack = Attribute::TimerSlackNs(slack_ns);
+            Ok(Shown::Setting(ProgramSetting::Attribute(slack)))
+        }
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Shown::Hidden),
+        Err(error) => Err(error),
+    }
+}
+
+/// A line such as `Max open files  1024  1048576  files`.
+fn open_files(limits: &str) -> io::Result<Shown> {
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"));
+    let mut limits = line.unwrap_or_default().split_whitespace();
+    let (Some(soft), Some(hard)) = (limits.next(), limits.next()) else {
+        return Err(io::Error::other("the kernel tells no limit of open files"));
+    };
+    Ok(match soft.parse() {
+        Ok(count) if soft == hard => {
+            Shown::Setting(ProgramSetting::Attribute(Attribute::OpenFiles(count)))
+        }
+        _ => Shown::Words(format!("{soft}, up to {hard} if it asks")),
+    })
+}
+
+fn cpus(list: &str) -> io::Result<Vec<usize>> {
+    sys::cpu::parse_list(list).map_err(io::Error::other)
+}
+
+fn line_of(flaw: Flaw) -> &'static str {
+    match flaw {
+        Flaw::StoreBypass => "Speculation_Store_Bypass",
+        Flaw::IndirectBranch => "SpeculationIndirectBranch",
+    }
+}
+
+/// The words of `proc_pid_status` (fs/proc/array.c): some for what is a thread's own, the others for
+/// the machine's.
+fn speculation(flaw: Flaw, words: &str) -> Shown {
+    let is_allowed = match words {
+        "thread vulnerable" | "conditional enabled" => true,
+        "thread mitigated"
+        | "thread force mitigated"
+        | "conditional disabled"
+        | "conditional force disabled" => false,
+        _ => return fixed(words),
+    };
+    let speculation = Attribute::Speculation(flaw, is_allowed);
+    Shown::Setting(ProgramSetting::Attribute(speculation))
+}
+
+fn fixed(words: &str) -> Shown {
+    let is_allowed = match words {
+        "vulnerable" | "always enabled" => Some(true),
+        "globally mitigated" | "always disabled" => Some(false),
+        _ => None,
+    };
+    Shown::Fixed {
+        words: words.to_owned(),
+        is_allowed,
+    }
+}
+
+/// A line of `/proc/PID/status`, without its name.
+fn status(pid: u32, name: &str) -> io::Result<String> {
+    let text = text(pid, "status")?;
+    let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+    let found = lines.find(|(key, _)| *key == name);
+    let absent = || {
+        let what = format!("this kernel tells no `{name}` of process {pid}");
+        io::Error::new(io::ErrorKind::Unsupported, what)
+    };
+    found
+        .map(|(_, value)| value.trim().to_owned())
+        .ok_or_else(absent)
+}
+
+fn text(pid: u32, file: &str) -> io::Result<String> {
+    fs::read_to_string(format!("/proc/{pid}/{file}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(kind: Kind, text: &str) -> ProgramSetting {
+        kind.parse(text).unwrap()
+    }
+
+    fn held(kind: Kind, text: &str) -> Shown {
+        Shown::Setting(typed(kind, text))
+    }
+
+    #[test]
+    fn a_slice_counts_only_where_it_was_asked_for() {
+        let held = held(Kind::Scheduling, "batch:3ms");
+        for (wanted, is_so) in [
+            ("batch", true),
+            ("batch:3ms", true),
+            ("batch:4ms", false),
+            ("other", false),
+        ] {
+            assert_eq!(held.is(&typed(Kind::Scheduling, wanted)), is_so, "{wanted}");
+        }
+    }
+
+    #[test]
+    fn no_slack_is_as_good_as_little_and_not_as_much() {
+        let none = Attribute::TimerSlackNs(0);
+        let none = Shown::Setting(ProgramSetting::Attribute(none));
+        assert!(none.is(&typed(Kind::TimerSlack, "1us")));
+        assert!(!none.is(&typed(Kind::TimerSlack, "10ms")));
+        assert!(!held(Kind::TimerSlack, "50us").is(&typed(Kind::TimerSlack, "1us")));
+    }
+
+    #[test]
+    fn the_words_of_the_kernel_for_speculation_are_understood_or_repeated() {
+        let of = |words| speculation(Flaw::StoreBypass, words).to_string();
+        assert_eq!(of("thread vulnerable"), "allowed");
+        assert_eq!(of("thread mitigated"), "disabled");
+        assert_eq!(of("conditional force disabled"), "disabled");
+        assert_eq!(of("not vulnerable"), "not vulnerable, for all programs");
+        let fixed = speculation(Flaw::IndirectBranch, "always enabled");
+        let kind = Kind::Speculation(Flaw::IndirectBranch);
+        assert!(fixed.is(&typed(kind, "allowed")));
+        assert!(!fixed.is(&typed(kind, "disabled")));
+    }
+
+    #[test]
+    fn two_limits_of_open_files_are_told_apart() {
+        let line = |soft: &str| {
+            format!("Limit  Soft  Hard\nMax open files            {soft}   4096    files\n")
+        };
+        assert_eq!(
+            open_files(&line("4096")).unwrap(),
+            held(Kind::OpenFiles, "4096")
+        );
+        let apart = open_files(&line("1024")).unwrap();
+        assert_eq!(apart.to_string(), "1024, up to 4096 if it asks");
+        assert!(open_files("Limit\n").is_err());
+    }
+}

@@ -1,0 +1,92 @@
+//! All that one program is to be given, made ready before it is started.
+
+use sys::attribute::Attribute;
+use sys::process::ChildSetup;
+
+use super::{Obstacle, OwnGroup, ProgramPart, ProgramSetting};
+
+/// What a program is given. Dropping it takes the control group away that was made for it, so it
+/// must outlive the program.
+#[derive(Default)]
+pub struct Start {
+    parts: Vec<ProgramPart>,
+    group: Option<OwnGroup>,
+}
+
+impl Start {
+    /// Makes what is needed besides the program itself.
+    ///
+    /// # Errors
+    /// Where no control group can be made.
+    pub fn prepare(parts: Vec<ProgramPart>) -> Result<Self, Obstacle> {
+        let mut group = None;
+        for part in &parts {
+            if let ProgramSetting::CpuWeight(weight) = part.setting {
+                let made = OwnGroup::make(weight);
+                group = Some(made.map_err(|error| part.row.refused(error))?);
+            }
+        }
+        Ok(Self { parts, group })
+    }
+
+    /// Puts it into the start of a child.
+    pub fn put_into(&self, setup: &mut ChildSetup) {
+        setup
+            .attributes
+            .extend(self.attributes().map(|(_, attribute)| attribute.clone()));
+        setup.group = self.group.as_ref().map(|group| group.processes.clone());
+    }
+
+    /// The CPUs that it is given, where it is given any.
+    #[must_use]
+    pub fn cpus(&self) -> Option<&[usize]> {
+        self.attributes()
+            .find_map(|(_, attribute)| match attribute {
+                Attribute::Cpus(cpus) => Some(cpus.as_slice()),
+                _ => None,
+            })
+    }
+
+    /// Gives it all to the calling process, which must have one thread and is about to become the
+    /// program.
+    ///
+    /// # Errors
+    /// The first that the kernel refused, or holds otherwise.
+    pub fn take_on(&self) -> Result<(), Obstacle> {
+        for (part, attribute) in self.attributes() {
+            attribute
+                .take_on()
+                .map_err(|error| part.row.refused(error))?;
+        }
+        for (part, group) in self.weighted().zip(&self.group) {
+            sys::cgroup::enter(&group.processes).map_err(|error| part.row.refused(error))?;
+        }
+        self.verify(std::process::id())
+    }
+
+    /// Whether a program that was started with it has it all, by what the kernel shows.
+    ///
+    /// # Errors
+    /// The first that it has not, and what it has instead.
+    pub fn verify(&self, pid: u32) -> Result<(), Obstacle> {
+        self.parts.iter().try_for_each(|part| part.verify(pid))
+    }
+
+    /// Whether a control group has to be taken away after the program.
+    #[must_use]
+    pub fn leaves_a_group(&self) -> bool {
+        self.group.is_some()
+    }
+
+    fn attributes(&self) -> impl Iterator<Item = (&ProgramPart, &Attribute)> {
+        self.parts.iter().filter_map(|part| match &part.setting {
+            ProgramSetting::Attribute(attribute) => Some((part, attribute)),
+            ProgramSetting::CpuWeight(_) => None,
+        })
+    }
+
+    fn weighted(&self) -> impl Iterator<Item = &ProgramPart> {
+        let is_weight = |part: &&ProgramPart| matches!(part.setting, ProgramSetting::CpuWeight(_));
+        self.parts.iter().filter(is_weight)
+    }
+}
