@@ -6,6 +6,7 @@ mod command_run;
 mod commands;
 mod console;
 mod failure;
+mod in_our_place;
 mod ladder_flags;
 mod ourselves;
 mod ownership;

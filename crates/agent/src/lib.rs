@@ -14,6 +14,7 @@ mod live;
 pub mod page;
 pub mod role;
 pub mod service;
+mod starting;
 mod target;
 mod workshop;
 

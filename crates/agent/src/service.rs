@@ -23,7 +23,7 @@ use std::time::Duration;
 use model::message::Failure;
 use model::{Doubt, Service};
 use sys::descent::Descent;
-use sys::process::{ChildSetup, FilterInstruction};
+use sys::process::ChildSetup;
 use wire::response::BodyMark;
 
 use order::{Order, Request, Up, Word};
@@ -47,8 +47,9 @@ pub struct Wish {
     pub workers: u32,
     /// The CPUs it may run on; empty for those inherited.
     pub cpus: Vec<usize>,
-    /// A seccomp filter to live under; empty for none.
-    pub seccomp: Vec<FilterInstruction>,
+    /// What its keeper takes on and hands on to it; how it becomes an ordinary user is our own to
+    /// say.
+    pub setup: ChildSetup,
     /// Its own folder, which is not there yet; see [`new_folder`].
     pub folder: PathBuf,
 }
@@ -97,8 +98,7 @@ impl RunningService {
         };
         let setup = ChildSetup {
             descent,
-            seccomp: wish.seccomp,
-            ..ChildSetup::default()
+            ..wish.setup
         };
         let mut keeper = Keeper::start(program, setup, &order)?;
         match keeper.ask(&Request::Start(Box::new(order)))? {

@@ -5,12 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _};
 use std::process::Command;
 
 use machine::cpus::CpuSplit;
+use machine::levers::program::Start;
 use machine::planted::{ChildPart, Held, PlantedError, Setting};
 use model::lever::LeverSetting;
 use model::message::{self, Failure, Reach};
 use model::{Binds, Doubt, Service, Workload};
-use sys::descent::Descent;
-use sys::process::ChildSetup;
 use traffic::floor::protocol::EchoProtocol;
 use traffic::load::http::HttpProtocol;
 use wire::response::BodyMark;
@@ -21,6 +20,7 @@ use crate::children::ServerProcess;
 use crate::live;
 use crate::service::register::{Claim, studies};
 use crate::service::{self, RunningService, Wish};
+use crate::starting::Starting;
 
 /// How long the first answer of a target may take.
 const PROBE_TIMEOUT_NS: u64 = 5_000_000_000;
@@ -37,6 +37,8 @@ pub(crate) struct Target {
     /// What a client's agent on another host must know; `None` where it could not get there.
     pub(crate) reach: Option<Reach>,
     process: Process,
+    /// Outlives the process.
+    _start: Start,
 }
 
 /// What is stopped with the target.
@@ -137,7 +139,10 @@ impl Plan {
         }
         match lever.set(live::wanted(setting, on_host))? {
             Setting::ServeArgument(arguments) => self.arguments.extend(arguments),
-            Setting::Child(part) => self.child.seccomp.extend(part.seccomp),
+            Setting::Child(part) => {
+                self.child.seccomp.extend(part.seccomp);
+                self.child.program.extend(part.program);
+            }
             Setting::Held(held) => self.at_start.0.push((setting.clone(), held)),
         }
         Ok(())
@@ -156,7 +161,9 @@ pub(crate) fn serve(
     command
         .args(["serve", "--listen", &listen.any_port(), "--workers", "1"])
         .args(&plan.arguments);
-    let process = ServerProcess::start(command, child_setup(plan.child, cpus)?)?;
+    let starting = Starting::new(plan.child, cpus)?;
+    let process = ServerProcess::start(command, starting.setup.clone())?;
+    let start = starting.verified(process.pid())?;
     let address = process.address;
     let (speaks, _) = speak_http(address, &address.to_string(), &workload.path)?;
     let target = Target {
@@ -168,6 +175,7 @@ pub(crate) fn serve(
         process: Process::Ours {
             _stops_when_dropped: process,
         },
+        _start: start,
     };
     Ok((target, Vec::new()))
 }
@@ -183,15 +191,18 @@ pub(crate) fn service(
 ) -> Result<(Target, Vec<Doubt>), Failure> {
     let folder = service::new_folder();
     let found_by = studies::enter(service, &folder)?;
+    let mut starting = Starting::new(plan.child, cpus)?;
     let wish = Wish {
         address: listen.0,
         port: None,
         workers: WORKERS,
-        cpus: server_cpu(cpus),
-        seccomp: plan.child.seccomp,
+        // Its keeper stays where it is.
+        cpus: std::mem::take(&mut starting.setup.cpus),
+        setup: starting.setup.clone(),
         folder,
     };
     let mut process = RunningService::start(&setup.program, service, wish)?;
+    let start = starting.verified(process.pid)?;
     let (address, path) = (process.address, &workload.path);
     let expected = process.body_of(path)?;
     let (speaks, body) = speak_http(address, &address.to_string(), path)
@@ -213,6 +224,7 @@ pub(crate) fn service(
             service: Box::new(process),
             _found_by: found_by,
         },
+        _start: start,
     };
     Ok((target, Vec::new()))
 }
@@ -237,7 +249,9 @@ pub(crate) fn echo(
         "--answer-bytes",
         &answer.to_string(),
     ]);
-    let process = ServerProcess::start(command, child_setup(plan.child, cpus)?)?;
+    let starting = Starting::new(plan.child, cpus)?;
+    let process = ServerProcess::start(command, starting.setup.clone())?;
+    let start = starting.verified(process.pid())?;
     let target = Target {
         address: process.address,
         speaks: Speaks::Echo(EchoProtocol::new(request, answer)),
@@ -253,6 +267,7 @@ pub(crate) fn echo(
         process: Process::Ours {
             _stops_when_dropped: process,
         },
+        _start: start,
     };
     Ok((target, Vec::new()))
 }
@@ -284,6 +299,7 @@ pub(crate) fn running(
         live_levers: plan.live,
         reach: None,
         process: Process::Running,
+        _start: Start::default(),
     };
     Ok((target, doubts))
 }
@@ -305,6 +321,7 @@ pub(crate) fn met(reach: &Reach) -> Result<Target, Failure> {
         live_levers: Vec::new(),
         reach: None,
         process: Process::Running,
+        _start: Start::default(),
     })
 }
 
@@ -350,17 +367,6 @@ fn resolve(url: &HttpUrl) -> Result<SocketAddr, Failure> {
     first.ok_or_else(|| failure(&format!("{} has no address", url.host)))
 }
 
-/// What every target starts with: a CPU, its levers' part, and no root's powers.
-fn child_setup(part: ChildPart, cpus: &CpuSplit) -> Result<ChildSetup, Failure> {
-    let descent = Descent::from_here();
-    Ok(ChildSetup {
-        cpus: server_cpu(cpus),
-        seccomp: part.seccomp,
-        descent: descent.map_err(|error| failure(&format!("/proc/self/uid_map: {error}")))?,
-        ..ChildSetup::default()
-    })
-}
-
 /// Puts one request, to see that the target answers it rightly and how large both are.
 fn speak_http(address: SocketAddr, host: &str, path: &str) -> Result<(Speaks, BodyMark), Failure> {
     let protocol = HttpProtocol::new("GET", host, path, &[], &[])
@@ -378,11 +384,6 @@ fn speak_http(address: SocketAddr, host: &str, path: &str) -> Result<(Speaks, Bo
         answer: usize::try_from(seen.response_bytes).unwrap_or(usize::MAX),
     };
     Ok((Speaks::Http(protocol, sizes), seen.body))
-}
-
-/// The one CPU of a target.
-fn server_cpu(cpus: &CpuSplit) -> Vec<usize> {
-    cpus.server.first().copied().into_iter().collect()
 }
 
 fn failure(what: &str) -> Failure {

@@ -6,6 +6,7 @@ mod journal;
 mod overdue;
 mod pages;
 mod revert;
+mod run;
 mod status;
 mod undo;
 
@@ -39,6 +40,8 @@ Examples:
   Set it, and put it back:
     sudo linerate levers apply slow-start-after-idle
     sudo linerate levers undo slow-start-after-idle
+  Of one program, for as long as it runs:
+    linerate levers run nice=10 timer-slack=1us -- ./server
   On a host of a rig, where nothing of this machine is touched:
     linerate rig exec server -- linerate levers apply congestion-control=reno
 
@@ -78,6 +81,7 @@ Examples:
         device: Option<DeviceName>,
     },
     Apply(apply::Arguments),
+    Run(run::Arguments),
     Undo(undo::Arguments),
     /// What was set and not put back yet
     #[command(after_long_help = "\
@@ -102,6 +106,13 @@ Examples:
         /// Number of the entry
         id: u64,
     },
+    /// Wait for the end of a process, and take the control groups away that it made; for Linerate
+    /// itself
+    #[command(hide = true)]
+    Sweep {
+        /// Number of the process
+        maker: u32,
+    },
     /// Write the pages of all levers, with what is written by hand in those that are there
     #[command(hide = true)]
     Pages {
@@ -119,6 +130,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             catalogue::show(find(lever)?, &site, console);
         }
         Action::Apply(arguments) => return apply::run(arguments, console),
+        Action::Run(arguments) => return run::run(arguments),
+        Action::Sweep { maker } => run::sweep(*maker)?,
         Action::Undo(arguments) => {
             let outcome = undo::run(arguments, console);
             overdue::put_back(console)?;

@@ -4,6 +4,8 @@
     reason = "a helper of tests may fail as a test does"
 )]
 
+mod programs;
+
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 

@@ -90,6 +90,9 @@ pub(super) fn show(lever: &dyn Lever, site: &Site, console: &Console) {
     for (label, words) in parts {
         console.say(&labelled(label, words, width));
     }
+    if let Some(command) = lever.by_hand() {
+        console.say(&labelled("by hand", command, width));
+    }
     match lever.plan(site, None) {
         Ok(plan) => commands(&plan, console),
         Err(obstacle) => console.say(&labelled("to set it", &obstacle.to_string(), width)),

@@ -61,15 +61,26 @@ fn page(lever: &dyn Lever) -> String {
     format!(
         "# `{}`: {}\n\n{}\n\n| | |\n|---|---|\n{rows}\n\n\
          **Helps:** {}.\n\n**May hurt:** {}.\n\n**Published:** {}.\n\n\
-         `linerate levers show {}` prints the commands that a person would type on your machine.\n",
+         {}\n",
         card.name,
         card.title,
         card.about,
         card.helps,
         card.hurts,
         card.published.unwrap_or("no figure that we know of"),
-        card.name,
+        commands(lever),
     )
+}
+
+fn commands(lever: &dyn Lever) -> String {
+    let name = lever.card().name;
+    match lever.by_hand() {
+        None => format!(
+            "`linerate levers show {name}` prints the commands that a person would type on your \
+             machine."
+        ),
+        Some(command) => format!("By hand:\n\n    {command}"),
+    }
 }
 
 fn index() -> String {

@@ -151,10 +151,11 @@ impl Row {
                 by_whom()
             )
         });
-        let obstacle = self
-            .obstacle
-            .as_ref()
-            .map(|why| format!("not to be set here: {why}"));
+        let obstacle = self.obstacle.as_ref().map(|why| match why {
+            // How it is set then stands in `show`.
+            Obstacle::AtStart(_) => "of a program: set when it is started".to_owned(),
+            _ => format!("not to be set here: {why}"),
+        });
         let notes = [recommended, set, overdue, obstacle];
         let notes: Vec<String> = notes.into_iter().flatten().collect();
         notes.join("; ")

@@ -1,13 +1,14 @@
 //! `linerate rig exec`: a program on a host of a rig, in our place.
 
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use machine::rig::MARK;
 use machine::rig::standing::Standing;
 use model::rig::RigName;
+
+use crate::in_our_place::become_it;
 
 /// Becomes the program; returns only when it could not be started.
 ///
@@ -26,20 +27,6 @@ pub(super) fn run(
         .with_context(|| format!("entering {host} of the rig `{}`", rig.name()))?;
     drop(place);
     let mut command = Command::new(program);
-    let error = command
-        .args(arguments)
-        .env(MARK, rig.name().as_str())
-        .exec();
-    let program = program.display();
-    Err(match error.kind() {
-        std::io::ErrorKind::NotFound => anyhow!(
-            "there is no program `{program}`: it is neither a path that leads to one nor found on \
-             PATH"
-        ),
-        std::io::ErrorKind::PermissionDenied => anyhow!(
-            "this user may not run `{program}`, or may not look for it in a folder that PATH names: \
-             {error}"
-        ),
-        _ => anyhow!("`{program}` could not be started: {error}"),
-    })
+    command.args(arguments).env(MARK, rig.name().as_str());
+    Err(become_it(&mut command))
 }

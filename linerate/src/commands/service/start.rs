@@ -11,6 +11,7 @@ use anyhow::{Context as _, anyhow};
 use model::Service;
 use model::message::Failure;
 use sys::epoll::{Epoll, Events, Interest};
+use sys::process::ChildSetup;
 use sys::stop::{Again, StopSignal};
 
 use super::ready::Ready;
@@ -172,7 +173,7 @@ fn wish(arguments: &Arguments, folder: std::path::PathBuf) -> anyhow::Result<Wis
             None => u32::try_from(cpus.len())?,
         },
         cpus,
-        seccomp: Vec::new(),
+        setup: ChildSetup::default(),
         folder,
     })
 }

@@ -33,7 +33,7 @@ impl OwnGroup {
         remove(home, |maker| !Path::new(&format!("/proc/{maker}")).exists());
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let folder = home.join(format!("{PREFIX}{}-{number}", std::process::id()));
-        fs::create_dir(&folder).map_err(|error| at(&folder, error))?;
+        fs::create_dir(&folder).map_err(|error| at(&folder, &error))?;
         let filled = fill(&folder, current.version(), weight);
         // Without its weight it is of no use.
         filled.inspect_err(|_| drop(fs::remove_dir(&folder)))
@@ -76,10 +76,10 @@ fn fill(folder: &Path, version: Version, weight: u32) -> io::Result<OwnGroup> {
         Version::Two => weight,
     };
     let file = folder.join(weight_file(version));
-    fs::write(&file, number.to_string()).map_err(|error| at(&file, error))?;
+    fs::write(&file, number.to_string()).map_err(|error| at(&file, &error))?;
     let file = folder.join("cgroup.procs");
     let processes = File::options().write(true).open(&file);
-    let processes = processes.map_err(|error| at(&file, error))?;
+    let processes = processes.map_err(|error| at(&file, &error))?;
     Ok(OwnGroup {
         folder: folder.to_owned(),
         processes: Arc::new(OwnedFd::from(processes)),
@@ -149,8 +149,8 @@ fn no_controller() -> io::Error {
 }
 
 /// With the file, and still of its kind.
-fn at(file: &Path, error: io::Error) -> io::Error {
-    let what = format!("{}: {}", file.display(), crate::findings::errno(&error));
+fn at(file: &Path, error: &io::Error) -> io::Error {
+    let what = format!("{}: {}", file.display(), crate::findings::errno(error));
     io::Error::new(error.kind(), what)
 }
 

@@ -1,0 +1,53 @@
+//! What a target's process starts with: a CPU, what its levers give it, and no root's powers.
+
+use machine::cpus::CpuSplit;
+use machine::levers::Obstacle;
+use machine::levers::program::Start;
+use machine::planted::ChildPart;
+use model::message::Failure;
+use sys::descent::Descent;
+use sys::process::ChildSetup;
+
+/// A start that is ready to be made.
+pub(crate) struct Starting {
+    pub(crate) setup: ChildSetup,
+    start: Start,
+}
+
+impl Starting {
+    /// The CPU of the server, unless a lever names others.
+    pub(crate) fn new(part: ChildPart, cpus: &CpuSplit) -> Result<Self, Failure> {
+        let start = Start::prepare(part.program).map_err(|obstacle| refused(&obstacle))?;
+        let descent = Descent::from_here().map_err(|error| Failure {
+            what: format!("/proc/self/uid_map: {error}"),
+            advice: String::new(),
+        })?;
+        let mut setup = ChildSetup {
+            cpus: start.cpus().map_or_else(|| server_cpu(cpus), <[_]>::to_vec),
+            seccomp: part.seccomp,
+            descent,
+            ..ChildSetup::default()
+        };
+        start.put_into(&mut setup);
+        Ok(Self { setup, start })
+    }
+
+    /// Looks whether the process has what it was given; what comes back must outlive it.
+    pub(crate) fn verified(self, pid: u32) -> Result<Start, Failure> {
+        let verified = self.start.verify(pid);
+        verified.map_err(|obstacle| refused(&obstacle))?;
+        Ok(self.start)
+    }
+}
+
+/// The one CPU of a target.
+fn server_cpu(cpus: &CpuSplit) -> Vec<usize> {
+    cpus.server.first().copied().into_iter().collect()
+}
+
+fn refused(obstacle: &Obstacle) -> Failure {
+    Failure {
+        what: format!("lever {obstacle}"),
+        advice: String::new(),
+    }
+}

@@ -1,0 +1,122 @@
+//! `linerate levers run`: a program with levers of its own, in our place.
+
+use std::ffi::OsString;
+use std::process::{Command, ExitCode, Stdio};
+
+use anyhow::{Context as _, anyhow, bail};
+use machine::levers::program::{self, Start};
+use machine::levers::{AtStart, ProgramPart};
+use model::lever::LeverSetting;
+use sys::descent::Descent;
+
+use super::find;
+use crate::in_our_place::become_it;
+use crate::ourselves::OURSELVES;
+
+/// Between two looks whether a control group is empty; the pauses double.
+const FIRST_PAUSE_MS: u64 = 10;
+const LOOKS: u32 = 12;
+
+/// Start a program with levers of its own
+///
+/// They are set between fork and exec, and end with the program: nothing of the machine is changed,
+/// and nothing has to be undone. What the kernel shows is compared with what was asked for before
+/// the program starts; what was refused is named with its errno, and then it is not started.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  sudo linerate levers run scheduler=fifo:10 timer-slack=1us -- ./server
+  linerate levers run nice=10 scheduler=batch -- make -j8
+  A share of its own for it and all that it starts:
+    sudo linerate levers run cpu-weight=300 -- ./server
+  Which levers are of programs?
+    linerate levers list --json | jq -r '.levers[] | select(.scope == \"process\").name'
+
+The program takes our place: its exit code is ours, signals and the terminal are its own. Under root
+the levers are set by root and the program then runs as the user `nobody`, as all that Linerate
+measures; for another user, let the program change to him.")]
+pub(super) struct Arguments {
+    /// Levers of programs, each with its value
+    #[arg(required = true, value_name = "NAME=VALUE")]
+    levers: Vec<LeverSetting>,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+/// Becomes the program; returns only when it could not be started.
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let (program, words) = arguments
+        .command
+        .split_first()
+        .context("no program was given")?;
+    let start = Start::prepare(parts(&arguments.levers)?)?;
+    let descent = Descent::from_here().context("/proc/self/uid_map")?;
+    if start.leaves_a_group() {
+        start_sweeper().context("starting who takes the control group away afterwards")?;
+    }
+    start.take_on()?;
+    let mut command = Command::new(program);
+    command.args(words);
+    sys::process::descend(&mut command, descent);
+    let as_whom = match descent {
+        Descent::Stay => "",
+        Descent::ToNobody | Descent::IntoNamespace => ", as the user `nobody`",
+    };
+    Err(become_it(&mut command)).with_context(|| format!("starting {}{as_whom}", program.display()))
+}
+
+fn parts(levers: &[LeverSetting]) -> anyhow::Result<Vec<ProgramPart>> {
+    let mut names: Vec<&str> = levers.iter().map(|lever| lever.name.as_str()).collect();
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        bail!("{} was given twice", twice[0]);
+    }
+    levers.iter().map(part).collect()
+}
+
+fn part(wanted: &LeverSetting) -> anyhow::Result<ProgramPart> {
+    let lever = find(&wanted.name)?;
+    match lever.at_start(wanted.value.as_deref()) {
+        Some(Ok(AtStart::Program(part))) => Ok(part),
+        Some(Err(obstacle)) => Err(obstacle.into()),
+        None => Err(anyhow!(
+            "{0} is of the {1}, not of a program: `linerate levers show {0}` says how it is set",
+            wanted.name,
+            lever.card().scope.word()
+        )),
+    }
+}
+
+/// Whoever becomes the program cannot clean up behind it, and it must not find a child that it does
+/// not know.
+fn start_sweeper() -> anyhow::Result<()> {
+    let mut command = Command::new(OURSELVES);
+    command
+        .args(["levers", "sweep", &std::process::id().to_string()])
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    sys::process::detach(&mut command);
+    sys::process::disown(&mut command);
+    command.spawn()?.wait()?;
+    Ok(())
+}
+
+/// Waits for the end of a process that has made a control group, and takes that away. What it has
+/// left behind in there is not waited for for long: the next group that is made takes it away.
+pub(super) fn sweep(maker: u32) -> anyhow::Result<()> {
+    if let Ok(process) = sys::pidfd::open_any(maker) {
+        sys::pidfd::wait(&process)?;
+    }
+    let mut pause_ms = FIRST_PAUSE_MS;
+    for _ in 0..LOOKS {
+        if program::sweep_after(maker)? {
+            return Ok(());
+        }
+        sys::clock::sleep_until_since_boot_ms(sys::clock::since_boot_ms() + pause_ms)?;
+        pause_ms *= 2;
+    }
+    Ok(())
+}
