@@ -16,6 +16,7 @@ mod journal;
 mod killed;
 mod ordinary;
 mod pages;
+mod programs;
 mod sandbox;
 #[path = "../common/schema.rs"]
 mod schema;

@@ -1,0 +1,187 @@
+//! Levers of a program: it has them, by what the kernel shows of it, and ends with them.
+
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::as_nobody::linerate_as_nobody;
+use crate::common::{Folder, answer, errors};
+
+/// Where a program that has become `nobody` finds Linerate, to say what it has been given.
+fn ours(folder: &Folder) -> String {
+    // Copies the program and gives the folder to `nobody`.
+    drop(linerate_as_nobody(folder, &[]));
+    folder.path().join("linerate").display().to_string()
+}
+
+/// `linerate levers run … -- …` by the user who runs the tests.
+fn run(folder: &Folder, levers: &[&str], words: &[&str]) -> Command {
+    let mut command = Command::new(ours(folder));
+    command.args(["levers", "run"]).args(levers).arg("--");
+    command.args(words).stdin(Stdio::null());
+    command
+}
+
+fn run_shell(folder: &Folder, levers: &[&str], script: &str) -> Output {
+    run(folder, levers, &["sh", "-c", script]).output().unwrap()
+}
+
+/// What a program finds that it has, started by any command.
+fn found(command: &mut Command) -> String {
+    let status: Value = serde_json::from_str(&answer(command)).unwrap();
+    crate::schema::holds("levers-status", &status);
+    status["levers"][0]["now"].as_str().unwrap().to_owned()
+}
+
+/// The groups of ours that there are.
+fn groups() -> Vec<String> {
+    let find = "find /sys/fs/cgroup -type d -name 'linerate-*-*'";
+    let found = Command::new("sh").args(["-c", find]).output().unwrap();
+    let text = String::from_utf8(found.stdout).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_program_has_what_it_was_given_and_by_hand_it_comes_out_the_same() {
+    let folder = Folder::new("levers-of-a-program");
+    let ours = ours(&folder);
+    let python = |call: &str| {
+        format!(
+            "python3 -c 'import ctypes, os, sys; ctypes.CDLL(None).prctl({call}); \
+             os.execvp(sys.argv[1], sys.argv[1:])'"
+        )
+    };
+    for (lever, value, by_hand) in [
+        ("scheduler", "batch", "chrt --batch 0"),
+        ("scheduler", "idle", "chrt --idle 0"),
+        ("nice", "5", "nice -n 5"),
+        ("cpu-affinity", "0", "taskset --cpu-list 0"),
+        ("open-files", "1000", "prlimit --nofile=1000"),
+        ("timer-slack", "1us", &python("29, 1000, 0, 0, 0")),
+        ("program-huge-pages", "disabled", &python("41, 1, 0, 0, 0")),
+    ] {
+        let tell = [&ours, "levers", "status", lever, "--json"];
+        let set = format!("{lever}={value}");
+        let given = found(&mut run(&folder, &[&set], &tell));
+        // The kernel tells a slice of each.
+        assert_eq!(given.split(':').next(), Some(value), "{set}");
+        let script = format!("exec {by_hand} {}", tell.join(" "));
+        let same = found(Command::new("sh").args(["-c", &script]));
+        assert_eq!(given, same, "{lever} by `{by_hand}`");
+    }
+}
+
+#[test]
+fn a_program_of_root_is_real_time_and_yet_an_ordinary_user() {
+    let folder = Folder::new("levers-real-time");
+    let levers = ["scheduler=fifo:10", "timer-slack=1us"];
+    let output = run_shell(&folder, &levers, "chrt --pid $$; id -u; exit 7");
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("SCHED_FIFO"), "{said}");
+    assert!(said.contains("priority: 10"), "{said}");
+    assert!(said.ends_with("\n65534\n"), "{said}");
+    assert_eq!(output.status.code(), Some(7));
+}
+
+#[test]
+fn an_ordinary_user_is_refused_by_name_before_the_program_starts() {
+    let folder = Folder::new("levers-program-refused");
+    for (lever, why) in [
+        (
+            "scheduler=fifo:1",
+            "Operation not permitted (EPERM); fifo and rr take root",
+        ),
+        (
+            "nice=-1",
+            "Permission denied (EACCES); less than it is now takes root",
+        ),
+        (
+            "open-files=1073741824",
+            "Operation not permitted (EPERM); to raise the upper limit",
+        ),
+        (
+            "cpu-weight=200",
+            "Permission denied (EACCES); groups are made by root",
+        ),
+    ] {
+        let words = ["levers", "run", lever, "--", "touch", "started"];
+        let output = linerate_as_nobody(&folder, &words).output().unwrap();
+        let said = errors(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        let name = lever.split('=').next().unwrap();
+        assert!(said.contains(name) && said.contains(why), "{said}");
+        assert!(!folder.path().join("started").exists(), "{lever}");
+    }
+}
+
+#[test]
+fn what_is_no_lever_of_a_program_is_told_before_it_starts() {
+    let folder = Folder::new("levers-program-wrong");
+    for (levers, why) in [
+        (
+            vec!["swappiness=1"],
+            "swappiness is of the host, not of a program",
+        ),
+        (vec!["nice"], "say nice=VALUE with a number from -20 to 19"),
+        (
+            vec!["nice=20"],
+            "nice cannot be `20`; expected a number from -20 to 19",
+        ),
+        (vec!["nice=1", "nice=2"], "nice was given twice"),
+        (vec!["nicer=1"], "did you mean `nice`?"),
+    ] {
+        let output = run_shell(&folder, &levers, "echo started");
+        let said = errors(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(why), "{said}");
+        assert!(output.stdout.is_empty());
+    }
+    let output = run(&folder, &["nice=1"], &["no-such-program"]).output();
+    let said = errors(&output.unwrap());
+    assert!(
+        said.contains("there is no program `no-such-program`"),
+        "{said}"
+    );
+    let output = Command::new(ours(&folder))
+        .args(["levers", "apply", "nice=1"])
+        .output();
+    let said = errors(&output.unwrap());
+    assert!(
+        said.contains("linerate levers run nice=VALUE -- CMD"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_signal_reaches_the_program_and_its_end_is_ours() {
+    let folder = Folder::new("levers-program-signal");
+    let output = run_shell(&folder, &["nice=1"], "kill -USR1 $$; echo lived on");
+    let signal = std::os::unix::process::ExitStatusExt::signal(&output.status);
+    assert_eq!(signal, Some(10), "{:?}", output.status);
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn a_weight_is_of_a_group_that_goes_with_the_program() {
+    let folder = Folder::new("levers-weight");
+    let ours = ours(&folder);
+    let before = groups();
+    let tell = [&ours, "levers", "status", "cpu-weight", "--json"];
+    assert_eq!(found(&mut run(&folder, &["cpu-weight=300"], &tell)), "300");
+    let output = run_shell(
+        &folder,
+        &["cpu-weight=7"],
+        "grep -c linerate- /proc/self/cgroup",
+    );
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "1\n");
+    let killed = run_shell(&folder, &["cpu-weight=7"], "kill -KILL $$");
+    assert!(!killed.status.success());
+    let all_gone = || groups().iter().all(|group| before.contains(group));
+    assert!(
+        sys::clock::wait_until(Duration::from_secs(20), all_gone),
+        "{:?} were there before, now {:?}",
+        before,
+        groups()
+    );
+}
