@@ -12,6 +12,7 @@ use crate::common::{Folder, answer, errors, linerate};
 fn study(folder: &Folder, levers: &[&str]) -> Vec<&'static str> {
     let shown = answer(&mut linerate(folder, &["study", "show", "http-json"]));
     let head = shown.split("[latency]").next().unwrap();
+    let head = head.replace("floor = true", "floor = false");
     let text = format!(
         "{head}\n[baseline]\ntitle = \"as it is\"\n\n[[step]]\nname = \"given\"\n\
          title = \"with levers of its own\"\nwhy = \"To see that it has them.\"\nadd = {levers:?}\n"
