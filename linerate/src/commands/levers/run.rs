@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use machine::levers::program::{self, Start};
@@ -13,9 +14,8 @@ use super::find;
 use crate::in_our_place::become_it;
 use crate::ourselves::OURSELVES;
 
-/// Between two looks whether a control group is empty; the pauses double.
-const FIRST_PAUSE_MS: u64 = 10;
-const LOOKS: u32 = 12;
+/// How long a control group is waited for until nobody is in it any more.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Start a program with levers of its own
 ///
@@ -69,8 +69,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn parts(levers: &[LeverSetting]) -> anyhow::Result<Vec<ProgramPart>> {
     let mut names: Vec<&str> = levers.iter().map(|lever| lever.name.as_str()).collect();
     names.sort_unstable();
-    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        bail!("{} was given twice", twice[0]);
+    let mut pairs = names.windows(2);
+    if let Some([twice, _]) = pairs.find(|pair| pair[0] == pair[1]) {
+        bail!("{twice} was given twice");
     }
     levers.iter().map(part).collect()
 }
@@ -110,13 +111,6 @@ pub(super) fn sweep(maker: u32) -> anyhow::Result<()> {
     if let Ok(process) = sys::pidfd::open_any(maker) {
         sys::pidfd::wait(&process)?;
     }
-    let mut pause_ms = FIRST_PAUSE_MS;
-    for _ in 0..LOOKS {
-        if program::sweep_after(maker)? {
-            return Ok(());
-        }
-        sys::clock::sleep_until_since_boot_ms(sys::clock::since_boot_ms() + pause_ms)?;
-        pause_ms *= 2;
-    }
+    sys::clock::wait_until(PATIENCE, || program::sweep_after(maker).unwrap_or(true));
     Ok(())
 }
