@@ -18,6 +18,7 @@ mod serving;
 mod slo;
 mod stopping;
 mod target;
+mod tls_flags;
 
 use std::process::ExitCode;
 

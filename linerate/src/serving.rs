@@ -9,9 +9,11 @@ use std::time::Duration;
 use anyhow::Context as _;
 use sys::stop::{Again, StopSignal};
 use traffic::engine::supervisor::Workers;
-use traffic::engine::{Service, Settings, listeners};
+use traffic::engine::{self, Service, Settings, listeners};
+use traffic::tls::{Common, Secured};
 
 use crate::console::Console;
+use crate::tls_flags::Speaking;
 
 /// Descriptors that are not connections: listener, epoll, timer, signals, standard streams.
 const OTHER_DESCRIPTORS: u64 = 32;
@@ -88,6 +90,7 @@ impl Serving {
     pub(crate) fn run<S: Service>(
         &self,
         console: &Console,
+        tls: Option<&Speaking>,
         service: impl FnOnce() -> S,
     ) -> anyhow::Result<ExitCode> {
         if self.worker {
@@ -97,7 +100,7 @@ impl Serving {
             let service = service();
             // The parent waits for this line and passes it on when all workers have said it.
             console.say("ready");
-            return self.work(listener, &stop, service);
+            return self.work(listener, &stop, tls, service);
         }
         let stop = StopSignal::listen(Again::Kills)?;
         let cpus = self.cpus()?;
@@ -106,7 +109,9 @@ impl Serving {
         let address = listeners[0].local_addr()?;
         listeners::steer_by_cpu(&listeners, &cpus).context("steering connections by CPU")?;
         if listeners.len() > 1 {
-            let workers = Workers::start(listeners, &cpus, worker_command()?)?;
+            let handed_over = tls.map(Speaking::hand_over).transpose()?;
+            let arguments = handed_over.iter().flat_map(|(_, arguments)| arguments);
+            let workers = Workers::start(listeners, &cpus, worker_command(arguments)?)?;
             self.say_ready(address, console);
             workers.supervise(
                 stop.as_fd(),
@@ -117,7 +122,7 @@ impl Serving {
         sys::cpu::pin(&cpus[..1]).with_context(|| format!("running on CPU {}", cpus[0]))?;
         let service = service();
         self.say_ready(address, console);
-        self.work(listeners.remove(0), &stop, service)
+        self.work(listeners.remove(0), &stop, tls, service)
     }
 
     /// The port that was taken is known only now, where any free one was asked for.
@@ -138,11 +143,17 @@ impl Serving {
         &self,
         listener: TcpListener,
         stop: &StopSignal,
+        tls: Option<&Speaking>,
         service: S,
     ) -> anyhow::Result<ExitCode> {
         let open_files = sys::process::raise_open_file_limit()?;
-        let settings = self.settings(open_files);
-        traffic::engine::run(listener, stop.as_fd(), service, settings)?;
+        let (stop, settings) = (stop.as_fd(), self.settings(open_files));
+        match tls.map(|tls| Common::new(tls.config.clone())) {
+            None => engine::run(listener, stop, service, settings)?,
+            Some(common) => {
+                engine::run_over::<S, Secured>(listener, stop, service, common, settings)?;
+            }
+        }
         Ok(ExitCode::SUCCESS)
     }
 
@@ -223,12 +234,15 @@ fn holder(address: SocketAddr) -> String {
     }
 }
 
-/// This program again, with the same arguments.
-fn worker_command() -> anyhow::Result<impl Fn() -> Command> {
+/// This program again, with the same arguments and some more.
+fn worker_command<'a>(
+    more: impl Iterator<Item = &'a String> + Clone,
+) -> anyhow::Result<impl Fn() -> Command> {
     let program = std::env::current_exe().context("finding this program to start workers")?;
     Ok(move || {
         let mut command = Command::new(&program);
         command.args(std::env::args_os().skip(1)).arg("--worker");
+        command.args(more.clone());
         command
     })
 }

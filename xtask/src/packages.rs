@@ -19,6 +19,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("iproute2", "/usr/sbin/ip"),
     ("openssh-client", "/usr/bin/ssh"),
     ("openssh-server", "/usr/sbin/sshd"),
+    ("openssl", "/usr/bin/openssl"),
     ("ethtool", "/usr/sbin/ethtool"),
     ("strace", "/usr/bin/strace"),
     ("pciutils", "/usr/bin/lspci"),

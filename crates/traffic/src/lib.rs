@@ -10,3 +10,4 @@ pub mod load;
 pub mod page;
 pub mod protocol;
 pub mod server;
+pub mod tls;

@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let echo = || Echo::new(arguments.request_bytes, arguments.answer_bytes);
-    arguments.serving.run(console, echo)
+    arguments.serving.run(console, None, echo)
 }
 
 /// An answer is one piece of memory per worker, and its copy per connection.

@@ -8,6 +8,7 @@ use traffic::server::{Files, Http, Options};
 
 use crate::console::Console;
 use crate::serving::{MEASURED, Serving};
+use crate::tls_flags::TlsFlags;
 
 /// Serve two small HTTP answers, and files, as fast as this machine can
 ///
@@ -31,6 +32,9 @@ Examples:
   Files of a folder, and a part of one:
     linerate serve --root /srv/www &
     curl -r 0-99 http://127.0.0.1:8080/big.bin
+  Over TLS, with a certificate of its own that no client knows:
+    linerate serve --listen 8443 --tls-self-signed &
+    curl --insecure https://localhost:8443/json
   For other machines to reach:
     linerate serve --listen 0.0.0.0:8080")]
 pub(crate) struct Arguments {
@@ -41,12 +45,15 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TEXT", default_value = "Hello, World!")]
     message: String,
 
-    /// Serve the files below this folder, on every path but /json and /plaintext
+    /// Serve the files below this folder on all other paths
     ///
     /// By sendfile(2), with ranges and conditional requests. For a folder, `/a/`, its `index.html`
     /// is sent, or 403: nothing is listed. No path and no symbolic link leads out of the folder.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
+
+    #[command(flatten)]
+    tls: TlsFlags,
 
     /// Send the head and the body of each small answer by themselves
     ///
@@ -67,7 +74,10 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         split_send: arguments.split_send,
         busy_work_ns: arguments.busy_work_ns,
     };
-    arguments.serving.run(console, || Http::new(options))
+    let speaking = arguments.tls.speaking()?;
+    arguments
+        .serving
+        .run(console, speaking.as_ref(), || Http::new(options))
 }
 
 fn files(root: &Path) -> anyhow::Result<Files> {

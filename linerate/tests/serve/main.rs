@@ -14,4 +14,5 @@ mod files;
 mod limits;
 mod server;
 mod stopping;
+mod tls;
 mod workers;

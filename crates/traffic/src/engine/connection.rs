@@ -1,11 +1,13 @@
 //! One connection: what was received and not yet taken, what is still to be sent, until when.
 
+use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd as _;
 
 use sys::epoll::Interest;
 use sys::socket;
 
+use super::channel::{Channel, Received};
 use super::output::{Output, Turn};
 use super::service::{Next, Service, Step};
 use super::worker::Settings;
@@ -22,8 +24,9 @@ const HUSH_S: u32 = 2;
 const READ: Interest = Interest::READ.edge();
 
 /// What all connections of a worker share.
-pub(super) struct Shared<S> {
+pub(super) struct Shared<S, C: Channel> {
     pub(super) service: S,
+    pub(super) common: C::Common,
     pub(super) settings: Settings,
     /// Bytes are received here and taken from here; only an incomplete request is copied.
     pub(super) input: Vec<u8>,
@@ -40,8 +43,8 @@ pub(super) enum Fate {
     Close,
 }
 
-pub(super) struct Connection<M> {
-    socket: TcpStream,
+pub(super) struct Connection<C, M> {
+    channel: C,
     memory: M,
     /// Received, but not yet taken by the service.
     untaken: Vec<u8>,
@@ -60,10 +63,10 @@ pub(super) struct Connection<M> {
     watched: Interest,
 }
 
-impl<M: Default> Connection<M> {
-    pub(super) fn new<S>(socket: TcpStream, shared: &Shared<S>) -> Self {
-        Self {
-            socket,
+impl<C: Channel, M: Default> Connection<C, M> {
+    pub(super) fn new<S>(socket: TcpStream, shared: &Shared<S, C>) -> io::Result<Self> {
+        Ok(Self {
+            channel: C::new(socket, &shared.common)?,
             memory: M::default(),
             untaken: Vec::new(),
             output: Output::default(),
@@ -74,11 +77,11 @@ impl<M: Default> Connection<M> {
             unread: false,
             deadline_second: shared.deadline(shared.settings.idle_timeout_s),
             watched: READ,
-        }
+        })
     }
 
     pub(super) fn socket(&self) -> &TcpStream {
-        &self.socket
+        self.channel.socket()
     }
 
     pub(super) fn is_overdue(&self, second: u32) -> bool {
@@ -112,7 +115,7 @@ impl<M: Default> Connection<M> {
     /// Does what the socket is ready for. `hung_up` says that nothing will follow what is there.
     pub(super) fn proceed<S: Service<Memory = M>>(
         &mut self,
-        shared: &mut Shared<S>,
+        shared: &mut Shared<S, C>,
         hung_up: bool,
     ) -> Fate {
         if self.hushed {
@@ -125,34 +128,47 @@ impl<M: Default> Connection<M> {
     }
 
     /// Sends the answers that have gathered.
-    pub(super) fn send<S: Service<Memory = M>>(&mut self, shared: &Shared<S>) -> Fate {
-        match self.flush(&mut Turn::new()) {
+    pub(super) fn send<S: Service<Memory = M>>(&mut self, shared: &mut Shared<S, C>) -> Fate {
+        match self.flush(shared, &mut Turn::new()) {
             Ok(()) => self.settle(shared),
             Err(_) => Fate::Close,
         }
     }
 
-    fn receive<S: Service<Memory = M>>(&mut self, shared: &mut Shared<S>, hung_up: bool) -> Fate {
+    fn receive<S: Service<Memory = M>>(
+        &mut self,
+        shared: &mut Shared<S, C>,
+        hung_up: bool,
+    ) -> Fate {
         let kept_bytes = self.restore_untaken(shared);
         let room = &mut shared.input[kept_bytes..];
-        match socket::receive(self.socket.as_fd(), room) {
-            Ok(Some(received @ 1..)) => {
-                // Less than there was room for means that there is no more, and what comes later
-                // is told of: no read is made that is expected to find nothing. Only the end of
-                // the connection may hide behind the last bytes.
-                self.unread = hung_up || received == room.len();
+        match self.channel.receive(&mut shared.common, room) {
+            Ok(Received::Bytes {
+                count,
+                perhaps_more,
+            }) => {
+                // The end of the connection may hide behind the last bytes.
+                self.unread = hung_up || perhaps_more;
                 self.untaken.clear();
-                self.answer(shared, kept_bytes + received, Turn::new())
+                self.answer(shared, kept_bytes + count, Turn::new())
             }
-            Ok(None) => Fate::Keep,
-            Ok(Some(0)) | Err(_) => Fate::Close,
+            Ok(Received::Nothing) => Fate::Keep,
+            Ok(Received::Refused) => {
+                self.next = Next::Hush;
+                self.send(shared)
+            }
+            Ok(Received::End) => {
+                self.channel.say_goodbye(&mut shared.common);
+                Fate::Close
+            }
+            Err(_) => Fate::Close,
         }
     }
 
     /// Goes on sending, and then with what was received before there was no more room.
-    fn resume<S: Service<Memory = M>>(&mut self, shared: &mut Shared<S>) -> Fate {
+    fn resume<S: Service<Memory = M>>(&mut self, shared: &mut Shared<S, C>) -> Fate {
         let mut turn = Turn::new();
-        if self.flush(&mut turn).is_err() {
+        if self.flush(shared, &mut turn).is_err() {
             return Fate::Close;
         }
         if self.has_output() {
@@ -164,7 +180,7 @@ impl<M: Default> Connection<M> {
         self.answer(shared, kept_bytes, turn)
     }
 
-    fn restore_untaken<S>(&self, shared: &mut Shared<S>) -> usize {
+    fn restore_untaken<S>(&self, shared: &mut Shared<S, C>) -> usize {
         let kept_bytes = self.untaken.len();
         shared.input[..kept_bytes].copy_from_slice(&self.untaken);
         kept_bytes
@@ -173,7 +189,7 @@ impl<M: Default> Connection<M> {
     /// Takes requests from the shared input; their answers gather to be sent.
     fn answer<S: Service<Memory = M>>(
         &mut self,
-        shared: &mut Shared<S>,
+        shared: &mut Shared<S, C>,
         filled: usize,
         mut turn: Turn,
     ) -> Fate {
@@ -194,7 +210,7 @@ impl<M: Default> Connection<M> {
             self.answered |= self.has_output();
             at_once |= self.next == Next::SendFirst;
             if self.next == Next::SendFirst || self.is_full() {
-                if self.flush(&mut turn).is_err() {
+                if self.flush(shared, &mut turn).is_err() {
                     return Fate::Close;
                 }
                 if self.has_output() {
@@ -218,19 +234,24 @@ impl<M: Default> Connection<M> {
     }
 
     /// Sets the deadline, and ends what is to end.
-    fn settle<S: Service<Memory = M>>(&mut self, shared: &Shared<S>) -> Fate {
+    fn settle<S: Service<Memory = M>>(&mut self, shared: &mut Shared<S, C>) -> Fate {
         if self.has_output() {
             self.deadline_second = shared.deadline(shared.settings.idle_timeout_s);
             return Fate::Keep;
         }
         match self.next {
-            Next::Close => return Fate::Close,
+            Next::Close => {
+                self.channel.say_goodbye(&mut shared.common);
+                return Fate::Close;
+            }
             Next::Hush => return self.hush(shared),
             Next::Continue | Next::SendFirst => {}
         }
         let answered = std::mem::take(&mut self.answered);
         let was_mid_request = self.mid_request && !answered;
-        self.mid_request = !self.untaken.is_empty() || shared.service.is_mid_request(&self.memory);
+        self.mid_request = !self.untaken.is_empty()
+            || shared.service.is_mid_request(&self.memory)
+            || self.channel.is_mid_message();
         if !self.mid_request {
             self.deadline_second = shared.deadline(shared.settings.idle_timeout_s);
         } else if !was_mid_request {
@@ -239,8 +260,9 @@ impl<M: Default> Connection<M> {
         Fate::Keep
     }
 
-    fn hush<S>(&mut self, shared: &Shared<S>) -> Fate {
-        if self.socket.shutdown(Shutdown::Write).is_err() {
+    fn hush<S>(&mut self, shared: &mut Shared<S, C>) -> Fate {
+        self.channel.say_goodbye(&mut shared.common);
+        if self.socket().shutdown(Shutdown::Write).is_err() {
             return Fate::Close;
         }
         self.hushed = true;
@@ -249,16 +271,17 @@ impl<M: Default> Connection<M> {
         Fate::Keep
     }
 
-    fn discard<S>(&mut self, shared: &mut Shared<S>) -> Fate {
+    fn discard<S>(&mut self, shared: &mut Shared<S, C>) -> Fate {
         self.unread = true;
-        match socket::receive(self.socket.as_fd(), &mut shared.input) {
+        match socket::receive(self.socket().as_fd(), &mut shared.input) {
             Ok(Some(1..) | None) => Fate::Keep,
             Ok(Some(0)) | Err(_) => Fate::Close,
         }
     }
 
-    fn flush(&mut self, turn: &mut Turn) -> std::io::Result<()> {
-        self.output.flush(self.socket.as_fd(), turn)
+    fn flush<S>(&mut self, shared: &mut Shared<S, C>, turn: &mut Turn) -> io::Result<()> {
+        self.output
+            .flush(&mut self.channel, &mut shared.common, turn)
     }
 
     /// Nothing may be appended before what there is has left.
@@ -277,11 +300,11 @@ impl<M: Default> Connection<M> {
     }
 
     fn has_output(&self) -> bool {
-        !self.output.is_empty()
+        !self.output.is_empty() || self.channel.has_output()
     }
 }
 
-impl<S> Shared<S> {
+impl<S, C: Channel> Shared<S, C> {
     /// The second by which at least `timeout_s` have gone by: the present one has begun already.
     fn deadline(&self, timeout_s: u32) -> u32 {
         self.second.saturating_add(timeout_s).saturating_add(1)

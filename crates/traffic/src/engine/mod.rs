@@ -12,6 +12,7 @@
 //! found is read first and answered then, connection by connection.
 
 mod accepting;
+pub mod channel;
 mod connection;
 pub mod listeners;
 mod output;
@@ -21,4 +22,4 @@ mod worker;
 
 pub use output::{FilePart, Output};
 pub use service::{Next, Service, Step};
-pub use worker::{Settings, run};
+pub use worker::{Settings, run, run_over};

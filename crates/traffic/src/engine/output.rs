@@ -2,9 +2,8 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd};
 
-use sys::socket;
+use super::channel::Channel;
 
 /// Of a file no more leaves at one go, so that a large one does not keep the other connections of
 /// its worker waiting: some tens of microseconds.
@@ -61,43 +60,39 @@ impl Output {
     }
 
     /// Sends what there is room for, and of a file no more than the turn allows.
-    pub(super) fn flush(&mut self, to: BorrowedFd<'_>, turn: &mut Turn) -> io::Result<()> {
-        if !self.bytes.is_empty() {
-            self.send_bytes(to)?;
+    pub(super) fn flush<C: Channel>(
+        &mut self,
+        channel: &mut C,
+        common: &mut C::Common,
+        turn: &mut Turn,
+    ) -> io::Result<()> {
+        if !self.bytes.is_empty() || channel.has_output() {
+            let rest = &self.bytes[self.sent_bytes..];
+            self.sent_bytes += channel.send(common, rest, self.file.is_some())?;
+            if self.sent_bytes == self.bytes.len() {
+                self.bytes.clear();
+                self.sent_bytes = 0;
+            }
         }
         if self.bytes.is_empty() && self.file.is_some() {
-            return self.send_file(to, turn);
+            return self.send_file(channel, common, turn);
         }
         Ok(())
     }
 
-    fn send_bytes(&mut self, to: BorrowedFd<'_>) -> io::Result<()> {
-        let rest = &self.bytes[self.sent_bytes..];
-        // Less than all means that there is no more room; a second attempt would find none.
-        let sent = match self.file {
-            None => socket::send(to, rest)?,
-            Some(_) => socket::send_before_more(to, rest)?,
-        };
-        self.sent_bytes += sent.unwrap_or(0);
-        if self.sent_bytes == self.bytes.len() {
-            self.bytes.clear();
-            self.sent_bytes = 0;
-        }
-        Ok(())
-    }
-
-    fn send_file(&mut self, to: BorrowedFd<'_>, turn: &mut Turn) -> io::Result<()> {
+    /// A file that was cut since its length was promised is an error: the connection must end, or
+    /// the peer would wait for the rest.
+    fn send_file<C: Channel>(
+        &mut self,
+        channel: &mut C,
+        common: &mut C::Common,
+        turn: &mut Turn,
+    ) -> io::Result<()> {
         let Some(part) = self.file.as_mut().filter(|_| turn.0 > 0) else {
             return Ok(());
         };
         let most = usize::try_from(part.bytes.min(turn.0)).unwrap_or(usize::MAX);
-        let sent = match socket::send_file(to, part.file.as_fd(), part.offset, most)? {
-            None => return Ok(()),
-            // The file was cut since its length was promised. The connection must end, or the
-            // peer would wait for the rest.
-            Some(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Some(sent) => u64::try_from(sent).unwrap_or(u64::MAX),
-        };
+        let sent = channel.send_file(common, part, most)? as u64;
         turn.0 = turn.0.saturating_sub(sent);
         part.offset += sent;
         part.bytes = part.bytes.saturating_sub(sent);

@@ -9,6 +9,7 @@ use sys::epoll::{Epoll, Events, Interest};
 use sys::timer::SecondTimer;
 
 use super::accepting::Door;
+use super::channel::{Channel, Clear};
 use super::connection::{Connection, Fate, Shared};
 use super::service::Service;
 
@@ -49,7 +50,21 @@ pub fn run<S: Service>(
     service: S,
     settings: Settings,
 ) -> io::Result<()> {
-    let mut worker = Worker::new(listener, service, settings)?;
+    run_over::<S, Clear>(listener, stop, service, (), settings)
+}
+
+/// As [`run`], over connections of another kind; `common` is what they share.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_over<S: Service, C: Channel>(
+    listener: TcpListener,
+    stop: BorrowedFd<'_>,
+    service: S,
+    common: C::Common,
+    settings: Settings,
+) -> io::Result<()> {
+    let mut worker = Worker::<S, C>::new(listener, service, common, settings)?;
     worker.epoll.add(stop, STOP, Interest::READ)?;
     let mut events = Events::with_capacity(EVENTS);
     while !worker.has_finished() {
@@ -77,23 +92,28 @@ pub fn run<S: Service>(
     Ok(())
 }
 
-struct Worker<S: Service> {
+struct Worker<S: Service, C: Channel> {
     epoll: Epoll,
     timer: SecondTimer,
     /// `None` once the worker drains.
     door: Option<Door>,
     /// The key of a connection is its token. A token that outlives its connection within one
     /// batch of events does no harm: the next holder is offered a read that finds nothing.
-    connections: Slab<Connection<S::Memory>>,
+    connections: Slab<Connection<C, S::Memory>>,
     /// Connections that the present batch has given something to send.
     senders: Vec<usize>,
-    shared: Shared<S>,
+    shared: Shared<S, C>,
     /// The second at which draining is given up.
     drained_by: Option<u32>,
 }
 
-impl<S: Service> Worker<S> {
-    fn new(listener: TcpListener, mut service: S, settings: Settings) -> io::Result<Self> {
+impl<S: Service, C: Channel> Worker<S, C> {
+    fn new(
+        listener: TcpListener,
+        mut service: S,
+        common: C::Common,
+        settings: Settings,
+    ) -> io::Result<Self> {
         let epoll = Epoll::new()?;
         let timer = SecondTimer::new()?;
         epoll.add(timer.as_fd(), TIMER, Interest::READ)?;
@@ -107,6 +127,7 @@ impl<S: Service> Worker<S> {
             senders: Vec::with_capacity(EVENTS),
             shared: Shared {
                 service,
+                common,
                 settings,
                 input: vec![0; INPUT_BYTES],
                 second: 0,
@@ -163,7 +184,7 @@ impl<S: Service> Worker<S> {
         for place in 0..self.senders.len() {
             let key = self.senders[place];
             if let Some(connection) = self.connections.get_mut(key) {
-                let fate = connection.send(&self.shared);
+                let fate = connection.send(&mut self.shared);
                 self.conclude(key, fate)?;
             }
         }
@@ -229,14 +250,16 @@ impl<S: Service> Worker<S> {
 }
 
 /// A connection that cannot be watched is closed at once.
-fn welcome<S: Service>(
+fn welcome<S: Service, C: Channel>(
     socket: TcpStream,
     epoll: &Epoll,
-    connections: &mut Slab<Connection<S::Memory>>,
-    shared: &Shared<S>,
+    connections: &mut Slab<Connection<C, S::Memory>>,
+    shared: &Shared<S, C>,
 ) {
+    let Ok(connection) = Connection::new(socket, shared) else {
+        return;
+    };
     let entry = connections.vacant_entry();
-    let connection = Connection::new(socket, shared);
     let interest = if shared.settings.rearm_oneshot {
         connection.interest().once()
     } else {

@@ -1,0 +1,246 @@
+//! TLS records made and read by the kernel (`kTLS`), on a socket whose keys were agreed on here.
+//!
+//! Then bytes are sent as on any socket, by sendfile(2) too, and leave encrypted. The layouts are
+//! those of linux/tls.h; Documentation/networking/tls.rst tells of them.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd};
+
+use crate::socket::{self, or_later};
+use crate::{check, check_size};
+
+/// A record of content that an application sent (RFC 8446 §5.1).
+pub const APPLICATION_DATA: u8 = 23;
+/// A record that tells of an error, or of the end.
+pub const ALERT: u8 = 21;
+
+/// Room for a control message of one byte, `CMSG_SPACE(1)`, aligned as the kernel wants it.
+type Control = [u64; 3];
+const CONTROL_BYTES: usize = size_of::<Control>();
+
+/// The versions that the kernel speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    Tls12,
+    Tls13,
+}
+
+/// The ciphers that every kernel with kTLS and epoll_pwait2 has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cipher {
+    Aes128Gcm,
+    Aes256Gcm,
+    ChaCha20Poly1305,
+}
+
+/// Which way the records go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Transmit,
+    Receive,
+}
+
+/// What one direction of a connection is encrypted with.
+#[derive(Clone, Copy)]
+pub struct Keys<'a> {
+    pub version: Version,
+    pub cipher: Cipher,
+    /// 16 bytes for AES-128, else 32.
+    pub key: &'a [u8],
+    /// Twelve bytes; of AES-GCM the first four are the salt.
+    pub nonce: &'a [u8],
+    /// The number of the next record.
+    pub sequence: u64,
+}
+
+/// Whether this kernel has it. It loads its module for a caller that may have it loaded.
+///
+/// # Errors
+/// `ENOENT` where it has not.
+pub fn offered() -> io::Result<()> {
+    let socket = socket::open_stream(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+    match attach(socket.as_fd()) {
+        // It is for connections alone, which is asked only of what is there.
+        Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
+        other => other,
+    }
+}
+
+/// Makes a connection one whose records the kernel can make and read (`TCP_ULP`); until there are
+/// keys for it, it goes on as before.
+///
+/// # Errors
+/// `ENOENT` where the kernel has no kTLS, `ENOTCONN` where the peer has gone.
+pub fn attach(connection: BorrowedFd<'_>) -> io::Result<()> {
+    set_bytes(connection, libc::IPPROTO_TCP, libc::TCP_ULP, b"tls")
+}
+
+/// Gives the kernel the keys of one direction: from now on it carries content, and records no
+/// longer pass through here.
+///
+/// # Errors
+/// `EINVAL` or `ENOENT` for a cipher that the kernel has not.
+pub fn set_keys(
+    connection: BorrowedFd<'_>,
+    direction: Direction,
+    keys: &Keys<'_>,
+) -> io::Result<()> {
+    let name = match direction {
+        Direction::Transmit => libc::TLS_TX,
+        Direction::Receive => libc::TLS_RX,
+    };
+    set_bytes(connection, libc::SOL_TLS, name, &crypto_info(keys))
+}
+
+/// `struct tls_crypto_info`, and behind it what the cipher needs: nonce, key, salt, number.
+fn crypto_info(keys: &Keys<'_>) -> Vec<u8> {
+    let version: u16 = match keys.version {
+        Version::Tls12 => 0x0303,
+        Version::Tls13 => 0x0304,
+    };
+    let (cipher, salt_bytes): (u16, usize) = match keys.cipher {
+        Cipher::Aes128Gcm => (51, 4),
+        Cipher::Aes256Gcm => (52, 4),
+        Cipher::ChaCha20Poly1305 => (54, 0),
+    };
+    let (salt, nonce) = keys.nonce.split_at(salt_bytes.min(keys.nonce.len()));
+    let mut info = Vec::new();
+    info.extend_from_slice(&version.to_ne_bytes());
+    info.extend_from_slice(&cipher.to_ne_bytes());
+    for part in [nonce, keys.key, salt, &keys.sequence.to_be_bytes()] {
+        info.extend_from_slice(part);
+    }
+    info
+}
+
+/// What was received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// The type of the record that it was in.
+    pub kind: u8,
+    pub bytes: usize,
+}
+
+/// Receives what is there, of records of one type; `None` when nothing is. No bytes mean that the
+/// peer has closed.
+///
+/// # Errors
+/// `EBADMSG` for a record that was tampered with, `ECONNRESET` when the peer is gone.
+pub fn receive(connection: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Option<Content>> {
+    let mut control = Control::default();
+    let mut piece = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
+    let mut message = message(&mut piece, &mut control);
+    // SAFETY: the message points to the buffer and to the control bytes, each writable for the
+    // length beside it; all outlive the call.
+    let received =
+        check_size(unsafe { libc::recvmsg(connection.as_raw_fd(), &raw mut message, 0) });
+    let received = or_later(received)?;
+    // SAFETY: the kernel has set the length of what it wrote into the control bytes; a header that
+    // is found there is whole, and the byte behind it tells the type.
+    let kind = unsafe {
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        header.as_ref().map(|_| *libc::CMSG_DATA(header))
+    };
+    Ok(received.map(|bytes| Content {
+        kind: kind.unwrap_or(APPLICATION_DATA),
+        bytes,
+    }))
+}
+
+/// Sends a record of another type than content, in one piece; `None` when there is no room.
+///
+/// # Errors
+/// `EPIPE` or `ECONNRESET` when the peer is gone.
+pub fn send_record(
+    connection: BorrowedFd<'_>,
+    kind: u8,
+    bytes: &[u8],
+) -> io::Result<Option<usize>> {
+    let mut control = Control::default();
+    let mut piece = libc::iovec {
+        iov_base: bytes.as_ptr().cast_mut().cast(),
+        iov_len: bytes.len(),
+    };
+    let message = message(&mut piece, &mut control);
+    // SAFETY: the control bytes are aligned for a header and have room for it and one byte more.
+    unsafe {
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        (*header).cmsg_level = libc::SOL_TLS;
+        (*header).cmsg_type = libc::TLS_SET_RECORD_TYPE;
+        (*header).cmsg_len = libc::CMSG_LEN(1) as usize;
+        *libc::CMSG_DATA(header) = kind;
+    }
+    // SAFETY: the message points to the bytes and to the control bytes, which are only read, for
+    // the length beside each; all outlive the call.
+    let sent = check_size(unsafe {
+        libc::sendmsg(
+            connection.as_raw_fd(),
+            &raw const message,
+            libc::MSG_NOSIGNAL,
+        )
+    });
+    or_later(sent)
+}
+
+/// One piece of content, and room for the type of its record.
+fn message(piece: &mut libc::iovec, control: &mut Control) -> libc::msghdr {
+    // SAFETY: an all-zero msghdr is valid: numbers, and pointers that may be null.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = std::ptr::from_mut(piece);
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = CONTROL_BYTES;
+    message
+}
+
+fn set_bytes(
+    socket: BorrowedFd<'_>,
+    level: libc::c_int,
+    name: libc::c_int,
+    bytes: &[u8],
+) -> io::Result<()> {
+    let length = libc::socklen_t::try_from(bytes.len()).map_err(io::Error::other)?;
+    // SAFETY: the bytes are readable for their length, which is passed along.
+    check(unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            bytes.as_ptr().cast(),
+            length,
+        )
+    })?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_layouts_are_those_of_the_kernels_header() {
+        let keys = |cipher, key| Keys {
+            version: Version::Tls13,
+            cipher,
+            key,
+            nonce: b"saltnonce890",
+            sequence: 7,
+        };
+        let short = crypto_info(&keys(Cipher::Aes128Gcm, &[1; 16]));
+        let mut expected = vec![0x04, 0x03, 51, 0];
+        expected.extend_from_slice(b"nonce890");
+        expected.extend_from_slice(&[1; 16]);
+        expected.extend_from_slice(b"salt\0\0\0\0\0\0\0\x07");
+        assert_eq!(short, expected);
+        assert_eq!(short.len(), size_of::<libc::tls12_crypto_info_aes_gcm_128>());
+        let long = crypto_info(&keys(Cipher::Aes256Gcm, &[1; 32]));
+        assert_eq!(long.len(), size_of::<libc::tls12_crypto_info_aes_gcm_256>());
+        let other = crypto_info(&keys(Cipher::ChaCha20Poly1305, &[1; 32]));
+        let bytes = size_of::<libc::tls12_crypto_info_chacha20_poly1305>();
+        assert_eq!(other.len(), bytes);
+    }
+}

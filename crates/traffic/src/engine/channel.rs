@@ -1,0 +1,131 @@
+//! What lies between a socket and a service: nothing, or TLS.
+
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::AsFd as _;
+
+use sys::socket;
+
+use super::output::FilePart;
+
+/// Carries what a service takes and gives over one connection. Chosen when the program is built:
+/// a connection in the clear pays nothing for there being another kind.
+pub trait Channel: Sized {
+    /// What all connections of a worker share.
+    type Common;
+
+    /// For a connection that was just accepted.
+    ///
+    /// # Errors
+    /// When there is no memory or randomness for it.
+    fn new(socket: TcpStream, common: &Self::Common) -> io::Result<Self>;
+
+    fn socket(&self) -> &TcpStream;
+
+    /// Receives what is there and gives the service's part of it.
+    ///
+    /// # Errors
+    /// When the connection is of no more use.
+    fn receive(&mut self, common: &mut Self::Common, room: &mut [u8]) -> io::Result<Received>;
+
+    /// Takes bytes to send, and tells how many: less than all when there is no more room. `more`
+    /// says that others follow at once.
+    ///
+    /// # Errors
+    /// When the connection is of no more use.
+    fn send(&mut self, common: &mut Self::Common, bytes: &[u8], more: bool) -> io::Result<usize>;
+
+    /// Takes at most so many bytes of a file, and tells how many.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` when the file has no more; else as of [`Self::send`].
+    fn send_file(
+        &mut self,
+        common: &mut Self::Common,
+        part: &FilePart,
+        most_bytes: usize,
+    ) -> io::Result<usize>;
+
+    /// Whether something that was taken is not yet sent.
+    fn has_output(&self) -> bool {
+        false
+    }
+
+    /// Whether the peer owes the rest of something that the service does not see.
+    fn is_mid_message(&self) -> bool {
+        false
+    }
+
+    /// Tells the peer, as far as there is room, that nothing will follow.
+    fn say_goodbye(&mut self, _common: &mut Self::Common) {}
+}
+
+/// What came of an attempt to receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// So many bytes for the service, perhaps none. `perhaps_more` says that the socket may hold
+    /// more of which it will not tell again.
+    Bytes { count: usize, perhaps_more: bool },
+    /// Nothing was there.
+    Nothing,
+    /// The peer will send no more.
+    End,
+    /// The peer cannot be understood; what the channel has to say of it is still to be sent.
+    Refused,
+}
+
+/// The socket as it is.
+pub struct Clear {
+    socket: TcpStream,
+}
+
+impl Channel for Clear {
+    type Common = ();
+
+    fn new(socket: TcpStream, (): &()) -> io::Result<Self> {
+        Ok(Self { socket })
+    }
+
+    fn socket(&self) -> &TcpStream {
+        &self.socket
+    }
+
+    #[inline]
+    fn receive(&mut self, (): &mut (), room: &mut [u8]) -> io::Result<Received> {
+        let received = match socket::receive(self.socket.as_fd(), room)? {
+            None => Received::Nothing,
+            Some(0) => Received::End,
+            // Less than there was room for means that there is no more, and what comes later is
+            // told of: no read is made that is expected to find nothing.
+            Some(count) => Received::Bytes {
+                count,
+                perhaps_more: count == room.len(),
+            },
+        };
+        Ok(received)
+    }
+
+    #[inline]
+    fn send(&mut self, (): &mut (), bytes: &[u8], more: bool) -> io::Result<usize> {
+        // Less than all means that there is no more room; a second attempt would find none.
+        let sent = if more {
+            socket::send_before_more(self.socket.as_fd(), bytes)?
+        } else {
+            socket::send(self.socket.as_fd(), bytes)?
+        };
+        Ok(sent.unwrap_or(0))
+    }
+
+    fn send_file(&mut self, (): &mut (), part: &FilePart, most: usize) -> io::Result<usize> {
+        send_file(&self.socket, part, most)
+    }
+}
+
+/// By sendfile(2), which needs no copy in this process.
+pub(crate) fn send_file(socket: &TcpStream, part: &FilePart, most: usize) -> io::Result<usize> {
+    match socket::send_file(socket.as_fd(), part.file.as_fd(), part.offset, most)? {
+        None => Ok(0),
+        Some(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+        Some(sent) => Ok(sent),
+    }
+}

@@ -1,0 +1,105 @@
+//! What every TLS connection of a server has in common.
+
+use std::sync::Arc;
+
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::server::NoServerSessionStorage;
+use rustls::{ServerConfig, SupportedCipherSuite};
+
+use super::identity::{Identity, IdentityError};
+use super::tickets::Tickets;
+
+/// The one protocol that is spoken over it (RFC 7301).
+const ALPN: &[u8] = b"http/1.1";
+/// Tickets that a client of TLS 1.3 gets for each session, as many as most servers give.
+const TICKETS: usize = 2;
+/// What rustls puts before its names of TLS 1.3; the registry of IANA does not.
+const OWN_PREFIX: &str = "TLS13_";
+/// The header of a record, which rustls counts to its size.
+const HEADER_BYTES: usize = 5;
+
+/// How TLS is spoken.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Only these cipher suites, the most wanted first, by their names at IANA; all when empty.
+    pub ciphers: Vec<String>,
+    /// Let clients resume a session without a new exchange of keys.
+    pub resumption: bool,
+    /// The most bytes of a record's content; `None` for 16 KiB, the most there may be.
+    pub record_bytes: Option<usize>,
+}
+
+/// Why TLS cannot be spoken so.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("there is no cipher suite `{name}`; there are {}", cipher_names().join(", "))]
+    UnknownCipher { name: String },
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    #[error("the certificate and the key cannot be used: {0}")]
+    Unusable(rustls::Error),
+    #[error("the cipher suites serve no version of TLS: {0}")]
+    NoVersion(rustls::Error),
+}
+
+/// A server's side of TLS 1.2 and 1.3, made once and shared by its connections.
+#[derive(Clone, Debug)]
+pub struct Config(pub(super) Arc<ServerConfig>);
+
+impl Config {
+    /// # Errors
+    /// A name that no cipher suite has, an identity without certificate or key, or a key that does
+    /// not belong to its certificate.
+    pub fn new(identity: &Identity, options: &Options) -> Result<Self, ConfigError> {
+        let provider = CryptoProvider {
+            cipher_suites: suites(&options.ciphers)?,
+            ..aws_lc_rs::default_provider()
+        };
+        let builder = ServerConfig::builder_with_provider(Arc::new(provider));
+        let mut config = builder
+            .with_safe_default_protocol_versions()
+            .map_err(ConfigError::NoVersion)?
+            .with_no_client_auth()
+            .with_single_cert(identity.chain()?, identity.key()?)
+            .map_err(ConfigError::Unusable)?;
+        config.alpn_protocols = vec![ALPN.to_vec()];
+        config.max_fragment_size = options.record_bytes.map(|bytes| bytes + HEADER_BYTES);
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        if options.resumption {
+            config.ticketer = Arc::new(Tickets::new(&identity.ticket_key));
+            config.send_tls13_tickets = TICKETS;
+        }
+        // Whoever names ciphers wants the first of them.
+        config.ignore_client_order = !options.ciphers.is_empty();
+        Ok(Self(Arc::new(config)))
+    }
+}
+
+/// The cipher suites that can be chosen, by their names at IANA.
+#[must_use]
+pub fn cipher_names() -> Vec<String> {
+    aws_lc_rs::ALL_CIPHER_SUITES.iter().map(name).collect()
+}
+
+fn suites(names: &[String]) -> Result<Vec<SupportedCipherSuite>, ConfigError> {
+    let find = |wanted: &String| {
+        let mut suites = aws_lc_rs::ALL_CIPHER_SUITES.iter();
+        let found = suites.find(|suite| name(suite) == *wanted).copied();
+        found.ok_or_else(|| ConfigError::UnknownCipher {
+            name: wanted.clone(),
+        })
+    };
+    match names {
+        [] => Ok(aws_lc_rs::DEFAULT_CIPHER_SUITES.to_vec()),
+        names => names.iter().map(find).collect(),
+    }
+}
+
+fn name(suite: &SupportedCipherSuite) -> String {
+    let own = format!("{:?}", suite.suite());
+    match own.strip_prefix(OWN_PREFIX) {
+        Some(rest) => format!("TLS_{rest}"),
+        None => own,
+    }
+}

@@ -1,0 +1,103 @@
+//! A session driven by hand: what it makes of records, and what it makes into records.
+
+use std::io;
+
+use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
+use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, EncryptError, WriteTraffic};
+
+/// What came of some records.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Read {
+    /// Bytes that are done with; the others are to be shown again, with more behind them.
+    pub(super) used: usize,
+    /// Bytes of content that were written into the room.
+    pub(super) content: usize,
+    /// The peer said that nothing will follow.
+    pub(super) is_end: bool,
+}
+
+type Traffic<'a> = WriteTraffic<'a, ServerConnectionData>;
+
+/// Has the session read records. What it answers by itself, as in a handshake, is appended to
+/// `answers`; `room` is at least as long as `incoming`.
+///
+/// # Errors
+/// The peer broke the rules; what it is told of that is in `answers`.
+pub(super) fn read(
+    session: &mut UnbufferedServerConnection,
+    incoming: &mut [u8],
+    room: &mut [u8],
+    answers: &mut Vec<u8>,
+) -> Result<Read, rustls::Error> {
+    let mut read = Read::default();
+    loop {
+        let status = session.process_tls_records(&mut incoming[read.used..]);
+        let goes_on = match status.state {
+            Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                while let Some(record) = traffic.next_record() {
+                    let content = record?.payload;
+                    room[read.content..][..content.len()].copy_from_slice(content);
+                    read.content += content.len();
+                }
+                Ok(true)
+            }
+            Ok(ConnectionState::EncodeTlsData(message)) => {
+                append(message, answers);
+                Ok(true)
+            }
+            Ok(ConnectionState::TransmitTlsData(message)) => {
+                message.done();
+                Ok(true)
+            }
+            Ok(ConnectionState::PeerClosed) => {
+                read.is_end = true;
+                Ok(true)
+            }
+            Ok(_) => Ok(false),
+            Err(error) => Err(error),
+        };
+        read.used += status.discard;
+        match goes_on {
+            Ok(true) => {}
+            Ok(false) => return Ok(read),
+            Err(error) => {
+                // The alert that it has for the peer comes with the next call.
+                let _ = write(session, answers, |_| Ok(0));
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// Has the session write once it may; what it has to say before that is appended to `answers`.
+///
+/// # Errors
+/// When it may not write, because the handshake is not done or the connection is over.
+pub(super) fn write(
+    session: &mut UnbufferedServerConnection,
+    answers: &mut Vec<u8>,
+    act: impl FnOnce(&mut Traffic<'_>) -> Result<usize, EncryptError>,
+) -> io::Result<usize> {
+    loop {
+        match session.process_tls_records(&mut []).state {
+            Ok(ConnectionState::EncodeTlsData(message)) => append(message, answers),
+            Ok(ConnectionState::TransmitTlsData(message)) => message.done(),
+            Ok(ConnectionState::WriteTraffic(mut traffic)) => {
+                return act(&mut traffic).map_err(io::Error::other);
+            }
+            Ok(_) => return Err(io::ErrorKind::NotConnected.into()),
+            Err(error) => return Err(io::Error::other(error)),
+        }
+    }
+}
+
+/// It says how much room it needs, and takes it then.
+fn append(mut message: EncodeTlsData<'_, ServerConnectionData>, answers: &mut Vec<u8>) {
+    if let Err(EncodeError::InsufficientSize(needed)) = message.encode(&mut []) {
+        let begin = answers.len();
+        answers.resize(begin + needed.required_size, 0);
+        message
+            .encode(&mut answers[begin..])
+            .expect("it has the room that it asked for");
+    }
+}

@@ -1,0 +1,210 @@
+//! One connection under TLS: records in, the service's bytes out, and the other way.
+
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::FileExt as _;
+
+use rustls::server::UnbufferedServerConnection;
+use sys::socket;
+
+use super::config::Config;
+use super::records;
+use crate::engine::FilePart;
+use crate::engine::channel::{Channel, Received};
+
+/// Records received and not yet understood; a client's first message must fit.
+const INCOMING_BYTES: usize = 64 * 1024;
+/// What is encrypted at one go: four full records, which a CPU's cache holds twice over.
+const PIECE_BYTES: usize = 64 * 1024;
+/// More than any cipher suite adds to a record: header, explicit nonce, type and tag.
+const RECORD_OVERHEAD_BYTES: usize = 64;
+/// The first byte of a record with a handshake (RFC 8446 §5.1).
+const HANDSHAKE: u8 = 22;
+const FULL_RECORD_BYTES: usize = 16 * 1024;
+/// To a client that speaks HTTP without TLS.
+const NOT_TLS: &str = "HTTP/1.1 400 Bad Request\r\nServer: linerate\r\nContent-Type: text/plain\r\n\
+                       Content-Length: 40\r\nConnection: close\r\n\r\n\
+                       This port speaks TLS: ask for https://.\n";
+
+/// What the connections of a worker share: how TLS is spoken, and room that none needs for long.
+pub struct Common {
+    config: Config,
+    incoming: Vec<u8>,
+    outgoing: Vec<u8>,
+    piece: Vec<u8>,
+}
+
+impl Common {
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        let record_bytes = config.0.max_fragment_size.unwrap_or(FULL_RECORD_BYTES);
+        let records = PIECE_BYTES / record_bytes.saturating_sub(RECORD_OVERHEAD_BYTES).max(1) + 1;
+        Self {
+            config,
+            incoming: vec![0; INCOMING_BYTES],
+            outgoing: vec![0; PIECE_BYTES + records * RECORD_OVERHEAD_BYTES],
+            piece: vec![0; PIECE_BYTES],
+        }
+    }
+}
+
+/// TLS over a socket.
+pub struct Secured {
+    socket: TcpStream,
+    session: Box<UnbufferedServerConnection>,
+    /// Received, but no whole record, or part of a message that spans several.
+    leftover: Vec<u8>,
+    /// Records for which there was no room yet.
+    unsent: Vec<u8>,
+    /// Nothing was received so far.
+    is_new: bool,
+}
+
+impl Channel for Secured {
+    type Common = Common;
+
+    fn new(socket: TcpStream, common: &Common) -> io::Result<Self> {
+        let session = UnbufferedServerConnection::new(common.config.0.clone());
+        Ok(Self {
+            socket,
+            session: Box::new(session.map_err(io::Error::other)?),
+            leftover: Vec::new(),
+            unsent: Vec::new(),
+            is_new: true,
+        })
+    }
+
+    fn socket(&self) -> &TcpStream {
+        &self.socket
+    }
+
+    fn receive(&mut self, common: &mut Common, room: &mut [u8]) -> io::Result<Received> {
+        let kept = self.leftover.len();
+        // What is decrypted is shorter than what was received, so the room for it suffices.
+        let end = INCOMING_BYTES.min(room.len());
+        if kept >= end {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        common.incoming[..kept].copy_from_slice(&self.leftover);
+        let free = &mut common.incoming[kept..end];
+        let count = match socket::receive(self.socket.as_fd(), free)? {
+            None => return Ok(Received::Nothing),
+            Some(0) => return Ok(Received::End),
+            Some(count) => count,
+        };
+        let perhaps_more = count == free.len();
+        let incoming = &mut common.incoming[..kept + count];
+        if std::mem::take(&mut self.is_new) && is_http(incoming) {
+            self.unsent.extend_from_slice(NOT_TLS.as_bytes());
+            return Ok(Received::Refused);
+        }
+        let Ok(read) = records::read(&mut self.session, incoming, room, &mut self.unsent) else {
+            return Ok(Received::Refused);
+        };
+        self.leftover.clear();
+        self.leftover.extend_from_slice(&incoming[read.used..]);
+        if read.is_end && read.content == 0 {
+            return Ok(Received::End);
+        }
+        Ok(Received::Bytes {
+            count: read.content,
+            perhaps_more,
+        })
+    }
+
+    fn send(&mut self, common: &mut Common, bytes: &[u8], more: bool) -> io::Result<usize> {
+        self.send_unsent()?;
+        let mut taken = 0;
+        for piece in bytes.chunks(PIECE_BYTES) {
+            if self.has_output() {
+                break;
+            }
+            taken += piece.len();
+            self.send_piece(&mut common.outgoing, piece, more || taken < bytes.len())?;
+        }
+        Ok(taken)
+    }
+
+    fn send_file(
+        &mut self,
+        common: &mut Common,
+        part: &FilePart,
+        most_bytes: usize,
+    ) -> io::Result<usize> {
+        self.send_unsent()?;
+        let mut taken = 0;
+        while taken < most_bytes && !self.has_output() {
+            let most = PIECE_BYTES.min(most_bytes - taken);
+            let piece = &mut common.piece[..most];
+            let count = part.file.read_at(piece, part.offset + taken as u64)?;
+            if count == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            self.send_piece(&mut common.outgoing, &common.piece[..count], false)?;
+            taken += count;
+        }
+        Ok(taken)
+    }
+
+    fn has_output(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
+    fn is_mid_message(&self) -> bool {
+        !self.leftover.is_empty() || (!self.is_new && self.session.is_handshaking())
+    }
+
+    fn say_goodbye(&mut self, common: &mut Common) {
+        let room = &mut common.outgoing;
+        let told = records::write(&mut self.session, &mut self.unsent, |traffic| {
+            traffic.queue_close_notify(room)
+        });
+        if let Ok(count) = told {
+            // The connection ends in any case.
+            let _ = self.dispatch(&common.outgoing[..count], false);
+        }
+    }
+}
+
+impl Secured {
+    /// Encrypts a piece and sends what there is room for; the rest is kept.
+    fn send_piece(&mut self, room: &mut [u8], piece: &[u8], more: bool) -> io::Result<()> {
+        let count = records::write(&mut self.session, &mut self.unsent, |traffic| {
+            traffic.encrypt(piece, room)
+        })?;
+        self.dispatch(&room[..count], more)
+    }
+
+    fn dispatch(&mut self, records: &[u8], more: bool) -> io::Result<()> {
+        self.send_unsent()?;
+        if self.has_output() {
+            self.unsent.extend_from_slice(records);
+            return Ok(());
+        }
+        let socket = self.socket.as_fd();
+        let sent = if more {
+            socket::send_before_more(socket, records)?
+        } else {
+            socket::send(socket, records)?
+        };
+        self.unsent.extend_from_slice(&records[sent.unwrap_or(0)..]);
+        Ok(())
+    }
+
+    fn send_unsent(&mut self) -> io::Result<()> {
+        if self.unsent.is_empty() {
+            return Ok(());
+        }
+        let sent = socket::send(self.socket.as_fd(), &self.unsent)?;
+        self.unsent.drain(..sent.unwrap_or(0));
+        Ok(())
+    }
+}
+
+/// Whether a client begins with the name of a method, where a record should be.
+fn is_http(incoming: &[u8]) -> bool {
+    incoming
+        .first()
+        .is_some_and(|byte| *byte != HANDSHAKE && byte.is_ascii_uppercase())
+}
