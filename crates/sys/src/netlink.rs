@@ -73,7 +73,13 @@ impl Netlink {
         last: u32,
         mut each: impl FnMut(Message<'_>) -> ControlFlow<()>,
     ) -> io::Result<()> {
-        self.send(request)?;
+        match self.send(request) {
+            Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {
+                self.make_room(request.len())?;
+                self.send(request)?;
+            }
+            sent => sent?,
+        }
         let mut buffer = vec![0; RECEIVE_BYTES];
         loop {
             let received = self.receive(&mut buffer)?;
@@ -103,6 +109,14 @@ impl Netlink {
         Ok(())
     }
 
+    /// Has the socket send more at once than the system lets everybody, as only `CAP_NET_ADMIN` over
+    /// the machine may (`SO_SNDBUFFORCE` of socket(7)).
+    fn make_room(&self, bytes: usize) -> io::Result<()> {
+        // The kernel doubles it and counts its own overhead in.
+        let wanted = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+        self.set_option(libc::SO_SNDBUFFORCE, &wanted)
+    }
+
     fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         // SAFETY: the buffer is writable for its length, which is passed along.
         check_size(unsafe {
@@ -120,14 +134,18 @@ impl Netlink {
             tv_sec: 0,
             tv_usec: ANSWER_WAIT_US,
         };
-        let length = libc::socklen_t::try_from(size_of::<libc::timeval>()).unwrap_or(0);
-        // SAFETY: `wait` is readable for `length` bytes, its own size.
+        self.set_option(libc::SO_RCVTIMEO, &wait)
+    }
+
+    fn set_option<T>(&self, option: libc::c_int, value: &T) -> io::Result<()> {
+        let length = libc::socklen_t::try_from(size_of::<T>()).unwrap_or(0);
+        // SAFETY: `value` is readable for `length` bytes, its own size.
         check(unsafe {
             libc::setsockopt(
                 self.fd.as_raw_fd(),
                 libc::SOL_SOCKET,
-                libc::SO_RCVTIMEO,
-                (&raw const wait).cast(),
+                option,
+                std::ptr::from_ref(value).cast(),
                 length,
             )
         })?;

@@ -3,22 +3,19 @@
 use std::ffi::CStr;
 
 use netlink_bindings::nftables::{
-    CmpOps, CtKeys, MetaKeys, Nfgenmsg, OpBatchBeginDo, OpDeltableDo, OpGetruleDump, OpNewchainDo,
-    OpNewruleDo, OpNewtableDo, PayloadBase, PushExprListAttrs, Registers, VerdictCode,
+    Nfgenmsg, OpBatchBeginDo, OpDeltableDo, OpNewchainDo, OpNewruleDo, OpNewsetDo, OpNewsetelemDo,
+    OpNewtableDo,
 };
-use netlink_bindings::traits::Pusher;
-use sys::netlink::push_message;
+use sys::netlink::{Message, push_message};
+
+use super::expressions::push_rule;
 
 /// `NFNL_SUBSYS_NFTABLES`: the upper half of each message's type.
 const SUBSYSTEM: u16 = 10;
 /// Within the subsystem, from linux/netfilter/nf_tables.h.
-const NEW_TABLE: u16 = SUBSYSTEM << 8;
 const DELETE_TABLE: u16 = (SUBSYSTEM << 8) | 2;
-const NEW_CHAIN: u16 = (SUBSYSTEM << 8) | 3;
-const NEW_RULE: u16 = (SUBSYSTEM << 8) | 6;
-const GET_RULE: u16 = (SUBSYSTEM << 8) | 7;
 /// The type of the messages that list rules.
-pub(super) const LISTED_RULE: u16 = NEW_RULE;
+pub(super) const LISTED_RULE: u16 = Part::Rule.new();
 /// `NFNL_MSG_BATCH_BEGIN` and `_END`: what lies between them happens as one or not at all.
 const BATCH_BEGIN: u16 = 0x10;
 const BATCH_END: u16 = 0x11;
@@ -29,27 +26,85 @@ const EXCLUSIVE: u16 = 0x200;
 const DUMP: u16 = 0x300;
 const CREATE: u16 = 0x400;
 const APPEND: u16 = 0x800;
+/// Length of `struct nfgenmsg`.
+const HEADER_BYTES: usize = 4;
 /// `NFPROTO_INET`: one table for both IP versions.
-const INET: u8 = 1;
-/// `NF_INET_LOCAL_IN`: packets for this host.
-const HOOK_INPUT: u32 = 1;
-/// `NF_IP_PRI_FILTER`: where firewalls put their chains.
-const PRIORITY_FILTER: i32 = 0;
-const CHAIN: &CStr = c"input";
-/// `NFPROTO_IPV4`, as `meta nfproto` gives it.
-const IPV4: u8 = 2;
-/// Offset and length of the source address in the IPv4 header.
-const SOURCE_AT: u32 = 12;
+pub(super) const INET: u8 = 1;
+/// A set of addresses of a table of ours.
+pub(super) const NOBODIES: &CStr = c"nobodies";
+/// What the `nft` program calls `ipv4_addr`; the kernel only keeps it.
+const TYPE_IPV4_ADDRESS: u32 = 7;
 const ADDRESS_BYTES: u32 = 4;
+/// The networks that are kept for documentation (RFC 5737): no packet of ours comes from there.
+const NOBODYS_NETWORKS: [[u8; 3]; 3] = [[203, 0, 113], [198, 51, 100], [192, 0, 2]];
+const ADDRESSES_OF_A_NETWORK: u16 = 254;
 
-/// A rule for the input hook.
+/// What a ruleset is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Table = 0,
+    Chain = 3,
+    Rule = 6,
+    Set = 9,
+    Elements = 12,
+    Object = 18,
+}
+
+impl Part {
+    /// The type of the messages that add one, and that list those there are.
+    const fn new(self) -> u16 {
+        (SUBSYSTEM << 8) | self as u16
+    }
+
+    /// The type of the messages that ask for them.
+    const fn get(self) -> u16 {
+        self.new() + 1
+    }
+}
+
+/// Where a chain of ours is crossed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    /// By packets for this host, where firewalls filter.
+    Input,
+    /// By packets that came in, before their connection is looked up.
+    RawPrerouting,
+    /// By packets that this host sends, before their connection is looked up.
+    RawOutput,
+}
+
+impl Hook {
+    /// Name of the chain, number of the hook and priority, from linux/netfilter.h and
+    /// linux/netfilter_ipv4.h (`NF_IP_PRI_FILTER`, `NF_IP_PRI_RAW`).
+    fn place(self) -> (&'static CStr, u32, i32) {
+        match self {
+            Self::Input => (c"input", 1, 0),
+            Self::RawPrerouting => (c"prerouting", 0, -300),
+            Self::RawOutput => (c"output", 3, -300),
+        }
+    }
+}
+
+/// A rule of a chain of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// `ip saddr 203.0.113.N drop`. The addresses are kept for documentation (RFC 5737), so no
-    /// packet on a loopback has one: the rule compares and never matches.
-    DropFromNobody(u8),
+    /// `ip saddr ADDRESS drop` with the nth address of nobody, over and over from the 762nd on: the
+    /// rule compares and never matches.
+    DropFromNobody(u16),
+    /// `ip saddr @nobodies drop`: one look into the table's set, which never matches.
+    DropFromNobodies,
     /// `ct state 0`, with nothing to do if so: it makes the kernel track connections.
     LookAtConnectionState,
+    /// `meta l4proto tcp notrack`: no connection is looked up for this packet.
+    DoNotTrackTcp,
+}
+
+/// The nth address that is nobody's.
+pub(super) fn nobody(nth: u16) -> [u8; 4] {
+    let network = usize::from(nth / ADDRESSES_OF_A_NETWORK) % NOBODYS_NETWORKS.len();
+    let [a, b, c] = NOBODYS_NETWORKS[network];
+    let last = nth % ADDRESSES_OF_A_NETWORK + 1;
+    [a, b, c, u8::try_from(last).unwrap_or(u8::MAX)]
 }
 
 /// Messages that take hold together.
@@ -71,40 +126,77 @@ impl Batch {
     }
 
     pub(super) fn new_table(&mut self, name: &CStr) {
-        self.push(NEW_TABLE, CREATE | EXCLUSIVE, |payload| {
+        self.push(Part::Table.new(), CREATE | EXCLUSIVE, |payload| {
             OpNewtableDo::encode_request(payload, &header(INET)).push_name(name);
         });
     }
 
-    pub(super) fn delete_table(&mut self, name: &CStr) {
+    pub(super) fn delete_table(&mut self, family: u8, name: &CStr) {
         self.push(DELETE_TABLE, 0, |payload| {
-            OpDeltableDo::encode_request(payload, &header(INET)).push_name(name);
+            OpDeltableDo::encode_request(payload, &header(family)).push_name(name);
         });
     }
 
-    pub(super) fn new_input_chain(&mut self, table: &CStr) {
-        self.push(NEW_CHAIN, CREATE, |payload| {
+    /// A part with attributes that the kernel has listed.
+    pub(super) fn copy(&mut self, part: Part, family: u8, attributes: &[u8]) {
+        let flags = match part {
+            Part::Table => CREATE | EXCLUSIVE,
+            Part::Rule => CREATE | APPEND,
+            _ => CREATE,
+        };
+        self.push(part.new(), flags, |payload| {
+            payload.extend(header_bytes(family));
+            payload.extend(attributes);
+        });
+    }
+
+    pub(super) fn new_chain(&mut self, table: &CStr, hook: Hook) {
+        let (name, number, priority) = hook.place();
+        self.push(Part::Chain.new(), CREATE, |payload| {
             OpNewchainDo::encode_request(payload, &header(INET))
                 .push_table(table)
-                .push_name(CHAIN)
+                .push_name(name)
                 .nested_hook()
-                .push_num(HOOK_INPUT)
-                .push_priority(PRIORITY_FILTER)
+                .push_num(number)
+                .push_priority(priority)
                 .end_nested()
                 .push_type(c"filter");
         });
     }
 
-    pub(super) fn new_rule(&mut self, table: &CStr, rule: Rule) {
-        self.push(NEW_RULE, CREATE | APPEND, |payload| {
+    pub(super) fn new_rule(&mut self, table: &CStr, hook: Hook, rule: Rule) {
+        let (chain, ..) = hook.place();
+        self.push(Part::Rule.new(), CREATE | APPEND, |payload| {
             let expressions = OpNewruleDo::encode_request(payload, &header(INET))
                 .push_table(table)
-                .push_chain(CHAIN)
+                .push_chain(chain)
                 .nested_expressions();
-            match rule {
-                Rule::DropFromNobody(last_byte) => drop_from(expressions, [203, 0, 113, last_byte]),
-                Rule::LookAtConnectionState => look_at_connection_state(expressions),
-            };
+            push_rule(expressions, rule);
+        });
+    }
+
+    /// A set of the first so many addresses of nobody.
+    pub(super) fn new_nobodies(&mut self, table: &CStr, addresses: u16) {
+        self.push(Part::Set.new(), CREATE, |payload| {
+            OpNewsetDo::encode_request(payload, &header(INET))
+                .push_table(table)
+                .push_name(NOBODIES)
+                .push_key_type(TYPE_IPV4_ADDRESS)
+                .push_key_len(ADDRESS_BYTES)
+                .push_id(1);
+        });
+        self.push(Part::Elements.new(), CREATE, |payload| {
+            let list = OpNewsetelemDo::encode_request(payload, &header(INET))
+                .push_table(table)
+                .push_set(NOBODIES)
+                .nested_elements();
+            (0..addresses).fold(list, |list, nth| {
+                list.nested_elem()
+                    .nested_key()
+                    .push_value(&nobody(nth))
+                    .end_nested()
+                    .end_nested()
+            });
         });
     }
 
@@ -136,13 +228,26 @@ impl Batch {
     }
 }
 
-/// The question for all rules of all families, and its sequence number.
-pub(super) fn list_rules() -> (Vec<u8>, u32) {
+/// The question for what there is of a part, and its sequence number. The family 0 is all of them;
+/// `which` are the attributes that the question has.
+pub(super) fn list(part: Part, family: u8, which: &[u8]) -> (Vec<u8>, u32) {
     let mut request = Vec::new();
-    push_message(&mut request, GET_RULE, REQUEST | DUMP, 1, |payload| {
-        OpGetruleDump::encode_request(payload, &header(0));
+    push_message(&mut request, part.get(), REQUEST | DUMP, 1, |payload| {
+        payload.extend(header_bytes(family));
+        payload.extend(which);
     });
     (request, 1)
+}
+
+/// The family and the attributes of a message that lists a part.
+pub(super) fn listed<'a>(part: Part, message: &Message<'a>) -> Option<(u8, &'a [u8])> {
+    let (header, attributes) = message.payload.split_at_checked(HEADER_BYTES)?;
+    (message.kind == part.new()).then_some((header[0], attributes))
+}
+
+/// `struct nfgenmsg`: the family, and a version and a number that are 0.
+fn header_bytes(family: u8) -> [u8; HEADER_BYTES] {
+    [family, 0, 0, 0]
 }
 
 fn header(family: u8) -> Nfgenmsg {
@@ -157,64 +262,4 @@ fn encode_subsystem(payload: &mut Vec<u8>) {
     let mut header = header(0);
     header.set_res_id(SUBSYSTEM);
     OpBatchBeginDo::encode_request(payload, &header);
-}
-
-/// `meta nfproto ipv4 ip saddr ADDRESS drop`, as the `nft` program would write it.
-fn drop_from<P: Pusher>(
-    expressions: PushExprListAttrs<P>,
-    address: [u8; 4],
-) -> PushExprListAttrs<P> {
-    let register = Registers::Reg1 as u32;
-    let expressions = expressions
-        .nested_elem()
-        .nested_data_meta()
-        .push_key(MetaKeys::Nfproto as u32)
-        .push_dreg(register)
-        .end_nested()
-        .end_nested();
-    let expressions = compare(expressions, &[IPV4])
-        .nested_elem()
-        .nested_data_payload()
-        .push_dreg(register)
-        .push_base(PayloadBase::NetworkHeader as u32)
-        .push_offset(SOURCE_AT)
-        .push_len(ADDRESS_BYTES)
-        .end_nested()
-        .end_nested();
-    compare(expressions, &address)
-        .nested_elem()
-        .nested_data_immediate()
-        .push_dreg(Registers::RegVerdict as u32)
-        .nested_data()
-        .nested_verdict()
-        .push_code(VerdictCode::Drop as u32)
-        .end_nested()
-        .end_nested()
-        .end_nested()
-        .end_nested()
-}
-
-fn look_at_connection_state<P: Pusher>(expressions: PushExprListAttrs<P>) -> PushExprListAttrs<P> {
-    let expressions = expressions
-        .nested_elem()
-        .nested_data_ct()
-        .push_key(CtKeys::State as u32)
-        .push_dreg(Registers::Reg1 as u32)
-        .end_nested()
-        .end_nested();
-    compare(expressions, &0_u32.to_ne_bytes())
-}
-
-/// Goes on with the rule only if the first register holds `value`.
-fn compare<P: Pusher>(expressions: PushExprListAttrs<P>, value: &[u8]) -> PushExprListAttrs<P> {
-    expressions
-        .nested_elem()
-        .nested_data_cmp()
-        .push_sreg(Registers::Reg1 as u32)
-        .push_op(CmpOps::Eq as u32)
-        .nested_data()
-        .push_value(value)
-        .end_nested()
-        .end_nested()
-        .end_nested()
 }

@@ -1,7 +1,11 @@
-//! nftables over netlink: tables of ours with rules that never match, and a look at the rules of
-//! others. Needs no `nft` program.
+//! nftables over netlink: tables of ours with rules that never match, a look at the rules of others,
+//! and a copy of them. Needs no `nft` program.
 
+mod attributes;
 mod encode;
+mod expressions;
+mod harmless;
+mod ruleset;
 
 use std::ffi::CStr;
 use std::io;
@@ -11,19 +15,37 @@ use netlink_bindings::nftables::{IterableRuleAttrs, OpGetruleDump};
 use sys::netlink::{Family, Message, Netlink};
 
 use crate::namespace::PrivateNamespace;
-use encode::Batch;
-pub use encode::Rule;
+use encode::{Batch, Part};
+pub use encode::{Hook, Rule};
+pub use ruleset::Ruleset;
 
-/// Adds a table with one chain at the input hook and these rules, at once or not at all.
+/// A table of ours.
+#[derive(Clone, Debug)]
+pub struct Table {
+    pub name: &'static CStr,
+    /// How many addresses of nobody its set has; without any it has no set.
+    pub nobodies: u16,
+    /// Its rules, each in the one chain at its hook.
+    pub rules: Vec<(Hook, Rule)>,
+}
+
+/// Adds a table with its chains and rules, at once or not at all.
 ///
 /// # Errors
 /// The kernel's errno: `EEXIST` when there is a table of that name.
-pub fn add_table(_proof: PrivateNamespace, name: &CStr, rules: &[Rule]) -> io::Result<()> {
+pub fn add_table(_proof: PrivateNamespace, table: &Table) -> io::Result<()> {
     let mut batch = Batch::new();
-    batch.new_table(name);
-    batch.new_input_chain(name);
-    for rule in rules {
-        batch.new_rule(name, *rule);
+    batch.new_table(table.name);
+    if table.nobodies > 0 {
+        batch.new_nobodies(table.name, table.nobodies);
+    }
+    let mut hooks: Vec<Hook> = table.rules.iter().map(|(hook, _)| *hook).collect();
+    hooks.dedup();
+    for hook in hooks {
+        batch.new_chain(table.name, hook);
+    }
+    for (hook, rule) in &table.rules {
+        batch.new_rule(table.name, *hook, *rule);
     }
     send(batch)
 }
@@ -34,7 +56,7 @@ pub fn add_table(_proof: PrivateNamespace, name: &CStr, rules: &[Rule]) -> io::R
 /// The kernel's errno: `ENOENT` when there is no such table.
 pub fn delete_table(_proof: PrivateNamespace, name: &CStr) -> io::Result<()> {
     let mut batch = Batch::new();
-    batch.delete_table(name);
+    batch.delete_table(encode::INET, name);
     send(batch)
 }
 
@@ -53,7 +75,7 @@ pub struct ListedRule {
 /// `EPERM` without `CAP_NET_ADMIN` there; `EPROTONOSUPPORT` where the kernel has no nftables.
 pub fn rules() -> io::Result<Vec<ListedRule>> {
     let mut found = Vec::new();
-    let (request, sequence) = encode::list_rules();
+    let (request, sequence) = encode::list(Part::Rule, 0, &[]);
     Netlink::open(Family::Netfilter)?.ask(&request, sequence, |message| {
         found.extend(listed_rule(&message));
         ControlFlow::Continue(())
@@ -103,7 +125,7 @@ mod tests {
     /// The encoder's own rule, read as the kernel would list it.
     fn as_listed(rule: Rule) -> ListedRule {
         let mut batch = Batch::new();
-        batch.new_rule(c"table", rule);
+        batch.new_rule(c"table", Hook::Input, rule);
         let (datagram, _) = batch.close();
         let mut listed =
             sys::netlink::messages(&datagram).filter_map(|message| listed_rule(&message));

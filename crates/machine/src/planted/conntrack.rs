@@ -7,7 +7,7 @@ use model::Binds;
 
 use super::table::HeldTable;
 use super::{Held, Planted, PlantedError, Setting, Wanted, check_value, tried};
-use crate::nftables::Rule;
+use crate::nftables::{Hook, Rule, Table};
 
 const NAME: &str = "conntrack";
 /// Connections that are tracked in this network namespace.
@@ -36,8 +36,12 @@ impl Planted for Conntrack {
 
     fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
         check_value(self, wanted)?;
-        let rules = [Rule::LookAtConnectionState];
-        let table = HeldTable::add(NAME, c"linerate-conntrack", &rules)?;
+        let table = Table {
+            name: c"linerate-conntrack",
+            nobodies: 0,
+            rules: vec![(Hook::Input, Rule::LookAtConnectionState)],
+        };
+        let table = HeldTable::add(NAME, &table)?;
         Ok(Setting::Held(Box::new(HeldConntrack(table))))
     }
 }

@@ -6,7 +6,10 @@
 
 mod busy_work_ns;
 mod conntrack;
+mod machine_rules;
 mod nft_rules;
+mod nft_set;
+mod no_track;
 mod packet_tap;
 mod rearm_oneshot;
 mod seccomp_arguments;
@@ -142,6 +145,11 @@ pub enum PlantedError {
         "{lever} is of a network namespace, and here is none of our own; `--rig netns` makes one"
     )]
     NoNamespace { lever: &'static str },
+    #[error("{lever}: {what}")]
+    NothingThere {
+        lever: &'static str,
+        what: &'static str,
+    },
     #[error("{lever} could not be put back: {what}")]
     NotBack { lever: &'static str, what: String },
     #[error("the network namespace of the machine cannot be entered from ours: {0}")]
@@ -158,6 +166,9 @@ static ALL: &[&dyn Planted] = &[
     &busy_work_ns::BusyWork,
     &seccomp_arguments::SeccompArguments,
     &nft_rules::NftRules,
+    &nft_set::NftSet,
+    &no_track::NoTrack,
+    &machine_rules::MachineRules,
     &conntrack::Conntrack,
     &packet_tap::PacketTap,
 ];
@@ -210,6 +221,12 @@ fn number_of(lever: &dyn Planted, wanted: Wanted<'_>, default: u64) -> Result<u6
     Ok(number.unwrap_or(default))
 }
 
+/// The same of a lever that takes no more than fits.
+fn count_of(lever: &dyn Planted, wanted: Wanted<'_>, default: u16) -> Result<u16, PlantedError> {
+    let number = number_of(lever, wanted, default.into())?;
+    Ok(u16::try_from(number).unwrap_or(u16::MAX))
+}
+
 fn check_value(lever: &dyn Planted, wanted: Wanted<'_>) -> Result<(), PlantedError> {
     let expected = shape(lever);
     match wanted.value.filter(|_| !expected.takes(wanted.value)) {
@@ -245,7 +262,7 @@ mod tests {
             .iter()
             .filter(|lever| lever.binds() == Binds::Live)
             .collect();
-        assert_eq!(live.len(), 3);
+        assert_eq!(live.len(), 6);
         for lever in live {
             assert!(matches!(
                 lever.set(Wanted::default()),

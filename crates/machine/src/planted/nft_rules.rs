@@ -4,12 +4,12 @@ use model::Binds;
 use model::lever::Takes;
 
 use super::table::HeldTable;
-use super::{Held, Planted, PlantedError, Setting, Wanted, number_of, tried};
-use crate::nftables::Rule;
+use super::{Planted, PlantedError, Setting, Wanted, count_of, tried};
+use crate::nftables::{Hook, Rule, Table};
 
 const NAME: &str = "nft-rules";
 /// Bounds the datagram that carries them, at 300 bytes a rule, to what a socket may send.
-const MOST: u64 = 500;
+const MOST: u16 = 500;
 
 /// Rules that never match, in the input hook.
 pub(super) struct NftRules;
@@ -29,7 +29,7 @@ impl Planted for NftRules {
     }
 
     fn takes(&self) -> Takes {
-        Takes::Number(1..=MOST)
+        Takes::Number(1..=MOST.into())
     }
 
     fn unavailable(&self, wanted: Wanted<'_>) -> Option<String> {
@@ -37,24 +37,13 @@ impl Planted for NftRules {
     }
 
     fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
-        let count = number_of(self, wanted, 100)?;
-        // The last byte of an address repeats after 254 rules, which changes nothing: none matches.
-        let rules: Vec<_> = (0..count)
-            .map(|index| Rule::DropFromNobody((index % 254) as u8 + 1))
-            .collect();
-        let table = HeldTable::add(NAME, c"linerate-rules", &rules)?;
-        Ok(Setting::Held(Box::new(HeldRules(table))))
-    }
-}
-
-struct HeldRules(HeldTable);
-
-impl Held for HeldRules {
-    fn verify(&self) -> Result<(), PlantedError> {
-        self.0.listed().map(|_| ())
-    }
-
-    fn undo(self: Box<Self>) -> Result<(), PlantedError> {
-        self.0.remove()
+        let count = count_of(self, wanted, 100)?;
+        let rule = |nth| (Hook::Input, Rule::DropFromNobody(nth));
+        let table = Table {
+            name: c"linerate-rules",
+            nobodies: 0,
+            rules: (0..count).map(rule).collect(),
+        };
+        Ok(Setting::Held(Box::new(HeldTable::add(NAME, &table)?)))
     }
 }

@@ -3,9 +3,9 @@
 use std::ffi::CStr;
 use std::io;
 
-use super::PlantedError;
+use super::{Held, PlantedError};
 use crate::namespace::{self, PrivateNamespace};
-use crate::nftables::{self, ListedRule, Rule};
+use crate::nftables::{self, ListedRule, Table};
 
 /// A table that goes when this is dropped.
 pub(super) struct HeldTable {
@@ -17,19 +17,15 @@ pub(super) struct HeldTable {
 }
 
 impl HeldTable {
-    pub(super) fn add(
-        lever: &'static str,
-        name: &'static CStr,
-        rules: &[Rule],
-    ) -> Result<Self, PlantedError> {
+    pub(super) fn add(lever: &'static str, table: &Table) -> Result<Self, PlantedError> {
         let proof =
             namespace::ours().map_err(|reason| PlantedError::NotPrivate { lever, reason })?;
-        nftables::add_table(proof, name, rules)
+        nftables::add_table(proof, table)
             .map_err(|source| refused(lever, "adding the nft table", source))?;
         Ok(Self {
             lever,
-            name,
-            rules: rules.len(),
+            name: table.name,
+            rules: table.rules.len(),
             proof,
             there: true,
         })
@@ -68,6 +64,16 @@ impl HeldTable {
             .map_err(|source| refused(self.lever, "listing the nft rules", source))?;
         rules.retain(|rule| rule.table.as_bytes() == self.name.to_bytes());
         Ok(rules)
+    }
+}
+
+impl Held for HeldTable {
+    fn verify(&self) -> Result<(), PlantedError> {
+        self.listed().map(|_| ())
+    }
+
+    fn undo(self: Box<Self>) -> Result<(), PlantedError> {
+        self.remove()
     }
 }
 

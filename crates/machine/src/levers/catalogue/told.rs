@@ -102,7 +102,8 @@ pub(super) static ROWS: &[Advice] = &[
         look: Look::Check("firewall-rules"),
         by_hand: "protection is not ours to take: put the rule that accepts your traffic \
             first, turn chains of addresses into a set, and measure before and after; \
-            linerate study run http-json measures rules in a namespace of its own",
+            linerate study run firewall measures a copy of these rules in a namespace of \
+            its own",
     },
     Advice {
         card: Card {
@@ -123,7 +124,8 @@ pub(super) static ROWS: &[Advice] = &[
         },
         look: Look::Check("connection-tracking"),
         by_hand: "rules of yours rest on it, so it is yours to do: a notrack rule for the port \
-            that is served, in both directions, with rules that accept both ways",
+            that is served, in both directions, with rules that accept both ways; linerate study \
+            run firewall measures what that buys",
     },
     Advice {
         card: Card {

@@ -1,0 +1,163 @@
+//! Rules whose verdict is to let go of a packet, so that they cost what they cost and drop nothing.
+//! The numbers are those of linux/netfilter/nf_tables.h.
+
+use super::attributes::{
+    Attribute, EXPRESSION_DATA, EXPRESSION_NAME, LIST_ELEMENT, attributes, find, find_number, push,
+    push_expression, rewritten,
+};
+
+const IMMEDIATE_REGISTER: u16 = 1;
+const IMMEDIATE_DATA: u16 = 2;
+const ELEMENT_DATA: u16 = 2;
+const DATA_VERDICT: u16 = 2;
+const VERDICT_CODE: u16 = 1;
+const VERDICT_REGISTER: u32 = 0;
+const TARGET_NAME: u16 = 1;
+/// `NF_ACCEPT`: past this chain.
+const ACCEPT: u32 = 1;
+/// `NF_DROP` and `NF_QUEUE`; above their low bytes they have an errno and the number of a queue.
+const ENDS: [u32; 2] = [0, 3];
+const VERDICT_BYTE: u32 = 0xff;
+
+/// The expressions of a rule, with no end for a packet among them. `None` where they hand packets
+/// to the device, which is not here.
+pub(super) fn expressions(expressions: &[u8]) -> Option<Vec<u8>> {
+    let mut written = Vec::with_capacity(expressions.len());
+    for element in attributes(expressions) {
+        let name = name(element.payload, EXPRESSION_NAME);
+        let data = find(element.payload, EXPRESSION_DATA).unwrap_or_default();
+        match name {
+            b"flow_offload" => return None,
+            b"reject" => push_accept(&mut written),
+            b"target" if ends_packets(data) => push_accept(&mut written),
+            b"immediate" => push(&mut written, LIST_ELEMENT, &immediate(element.payload)),
+            _ => push(&mut written, LIST_ELEMENT, element.payload),
+        }
+    }
+    Some(written)
+}
+
+/// The elements of a map, with no end for a packet among their verdicts.
+pub(super) fn elements(elements: &[u8]) -> Vec<u8> {
+    rewritten(elements, |element| {
+        Some(rewritten(element.payload, |part| {
+            (part.kind == ELEMENT_DATA).then(|| data(part.payload))
+        }))
+    })
+}
+
+fn immediate(expression: &[u8]) -> Vec<u8> {
+    let of_immediate =
+        |part: Attribute<'_>| (part.kind == IMMEDIATE_DATA).then(|| data(part.payload));
+    rewritten(expression, |part| {
+        (part.kind == EXPRESSION_DATA).then(|| rewritten(part.payload, of_immediate))
+    })
+}
+
+/// A value stays as it is; a verdict that ends a packet becomes one that lets it go on.
+fn data(data: &[u8]) -> Vec<u8> {
+    rewritten(data, |part| {
+        let ends = part.kind == DATA_VERDICT
+            && find_number(part.payload, VERDICT_CODE).is_some_and(is_end);
+        ends.then(accept)
+    })
+}
+
+fn is_end(code: u32) -> bool {
+    // Those of nftables itself, such as a jump, are negative.
+    code.cast_signed() >= 0 && ENDS.contains(&(code & VERDICT_BYTE))
+}
+
+fn accept() -> Vec<u8> {
+    let mut verdict = Vec::new();
+    push(&mut verdict, VERDICT_CODE, &ACCEPT.to_be_bytes());
+    verdict
+}
+
+fn push_accept(expressions: &mut Vec<u8>) {
+    let mut verdict = Vec::new();
+    push(&mut verdict, DATA_VERDICT, &accept());
+    let mut immediate = Vec::new();
+    push(
+        &mut immediate,
+        IMMEDIATE_REGISTER,
+        &VERDICT_REGISTER.to_be_bytes(),
+    );
+    push(&mut immediate, IMMEDIATE_DATA, &verdict);
+    push_expression(expressions, b"immediate\0", &immediate);
+}
+
+/// Whether it is a target of iptables that ends packets or hands them to a program.
+fn ends_packets(target: &[u8]) -> bool {
+    matches!(name(target, TARGET_NAME), b"REJECT" | b"NFQUEUE" | b"DROP")
+}
+
+/// A name without its zero byte.
+pub(super) fn name(bytes: &[u8], kind: u16) -> &[u8] {
+    let name = find(bytes, kind).unwrap_or_default();
+    name.strip_suffix(b"\0").unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nested(kind: u16, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        push(&mut bytes, kind, payload);
+        bytes
+    }
+
+    fn verdict(code: i32) -> Vec<u8> {
+        nested(DATA_VERDICT, &nested(VERDICT_CODE, &code.to_be_bytes()))
+    }
+
+    fn expression(name: &[u8], data: &[u8]) -> Vec<u8> {
+        let mut expression = Vec::new();
+        push_expression(&mut expression, name, data);
+        expression
+    }
+
+    fn immediate_of(code: i32) -> Vec<u8> {
+        let mut data = nested(IMMEDIATE_REGISTER, &VERDICT_REGISTER.to_be_bytes());
+        push(&mut data, IMMEDIATE_DATA, &verdict(code));
+        expression(b"immediate\0", &data)
+    }
+
+    #[test]
+    fn what_ends_a_packet_lets_it_go_and_all_else_stays() {
+        let accepted = immediate_of(1);
+        // Drop, drop with an errno, queue 2 of user space.
+        for code in [0, 1 << 16, 3 | 2 << 16] {
+            assert_eq!(expressions(&immediate_of(code)), Some(accepted.clone()));
+        }
+        // Accept, continue, jump, goto, return.
+        for code in [1, -1, -3, -4, -5] {
+            let kept = immediate_of(code);
+            assert_eq!(expressions(&kept), Some(kept.clone()), "{code}");
+        }
+        assert_eq!(
+            expressions(&expression(b"reject\0", &[])),
+            Some(accepted.clone())
+        );
+        let target = nested(TARGET_NAME, b"REJECT\0");
+        assert_eq!(
+            expressions(&expression(b"target\0", &target)),
+            Some(accepted)
+        );
+        let other = expression(b"target\0", &nested(TARGET_NAME, b"LOG\0"));
+        assert_eq!(expressions(&other), Some(other.clone()));
+        assert_eq!(expressions(&expression(b"flow_offload\0", &[])), None);
+    }
+
+    #[test]
+    fn a_map_to_verdicts_keeps_its_keys_and_jumps_and_drops_nothing() {
+        let element = |code| {
+            let mut element = nested(1, b"key");
+            push(&mut element, ELEMENT_DATA, &verdict(code));
+            nested(LIST_ELEMENT, &element)
+        };
+        let map = [element(0), element(-3)].concat();
+        assert_eq!(elements(&map), [element(1), element(-3)].concat());
+    }
+}
