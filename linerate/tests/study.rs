@@ -14,7 +14,7 @@ mod hogs;
 mod study_targets;
 
 use std::collections::HashSet;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use common::{Folder, answer, errors, linerate};
 use hogs::Hogs;
@@ -70,6 +70,36 @@ fn every_lever_of_the_ladder_is_used_in_a_namespace_of_our_own() {
     let skipped = |doubt: &&model::Doubt| matches!(doubt, model::Doubt::LeverSkipped { .. });
     assert_eq!(run.doubts.iter().find(skipped), None);
     assert_eq!(run.arms.len(), 8);
+}
+
+#[test]
+fn the_rules_of_the_machine_are_measured_as_a_copy_and_stay() {
+    let folder = Folder::new("firewall");
+    // A network namespace of our own stands for the machine.
+    let on_a_machine_with_rules =
+        "ip link set lo up && nft -f - <<'END' && \"$@\" && nft list ruleset
+table inet filter {
+\tchain input {
+\t\ttype filter hook input priority filter; policy drop;
+\t\tct state established,related accept
+\t\tiif \"lo\" accept
+\t}
+}
+END";
+    let program = linerate(&folder, &[]);
+    let mut machine = Command::new("unshare");
+    machine
+        .args(["--net", "sh", "-c", on_a_machine_with_rules, "sh"])
+        .arg(program.get_program())
+        .args([
+            "study", "run", "firewall", "--smoke", "--yes", "--quiet", "--out", "run",
+        ])
+        .current_dir(folder.path());
+    let said = answer(&mut machine);
+    assert!(said.ends_with("\t\tiif \"lo\" accept\n\t}\n}\n"), "{said}");
+    let run: RunRecord = serde_json::from_str(&folder.text("run/run.json")).unwrap();
+    let steps: Vec<&str> = run.arms.iter().map(|arm| arm.name.as_str()).collect();
+    assert!(steps.contains(&"machine"), "{:?}", run.doubts);
 }
 
 /// Starts the run, or goes on with it, without a word.

@@ -146,11 +146,21 @@ fn is_harmless(mutation: &Mutation) -> bool {
     let is_free = FREE
         .iter()
         .any(|(table, hows)| mutation.field.starts_with(table) && hows.contains(&mutation.how));
-    let is_harmless = HARMLESS.iter().any(matches) || is_free;
+    let is_harmless = HARMLESS.iter().any(matches) || is_free || is_half_a_step(mutation);
     is_harmless
         && !is_unit_of_the_kernel(mutation)
         && !is_half_a_ratio(mutation)
         && !is_whole_of_nothing(mutation)
+}
+
+/// Whether what is missing is one half of a step that adds and takes away.
+fn is_half_a_step(mutation: &Mutation) -> bool {
+    let study: toml::Table = mutation.text.parse().unwrap();
+    let steps = study.get("step").and_then(toml::Value::as_array);
+    let has_a_half = |step: &toml::Value| step.get("add").or(step.get("take_away")).is_some();
+    mutation.how == "missing"
+        && ["step.add", "step.take_away"].contains(&mutation.field.as_str())
+        && steps.is_some_and(|all| all.iter().all(has_a_half))
 }
 
 /// Whether the steps are missing of which a whole ladder names some.

@@ -17,6 +17,10 @@ const BUILT_IN: &[(&str, &str)] = &[
         include_str!("../../../studies/http-json.toml"),
     ),
     (
+        "firewall.toml",
+        include_str!("../../../studies/firewall.toml"),
+    ),
+    (
         "strength-reduction.toml",
         include_str!("../../../studies/strength-reduction.toml"),
     ),
