@@ -15,7 +15,7 @@ const SUBSYSTEM: u16 = 10;
 /// Within the subsystem, from linux/netfilter/nf_tables.h.
 const DELETE_TABLE: u16 = (SUBSYSTEM << 8) | 2;
 /// The type of the messages that list rules.
-pub(super) const LISTED_RULE: u16 = Part::Rule.new();
+pub(super) const LISTED_RULE: u16 = Part::Rule.added();
 /// `NFNL_MSG_BATCH_BEGIN` and `_END`: what lies between them happens as one or not at all.
 const BATCH_BEGIN: u16 = 0x10;
 const BATCH_END: u16 = 0x11;
@@ -52,13 +52,13 @@ pub(super) enum Part {
 
 impl Part {
     /// The type of the messages that add one, and that list those there are.
-    const fn new(self) -> u16 {
+    const fn added(self) -> u16 {
         (SUBSYSTEM << 8) | self as u16
     }
 
     /// The type of the messages that ask for them.
     const fn get(self) -> u16 {
-        self.new() + 1
+        self.added() + 1
     }
 }
 
@@ -126,7 +126,7 @@ impl Batch {
     }
 
     pub(super) fn new_table(&mut self, name: &CStr) {
-        self.push(Part::Table.new(), CREATE | EXCLUSIVE, |payload| {
+        self.push(Part::Table.added(), CREATE | EXCLUSIVE, |payload| {
             OpNewtableDo::encode_request(payload, &header(INET)).push_name(name);
         });
     }
@@ -144,7 +144,7 @@ impl Batch {
             Part::Rule => CREATE | APPEND,
             _ => CREATE,
         };
-        self.push(part.new(), flags, |payload| {
+        self.push(part.added(), flags, |payload| {
             payload.extend(header_bytes(family));
             payload.extend(attributes);
         });
@@ -152,7 +152,7 @@ impl Batch {
 
     pub(super) fn new_chain(&mut self, table: &CStr, hook: Hook) {
         let (name, number, priority) = hook.place();
-        self.push(Part::Chain.new(), CREATE, |payload| {
+        self.push(Part::Chain.added(), CREATE, |payload| {
             OpNewchainDo::encode_request(payload, &header(INET))
                 .push_table(table)
                 .push_name(name)
@@ -166,7 +166,7 @@ impl Batch {
 
     pub(super) fn new_rule(&mut self, table: &CStr, hook: Hook, rule: Rule) {
         let (chain, ..) = hook.place();
-        self.push(Part::Rule.new(), CREATE | APPEND, |payload| {
+        self.push(Part::Rule.added(), CREATE | APPEND, |payload| {
             let expressions = OpNewruleDo::encode_request(payload, &header(INET))
                 .push_table(table)
                 .push_chain(chain)
@@ -177,7 +177,7 @@ impl Batch {
 
     /// A set of the first so many addresses of nobody.
     pub(super) fn new_nobodies(&mut self, table: &CStr, addresses: u16) {
-        self.push(Part::Set.new(), CREATE, |payload| {
+        self.push(Part::Set.added(), CREATE, |payload| {
             OpNewsetDo::encode_request(payload, &header(INET))
                 .push_table(table)
                 .push_name(NOBODIES)
@@ -185,7 +185,7 @@ impl Batch {
                 .push_key_len(ADDRESS_BYTES)
                 .push_id(1);
         });
-        self.push(Part::Elements.new(), CREATE, |payload| {
+        self.push(Part::Elements.added(), CREATE, |payload| {
             let list = OpNewsetelemDo::encode_request(payload, &header(INET))
                 .push_table(table)
                 .push_set(NOBODIES)
@@ -242,7 +242,7 @@ pub(super) fn list(part: Part, family: u8, which: &[u8]) -> (Vec<u8>, u32) {
 /// The family and the attributes of a message that lists a part.
 pub(super) fn listed<'a>(part: Part, message: &Message<'a>) -> Option<(u8, &'a [u8])> {
     let (header, attributes) = message.payload.split_at_checked(HEADER_BYTES)?;
-    (message.kind == part.new()).then_some((header[0], attributes))
+    (message.kind == part.added()).then_some((header[0], attributes))
 }
 
 /// `struct nfgenmsg`: the family, and a version and a number that are 0.

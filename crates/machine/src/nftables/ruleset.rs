@@ -65,12 +65,11 @@ impl Ruleset {
         let tables = list(Part::Table, 0, &[])?;
         let mut found = Self {
             tables: tables.iter().map(table).collect(),
-            sets: Vec::new(),
             ..Self::default()
         };
         let is_left_out = |piece: &Piece| piece.family == NETDEV;
         found.tables.retain(|piece| !is_left_out(piece));
-        found.chains = of_all(Part::Chain, |piece| chain(piece))?;
+        found.chains = of_all(Part::Chain, chain)?;
         let chains = &found.chains;
         found.rules = of_all(Part::Rule, |piece| rule(piece, chains))?;
         found.objects = of_all(Part::Object, |piece| Some(only(piece, &[1, 2, 3, 4])))?;
