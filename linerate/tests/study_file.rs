@@ -157,7 +157,8 @@ fn is_harmless(mutation: &Mutation) -> bool {
 fn is_half_a_step(mutation: &Mutation) -> bool {
     let study: toml::Table = mutation.text.parse().unwrap();
     let steps = study.get("step").and_then(toml::Value::as_array);
-    let has_a_half = |step: &toml::Value| step.get("add").or(step.get("take_away")).is_some();
+    let has_a_half =
+        |step: &toml::Value| step.get("add").is_some() || step.get("take_away").is_some();
     mutation.how == "missing"
         && ["step.add", "step.take_away"].contains(&mutation.field.as_str())
         && steps.is_some_and(|all| all.iter().all(has_a_half))
