@@ -14,6 +14,22 @@ pub(crate) struct LadderFlags {
     /// dropped from the last state. It takes a few times as long, on the study's rig for it.
     #[arg(long, help_heading = "Measuring")]
     pub(crate) whole: bool,
+    /// Wait for a reboot at the end, for the step that takes one, such as mitigations=off
+    ///
+    /// All that takes no reboot is measured first, and the last state once more, twice. Then the run
+    /// ends with what to do: the commands that have this machine start with the step, and those to go
+    /// back. Linerate never reboots. After the reboot `linerate study resume` sees in /proc/cmdline
+    /// and /sys/devices/system/cpu/vulnerabilities that the step was really taken, and measures the
+    /// last state in that boot too. Two boots are no pairs, so this is an estimate and no verdict;
+    /// each further reboot to and fro, and another `resume`, adds a boot. Without it, of such a step
+    /// only a bound is told.
+    #[arg(
+        long,
+        requires = "whole",
+        help_heading = "Measuring",
+        hide_short_help = true
+    )]
+    pub(crate) reboot: bool,
     /// Also set levers that reach this whole machine; each is put back when its blocks are over
     ///
     /// Without it, levers are set in network namespaces of our own only, and the steps that would
@@ -28,7 +44,8 @@ impl LadderFlags {
     pub(crate) fn words(self) -> String {
         let whole = if self.whole { " --whole" } else { "" };
         let host = if self.host { " --host" } else { "" };
-        format!("{whole}{host}")
+        let reboot = if self.reboot { " --reboot" } else { "" };
+        format!("{whole}{reboot}{host}")
     }
 
     /// For a study of commands, which climbs nothing.

@@ -151,6 +151,10 @@ pub(crate) fn conclude(
     let Err(error) = outcome else {
         return Ok(None);
     };
+    if let Some(CampaignError::Reboot(_)) = error.downcast_ref() {
+        // It says how to go on itself.
+        return Err(error);
+    }
     let left = whats_left(folder, can_resume);
     match (sys::stop::heard(), left) {
         (Some(signal), left) => {
@@ -258,6 +262,7 @@ pub(crate) fn show_with(
         json: as_json(&judgement, added)?,
         command: &run.command,
         is_empty: blocks.is_empty(),
+        next_steps: report::next_steps(&run, &judgement, &folder.display().to_string()),
     };
     shown.say(folder, json, console);
     if let Some(text) = text.filter(|_| !json) {
@@ -276,6 +281,7 @@ fn show_commands(folder: &Path, json: bool, console: &Console) -> anyhow::Result
         json: report::json::render(&judgement),
         command: &run.command,
         is_empty: blocks.is_empty(),
+        next_steps: Vec::new(),
     };
     shown.say(folder, json, console);
     Ok(())
@@ -288,6 +294,8 @@ struct Shown<'a> {
     json: String,
     command: &'a str,
     is_empty: bool,
+    /// Lines that say what a person does next.
+    next_steps: Vec<String>,
 }
 
 impl Shown<'_> {
@@ -308,6 +316,9 @@ impl Shown<'_> {
         }
         if self.is_empty {
             console.note("no block was measured");
+        }
+        for line in &self.next_steps {
+            console.say(line);
         }
     }
 }

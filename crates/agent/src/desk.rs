@@ -59,6 +59,7 @@ impl Desk {
             Ask::Hello { protocol } => self.hello(protocol),
             Ask::Facts { full } => Ok(Tell::Facts(Box::new(machine::facts::collect(full)))),
             Ask::Levers { wanted, on_host } => self.levers(wanted, on_host),
+            Ask::Boot { wanted } => Ok(Tell::Boot(Box::new(machine::boot::tell(&wanted)))),
             Ask::Watch { watch_ms } => Ok(Tell::Watched(machine::watch(watch_ms))),
             Ask::Find { service } => self.find(*service),
             Ask::Start {

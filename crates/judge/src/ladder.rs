@@ -11,7 +11,7 @@ use crate::factorial::{Contrast, Family, together};
 use crate::metric::Metric;
 use crate::rounds::Rounds;
 use crate::rules::{CONTROL_ALPHA, Rules};
-use crate::{arms, doubts, failures, signed_rank};
+use crate::{arms, boots, doubts, failures, signed_rank};
 
 /// The blocks of one phase, and by what its contrasts are judged.
 pub(crate) struct Court<'a> {
@@ -46,6 +46,7 @@ pub(crate) fn judge(
         rungs: steps(run).map(rung).collect(),
         together,
         confirmed: top.map(|top| top.confirmed),
+        between_boots: boots::judge(run, blocks, climb.outcome),
     })
 }
 

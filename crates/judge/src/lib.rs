@@ -20,6 +20,7 @@ pub mod warmup;
 pub mod welch;
 
 mod arms;
+mod boots;
 mod commands;
 mod doubts;
 mod factorial;

@@ -1,6 +1,7 @@
 //! The blocks of a phase by round, and the pairs among them.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use model::run::Phase;
 use model::{Arm, BlockRecord};
@@ -29,6 +30,14 @@ impl<'a> Rounds<'a> {
                 .insert(&block.arm, block);
         }
         Self { by_round }
+    }
+
+    /// Those of some rounds.
+    pub(crate) fn within(&self, rounds: &Range<u32>) -> Self {
+        let within = self.by_round.range(rounds.clone());
+        Self {
+            by_round: within.map(|(round, arms)| (*round, arms.clone())).collect(),
+        }
     }
 
     /// All blocks, by round.

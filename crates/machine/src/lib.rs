@@ -3,6 +3,7 @@
 //!
 //! It carries no traffic: an instrument or a lever works on any program.
 
+pub mod boot;
 mod cpu_ticks;
 pub mod cpus;
 pub mod distribution;

@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+mod boots;
 mod factorial;
 mod ladder;
 
+pub use boots::{BetweenBoots, BootEstimate, BootResult};
 pub use factorial::{
     ArmFigures, Beside, Change, ExactChange, FACTORIAL_FORMAT, FactorialJudgement, Figure,
     InteractionResult, Judged, LevelResult, Levels, MeanResult, MetricInfo, Together,

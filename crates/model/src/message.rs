@@ -16,13 +16,14 @@ use crate::doubt::Doubt;
 use crate::facts::{Facts, Watched};
 use crate::lever::{LeverSetting, LeverState};
 use crate::reading::{Counts, Reading};
+use crate::reboot::BootTell;
 use crate::run::Rig;
 use crate::service::{FoundService, Service};
 use crate::study::Program;
 use crate::workload::{Pace, Workload};
 
 /// The version of this protocol; agents and studies of different versions do not talk.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// A request to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +43,10 @@ pub enum Ask {
         /// Whether what reaches further than a namespace of our own may be set, now and in the
         /// blocks to come.
         on_host: bool,
+    },
+    /// How was the kernel started, and how would a person have it started with this?
+    Boot {
+        wanted: LeverSetting,
     },
     /// Look at the machine at rest for so long.
     Watch {
@@ -170,6 +175,7 @@ pub enum Tell {
     Levers {
         levers: Vec<LeverState>,
     },
+    Boot(Box<BootTell>),
     Watched(Watched),
     Found(FoundService),
     Started {

@@ -10,6 +10,7 @@ use crate::doubt::Doubt;
 use crate::facts::{Facts, Watched};
 use crate::ladder::{Confirmation, LeftOut};
 use crate::reading::Reading;
+use crate::reboot::Reboot;
 use crate::service::ServiceRecord;
 use crate::study::{Arm, RigKind, Study};
 
@@ -22,8 +23,9 @@ pub const BLOCKS_FILE: &str = "blocks.jsonl";
 /// Name of the file with one line per epoch of what an emulated link carried.
 pub const LINK_FILE: &str = "link.jsonl";
 
-/// What a run is, written before its first block and once more where a ladder is confirmed: of a study under load, or with
-/// other parameters of a study of commands (see [`crate::command_run::CommandRun`]).
+/// What a run is, written before its first block and again where a ladder is confirmed or the
+/// machine was started anew: of a study under load, or with other parameters of a study of commands
+/// (see [`crate::command_run::CommandRun`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord<S = Study, A = Arm> {
     /// Shape of the folder; see [`RUN_FORMAT`].
@@ -64,6 +66,9 @@ pub struct RunRecord<S = Study, A = Arm> {
     /// How the last state of a whole ladder is confirmed; `None` until its climb is judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<Confirmation>,
+    /// The step that takes a reboot, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reboot: Option<Reboot>,
     /// Doubts known before the first block, such as levers that this machine refuses.
     pub doubts: Vec<Doubt>,
 }
@@ -202,6 +207,8 @@ pub enum Phase {
     Latency,
     /// Closed loop again, of the last state of a ladder and what it is held against.
     Confirmation,
+    /// Closed loop, of that state in each boot of a ladder with a step that takes a reboot.
+    Boot,
     /// One run of a command.
     Command,
 }

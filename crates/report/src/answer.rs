@@ -7,12 +7,15 @@ use model::judgement::{ArmResult, Judged, Outcome, StepResult};
 use model::study::DesignKind;
 use model::{Doubt, Effect, Judgement, RunRecord, Verdict};
 
-use crate::{numbers, sentences, whole};
+use crate::{between_boots, numbers, sentences, whole};
 
 /// The answer to the study's question.
 pub(crate) fn sentence(run: &RunRecord, judgement: &Judgement) -> String {
     match run.study.design.kind {
-        DesignKind::Ladder => ladder(run, judgement),
+        DesignKind::Ladder => match between_boots::waiting(run, judgement) {
+            Some(waiting) => format!("{} {waiting}", ladder(run, judgement)),
+            None => ladder(run, judgement),
+        },
         DesignKind::Compare => compare(run, judgement),
     }
 }
@@ -315,6 +318,7 @@ mod tests {
                 rounds_done: 16,
                 rounds_planned: 16,
             }),
+            between_boots: None,
         });
         judgement
     }

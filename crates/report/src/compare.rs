@@ -6,7 +6,7 @@ use model::run::Rig;
 use model::{Estimate, Judgement, RunRecord, Study};
 
 use crate::text::{self, Paint, Table};
-use crate::{link, numbers, sentences};
+use crate::{between_boots, link, numbers, sentences};
 pub(crate) use json::run as run_value;
 pub use json::value;
 
@@ -60,7 +60,7 @@ pub fn compare(
     lines.push(String::new());
     lines.extend(table(a.1, b.1).render(width, Paint { colour: false }));
     lines.push(String::new());
-    lines.extend(text::wrap(&caution(a.1, b.1), width));
+    lines.extend(text::wrap(&caution(a, b), width));
     Ok(lines.join("\n") + "\n")
 }
 
@@ -191,14 +191,27 @@ fn apart((a, b): (Option<Estimate>, Option<Estimate>)) -> String {
     })
 }
 
-fn caution(a: &Judgement, b: &Judgement) -> String {
+fn caution(a: (&RunRecord, &Judgement), b: (&RunRecord, &Judgement)) -> String {
     let mut text = CAUTION.to_owned();
-    for (name, judgement) in [("A", a), ("B", b)] {
+    text += &other_boots(a.0, b.0);
+    for (name, (_, judgement)) in [("A", a), ("B", b)] {
         if let Some(error) = sentences::sequential_error(judgement) {
             text += &format!(" Within run {name}: {error}");
         }
     }
     text + " For a verdict, measure both as arms of one run."
+}
+
+/// That the kernels were started otherwise, which is no difference between what was measured.
+fn other_boots(a: &RunRecord, b: &RunRecord) -> String {
+    let weaknesses = between_boots::weaknesses(&a.facts, &b.facts);
+    if weaknesses.is_empty() {
+        return String::new();
+    }
+    format!(
+        " The kernels mitigate otherwise, in A and in B: {}.",
+        weaknesses.join("; ")
+    )
 }
 
 #[cfg(test)]
@@ -218,6 +231,24 @@ mod tests {
         );
         assert!(text.contains("0.0 %") && !text.contains("better"), "{text}");
         assert!(text.lines().all(|line| line.width() <= 100), "{text}");
+    }
+
+    #[test]
+    fn kernels_that_were_started_otherwise_are_not_taken_for_one_machine() {
+        let (run, judgement) = (sample::run(), sample::judgement());
+        let mut other = run.clone();
+        let weakness = other.facts.mitigations.keys().next().unwrap().clone();
+        other
+            .facts
+            .mitigations
+            .insert(weakness.clone(), "Vulnerable".to_owned());
+        let said = |other: &RunRecord| {
+            let value = value((&run, &judgement), (other, &judgement)).unwrap();
+            value["caution"].as_str().unwrap().to_owned()
+        };
+        let words = format!("The kernels mitigate otherwise, in A and in B: {weakness} `");
+        assert!(said(&other).contains(&words), "{}", said(&other));
+        assert!(!said(&run).contains("mitigate otherwise"));
     }
 
     #[test]

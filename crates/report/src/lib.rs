@@ -14,12 +14,14 @@ pub mod numbers;
 pub mod text;
 
 mod answer;
+mod between_boots;
 mod chart;
 mod not_crossed;
 mod rows;
 mod sentences;
 mod whole;
 
+pub use between_boots::next_steps;
 pub use compare::compare;
 
 #[cfg(test)]

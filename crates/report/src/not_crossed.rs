@@ -4,8 +4,8 @@
 use model::{Judgement, RunRecord};
 use serde::Serialize;
 
-use crate::numbers;
 use crate::rows::is_beside;
+use crate::{between_boots, numbers};
 
 /// A step that the article took and this run did not.
 #[derive(Serialize)]
@@ -42,10 +42,12 @@ fn why(run: &RunRecord, judgement: &Judgement, step: &str) -> String {
     let Some(left_out) = run.left_out.iter().find(|left_out| left_out.step == step) else {
         return "this machine refuses it, as the doubts say".to_owned();
     };
-    match bound(run, judgement).filter(|_| left_out.of_the_boot) {
-        Some(bound) => format!("{}; a rough bound: {bound}", left_out.why),
-        None => left_out.why.clone(),
-    }
+    let bound = bound(run, judgement).filter(|_| left_out.of_the_boot);
+    let bound = bound.map(|bound| format!("a rough bound: {bound}"));
+    let estimated = between_boots::estimated(judgement, step);
+    let why = estimated.unwrap_or_else(|| left_out.why.clone());
+    let all: Vec<String> = std::iter::once(why).chain(bound).collect();
+    all.join("; ")
 }
 
 /// About the most that a change of the kernel alone could take from the last state: the kernel's

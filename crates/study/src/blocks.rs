@@ -90,7 +90,7 @@ impl Campaign<'_> {
 /// How a block is driven; `None` where no rate can be set for it.
 fn pace(record: &RunRecord, next: &Planned, saved: &[BlockRecord]) -> Option<Pace> {
     match next.phase {
-        Phase::Throughput | Phase::Confirmation => Some(Pace::Closed),
+        Phase::Throughput | Phase::Confirmation | Phase::Boot => Some(Pace::Closed),
         Phase::Latency => Some(Pace::Open {
             rate_rps: plan::common_rate_rps(record, saved)?,
             arrivals: model::workload::Arrivals::Poisson,

@@ -6,7 +6,7 @@ use model::facts::Watched;
 use model::lever::LeverState;
 use model::run::{ClientHost, RUN_FORMAT, Rig};
 use model::study::{Arm, Program, Role, Study};
-use model::{Ask, Doubt, Facts, Pace, RunRecord, Tell, Workload};
+use model::{Ask, BlockRecord, Doubt, Facts, Pace, RunRecord, Tell, Workload};
 
 use crate::arms;
 use crate::clock::Clock;
@@ -15,6 +15,7 @@ use crate::confirm;
 use crate::plan;
 use crate::preflight;
 use crate::progress::{Outlook, Progress};
+use crate::reboot::RebootError;
 use crate::rehearsal;
 use crate::same_place;
 use crate::store::{Resumed, Store, StoreError};
@@ -51,6 +52,8 @@ pub enum CampaignError {
     OtherHosts,
     #[error("the run compares servers that were running then; start it again instead")]
     NotOurTargets,
+    #[error(transparent)]
+    Reboot(#[from] RebootError),
     #[error(
         "this run was measured with {title} {was}, here is {title} {now}: they do not mix; start \
          the run again"
@@ -74,6 +77,8 @@ pub struct Order {
     pub full: bool,
     /// Whether levers that reach further than a namespace of our own may be set.
     pub on_host: bool,
+    /// Whether the run waits for a reboot at its end, for the step that takes one.
+    pub reboot: bool,
 }
 
 /// Drives one agent through one run.
@@ -108,6 +113,10 @@ impl Campaign<'_> {
         } = self.meet(order.full)?;
         self.progress.rig(&rig);
         let levers = self.levers(&order.study, order.on_host)?;
+        let reboot = order
+            .reboot
+            .then(|| self.plan_reboot(&order.study, &levers, &facts))
+            .transpose()?;
         let service = order.targets.find(self.agent)?;
         let program = order.targets.program();
         let built = match order.targets {
@@ -153,21 +162,38 @@ impl Campaign<'_> {
             client,
             expected_visible: visible,
             confirmation: None,
+            reboot,
             doubts,
         };
-        let mut store = claim.describe(&record)?;
-        let mut saved = Vec::new();
-        self.climb(&record, &built.arms, &mut saved, &mut store)?;
-        self.confirm(record, saved, &mut store)?;
+        let store = claim.describe(&record)?;
+        let facts = record.facts.clone();
+        self.go_through(record, &built.arms, Vec::new(), store, &facts)
+    }
+
+    /// Measures what is left of a run in this boot, of which the server's host told these facts.
+    fn go_through(
+        &mut self,
+        mut record: RunRecord,
+        arms: &[Arm],
+        mut saved: Vec<BlockRecord>,
+        mut store: Store,
+        facts: &Facts,
+    ) -> Result<Store, CampaignError> {
+        if !plan::remaining(&record, &saved).is_empty() {
+            self.climb(&record, arms, &mut saved, &mut store)?;
+        }
+        self.confirm(&mut record, &mut saved, &mut store)?;
+        self.measure_this_boot(&mut record, &mut saved, &mut store, facts)?;
         Ok(store)
     }
 
     /// Goes on with a run that was stopped; a run that is done stays as it is.
     ///
     /// # Errors
-    /// When the folder is no run of ours, or this machine is not as it was.
+    /// When the folder is no run of ours, or this machine is not as it was, or as it must be after a
+    /// reboot.
     pub fn resume(&mut self, folder: &Path) -> Result<Store, CampaignError> {
-        let (mut store, record, mut saved): Resumed = Store::resume(folder)?;
+        let (store, record, saved): Resumed = Store::resume(folder)?;
         if record
             .arms
             .iter()
@@ -175,20 +201,20 @@ impl Campaign<'_> {
         {
             return Err(CampaignError::NotOurTargets);
         }
-        if confirm::is_done(&record, &saved) {
+        if record.reboot.is_none() && confirm::is_done(&record, &saved) {
             return Ok(store);
         }
         let met = self.meet(false)?;
         self.progress.rig(&met.rig);
         same_place::check(&record, &met)?;
+        self.may_go_on(&record, &saved, &met.facts)?;
         under_test::find_again(&record, self.agent)?;
         self.levers(&record.study, record.on_host)?;
+        let arms = record.arms.clone();
         if !plan::remaining(&record, &saved).is_empty() {
-            self.start_targets(&record.arms, &record.study.workload)?;
-            self.climb(&record, &record.arms, &mut saved, &mut store)?;
+            self.start_targets(&arms, &record.study.workload)?;
         }
-        self.confirm(record, saved, &mut store)?;
-        Ok(store)
+        self.go_through(record, &arms, saved, store, &met.facts)
     }
 
     /// Learns what the machine is and whether it may be loaded.

@@ -25,29 +25,34 @@ impl Campaign<'_> {
     /// run that is stopped here goes on with the same arms.
     pub(crate) fn confirm(
         &mut self,
-        mut record: RunRecord,
-        mut saved: Vec<BlockRecord>,
+        record: &mut RunRecord,
+        saved: &mut Vec<BlockRecord>,
         store: &mut Store,
     ) -> Result<(), CampaignError> {
         if record.study.whole.is_none() {
             return Ok(());
         }
         if record.confirmation.is_none() {
-            let made_worse = made_worse(&record, &saved);
+            let made_worse = made_worse(record, saved);
             record.confirmation = Some(arms::confirmation(&record.arms, &made_worse));
-            store.describe_again(&record)?;
+            store.describe_again(record)?;
         }
         let Some(confirmation) = &record.confirmation else {
             return Ok(());
         };
-        let remaining = plan::remaining_confirmation(&record, confirmation, &saved);
+        let remaining = plan::remaining_confirmation(record, confirmation, saved);
         if remaining.is_empty() {
             return Ok(());
         }
         self.start_targets(&confirmation.arms, &record.study.workload)?;
         self.progress
             .phase("confirming the last state with servers started anew");
-        self.measure(&record, &confirmation.arms, &remaining, &mut saved, store)
+        self.measure(record, &confirmation.arms, &remaining, saved, store)?;
+        if record.reboot.is_some() {
+            // In the next boot they will not be there either.
+            self.stop_targets(&confirmation.arms)?;
+        }
+        Ok(())
     }
 
     /// Ends targets that are up.

@@ -15,6 +15,7 @@ pub mod pair;
 pub mod plan;
 pub mod preflight;
 pub mod progress;
+pub mod reboot;
 pub mod rehearsal;
 mod same_place;
 pub mod service_spec;

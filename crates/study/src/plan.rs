@@ -45,6 +45,21 @@ pub fn remaining_confirmation(
     without_saved(planned, |arm| &confirmation.arms[arm].name, saved)
 }
 
+/// The same of the last state in a boot, by its place among those of the run; none where the run has
+/// no such boot.
+#[must_use]
+pub fn remaining_in_boot(record: &RunRecord, boot: usize, saved: &[BlockRecord]) -> Vec<Planned> {
+    let Some(reboot) = &record.reboot else {
+        return Vec::new();
+    };
+    let everyone: Vec<usize> = (0..reboot.arms.len()).collect();
+    let rounds = reboot.rounds_of(boot);
+    let seed = other_seed(record, 3);
+    let mut planned = phase(Phase::Boot, &everyone, rounds.end, seed);
+    planned.retain(|block| rounds.contains(&block.round));
+    without_saved(planned, |arm| &reboot.arms[arm].name, saved)
+}
+
 /// The same for a run of commands: every arm once a round.
 #[must_use]
 pub fn remaining_commands(run: &CommandRun, saved: &[CommandBlock]) -> Vec<Planned> {

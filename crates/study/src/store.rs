@@ -201,7 +201,7 @@ impl Claim {
     ) -> Result<Store, StoreError> {
         let Self { store, made } = self;
         store.describe_again(run)?;
-        made.keep();
+        made.keep().map_err(at(&store.folder))?;
         Ok(store)
     }
 }
@@ -233,9 +233,15 @@ impl Made {
         self
     }
 
-    fn keep(mut self) {
-        self.folders.clear();
+    /// Leaves it all there, also after a power cut: a folder is on the disk once the one around it
+    /// is synced.
+    fn keep(mut self) -> io::Result<()> {
         self.file = None;
+        for folder in std::mem::take(&mut self.folders) {
+            let around = folder.parent().filter(|path| !path.as_os_str().is_empty());
+            File::open(around.unwrap_or_else(|| Path::new(".")))?.sync_all()?;
+        }
+        Ok(())
     }
 }
 

@@ -6,6 +6,8 @@
 
 #[path = "campaign/fake_agent.rs"]
 mod fake_agent;
+#[path = "campaign/reboot.rs"]
+mod reboot;
 #[path = "campaign/two_hosts.rs"]
 mod two_hosts;
 #[path = "campaign/whole_ladder.rs"]
@@ -107,6 +109,7 @@ fn order() -> Order {
         linerate_version: String::new(),
         full: false,
         on_host: false,
+        reboot: false,
     }
 }
 

@@ -75,6 +75,8 @@ Examples:
     linerate study run http-json --target nginx --rig router
   On two machines of yours, over SSH:
     linerate study run http-json --hosts hosts.toml
+  Every step of the ladder, and the one that takes a reboot, for which the run waits:
+    linerate study run http-json --whole --reboot --out ladder
   A study of your own, a first look:
     linerate study run mine.toml --smoke
   The judgement for another program:
@@ -93,10 +95,13 @@ Examples:
     },
     /// Go on with a run that was stopped
     ///
-    /// The blocks that are saved stay; the rest of the plan is measured, in a new epoch.
+    /// The blocks that are saved stay; the rest of the plan is measured, in a new epoch. A run that
+    /// waits for a reboot goes on in another boot, if its step was really taken there.
     #[command(after_long_help = "\
 Examples:
-  linerate study resume linerate-runs/http-json-20260101T120000Z")]
+  linerate study resume linerate-runs/http-json-20260101T120000Z
+  After the reboot that a run waits for, and after each further one to and fro:
+    linerate study resume ladder")]
     Resume {
         /// Folder of the run
         folder: PathBuf,
@@ -237,6 +242,7 @@ pub(crate) fn measure(
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         full: flags.full,
         on_host: ladder.host,
+        reboot: ladder.reboot,
     };
     match run::measure(order, &place, &folder, flags, console)? {
         Some(stopped) => Ok(stopped),

@@ -102,6 +102,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         full: arguments.flags.full,
         on_host: false,
+        reboot: false,
     };
     if let Some(stopped) =
         run::measure(order, &Place::Loopback, &folder, &arguments.flags, console)?

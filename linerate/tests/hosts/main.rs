@@ -10,6 +10,7 @@ mod as_nobody;
 mod common;
 mod cut_session;
 mod links;
+mod reboot;
 mod rigs;
 #[path = "../common/schema.rs"]
 mod schema;

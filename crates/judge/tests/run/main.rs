@@ -3,6 +3,7 @@
 #[path = "../built_run/mod.rs"]
 mod built_run;
 
+mod between_boots;
 mod doubts;
 mod figures;
 mod latency;

@@ -3,6 +3,7 @@
 use model::inventory::{Availability, Kernel, Part};
 
 use super::look::Look;
+use crate::boot;
 use crate::findings::{denied, errno};
 use crate::tree::Tree;
 
@@ -17,34 +18,6 @@ const PARTS: [(&str, &str, &str); 6] = [
     ("WireGuard", "wireguard", "wg_xmit"),
 ];
 
-/// Options of the command line that bear on speed; it may hold secrets too, so no other is told.
-const BOOT_OPTIONS: [&str; 24] = [
-    "amd_pstate",
-    "audit",
-    "clocksource",
-    "cpufreq.default_governor",
-    "cpuidle.governor",
-    "default_hugepagesz",
-    "hugepages",
-    "hugepagesz",
-    "idle",
-    "intel_idle.max_cstate",
-    "intel_iommu",
-    "intel_pstate",
-    "iommu",
-    "isolcpus",
-    "irqaffinity",
-    "mitigations",
-    "nohz",
-    "nohz_full",
-    "nosmt",
-    "preempt",
-    "processor.max_cstate",
-    "rcu_nocbs",
-    "transparent_hugepage",
-    "tsc",
-];
-
 pub(super) fn collect(look: &Look) -> Kernel {
     let text = |file: &str| {
         look.text(file, "how the kernel was started")
@@ -56,7 +29,7 @@ pub(super) fn collect(look: &Look) -> Kernel {
     parts.extend(loadable(look));
     Kernel {
         preemption: preemption(&text("proc/sys/kernel/version")),
-        boot_options: boot_options(&text("proc/cmdline")),
+        boot_options: boot::options(&text("proc/cmdline")),
         security_modules: modules
             .split(',')
             .filter(|name| !name.is_empty())
@@ -71,15 +44,6 @@ fn preemption(version: &str) -> Option<String> {
     words
         .find(|word| word.starts_with("PREEMPT"))
         .map(str::to_owned)
-}
-
-fn boot_options(command_line: &str) -> Vec<String> {
-    let is_told = |option: &&str| {
-        let name = option.split('=').next().unwrap_or_default();
-        BOOT_OPTIONS.contains(&name)
-    };
-    let told = command_line.split_whitespace().filter(is_told);
-    told.map(str::to_owned).collect()
 }
 
 /// By asking for the ring that the load generator would use: settings, capabilities and system

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ArmResult;
+use super::boots::BetweenBoots;
 use super::factorial::{Judged, Together};
 
 /// The judgement of a whole ladder.
@@ -14,6 +15,9 @@ pub struct LadderJudgement {
     pub together: Vec<StepsTogether>,
     /// The last state once more; `None` until its first round is complete.
     pub confirmed: Option<Confirmed>,
+    /// The step that takes a reboot, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between_boots: Option<BetweenBoots>,
 }
 
 /// One step by itself, at either end of the ladder.

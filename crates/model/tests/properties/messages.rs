@@ -5,12 +5,14 @@ use std::net::{IpAddr, SocketAddr};
 
 use model::message::{BlockAsk, ClockTell, Failure, Loaded, Reach, Speaks};
 use model::reading::Counts;
+use model::reboot::BootTell;
 use model::{Ask, Tell};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::saved::{boot, boot_change};
 use super::services::{found, service};
 use super::values::{
     doubts, facts, lever, levers, number, pace, program, reading, rig, text, watched, workload,
@@ -68,6 +70,7 @@ pub(crate) fn ask() -> impl Strategy<Value = Ask> {
         }),
         counted,
         Just(Ask::Clock),
+        lever().prop_map(|wanted| Ask::Boot { wanted }),
         text().prop_map(|target| Ask::Stop { target }),
     ]
 }
@@ -136,6 +139,8 @@ pub(crate) fn tell() -> impl Strategy<Value = Tell> {
         hello,
         facts().prop_map(|facts| Tell::Facts(Box::new(facts))),
         vec(state, 0..3).prop_map(|levers| Tell::Levers { levers }),
+        (boot(), boot_change())
+            .prop_map(|(boot, change)| Tell::Boot(Box::new(BootTell { boot, change }))),
         watched().prop_map(Tell::Watched),
         found().prop_map(Tell::Found),
         (text(), doubts(), option::of(reach())).prop_map(|(target, doubts, reach)| {

@@ -3,6 +3,7 @@
 use model::command_run::ProgramRecord;
 use model::ladder::{Confirmation, LeftOut, Whole};
 use model::link::{LinkSpec, Via};
+use model::reboot::{Boot, BootChange, MeasuredBoot, Reboot};
 use model::run::{ClientHost, ClockComparison, Phase};
 use model::study::{
     BaselineSpec, Design, DesignKind, LatencyDesign, NotCrossed, Published, RigKind, Source,
@@ -183,6 +184,48 @@ fn confirmation() -> impl Strategy<Value = Confirmation> {
     (vec(text(), 0..3), vec(arm(), 0..3)).prop_map(|(dropped, arms)| Confirmation { dropped, arms })
 }
 
+fn reboot() -> impl Strategy<Value = Reboot> {
+    let measured =
+        (boot(), any::<bool>(), facts()).prop_map(|(boot, has_step, facts)| MeasuredBoot {
+            boot,
+            has_step,
+            facts,
+        });
+    (
+        (text(), text(), any::<u32>()),
+        boot_change(),
+        boot(),
+        vec(arm(), 0..3),
+        vec(measured, 0..3),
+    )
+        .prop_map(
+            |((step, option, rounds), change, first, arms, boots)| Reboot {
+                step,
+                option,
+                change,
+                first,
+                arms,
+                rounds,
+                boots,
+            },
+        )
+}
+
+pub(crate) fn boot() -> impl Strategy<Value = Boot> {
+    (text(), vec(text(), 0..3)).prop_map(|(boot_id, options)| Boot { boot_id, options })
+}
+
+pub(crate) fn boot_change() -> impl Strategy<Value = BootChange> {
+    (text(), vec(text(), 0..3), vec(text(), 0..3), text()).prop_map(
+        |(loader, make, undo, warning)| BootChange {
+            loader,
+            make,
+            undo,
+            warning,
+        },
+    )
+}
+
 fn arm() -> impl Strategy<Value = Arm> {
     let role = select(vec![
         Role::Baseline,
@@ -243,6 +286,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
             vec(program_record(), 0..3),
             option::of(confirmation()),
             vec(left_out(), 0..3),
+            option::of(reboot()),
         ),
         (rig(), any::<bool>(), option::of(client_host())),
         seen,
@@ -252,7 +296,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 (format, seed),
                 [linerate_version, started_utc, command],
                 study,
-                (arms, service, programs, confirmation, left_out),
+                (arms, service, programs, confirmation, left_out, reboot),
                 (rig, on_host, client),
                 (facts, watched, expected_visible, doubts),
             )| RunRecord {
@@ -273,6 +317,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 client,
                 expected_visible,
                 confirmation,
+                reboot,
                 doubts,
             },
         )
@@ -288,7 +333,12 @@ fn program_record() -> impl Strategy<Value = ProgramRecord> {
 
 /// A block as it is saved.
 pub(crate) fn block_record() -> impl Strategy<Value = BlockRecord> {
-    let phase = select(vec![Phase::Throughput, Phase::Latency, Phase::Confirmation]);
+    let phase = select(vec![
+        Phase::Throughput,
+        Phase::Latency,
+        Phase::Confirmation,
+        Phase::Boot,
+    ]);
     (phase, any::<[u32; 3]>(), text(), any::<u64>(), reading()).prop_map(
         |(phase, [epoch, round, position], arm, at_ms, reading)| BlockRecord {
             phase,

@@ -35,7 +35,7 @@ pub fn value(
         "a": run(a.0),
         "b": run(b.0),
         "arms": arms.collect::<Vec<_>>(),
-        "caution": caution(a.1, b.1),
+        "caution": caution(a, b),
     }))
 }
 

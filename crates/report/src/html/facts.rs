@@ -73,6 +73,7 @@ pub(crate) fn facts<S, A>(run: &RunRecord<S, A>) -> Vec<Fact> {
             .into_iter()
             .filter_map(|(name, value)| Some(fact(name, value?))),
     );
+    rows.extend(boots(run));
     rows.extend(identity(run));
     rows.extend(client_host(run));
     rows
@@ -97,6 +98,20 @@ fn client_host<S, A>(run: &RunRecord<S, A>) -> Vec<Fact> {
         fact("The client's host", host),
         fact("Clocks of both hosts", format!("known to within {within}")),
     ]
+}
+
+/// That these facts are of one boot among others.
+fn boots<S, A>(run: &RunRecord<S, A>) -> Option<Fact> {
+    let reboot = run.reboot.as_ref()?;
+    let with = reboot.boots.iter().filter(|boot| boot.has_step).count();
+    Some(fact(
+        "Boots",
+        format!(
+            "{}, of which {with} with {}; what is told here is of the first",
+            reboot.boots.len().max(1),
+            reboot.option
+        ),
+    ))
 }
 
 /// Only there when it was asked for.

@@ -6,6 +6,7 @@ use model::{BlockRecord, Judgement, Role, RunRecord, Verdict};
 use serde::Serialize;
 
 use super::common::{self, Common, Figure, Key, figure};
+use crate::between_boots::{self, BootsView};
 use crate::chart;
 use crate::not_crossed::{self, NotCrossed};
 use crate::rows::Row;
@@ -32,6 +33,7 @@ pub(crate) struct Page<'a> {
     against: &'static str,
     whole: Option<String>,
     both_ends: Option<WholeLadder>,
+    between_boots: Option<BootsView>,
     rows: Vec<RowWithReason>,
     shows: Columns,
     latency_design: Option<String>,
@@ -117,6 +119,7 @@ pub(crate) fn page<'a>(
         against: sentences::compared_with(run),
         whole: sentences::whole_effect(run, judgement),
         both_ends: whole::of(run, judgement),
+        between_boots: between_boots::of(run, judgement),
         shows: Columns::of(&rows),
         rows,
         latency_design: sentences::latency_design(&latency),

@@ -5,6 +5,7 @@ use model::{Judgement, RunRecord};
 
 use super::paint::{Paint, Style};
 use super::sheet::Sheet;
+use crate::between_boots::{self, BootsView};
 use crate::not_crossed::not_crossed;
 use crate::whole::{self, WholeLadder};
 use crate::{answer, link, numbers, rows, sentences};
@@ -82,6 +83,9 @@ impl Page {
         if let Some(whole) = whole::of(run, judgement) {
             self.both_ends(whole);
         }
+        if let Some(boots) = between_boots::of(run, judgement) {
+            self.between_boots(&boots);
+        }
         let noise = [
             sentences::noise_floor(run, judgement),
             sentences::smallest_visible(judgement),
@@ -115,6 +119,12 @@ impl Page {
         for sentence in &whole.together {
             self.sheet.paragraph(sentence);
         }
+    }
+
+    fn between_boots(&mut self, view: &BootsView) {
+        self.sheet.paragraph(&view.state);
+        self.sheet.list(&view.boots);
+        self.sheet.paragraph(&view.warning);
     }
 
     fn latency(&mut self, results: &[LatencyResult]) {

@@ -87,6 +87,7 @@ pub(crate) fn run() -> RunRecord {
         left_out: Vec::new(),
         on_host: false,
         confirmation: None,
+        reboot: None,
         facts: study::facts(),
         watched: Watched {
             foreign_cpu_share: Some(0.012),
@@ -304,7 +305,7 @@ fn step(
     }
 }
 
-fn effect(ratio: f64, half_width: f64) -> Effect {
+pub(crate) fn effect(ratio: f64, half_width: f64) -> Effect {
     Effect {
         ratio,
         low: ratio - half_width,

@@ -59,6 +59,7 @@ impl Campaign<'_> {
             left_out: Vec::new(),
             on_host: false,
             confirmation: None,
+            reboot: None,
             facts: met.facts,
             watched: met.watched,
             client: met.client,

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use model::message::{Failure, Reach, Speaks};
 use model::reading::CpuReading;
+use model::reboot::{Boot, BootChange, BootTell};
 use model::run::Rig;
 use model::service::FoundService;
 use model::{Ask, Binds, Reading, Tell};
@@ -26,6 +27,7 @@ pub(crate) struct FakeAgent {
     pub(crate) meetings_until_failure: Option<usize>,
     pub(crate) counts_until_failure: Option<usize>,
     pub(crate) service_version: String,
+    pub(crate) boot: Boot,
 }
 
 impl Default for FakeAgent {
@@ -44,6 +46,7 @@ impl Default for FakeAgent {
             meetings_until_failure: None,
             counts_until_failure: None,
             service_version: "1.22.1".to_owned(),
+            boot: Boot::default(),
         }
     }
 }
@@ -67,6 +70,14 @@ impl FakeAgent {
             Ask::Levers { wanted, .. } => Tell::Levers {
                 levers: wanted.iter().cloned().map(offered).collect(),
             },
+            Ask::Boot { wanted } => Tell::Boot(Box::new(BootTell {
+                boot: self.boot.clone(),
+                change: BootChange {
+                    make: vec![format!("add {wanted}")],
+                    undo: vec![format!("take {wanted} out")],
+                    ..BootChange::default()
+                },
+            })),
             Ask::Watch { .. } => Tell::Watched(self.watched.clone()),
             Ask::Find { .. } => Tell::Found(FoundService {
                 program: "/usr/sbin/nginx".to_owned(),

@@ -34,7 +34,8 @@ pub(super) static ROWS: &[Advice] = &[
         by_hand: "it takes a reboot and takes protection away, so it is yours to do: add \
             mitigations=off to the kernel command line (in /etc/default/grub, then \
             update-grub) and reboot, on a machine with one tenant that runs nothing \
-            untrusted; take the word out again and reboot to go back",
+            untrusted; take the word out again and reboot to go back; linerate study run \
+            http-json --whole --reboot waits for it and measures on both sides",
     },
     Advice {
         card: Card {

@@ -1,0 +1,134 @@
+//! The last state of a ladder between boots: an estimate with as many values as there are boots.
+
+use model::judgement::{BetweenBoots, BootEstimate, BootResult, Judged, Outcome};
+use model::reboot::Reboot;
+use model::run::Phase;
+use model::study::Role;
+use model::{BlockRecord, RunRecord};
+
+use crate::metric::Metric;
+use crate::rounds::Rounds;
+use crate::rules::{CONTROL_ALPHA, Rules};
+use crate::{median, signed_rank, welch};
+
+/// Two-sided error of intervals.
+const ALPHA: f64 = 0.05;
+/// Boots per arm below which what boots differ by anyhow is too little known for an interval.
+const FEWEST_BOOTS: usize = 4;
+
+/// What is known of the step that takes a reboot; `None` where the run asked for none.
+pub(crate) fn judge(
+    run: &RunRecord,
+    blocks: &[BlockRecord],
+    outcome: Outcome,
+) -> Option<BetweenBoots> {
+    let reboot = run.reboot.as_ref()?;
+    let rounds = Rounds::of_phase(blocks, Phase::Boot);
+    let boots: Vec<Boot> = (0..reboot.boots.len())
+        .map(|place| Boot::of(run, reboot, place, &rounds, outcome))
+        .collect();
+    let step = run.study.steps.iter().find(|step| step.name == reboot.step);
+    let title = step.map_or(&reboot.step, |step| &step.title);
+    Some(BetweenBoots {
+        step: reboot.step.clone(),
+        title: title.clone(),
+        option: reboot.option.clone(),
+        waits: waits(&boots),
+        estimate: estimate(&boots),
+        boots: boots.into_iter().map(|boot| boot.result).collect(),
+    })
+}
+
+/// Whether all is measured that can be without the step.
+fn waits(boots: &[Boot]) -> bool {
+    let is_begun = boots.iter().any(|boot| boot.result.has_step);
+    !is_begun && boots.iter().any(Boot::is_whole)
+}
+
+/// A boot as it is reported, and the one value that it counts for.
+struct Boot {
+    result: BootResult,
+    /// The logarithm of the outcome's median.
+    log_median: Option<f64>,
+}
+
+impl Boot {
+    fn of(
+        run: &RunRecord,
+        reboot: &Reboot,
+        place: usize,
+        all: &Rounds<'_>,
+        outcome: Outcome,
+    ) -> Self {
+        let rounds = all.within(&reboot.rounds_of(place));
+        let values = |metric| -> Vec<f64> {
+            let arms = reboot.arms.iter();
+            arms.flat_map(|arm| rounds.values(&arm.name, metric))
+                .collect()
+        };
+        let over_blocks = |metric| median::estimate(&values(metric), ALPHA);
+        let rounds_done = rounds.complete(&reboot.arms);
+        let rules = Rules::of_rounds(run.study.design.smallest_effect, rounds_done);
+        let metric = Metric::of_outcome(outcome);
+        Self {
+            log_median: median::of(&values(metric)).map(f64::ln),
+            result: BootResult {
+                has_step: reboot.boots[place].has_step,
+                server_cpu_us_per_request: over_blocks(Metric::ServerCpu),
+                throughput_rps: over_blocks(Metric::Throughput),
+                control: control(reboot, &rounds, metric, &rules),
+                rounds_done,
+                rounds_planned: reboot.rounds,
+            },
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.result.rounds_done >= self.result.rounds_planned
+    }
+}
+
+/// The last state against itself.
+fn control(reboot: &Reboot, rounds: &Rounds<'_>, metric: Metric, rules: &Rules) -> Judged {
+    let again = reboot.arms.iter().find(|arm| arm.role == Role::Control);
+    let effect = again.and_then(|again| {
+        let against = again.against.as_deref()?;
+        let log_ratios = rounds.log_ratios(&again.name, against, metric);
+        signed_rank::effect(&log_ratios, CONTROL_ALPHA)
+    });
+    Judged {
+        verdict: rules.control_verdict(effect.as_ref()),
+        effect,
+    }
+}
+
+/// Only boots that were measured in full count.
+fn estimate(boots: &[Boot]) -> Option<BootEstimate> {
+    let of_arm = |has_step: bool| -> Vec<f64> {
+        let boots = boots.iter().filter(|boot| boot.is_whole());
+        let of_arm = boots.filter(|boot| boot.result.has_step == has_step);
+        of_arm.filter_map(|boot| boot.log_median).collect()
+    };
+    let (with, without) = (of_arm(true), of_arm(false));
+    let has_enough = with.len().min(without.len()) >= FEWEST_BOOTS;
+    let interval = has_enough.then(|| welch::interval(&with, &without, ALPHA));
+    let spreads = [&with, &without].into_iter().filter_map(|arm| spread(arm));
+    Some(BootEstimate {
+        ratio: (mean(&with)? - mean(&without)?).exp(),
+        without: u32::try_from(without.len()).ok()?,
+        with: u32::try_from(with.len()).ok()?,
+        same_arm_ratio: spreads.reduce(f64::max).map(f64::exp),
+        interval: interval.flatten().map(|ends| ends.map(f64::exp)),
+    })
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The largest less the smallest; `None` of a single value.
+fn spread(values: &[f64]) -> Option<f64> {
+    let most = values.iter().copied().reduce(f64::max)?;
+    let least = values.iter().copied().reduce(f64::min)?;
+    (values.len() > 1).then_some(most - least)
+}

@@ -1,0 +1,93 @@
+//! How the kernel was started, and how a person has it started otherwise.
+
+mod loader;
+
+use model::lever::LeverSetting;
+use model::reboot::{Boot, BootChange, BootTell};
+
+use crate::tree::Tree;
+use crate::{journal, levers};
+
+/// Options of the command line that bear on speed; it may hold secrets too, so no other is told.
+const TOLD: [&str; 46] = [
+    "amd_pstate",
+    "audit",
+    "clocksource",
+    "cpufreq.default_governor",
+    "cpuidle.governor",
+    "default_hugepagesz",
+    "gather_data_sampling",
+    "hugepages",
+    "hugepagesz",
+    "idle",
+    "intel_idle.max_cstate",
+    "intel_iommu",
+    "intel_pstate",
+    "iommu",
+    "isolcpus",
+    "irqaffinity",
+    "kpti",
+    "kvm.nx_huge_pages",
+    "l1tf",
+    "mds",
+    "mitigations",
+    "mmio_stale_data",
+    "nohz",
+    "nohz_full",
+    "nopti",
+    "nosmt",
+    "nospec_store_bypass_disable",
+    "nospectre_bhb",
+    "nospectre_v1",
+    "nospectre_v2",
+    "preempt",
+    "processor.max_cstate",
+    "pti",
+    "rcu_nocbs",
+    "reg_file_data_sampling",
+    "retbleed",
+    "spec_rstack_overflow",
+    "spec_store_bypass_disable",
+    "spectre_bhi",
+    "spectre_v2",
+    "spectre_v2_user",
+    "srbds",
+    "ssbd",
+    "transparent_hugepage",
+    "tsc",
+    "tsx_async_abort",
+];
+
+/// What is told of this machine's boot, and of how it starts with what a lever of the boot wants:
+/// such a lever is called as its option of the kernel is.
+#[must_use]
+pub fn tell(wanted: &LeverSetting) -> BootTell {
+    let tree = Tree::of_this_machine();
+    BootTell {
+        boot: Boot {
+            // A machine that does not say which boot this is has none that is like another's.
+            boot_id: journal::boot_id().unwrap_or_default(),
+            options: options(&tree.text("proc/cmdline").unwrap_or_default()),
+        },
+        change: BootChange {
+            warning: warning(&wanted.name),
+            ..loader::change(&tree, &wanted.to_string())
+        },
+    }
+}
+
+/// The options of a command line that are told.
+pub(crate) fn options(command_line: &str) -> Vec<String> {
+    let is_told = |option: &&str| {
+        let name = option.split('=').next().unwrap_or_default();
+        TOLD.contains(&name)
+    };
+    let told = command_line.split_whitespace().filter(is_told);
+    told.map(str::to_owned).collect()
+}
+
+fn warning(lever: &str) -> String {
+    let mut all = levers::all();
+    let found = all.find(|candidate| candidate.card().name == lever);
+    found.map_or_else(String::new, |lever| lever.card().hurts.to_owned())
+}

@@ -1,0 +1,250 @@
+//! A step that takes a reboot: what is measured in which boot, and what is refused.
+
+use model::judgement::BetweenBoots;
+use model::reboot::Boot;
+use model::run::{Phase, RunRecord};
+use study::CampaignError;
+
+use super::{FakeAgent, Folder, order, resume, run_order};
+
+/// Rounds of the climb, and of the last state in each boot.
+const ROUNDS: u32 = 2;
+const MITIGATED: &str = "Mitigation: PTI";
+const OFF: &str = "mitigations=off";
+
+/// A machine in a boot, of which the kernel says this of its weakness.
+fn started(boot_id: &str, options: &[&str], meltdown: &str) -> FakeAgent {
+    let mut agent = FakeAgent {
+        boot: Boot {
+            boot_id: boot_id.to_owned(),
+            options: options.iter().map(|option| (*option).to_owned()).collect(),
+        },
+        ..FakeAgent::default()
+    };
+    let weakness = ("meltdown".to_owned(), meltdown.to_owned());
+    agent.facts.mitigations = [weakness].into();
+    agent
+}
+
+fn as_it_was(boot_id: &str) -> FakeAgent {
+    started(boot_id, &[], MITIGATED)
+}
+
+fn with_the_step(boot_id: &str) -> FakeAgent {
+    started(boot_id, &[OFF], "Vulnerable")
+}
+
+fn climb(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError> {
+    let mut order = order();
+    order.study = super::whole_study();
+    order.study.design.rounds = ROUNDS;
+    order.study.whole.as_mut().unwrap().confirm_rounds = ROUNDS;
+    order.reboot = true;
+    run_order(agent, folder, order)
+}
+
+/// A run that waits for a reboot.
+fn waiting(test: &str) -> Folder {
+    let folder = Folder::new(test);
+    climb(&mut as_it_was("first"), &folder).unwrap();
+    folder
+}
+
+fn record(folder: &Folder) -> RunRecord {
+    let text = std::fs::read_to_string(folder.0.join("run.json")).unwrap();
+    RunRecord::parse(&text).unwrap()
+}
+
+fn judged(folder: &Folder) -> BetweenBoots {
+    let judgement = judge::judge(&record(folder), &folder.saved());
+    judgement.ladder.unwrap().between_boots.unwrap()
+}
+
+/// Round and arm of each block of the last state, in order of rounds.
+fn measured(folder: &Folder) -> Vec<(u32, String)> {
+    let blocks = folder.saved().into_iter();
+    let of_boots = blocks.filter(|block| block.phase == Phase::Boot);
+    let mut keys: Vec<_> = of_boots.map(|block| (block.round, block.arm)).collect();
+    keys.sort();
+    keys
+}
+
+fn keys(rounds: std::ops::Range<u32>) -> Vec<(u32, String)> {
+    let arms = ["last", "last-again"];
+    let of_round = |round| arms.map(|arm| (round, arm.to_owned()));
+    rounds.flat_map(of_round).collect()
+}
+
+/// Why a run cannot go on there; nothing may be measured or written.
+fn refused(folder: &Folder, mut agent: FakeAgent) -> String {
+    let before = (record(folder), folder.saved());
+    let error = resume(&mut agent, folder).unwrap_err();
+    assert!(matches!(error, CampaignError::Reboot(_)), "{error}");
+    assert_eq!(agent.blocks().count(), 0);
+    assert_eq!((record(folder), folder.saved()), before);
+    error.to_string()
+}
+
+#[test]
+fn a_run_ends_waiting_with_the_last_state_measured_twice_in_its_boot() {
+    let folder = waiting("reboot-waits");
+    let reboot = record(&folder).reboot.unwrap();
+    assert_eq!(
+        (reboot.step.as_str(), reboot.option.as_str()),
+        ("mitigations", OFF)
+    );
+    assert_eq!(reboot.first.boot_id, "first");
+    assert_eq!(measured(&folder), keys(0..ROUNDS));
+    let last = record(&folder).confirmation.unwrap().arms;
+    let last = last.into_iter().find(|arm| arm.name == "last").unwrap();
+    assert!(reboot.arms.iter().all(|arm| arm.levers == last.levers));
+    let judged = judged(&folder);
+    assert!(judged.waits && judged.estimate.is_none());
+}
+
+#[test]
+fn a_boot_in_which_the_step_was_not_taken_is_refused_with_what_was_seen() {
+    let folder = waiting("reboot-refused");
+    let still = refused(&folder, as_it_was("first"));
+    assert!(still.contains("the reboot has not been made"), "{still}");
+    assert!(still.contains(&format!("add {OFF}, reboot")), "{still}");
+    let without = refused(&folder, as_it_was("second"));
+    assert!(
+        without.contains("/proc/cmdline has no `mitigations=off`"),
+        "{without}"
+    );
+    assert!(
+        without.contains("meltdown says \"Mitigation: PTI\""),
+        "{without}"
+    );
+    let unheeded = refused(&folder, started("second", &[OFF], MITIGATED));
+    assert!(unheeded.contains("not taken all the same"), "{unheeded}");
+}
+
+#[test]
+fn a_boot_that_differs_in_more_than_the_step_is_refused_with_what_differs() {
+    let folder = waiting("reboot-other");
+    let mut newer = with_the_step("second");
+    newer.facts.kernel_release = "6.2".to_owned();
+    let said = refused(&folder, newer);
+    assert!(said.contains("the kernel was  and is 6.2 now"), "{said}");
+    let isolated = started("second", &[OFF, "isolcpus=1"], "Vulnerable");
+    let said = refused(&folder, isolated);
+    assert!(said.contains("is `isolcpus=1` now"), "{said}");
+    let overruled = started("second", &[OFF, "mitigations=auto"], MITIGATED);
+    let said = refused(&folder, overruled);
+    assert!(said.contains("is `mitigations=auto` now"), "{said}");
+    let half = started("second", &[], "Mitigation: something else");
+    let said = refused(&folder, half);
+    assert!(said.contains("meltdown was `Mitigation: PTI`"), "{said}");
+}
+
+#[test]
+fn a_boot_with_the_step_is_measured_and_the_two_give_an_estimate() {
+    let folder = waiting("reboot-taken");
+    let mut agent = with_the_step("second");
+    agent.is_dear = |_| true;
+    resume(&mut agent, &folder).unwrap();
+    assert_eq!(measured(&folder), keys(0..2 * ROUNDS));
+    let boots = record(&folder).reboot.unwrap().boots;
+    let said = |boot: usize| boots[boot].facts.mitigations["meltdown"].as_str();
+    assert_eq!((said(0), said(1)), (MITIGATED, "Vulnerable"));
+    let estimate = judged(&folder).estimate.unwrap();
+    assert_eq!((estimate.without, estimate.with), (1, 1));
+    assert!((estimate.ratio - 1.5).abs() < 1e-9, "{estimate:?}");
+    assert_eq!((estimate.same_arm_ratio, estimate.interval), (None, None));
+    // In the same boot there is no more to do.
+    let blocks = folder.saved().len();
+    resume(&mut with_the_step("second"), &folder).unwrap();
+    assert_eq!(folder.saved().len(), blocks);
+}
+
+#[test]
+fn each_further_boot_adds_one_to_its_arm() {
+    let folder = waiting("reboot-more");
+    let mut dear = with_the_step("second");
+    dear.is_dear = |_| true;
+    resume(&mut dear, &folder).unwrap();
+    resume(&mut as_it_was("third"), &folder).unwrap();
+    resume(&mut with_the_step("fourth"), &folder).unwrap();
+    let estimate = judged(&folder).estimate.unwrap();
+    assert_eq!((estimate.without, estimate.with), (2, 2));
+    let apart = estimate.same_arm_ratio.unwrap();
+    assert!((apart - 1.5).abs() < 1e-9, "{apart}");
+    assert!((estimate.ratio - 1.5_f64.sqrt()).abs() < 1e-9);
+}
+
+#[test]
+fn a_boot_that_broke_off_goes_on_in_itself_and_counts_for_nothing_in_another() {
+    let folder = waiting("reboot-broken");
+    let broken = |boot: &str| FakeAgent {
+        blocks_until_failure: Some(1),
+        ..with_the_step(boot)
+    };
+    assert!(resume(&mut broken("second"), &folder).is_err());
+    assert!(!judged(&folder).waits && judged(&folder).estimate.is_none());
+    // The power was cut in it.
+    resume(&mut with_the_step("third"), &folder).unwrap();
+    let estimate = judged(&folder).estimate.unwrap();
+    assert_eq!((estimate.without, estimate.with), (1, 1));
+    assert!(resume(&mut broken("fourth"), &folder).is_err());
+    resume(&mut with_the_step("fourth"), &folder).unwrap();
+    assert_eq!(judged(&folder).estimate.unwrap().with, 2);
+    let boots = record(&folder).reboot.unwrap().boots;
+    assert_eq!(boots.len(), 4);
+}
+
+#[test]
+fn a_climb_that_was_stopped_goes_on_without_the_step_alone() {
+    let folder = Folder::new("reboot-early");
+    let mut stopped = FakeAgent {
+        blocks_until_failure: Some(20),
+        ..as_it_was("first")
+    };
+    assert!(climb(&mut stopped, &folder).is_err());
+    let early = refused(&folder, with_the_step("second"));
+    assert!(
+        early.contains("before the last state was measured"),
+        "{early}"
+    );
+    assert!(early.contains(&format!("take {OFF} out")), "{early}");
+    resume(&mut as_it_was("third"), &folder).unwrap();
+    let boots = record(&folder).reboot.unwrap().boots;
+    assert_eq!(boots[0].boot.boot_id, "third");
+    assert!(judged(&folder).waits);
+}
+
+#[test]
+fn what_a_reboot_could_not_change_is_refused_before_anything_is_measured() {
+    for (agent, why) in [
+        (
+            started("first", &[], "Not affected"),
+            "would change nothing",
+        ),
+        (
+            with_the_step("first"),
+            "was started with `mitigations=off` already",
+        ),
+        (as_it_was(""), "does not tell one boot from another"),
+    ] {
+        let folder = Folder::new("reboot-nothing");
+        let mut agent = agent;
+        let error = climb(&mut agent, &folder).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+        assert!(!folder.0.exists() && agent.blocks().count() == 0);
+    }
+}
+
+#[test]
+fn a_study_without_such_a_step_says_so() {
+    let folder = Folder::new("reboot-none");
+    let mut order = order();
+    order.study = super::whole_study();
+    order.study.steps.retain(|step| step.name != "mitigations");
+    order.reboot = true;
+    let error = run_order(&mut as_it_was("first"), &folder, order).unwrap_err();
+    assert!(
+        error.to_string().contains("no step of this study"),
+        "{error}"
+    );
+}
