@@ -40,7 +40,7 @@ usage: cargo xtask <command>
   fuzz TARGET [SECONDS]
                   one fuzz target for longer than the five seconds that test gives it
   bench [FILTER]  our instruments beside the tools they replace, in interleaved pairs
-  vm COMMAND [--guest] [--put] [--get] [--disk] [--timeout] [--then] [--at-line] [--after]
+  vm COMMAND [--guest] [--put] [--get] [--append] [--disk] [--timeout] [--then] [--at-line] [--after]
                   run, reboot, kill, check or fetch a real kernel in an emulated machine; `vm help`
                   says how
   release         a static program, a Debian package and their checksums, into dist/

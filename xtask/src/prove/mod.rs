@@ -11,6 +11,7 @@ mod power_cut;
 mod release;
 mod rigs;
 mod sample;
+mod two_boots;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -46,6 +47,7 @@ const PROOFS: &[(&str, Prove)] = &[
         nginx_rules::nginx_is_not_called_different_from_itself,
     ),
     ("power-cut", power_cut::what_was_synced_survives),
+    ("boot", two_boots::a_run_goes_on_after_a_reboot),
     ("rigs", rigs::rigs_leave_the_machine_as_it_was),
     ("levers", levers::kills_are_undone),
     ("guest-panic", guest_panic::a_panic_is_told_with_its_reason),

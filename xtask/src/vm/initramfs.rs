@@ -30,6 +30,8 @@ pub(crate) struct Errand {
     pub(crate) files_in: Vec<(PathBuf, String)>,
     /// Files of the guest.
     pub(crate) files_out: Vec<String>,
+    /// What the command line of the kernel has besides the usual.
+    pub(crate) kernel_options: String,
 }
 
 /// What every boot starts with; built once for all boots of one command.

@@ -49,6 +49,8 @@ pub(super) struct Machine<'a> {
     pub(super) ports: &'a Path,
     /// How many files the guest hands out.
     pub(super) files_out: usize,
+    /// What the command line of the kernel has besides the usual.
+    pub(super) kernel_options: &'a str,
 }
 
 /// When the power is cut.
@@ -155,7 +157,9 @@ impl Machine<'_> {
         command.args(WIRE.split_whitespace());
         command.arg("-kernel").arg(self.kernel);
         command.arg("-initrd").arg(self.file_system);
-        command.arg("-append").arg(kernel_options());
+        command
+            .arg("-append")
+            .arg(format!("{} {}", usual_options(), self.kernel_options));
         let disk = format!("file={},format=raw,if=virtio", escaped(self.disk));
         command.args(["-drive", &disk]);
         let console = file_for("console", &self.console());
@@ -293,7 +297,7 @@ impl Drop for Running {
 /// The emulated counter is this machine's own. On a machine at work the kernel takes its rate for
 /// anything from a quarter to the whole of it, since the timers that it compares come late; then
 /// its seconds are wrong, so it is told.
-fn kernel_options() -> String {
+fn usual_options() -> String {
     let rate = clock::counter_khz(CLOCK_TIME).map(|khz| format!(" tsc_early_khz={khz}"));
     KERNEL_OPTIONS.to_owned() + &rate.unwrap_or_default()
 }

@@ -55,6 +55,7 @@ at /state. It reaches no network, and needs neither root nor /dev/kvm.
   --guest 6.1|newer      Debian's kernel, or that of its backports [6.1]
   --put HERE[:THERE]     a file for the guest [into /root, where COMMAND starts]
   --get THERE[:HERE]     a file out of the last boot, absolute or from /root [into this folder]
+  --append OPTIONS       for the kernel's command line, of the last boot
   --disk FILE            a disk that stays, made where it is not there [one that goes]
   --timeout SECONDS      for each boot [120]
   --at-line TEXT         cut the power when a line of the output holds TEXT

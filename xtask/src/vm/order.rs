@@ -20,6 +20,8 @@ pub(crate) struct Order {
     pub(crate) script: String,
     pub(crate) files_in: Vec<(PathBuf, String)>,
     pub(crate) files_out: Vec<(String, PathBuf)>,
+    /// What the command line of the last boot's kernel has besides the usual.
+    pub(crate) kernel_options: String,
     /// The disk that outlives the command.
     pub(crate) disk: Option<PathBuf>,
     /// Of one boot.
@@ -40,6 +42,7 @@ impl Order {
             script: words.join(" "),
             files_in: Vec::new(),
             files_out: Vec::new(),
+            kernel_options: String::new(),
             disk: None,
             limit: USUAL_LIMIT,
         };
@@ -65,6 +68,7 @@ impl Order {
             "--guest" => self.guest = guest::named(value)?,
             "--put" => self.files_in.push(file_in(value)?),
             "--get" => self.files_out.push(file_out(value)?),
+            "--append" => value.clone_into(&mut self.kernel_options),
             "--disk" => self.disk = Some(PathBuf::from(value)),
             "--timeout" => self.limit = seconds(value)?,
             _ => bail!("there is no such option"),
@@ -187,6 +191,13 @@ mod tests {
 
     fn target_file() -> PathBuf {
         crate::target::workspace().join("xtask/src/vm/order.rs")
+    }
+
+    #[test]
+    fn the_last_boot_may_have_further_options_of_the_kernel() {
+        let words = ["--append", "mitigations=off audit=0", "--", "true"];
+        let order = Order::parse("run", &words).unwrap();
+        assert_eq!(order.kernel_options, words[1]);
     }
 
     #[test]

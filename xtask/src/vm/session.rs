@@ -74,6 +74,7 @@ impl Session {
             disk: &self.disk,
             ports: &ports,
             files_out: errand.files_out.len(),
+            kernel_options: &errand.kernel_options,
         };
         let ending = machine.boot(cut, limit, sinks);
         ending.with_context(|| format!("the guest with Linux {}", self.release()))
@@ -90,12 +91,14 @@ impl Session {
         order: &Order,
         script: &str,
         files_out: &[String],
+        kernel_options: &str,
         cut: &Cut,
     ) -> anyhow::Result<Ending> {
         let errand = Errand {
             script: script.to_owned(),
             files_in: order.files_in.clone(),
             files_out: files_out.to_vec(),
+            kernel_options: kernel_options.to_owned(),
         };
         let mut sinks = Sinks {
             output: &mut std::io::stdout(),
@@ -173,7 +176,7 @@ pub(super) fn carry_out(order: &Order) -> anyhow::Result<u8> {
     programs::check()?;
     let mut session = Session::open(order.guest, &program()?, order.disk.as_deref())?;
     if let Some((script, cut)) = &order.first {
-        let ending = session.carry_out(order, script, &[], cut)?;
+        let ending = session.carry_out(order, script, &[], "", cut)?;
         match (cut, ending.exit) {
             (Cut::Never, Some(0)) | (_, None) => {}
             (Cut::Never, Some(code)) => return Ok(code),
@@ -185,7 +188,13 @@ pub(super) fn carry_out(order: &Order) -> anyhow::Result<u8> {
         .iter()
         .map(|(there, _)| there.clone())
         .collect();
-    let ending = session.carry_out(order, &order.script, &wanted, &Cut::Never)?;
+    let ending = session.carry_out(
+        order,
+        &order.script,
+        &wanted,
+        &order.kernel_options,
+        &Cut::Never,
+    )?;
     session.hand_out(order, &ending)?;
     ending.exit.context("the guest has no exit code")
 }

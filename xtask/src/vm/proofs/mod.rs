@@ -109,8 +109,8 @@ fn look(guest: &Guest, program: &Path) -> anyhow::Result<Seen> {
     let mut session = Session::open(guest, program, None)?;
     let errand = Errand {
         script: LOOK.to_owned(),
-        files_in: Vec::new(),
         files_out: FILES.map(str::to_owned).to_vec(),
+        ..Errand::default()
     };
     let (mut output, mut errors) = (Vec::new(), Vec::new());
     let mut sinks = Sinks {

@@ -1,0 +1,148 @@
+//! A step that takes a reboot, over real ones: a run waits on a disk through a power cut, is refused
+//! in a boot without the step, and ends in one with it.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use model::{Judgement, RunRecord};
+
+use super::{Lab, Proof};
+use crate::vm::{self, Cut, Errand, Session, Sinks};
+use crate::{release, tests_run};
+
+const OPTION: &str = "mitigations=off";
+/// Of one boot, on an emulated processor.
+const LIMIT: Duration = Duration::from_secs(240);
+/// The last line but one of what a run says that waits.
+const WAITS: &str = "and then: linerate study resume run";
+const STUDY: &str = r#"
+format = 1
+name = "two-boots"
+title = "One send, and then no mitigations"
+question = "What do the mitigations cost?"
+method = "Few blocks in each boot."
+
+[design]
+kind = "ladder"
+rounds = 2
+settle_ms = 100
+score_ms = 400
+smallest_effect = 0.5
+
+[workload]
+path = "/json"
+connections = 4
+
+[whole]
+confirm_rounds = 6
+
+[baseline]
+title = "two sends"
+levers = ["split-send"]
+
+[[step]]
+name = "one"
+title = "one send"
+take_away = ["split-send"]
+
+[[step]]
+name = "mitigations"
+title = "no mitigations"
+add = ["mitigations=off"]
+"#;
+const RESUME: &str =
+    "cd /state && linerate study resume run --yes --quiet --json > /root/judgement.json";
+
+pub(crate) fn a_run_goes_on_after_a_reboot(_lab: &Lab) -> anyhow::Result<Proof> {
+    let program = release::static_program(tests_run::PROFILE)?;
+    let mut session = Session::open(vm::usual_guest(), &program, None)?;
+    wait_and_lose_power(&mut session)?;
+    let refused = resume(&mut session, "")?;
+    let taken = resume(&mut session, OPTION)?;
+    ensure!(taken.exit == 0, "with {OPTION}: {}", taken.said);
+    let (meltdown, estimate) = outcome(&session)?;
+    Ok(Proof {
+        claim: format!(
+            "a run that waits for a reboot outlives a power cut, is refused in a boot without \
+             {OPTION}, and ends in one with it, of which the kernel says otherwise"
+        ),
+        held: refused.exit == 2
+            && refused
+                .said
+                .contains("/proc/cmdline has no `mitigations=off`")
+            && refused.said.contains("meltdown says \"Mitigation: PTI\"")
+            && meltdown == ["Mitigation: PTI", "Vulnerable"],
+        seen: format!(
+            "refused: {}\n     meltdown: {}; {estimate}",
+            refused.said.trim(),
+            meltdown.join(" → ")
+        ),
+    })
+}
+
+/// The first boot: all that takes no reboot, and then no more power.
+fn wait_and_lose_power(session: &mut Session) -> anyhow::Result<()> {
+    let script = format!(
+        "cd /state && cat > two-boots.toml << 'END'\n{STUDY}END\nlinerate study run two-boots.toml \
+         --whole --reboot --yes --quiet --out run && sleep 1000"
+    );
+    let errand = Errand {
+        script,
+        ..Errand::default()
+    };
+    let ended = boot(session, &errand, &Cut::AtLine(WAITS.to_owned()))?;
+    ensure!(ended.was_cut, "the run did not wait: {}", ended.said);
+    Ok(())
+}
+
+/// A boot with further options of the kernel that goes on with the run.
+fn resume(session: &mut Session, kernel_options: &str) -> anyhow::Result<Ended> {
+    let files_out = ["/state/run/run.json", "judgement.json"];
+    let errand = Errand {
+        script: RESUME.to_owned(),
+        files_out: files_out.map(str::to_owned).to_vec(),
+        kernel_options: kernel_options.to_owned(),
+        ..Errand::default()
+    };
+    boot(session, &errand, &Cut::Never)
+}
+
+struct Ended {
+    exit: u8,
+    was_cut: bool,
+    /// On standard error.
+    said: String,
+}
+
+fn boot(session: &mut Session, errand: &Errand, cut: &Cut) -> anyhow::Result<Ended> {
+    let (mut output, mut errors) = (Vec::new(), Vec::new());
+    let mut sinks = Sinks {
+        output: &mut output,
+        errors: &mut errors,
+    };
+    let ending = session.boot(errand, cut, LIMIT, &mut sinks)?;
+    Ok(Ended {
+        exit: ending.exit.unwrap_or_default(),
+        was_cut: ending.exit.is_none(),
+        said: String::from_utf8_lossy(&errors).into_owned(),
+    })
+}
+
+/// What the kernel said of its first weakness in each boot that was measured, and the estimate.
+fn outcome(session: &Session) -> anyhow::Result<(Vec<String>, String)> {
+    let text = |number| std::fs::read_to_string(session.file_out(number));
+    let run: RunRecord = RunRecord::parse(&text(0)?)?;
+    let judgement: Judgement = serde_json::from_str(&text(1)?)?;
+    let boots = run.reboot.context("no step of the boot")?.boots;
+    let said = |boot: &model::reboot::MeasuredBoot| boot.facts.mitigations.get("meltdown").cloned();
+    let ladder = judgement.ladder.context("no ladder")?;
+    let between = ladder.between_boots.context("nothing between boots")?;
+    let estimate = between.estimate.context("no estimate")?;
+    let words = format!(
+        "{:+.1} % server CPU per request, from {} boot without and {} with",
+        (estimate.ratio - 1.0) * 100.0,
+        estimate.without,
+        estimate.with
+    );
+    Ok((boots.iter().filter_map(said).collect(), words))
+}
