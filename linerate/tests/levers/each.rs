@@ -1,16 +1,9 @@
-//! Every lever of a namespace or a device: baseline, tuned, verified, restored.
+//! Every lever that a network namespace can take: baseline, tuned, verified, restored. What it has not, a
+//! guest is set to instead (`xtask/src/vm/proofs/levers.sh`).
 
 use serde_json::Value;
 
 use crate::sandbox::Sandbox;
-
-/// What no device here has; a guest's card is set instead (`xtask/src/vm/proofs/levers.sh`).
-const ONLY_IN_A_GUEST: [&str; 4] = [
-    "interrupt-affinity",
-    "receive-coalescing",
-    "receive-ring",
-    "transmit-ring",
-];
 
 /// What ethtool, ip and tc say of a setting of a device.
 const ASK_TOOLS: &str = r#"
@@ -55,17 +48,16 @@ fn number(now: &str) -> Option<String> {
     Some(if now > 1 { now / 2 } else { 1 - now }.to_string())
 }
 
-/// Whether a change stays in the namespace that it is made in.
-fn is_of_a_namespace(lever: &Value) -> bool {
-    let is_set = !lever["sets"].as_array().unwrap().is_empty();
-    is_set && (lever["scope"] == "namespace" || lever["scope"] == "device")
+/// Whether a lever is said to be set and put back on that bench.
+fn is_tested(lever: &Value, bench: &str) -> bool {
+    let benches = lever["tested_in"].as_array().unwrap();
+    benches.iter().any(|known| known == bench)
 }
 
-/// `NAME=VALUE` for every such lever, with a value that it does not hold.
+/// `NAME=VALUE` for every lever that is said to be tested here, with a value that it does not hold.
 pub(crate) fn other_values(sandbox: &Sandbox) -> Vec<String> {
     let mut levers = sandbox.list();
-    levers.retain(is_of_a_namespace);
-    levers.retain(|lever| !ONLY_IN_A_GUEST.contains(&lever["name"].as_str().unwrap()));
+    levers.retain(|lever| is_tested(lever, "here"));
     let asked = levers.iter().map(|lever| {
         let name = lever["name"].as_str().unwrap();
         let now = sandbox.now(name);
@@ -80,7 +72,7 @@ fn every_lever_of_a_namespace_or_a_device_is_set_held_and_put_back() {
     let sandbox = Sandbox::new();
     let before = sandbox.state();
     let asked = other_values(&sandbox);
-    assert!(asked.len() > 20, "only {asked:?}");
+    assert!(asked.len() > 30, "only {asked:?}");
     for asked in &asked {
         set_and_put_back(&sandbox, asked, &before);
     }

@@ -17,6 +17,7 @@ mod places;
 mod plan;
 pub mod program;
 mod site;
+mod tested;
 mod tunable;
 mod twin;
 mod value;
@@ -32,6 +33,7 @@ use places::Places;
 pub use plan::{Plan, Step};
 pub use program::ProgramPart;
 pub use site::Site;
+pub use tested::{TestBench, tested_in, tested_words};
 
 /// A setting of a machine that we change and put back.
 pub trait Lever: Sync {

@@ -24,6 +24,21 @@ fn every_lever_has_a_name_of_its_own_and_says_what_it_does() {
 }
 
 #[test]
+fn what_is_tested_is_a_lever_that_can_be_set() {
+    let tested = |lever: &&&'static dyn Lever| !tested_in(lever.card().name).is_empty();
+    let levers: Vec<_> = all().collect();
+    let tested: Vec<_> = levers.iter().filter(tested).collect();
+    assert!(tested.iter().all(|lever| !lever.sets().is_empty()));
+    let named: BTreeSet<&str> = tested::all_names().collect();
+    assert_eq!(named.len(), tested.len(), "a name that is no lever's");
+    let words = tested_words("mtu");
+    let wanted =
+        "applied and restored in a test here, in a network namespace, and in a virtual machine";
+    assert_eq!(words, wanted);
+    assert_eq!(tested_words("mitigations"), "never applied in a test");
+}
+
+#[test]
 fn a_plan_holds_only_what_differs_and_how_a_person_would_do_it() {
     let machine = Planted::new("plan", &[(IDLE, "1\n")]);
     let site = Site::below(&machine.tree, None);

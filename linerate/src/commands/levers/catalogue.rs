@@ -59,6 +59,7 @@ fn as_value(lever: &dyn Lever) -> Value {
         "published": card.published,
         "values": lever.values(),
         "sets": lever.sets(),
+        "tested_in": levers::tested_in(card.name),
     })
 }
 
@@ -72,6 +73,7 @@ pub(super) fn show(lever: &dyn Lever, site: &Site, console: &Console) {
     let recommended = lever
         .recommended(site)
         .unwrap_or_else(|| "depends".to_owned());
+    let tested = levers::tested_words(card.name);
     let parts = [
         ("does", card.about),
         ("helps", card.helps),
@@ -84,6 +86,7 @@ pub(super) fn show(lever: &dyn Lever, site: &Site, console: &Console) {
         ("binds", binds(card.binds)),
         ("risk", card.risk.word()),
         ("values", &lever.values()),
+        ("tested", &tested),
         ("now", &now),
         ("recommended", &recommended),
     ];

@@ -54,6 +54,7 @@ fn page(lever: &dyn Lever) -> String {
         ("scope", card.scope.word().to_owned()),
         ("binds", binds(card.binds).to_owned()),
         ("risk", card.risk.word().to_owned()),
+        ("tested", levers::tested_words(card.name)),
     ];
     let rows = rows
         .map(|(label, words)| format!("| {label} | {words} |"))

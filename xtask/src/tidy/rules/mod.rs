@@ -12,6 +12,7 @@ mod fuzz_targets;
 mod kernel_files;
 mod leftovers;
 mod lengths;
+mod levers;
 mod lints;
 mod listed;
 mod module_arrows;
@@ -48,6 +49,7 @@ pub(super) const ALL: &[Rule] = &[
     listed::INSTRUMENTS,
     listed::CHECKS,
     studies::RULE,
+    levers::RULE,
     fuzz_targets::RULE,
     schemas::RULE,
     doubts::RULE,

@@ -3,12 +3,12 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::Seen;
+use super::{LOOK, Seen};
 
 type Check = fn(&Seen) -> anyhow::Result<()>;
 
 /// Every claim with its check.
-pub(super) const ALL: [(&str, Check); 13] = [
+pub(super) const ALL: [(&str, Check); 15] = [
     (
         "a rig can be had, and loaded from within, where a tunnel's module adds a device to it",
         rig,
@@ -52,8 +52,16 @@ pub(super) const ALL: [(&str, Check); 13] = [
         link,
     ),
     (
-        "levers of the host and of a card are set, held and put back",
+        "each lever of the host and of a card that there is is set, held and put back",
         levers,
+    ),
+    (
+        "with huge pages the kernel keeps more memory free, which is put back with them",
+        reserve,
+    ),
+    (
+        "a card whose noqueue would not come back is left as it is",
+        former_default,
     ),
 ];
 
@@ -207,28 +215,62 @@ fn link(seen: &Seen) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What this kernel has not is told so; nothing else may be in the way.
+/// Levers that a guest may have nothing of, and how that is told.
+const LACKING: [(&str, &str); 4] = [
+    ("energy-preference", "this kernel or machine has no"),
+    ("frequency-governor", "this kernel or machine has no"),
+    ("guest-halt-poll", "this kernel or machine has no"),
+    // A watchdog without a counter to run it is refused by Linux 6.1 and only shown by later ones.
+    ("nmi-watchdog", "kernel.nmi_watchdog"),
+];
+
+/// Each lever that the script asks for is restored; what a guest has nothing of is told so by the words
+/// for it, and nothing else may be in the way.
 fn levers(seen: &Seen) -> anyhow::Result<()> {
     let lines = seen.files["truth"].lines();
     let states = lines.filter_map(|line| line.strip_prefix("lever.")?.split_once(' '));
-    let (restored, others): (Vec<_>, Vec<_>) = states.partition(|(_, state)| *state == "restored");
-    // A watchdog without a counter to run it is refused by Linux 6.1 and only shown by later ones.
-    let absent = [
-        "this kernel or machine has no",
-        "kernel.nmi_watchdog is `0` now, and could not be put back to that: not supported",
-        "kernel.nmi_watchdog: Permission denied",
-    ];
-    let is_absent = |state: &str| absent.iter().any(|words| state.contains(words));
-    let wrong = others.iter().filter(|(_, state)| !is_absent(state));
+    let states: Vec<(&str, &str)> = states.collect();
+    let is_well = |(name, state): &&(&str, &str)| {
+        let is_lacking = |(lacking, words): &(&str, &str)| lacking == name && state.contains(words);
+        *state == "restored" || LACKING.iter().any(is_lacking)
+    };
+    let wrong = states.iter().filter(|state| !is_well(state));
     let wrong: Vec<String> = wrong
         .map(|(name, state)| format!("{name}: {state}"))
         .collect();
     ensure!(wrong.is_empty(), "{}", wrong.join("; "));
-    ensure!(
-        restored.len() >= 30,
-        "only {} were restored",
-        restored.len()
-    );
+    for name in asked() {
+        let is_told = states.iter().any(|(told, _)| *told == name);
+        ensure!(is_told, "nothing is told of {name}");
+    }
+    Ok(())
+}
+
+/// The levers of the script's two lists.
+fn asked() -> impl Iterator<Item = &'static str> {
+    let lists = ["\nasked=\"", "\nof_card=\""]
+        .into_iter()
+        .filter_map(|begin| {
+            let (_, list) = LOOK.split_once(begin)?;
+            list.split('"').next()
+        });
+    let settings = lists.flat_map(str::split_whitespace);
+    settings.filter_map(|setting| Some(setting.split_once('=')?.0))
+}
+
+/// What huge pages had the kernel keep free was more than before, and is part of what was restored.
+fn reserve(seen: &Seen) -> anyhow::Result<()> {
+    let moved: u64 = seen.truth("reserve.moved")?.parse()?;
+    ensure!(moved > 5000, "{moved} KiB were kept free");
+    Ok(())
+}
+
+fn former_default(seen: &Seen) -> anyhow::Result<()> {
+    let root = seen.truth("noqueue.root")?;
+    ensure!(root == "noqueue", "the card has {root}");
+    let refused = seen.truth("noqueue.refused")?;
+    let why = "its noqueue is of a time when net.core.default_qdisc was that";
+    ensure!(refused.contains(why), "{refused}");
     Ok(())
 }
 
@@ -269,4 +311,48 @@ fn named(list: &Value, name: &str) -> anyhow::Result<Value> {
     found
         .cloned()
         .with_context(|| format!("no {name} in {list}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(truth: &str) -> Seen {
+        Seen {
+            release: String::new(),
+            files: [("truth", truth.to_owned())].into(),
+        }
+    }
+
+    fn all_restored() -> String {
+        let told = asked().map(|name| format!("lever.{name} restored\n"));
+        told.collect()
+    }
+
+    #[test]
+    fn each_lever_of_the_script_is_asked_for_by_name() {
+        let all = all_restored();
+        assert!(asked().count() > 40, "{all}");
+        levers(&seen(&all)).unwrap();
+        let without = all.replace("lever.mtu restored\n", "");
+        let error = levers(&seen(&without)).unwrap_err().to_string();
+        assert_eq!(error, "nothing is told of mtu");
+    }
+
+    #[test]
+    fn only_what_a_guest_may_lack_may_be_missing_and_only_by_the_words_for_it() {
+        let with = |name: &str, state: &str| {
+            let restored = format!("lever.{name} restored");
+            let told = all_restored().replace(&restored, &format!("lever.{name} {state}"));
+            levers(&seen(&told))
+        };
+        let none = "linerate: this kernel or machine has no such thing";
+        with("frequency-governor", none).unwrap();
+        let error = with("swappiness", none).unwrap_err().to_string();
+        assert!(
+            error.starts_with("swappiness: linerate: this kernel"),
+            "{error}"
+        );
+        assert!(with("frequency-governor", "not put back: 1").is_err());
+    }
 }

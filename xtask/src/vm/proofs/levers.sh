@@ -11,7 +11,7 @@ guest-halt-poll=100000 frequency-governor=powersave energy-preference=power"
 of_card="mtu=1400 transmit-queue-length=500 gro-flush-timeout=20000 napi-defer-hard-irqs=2 threaded-napi=1
 receive-packet-steering=0-1 interrupt-affinity=1 receive-coalescing=9000 receive-ring=1024 transmit-ring=512
 receive-offload=on segmentation-offload=off software-segmentation=off udp-receive-offload=on
-qdisc=pfifo_fast big-tcp=60000 initial-window=30 initial-receive-window=40"
+qdisc=pfifo_fast qdisc=noqueue big-tcp=60000 initial-window=30 initial-receive-window=40"
 # What is not on this kernel ends nothing.
 set +e
 state=state_of_host
@@ -21,7 +21,7 @@ tc qdisc del dev eth0 root 2> /dev/null
 state_of_host() {
     (cd /proc/sys && grep -s . kernel/sched_* kernel/timer_migration kernel/numa_balancing \
         kernel/nmi_watchdog net/core/* net/ipv4/* vm/*) |
-        grep -v -e stat_refresh -e nr_ -e "$followed"
+        grep -v -e stat_refresh -e nr_
     cat /sys/kernel/mm/transparent_hugepage/* /sys/devices/system/clocksource/clocksource0/current*
     cat /sys/module/haltpoll/parameters/* /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor
     cat /sys/devices/system/cpu/cpu*/cpufreq/energy_performance_preference
@@ -57,7 +57,7 @@ told_by_card() {
 # What the knobs hold that linerate says it has set, each once: of words to choose from, that in
 # brackets.
 held() {
-    sed -n 's/^\(.*\): .* → .*/\1/p' said | while read -r knob; do
+    sed -n '/moved it along/d; s/^\(.*\): .* → .*/\1/p' said | while read -r knob; do
         case $knob in
             *" of eth0") told_by_card "${knob% of eth0}" ;;
             /*) cat "$knob" ;;
@@ -73,15 +73,16 @@ for lever in $asked $of_card; do
     if [ "$wanted" = 0-1 ]; then wanted=3; fi
     # The card counts interrupts a second, and in fours.
     if [ "$lever" = receive-coalescing=9000 ]; then wanted=9259; fi
-    # With huge pages the kernel counts its reserve anew, as the lever's page says.
-    followed=none
-    if [ "$name" = huge-pages ]; then followed=min_free_kbytes; fi
+    # With huge pages the kernel keeps more memory free than this, which must come back.
+    if [ "$name" = huge-pages ]; then echo 5000 > /proc/sys/vm/min_free_kbytes; fi
     $state > before 2> /dev/null
     if ! linerate levers apply "$lever" --device eth0 > said 2>&1; then
         tell "lever.$name" "$(tr '\n' ' ' < said)"
         continue
     fi
     holds=$(held)
+    # In a shell of its own, as it has a name of its own.
+    if [ "$name" = huge-pages ]; then (tell reserve.moved "$(cat /proc/sys/vm/min_free_kbytes)"); fi
     $state > during 2> /dev/null
     linerate levers undo "$name" > said 2>&1
     $state > after 2> /dev/null
@@ -95,3 +96,11 @@ for lever in $asked $of_card; do
         tell "lever.$name" "not put back: $(diff before after | tr '\n' ' ')"
     fi
 done
+# The default was noqueue when the kernel chose for this card; an undo would get it another by now.
+default=$(cat /proc/sys/net/core/default_qdisc)
+tc qdisc replace dev eth0 root pfifo
+echo noqueue > /proc/sys/net/core/default_qdisc
+tc qdisc del dev eth0 root
+echo "$default" > /proc/sys/net/core/default_qdisc
+tell noqueue.root "$(told_by_card qdisc)"
+tell noqueue.refused "$(linerate levers apply qdisc=pfifo_fast --device eth0 2>&1)"

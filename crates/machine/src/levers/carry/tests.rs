@@ -12,6 +12,7 @@ use crate::levers::{Plan, Scope, Site, Step, Value, find};
 use crate::tree::planted::Planted;
 
 mod moved;
+mod planted;
 
 const SWAP: &str = "proc/sys/vm/swappiness";
 const INDEX: &str = "sys/class/net/eth0/ifindex";

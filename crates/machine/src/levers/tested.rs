@@ -1,0 +1,162 @@
+//! Which levers are set and put back in a test, and where: from here come the lists of those tests, and a
+//! line of each page. `cargo xtask tidy` holds them against each other.
+
+use serde::Serialize;
+
+/// A place where tests set a lever, look at it and put it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TestBench {
+    /// A network namespace of whatever machine the tests run on (`linerate/tests/levers/each.rs`).
+    Here,
+    /// A virtual machine with a kernel and a card of its own (`xtask/src/vm/proofs/levers.sh`).
+    Guest,
+    /// A folder of files (`carry/tests/planted.rs`).
+    Planted,
+    /// A program that is started with it, and takes it along when it ends
+    /// (`linerate/tests/levers/programs.rs`).
+    Program,
+}
+
+/// In a network namespace, with devices that have no hardware.
+const HERE: [&str; 34] = [
+    "abort-on-overflow",
+    "accept-queue",
+    "big-tcp",
+    "congestion-control",
+    "gro-flush-timeout",
+    "initial-receive-window",
+    "initial-window",
+    "local-ports",
+    "migrate-requests",
+    "mtu",
+    "napi-defer-hard-irqs",
+    "notsent-lowat",
+    "qdisc",
+    "receive-channels",
+    "receive-coalescing-frames",
+    "receive-flow-count",
+    "receive-offload",
+    "receive-packet-steering",
+    "segmentation-offload",
+    "slow-start-after-idle",
+    "socket-option-memory",
+    "software-segmentation",
+    "syn-backlog",
+    "tcp-autocorking",
+    "tcp-fastopen",
+    "tcp-metrics",
+    "tcp-receive-buffer",
+    "tcp-send-buffer",
+    "tcp-time-wait-reuse",
+    "threaded-napi",
+    "transmit-channels",
+    "transmit-packet-steering",
+    "transmit-queue-length",
+    "udp-receive-offload",
+];
+
+/// In a guest, whose host settings and card are nobody else's.
+const GUEST: [&str; 41] = [
+    "big-tcp",
+    "busy-poll",
+    "busy-read",
+    "clocksource",
+    "default-qdisc",
+    "device-weight",
+    "dirty-background-ratio",
+    "dirty-ratio",
+    "gro-flush-timeout",
+    "guest-halt-poll",
+    "huge-pages",
+    "huge-pages-defrag",
+    "initial-receive-window",
+    "initial-window",
+    "interrupt-affinity",
+    "memory-reserve",
+    "mtu",
+    "napi-defer-hard-irqs",
+    "numa-balancing",
+    "qdisc",
+    "realtime-share",
+    "receive-backlog",
+    "receive-buffer-limit",
+    "receive-coalescing",
+    "receive-flow-table",
+    "receive-offload",
+    "receive-packet-steering",
+    "receive-ring",
+    "scheduler-autogroup",
+    "segmentation-offload",
+    "send-buffer-limit",
+    "softirq-budget",
+    "softirq-budget-time",
+    "software-segmentation",
+    "statistics-interval",
+    "swappiness",
+    "threaded-napi",
+    "timer-migration",
+    "transmit-queue-length",
+    "transmit-ring",
+    "udp-receive-offload",
+];
+
+/// Over planted files alone, since no machine of the tests has what they set.
+pub(super) const PLANTED: [&str; 3] = ["energy-preference", "frequency-governor", "nmi-watchdog"];
+
+/// Of one program.
+const PROGRAM: [&str; 7] = [
+    "cpu-affinity",
+    "cpu-weight",
+    "nice",
+    "open-files",
+    "program-huge-pages",
+    "scheduler",
+    "timer-slack",
+];
+
+/// What can be set and is in no test, and why.
+const UNTESTED: [(&str, &str); 2] = [
+    ("indirect-branch", NO_CHOICE),
+    ("speculative-store-bypass", NO_CHOICE),
+];
+const NO_CHOICE: &str = "the processors that tests run on leave no choice to a program";
+
+/// Where tests set a lever and put it back; nowhere for one that is told.
+#[must_use]
+pub fn tested_in(lever: &str) -> Vec<TestBench> {
+    let benches = [
+        (&HERE[..], TestBench::Here),
+        (&GUEST, TestBench::Guest),
+        (&PLANTED, TestBench::Planted),
+        (&PROGRAM, TestBench::Program),
+    ];
+    let tested = benches
+        .into_iter()
+        .filter(|(names, _)| names.contains(&lever));
+    tested.map(|(_, bench)| bench).collect()
+}
+
+/// The same for a reader.
+#[must_use]
+pub fn tested_words(lever: &str) -> String {
+    let words = |bench: TestBench| match bench {
+        TestBench::Here => "here, in a network namespace",
+        TestBench::Guest => "in a virtual machine",
+        TestBench::Planted => "on planted files alone, never on a machine that has it",
+        TestBench::Program => "with a program, which takes it along when it ends",
+    };
+    let places: Vec<&str> = tested_in(lever).into_iter().map(words).collect();
+    let untested = UNTESTED.iter().find(|(name, _)| *name == lever);
+    match (places.as_slice(), untested) {
+        ([], None) => "never applied in a test".to_owned(),
+        ([], Some((_, why))) => format!("never applied in a test: {why}"),
+        (places, _) => format!("applied and restored in a test {}", places.join(", and ")),
+    }
+}
+
+#[cfg(test)]
+pub(super) fn all_names() -> impl Iterator<Item = &'static str> {
+    let restored = HERE.into_iter().chain(GUEST).chain(PLANTED);
+    restored.chain(PROGRAM)
+}
