@@ -16,6 +16,7 @@ mod rig_flags;
 mod run;
 mod serving;
 mod slo;
+mod socket_flags;
 mod stopping;
 mod target;
 mod tls_flags;

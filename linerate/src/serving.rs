@@ -13,6 +13,7 @@ use traffic::engine::{self, Service, Settings, listeners};
 use traffic::tls::{Common, Secured};
 
 use crate::console::Console;
+use crate::socket_flags::SocketFlags;
 use crate::tls_flags::Speaking;
 
 /// Descriptors that are not connections: listener, epoll, timer, signals, standard streams.
@@ -33,9 +34,7 @@ pub(crate) struct Serving {
     /// Worker processes [default: one per CPU]
     ///
     /// Each has its own listener on the shared port and is bound to a CPU of the list, in turn.
-    /// With one, the server is this process itself. New connections go to the worker on the CPU
-    /// that received them if there is one worker on each of the CPUs 0, 1, …; otherwise the
-    /// kernel chooses by a hash of the addresses.
+    /// With one, the server is this process itself.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: Option<u16>,
 
@@ -67,6 +66,9 @@ pub(crate) struct Serving {
     #[arg(long, help_heading = MEASURED)]
     rearm_oneshot: bool,
 
+    #[command(flatten)]
+    sockets: SocketFlags,
+
     /// Print the ready line as one JSON value (docs/schema/serve.json)
     #[arg(long)]
     json: bool,
@@ -82,7 +84,7 @@ pub(crate) struct Cpus(pub(crate) Vec<usize>);
 
 /// A time in whole seconds.
 #[derive(Clone, Copy, Debug)]
-struct Seconds(u32);
+pub(crate) struct Seconds(pub(crate) u32);
 
 impl Serving {
     /// Serves until a signal ends it. `service` is called where the service is to run, after
@@ -107,7 +109,7 @@ impl Serving {
         let count = self.worker_count(&cpus);
         let mut listeners = self.open_listeners(count)?;
         let address = listeners[0].local_addr()?;
-        listeners::steer_by_cpu(&listeners, &cpus).context("steering connections by CPU")?;
+        self.sockets.set(&listeners, &cpus)?;
         if listeners.len() > 1 {
             let handed_over = tls.map(Speaking::hand_over).transpose()?;
             let arguments = handed_over.iter().flat_map(|(_, arguments)| arguments);
@@ -166,6 +168,7 @@ impl Serving {
             drain_timeout_s: self.drain_timeout.0,
             max_connections: usize::try_from(max_connections).unwrap_or(usize::MAX),
             rearm_oneshot: self.rearm_oneshot,
+            busy_poll: self.sockets.busy_poll(),
         }
     }
 
@@ -189,7 +192,7 @@ impl Serving {
 
     fn open_listeners(&self, count: usize) -> anyhow::Result<Vec<TcpListener>> {
         let address = self.listen;
-        listeners::open(address, count).map_err(|error| {
+        listeners::open(address, count, self.sockets.backlog()).map_err(|error| {
             let advice = advice(address, &error);
             anyhow::Error::new(error).context(format!("cannot listen on {address}: {advice}"))
         })
@@ -263,7 +266,7 @@ pub(crate) fn parse_cpus(text: &str) -> Result<Cpus, String> {
 }
 
 /// Rounded up: timeouts are kept to the second.
-fn parse_seconds(text: &str) -> Result<Seconds, String> {
+pub(crate) fn parse_seconds(text: &str) -> Result<Seconds, String> {
     let duration = humantime::parse_duration(text)
         .map_err(|error| format!("{error}; expected a time such as 30s or 2m"))?;
     let seconds = duration.as_secs() + u64::from(duration.subsec_nanos() > 0);

@@ -21,6 +21,7 @@ pub mod group;
 mod interface;
 pub mod kernel_file;
 pub mod launch;
+pub mod listener;
 pub mod memory_file;
 pub mod namespace;
 pub mod netlink;

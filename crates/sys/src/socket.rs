@@ -305,7 +305,7 @@ fn set_flag(
     set_option(socket.as_fd(), level, name, &value)
 }
 
-fn set_option<T>(
+pub(crate) fn set_option<T>(
     socket: BorrowedFd<'_>,
     level: libc::c_int,
     name: libc::c_int,

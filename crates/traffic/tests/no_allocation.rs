@@ -52,7 +52,12 @@ type Running = (TcpStream, UnixStream, std::thread::JoinHandle<()>);
 
 /// A server in a thread, a connection to it, and what stops it when dropped.
 fn serve(split_send: bool) -> Running {
-    let mut listeners = listeners::open(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), 1).unwrap();
+    let mut listeners = listeners::open(
+        SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        1,
+        listeners::BACKLOG,
+    )
+    .unwrap();
     let listener = listeners.remove(0);
     let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (stop, stopped) = UnixStream::pair().unwrap();
@@ -68,6 +73,7 @@ fn serve(split_send: bool) -> Running {
         drain_timeout_s: 5,
         max_connections: 10,
         rearm_oneshot: false,
+        busy_poll: None,
     };
     let server = std::thread::spawn(move || {
         engine::run(listener, stopped.as_fd(), Http::new(options), settings).unwrap();

@@ -13,6 +13,7 @@ mod file_limits;
 mod files;
 mod limits;
 mod server;
+mod sockets;
 mod stopping;
 mod tls;
 mod workers;

@@ -25,7 +25,18 @@ fn four_workers_all_serve() {
 
 #[test]
 fn with_a_worker_on_each_cpu_connections_go_to_the_one_that_received_them() {
-    let server = Server::start(&["--workers", "2", "--cpus", "0-1"]);
+    let steered =
+        |how: &[&str]| Server::start(&[&["--workers", "2", "--cpus", "0-1"], how].concat());
+    // All are up before this thread, and what it starts, may run on one CPU only.
+    let servers = [
+        steered(&[]),
+        steered(&["--steer", "cbpf"]),
+        steered(&["--steer", "incoming-cpu"]),
+    ];
+    servers.iter().for_each(assert_is_steered_by_cpu);
+}
+
+fn assert_is_steered_by_cpu(server: &Server) {
     let workers = server.workers();
     for cpu in [0, 1, 0] {
         // On loopback the CPU that sends is the one that receives.

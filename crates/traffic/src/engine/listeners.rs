@@ -4,10 +4,45 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd as _;
 
+use sys::listener::{self, Refused};
 use sys::socket::{self, ListenOptions};
+use thiserror::Error;
 
-/// The kernel cuts it to `net.core.somaxconn`.
-const BACKLOG: i32 = 4096;
+/// Connections that may wait to be accepted, where nobody says; the kernel cuts it to
+/// `net.core.somaxconn`.
+pub const BACKLOG: u32 = 4096;
+
+/// How the kernel chooses the listener for a new connection, where several share a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steering {
+    /// By a program of ours, that of the number of the receiving CPU (`SO_ATTACH_REUSEPORT_CBPF`).
+    Program,
+    /// That which names the receiving CPU (`SO_INCOMING_CPU`).
+    IncomingCpu,
+    /// By a hash of the addresses.
+    Hash,
+}
+
+/// Why connections cannot be dealt out so.
+#[derive(Debug, Error)]
+pub enum CannotSteer {
+    #[error("there is one worker, so there is nothing to choose from")]
+    OneWorker,
+    #[error(
+        "the kernel's program knows a worker by the number of its CPU alone, so there must be one on \
+         each of the CPUs 0, 1, …; here are {workers} on CPUs {cpus}"
+    )]
+    NotByNumber { workers: usize, cpus: String },
+    #[error(
+        "a listener names one CPU, so there must be one worker on each; here are {workers} on CPUs \
+         {cpus}"
+    )]
+    NotOneEach { workers: usize, cpus: String },
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    #[error("SO_ATTACH_REUSEPORT_CBPF: {0}")]
+    NoProgram(#[from] io::Error),
+}
 
 /// Opens `count` listeners on one address; with port 0 the kernel chooses the port, the same for
 /// all. Several share the port (`SO_REUSEPORT`), and the kernel deals new connections out by a
@@ -15,8 +50,8 @@ const BACKLOG: i32 = 4096;
 ///
 /// # Errors
 /// `EADDRINUSE` when the port is taken, by another server of ours too.
-pub fn open(address: SocketAddr, count: usize) -> io::Result<Vec<TcpListener>> {
-    let alone = listen(address, false)?;
+pub fn open(address: SocketAddr, count: usize, backlog: u32) -> io::Result<Vec<TcpListener>> {
+    let alone = listen(address, false, backlog)?;
     if count <= 1 {
         return Ok(vec![alone]);
     }
@@ -24,30 +59,67 @@ pub fn open(address: SocketAddr, count: usize) -> io::Result<Vec<TcpListener>> {
     // group of another server of the same user in silence.
     let address = alone.local_addr()?;
     drop(alone);
-    (0..count).map(|_| listen(address, true)).collect()
+    (0..count).map(|_| listen(address, true, backlog)).collect()
 }
 
-/// Gives each new connection to the worker on the CPU that received it, where that can be done:
-/// the kernel's program knows only the number of the CPU, so there must be one listener per CPU,
-/// in order, from CPU 0 on. Otherwise the kernel goes on choosing by hash. On loopback the
-/// receiving CPU is the client's, so there it pays only for clients on all of them.
-///
-/// # Errors
-/// `EPERM` or `ENOPROTOOPT` on kernels without it.
-pub fn steer_by_cpu(listeners: &[TcpListener], cpus: &[usize]) -> io::Result<bool> {
-    let one_to_one = listeners.len() == cpus.len() && cpus.iter().copied().eq(0..cpus.len());
-    match listeners {
-        [first, _, ..] if one_to_one => {
-            socket::choose_listener_by_cpu(first.as_fd()).map(|()| true)
-        }
-        _ => Ok(false),
+/// How they are dealt out where nobody says: to the worker on the CPU that received the connection,
+/// where that can be done, otherwise by hash. On loopback the receiving CPU is the client's, so
+/// there it pays only for clients on all of them.
+#[must_use]
+pub fn usual_steering(workers: usize, cpus: &[usize]) -> Steering {
+    match workers > 1 && is_by_number(workers, cpus) {
+        true => Steering::Program,
+        false => Steering::Hash,
     }
 }
 
-fn listen(address: SocketAddr, shared_port: bool) -> io::Result<TcpListener> {
+/// Has the kernel deal new connections out so.
+///
+/// # Errors
+/// Where workers and CPUs do not allow it, or the kernel refuses.
+pub fn steer(
+    listeners: &[TcpListener],
+    cpus: &[usize],
+    steering: Steering,
+) -> Result<(), CannotSteer> {
+    let workers = listeners.len();
+    let words = || sys::cpu::format_list(cpus);
+    let [first, _, ..] = listeners else {
+        return Err(CannotSteer::OneWorker);
+    };
+    match steering {
+        Steering::Hash => Ok(()),
+        Steering::Program if is_by_number(workers, cpus) => {
+            Ok(socket::choose_listener_by_cpu(first.as_fd())?)
+        }
+        Steering::Program => Err(CannotSteer::NotByNumber {
+            workers,
+            cpus: words(),
+        }),
+        Steering::IncomingCpu if workers == cpus.len() => name_cpus(listeners, cpus),
+        Steering::IncomingCpu => Err(CannotSteer::NotOneEach {
+            workers,
+            cpus: words(),
+        }),
+    }
+}
+
+/// The kernel's program knows only the number of the CPU, which is the place of the listener.
+fn is_by_number(workers: usize, cpus: &[usize]) -> bool {
+    workers == cpus.len() && cpus.iter().copied().eq(0..workers)
+}
+
+fn name_cpus(listeners: &[TcpListener], cpus: &[usize]) -> Result<(), CannotSteer> {
+    for (listener, &cpu) in listeners.iter().zip(cpus) {
+        listener::choose_by_name_of_cpu(listener.as_fd(), cpu)?;
+    }
+    Ok(())
+}
+
+fn listen(address: SocketAddr, shared_port: bool, backlog: u32) -> io::Result<TcpListener> {
     let options = ListenOptions {
         shared_port,
-        backlog: BACKLOG,
+        backlog: i32::try_from(backlog).unwrap_or(i32::MAX),
     };
     socket::listen(address, options)
 }
@@ -63,7 +135,7 @@ mod tests {
 
     #[test]
     fn all_listeners_have_the_port_that_the_kernel_chose() {
-        let listeners = open(any_port(), 3).unwrap();
+        let listeners = open(any_port(), 3, BACKLOG).unwrap();
         let ports: Vec<u16> = listeners
             .iter()
             .map(|one| one.local_addr().unwrap().port())
@@ -73,21 +145,39 @@ mod tests {
 
     #[test]
     fn a_port_that_is_shared_by_another_server_counts_as_taken() {
-        let others = open(any_port(), 2).unwrap();
+        let others = open(any_port(), 2, BACKLOG).unwrap();
         let address = others[0].local_addr().unwrap();
         for count in [1, 2] {
-            let error = open(address, count).unwrap_err();
+            let error = open(address, count, BACKLOG).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
         }
     }
 
     #[test]
-    fn connections_are_steered_only_where_index_and_cpu_agree() {
-        let listeners = open(any_port(), 2).unwrap();
-        assert!(steer_by_cpu(&listeners, &[0, 1]).unwrap());
+    fn connections_are_steered_by_number_only_where_place_and_cpu_agree() {
+        let listeners = open(any_port(), 2, BACKLOG).unwrap();
+        steer(&listeners, &[0, 1], Steering::Program).unwrap();
+        assert_eq!(usual_steering(2, &[0, 1]), Steering::Program);
         for cpus in [&[1, 2][..], &[0], &[1, 0], &[0, 1, 2]] {
-            assert!(!steer_by_cpu(&listeners, cpus).unwrap(), "{cpus:?}");
+            let refused = steer(&listeners, cpus, Steering::Program).unwrap_err();
+            assert!(
+                matches!(refused, CannotSteer::NotByNumber { .. }),
+                "{cpus:?}"
+            );
+            assert_eq!(usual_steering(2, cpus), Steering::Hash, "{cpus:?}");
         }
-        assert!(!steer_by_cpu(&listeners[..1], &[0]).unwrap());
+        assert_eq!(usual_steering(1, &[0]), Steering::Hash);
+    }
+
+    #[test]
+    fn listeners_may_name_any_cpus_but_one_each() {
+        let listeners = open(any_port(), 2, BACKLOG).unwrap();
+        steer(&listeners, &[3, 7], Steering::IncomingCpu).unwrap();
+        let refused = steer(&listeners, &[0], Steering::IncomingCpu).unwrap_err();
+        assert!(matches!(refused, CannotSteer::NotOneEach { .. }));
+        for steering in [Steering::Program, Steering::IncomingCpu, Steering::Hash] {
+            let refused = steer(&listeners[..1], &[0], steering).unwrap_err();
+            assert!(matches!(refused, CannotSteer::OneWorker));
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 
 use slab::Slab;
 use sys::epoll::{Epoll, Events, Interest};
+use sys::listener::BusyPoll;
 use sys::timer::SecondTimer;
 
 use super::accepting::Door;
@@ -37,13 +38,15 @@ pub struct Settings {
     /// Arm each connection for one event only and again after each, as servers on a shared event
     /// queue do. It costs a system call per request and gains nothing here.
     pub rearm_oneshot: bool,
+    /// Look at the device before waiting for what it has to tell; `None` to wait at once.
+    pub busy_poll: Option<BusyPoll>,
 }
 
 /// Serves until `stop` is readable, then lets the answers under way finish.
 ///
 /// # Errors
-/// `EMFILE` when not even the worker's own descriptors can be opened; connections that fail are
-/// closed and not reported.
+/// `EMFILE` when not even the worker's own descriptors can be opened, and those of
+/// [`Epoll::poll_busily`]; connections that fail are closed and not reported.
 pub fn run<S: Service>(
     listener: TcpListener,
     stop: BorrowedFd<'_>,
@@ -115,6 +118,9 @@ impl<S: Service, C: Channel> Worker<S, C> {
         settings: Settings,
     ) -> io::Result<Self> {
         let epoll = Epoll::new()?;
+        if let Some(wish) = settings.busy_poll {
+            epoll.poll_busily(wish)?;
+        }
         let timer = SecondTimer::new()?;
         epoll.add(timer.as_fd(), TIMER, Interest::READ)?;
         let door = Door::new(listener, LISTENER, &epoll)?;

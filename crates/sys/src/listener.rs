@@ -1,0 +1,146 @@
+//! What a listening socket may be told beyond its address: most of it, the connections that it
+//! accepts inherit. What was set is read back where the kernel tells it: it takes more than it holds.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use crate::socket::{option, set_option};
+
+/// The kernel did not take an option, or holds another value.
+#[derive(Debug)]
+pub struct Refused {
+    /// As the manual pages call it.
+    pub option: &'static str,
+    pub source: io::Error,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.option, self.source)
+    }
+}
+
+impl Error for Refused {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.source()
+    }
+}
+
+/// `SO_BUSY_POLL` and its like of asm-generic/socket.h, which libc lacks in part.
+const SO_PREFER_BUSY_POLL: libc::c_int = 69;
+const SO_BUSY_POLL_BUDGET: libc::c_int = 70;
+
+/// How long and how much a thread that waits looks at the device itself first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BusyPoll {
+    /// µs, at least 1.
+    pub time_us: u32,
+    /// Packets in one go where it goes before interrupts; `None` where interrupts go first.
+    pub preferred_budget: Option<u16>,
+}
+
+/// Lets each answer wait for the one before it to be acknowledged (Nagle, without `TCP_NODELAY`), or not.
+///
+/// # Errors
+/// None are known.
+pub fn set_no_delay(listener: BorrowedFd<'_>, is_on: bool) -> Result<(), Refused> {
+    let place = Place("TCP_NODELAY", libc::IPPROTO_TCP, libc::TCP_NODELAY);
+    place.set(listener, is_on.into())
+}
+
+/// Has connections accepted only once they have sent something, or after about so long
+/// (`TCP_DEFER_ACCEPT`): the kernel makes a number of retransmissions of it.
+///
+/// # Errors
+/// None are known.
+pub fn defer_accept(listener: BorrowedFd<'_>, time_s: u32) -> Result<(), Refused> {
+    let place = Place(
+        "TCP_DEFER_ACCEPT",
+        libc::IPPROTO_TCP,
+        libc::TCP_DEFER_ACCEPT,
+    );
+    let time_s = libc::c_int::try_from(time_s).unwrap_or(libc::c_int::MAX);
+    place.write(listener, time_s)?;
+    match place.read(listener)? {
+        0 => Err(place.holds(0, time_s)),
+        _ => Ok(()),
+    }
+}
+
+/// Has reads of the sockets look at the device (`SO_BUSY_POLL`); waits do so by
+/// [`crate::epoll::Epoll::poll_busily`].
+///
+/// # Errors
+/// `EPERM` without `CAP_NET_ADMIN` where it is preferred, or where more packets are asked for than
+/// the kernel's 8; on older kernels for any time.
+pub fn poll_busily(listener: BorrowedFd<'_>, wish: BusyPoll) -> Result<(), Refused> {
+    let of_socket = |name, option| Place(name, libc::SOL_SOCKET, option);
+    let time_us = libc::c_int::try_from(wish.time_us).unwrap_or(libc::c_int::MAX);
+    of_socket("SO_BUSY_POLL", libc::SO_BUSY_POLL).set(listener, time_us)?;
+    let Some(budget) = wish.preferred_budget else {
+        return Ok(());
+    };
+    of_socket("SO_PREFER_BUSY_POLL", SO_PREFER_BUSY_POLL).set(listener, 1)?;
+    // The one that the kernel does not tell (`sk_getsockopt` in net/core/sock.c).
+    of_socket("SO_BUSY_POLL_BUDGET", SO_BUSY_POLL_BUDGET).write(listener, budget.into())
+}
+
+/// Lets the kernel choose, of the listeners that share a port, the one that names the CPU which
+/// received a connection (`SO_INCOMING_CPU`, since Linux 6.2); where none does, by a hash.
+///
+/// # Errors
+/// `ENOPROTOOPT` before Linux 4.4.
+pub fn choose_by_name_of_cpu(listener: BorrowedFd<'_>, cpu: usize) -> Result<(), Refused> {
+    let place = Place("SO_INCOMING_CPU", libc::SOL_SOCKET, libc::SO_INCOMING_CPU);
+    let cpu = libc::c_int::try_from(cpu).unwrap_or(libc::c_int::MAX);
+    place.set(listener, cpu)
+}
+
+/// How many connections may wait to be accepted, after what the kernel has cut: of a listener it
+/// tells this as `tcpi_sacked` (`tcp_get_info` in net/ipv4/tcp.c).
+///
+/// # Errors
+/// None are known for a TCP socket.
+pub fn backlog(listener: BorrowedFd<'_>) -> io::Result<u32> {
+    // SAFETY: an all-zero tcp_info is valid: it holds numbers alone.
+    let nothing: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let info = option(listener, libc::IPPROTO_TCP, libc::TCP_INFO, nothing)?;
+    Ok(info.tcpi_sacked)
+}
+
+/// An option by its name, level and number.
+#[derive(Clone, Copy)]
+struct Place(&'static str, libc::c_int, libc::c_int);
+
+impl Place {
+    fn set(self, socket: BorrowedFd<'_>, value: libc::c_int) -> Result<(), Refused> {
+        self.write(socket, value)?;
+        match self.read(socket)? {
+            held if held == value => Ok(()),
+            held => Err(self.holds(held, value)),
+        }
+    }
+
+    fn write(self, socket: BorrowedFd<'_>, value: libc::c_int) -> Result<(), Refused> {
+        let Self(_, level, number) = self;
+        let written = set_option(socket, level, number, &value);
+        written.map_err(|error| self.refused(error))
+    }
+
+    fn read(self, socket: BorrowedFd<'_>) -> Result<libc::c_int, Refused> {
+        let Self(_, level, number) = self;
+        option(socket, level, number, 0).map_err(|error| self.refused(error))
+    }
+
+    fn refused(self, source: io::Error) -> Refused {
+        let Self(option, ..) = self;
+        Refused { option, source }
+    }
+
+    fn holds(self, held: libc::c_int, set: libc::c_int) -> Refused {
+        let what = format!("the socket holds {held} after {set} was set");
+        self.refused(io::Error::other(what))
+    }
+}

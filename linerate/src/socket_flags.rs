@@ -1,0 +1,171 @@
+//! Flags of the sockets of `serve` and `echo`, and what becomes of them on open listeners.
+
+use std::net::TcpListener;
+use std::os::fd::AsFd as _;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use clap::ValueEnum;
+use sys::listener::{self, BusyPoll};
+use traffic::engine::listeners::{self, Steering};
+
+const SOCKETS: &str = "Sockets";
+/// Packets in one go where nobody says, the kernel's own (`BUSY_POLL_BUDGET` of net/busy_poll.h).
+const BUDGET: &str = "8";
+
+#[derive(clap::Args)]
+pub(crate) struct SocketFlags {
+    /// How workers get connections: cbpf, incoming-cpu or hash [default: cbpf if it can be]
+    ///
+    /// By cbpf and incoming-cpu, the worker on the CPU that received a connection has it: by a program
+    /// in the kernel, which wants one worker on each of the CPUs 0, 1, …, or by a CPU that each
+    /// listener names (Linux 6.2), which wants one worker on each CPU of the list. By hash, the kernel
+    /// chooses by the addresses.
+    #[arg(long, value_name = "HOW", hide_possible_values = true, help_heading = SOCKETS)]
+    steer: Option<Steer>,
+
+    /// Send small answers at once (`TCP_NODELAY`), on or off
+    ///
+    /// With off, an answer waits until the one before it is acknowledged, or there is a full segment.
+    #[arg(long, value_name = "WHEN", default_value = "on", hide_possible_values = true, help_heading = SOCKETS)]
+    no_delay: Switch,
+
+    /// Look at the device for so long before waiting (`SO_BUSY_POLL`, `EPIOCSPARAMS`)
+    ///
+    /// It takes Linux 6.9. A loopback or veth connection comes from no device, so there it does nothing.
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = parse_time_us, help_heading = SOCKETS)]
+    busy_poll: Option<TimeUs>,
+
+    /// Leave it to that, with so many packets in one go, before interrupts [default: 8]
+    ///
+    /// `SO_PREFER_BUSY_POLL` and `SO_BUSY_POLL_BUDGET`, for which the kernel wants CAP_NET_ADMIN.
+    #[arg(long, hide_short_help = true, value_name = "BUDGET", requires = "busy_poll", num_args = 0..=1,
+        default_missing_value = BUDGET, value_parser = clap::value_parser!(u16).range(1..), help_heading = SOCKETS)]
+    prefer_busy_poll: Option<u16>,
+
+    /// Take connections once they have sent something, or after so long (`TCP_DEFER_ACCEPT`)
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = crate::serving::parse_seconds, help_heading = SOCKETS)]
+    defer_accept: Option<crate::serving::Seconds>,
+
+    /// Connections that may wait to be taken [default: 4096, or net.core.somaxconn if that is less]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_535), help_heading = SOCKETS)]
+    backlog: Option<u32>,
+}
+
+/// How connections are dealt out to workers.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Steer {
+    Cbpf,
+    Hash,
+    IncomingCpu,
+}
+
+/// Whether something is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
+/// A time in µs, at least one.
+#[derive(Clone, Copy, Debug)]
+struct TimeUs(u32);
+
+impl SocketFlags {
+    /// Connections that may wait, as the kernel is asked.
+    pub(crate) fn backlog(&self) -> u32 {
+        self.backlog.unwrap_or(listeners::BACKLOG)
+    }
+
+    pub(crate) fn busy_poll(&self) -> Option<BusyPoll> {
+        self.busy_poll.map(|TimeUs(time_us)| BusyPoll {
+            time_us,
+            preferred_budget: self.prefer_busy_poll,
+        })
+    }
+
+    /// Sets all of it on open listeners, before anybody is told of them; accepted connections inherit
+    /// it.
+    pub(crate) fn set(&self, listeners: &[TcpListener], cpus: &[usize]) -> anyhow::Result<()> {
+        self.steer(listeners, cpus)?;
+        for listener in listeners {
+            self.set_one(listener)?;
+        }
+        Ok(())
+    }
+
+    fn steer(&self, listeners: &[TcpListener], cpus: &[usize]) -> anyhow::Result<()> {
+        let workers = listeners.len();
+        match self.steer {
+            Some(how) => {
+                listeners::steer(listeners, cpus, how.into()).with_context(|| how.as_flag())
+            }
+            None if workers > 1 => {
+                let usual = listeners::usual_steering(workers, cpus);
+                listeners::steer(listeners, cpus, usual).context("steering connections by CPU")
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn set_one(&self, listener: &TcpListener) -> anyhow::Result<()> {
+        let socket = listener.as_fd();
+        if self.no_delay == Switch::Off {
+            listener::set_no_delay(socket, false).context("--no-delay off")?;
+        }
+        if let Some(seconds) = self.defer_accept {
+            listener::defer_accept(socket, seconds.0).context("--defer-accept")?;
+        }
+        if let Some(wish) = self.busy_poll() {
+            listener::poll_busily(socket, wish).with_context(|| match wish.preferred_budget {
+                None => "--busy-poll",
+                Some(_) => "--prefer-busy-poll takes root or CAP_NET_ADMIN",
+            })?;
+        }
+        self.has_backlog(listener)
+    }
+
+    /// What nobody asked for may be cut in silence.
+    fn has_backlog(&self, listener: &TcpListener) -> anyhow::Result<()> {
+        let Some(wanted) = self.backlog else {
+            return Ok(());
+        };
+        let held = listener::backlog(listener.as_fd()).context("--backlog")?;
+        ensure!(
+            held == wanted,
+            "--backlog {wanted}: the kernel holds {held}, the most that net.core.somaxconn lets it \
+             have; `linerate levers show accept-queue` tells how to raise that"
+        );
+        Ok(())
+    }
+}
+
+impl Steer {
+    fn as_flag(self) -> String {
+        let word = self.to_possible_value();
+        format!(
+            "--steer {}",
+            word.map_or_else(String::new, |word| word.get_name().to_owned())
+        )
+    }
+}
+
+impl From<Steer> for Steering {
+    fn from(steer: Steer) -> Self {
+        match steer {
+            Steer::Cbpf => Self::Program,
+            Steer::Hash => Self::Hash,
+            Steer::IncomingCpu => Self::IncomingCpu,
+        }
+    }
+}
+
+fn parse_time_us(text: &str) -> Result<TimeUs, String> {
+    let wrong = "expected a time from 1us to 1s";
+    let time: Duration =
+        humantime::parse_duration(text).map_err(|error| format!("{error}; {wrong}"))?;
+    match u32::try_from(time.as_micros()) {
+        Ok(time_us @ 1..=1_000_000) => Ok(TimeUs(time_us)),
+        _ => Err(wrong.to_owned()),
+    }
+}
