@@ -37,12 +37,18 @@ fn is_given(target: u32) -> bool {
     (field(19), field(41)) == ("3", "3")
         && text("timerslack_ns").trim() == "2000"
         && text("cgroup").contains("/linerate-")
+        && text("cmdline")
+            .replace('\0', " ")
+            .contains("--no-delay off --defer-accept 5s --backlog 77 ")
         && text("status").contains("THP_enabled:\t0")
 }
 
 #[test]
 fn a_target_has_the_levers_of_its_arm_and_they_go_with_it() {
-    const LEVERS: [&str; 5] = [
+    const LEVERS: [&str; 8] = [
+        "no-delay=off",
+        "defer-accept=5s",
+        "listen-backlog=77",
         "scheduler=batch",
         "nice=3",
         "timer-slack=2us",

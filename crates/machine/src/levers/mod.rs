@@ -16,6 +16,7 @@ mod obstacle;
 mod places;
 mod plan;
 pub mod program;
+mod serving;
 mod site;
 mod tested;
 mod tunable;
@@ -32,6 +33,7 @@ pub use obstacle::Obstacle;
 use places::Places;
 pub use plan::{Plan, Step};
 pub use program::ProgramPart;
+pub use serving::ServerPart;
 pub use site::Site;
 pub use tested::{TestBench, tested_in, tested_words};
 
@@ -74,6 +76,11 @@ pub trait Lever: Sync {
         None
     }
 
+    /// Whether it is a flag of our own server, that no other program has.
+    fn is_of_our_server(&self) -> bool {
+        false
+    }
+
     /// What a program is to be started with, for a value as a person types it; `None` for what is
     /// set in the machine.
     fn at_start(&'static self, _: Option<&str>) -> Option<Result<AtStart, Obstacle>> {
@@ -86,6 +93,8 @@ pub trait Lever: Sync {
 pub enum AtStart {
     /// Whatever program it is.
     Program(ProgramPart),
+    /// Our own server alone.
+    Server(ServerPart),
 }
 
 impl AtStart {
@@ -96,6 +105,7 @@ impl AtStart {
     pub(crate) fn rehearse(&self) -> Result<(), Obstacle> {
         match self {
             Self::Program(part) => part.rehearse(),
+            Self::Server(part) => part.rehearse(),
         }
     }
 }

@@ -68,8 +68,12 @@ pub enum Obstacle {
         held: String,
     },
     /// It is no setting of the machine, but of programs that are yet to be started.
-    #[error("{0}")]
-    AtStart(String),
+    #[error("of {of}: set when it is started ({by})")]
+    AtStart {
+        of: &'static str,
+        /// The command that does.
+        by: String,
+    },
     /// A program could not be given it.
     #[error("{lever}: {}{}{advice}", errno(.refused), if advice.is_empty() { "" } else { "; " })]
     NotTaken {

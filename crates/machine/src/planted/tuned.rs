@@ -37,6 +37,10 @@ impl Planted for Tuned {
         Takes::Words(self.0.values())
     }
 
+    fn only_serve(&self) -> bool {
+        self.0.is_of_our_server()
+    }
+
     fn is_so(&self, wanted: Wanted<'_>) -> bool {
         if self.0.at_start(wanted.value).is_some() {
             return false;
@@ -94,6 +98,7 @@ impl From<AtStart> for Setting {
                 program: vec![part],
                 ..ChildPart::default()
             }),
+            AtStart::Server(part) => Self::ServeArgument(part.arguments()),
         }
     }
 }

@@ -80,6 +80,10 @@ fn part(wanted: &LeverSetting) -> anyhow::Result<ProgramPart> {
     let lever = find(&wanted.name)?;
     match lever.at_start(wanted.value.as_deref()) {
         Some(Ok(AtStart::Program(part))) => Ok(part),
+        Some(Ok(AtStart::Server(_))) => Err(anyhow!(
+            "{} is of our own server alone: `linerate help serve` has it",
+            wanted.name
+        )),
         Some(Err(obstacle)) => Err(obstacle.into()),
         None => Err(anyhow!(
             "{0} is of the {1}, not of a program: `linerate levers show {0}` says how it is set",

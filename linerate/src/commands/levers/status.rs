@@ -153,7 +153,7 @@ impl Row {
         });
         let obstacle = self.obstacle.as_ref().map(|why| match why {
             // How it is set then stands in `show`.
-            Obstacle::AtStart(_) => "of a program: set when it is started".to_owned(),
+            Obstacle::AtStart { of, .. } => format!("of {of}: set when it is started"),
             _ => format!("not to be set here: {why}"),
         });
         let notes = [recommended, set, overdue, obstacle];

@@ -10,6 +10,7 @@ mod process;
 mod queues;
 mod routes;
 mod scheduling;
+mod serving;
 mod sockets;
 mod tcp;
 mod told;
@@ -36,7 +37,10 @@ pub(super) fn all() -> impl Iterator<Item = &'static dyn Lever> {
     let told = told::ROWS.iter().map(as_lever);
     let rows = TABLES.iter().flat_map(|table| table.iter());
     let of_programs = process::ROWS.iter().map(as_lever);
-    told.chain(rows.map(as_lever)).chain(of_programs)
+    let of_our_server = serving::ROWS.iter().map(as_lever);
+    told.chain(rows.map(as_lever))
+        .chain(of_programs)
+        .chain(of_our_server)
 }
 
 fn as_lever<L: Lever>(row: &'static L) -> &'static dyn Lever {

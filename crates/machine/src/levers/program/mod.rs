@@ -59,9 +59,10 @@ impl Lever for OfAProgram {
 
     fn plan(&self, _: &Site, _: Option<&str>) -> Result<Plan, Obstacle> {
         let name = self.card.name;
-        Err(Obstacle::AtStart(format!(
-            "of a program: set when it is started (linerate levers run {name}=VALUE -- CMD)"
-        )))
+        Err(Obstacle::AtStart {
+            of: "a program",
+            by: format!("linerate levers run {name}=VALUE -- CMD"),
+        })
     }
 
     fn may_set(&self, site: &Site) -> Result<(), Obstacle> {
