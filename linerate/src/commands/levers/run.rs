@@ -29,8 +29,8 @@ Examples:
   linerate levers run nice=10 scheduler=batch -- make -j8
   A share of its own for it and all that it starts:
     sudo linerate levers run cpu-weight=300 -- ./server
-  Which levers are of programs?
-    linerate levers list --json | jq -r '.levers[] | select(.scope == \"process\").name'
+  Which levers are of programs, and what has one that is started from here?
+    linerate levers status | grep 'of a program'
 
 The program takes our place: its exit code is ours, signals and the terminal are its own. Under root
 the levers are set by root and the program then runs as the user `nobody`, as all that Linerate
