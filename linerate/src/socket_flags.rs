@@ -9,6 +9,8 @@ use clap::ValueEnum;
 use sys::listener::{self, BusyPoll};
 use traffic::engine::listeners::{self, Steering};
 
+use crate::tls_flags::Switch;
+
 const SOCKETS: &str = "Sockets";
 /// Packets in one go where nobody says, the kernel's own (`BUSY_POLL_BUDGET` of net/busy_poll.h).
 const BUDGET: &str = "8";
@@ -21,13 +23,13 @@ pub(crate) struct SocketFlags {
     /// in the kernel, which wants one worker on each of the CPUs 0, 1, …, or by a CPU that each
     /// listener names (Linux 6.2), which wants one worker on each CPU of the list. By hash, the kernel
     /// chooses by the addresses.
-    #[arg(long, value_name = "HOW", hide_possible_values = true, help_heading = SOCKETS)]
+    #[arg(long, hide_short_help = true, value_name = "HOW", hide_possible_values = true, help_heading = SOCKETS)]
     steer: Option<Steer>,
 
     /// Send small answers at once (`TCP_NODELAY`), on or off
     ///
     /// With off, an answer waits until the one before it is acknowledged, or there is a full segment.
-    #[arg(long, value_name = "WHEN", default_value = "on", hide_possible_values = true, help_heading = SOCKETS)]
+    #[arg(long, hide_short_help = true, value_name = "WHEN", default_value = "on", hide_possible_values = true, help_heading = SOCKETS)]
     no_delay: Switch,
 
     /// Look at the device for so long before waiting (`SO_BUSY_POLL`, `EPIOCSPARAMS`)
@@ -58,13 +60,6 @@ enum Steer {
     Cbpf,
     Hash,
     IncomingCpu,
-}
-
-/// Whether something is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Switch {
-    On,
-    Off,
 }
 
 /// A time in µs, at least one.

@@ -51,8 +51,9 @@ pub(crate) struct TlsFlags {
     tls_handed_over: Option<u32>,
 }
 
+/// Whether something is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Switch {
+pub(crate) enum Switch {
     On,
     Off,
 }
