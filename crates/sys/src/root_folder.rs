@@ -1,10 +1,9 @@
 //! A folder below which files are opened, and nothing outside of it.
 
 use std::ffi::CStr;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use crate::check;
@@ -50,10 +49,12 @@ impl RootFolder {
     /// `ENOENT`, `ENOTDIR`, `EACCES` as of open(2); `ENOSYS` before Linux 5.6, which has no
     /// `openat2`.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.read(true).custom_flags(libc::O_DIRECTORY);
+        // Of a FIFO the open itself would wait.
+        if !path.metadata()?.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
         let root = Self {
-            folder: options.open(path)?.into(),
+            folder: File::open(path)?.into(),
         };
         root.open_raw(c".")?;
         Ok(root)
