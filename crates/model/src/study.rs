@@ -245,7 +245,7 @@ pub struct BaselineSpec {
     pub published: Option<Published>,
 }
 
-/// An arm that differs from the one before it by what it adds and takes away.
+/// An arm that differs from the one it is measured against by what it adds and takes away.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepSpec {

@@ -91,9 +91,10 @@ fn steps(study: &Study) -> Option<Complaint> {
             return Some(place("whole")(what.to_owned()));
         }
         let changed = change(&levers, step).map_err(|(field, what)| place(field)(what));
-        match changed {
-            Ok(changed) => levers = changed,
-            Err(complaint) => return Some(complaint),
+        match (changed, study.design.kind) {
+            (Ok(changed), DesignKind::Ladder) => levers = changed,
+            (Ok(_), DesignKind::Compare) => {}
+            (Err(complaint), _) => return Some(complaint),
         }
     }
     None
@@ -117,7 +118,7 @@ fn change(
         let place = there.ok_or_else(|| ("take_away", not_there(lever, &levers)))?;
         levers.remove(place);
     }
-    // A lever that the arm before has goes on with the value that the step gives it.
+    // A lever that is on goes on with the value that the step gives it.
     levers.retain(|held| {
         let again = |added: &LeverSetting| added.name == held.name && added != held;
         !step.add.iter().any(again)
@@ -132,10 +133,10 @@ fn change(
 fn not_there(lever: &LeverSetting, levers: &[LeverSetting]) -> String {
     let there: Vec<String> = levers.iter().map(|held| format!("`{held}`")).collect();
     let expected = if there.is_empty() {
-        "none, because the arm before has no levers".to_owned()
+        "none, because the arm it is measured against has no levers".to_owned()
     } else {
         format!(
-            "one of the levers that the arm before has: {}",
+            "one of the levers of the arm it is measured against: {}",
             there.join(", ")
         )
     };
