@@ -122,7 +122,8 @@ fn what_a_study_asks_of_an_agent_and_what_it_tells_are_of_their_shapes() {
     let asks = [
         json!({ "ask": "hello", "protocol": model::message::PROTOCOL }),
         json!({ "ask": "facts", "full": true }),
-        json!({ "ask": "levers", "wanted": ["conntrack", "congestion-control=reno"], "on_host": false }),
+        json!({ "ask": "levers", "wanted": ["conntrack", "congestion-control=reno"],
+                "first": ["conntrack"], "on_host": false }),
         json!({ "ask": "boot", "wanted": "mitigations=off" }),
         json!({ "ask": "watch", "watch_ms": 20 }),
         json!({ "ask": "find", "service": nginx() }),

@@ -13,7 +13,7 @@ use model::{Ask, Service, Tell, Workload};
 
 use crate::block;
 use crate::counting::Counting;
-use crate::live::{self, LiveLevers};
+use crate::live::LiveLevers;
 use crate::target::{self, Target};
 use crate::workshop::Workshop;
 use crate::{Place, Setup};
@@ -58,7 +58,14 @@ impl Desk {
         match ask {
             Ask::Hello { protocol } => self.hello(protocol),
             Ask::Facts { full } => Ok(Tell::Facts(Box::new(machine::facts::collect(full)))),
-            Ask::Levers { wanted, on_host } => self.levers(wanted, on_host),
+            Ask::Levers {
+                wanted,
+                first,
+                on_host,
+            } => {
+                let levers = self.live.states(wanted, &first, on_host)?;
+                Ok(Tell::Levers { levers })
+            }
             Ask::Boot { wanted } => Ok(Tell::Boot(Box::new(machine::boot::tell(&wanted)))),
             Ask::Watch { watch_ms } => Ok(Tell::Watched(machine::watch(watch_ms))),
             Ask::Find { service } => self.find(*service),
@@ -107,19 +114,6 @@ impl Desk {
             linerate_version,
             rig: self.rig.clone(),
         })
-    }
-
-    fn levers(&mut self, wanted: Vec<LeverSetting>, on_host: bool) -> Result<Tell, Failure> {
-        if on_host {
-            live::put_back_leftovers()?;
-        }
-        self.live.on_host = on_host;
-        let states = wanted
-            .into_iter()
-            .map(|setting| live::state(setting, on_host));
-        // What this version does not know, it has no state of.
-        let levers = states.filter_map(Result::ok).collect();
-        Ok(Tell::Levers { levers })
     }
 
     fn find(&mut self, service: Service) -> Result<Tell, Failure> {

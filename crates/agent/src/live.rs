@@ -1,45 +1,70 @@
 //! The levers that bind at once: flipped between blocks so that exactly those of the arm are on.
 
-use std::collections::BTreeMap;
-
 use machine::levers::carry::{self, Undone};
 use machine::planted::{Held, Planted, PlantedError, Setting, Wanted};
+use model::Binds;
 use model::lever::{LeverSetting, LeverState};
 use model::message::Failure;
 
 use crate::target::lever_failure;
 
-/// The live levers that are on now. Dropping it takes them all off.
+/// The live levers that are on now, in the order in which they were put on: one may stand upon another,
+/// so the last comes off first. Dropping it takes them all off.
 #[derive(Default)]
 pub(crate) struct LiveLevers {
     /// Whether what reaches further than a namespace of our own may be set.
     pub(crate) on_host: bool,
-    on: BTreeMap<LeverSetting, Box<dyn Held + Send>>,
+    on: Vec<(LeverSetting, Box<dyn Held + Send>)>,
 }
 
 impl LiveLevers {
     /// Takes off what is not wanted and puts on what is missing.
     pub(crate) fn become_these(&mut self, wanted: &[LeverSetting]) -> Result<(), Failure> {
-        let unwanted: Vec<LeverSetting> = self
+        while let Some(last) = self
             .on
-            .keys()
-            .filter(|setting| !wanted.contains(setting))
-            .cloned()
-            .collect();
-        for setting in unwanted {
-            if let Some(held) = self.on.remove(&setting) {
-                held.undo()
-                    .map_err(|error| lever_failure(&setting, &error))?;
-            }
+            .iter()
+            .rposition(|(setting, _)| !wanted.contains(setting))
+        {
+            let (setting, held) = self.on.remove(last);
+            held.undo()
+                .map_err(|error| lever_failure(&setting, &error))?;
         }
         for setting in wanted {
-            if !self.on.contains_key(setting) {
+            if !self.on.iter().any(|(on, _)| on == setting) {
                 let held = put_on(setting, self.on_host)
                     .map_err(|error| lever_failure(setting, &error))?;
-                self.on.insert(setting.clone(), held);
+                self.on.push((setting.clone(), held));
             }
         }
         Ok(())
+    }
+
+    /// Whether each setting can be had here, and in the blocks to come: those of the first state by
+    /// themselves, the others upon them.
+    pub(crate) fn states(
+        &mut self,
+        wanted: Vec<LeverSetting>,
+        first: &[LeverSetting],
+        on_host: bool,
+    ) -> Result<Vec<LeverState>, Failure> {
+        if on_host {
+            put_back_leftovers()?;
+        }
+        self.on_host = on_host;
+        let (first, others): (Vec<_>, Vec<_>) = wanted
+            .into_iter()
+            .partition(|setting| first.contains(setting));
+        let own = first
+            .into_iter()
+            .filter_map(|setting| state(setting, on_host));
+        let own: Vec<LeverState> = own.collect();
+        let mut all = own.clone();
+        for setting in others {
+            self.become_these(&beside(&setting, &own))?;
+            all.extend(state(setting, on_host));
+        }
+        self.become_these(&[])?;
+        Ok(all)
     }
 
     /// Looks again whether every lever that is on still holds.
@@ -52,9 +77,15 @@ impl LiveLevers {
     }
 }
 
+impl Drop for LiveLevers {
+    fn drop(&mut self) {
+        while self.on.pop().is_some() {}
+    }
+}
+
 /// Puts back what a study has set on this machine that was killed: every arm would be measured with
 /// it.
-pub(crate) fn put_back_leftovers() -> Result<(), Failure> {
+fn put_back_leftovers() -> Result<(), Failure> {
     let undo = || carry::undo_leftovers(sys::clock::since_boot_ms());
     let outcome =
         machine::namespace::in_the_machines(undo).map_err(|error| still_set(&error.to_string()))?;
@@ -96,15 +127,32 @@ pub(crate) fn wanted(setting: &LeverSetting, on_host: bool) -> Wanted<'_> {
     }
 }
 
-/// Whether a setting can be had here.
-pub(crate) fn state(setting: LeverSetting, on_host: bool) -> Result<LeverState, PlantedError> {
-    let lever = find(&setting)?;
+/// Whether a setting can be had here; `None` of what this version does not know.
+fn state(setting: LeverSetting, on_host: bool) -> Option<LeverState> {
+    let lever = find(&setting).ok()?;
     let wanted = wanted(&setting, on_host);
-    Ok(LeverState {
+    Some(LeverState {
         binds: lever.binds(),
         unavailable: lever.unavailable(wanted),
         is_so: lever.is_so(wanted),
         only_serve: lever.only_serve(),
         setting,
     })
+}
+
+/// Whether it is put on in an arm's blocks: each has connections of its own, made after it is on.
+pub(crate) fn is_of_blocks(binds: Binds) -> bool {
+    matches!(binds, Binds::Live | Binds::Connect)
+}
+
+/// Those of the first state that stand while another setting is tried, in whose place another value
+/// of the same lever would not be.
+fn beside(setting: &LeverSetting, first: &[LeverState]) -> Vec<LeverSetting> {
+    let stands = |state: &&LeverState| {
+        is_of_blocks(state.binds)
+            && state.unavailable.is_none()
+            && state.setting.name != setting.name
+    };
+    let standing = first.iter().filter(stands);
+    standing.map(|state| state.setting.clone()).collect()
 }

@@ -9,7 +9,7 @@ use machine::levers::program::Start;
 use machine::planted::{ChildPart, Held, PlantedError, Setting};
 use model::lever::LeverSetting;
 use model::message::{self, Failure, Reach};
-use model::{Binds, Doubt, Service, Workload};
+use model::{Doubt, Service, Workload};
 use traffic::floor::protocol::EchoProtocol;
 use traffic::load::http::HttpProtocol;
 use wire::response::BodyMark;
@@ -102,7 +102,7 @@ pub(crate) struct AtStart(Vec<(LeverSetting, Box<dyn Held + Send>)>);
 impl AtStart {
     /// Puts them back, once the target is up.
     pub(crate) fn end(self) -> Result<(), Failure> {
-        for (setting, held) in self.0 {
+        for (setting, held) in self.0.into_iter().rev() {
             held.undo()
                 .map_err(|error| lever_failure(&setting, &error))?;
         }
@@ -132,8 +132,7 @@ impl Plan {
 
     fn add(&mut self, setting: &LeverSetting, on_host: bool) -> Result<(), PlantedError> {
         let lever = live::find(setting)?;
-        // Each block has connections of its own, made after its levers are on.
-        if matches!(lever.binds(), Binds::Live | Binds::Connect) {
+        if live::is_of_blocks(lever.binds()) {
             self.live.push(setting.clone());
             return Ok(());
         }

@@ -40,6 +40,8 @@ pub enum Ask {
     /// Which of these can be set here?
     Levers {
         wanted: Vec<LeverSetting>,
+        /// Those of the first state, upon which the others are tried: one may need another.
+        first: Vec<LeverSetting>,
         /// Whether what reaches further than a namespace of our own may be set, now and in the
         /// blocks to come.
         on_host: bool,

@@ -259,8 +259,12 @@ impl Campaign<'_> {
 
     /// Learns which levers of a study can be set, and says how far they may reach.
     fn levers(&mut self, study: &Study, on_host: bool) -> Result<Vec<LeverState>, CampaignError> {
-        let wanted = study.levers();
-        match self.agent.ask(&Ask::Levers { wanted, on_host })? {
+        let ask = Ask::Levers {
+            wanted: study.levers(),
+            first: study.first_levers(),
+            on_host,
+        };
+        match self.agent.ask(&ask)? {
             Tell::Levers { levers } => Ok(levers),
             _ => Err(CampaignError::Unexpected("levers")),
         }

@@ -55,7 +55,11 @@ pub(crate) fn ask() -> impl Strategy<Value = Ask> {
     prop_oneof![
         any::<u32>().prop_map(|protocol| Ask::Hello { protocol }),
         any::<bool>().prop_map(|full| Ask::Facts { full }),
-        (levers(), any::<bool>()).prop_map(|(wanted, on_host)| Ask::Levers { wanted, on_host }),
+        (levers(), levers(), any::<bool>()).prop_map(|(wanted, first, on_host)| Ask::Levers {
+            wanted,
+            first,
+            on_host,
+        }),
         service().prop_map(|service| Ask::Find {
             service: Box::new(service)
         }),
