@@ -51,17 +51,23 @@ impl Progress for ConsoleProgress<'_> {
         ));
     }
 
-    fn rig(&mut self, rig: &Rig) {
-        self.line.say(match rig {
-            Rig::PrivateNamespace => {
-                "rig: a network namespace of our own; nothing of this machine is changed"
+    fn rig(&mut self, rig: &Rig, on_host: bool) {
+        let hosts = match rig {
+            Rig::PrivateNamespace => "a network namespace of our own",
+            Rig::Loopback { .. } => "this machine's own loopback",
+            Rig::Netns => "two network namespaces of our own, joined",
+            Rig::Router => "two network namespaces of our own and a router between them",
+            Rig::Tunnel => "two network namespaces of our own, a tunnel over a router",
+            Rig::Hosts => "the hosts of the hosts file; this is the server's",
+        };
+        let reach = match (on_host, rig) {
+            (true, _) => {
+                "; levers may reach this whole machine, and are put back after their blocks"
             }
-            Rig::Loopback { .. } => "rig: this machine's own loopback",
-            Rig::Netns => "rig: two network namespaces of our own, joined; nothing else is changed",
-            Rig::Router => "rig: two network namespaces of our own and a router between them",
-            Rig::Tunnel => "rig: two network namespaces of our own, a tunnel over a router",
-            Rig::Hosts => "rig: the hosts of the hosts file; this is the server's",
-        });
+            (false, Rig::PrivateNamespace | Rig::Netns) => "; nothing of this machine is changed",
+            (false, _) => "",
+        };
+        self.line.say(&format!("rig: {hosts}{reach}"));
     }
 
     fn outlook(&mut self, outlook: &Outlook) {

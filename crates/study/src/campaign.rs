@@ -111,7 +111,7 @@ impl Campaign<'_> {
             client,
             mut doubts,
         } = self.meet(order.full)?;
-        self.progress.rig(&rig);
+        self.progress.rig(&rig, order.on_host);
         let levers = self.levers(&order.study, order.on_host)?;
         let reboot = order
             .reboot
@@ -205,7 +205,7 @@ impl Campaign<'_> {
             return Ok(store);
         }
         let met = self.meet(false)?;
-        self.progress.rig(&met.rig);
+        self.progress.rig(&met.rig, record.on_host);
         same_place::check(&record, &met)?;
         self.may_go_on(&record, &saved, &met.facts)?;
         under_test::find_again(&record, self.agent)?;

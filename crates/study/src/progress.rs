@@ -6,8 +6,8 @@ use model::{Doubt, Facts};
 pub trait Progress {
     /// The machine is known.
     fn machine(&mut self, facts: &Facts);
-    /// Where the traffic runs is known; commands have none.
-    fn rig(&mut self, rig: &model::run::Rig);
+    /// Where the traffic runs is known, and whether levers may reach further; commands have none.
+    fn rig(&mut self, rig: &model::run::Rig, on_host: bool);
     /// What the plan can see here, and how long it will take.
     fn outlook(&mut self, outlook: &Outlook);
     /// The machine is at work, as these doubts say: may it be loaded all the same?

@@ -44,7 +44,7 @@ struct Silent;
 
 impl Progress for Silent {
     fn machine(&mut self, _: &Facts) {}
-    fn rig(&mut self, _: &Rig) {}
+    fn rig(&mut self, _: &Rig, _: bool) {}
     fn outlook(&mut self, _: &Outlook) {}
     fn may_load(&mut self, _: &[Doubt]) -> bool {
         true
@@ -59,7 +59,7 @@ struct Careful;
 
 impl Progress for Careful {
     fn machine(&mut self, _: &Facts) {}
-    fn rig(&mut self, _: &Rig) {}
+    fn rig(&mut self, _: &Rig, _: bool) {}
     fn outlook(&mut self, _: &Outlook) {}
     fn may_load(&mut self, _: &[Doubt]) -> bool {
         false

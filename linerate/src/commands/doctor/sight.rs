@@ -121,7 +121,7 @@ struct Quietly<'a> {
 
 impl Progress for Quietly<'_> {
     fn machine(&mut self, _facts: &Facts) {}
-    fn rig(&mut self, _rig: &Rig) {}
+    fn rig(&mut self, _rig: &Rig, _on_host: bool) {}
 
     fn outlook(&mut self, _outlook: &Outlook) {}
 
