@@ -16,6 +16,7 @@ mod rigs;
 mod schema;
 mod site;
 mod ssh;
+mod upon_one_another;
 mod whole_ladder;
 
 use std::time::Duration;

@@ -14,12 +14,14 @@ pub struct Site {
     device: Result<DeviceName, Obstacle>,
 }
 
+const LOOPBACK: &str = "lo";
+
 /// The devices of our network namespace, as the kernel lists them; or why it does not.
 type Links = Result<Vec<Device>, Obstacle>;
 
 impl Site {
     /// This machine; without a device, the one that the default route leads through, or the only one
-    /// besides loopback.
+    /// besides loopback, or loopback where there is no other.
     #[must_use]
     pub fn here(device: Option<DeviceName>) -> Self {
         let tree = Tree::of_this_machine();
@@ -64,7 +66,7 @@ impl Site {
     }
 
     /// The device that levers of devices are for.
-    pub(super) fn device(&self) -> Result<&DeviceName, Obstacle> {
+    pub(crate) fn device(&self) -> Result<&DeviceName, Obstacle> {
         self.device.as_ref().map_err(Clone::clone)
     }
 
@@ -143,16 +145,12 @@ fn usual_device(tree: &Tree, devices: &[Device]) -> Result<DeviceName, Obstacle>
     let others: Vec<&str> = devices
         .iter()
         .map(|device| device.name.as_str())
-        .filter(|name| *name != "lo")
+        .filter(|name| *name != LOOPBACK)
         .collect();
     let name = match (default_route_device(tree), others.as_slice()) {
         (Some(name), _) => name,
         (None, [only]) => (*only).to_owned(),
-        (None, []) => {
-            return Err(Obstacle::NoDevice(
-                "there is no network device besides lo".to_owned(),
-            ));
-        }
+        (None, []) => LOOPBACK.to_owned(),
         (None, names) => {
             let words = format!(
                 "no default route says which device is meant; say --device with one of {}",

@@ -7,15 +7,18 @@
 mod busy_work_ns;
 mod conntrack;
 mod machine_rules;
+mod message_bytes;
 mod nft_rules;
 mod nft_set;
 mod no_track;
+mod nothing;
 mod packet_tap;
 mod rearm_oneshot;
 mod seccomp_arguments;
 mod serve_flag;
 mod split_send;
 mod table;
+mod token_bucket;
 mod tuned;
 
 use std::io;
@@ -28,6 +31,7 @@ use thiserror::Error;
 use crate::levers::carry::CarryError;
 use crate::levers::{Obstacle, ProgramPart};
 use crate::namespace::NotPrivate;
+use crate::rig::qdisc::QdiscError;
 
 /// A cost or a switch that an arm of a study can have.
 pub trait Planted: Send + Sync {
@@ -157,6 +161,8 @@ pub enum PlantedError {
     #[error(transparent)]
     Obstacle(#[from] Obstacle),
     #[error(transparent)]
+    Qdisc(#[from] QdiscError),
+    #[error(transparent)]
     Carry(#[from] CarryError),
 }
 
@@ -164,6 +170,7 @@ static ALL: &[&dyn Planted] = &[
     &split_send::LEVER,
     &rearm_oneshot::LEVER,
     &busy_work_ns::BusyWork,
+    &message_bytes::MessageBytes,
     &seccomp_arguments::SeccompArguments,
     &nft_rules::NftRules,
     &nft_set::NftSet,
@@ -171,6 +178,8 @@ static ALL: &[&dyn Planted] = &[
     &machine_rules::MachineRules,
     &conntrack::Conntrack,
     &packet_tap::PacketTap,
+    &token_bucket::TokenBucket,
+    &nothing::Nothing,
 ];
 
 /// Every cost and every switch.
@@ -258,11 +267,11 @@ mod tests {
 
     #[test]
     fn live_levers_refuse_to_touch_a_namespace_that_is_not_ours() {
-        let live: Vec<_> = all()
-            .iter()
-            .filter(|lever| lever.binds() == Binds::Live)
-            .collect();
-        assert_eq!(live.len(), 6);
+        // What sets nothing can be had anywhere.
+        let sets =
+            |lever: &&&dyn Planted| lever.binds() == Binds::Live && lever.name() != "nothing";
+        let live: Vec<_> = all().iter().filter(sets).collect();
+        assert_eq!(live.len(), 7);
         for lever in live {
             assert!(matches!(
                 lever.set(Wanted::default()),
@@ -285,6 +294,9 @@ mod tests {
             ("packet-tap", "many"),
             ("conntrack", "1"),
             ("split-send", "2"),
+            ("message-bytes", "0"),
+            ("token-bucket", "1gbit"),
+            ("nothing", "0"),
         ] {
             let wanted = Wanted {
                 value: Some(value),

@@ -23,7 +23,7 @@ use model::finding::Severity;
 
 const NOBODY: u32 = 65_534;
 
-const TESTS: [(&str, fn()); 17] = [
+const TESTS: [(&str, fn()); 18] = [
     (
         "a_set_is_one_rule_however_many_addresses_it_has",
         packet_filter::a_set_is_one_rule_however_many_addresses_it_has,
@@ -47,6 +47,10 @@ const TESTS: [(&str, fn()); 17] = [
     (
         "taps_are_listed_until_they_are_undone",
         taps_are_listed_until_they_are_undone,
+    ),
+    (
+        "a_token_bucket_is_at_the_root_of_the_device_until_it_is_undone",
+        a_token_bucket_is_at_the_root_of_the_device_until_it_is_undone,
     ),
     (
         "dropping_a_live_lever_undoes_it",
@@ -112,6 +116,24 @@ fn taps_are_listed_until_they_are_undone() {
     assert_eq!(listed(), 0);
 }
 
+fn a_token_bucket_is_at_the_root_of_the_device_until_it_is_undone() {
+    let before = root_qdisc();
+    let held = hold("token-bucket", None);
+    held.verify().unwrap();
+    assert!(root_qdisc().contains("tbf"), "{}", root_qdisc());
+    held.undo().unwrap();
+    assert_eq!(root_qdisc(), before);
+    drop(hold("token-bucket", None));
+    assert_eq!(root_qdisc(), before);
+}
+
+/// As tc(8) shows it; loopback is all that our namespace has.
+fn root_qdisc() -> String {
+    let mut tc = Command::new("tc");
+    let shown = tc.args(["qdisc", "show", "dev", "lo", "root"]).output();
+    String::from_utf8(shown.unwrap().stdout).unwrap()
+}
+
 fn dropping_a_live_lever_undoes_it() {
     let rules = hold("nft-rules", None);
     let conntrack = hold("conntrack", None);
@@ -150,7 +172,7 @@ fn every_lever_can_be_used_in_a_namespace_of_our_own() {
     let live = planted::all()
         .iter()
         .filter(|lever| lever.binds() == Binds::Live);
-    assert_eq!(live.count(), 6);
+    assert_eq!(live.count(), 8);
 }
 
 fn what_levers_set_is_found_by_the_checks() {

@@ -6,10 +6,11 @@ use std::io;
 use sys::netlink::push_attribute;
 
 use super::asked::{Bucket, Buckets, Emulation, Qdisc, Room, Shaper};
-use crate::rtnetlink::{MAKE, ask, push_bytes, push_text};
+use crate::rtnetlink::{DO, MAKE, ask, push_bytes, push_text};
 
 // linux/rtnetlink.h: what is asked, and `TCA_…`.
 const NEW_QDISC: u16 = 36;
+const DELETE_QDISC: u16 = 37;
 const NEW_CLASS: u16 = 40;
 pub(crate) const KIND: u16 = 1;
 pub(super) const OPTIONS: u16 = 2;
@@ -45,6 +46,13 @@ pub(super) fn attach(device: u32, qdisc: &Qdisc) -> io::Result<()> {
         _ => [device, INNER, CLASS],
     };
     qdisc.room.map_or(Ok(()), |room| add_queue(place, room))
+}
+
+/// Takes what was put there from the root of the device of that number, with all that is in it.
+pub(super) fn detach(device: u32) -> io::Result<()> {
+    ask(DELETE_QDISC, DO, |payload| {
+        push_place(payload, [device, 0, AT_ROOT]);
+    })
 }
 
 fn add_queue(place: [u32; 3], room: Room) -> io::Result<()> {

@@ -50,9 +50,11 @@ pub struct KernelLink {
 
 /// A device with its qdisc on it.
 #[derive(Debug)]
-struct Shaped {
+pub(crate) struct Shaped {
     device: String,
     index: u32,
+    asked: Qdisc,
+    /// What the kernel tells of it.
     qdisc: String,
 }
 
@@ -82,7 +84,11 @@ impl KernelLink {
 }
 
 impl Shaped {
-    fn start(device: &str, via: Via, shape: &LinkShape) -> Result<Self, QdiscError> {
+    /// Puts it on a device that has none yet, and reads it back.
+    ///
+    /// # Errors
+    /// As [`KernelLink::start`].
+    pub(crate) fn start(device: &str, via: Via, shape: &LinkShape) -> Result<Self, QdiscError> {
         let failed = |source| refused("putting a qdisc on", device, source);
         let index = rtnetlink::index_of(device).map_err(failed)?;
         let asked = Qdisc::asked(via, shape);
@@ -90,21 +96,42 @@ impl Shaped {
             Some(NO_SUCH) => QdiscError::Absent { via },
             _ => failed(source),
         })?;
-        let told = told::told(index).map_err(failed)?;
-        let told = told.map(|(qdisc, _)| qdisc);
-        let words = told.map_or_else(|| "another".to_owned(), |qdisc| qdisc.to_string());
-        if !told.is_some_and(|told| asked.is_told_as(&told)) {
-            return Err(QdiscError::Another {
-                device: device.to_owned(),
-                asked: asked.to_string(),
-                told: words,
-            });
-        }
-        Ok(Self {
+        let mut shaped = Self {
             device: device.to_owned(),
             index,
-            qdisc: words,
+            asked,
+            qdisc: String::new(),
+        };
+        shaped.qdisc = shaped.verify()?;
+        Ok(shaped)
+    }
+
+    /// Looks whether it is still there, and gives it in the words of tc(8).
+    ///
+    /// # Errors
+    /// When the kernel tells of another.
+    pub(crate) fn verify(&self) -> Result<String, QdiscError> {
+        let failed = |source| refused("reading the qdisc of", &self.device, source);
+        let told = told::told(self.index).map_err(failed)?;
+        let told = told.map(|(qdisc, _)| qdisc);
+        let words = told.map_or_else(|| "another".to_owned(), |qdisc| qdisc.to_string());
+        if told.is_some_and(|told| self.asked.is_told_as(&told)) {
+            return Ok(words);
+        }
+        Err(QdiscError::Another {
+            device: self.device.clone(),
+            asked: self.asked.to_string(),
+            told: words,
         })
+    }
+
+    /// Takes it from its device, which then has the kernel's own choice.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub(crate) fn take_away(&self) -> Result<(), QdiscError> {
+        attach::detach(self.index)
+            .map_err(|source| refused("taking the qdisc from", &self.device, source))
     }
 
     fn read(&self) -> Result<QdiscReading, QdiscError> {
