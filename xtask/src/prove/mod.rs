@@ -7,10 +7,12 @@ mod levers;
 mod long_test;
 mod nginx_rules;
 mod planted;
+mod planted_cost;
 mod power_cut;
 mod release;
 mod rigs;
 mod sample;
+mod signs;
 mod two_boots;
 
 use std::path::{Path, PathBuf};
@@ -41,6 +43,12 @@ const PROOFS: &[(&str, Prove)] = &[
     ),
     ("planted-large", planted::ten_per_cent_is_found),
     ("planted-small", planted::half_a_per_cent_is_not_called),
+    ("planted-cost", planted_cost::netfilter_is_found),
+    ("signs-costs", signs::costs),
+    ("signs-large-costs", signs::large_costs),
+    ("signs-nulls", signs::nulls),
+    ("signs-idle", signs::idle),
+    ("signs-bulk", signs::bulk),
     ("nginx-rules", nginx_rules::two_hundred_rules_are_found),
     (
         "nginx-itself",

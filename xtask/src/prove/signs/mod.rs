@@ -1,0 +1,195 @@
+//! Levers and costs whose sign is known: each comes out as it did before, and what does nothing as
+//! nothing.
+
+mod catalogue;
+mod study;
+mod table;
+
+use std::path::Path;
+
+use model::judgement::StepResult;
+use model::{Doubt, Judgement, RunRecord, Verdict};
+
+use self::catalogue::{BULK, COSTS, IDLE, LARGE_COSTS, NULLS};
+use super::{Lab, Proof, claims_a_difference};
+
+/// How many times as many rounds a family has when it is asked once more.
+const MORE: u32 = 2;
+
+/// Levers that are measured in one run, each against the same baseline.
+pub(super) struct Family {
+    /// Of its study.
+    name: &'static str,
+    claim: &'static str,
+    rig: &'static str,
+    rounds: u32,
+    score_ms: u32,
+    path: &'static str,
+    connections: u32,
+    /// What every arm has.
+    baseline: &'static [&'static str],
+    signs: &'static [Sign],
+}
+
+/// One lever and what is known of it.
+pub(super) struct Sign {
+    change: Change,
+    expected: Expected,
+    /// What it did when it was first measured, by hand.
+    before: &'static str,
+    /// Whether a machine may be without it.
+    may_be_absent: bool,
+}
+
+/// What an arm has that the baseline has not, or the other way round.
+pub(super) enum Change {
+    Adds(&'static str),
+    TakesAway(&'static str),
+}
+
+/// The verdict on server CPU per request that a sign is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    Better,
+    Worse,
+    /// No difference that matters, or none that can be told.
+    Nothing,
+}
+
+/// What came of a family that was asked.
+struct Answer {
+    /// Of each sign, in the family's order.
+    seen: Vec<Seen>,
+    doubts: Vec<Doubt>,
+}
+
+/// What a run says of a sign.
+enum Seen {
+    Judged(Box<StepResult>),
+    /// The reason why no arm has it.
+    Absent(String),
+}
+
+pub(crate) fn costs(lab: &Lab) -> anyhow::Result<Proof> {
+    COSTS.prove(lab)
+}
+
+pub(crate) fn large_costs(lab: &Lab) -> anyhow::Result<Proof> {
+    LARGE_COSTS.prove(lab)
+}
+
+pub(crate) fn nulls(lab: &Lab) -> anyhow::Result<Proof> {
+    NULLS.prove(lab)
+}
+
+pub(crate) fn idle(lab: &Lab) -> anyhow::Result<Proof> {
+    IDLE.prove(lab)
+}
+
+pub(crate) fn bulk(lab: &Lab) -> anyhow::Result<Proof> {
+    BULK.prove(lab)
+}
+
+impl Family {
+    /// Measures it, and once more with more rounds where an effect that is there was not shown.
+    /// What was claimed wrongly is not asked again.
+    fn prove(&self, lab: &Lab) -> anyhow::Result<Proof> {
+        let mut rounds = self.rounds;
+        let mut answer = self.run(lab, rounds)?;
+        let mut lines = Vec::new();
+        if self.is_unseen(&answer.seen) {
+            rounds *= MORE;
+            lines.push(format!(
+                "{} rounds did not show every sign; asked once more, with {rounds}",
+                self.rounds
+            ));
+            answer = self.run(lab, rounds)?;
+        }
+        lines.extend(table::of(self, &answer.seen));
+        let doubt = |doubt: &Doubt| format!("doubt: {}", doubt.what());
+        lines.extend(answer.doubts.iter().map(doubt));
+        let held = |(sign, seen): (&Sign, &Seen)| sign.holds(seen);
+        Ok(Proof {
+            claim: self.claim.to_owned(),
+            seen: lines.join("\n     "),
+            held: self.signs.iter().zip(&answer.seen).all(held),
+        })
+    }
+
+    fn run(&self, lab: &Lab, rounds: u32) -> anyhow::Result<Answer> {
+        let file = format!("{}.toml", self.name);
+        std::fs::write(lab.folder().join(&file), study::text(self, rounds))?;
+        let out = lab.folder().join(self.name);
+        let _ = std::fs::remove_dir_all(&out);
+        // A shared machine is measured too; what reaches further than a namespace is journalled.
+        let order = [
+            "study", "run", &file, "--yes", "--host", "--json", "--out", self.name,
+        ];
+        let judgement = lab.judgement(&order)?;
+        let run = record(&out)?;
+        let seen = self.signs.iter().map(|sign| sign.find(&judgement, &run));
+        Ok(Answer {
+            seen: seen.collect(),
+            doubts: judgement.doubts.clone(),
+        })
+    }
+
+    fn is_unseen(&self, seen: &[Seen]) -> bool {
+        let is_unseen = |(sign, seen): (&Sign, &Seen)| match seen {
+            Seen::Judged(step) => {
+                let is_there = sign.expected != Expected::Nothing;
+                step.verdict == Verdict::Invalid || is_there && !claims_a_difference(step.verdict)
+            }
+            Seen::Absent(_) => false,
+        };
+        self.signs.iter().zip(seen).any(is_unseen)
+    }
+}
+
+fn record(run: &Path) -> anyhow::Result<RunRecord> {
+    Ok(serde_json::from_slice(&std::fs::read(
+        run.join("run.json"),
+    )?)?)
+}
+
+impl Sign {
+    fn find(&self, judgement: &Judgement, run: &RunRecord) -> Seen {
+        let arm = self.change.arm();
+        if let Some(step) = judgement.steps.iter().find(|step| step.arm == arm) {
+            return Seen::Judged(Box::new(step.clone()));
+        }
+        let left_out = run.left_out.iter().find(|left_out| left_out.step == arm);
+        let why = left_out.map_or("the run does not say why", |left_out| &left_out.why);
+        Seen::Absent(why.to_owned())
+    }
+
+    fn holds(&self, seen: &Seen) -> bool {
+        match seen {
+            Seen::Judged(step) => self.expected.is(step.verdict),
+            Seen::Absent(_) => self.may_be_absent,
+        }
+    }
+}
+
+impl Change {
+    /// The name of its arm.
+    fn arm(&self) -> String {
+        match self {
+            Self::Adds(lever) => lever.replace('=', "-"),
+            Self::TakesAway(lever) => format!("without-{}", lever.replace('=', "-")),
+        }
+    }
+}
+
+impl Expected {
+    fn is(self, verdict: Verdict) -> bool {
+        match self {
+            Self::Better => verdict == Verdict::Better,
+            Self::Worse => verdict == Verdict::Worse,
+            Self::Nothing => matches!(
+                verdict,
+                Verdict::NoDifferenceThatMatters | Verdict::Inconclusive
+            ),
+        }
+    }
+}
