@@ -5,6 +5,7 @@ use machine::levers::Obstacle;
 use machine::levers::program::Start;
 use machine::planted::ChildPart;
 use model::message::Failure;
+use sys::attribute::Attribute;
 use sys::descent::Descent;
 use sys::process::ChildSetup;
 
@@ -32,11 +33,24 @@ impl Starting {
         Ok(Self { setup, start })
     }
 
-    /// Looks whether the process has what it was given; what comes back must outlive it.
-    pub(crate) fn verified(self, pid: u32) -> Result<Start, Failure> {
+    /// Looks whether the process has what it was given.
+    pub(crate) fn verify(&self, pid: u32) -> Result<(), Failure> {
         let verified = self.start.verify(pid);
-        verified.map_err(|obstacle| refused(&obstacle))?;
-        Ok(self.start)
+        verified.map_err(|obstacle| refused(&obstacle))
+    }
+
+    /// The CPUs, for whoever binds the process itself.
+    pub(crate) fn take_cpus(&mut self) -> Vec<usize> {
+        let is_of_cpus = |attribute: &Attribute| matches!(attribute, Attribute::Cpus(_));
+        self.setup
+            .attributes
+            .retain(|attribute| !is_of_cpus(attribute));
+        std::mem::take(&mut self.setup.cpus)
+    }
+
+    /// What must outlive the process.
+    pub(crate) fn into_start(self) -> Start {
+        self.start
     }
 }
 

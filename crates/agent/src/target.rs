@@ -162,7 +162,7 @@ pub(crate) fn serve(
         .args(&plan.arguments);
     let starting = Starting::new(plan.child, cpus)?;
     let process = ServerProcess::start(command, starting.setup.clone())?;
-    let start = starting.verified(process.pid())?;
+    starting.verify(process.pid())?;
     let address = process.address;
     let (speaks, _) = speak_http(address, &address.to_string(), &workload.path)?;
     let target = Target {
@@ -174,7 +174,7 @@ pub(crate) fn serve(
         process: Process::Ours {
             _stops_when_dropped: process,
         },
-        _start: start,
+        _start: starting.into_start(),
     };
     Ok((target, Vec::new()))
 }
@@ -195,13 +195,13 @@ pub(crate) fn service(
         address: listen.0,
         port: None,
         workers: WORKERS,
-        // Its keeper stays where it is.
-        cpus: std::mem::take(&mut starting.setup.cpus),
+        // Its keeper stays where it is; all else it takes on, to hand it down.
+        cpus: starting.take_cpus(),
         setup: starting.setup.clone(),
         folder,
     };
     let mut process = RunningService::start(&setup.program, service, wish)?;
-    let start = starting.verified(process.pid)?;
+    starting.verify(process.pid)?;
     let (address, path) = (process.address, &workload.path);
     let expected = process.body_of(path)?;
     let (speaks, body) = speak_http(address, &address.to_string(), path)
@@ -223,7 +223,7 @@ pub(crate) fn service(
             service: Box::new(process),
             _found_by: found_by,
         },
-        _start: start,
+        _start: starting.into_start(),
     };
     Ok((target, Vec::new()))
 }
@@ -250,7 +250,7 @@ pub(crate) fn echo(
     ]);
     let starting = Starting::new(plan.child, cpus)?;
     let process = ServerProcess::start(command, starting.setup.clone())?;
-    let start = starting.verified(process.pid())?;
+    starting.verify(process.pid())?;
     let target = Target {
         address: process.address,
         speaks: Speaks::Echo(EchoProtocol::new(request, answer)),
@@ -266,7 +266,7 @@ pub(crate) fn echo(
         process: Process::Ours {
             _stops_when_dropped: process,
         },
-        _start: start,
+        _start: starting.into_start(),
     };
     Ok((target, Vec::new()))
 }

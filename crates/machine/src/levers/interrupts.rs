@@ -73,6 +73,9 @@ fn by_name(tree: &Tree, device: &DeviceName) -> BTreeSet<u32> {
 /// # Errors
 /// Names who does, and how he is told to leave them alone.
 pub(super) fn stay_where_they_are_put(tree: &Tree, numbers: &[u32]) -> Result<(), Obstacle> {
+    if numbers.is_empty() {
+        return Ok(());
+    }
     let is_balancer =
         |process: &String| tree.text(&format!("proc/{process}/comm")).as_deref() == Some(BALANCER);
     let mut processes = tree

@@ -14,13 +14,15 @@ use super::find;
 use crate::in_our_place::become_it;
 use crate::ourselves::OURSELVES;
 
+/// `ESRCH`.
+const NO_SUCH_PROCESS: i32 = 3;
 /// How long a control group is waited for until nobody is in it any more.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Start a program with levers of its own
 ///
-/// They are set between fork and exec, and end with the program: nothing of the machine is changed,
-/// and nothing has to be undone. What the kernel shows is compared with what was asked for before
+/// They are set before the program takes our place, and end with it: nothing has to be undone. A
+/// control group that was made for `cpu-weight` is taken away when nobody is in it any more. What the kernel shows is compared with what was asked for before
 /// the program starts; what was refused is named with its errno, and then it is not started.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
@@ -112,9 +114,11 @@ fn start_sweeper() -> anyhow::Result<()> {
 /// Waits for the end of a process that has made a control group, and takes that away. What it has
 /// left behind in there is not waited for for long: the next group that is made takes it away.
 pub(super) fn sweep(maker: u32) -> anyhow::Result<()> {
-    if let Ok(process) = sys::pidfd::open_any(maker) {
-        sys::pidfd::wait(&process)?;
+    match sys::pidfd::open_any(maker) {
+        Ok(process) => sys::pidfd::wait(&process)?,
+        Err(error) if error.raw_os_error() == Some(NO_SUCH_PROCESS) => {}
+        Err(error) => return Err(error.into()),
     }
-    sys::clock::wait_until(PATIENCE, || program::sweep_after(maker).unwrap_or(true));
+    sys::clock::wait_until(PATIENCE, || program::sweep_after(maker).unwrap_or(false));
     Ok(())
 }

@@ -17,8 +17,10 @@ pub(super) static ROWS: &[OfAProgram] = &[
             risk: Risk::Security,
             about: "Where the kernel leaves it to programs, a processor with this flaw (Spectre \
                 4) runs loads ahead of older stores for a program that is allowed to, and waits for \
-                them for one that is not. Before Linux 5.16 every program under seccomp was not.",
-            helps: "allowed: programs under a seccomp filter on a kernel before 5.16",
+                them for one that is not. Before Linux 5.16 a seccomp filter keeps its program from it for \
+                good.",
+            helps: "allowed: a program whose parent was kept from it; disabled: one that runs code of \
+                strangers",
             hurts: "allowed: code that one program runs for several, as in a browser, may read what \
                 is not its own; disabled: each load that follows a store waits",
             published: None,
@@ -43,7 +45,8 @@ pub(super) static ROWS: &[OfAProgram] = &[
                 the guesses that others have trained (Spectre 2, between programs): they are \
                 thrown away when it is switched to, and not shared with the other thread of \
                 its core.",
-            helps: "allowed: programs under a seccomp filter on a kernel before 5.16",
+            helps: "allowed: a program whose parent was kept from it; disabled: one with secrets, beside \
+                strangers",
             hurts: "allowed: another program on the same core may learn what this one does; \
                 disabled: each switch to it is dearer, and each of its indirect branches",
             published: None,

@@ -1,4 +1,4 @@
-//! Levers of a program: taken on between its fork and its exec, and gone with it, so that there is
+//! Levers of a program: taken on before it takes its own place, and gone with it, so that there is
 //! nothing to journal. A row says what may be typed; `shown` reads back what the kernel holds.
 
 mod group;
