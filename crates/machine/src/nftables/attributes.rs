@@ -49,6 +49,12 @@ pub(super) fn find_number(bytes: &[u8], kind: u16) -> Option<u32> {
     Some(u32::from_be_bytes(payload))
 }
 
+/// A name without its zero byte.
+pub(super) fn name(bytes: &[u8], kind: u16) -> &[u8] {
+    let name = find(bytes, kind).unwrap_or_default();
+    name.strip_suffix(b"\0").unwrap_or(name)
+}
+
 /// Writes one attribute.
 ///
 /// # Panics

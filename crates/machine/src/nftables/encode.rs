@@ -47,6 +47,7 @@ pub(super) enum Part {
     Rule = 6,
     Set = 9,
     Elements = 12,
+    Generation = 15,
     Object = 18,
 }
 
@@ -235,6 +236,16 @@ pub(super) fn list(part: Part, family: u8, which: &[u8]) -> (Vec<u8>, u32) {
     push_message(&mut request, part.get(), REQUEST | DUMP, 1, |payload| {
         payload.extend(header_bytes(family));
         payload.extend(which);
+    });
+    (request, 1)
+}
+
+/// The question for the number of the last change, and its sequence number.
+pub(super) fn ask_generation() -> (Vec<u8>, u32) {
+    let mut request = Vec::new();
+    let get = Part::Generation.get();
+    push_message(&mut request, get, REQUEST | ACKNOWLEDGE, 1, |payload| {
+        payload.extend(header_bytes(0));
     });
     (request, 1)
 }

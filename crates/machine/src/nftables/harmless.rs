@@ -1,9 +1,9 @@
-//! Rules whose verdict is to let go of a packet, so that they cost what they cost and drop nothing.
-//! The numbers are those of linux/netfilter/nf_tables.h.
+//! Rules made such that no packet ends in them, and that they can be loaded: they cost what they
+//! cost, and drop nothing. The numbers are those of linux/netfilter/nf_tables.h.
 
 use super::attributes::{
-    Attribute, EXPRESSION_DATA, EXPRESSION_NAME, LIST_ELEMENT, attributes, find, find_number, push,
-    push_expression, rewritten,
+    Attribute, EXPRESSION_DATA, EXPRESSION_NAME, LIST_ELEMENT, attributes, find, find_number, name,
+    push, push_expression, rewritten,
 };
 
 const IMMEDIATE_REGISTER: u16 = 1;
@@ -13,28 +13,56 @@ const DATA_VERDICT: u16 = 2;
 const VERDICT_CODE: u16 = 1;
 const VERDICT_REGISTER: u32 = 0;
 const TARGET_NAME: u16 = 1;
+const OBJECT_TYPE: u16 = 1;
+/// `NFT_OBJECT_QUOTA` and `NFT_OBJECT_SYNPROXY`.
+const QUOTA: u32 = 2;
+const SYNPROXY: u32 = 10;
+const QUOTA_FLAGS: u16 = 2;
+/// `NFT_QUOTA_F_INV`.
+const QUOTA_INVERTED: u32 = 1;
 /// `NF_ACCEPT`: past this chain.
 const ACCEPT: u32 = 1;
 /// `NF_DROP` and `NF_QUEUE`; above their low bytes they have an errno and the number of a queue.
 const ENDS: [u32; 2] = [0, 3];
 const VERDICT_BYTE: u32 = 0xff;
 
-/// The expressions of a rule, with no end for a packet among them. `None` where they hand packets
-/// to the device, which is not here.
-pub(super) fn expressions(expressions: &[u8]) -> Option<Vec<u8>> {
+/// The expressions of a rule, with no end for a packet among them, and without those that hand it to
+/// a flow table.
+pub(super) fn expressions(expressions: &[u8]) -> Vec<u8> {
     let mut written = Vec::with_capacity(expressions.len());
     for element in attributes(expressions) {
         let name = name(element.payload, EXPRESSION_NAME);
         let data = find(element.payload, EXPRESSION_DATA).unwrap_or_default();
         match name {
-            b"flow_offload" => return None,
-            b"reject" => push_accept(&mut written),
+            b"flow_offload" => {}
+            b"reject" | b"queue" | b"synproxy" => push_accept(&mut written),
+            b"objref" if find_number(data, OBJECT_TYPE) == Some(SYNPROXY) => {
+                push_accept(&mut written);
+            }
+            b"quota" => push_expression(&mut written, b"quota\0", &quota(data)),
             b"target" if ends_packets(data) => push_accept(&mut written),
             b"immediate" => push(&mut written, LIST_ELEMENT, &immediate(element.payload)),
             _ => push(&mut written, LIST_ELEMENT, element.payload),
         }
     }
-    Some(written)
+    written
+}
+
+/// A named object, as it can be loaded: `kind` is its type.
+pub(super) fn object(kind: u32, data: &[u8]) -> Vec<u8> {
+    match kind {
+        QUOTA => quota(data),
+        _ => data.to_vec(),
+    }
+}
+
+/// A quota that is used up is listed with a flag that is not taken (`nft_quota_do_init` in
+/// net/netfilter/nft_quota.c); its count says the same.
+fn quota(data: &[u8]) -> Vec<u8> {
+    rewritten(data, |part| {
+        let flags = find_number(data, part.kind)?;
+        (part.kind == QUOTA_FLAGS).then(|| (flags & QUOTA_INVERTED).to_be_bytes().to_vec())
+    })
 }
 
 /// The elements of a map, with no end for a packet among their verdicts.
@@ -89,13 +117,10 @@ fn push_accept(expressions: &mut Vec<u8>) {
 
 /// Whether it is a target of iptables that ends packets or hands them to a program.
 fn ends_packets(target: &[u8]) -> bool {
-    matches!(name(target, TARGET_NAME), b"REJECT" | b"NFQUEUE" | b"DROP")
-}
-
-/// A name without its zero byte.
-pub(super) fn name(bytes: &[u8], kind: u16) -> &[u8] {
-    let name = find(bytes, kind).unwrap_or_default();
-    name.strip_suffix(b"\0").unwrap_or(name)
+    matches!(
+        name(target, TARGET_NAME),
+        b"REJECT" | b"NFQUEUE" | b"SYNPROXY"
+    )
 }
 
 #[cfg(test)]
@@ -129,25 +154,26 @@ mod tests {
         let accepted = immediate_of(1);
         // Drop, drop with an errno, queue 2 of user space.
         for code in [0, 1 << 16, 3 | 2 << 16] {
-            assert_eq!(expressions(&immediate_of(code)), Some(accepted.clone()));
+            assert_eq!(expressions(&immediate_of(code)), accepted);
         }
         // Accept, continue, jump, goto, return.
         for code in [1, -1, -3, -4, -5] {
             let kept = immediate_of(code);
-            assert_eq!(expressions(&kept), Some(kept.clone()), "{code}");
+            assert_eq!(expressions(&kept), kept, "{code}");
         }
-        assert_eq!(
-            expressions(&expression(b"reject\0", &[])),
-            Some(accepted.clone())
-        );
+        for name in [&b"reject\0"[..], b"queue\0", b"synproxy\0"] {
+            assert_eq!(expressions(&expression(name, &[])), accepted);
+        }
+        let synproxy = nested(OBJECT_TYPE, &SYNPROXY.to_be_bytes());
+        assert_eq!(expressions(&expression(b"objref\0", &synproxy)), accepted);
         let target = nested(TARGET_NAME, b"REJECT\0");
-        assert_eq!(
-            expressions(&expression(b"target\0", &target)),
-            Some(accepted)
-        );
+        assert_eq!(expressions(&expression(b"target\0", &target)), accepted);
         let other = expression(b"target\0", &nested(TARGET_NAME, b"LOG\0"));
-        assert_eq!(expressions(&other), Some(other.clone()));
-        assert_eq!(expressions(&expression(b"flow_offload\0", &[])), None);
+        assert_eq!(expressions(&other), other);
+        assert_eq!(
+            expressions(&expression(b"flow_offload\0", &[])),
+            Vec::<u8>::new()
+        );
     }
 
     #[test]

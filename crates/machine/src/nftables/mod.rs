@@ -2,6 +2,7 @@
 //! and a copy of them. Needs no `nft` program.
 
 mod attributes;
+mod compatibility;
 mod encode;
 mod expressions;
 mod harmless;

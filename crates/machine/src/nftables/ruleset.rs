@@ -1,11 +1,11 @@
 //! All tables of a network namespace, read in one and loaded in another. The numbers are those of
 //! linux/netfilter/nf_tables.h.
 //!
-//! What is listed is what is asked for, but for counts and handles, so each part is handed back to
-//! the kernel as it came, without knowing what its expressions mean. Four things are otherwise: no
-//! verdict ends a packet, so that traffic which these rules do not know still passes; tables of the
-//! family `netdev` and chains at the ingress of a device are left out, as the device is not there;
-//! and so are rules that hand connections to a device.
+//! What is listed is nearly what is asked for, so each part is handed back to the kernel as it came,
+//! without knowing what its expressions mean. Otherwise are these: no packet ends in a rule, so that
+//! traffic which these rules do not know still passes; tables of the family `netdev` are left out, and
+//! chains at the ingress of a device are crossed by nobody, as devices but for `lo` are not there; no
+//! packet is handed to a flow table.
 
 use std::ffi::CString;
 use std::io;
@@ -13,11 +13,13 @@ use std::ops::ControlFlow;
 
 use sys::netlink::{Family, Netlink};
 
-use super::attributes::{attributes, find, find_number, push};
+use super::attributes::{attributes, find, find_number, name, push};
 use super::encode::{self, Batch, Part};
-use super::{harmless, send};
+use super::{compatibility, harmless, send};
 use crate::namespace::PrivateNamespace;
 
+/// How often rules are read again that have changed meanwhile.
+const MOST_TRIES: usize = 3;
 /// `NFPROTO_NETDEV`.
 const NETDEV: u8 = 5;
 /// `NFTA_*_TABLE` of all parts, and `NFTA_TABLE_NAME`.
@@ -62,19 +64,26 @@ impl Ruleset {
     /// # Errors
     /// `EPERM` without `CAP_NET_ADMIN` there; `EPROTONOSUPPORT` where the kernel has no nftables.
     pub fn here() -> io::Result<Self> {
-        let tables = list(Part::Table, 0, &[])?;
+        for _ in 0..MOST_TRIES {
+            let before = generation()?;
+            // What is asked for may go while it is listed.
+            let found = Self::read();
+            if generation()? == before {
+                return found;
+            }
+        }
+        Err(io::Error::other("they change while they are read"))
+    }
+
+    fn read() -> io::Result<Self> {
         let mut found = Self {
-            tables: tables.iter().map(table).collect(),
+            tables: all(Part::Table)?.iter().map(table).collect(),
+            chains: all(Part::Chain)?.iter().map(chain).collect(),
+            rules: all(Part::Rule)?.iter().map(rule).collect(),
+            objects: all(Part::Object)?.iter().map(object).collect(),
             ..Self::default()
         };
-        let is_left_out = |piece: &Piece| piece.family == NETDEV;
-        found.tables.retain(|piece| !is_left_out(piece));
-        found.chains = of_all(Part::Chain, chain)?;
-        let chains = &found.chains;
-        found.rules = of_all(Part::Rule, |piece| rule(piece, chains))?;
-        found.objects = of_all(Part::Object, |piece| Some(only(piece, &[1, 2, 3, 4])))?;
-        let sets = list(Part::Set, 0, &[])?;
-        for (piece, id) in sets.iter().filter(|piece| !is_left_out(piece)).zip(1..) {
+        for (piece, id) in all(Part::Set)?.iter().zip(1..) {
             found.sets.push(set(piece, id));
             found.elements.extend(elements_of(piece)?);
         }
@@ -90,8 +99,8 @@ impl Ruleset {
     /// Loads them, at once or not at all.
     ///
     /// # Errors
-    /// The kernel's errno: `EEXIST` where a table is there already, `EMSGSIZE` where they are too
-    /// many for one message.
+    /// The kernel's errno: `EEXIST` where a table is there already, `EPERM` where they are more than a
+    /// socket sends at once and its room may not be made larger.
     pub fn load(&self, _proof: PrivateNamespace) -> io::Result<()> {
         let mut batch = Batch::new();
         let parts = [
@@ -117,7 +126,7 @@ impl Ruleset {
     pub fn unload(&self, _proof: PrivateNamespace) -> io::Result<()> {
         let mut batch = Batch::new();
         for table in &self.tables {
-            let name = CString::new(harmless::name(&table.attributes, TABLE))?;
+            let name = CString::new(name(&table.attributes, TABLE))?;
             batch.delete_table(table.family, &name);
         }
         send(batch)
@@ -125,17 +134,31 @@ impl Ruleset {
 
     /// Whether a table of that name is one of these.
     #[must_use]
-    pub fn has_table(&self, name: &str) -> bool {
+    pub fn has_table(&self, wanted: &str) -> bool {
         let mut tables = self.tables.iter();
-        tables.any(|table| harmless::name(&table.attributes, TABLE) == name.as_bytes())
+        tables.any(|table| name(&table.attributes, TABLE) == wanted.as_bytes())
     }
 }
 
-/// The pieces of one kind that have something to be loaded.
-fn of_all(part: Part, to_load: impl Fn(&Piece) -> Option<Piece>) -> io::Result<Vec<Piece>> {
+/// Number of the change that was made last.
+fn generation() -> io::Result<Option<u32>> {
+    const ID: u16 = 1;
+    let (request, sequence) = encode::ask_generation();
+    let mut found = None;
+    Netlink::open(Family::Netfilter)?.ask(&request, sequence, |message| {
+        if let Some((_, attributes)) = encode::listed(Part::Generation, &message) {
+            found = find_number(attributes, ID);
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(found)
+}
+
+/// What there is of a part, but for what is of a device.
+fn all(part: Part) -> io::Result<Vec<Piece>> {
     let mut pieces = list(part, 0, &[])?;
     pieces.retain(|piece| piece.family != NETDEV);
-    Ok(pieces.iter().filter_map(to_load).collect())
+    Ok(pieces)
 }
 
 /// What the kernel lists of a part; `which` are the attributes of the question.
@@ -173,38 +196,40 @@ fn table(piece: &Piece) -> Piece {
     table
 }
 
-/// With the policy to accept. `None` for one at the ingress of a device.
-fn chain(piece: &Piece) -> Option<Piece> {
+/// With the policy to accept; one at the ingress of a device is at no hook.
+fn chain(piece: &Piece) -> Piece {
     const TYPE: u16 = 7;
     let hook = find(&piece.attributes, CHAIN_HOOK);
     let of_device = |hook| find(hook, HOOK_DEVICE).is_some() || find(hook, HOOK_DEVICES).is_some();
-    if hook.is_some_and(of_device) {
-        return None;
+    if hook.is_none_or(of_device) {
+        return only(piece, &[TABLE, CHAIN_NAME]);
     }
     let mut chain = only(piece, &[TABLE, CHAIN_NAME, CHAIN_HOOK, TYPE]);
-    if hook.is_some() {
-        push(&mut chain.attributes, CHAIN_POLICY, &ACCEPT.to_be_bytes());
-    }
-    Some(chain)
+    push(&mut chain.attributes, CHAIN_POLICY, &ACCEPT.to_be_bytes());
+    chain
 }
 
-/// `None` for one of a chain that is not there, or that needs a device.
-fn rule(piece: &Piece, chains: &[Piece]) -> Option<Piece> {
+fn rule(piece: &Piece) -> Piece {
     const COMPATIBILITY: u16 = 5;
-    let place = |piece: &Piece, kind| {
-        let table = find(&piece.attributes, TABLE).map(<[u8]>::to_vec);
-        let chain = find(&piece.attributes, kind).map(<[u8]>::to_vec);
-        (piece.family, table, chain)
-    };
-    let at = place(piece, RULE_CHAIN);
-    if !chains.iter().any(|chain| place(chain, CHAIN_NAME) == at) {
-        return None;
-    }
     let expressions = find(&piece.attributes, RULE_EXPRESSIONS).unwrap_or_default();
-    let expressions = harmless::expressions(expressions)?;
-    let mut rule = only(piece, &[TABLE, RULE_CHAIN, COMPATIBILITY]);
+    let mut rule = only(piece, &[TABLE, RULE_CHAIN]);
+    if let Some(asked_for) = compatibility::of(expressions) {
+        push(&mut rule.attributes, COMPATIBILITY, &asked_for);
+    }
+    let expressions = harmless::expressions(expressions);
     push(&mut rule.attributes, RULE_EXPRESSIONS, &expressions);
-    Some(rule)
+    rule
+}
+
+fn object(piece: &Piece) -> Piece {
+    const NAME: u16 = 2;
+    const TYPE: u16 = 3;
+    const DATA: u16 = 4;
+    let kind = find_number(&piece.attributes, TYPE).unwrap_or_default();
+    let data = find(&piece.attributes, DATA).unwrap_or_default();
+    let mut object = only(piece, &[TABLE, NAME, TYPE]);
+    push(&mut object.attributes, DATA, &harmless::object(kind, data));
+    object
 }
 
 /// The sets of a batch are told apart by a number.

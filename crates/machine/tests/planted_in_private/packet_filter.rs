@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::{Command, Stdio};
 
 use machine::planted::{self, PlantedError};
@@ -68,8 +68,28 @@ table inet filter {
 		tcp flags & (fin | syn) == fin | syn drop
 		limit rate 5/second burst 5 packets accept
 	}
+	set pairs {
+		type ipv4_addr . inet_service
+		flags interval
+		elements = { 10.0.0.0/8 . 1-1023, 192.168.0.1-192.168.0.9 . 8080 }
+	}
+	quota spent {
+		over 10 bytes
+	}
+	map counters {
+		type inet_service : counter
+		elements = { 443 : \"seen\" }
+	}
+	chain early {
+		type filter hook ingress device \"lo\" priority filter; policy accept;
+		ip saddr { 192.0.2.1, 192.0.2.2 } drop
+	}
 	chain input {
 		type filter hook input priority filter; policy drop;
+		tcp dport 20000-65535 reject
+		ip saddr . tcp dport @pairs accept
+		quota name \"spent\" accept
+		counter name tcp dport map @counters
 		ct state vmap { invalid : drop, established : accept, related : accept }
 		ip saddr @friends accept
 		tcp dport vmap @doors
@@ -92,17 +112,37 @@ table ip nat {
 pub(crate) fn a_ruleset_is_copied_whole_and_drops_nothing() {
     let proof = machine::namespace::ours().unwrap();
     nft(&["-f", "-"], FIREWALL);
+    let many: Vec<String> = (0..5_000)
+        .map(|nth| format!("10.1.{}.{}", nth / 250, nth % 250))
+        .collect();
+    let many = format!(
+        "{{ type ipv4_addr; elements = {{ {} }}; }}",
+        many.join(", ")
+    );
+    nft(&["-f", "-"], &format!("add set inet filter many {many}"));
+    // The quota is used up by this.
+    let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+    socket
+        .send_to(b"over ten bytes", socket.local_addr().unwrap())
+        .unwrap();
     let original = nft(&["list", "ruleset"], "");
+    assert!(original.contains("over 10 bytes used"), "{original}");
     let ruleset = machine::nftables::Ruleset::here().unwrap();
     nft(&["flush", "ruleset"], "");
     ruleset.load(proof).unwrap();
+    let of_ingress = original
+        .lines()
+        .find(|line| line.contains("hook ingress"))
+        .unwrap();
     let harmless = original
+        .replace(&format!("{of_ingress}\n"), "")
         .replace("policy drop", "policy accept")
         .replace("drop", "accept")
         .replace("reject", "accept");
     assert_eq!(nft(&["list", "ruleset"], ""), harmless);
     assert!(original.contains("reject") && original.contains("policy drop"));
     assert_eq!(ruleset.rules(), machine::nftables::rules().unwrap().len());
+    // Its port is rejected by the first rule of the original.
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     ruleset.unload(proof).unwrap();

@@ -35,8 +35,8 @@ impl Identity {
     /// their own, are what tickets of an earlier server are met with.
     ///
     /// # Errors
-    /// Only when there is no randomness: what the texts hold is looked at by [`Self::chain`] and
-    /// [`Self::key`].
+    /// Only when there is no randomness: what the texts hold is looked at by `chain` and
+    /// `key`.
     pub fn new(chain: &str, key: &str) -> Result<Self, IdentityError> {
         let mut ticket_key = [0; KEY_BYTES];
         aws_lc_rs::rand::fill(&mut ticket_key).map_err(|_| IdentityError::NoRandomness)?;

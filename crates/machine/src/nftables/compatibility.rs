@@ -1,0 +1,85 @@
+//! The protocol of a rule of `iptables-nft`: its extensions ask for it, and the kernel lists it only
+//! as what the rule compares.
+
+use super::attributes::{Attribute, attributes, find, find_number, name, push};
+use super::attributes::{EXPRESSION_DATA, EXPRESSION_NAME};
+
+const META_KEY: u16 = 2;
+/// `NFT_META_L4PROTO`.
+const L4_PROTOCOL: u32 = 16;
+const COMPARE_HOW: u16 = 2;
+/// `NFT_CMP_NEQ`.
+const NOT_EQUAL: u32 = 1;
+const COMPARE_DATA: u16 = 3;
+const DATA_VALUE: u16 = 1;
+/// `NFTA_RULE_COMPAT_PROTO` and `NFTA_RULE_COMPAT_FLAGS`.
+const PROTOCOL: u16 = 1;
+const FLAGS: u16 = 2;
+/// `NFT_RULE_COMPAT_F_INV`.
+const INVERTED: u32 = 2;
+
+/// What `NFTA_RULE_COMPAT` must hold; `None` where no extension of iptables is in the rule, or it is
+/// for all protocols.
+pub(super) fn of(expressions: &[u8]) -> Option<Vec<u8>> {
+    let of_iptables = |element: Attribute<'_>| {
+        matches!(name(element.payload, EXPRESSION_NAME), b"match" | b"target")
+    };
+    if !attributes(expressions).any(of_iptables) {
+        return None;
+    }
+    let mut elements = attributes(expressions);
+    elements.find(|element| loads_protocol(element.payload))?;
+    let compare = elements.next()?.payload;
+    if name(compare, EXPRESSION_NAME) != b"cmp" {
+        return None;
+    }
+    let compare = find(compare, EXPRESSION_DATA)?;
+    let protocol = *find(find(compare, COMPARE_DATA)?, DATA_VALUE)?.first()?;
+    let is_inverted = find_number(compare, COMPARE_HOW) == Some(NOT_EQUAL);
+    let flags = if is_inverted { INVERTED } else { 0 };
+    let mut wanted = Vec::new();
+    push(&mut wanted, PROTOCOL, &u32::from(protocol).to_be_bytes());
+    push(&mut wanted, FLAGS, &flags.to_be_bytes());
+    Some(wanted)
+}
+
+fn loads_protocol(expression: &[u8]) -> bool {
+    let data = find(expression, EXPRESSION_DATA).unwrap_or_default();
+    name(expression, EXPRESSION_NAME) == b"meta" && find_number(data, META_KEY) == Some(L4_PROTOCOL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::attributes::push_expression;
+    use super::*;
+
+    /// `-p PROTOCOL`, or `! -p PROTOCOL`.
+    fn compared(how: u32, protocol: u8) -> Vec<u8> {
+        let mut expressions = Vec::new();
+        let mut meta = Vec::new();
+        push(&mut meta, META_KEY, &L4_PROTOCOL.to_be_bytes());
+        push_expression(&mut expressions, b"meta\0", &meta);
+        let mut value = Vec::new();
+        push(&mut value, DATA_VALUE, &[protocol]);
+        let mut compare = Vec::new();
+        push(&mut compare, COMPARE_HOW, &how.to_be_bytes());
+        push(&mut compare, COMPARE_DATA, &value);
+        push_expression(&mut expressions, b"cmp\0", &compare);
+        expressions
+    }
+
+    #[test]
+    fn an_extension_is_told_the_protocol_that_its_rule_compares() {
+        for (how, flags) in [(0, 0), (NOT_EQUAL, INVERTED)] {
+            let mut rule = compared(how, 6);
+            assert_eq!(of(&rule), None, "no extension asks");
+            push_expression(&mut rule, b"match\0", &[]);
+            let wanted = of(&rule).unwrap();
+            assert_eq!(find_number(&wanted, PROTOCOL), Some(6));
+            assert_eq!(find_number(&wanted, FLAGS), Some(flags));
+        }
+        let mut of_all = Vec::new();
+        push_expression(&mut of_all, b"match\0", &[]);
+        assert_eq!(of(&of_all), None);
+    }
+}
