@@ -3,6 +3,8 @@
 
 use std::process::{Command, Output};
 
+use serde_json::Value;
+
 use crate::client::Client;
 use crate::server::{Server, program, sockets};
 
@@ -31,6 +33,38 @@ fn refused(mut command: Command, flags: &[&str]) -> String {
 
 fn refused_here(flags: &[&str]) -> String {
     refused(Command::new("env"), flags)
+}
+
+/// The levers of our own server, and the flags by which the tests here and of its workers set them.
+const FLAGS: [(&str, &str); 6] = [
+    ("connection-steering", "--steer"),
+    ("defer-accept", "--defer-accept"),
+    ("listen-backlog", "--backlog"),
+    ("no-delay", "--no-delay"),
+    ("socket-busy-poll", "--busy-poll"),
+    ("workers", "--workers"),
+];
+
+#[test]
+fn every_lever_that_is_tested_with_our_server_is_a_flag_of_it() {
+    let answer = |words: &[&str]| {
+        let output = Command::new(program()).args(words).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let list: Value = serde_json::from_str(&answer(&["levers", "list", "--json"])).unwrap();
+    let is_tested = |lever: &Value, bench: &str| {
+        let benches = lever["tested_in"].as_array().unwrap();
+        benches.iter().any(|found| found == bench)
+    };
+    let levers = list["levers"].as_array().unwrap().iter();
+    let mut names: Vec<&str> = levers
+        .filter(|lever| is_tested(lever, "server"))
+        .map(|lever| lever["name"].as_str().unwrap())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, FLAGS.map(|(name, _)| name));
+    let help = answer(&["serve", "--help"]);
+    assert!(FLAGS.iter().all(|(_, flag)| help.contains(flag)), "{help}");
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub enum TestBench {
     /// A program that is started with it, and takes it along when it ends
     /// (`linerate/tests/levers/programs.rs`).
     Program,
+    /// Our own server, which takes it along when it ends (`linerate/tests/serve`).
+    Server,
 }
 
 /// In a network namespace, with devices that have no hardware.
@@ -115,6 +117,16 @@ const PROGRAM: [&str; 7] = [
     "timer-slack",
 ];
 
+/// Of our own server.
+const SERVER: [&str; 6] = [
+    "connection-steering",
+    "defer-accept",
+    "listen-backlog",
+    "no-delay",
+    "socket-busy-poll",
+    "workers",
+];
+
 /// What can be set and is in no test, and why.
 const UNTESTED: [(&str, &str); 2] = [
     ("indirect-branch", NO_CHOICE),
@@ -130,6 +142,7 @@ pub fn tested_in(lever: &str) -> Vec<TestBench> {
         (&GUEST, TestBench::Guest),
         (&PLANTED, TestBench::Planted),
         (&PROGRAM, TestBench::Program),
+        (&SERVER, TestBench::Server),
     ];
     let tested = benches
         .into_iter()
@@ -145,6 +158,7 @@ pub fn tested_words(lever: &str) -> String {
         TestBench::Guest => "in a virtual machine",
         TestBench::Planted => "on planted files alone, never on a machine that has it",
         TestBench::Program => "with a program, which takes it along when it ends",
+        TestBench::Server => "with our own server, which takes it along when it ends",
     };
     let places: Vec<&str> = tested_in(lever).into_iter().map(words).collect();
     let untested = UNTESTED.iter().find(|(name, _)| *name == lever);
@@ -158,5 +172,5 @@ pub fn tested_words(lever: &str) -> String {
 #[cfg(test)]
 pub(super) fn all_names() -> impl Iterator<Item = &'static str> {
     let restored = HERE.into_iter().chain(GUEST).chain(PLANTED);
-    restored.chain(PROGRAM)
+    restored.chain(PROGRAM).chain(SERVER)
 }

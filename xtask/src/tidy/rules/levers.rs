@@ -21,7 +21,7 @@ const PROGRAMS: &str = "linerate/tests/levers/programs.rs";
 const WITH_A_PROGRAM: &str = "with a program";
 
 /// Where a test takes all of one bench from, by what it asks of `linerate levers list`, or by the table.
-const BENCHES: [(&str, &str, &str); 2] = [
+const BENCHES: [(&str, &str, &str); 3] = [
     (
         "here, in a network namespace",
         "linerate/tests/levers/each.rs",
@@ -31,6 +31,11 @@ const BENCHES: [(&str, &str, &str); 2] = [
         "on planted files alone",
         "crates/machine/src/levers/carry/tests/planted.rs",
         "tested::PLANTED",
+    ),
+    (
+        "with our own server",
+        "linerate/tests/serve/sockets.rs",
+        "is_tested(lever, \"server\")",
     ),
 ];
 
