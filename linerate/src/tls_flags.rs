@@ -32,7 +32,8 @@ pub(crate) struct TlsFlags {
 
     /// Whether clients may resume a session [default: on]
     ///
-    /// By a ticket, which saves the exchange of keys and is good at every worker.
+    /// By a ticket, which is good at every worker. It saves the signature, and with TLS 1.2 the
+    /// exchange of keys.
     #[arg(long, value_name = "on|off", hide_possible_values = true, requires = "tls", help_heading = TLS)]
     tls_resumption: Option<Switch>,
 

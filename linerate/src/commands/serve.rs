@@ -47,8 +47,9 @@ pub(crate) struct Arguments {
 
     /// Serve the files below this folder on all other paths
     ///
-    /// By sendfile(2), with ranges and conditional requests. For a folder, `/a/`, its `index.html`
-    /// is sent, or 403: nothing is listed. No path and no symbolic link leads out of the folder.
+    /// By sendfile(2), over TLS read and encrypted here, with ranges and conditional requests. For
+    /// a folder, `/a/`, its `index.html` is sent, or 403: nothing is listed. No path and no
+    /// symbolic link leads out of the folder.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 

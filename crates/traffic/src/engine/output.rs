@@ -6,7 +6,7 @@ use std::io;
 use super::channel::Channel;
 
 /// Of a file no more leaves at one go, so that a large one does not keep the other connections of
-/// its worker waiting: some tens of microseconds.
+/// its worker waiting: some tens of microseconds, over TLS more.
 const TURN_BYTES: u64 = 256 * 1024;
 
 /// Bytes, and then a part of a file.
@@ -17,7 +17,7 @@ pub struct Output {
     file: Option<FilePart>,
 }
 
-/// A part of a file that is sent from the page cache, without a copy in this process.
+/// A part of a file that is sent from the page cache, in the clear without a copy in this process.
 #[derive(Debug)]
 pub struct FilePart {
     pub file: File,
