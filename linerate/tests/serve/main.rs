@@ -16,4 +16,5 @@ mod server;
 mod sockets;
 mod stopping;
 mod tls;
+mod tls_records;
 mod workers;

@@ -56,6 +56,11 @@ pub trait Channel: Sized {
         false
     }
 
+    /// Whether the peer has said that nothing follows what was received.
+    fn has_ended(&self) -> bool {
+        false
+    }
+
     /// Tells the peer, as far as there is room, that nothing will follow.
     fn say_goodbye(&mut self, _common: &mut Self::Common) {}
 }
@@ -117,15 +122,11 @@ impl Channel for Clear {
     }
 
     fn send_file(&mut self, (): &mut (), part: &FilePart, most: usize) -> io::Result<usize> {
-        send_file(&self.socket, part, most)
-    }
-}
-
-/// By sendfile(2), which needs no copy in this process.
-pub(crate) fn send_file(socket: &TcpStream, part: &FilePart, most: usize) -> io::Result<usize> {
-    match socket::send_file(socket.as_fd(), part.file.as_fd(), part.offset, most)? {
-        None => Ok(0),
-        Some(0) => Err(io::ErrorKind::UnexpectedEof.into()),
-        Some(sent) => Ok(sent),
+        // Which needs no copy in this process.
+        match socket::send_file(self.socket.as_fd(), part.file.as_fd(), part.offset, most)? {
+            None => Ok(0),
+            Some(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Some(sent) => Ok(sent),
+        }
     }
 }

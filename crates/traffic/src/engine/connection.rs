@@ -105,7 +105,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
 
     /// While output waits for room nothing is read: a peer that does not read is not listened to.
     pub(super) fn interest(&self) -> Interest {
-        if self.has_output() {
+        if self.has_output() && !self.hushed {
             Interest::WRITE
         } else {
             READ
@@ -157,10 +157,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
                 self.next = Next::Hush;
                 self.send(shared)
             }
-            Ok(Received::End) => {
-                self.channel.say_goodbye(&mut shared.common);
-                Fate::Close
-            }
+            Ok(Received::End) => self.end(shared),
             Err(_) => Fate::Close,
         }
     }
@@ -240,24 +237,32 @@ impl<C: Channel, M: Default> Connection<C, M> {
             return Fate::Keep;
         }
         match self.next {
-            Next::Close => {
-                self.channel.say_goodbye(&mut shared.common);
-                return Fate::Close;
-            }
+            Next::Close => return self.end(shared),
             Next::Hush => return self.hush(shared),
+            Next::Continue | Next::SendFirst if self.channel.has_ended() => {
+                return self.end(shared);
+            }
             Next::Continue | Next::SendFirst => {}
         }
         let answered = std::mem::take(&mut self.answered);
-        let was_mid_request = self.mid_request && !answered;
+        let was_mid_request = self.mid_request;
         self.mid_request = !self.untaken.is_empty()
             || shared.service.is_mid_request(&self.memory)
             || self.channel.is_mid_message();
-        if !self.mid_request {
-            self.deadline_second = shared.deadline(shared.settings.idle_timeout_s);
-        } else if !was_mid_request {
-            self.deadline_second = shared.deadline(shared.settings.request_timeout_s);
+        // What neither begins, ends nor is answered wins no time.
+        if answered || self.mid_request != was_mid_request {
+            self.deadline_second = shared.deadline(if self.mid_request {
+                shared.settings.request_timeout_s
+            } else {
+                shared.settings.idle_timeout_s
+            });
         }
         Fate::Keep
+    }
+
+    fn end<S>(&mut self, shared: &mut Shared<S, C>) -> Fate {
+        self.channel.say_goodbye(&mut shared.common);
+        Fate::Close
     }
 
     fn hush<S>(&mut self, shared: &mut Shared<S, C>) -> Fate {
@@ -310,3 +315,6 @@ impl<S, C: Channel> Shared<S, C> {
         self.second.saturating_add(timeout_s).saturating_add(1)
     }
 }
+
+#[cfg(test)]
+mod tests;

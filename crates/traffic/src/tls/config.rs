@@ -17,13 +17,15 @@ const TICKETS: usize = 2;
 const OWN_PREFIX: &str = "TLS13_";
 /// The header of a record, which rustls counts to its size.
 const HEADER_BYTES: usize = 5;
+/// The most content that a record may have (RFC 8446 §5.1).
+const FULL_CONTENT_BYTES: usize = 16 * 1024;
 
 /// How TLS is spoken.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Only these cipher suites, the most wanted first, by their names at IANA; all when empty.
     pub ciphers: Vec<String>,
-    /// Let clients resume a session without a new exchange of keys.
+    /// Let clients resume a session: it saves the signature, and with TLS 1.2 the exchange of keys.
     pub resumption: bool,
     /// The most bytes of a record's content; `None` for 16 KiB, the most there may be.
     pub record_bytes: Option<usize>,
@@ -73,6 +75,12 @@ impl Config {
         // Whoever names ciphers wants the first of them.
         config.ignore_client_order = !options.ciphers.is_empty();
         Ok(Self(Arc::new(config)))
+    }
+
+    /// The most bytes of content in a record.
+    pub(super) fn content_bytes(&self) -> usize {
+        let most = self.0.max_fragment_size;
+        most.map_or(FULL_CONTENT_BYTES, |bytes| bytes - HEADER_BYTES)
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Read {
     pub(super) is_end: bool,
 }
 
-type Traffic<'a> = WriteTraffic<'a, ServerConnectionData>;
+pub(super) type Traffic<'a> = WriteTraffic<'a, ServerConnectionData>;
 
 /// Has the session read records. What it answers by itself, as in a handshake, is appended to
 /// `answers`; `room` is at least as long as `incoming`.
@@ -61,25 +61,38 @@ pub(super) fn read(
             Ok(true) => {}
             Ok(false) => return Ok(read),
             Err(error) => {
-                // The alert that it has for the peer comes with the next call.
-                let _ = write(session, answers, |_| Ok(0));
+                append_queued(session, answers);
                 return Err(error);
             }
         }
     }
 }
 
+/// After an error: what was queued for the peer, such as an alert. It comes before the session looks
+/// at what it is shown, and nothing may be shown any more.
+fn append_queued(session: &mut UnbufferedServerConnection, answers: &mut Vec<u8>) {
+    while session.wants_write() {
+        match session.process_tls_records(&mut []).state {
+            Ok(ConnectionState::EncodeTlsData(message)) => append(message, answers),
+            _ => return,
+        }
+    }
+}
+
 /// Has the session write once it may; what it has to say before that is appended to `answers`.
+/// `unused` is what [`read`] has left: of a message that spans several records the session keeps
+/// places in there and looks for them at every call.
 ///
 /// # Errors
 /// When it may not write, because the handshake is not done or the connection is over.
 pub(super) fn write(
     session: &mut UnbufferedServerConnection,
+    unused: &mut [u8],
     answers: &mut Vec<u8>,
     act: impl FnOnce(&mut Traffic<'_>) -> Result<usize, EncryptError>,
 ) -> io::Result<usize> {
     loop {
-        match session.process_tls_records(&mut []).state {
+        match session.process_tls_records(unused).state {
             Ok(ConnectionState::EncodeTlsData(message)) => append(message, answers),
             Ok(ConnectionState::TransmitTlsData(message)) => message.done(),
             Ok(ConnectionState::WriteTraffic(mut traffic)) => {

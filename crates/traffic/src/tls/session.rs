@@ -6,10 +6,11 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
 
 use rustls::server::UnbufferedServerConnection;
+use rustls::unbuffered::EncryptError;
 use sys::socket;
 
 use super::config::Config;
-use super::records;
+use super::records::{self, Traffic};
 use crate::engine::FilePart;
 use crate::engine::channel::{Channel, Received};
 
@@ -19,9 +20,6 @@ const INCOMING_BYTES: usize = 64 * 1024;
 const PIECE_BYTES: usize = 64 * 1024;
 /// More than any cipher suite adds to a record: header, explicit nonce, type and tag.
 const RECORD_OVERHEAD_BYTES: usize = 64;
-/// The first byte of a record with a handshake (RFC 8446 §5.1).
-const HANDSHAKE: u8 = 22;
-const FULL_RECORD_BYTES: usize = 16 * 1024;
 /// To a client that speaks HTTP without TLS.
 const NOT_TLS: &str = "HTTP/1.1 400 Bad Request\r\nServer: linerate\r\nContent-Type: text/plain\r\n\
                        Content-Length: 40\r\nConnection: close\r\n\r\n\
@@ -38,8 +36,8 @@ pub struct Common {
 impl Common {
     #[must_use]
     pub fn new(config: Config) -> Self {
-        let record_bytes = config.0.max_fragment_size.unwrap_or(FULL_RECORD_BYTES);
-        let records = PIECE_BYTES / record_bytes.saturating_sub(RECORD_OVERHEAD_BYTES).max(1) + 1;
+        // One more than the piece fills: new keys may be told of before it.
+        let records = PIECE_BYTES.div_ceil(config.content_bytes()) + 1;
         Self {
             config,
             incoming: vec![0; INCOMING_BYTES],
@@ -52,13 +50,16 @@ impl Common {
 /// TLS over a socket.
 pub struct Secured {
     socket: TcpStream,
-    session: Box<UnbufferedServerConnection>,
+    /// `None` once the peer broke the rules: a session that has failed is not to be asked again.
+    session: Option<Box<UnbufferedServerConnection>>,
     /// Received, but no whole record, or part of a message that spans several.
     leftover: Vec<u8>,
     /// Records for which there was no room yet.
     unsent: Vec<u8>,
     /// Nothing was received so far.
     is_new: bool,
+    /// The peer said that nothing will follow.
+    ended: bool,
 }
 
 impl Channel for Secured {
@@ -68,10 +69,11 @@ impl Channel for Secured {
         let session = UnbufferedServerConnection::new(common.config.0.clone());
         Ok(Self {
             socket,
-            session: Box::new(session.map_err(io::Error::other)?),
+            session: Some(Box::new(session.map_err(io::Error::other)?)),
             leftover: Vec::new(),
             unsent: Vec::new(),
             is_new: true,
+            ended: false,
         })
     }
 
@@ -95,21 +97,16 @@ impl Channel for Secured {
         };
         let perhaps_more = count == free.len();
         let incoming = &mut common.incoming[..kept + count];
-        if std::mem::take(&mut self.is_new) && is_http(incoming) {
-            self.unsent.extend_from_slice(NOT_TLS.as_bytes());
-            return Ok(Received::Refused);
-        }
-        let Ok(read) = records::read(&mut self.session, incoming, room, &mut self.unsent) else {
-            return Ok(Received::Refused);
-        };
-        self.leftover.clear();
-        self.leftover.extend_from_slice(&incoming[read.used..]);
-        if read.is_end && read.content == 0 {
-            return Ok(Received::End);
-        }
-        Ok(Received::Bytes {
-            count: read.content,
-            perhaps_more,
+        Ok(match self.read(incoming, room)? {
+            None => {
+                self.session = None;
+                Received::Refused
+            }
+            Some(0) if self.ended => Received::End,
+            Some(count) => Received::Bytes {
+                count,
+                perhaps_more,
+            },
         })
     }
 
@@ -152,14 +149,17 @@ impl Channel for Secured {
     }
 
     fn is_mid_message(&self) -> bool {
-        !self.leftover.is_empty() || (!self.is_new && self.session.is_handshaking())
+        let session = self.session.as_ref().filter(|_| !self.is_new);
+        !self.leftover.is_empty() || session.is_some_and(|session| session.is_handshaking())
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended
     }
 
     fn say_goodbye(&mut self, common: &mut Common) {
         let room = &mut common.outgoing;
-        let told = records::write(&mut self.session, &mut self.unsent, |traffic| {
-            traffic.queue_close_notify(room)
-        });
+        let told = self.write(|traffic| traffic.queue_close_notify(room));
         if let Ok(count) = told {
             // The connection ends in any case.
             let _ = self.dispatch(&common.outgoing[..count], false);
@@ -168,11 +168,35 @@ impl Channel for Secured {
 }
 
 impl Secured {
+    /// Bytes of content in what was received; `None` when the peer broke the rules.
+    fn read(&mut self, incoming: &mut [u8], room: &mut [u8]) -> io::Result<Option<usize>> {
+        if std::mem::take(&mut self.is_new) && is_http(incoming) {
+            self.unsent.extend_from_slice(NOT_TLS.as_bytes());
+            return Ok(None);
+        }
+        let session = self.session.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        let Ok(read) = records::read(session, incoming, room, &mut self.unsent) else {
+            return Ok(None);
+        };
+        self.ended = read.is_end;
+        self.leftover.clear();
+        if !self.ended {
+            self.leftover.extend_from_slice(&incoming[read.used..]);
+        }
+        Ok(Some(read.content))
+    }
+
+    fn write(
+        &mut self,
+        act: impl FnOnce(&mut Traffic<'_>) -> Result<usize, EncryptError>,
+    ) -> io::Result<usize> {
+        let session = self.session.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        records::write(session, &mut self.leftover, &mut self.unsent, act)
+    }
+
     /// Encrypts a piece and sends what there is room for; the rest is kept.
     fn send_piece(&mut self, room: &mut [u8], piece: &[u8], more: bool) -> io::Result<()> {
-        let count = records::write(&mut self.session, &mut self.unsent, |traffic| {
-            traffic.encrypt(piece, room)
-        })?;
+        let count = self.write(|traffic| traffic.encrypt(piece, room))?;
         self.dispatch(&room[..count], more)
     }
 
@@ -204,7 +228,5 @@ impl Secured {
 
 /// Whether a client begins with the name of a method, where a record should be.
 fn is_http(incoming: &[u8]) -> bool {
-    incoming
-        .first()
-        .is_some_and(|byte| *byte != HANDSHAKE && byte.is_ascii_uppercase())
+    incoming.first().is_some_and(u8::is_ascii_uppercase)
 }

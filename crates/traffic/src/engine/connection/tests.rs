@@ -1,0 +1,84 @@
+//! A connection over a channel that no peer could bring about in time.
+
+use std::net::TcpListener;
+
+use super::*;
+use crate::engine::FilePart;
+
+/// A channel whose goodbye finds no room.
+struct Full {
+    socket: TcpStream,
+    has_output: bool,
+}
+
+impl Channel for Full {
+    type Common = ();
+
+    fn new(socket: TcpStream, (): &()) -> io::Result<Self> {
+        Ok(Self {
+            socket,
+            has_output: false,
+        })
+    }
+
+    fn socket(&self) -> &TcpStream {
+        &self.socket
+    }
+
+    fn receive(&mut self, (): &mut (), _room: &mut [u8]) -> io::Result<Received> {
+        Ok(Received::Refused)
+    }
+
+    fn send(&mut self, (): &mut (), bytes: &[u8], _more: bool) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn send_file(&mut self, (): &mut (), _part: &FilePart, most: usize) -> io::Result<usize> {
+        Ok(most)
+    }
+
+    fn has_output(&self) -> bool {
+        self.has_output
+    }
+
+    fn say_goodbye(&mut self, (): &mut ()) {
+        self.has_output = true;
+    }
+}
+
+struct Silent;
+
+impl Service for Silent {
+    type Memory = ();
+
+    fn step(&mut self, (): &mut (), _input: &[u8], _output: &mut Output) -> Step {
+        Step::NeedMore
+    }
+
+    fn is_mid_request(&self, (): &()) -> bool {
+        false
+    }
+}
+
+#[test]
+fn nobody_waits_for_room_to_send_once_sending_is_over() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let mut shared = Shared::<_, Full> {
+        service: Silent,
+        common: (),
+        settings: Settings {
+            idle_timeout_s: 1,
+            request_timeout_s: 1,
+            drain_timeout_s: 1,
+            max_connections: 1,
+            rearm_oneshot: false,
+            busy_poll: None,
+        },
+        input: vec![0; 16],
+        second: 0,
+    };
+    let mut connection = Connection::<_, ()>::new(peer, &shared).unwrap();
+    assert_eq!(connection.proceed(&mut shared, false), Fate::Keep);
+    assert!(connection.has_output() && connection.interest() == READ);
+}
