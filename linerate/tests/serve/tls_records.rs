@@ -92,6 +92,29 @@ fn records_without_content_win_no_time() {
     assert!(has_ended, "the connection is still open");
 }
 
+#[test]
+fn who_waits_too_long_or_for_a_server_that_stops_is_told_of_the_end() {
+    let server = Trusted::start("told", &["--idle-timeout", "1s"]);
+    assert_eq!(server.connect().rest().unwrap(), "");
+
+    let server = Trusted::start("stopped", &["--idle-timeout", "10m"]);
+    let mut client = server.connect();
+    // Once this is answered the server has seen the end of the handshake.
+    client.ask(&get("/json"));
+    client.flush().unwrap();
+    while client
+        .session
+        .process_new_packets()
+        .unwrap()
+        .plaintext_bytes_to_read()
+        == 0
+    {
+        client.session.read_tls(&mut client.stream).unwrap();
+    }
+    server.server.terminate();
+    client.rest().unwrap();
+}
+
 /// A server whose certificate its clients check.
 struct Trusted {
     server: Server,

@@ -93,6 +93,14 @@ impl<C: Channel, M: Default> Connection<C, M> {
         !self.mid_request && !self.has_output() && !self.hushed
     }
 
+    /// Before a close that the peer did not bring about. Amid an answer there is nothing to say: it
+    /// would read as its end.
+    pub(super) fn take_leave<S>(&mut self, shared: &mut Shared<S, C>) {
+        if !self.has_output() && !self.hushed {
+            self.channel.say_goodbye(&mut shared.common);
+        }
+    }
+
     /// The interest to set, when another is watched for or when the kernel must look again.
     pub(super) fn interest_to_set(&mut self) -> Option<Interest> {
         let wanted = self.interest();

@@ -201,7 +201,11 @@ impl<S: Service, C: Channel> Worker<S, C> {
     fn conclude(&mut self, key: usize, fate: Fate) -> io::Result<()> {
         let connection = &mut self.connections[key];
         let must_go = self.drained_by.is_some() && connection.is_idle();
-        if fate == Fate::Close || must_go {
+        if fate == Fate::Close {
+            return self.close(key);
+        }
+        if must_go {
+            connection.take_leave(&mut self.shared);
             return self.close(key);
         }
         let interest = if self.shared.settings.rearm_oneshot {
@@ -230,9 +234,14 @@ impl<S: Service, C: Channel> Worker<S, C> {
         self.timer.acknowledge()?;
         self.shared.second = self.shared.second.saturating_add(1);
         self.shared.service.second_began(sys::clock::wall());
-        let second = self.shared.second;
-        self.connections
-            .retain(|_, connection| !connection.is_overdue(second));
+        let shared = &mut self.shared;
+        self.connections.retain(|_, connection| {
+            let stays = !connection.is_overdue(shared.second);
+            if !stays {
+                connection.take_leave(shared);
+            }
+            stays
+        });
         self.reopen()
     }
 
