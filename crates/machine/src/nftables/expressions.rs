@@ -38,30 +38,26 @@ pub(super) fn push_rule<P: Pusher>(expressions: PushExprListAttrs<P>, rule: Rule
 
 /// Goes on only with packets of TCP.
 fn only_tcp<P: Pusher>(expressions: PushExprListAttrs<P>) -> PushExprListAttrs<P> {
-    let expressions = expressions
+    compare(load(expressions, MetaKeys::L4Proto), &[TCP])
+}
+
+/// Has the first register hold what the kernel knows of the packet.
+fn load<P: Pusher>(expressions: PushExprListAttrs<P>, key: MetaKeys) -> PushExprListAttrs<P> {
+    expressions
         .nested_elem()
         .nested_data_meta()
-        .push_key(MetaKeys::L4Proto as u32)
+        .push_key(key as u32)
         .push_dreg(Registers::Reg1 as u32)
         .end_nested()
-        .end_nested();
-    compare(expressions, &[TCP])
+        .end_nested()
 }
 
 /// Goes on only with packets of IPv4, with their source address in the first register.
 fn load_source<P: Pusher>(expressions: PushExprListAttrs<P>) -> PushExprListAttrs<P> {
-    let register = Registers::Reg1 as u32;
-    let expressions = expressions
-        .nested_elem()
-        .nested_data_meta()
-        .push_key(MetaKeys::Nfproto as u32)
-        .push_dreg(register)
-        .end_nested()
-        .end_nested();
-    compare(expressions, &[IPV4])
+    compare(load(expressions, MetaKeys::Nfproto), &[IPV4])
         .nested_elem()
         .nested_data_payload()
-        .push_dreg(register)
+        .push_dreg(Registers::Reg1 as u32)
         .push_base(PayloadBase::NetworkHeader as u32)
         .push_offset(SOURCE_AT)
         .push_len(ADDRESS_BYTES)
