@@ -74,7 +74,8 @@ fn a_file_leaves_by_sendfile_in_turns_and_its_head_with_its_first_segment() {
     let trace = folder.path().join("trace");
     let calls = "trace=sendto,sendfile,read,pread64,mmap";
     let mut command = Command::new("strace");
-    command.args(["-f", "-qq", "-s", "400", "-e", calls, "-o"]);
+    // The server is our child with -D, and ends with us; strace ends with what it looks at.
+    command.args(["-D", "-f", "-qq", "-s", "400", "-e", calls, "-o"]);
     command
         .arg(&trace)
         .args([program(), "serve", "--listen", "0"]);
