@@ -4,7 +4,7 @@ use model::finding::Severity;
 
 use super::card::Card;
 use super::places::shown;
-use super::{Knob, Lever, Obstacle, Places, Plan, Reading, Site};
+use super::{Lever, Obstacle, Places, Plan, Reading, Site};
 use crate::findings;
 
 /// A row that is only told.
@@ -42,24 +42,12 @@ impl Lever for Advice {
         Err(Obstacle::Advice(self.by_hand.to_owned()))
     }
 
-    fn may_set(&self, site: &Site) -> Result<(), Obstacle> {
-        self.plan(site, None).map(drop)
-    }
-
-    fn recommended(&self, _: &Site) -> Option<String> {
-        None
-    }
-
     fn values(&self) -> String {
         "none: it is told, and never set".to_owned()
     }
 
     fn sets(&self) -> Vec<String> {
         Vec::new()
-    }
-
-    fn owns(&self, _: &Knob) -> bool {
-        false
     }
 }
 

@@ -57,10 +57,14 @@ pub trait Lever: Sync {
     ///
     /// # Errors
     /// Why not, with the errno.
-    fn may_set(&self, site: &Site) -> Result<(), Obstacle>;
+    fn may_set(&self, site: &Site) -> Result<(), Obstacle> {
+        self.plan(site, None).map(drop)
+    }
 
     /// The value that is set when none is typed; `None` where that depends on what the machine is for.
-    fn recommended(&self, site: &Site) -> Option<String>;
+    fn recommended(&self, _: &Site) -> Option<String> {
+        None
+    }
 
     /// The values that it takes, in words.
     fn values(&self) -> String;
@@ -69,7 +73,9 @@ pub trait Lever: Sync {
     fn sets(&self) -> Vec<String>;
 
     /// Whether a knob is one of its own. What a journal says of any other is not believed.
-    fn owns(&self, knob: &Knob) -> bool;
+    fn owns(&self, _: &Knob) -> bool {
+        false
+    }
 
     /// What a person would type in our place, where that is not a command for each knob.
     fn by_hand(&self) -> Option<&'static str> {

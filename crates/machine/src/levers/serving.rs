@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use super::card::Card;
-use super::{AtStart, Knob, Lever, Obstacle, Plan, Reading, Site};
+use super::{AtStart, Lever, Obstacle, Plan, Reading, Site};
 
 /// A row.
 pub(super) struct OfOurServer {
@@ -51,24 +51,12 @@ impl Lever for OfOurServer {
         })
     }
 
-    fn may_set(&self, site: &Site) -> Result<(), Obstacle> {
-        self.plan(site, None).map(drop)
-    }
-
-    fn recommended(&self, _: &Site) -> Option<String> {
-        None
-    }
-
     fn values(&self) -> String {
         self.values.to_owned()
     }
 
     fn sets(&self) -> Vec<String> {
         self.sets.iter().map(|&option| option.to_owned()).collect()
-    }
-
-    fn owns(&self, _: &Knob) -> bool {
-        false
     }
 
     fn by_hand(&self) -> Option<&'static str> {

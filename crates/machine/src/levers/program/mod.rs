@@ -16,7 +16,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::card::Card;
-use super::{AtStart, Knob, Lever, Obstacle, Plan, Reading, Site};
+use super::{AtStart, Lever, Obstacle, Plan, Reading, Site};
 use group::OwnGroup;
 use shown::{Shown, shown};
 
@@ -65,24 +65,12 @@ impl Lever for OfAProgram {
         })
     }
 
-    fn may_set(&self, site: &Site) -> Result<(), Obstacle> {
-        self.plan(site, None).map(drop)
-    }
-
-    fn recommended(&self, _: &Site) -> Option<String> {
-        None
-    }
-
     fn values(&self) -> String {
         self.values.to_owned()
     }
 
     fn sets(&self) -> Vec<String> {
         self.sets.iter().map(|&call| call.to_owned()).collect()
-    }
-
-    fn owns(&self, _: &Knob) -> bool {
-        false
     }
 
     fn by_hand(&self) -> Option<&'static str> {
