@@ -2,12 +2,14 @@
 //! late its timers may be, how many files it may open, how it speculates.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
+use std::sync::Arc;
 
 use crate::process::{set_timer_slack_ns, timer_slack_ns};
 use crate::scheduling::{self, Scheduling};
-use crate::{check, cpu};
+use crate::{cgroup, check, cpu};
 
 /// One attribute, and what it is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,16 +72,35 @@ impl Attribute {
     /// # Errors
     /// Those of [`Attribute::take_on`]; `EAGAIN` at the limit of processes.
     pub fn rehearse(self) -> io::Result<()> {
-        let mut command = Command::new("/");
-        let take_on_and_end = move || {
-            self.take_on()?;
-            // SAFETY: no pointers; the child ends at once, without the parent's exit handlers.
-            unsafe { libc::_exit(0) }
-        };
-        // SAFETY: the closure makes only async-signal-safe calls and allocates nothing.
-        unsafe { command.pre_exec(take_on_and_end) };
-        command.spawn()?.wait().map(drop)
+        rehearse(move || self.take_on())
     }
+}
+
+/// Whether a group can be gone into, by a child that does so and ends.
+///
+/// # Errors
+/// Those of [`cgroup::enter`]; `EAGAIN` at the limit of processes.
+pub fn rehearse_entering(processes: Arc<OwnedFd>) -> io::Result<()> {
+    rehearse(move || cgroup::enter(&processes))
+}
+
+/// Has a child take a step, which makes only async-signal-safe calls and allocates nothing.
+fn rehearse(step: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> io::Result<()> {
+    let mut command = Command::new("/");
+    let step_and_end = move || {
+        step()?;
+        // SAFETY: no pointers; the child ends at once, without the parent's exit handlers.
+        unsafe { libc::_exit(0) }
+    };
+    // SAFETY: the callers' steps are such as is said above.
+    unsafe { command.pre_exec(step_and_end) };
+    let status = command.spawn()?.wait()?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "the child that tried it ended with {status}"
+    )))
 }
 
 /// A real-time thread is given 0 whatever it asks for (`__setscheduler_params` in

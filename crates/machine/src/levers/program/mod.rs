@@ -12,6 +12,7 @@ pub(super) use kind::Kind;
 pub use spelling::ProgramSetting;
 pub use start::Start;
 
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ use super::card::Card;
 use super::{AtStart, Lever, Obstacle, Plan, Reading, Site};
 use group::OwnGroup;
 use shown::{Shown, shown};
+use sys::attribute::rehearse_entering;
 
 /// A row.
 pub(super) struct OfAProgram {
@@ -41,6 +43,12 @@ pub(super) struct OfAProgram {
 pub struct ProgramPart {
     row: &'static OfAProgram,
     setting: ProgramSetting,
+}
+
+impl fmt::Display for ProgramPart {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}={}", self.row.card.name, self.setting)
+    }
 }
 
 impl Lever for OfAProgram {
@@ -124,7 +132,9 @@ impl ProgramPart {
     pub fn rehearse(&self) -> Result<(), Obstacle> {
         let rehearsed = match &self.setting {
             ProgramSetting::Attribute(attribute) => attribute.clone().rehearse(),
-            ProgramSetting::CpuWeight(weight) => OwnGroup::make(*weight).map(drop),
+            ProgramSetting::CpuWeight(weight) => {
+                OwnGroup::make(*weight).and_then(|group| rehearse_entering(group.processes.clone()))
+            }
         };
         rehearsed.map_err(|error| self.row.refused(error))
     }
