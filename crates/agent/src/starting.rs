@@ -33,6 +33,19 @@ impl Starting {
         Ok(Self { setup, start })
     }
 
+    /// A failure to start, with what the process was to have: together they may be refused where
+    /// each alone is not.
+    pub(crate) fn explain(&self, failure: Failure) -> Failure {
+        let levers = self.start.words();
+        if levers.is_empty() {
+            return failure;
+        }
+        Failure {
+            what: format!("{} (with {levers})", failure.what),
+            ..failure
+        }
+    }
+
     /// Looks whether the process has what it was given.
     pub(crate) fn verify(&self, pid: u32) -> Result<(), Failure> {
         let verified = self.start.verify(pid);

@@ -161,7 +161,8 @@ pub(crate) fn serve(
         .args(["serve", "--listen", &listen.any_port(), "--workers", "1"])
         .args(&plan.arguments);
     let starting = Starting::new(plan.child, cpus)?;
-    let process = ServerProcess::start(command, starting.setup.clone())?;
+    let process = ServerProcess::start(command, starting.setup.clone())
+        .map_err(|failure| starting.explain(failure))?;
     starting.verify(process.pid())?;
     let address = process.address;
     let (speaks, _) = speak_http(address, &address.to_string(), &workload.path)?;
@@ -200,7 +201,8 @@ pub(crate) fn service(
         setup: starting.setup.clone(),
         folder,
     };
-    let mut process = RunningService::start(&setup.program, service, wish)?;
+    let mut process = RunningService::start(&setup.program, service, wish)
+        .map_err(|failure| starting.explain(failure))?;
     starting.verify(process.pid)?;
     let (address, path) = (process.address, &workload.path);
     let expected = process.body_of(path)?;
@@ -249,7 +251,8 @@ pub(crate) fn echo(
         &answer.to_string(),
     ]);
     let starting = Starting::new(plan.child, cpus)?;
-    let process = ServerProcess::start(command, starting.setup.clone())?;
+    let process = ServerProcess::start(command, starting.setup.clone())
+        .map_err(|failure| starting.explain(failure))?;
     starting.verify(process.pid())?;
     let target = Target {
         address: process.address,

@@ -72,6 +72,13 @@ impl Start {
         self.parts.iter().try_for_each(|part| part.verify(pid))
     }
 
+    /// As they are typed; empty where nothing is given.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let words: Vec<String> = self.parts.iter().map(ToString::to_string).collect();
+        words.join(" ")
+    }
+
     /// Whether a control group has to be taken away after the program.
     #[must_use]
     pub fn leaves_a_group(&self) -> bool {
