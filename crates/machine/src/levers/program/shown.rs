@@ -47,6 +47,9 @@ impl Shown {
 impl fmt::Display for Shown {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Setting(ProgramSetting::Attribute(Attribute::TimerSlackNs(0))) => {
+                formatter.write_str("none, as every real-time thread")
+            }
             Self::Setting(setting) => setting.fmt(formatter),
             Self::Fixed { words, .. } => write!(formatter, "{words}, for all programs"),
             Self::Words(words) => formatter.write_str(words),
