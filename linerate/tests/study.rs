@@ -9,6 +9,8 @@ mod as_nobody;
 #[path = "common/built_in.rs"]
 mod built_in;
 mod common;
+#[path = "common/groups.rs"]
+mod groups;
 #[path = "common/hogs.rs"]
 mod hogs;
 mod study_targets;

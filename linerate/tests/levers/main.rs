@@ -12,6 +12,8 @@ mod behaviour;
 mod common;
 mod drivers;
 mod each;
+#[path = "../common/groups.rs"]
+mod groups;
 mod journal;
 mod killed;
 mod ordinary;

@@ -1,12 +1,12 @@
 //! Levers of a program: it has them, by what the kernel shows of it, and ends with them.
 
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::as_nobody::linerate_as_nobody;
 use crate::common::{Folder, answer, errors};
+use crate::groups;
 
 /// Where a program that has become `nobody` finds Linerate, to say what it has been given.
 fn ours(folder: &Folder) -> String {
@@ -32,14 +32,6 @@ fn found(command: &mut Command) -> String {
     let status: Value = serde_json::from_str(&answer(command)).unwrap();
     crate::schema::holds("levers-status", &status);
     status["levers"][0]["now"].as_str().unwrap().to_owned()
-}
-
-/// The groups of ours that there are.
-fn groups() -> Vec<String> {
-    let find = "find /sys/fs/cgroup -type d -name 'linerate-*-*'";
-    let found = Command::new("sh").args(["-c", find]).output().unwrap();
-    let text = String::from_utf8(found.stdout).unwrap();
-    text.lines().map(str::to_owned).collect()
 }
 
 #[test]
@@ -168,7 +160,7 @@ fn a_signal_reaches_the_program_and_its_end_is_ours() {
 fn a_weight_is_of_a_group_that_goes_with_the_program() {
     let folder = Folder::new("levers-weight");
     let ours = ours(&folder);
-    let before = groups();
+    let before = groups::all();
     let tell = [&ours, "levers", "status", "cpu-weight", "--json"];
     assert_eq!(found(&mut run(&folder, &["cpu-weight=300"], &tell)), "300");
     let output = run_shell(
@@ -179,11 +171,5 @@ fn a_weight_is_of_a_group_that_goes_with_the_program() {
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "1\n");
     let killed = run_shell(&folder, &["cpu-weight=7"], "kill -KILL $$");
     assert!(!killed.status.success());
-    let all_gone = || groups().iter().all(|group| before.contains(group));
-    assert!(
-        sys::clock::wait_until(Duration::from_secs(20), all_gone),
-        "{:?} were there before, now {:?}",
-        before,
-        groups()
-    );
+    groups::assert_none_but(&before);
 }

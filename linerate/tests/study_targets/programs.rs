@@ -7,6 +7,7 @@ use model::run::RunRecord;
 
 use super::{RUN, children};
 use crate::common::{Folder, answer, errors, linerate};
+use crate::groups;
 
 /// The shipped study with one step, which adds levers.
 fn study(folder: &Folder, levers: &[&str]) -> Vec<&'static str> {
@@ -56,6 +57,7 @@ fn a_target_has_the_levers_of_its_arm_and_they_go_with_it() {
         "cpu-weight=50",
     ];
     let folder = Folder::new("given-levers");
+    let before = groups::all();
     let mut command = linerate(&folder, &study(&folder, &LEVERS));
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut run = command.spawn().unwrap();
@@ -67,20 +69,19 @@ fn a_target_has_the_levers_of_its_arm_and_they_go_with_it() {
     let skipped = |doubt: &&model::Doubt| matches!(doubt, model::Doubt::LeverSkipped { .. });
     assert_eq!(record.doubts.iter().find(skipped), None);
     assert_eq!(record.arms.last().unwrap().name, "given");
-    let groups = std::process::Command::new("find")
-        .args(["/sys/fs/cgroup", "-name", "linerate-*-*"])
-        .output();
-    assert_eq!(String::from_utf8(groups.unwrap().stdout).unwrap(), "");
+    groups::assert_none_but(&before);
 }
 
 #[test]
 fn a_lever_that_the_target_sets_otherwise_ends_the_run_by_name() {
     let folder = Folder::new("given-otherwise");
     // Our server binds itself to the first of its CPUs.
-    let words = study(&folder, &["cpu-affinity=0-1"]);
+    let words = study(&folder, &["cpu-affinity=0-1", "cpu-weight=50"]);
+    let before = groups::all();
     let output = linerate(&folder, &words).output().unwrap();
     let said = errors(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     let wanted = "cpu-affinity did not take effect: `0-1` was asked for, and the program has `0`";
     assert!(said.contains(wanted), "{said}");
+    groups::assert_none_but(&before);
 }
