@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use sys::stop::{Again, StopSignal};
 use traffic::engine::supervisor::Workers;
-use traffic::engine::{self, Service, Settings, listeners};
+use traffic::engine::{self, Engine, Service, Settings, listeners};
 use traffic::tls::{Common, Secured};
 
 use crate::console::Console;
@@ -150,10 +150,14 @@ impl Serving {
     ) -> anyhow::Result<ExitCode> {
         let open_files = sys::process::raise_open_file_limit()?;
         let (stop, settings) = (stop.as_fd(), self.settings(open_files));
+        let engine = Engine::Epoll {
+            rearm_oneshot: self.rearm_oneshot,
+        };
         match tls.map(|tls| Common::new(tls.config.clone())) {
-            None => engine::run(listener, stop, service, settings)?,
+            None => engine::run(engine, listener, stop, service, settings)?,
             Some(common) => {
-                engine::run_over::<S, Secured>(listener, stop, service, common, settings)?;
+                let place = (listener, stop);
+                engine::run_over::<S, Secured>(engine, place, service, common, settings)?;
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -167,7 +171,6 @@ impl Serving {
             request_timeout_s: self.request_timeout.0,
             drain_timeout_s: self.drain_timeout.0,
             max_connections: usize::try_from(max_connections).unwrap_or(usize::MAX),
-            rearm_oneshot: self.rearm_oneshot,
             busy_poll: self.sockets.busy_poll(),
         }
     }

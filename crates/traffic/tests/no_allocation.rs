@@ -12,7 +12,7 @@ use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 
 use sys::alloc::{CountingAllocator, allocations};
-use traffic::engine::{self, Settings, listeners};
+use traffic::engine::{self, Engine, Settings, listeners};
 use traffic::server::{Files, Http, Options};
 
 #[global_allocator]
@@ -72,11 +72,14 @@ fn serve(split_send: bool) -> Running {
         request_timeout_s: 10,
         drain_timeout_s: 5,
         max_connections: 10,
-        rearm_oneshot: false,
         busy_poll: None,
     };
     let server = std::thread::spawn(move || {
-        engine::run(listener, stopped.as_fd(), Http::new(options), settings).unwrap();
+        let engine = Engine::Epoll {
+            rearm_oneshot: false,
+        };
+        let http = Http::new(options);
+        engine::run(engine, listener, stopped.as_fd(), http, settings).unwrap();
     });
     (client, stop, server)
 }

@@ -7,6 +7,7 @@ use std::os::fd::AsFd as _;
 use sys::socket;
 
 use super::output::FilePart;
+use super::transfer::Transfer;
 
 /// Carries what a service takes and gives over one connection. Chosen when the program is built:
 /// a connection in the clear pays nothing for there being another kind.
@@ -26,22 +27,34 @@ pub trait Channel: Sized {
     ///
     /// # Errors
     /// When the connection is of no more use.
-    fn receive(&mut self, common: &mut Self::Common, room: &mut [u8]) -> io::Result<Received>;
+    fn receive<T: Transfer>(
+        &mut self,
+        common: &mut Self::Common,
+        transfer: &mut T,
+        room: &mut [u8],
+    ) -> io::Result<Received>;
 
     /// Takes bytes to send, and tells how many: less than all when there is no more room. `more`
     /// says that others follow at once.
     ///
     /// # Errors
     /// When the connection is of no more use.
-    fn send(&mut self, common: &mut Self::Common, bytes: &[u8], more: bool) -> io::Result<usize>;
+    fn send<T: Transfer>(
+        &mut self,
+        common: &mut Self::Common,
+        transfer: &mut T,
+        bytes: &[u8],
+        more: bool,
+    ) -> io::Result<usize>;
 
     /// Takes at most so many bytes of a file, and tells how many.
     ///
     /// # Errors
     /// `UnexpectedEof` when the file has no more; else as of [`Self::send`].
-    fn send_file(
+    fn send_file<T: Transfer>(
         &mut self,
         common: &mut Self::Common,
+        transfer: &mut T,
         part: &FilePart,
         most_bytes: usize,
     ) -> io::Result<usize>;
@@ -62,7 +75,7 @@ pub trait Channel: Sized {
     }
 
     /// Tells the peer, as far as there is room, that nothing will follow.
-    fn say_goodbye(&mut self, _common: &mut Self::Common) {}
+    fn say_goodbye<T: Transfer>(&mut self, _common: &mut Self::Common, _transfer: &mut T) {}
 }
 
 /// What came of an attempt to receive.
@@ -96,8 +109,13 @@ impl Channel for Clear {
     }
 
     #[inline]
-    fn receive(&mut self, (): &mut (), room: &mut [u8]) -> io::Result<Received> {
-        let received = match socket::receive(self.socket.as_fd(), room)? {
+    fn receive<T: Transfer>(
+        &mut self,
+        (): &mut (),
+        transfer: &mut T,
+        room: &mut [u8],
+    ) -> io::Result<Received> {
+        let received = match transfer.receive(self.socket.as_fd(), room)? {
             None => Received::Nothing,
             Some(0) => Received::End,
             // Less than there was room for means that there is no more, and what comes later is
@@ -111,17 +129,23 @@ impl Channel for Clear {
     }
 
     #[inline]
-    fn send(&mut self, (): &mut (), bytes: &[u8], more: bool) -> io::Result<usize> {
-        // Less than all means that there is no more room; a second attempt would find none.
-        let sent = if more {
-            socket::send_before_more(self.socket.as_fd(), bytes)?
-        } else {
-            socket::send(self.socket.as_fd(), bytes)?
-        };
-        Ok(sent.unwrap_or(0))
+    fn send<T: Transfer>(
+        &mut self,
+        (): &mut (),
+        transfer: &mut T,
+        bytes: &[u8],
+        more: bool,
+    ) -> io::Result<usize> {
+        transfer.send(self.socket.as_fd(), bytes, more)
     }
 
-    fn send_file(&mut self, (): &mut (), part: &FilePart, most: usize) -> io::Result<usize> {
+    fn send_file<T: Transfer>(
+        &mut self,
+        (): &mut (),
+        _transfer: &mut T,
+        part: &FilePart,
+        most: usize,
+    ) -> io::Result<usize> {
         // Which needs no copy in this process.
         match socket::send_file(self.socket.as_fd(), part.file.as_fd(), part.offset, most)? {
             None => Ok(0),

@@ -4,13 +4,11 @@ use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd as _;
 
-use sys::epoll::Interest;
-use sys::socket;
-
 use super::channel::{Channel, Received};
 use super::output::{Output, Turn};
 use super::service::{Next, Service, Step};
-use super::worker::Settings;
+use super::shared::Shared;
+use super::transfer::Transfer;
 
 /// Answers gather up to so many bytes before they are sent; with the one that crosses this line
 /// it bounds what a connection may hold for a peer that does not read.
@@ -18,21 +16,6 @@ const OUTPUT_LIMIT_BYTES: usize = 64 * 1024;
 
 /// How long a peer that was told to be quiet may go on sending.
 const HUSH_S: u32 = 2;
-
-/// Told of what is new only: asked to look again at every connection that was just served, the
-/// kernel spends more than a hundredth of a request on it.
-const READ: Interest = Interest::READ.edge();
-
-/// What all connections of a worker share.
-pub(super) struct Shared<S, C: Channel> {
-    pub(super) service: S,
-    pub(super) common: C::Common,
-    pub(super) settings: Settings,
-    /// Bytes are received here and taken from here; only an incomplete request is copied.
-    pub(super) input: Vec<u8>,
-    /// Full seconds since the start.
-    pub(super) second: u32,
-}
 
 /// What is to be done with a connection after it was attended to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,11 +43,10 @@ pub(super) struct Connection<C, M> {
     /// More may have been received than was read.
     unread: bool,
     deadline_second: u32,
-    watched: Interest,
 }
 
 impl<C: Channel, M: Default> Connection<C, M> {
-    pub(super) fn new<S>(socket: TcpStream, shared: &Shared<S, C>) -> io::Result<Self> {
+    pub(super) fn new<S, T>(socket: TcpStream, shared: &Shared<S, C, T>) -> io::Result<Self> {
         Ok(Self {
             channel: C::new(socket, &shared.common)?,
             memory: M::default(),
@@ -76,7 +58,6 @@ impl<C: Channel, M: Default> Connection<C, M> {
             answered: false,
             unread: false,
             deadline_second: shared.deadline(shared.settings.idle_timeout_s),
-            watched: READ,
         })
     }
 
@@ -84,46 +65,56 @@ impl<C: Channel, M: Default> Connection<C, M> {
         self.channel.socket()
     }
 
-    pub(super) fn is_overdue(&self, second: u32) -> bool {
-        self.deadline_second <= second
+    /// Whether its time is up; then the peer was told.
+    pub(super) fn is_overdue<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> bool {
+        let is_overdue = shared.is_past(self.deadline_second);
+        if is_overdue {
+            self.take_leave(shared);
+        }
+        is_overdue
     }
 
     /// No request has begun and no answer is under way.
-    pub(super) fn is_idle(&self) -> bool {
+    fn is_idle(&self) -> bool {
         !self.mid_request && !self.has_output() && !self.hushed
     }
 
     /// Before a close that the peer did not bring about. Amid an answer there is nothing to say: it
     /// would read as its end.
-    pub(super) fn take_leave<S>(&mut self, shared: &mut Shared<S, C>) {
+    fn take_leave<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) {
         if !self.has_output() && !self.hushed {
-            self.channel.say_goodbye(&mut shared.common);
+            self.channel
+                .say_goodbye(&mut shared.common, &mut shared.transfer);
         }
-    }
-
-    /// The interest to set, when another is watched for or when the kernel must look again.
-    pub(super) fn interest_to_set(&mut self) -> Option<Interest> {
-        let wanted = self.interest();
-        let ask_again = std::mem::take(&mut self.unread) && wanted == READ;
-        (ask_again || wanted != self.watched).then(|| {
-            self.watched = wanted;
-            wanted
-        })
     }
 
     /// While output waits for room nothing is read: a peer that does not read is not listened to.
-    pub(super) fn interest(&self) -> Interest {
-        if self.has_output() && !self.hushed {
-            Interest::WRITE
-        } else {
-            READ
+    pub(super) fn waits_for_room(&self) -> bool {
+        self.has_output() && !self.hushed
+    }
+
+    /// Whether the socket may hold more than was read, of which it will not tell again.
+    pub(super) fn take_unread(&mut self) -> bool {
+        std::mem::take(&mut self.unread)
+    }
+
+    /// Whether it is to be closed now: at its end, or idle in a worker that drains.
+    pub(super) fn is_over<S, T: Transfer>(
+        &mut self,
+        fate: Fate,
+        shared: &mut Shared<S, C, T>,
+    ) -> bool {
+        let must_go = shared.is_draining() && self.is_idle() && fate != Fate::Close;
+        if must_go {
+            self.take_leave(shared);
         }
+        must_go || fate == Fate::Close
     }
 
     /// Does what the socket is ready for. `hung_up` says that nothing will follow what is there.
-    pub(super) fn proceed<S: Service<Memory = M>>(
+    pub(super) fn proceed<S: Service<Memory = M>, T: Transfer>(
         &mut self,
-        shared: &mut Shared<S, C>,
+        shared: &mut Shared<S, C, T>,
         hung_up: bool,
     ) -> Fate {
         if self.hushed {
@@ -136,21 +127,27 @@ impl<C: Channel, M: Default> Connection<C, M> {
     }
 
     /// Sends the answers that have gathered.
-    pub(super) fn send<S: Service<Memory = M>>(&mut self, shared: &mut Shared<S, C>) -> Fate {
+    pub(super) fn send<S: Service<Memory = M>, T: Transfer>(
+        &mut self,
+        shared: &mut Shared<S, C, T>,
+    ) -> Fate {
         match self.flush(shared, &mut Turn::new()) {
             Ok(()) => self.settle(shared),
             Err(_) => Fate::Close,
         }
     }
 
-    fn receive<S: Service<Memory = M>>(
+    fn receive<S: Service<Memory = M>, T: Transfer>(
         &mut self,
-        shared: &mut Shared<S, C>,
+        shared: &mut Shared<S, C, T>,
         hung_up: bool,
     ) -> Fate {
         let kept_bytes = self.restore_untaken(shared);
         let room = &mut shared.input[kept_bytes..];
-        match self.channel.receive(&mut shared.common, room) {
+        match self
+            .channel
+            .receive(&mut shared.common, &mut shared.transfer, room)
+        {
             Ok(Received::Bytes {
                 count,
                 perhaps_more,
@@ -171,7 +168,10 @@ impl<C: Channel, M: Default> Connection<C, M> {
     }
 
     /// Goes on sending, and then with what was received before there was no more room.
-    fn resume<S: Service<Memory = M>>(&mut self, shared: &mut Shared<S, C>) -> Fate {
+    fn resume<S: Service<Memory = M>, T: Transfer>(
+        &mut self,
+        shared: &mut Shared<S, C, T>,
+    ) -> Fate {
         let mut turn = Turn::new();
         if self.flush(shared, &mut turn).is_err() {
             return Fate::Close;
@@ -185,16 +185,16 @@ impl<C: Channel, M: Default> Connection<C, M> {
         self.answer(shared, kept_bytes, turn)
     }
 
-    fn restore_untaken<S>(&self, shared: &mut Shared<S, C>) -> usize {
+    fn restore_untaken<S, T>(&self, shared: &mut Shared<S, C, T>) -> usize {
         let kept_bytes = self.untaken.len();
         shared.input[..kept_bytes].copy_from_slice(&self.untaken);
         kept_bytes
     }
 
     /// Takes requests from the shared input; their answers gather to be sent.
-    fn answer<S: Service<Memory = M>>(
+    fn answer<S: Service<Memory = M>, T: Transfer>(
         &mut self,
-        shared: &mut Shared<S, C>,
+        shared: &mut Shared<S, C, T>,
         filled: usize,
         mut turn: Turn,
     ) -> Fate {
@@ -239,7 +239,10 @@ impl<C: Channel, M: Default> Connection<C, M> {
     }
 
     /// Sets the deadline, and ends what is to end.
-    fn settle<S: Service<Memory = M>>(&mut self, shared: &mut Shared<S, C>) -> Fate {
+    fn settle<S: Service<Memory = M>, T: Transfer>(
+        &mut self,
+        shared: &mut Shared<S, C, T>,
+    ) -> Fate {
         if self.has_output() {
             self.deadline_second = shared.deadline(shared.settings.idle_timeout_s);
             return Fate::Keep;
@@ -268,13 +271,15 @@ impl<C: Channel, M: Default> Connection<C, M> {
         Fate::Keep
     }
 
-    fn end<S>(&mut self, shared: &mut Shared<S, C>) -> Fate {
-        self.channel.say_goodbye(&mut shared.common);
+    fn end<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> Fate {
+        self.channel
+            .say_goodbye(&mut shared.common, &mut shared.transfer);
         Fate::Close
     }
 
-    fn hush<S>(&mut self, shared: &mut Shared<S, C>) -> Fate {
-        self.channel.say_goodbye(&mut shared.common);
+    fn hush<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> Fate {
+        self.channel
+            .say_goodbye(&mut shared.common, &mut shared.transfer);
         if self.socket().shutdown(Shutdown::Write).is_err() {
             return Fate::Close;
         }
@@ -284,17 +289,22 @@ impl<C: Channel, M: Default> Connection<C, M> {
         Fate::Keep
     }
 
-    fn discard<S>(&mut self, shared: &mut Shared<S, C>) -> Fate {
+    fn discard<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> Fate {
         self.unread = true;
-        match socket::receive(self.socket().as_fd(), &mut shared.input) {
+        let socket = self.channel.socket().as_fd();
+        match shared.transfer.receive(socket, &mut shared.input) {
             Ok(Some(1..) | None) => Fate::Keep,
             Ok(Some(0)) | Err(_) => Fate::Close,
         }
     }
 
-    fn flush<S>(&mut self, shared: &mut Shared<S, C>, turn: &mut Turn) -> io::Result<()> {
-        self.output
-            .flush(&mut self.channel, &mut shared.common, turn)
+    fn flush<S, T: Transfer>(
+        &mut self,
+        shared: &mut Shared<S, C, T>,
+        turn: &mut Turn,
+    ) -> io::Result<()> {
+        let means = (&mut shared.common, &mut shared.transfer);
+        self.output.flush(&mut self.channel, means, turn)
     }
 
     /// Nothing may be appended before what there is has left.
@@ -314,13 +324,6 @@ impl<C: Channel, M: Default> Connection<C, M> {
 
     fn has_output(&self) -> bool {
         !self.output.is_empty() || self.channel.has_output()
-    }
-}
-
-impl<S, C: Channel> Shared<S, C> {
-    /// The second by which at least `timeout_s` have gone by: the present one has begun already.
-    fn deadline(&self, timeout_s: u32) -> u32 {
-        self.second.saturating_add(timeout_s).saturating_add(1)
     }
 }
 

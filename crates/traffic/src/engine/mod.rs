@@ -6,20 +6,71 @@
 //! socket count references to the shared table of open files: 1.7 % of the CPU per request (99 %
 //! interval 0.5 to 2.7 %, 40 interleaved pairs on Linux 6.18; its control, 0.0 ± 0.9 %).
 //!
-//! In steady state a request costs one `recv` and one `send`, and a share of an `epoll_pwait2`:
-//! connections are registered once and edge-triggered; a read that is expected to find nothing
-//! is never made; time is the number of seconds that one timer has counted. What one wait has
-//! found is read first and answered then, connection by connection.
+//! What a connection does with what comes is in `connection.rs`, for all engines alike. An engine
+//! tells it when, and moves its bytes (`transfer.rs`). Time is the number of seconds that one
+//! timer has counted.
 
-mod accepting;
 pub mod channel;
 mod connection;
+mod epoll;
 pub mod listeners;
 mod output;
 mod service;
+mod shared;
 pub mod supervisor;
-mod worker;
+pub mod transfer;
 
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::BorrowedFd;
+
+use channel::{Channel, Clear};
 pub use output::{FilePart, Output};
 pub use service::{Next, Service, Step};
-pub use worker::{Settings, run, run_over};
+pub use shared::Settings;
+use shared::Shared;
+use transfer::Calls;
+
+/// What tells a worker of its connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    Epoll {
+        /// Arm each connection for one event only and again after each, as servers on a shared
+        /// event queue do. It costs a system call per request and gains nothing here.
+        rearm_oneshot: bool,
+    },
+}
+
+/// Serves until `stop` is readable, then lets the answers under way finish.
+///
+/// # Errors
+/// `EMFILE` when not even the worker's own descriptors can be opened, and those of
+/// [`sys::epoll::Epoll::poll_busily`]; connections that fail are closed and not reported.
+pub fn run<S: Service>(
+    engine: Engine,
+    listener: TcpListener,
+    stop: BorrowedFd<'_>,
+    service: S,
+    settings: Settings,
+) -> io::Result<()> {
+    run_over::<S, Clear>(engine, (listener, stop), service, (), settings)
+}
+
+/// As [`run`], over connections of another kind; `common` is what they share.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_over<S: Service, C: Channel>(
+    engine: Engine,
+    (listener, stop): (TcpListener, BorrowedFd<'_>),
+    service: S,
+    common: C::Common,
+    settings: Settings,
+) -> io::Result<()> {
+    match engine {
+        Engine::Epoll { rearm_oneshot } => {
+            let shared = Shared::<S, C, _>::new(service, common, Calls, settings);
+            epoll::run(listener, stop, shared, rearm_oneshot)
+        }
+    }
+}

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 
 use super::channel::Channel;
+use super::transfer::Transfer;
 
 /// Of a file no more leaves at one go, so that a large one does not keep the other connections of
 /// its worker waiting: some tens of microseconds, over TLS more.
@@ -60,39 +61,39 @@ impl Output {
     }
 
     /// Sends what there is room for, and of a file no more than the turn allows.
-    pub(super) fn flush<C: Channel>(
+    pub(super) fn flush<C: Channel, T: Transfer>(
         &mut self,
         channel: &mut C,
-        common: &mut C::Common,
+        (common, transfer): (&mut C::Common, &mut T),
         turn: &mut Turn,
     ) -> io::Result<()> {
         if !self.bytes.is_empty() || channel.has_output() {
             let rest = &self.bytes[self.sent_bytes..];
-            self.sent_bytes += channel.send(common, rest, self.file.is_some())?;
+            self.sent_bytes += channel.send(common, transfer, rest, self.file.is_some())?;
             if self.sent_bytes == self.bytes.len() {
                 self.bytes.clear();
                 self.sent_bytes = 0;
             }
         }
         if self.bytes.is_empty() && self.file.is_some() {
-            return self.send_file(channel, common, turn);
+            return self.send_file(channel, (common, transfer), turn);
         }
         Ok(())
     }
 
     /// A file that was cut since its length was promised is an error: the connection must end, or
     /// the peer would wait for the rest.
-    fn send_file<C: Channel>(
+    fn send_file<C: Channel, T: Transfer>(
         &mut self,
         channel: &mut C,
-        common: &mut C::Common,
+        (common, transfer): (&mut C::Common, &mut T),
         turn: &mut Turn,
     ) -> io::Result<()> {
         let Some(part) = self.file.as_mut().filter(|_| turn.0 > 0) else {
             return Ok(());
         };
         let most = usize::try_from(part.bytes.min(turn.0)).unwrap_or(usize::MAX);
-        let sent = channel.send_file(common, part, most)? as u64;
+        let sent = channel.send_file(common, transfer, part, most)? as u64;
         turn.0 = turn.0.saturating_sub(sent);
         part.offset += sent;
         part.bytes = part.bytes.saturating_sub(sent);

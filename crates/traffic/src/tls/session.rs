@@ -7,12 +7,12 @@ use std::os::unix::fs::FileExt as _;
 
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::EncryptError;
-use sys::socket;
 
 use super::config::Config;
 use super::records::{self, Traffic};
 use crate::engine::FilePart;
 use crate::engine::channel::{Channel, Received};
+use crate::engine::transfer::Transfer;
 
 /// Records received and not yet understood; a client's first message must fit.
 const INCOMING_BYTES: usize = 64 * 1024;
@@ -81,7 +81,12 @@ impl Channel for Secured {
         &self.socket
     }
 
-    fn receive(&mut self, common: &mut Common, room: &mut [u8]) -> io::Result<Received> {
+    fn receive<T: Transfer>(
+        &mut self,
+        common: &mut Common,
+        transfer: &mut T,
+        room: &mut [u8],
+    ) -> io::Result<Received> {
         let kept = self.leftover.len();
         // What is decrypted is shorter than what was received, so the room for it suffices.
         let end = INCOMING_BYTES.min(room.len());
@@ -90,7 +95,7 @@ impl Channel for Secured {
         }
         common.incoming[..kept].copy_from_slice(&self.leftover);
         let free = &mut common.incoming[kept..end];
-        let count = match socket::receive(self.socket.as_fd(), free)? {
+        let count = match transfer.receive(self.socket.as_fd(), free)? {
             None => return Ok(Received::Nothing),
             Some(0) => return Ok(Received::End),
             Some(count) => count,
@@ -110,26 +115,34 @@ impl Channel for Secured {
         })
     }
 
-    fn send(&mut self, common: &mut Common, bytes: &[u8], more: bool) -> io::Result<usize> {
-        self.send_unsent()?;
+    fn send<T: Transfer>(
+        &mut self,
+        common: &mut Common,
+        transfer: &mut T,
+        bytes: &[u8],
+        more: bool,
+    ) -> io::Result<usize> {
+        self.send_unsent(transfer)?;
         let mut taken = 0;
         for piece in bytes.chunks(PIECE_BYTES) {
             if self.has_output() {
                 break;
             }
             taken += piece.len();
-            self.send_piece(&mut common.outgoing, piece, more || taken < bytes.len())?;
+            let more = more || taken < bytes.len();
+            self.send_piece(&mut common.outgoing, transfer, piece, more)?;
         }
         Ok(taken)
     }
 
-    fn send_file(
+    fn send_file<T: Transfer>(
         &mut self,
         common: &mut Common,
+        transfer: &mut T,
         part: &FilePart,
         most_bytes: usize,
     ) -> io::Result<usize> {
-        self.send_unsent()?;
+        self.send_unsent(transfer)?;
         let mut taken = 0;
         while taken < most_bytes && !self.has_output() {
             let most = PIECE_BYTES.min(most_bytes - taken);
@@ -138,7 +151,8 @@ impl Channel for Secured {
             if count == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            self.send_piece(&mut common.outgoing, &common.piece[..count], false)?;
+            let piece = &common.piece[..count];
+            self.send_piece(&mut common.outgoing, transfer, piece, false)?;
             taken += count;
         }
         Ok(taken)
@@ -157,12 +171,12 @@ impl Channel for Secured {
         self.ended
     }
 
-    fn say_goodbye(&mut self, common: &mut Common) {
+    fn say_goodbye<T: Transfer>(&mut self, common: &mut Common, transfer: &mut T) {
         let room = &mut common.outgoing;
         let told = self.write(|traffic| traffic.queue_close_notify(room));
         if let Ok(count) = told {
             // The connection ends in any case.
-            let _ = self.dispatch(&common.outgoing[..count], false);
+            let _ = self.dispatch(transfer, &common.outgoing[..count], false);
         }
     }
 }
@@ -195,33 +209,38 @@ impl Secured {
     }
 
     /// Encrypts a piece and sends what there is room for; the rest is kept.
-    fn send_piece(&mut self, room: &mut [u8], piece: &[u8], more: bool) -> io::Result<()> {
+    fn send_piece<T: Transfer>(
+        &mut self,
+        room: &mut [u8],
+        transfer: &mut T,
+        piece: &[u8],
+        more: bool,
+    ) -> io::Result<()> {
         let count = self.write(|traffic| traffic.encrypt(piece, room))?;
-        self.dispatch(&room[..count], more)
+        self.dispatch(transfer, &room[..count], more)
     }
 
-    fn dispatch(&mut self, records: &[u8], more: bool) -> io::Result<()> {
-        self.send_unsent()?;
-        if self.has_output() {
-            self.unsent.extend_from_slice(records);
-            return Ok(());
-        }
-        let socket = self.socket.as_fd();
-        let sent = if more {
-            socket::send_before_more(socket, records)?
-        } else {
-            socket::send(socket, records)?
+    fn dispatch<T: Transfer>(
+        &mut self,
+        transfer: &mut T,
+        records: &[u8],
+        more: bool,
+    ) -> io::Result<()> {
+        self.send_unsent(transfer)?;
+        let sent = match self.has_output() {
+            true => 0,
+            false => transfer.send(self.socket.as_fd(), records, more)?,
         };
-        self.unsent.extend_from_slice(&records[sent.unwrap_or(0)..]);
+        self.unsent.extend_from_slice(&records[sent..]);
         Ok(())
     }
 
-    fn send_unsent(&mut self) -> io::Result<()> {
+    fn send_unsent<T: Transfer>(&mut self, transfer: &mut T) -> io::Result<()> {
         if self.unsent.is_empty() {
             return Ok(());
         }
-        let sent = socket::send(self.socket.as_fd(), &self.unsent)?;
-        self.unsent.drain(..sent.unwrap_or(0));
+        let sent = transfer.send(self.socket.as_fd(), &self.unsent, false)?;
+        self.unsent.drain(..sent);
         Ok(())
     }
 }

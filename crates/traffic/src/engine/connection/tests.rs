@@ -3,7 +3,8 @@
 use std::net::TcpListener;
 
 use super::*;
-use crate::engine::FilePart;
+use crate::engine::transfer::Calls;
+use crate::engine::{FilePart, Settings};
 
 /// A channel whose goodbye finds no room.
 struct Full {
@@ -25,15 +26,32 @@ impl Channel for Full {
         &self.socket
     }
 
-    fn receive(&mut self, (): &mut (), _room: &mut [u8]) -> io::Result<Received> {
+    fn receive<T: Transfer>(
+        &mut self,
+        (): &mut (),
+        _transfer: &mut T,
+        _room: &mut [u8],
+    ) -> io::Result<Received> {
         Ok(Received::Refused)
     }
 
-    fn send(&mut self, (): &mut (), bytes: &[u8], _more: bool) -> io::Result<usize> {
+    fn send<T: Transfer>(
+        &mut self,
+        (): &mut (),
+        _transfer: &mut T,
+        bytes: &[u8],
+        _more: bool,
+    ) -> io::Result<usize> {
         Ok(bytes.len())
     }
 
-    fn send_file(&mut self, (): &mut (), _part: &FilePart, most: usize) -> io::Result<usize> {
+    fn send_file<T: Transfer>(
+        &mut self,
+        (): &mut (),
+        _transfer: &mut T,
+        _part: &FilePart,
+        most: usize,
+    ) -> io::Result<usize> {
         Ok(most)
     }
 
@@ -41,7 +59,7 @@ impl Channel for Full {
         self.has_output
     }
 
-    fn say_goodbye(&mut self, (): &mut ()) {
+    fn say_goodbye<T: Transfer>(&mut self, (): &mut (), _transfer: &mut T) {
         self.has_output = true;
     }
 }
@@ -64,21 +82,15 @@ impl Service for Silent {
 fn nobody_waits_for_room_to_send_once_sending_is_over() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let mut shared = Shared::<_, Full> {
-        service: Silent,
-        common: (),
-        settings: Settings {
-            idle_timeout_s: 1,
-            request_timeout_s: 1,
-            drain_timeout_s: 1,
-            max_connections: 1,
-            rearm_oneshot: false,
-            busy_poll: None,
-        },
-        input: vec![0; 16],
-        second: 0,
+    let settings = Settings {
+        idle_timeout_s: 1,
+        request_timeout_s: 1,
+        drain_timeout_s: 1,
+        max_connections: 1,
+        busy_poll: None,
     };
+    let mut shared = Shared::<_, Full, _>::new(Silent, (), Calls, settings);
     let mut connection = Connection::<_, ()>::new(peer, &shared).unwrap();
     assert_eq!(connection.proceed(&mut shared, false), Fate::Keep);
-    assert!(connection.has_output() && connection.interest() == READ);
+    assert!(connection.has_output() && !connection.waits_for_room());
 }
