@@ -91,13 +91,13 @@ pub(crate) fn bulk(lab: &Lab) -> anyhow::Result<Proof> {
 }
 
 impl Family {
-    /// Measures it, and once more with more rounds where an effect that is there was not shown.
-    /// What was claimed wrongly is not asked again.
+    /// Measures it, and once more with more rounds where an effect that is there was not shown. A
+    /// family of which anything was claimed wrongly is not asked again: chance may take that back.
     fn prove(&self, lab: &Lab) -> anyhow::Result<Proof> {
         let mut rounds = self.rounds;
         let mut answer = self.run(lab, rounds)?;
         let mut lines = Vec::new();
-        if self.is_unseen(&answer.seen) {
+        if is_worth_another(self.signs, &answer.seen) {
             rounds *= MORE;
             lines.push(format!(
                 "{} rounds did not show every sign; asked once more, with {rounds}",
@@ -133,17 +133,13 @@ impl Family {
             doubts: judgement.doubts.clone(),
         })
     }
+}
 
-    fn is_unseen(&self, seen: &[Seen]) -> bool {
-        let is_unseen = |(sign, seen): (&Sign, &Seen)| match seen {
-            Seen::Judged(step) => {
-                let is_there = sign.expected != Expected::Nothing;
-                step.verdict == Verdict::Invalid || is_there && !claims_a_difference(step.verdict)
-            }
-            Seen::Absent(_) => false,
-        };
-        self.signs.iter().zip(seen).any(is_unseen)
-    }
+/// Whether more rounds may show what these did not: some sign is unseen, and none is wrong.
+fn is_worth_another(signs: &[Sign], seen: &[Seen]) -> bool {
+    let mut pairs = signs.iter().zip(seen);
+    let is_any_wrong = pairs.clone().any(|(sign, seen)| sign.is_wrong(seen));
+    !is_any_wrong && pairs.any(|(sign, seen)| sign.is_unseen(seen))
 }
 
 fn record(run: &Path) -> anyhow::Result<RunRecord> {
@@ -169,6 +165,20 @@ impl Sign {
             Seen::Absent(_) => self.may_be_absent,
         }
     }
+
+    /// Whether a difference is claimed that is not the expected one.
+    fn is_wrong(&self, seen: &Seen) -> bool {
+        matches!(seen, Seen::Judged(step) if claims_a_difference(step.verdict)) && !self.holds(seen)
+    }
+
+    /// Whether there is no verdict where there should be one, or none of an effect that is there.
+    fn is_unseen(&self, seen: &Seen) -> bool {
+        let Seen::Judged(step) = seen else {
+            return false;
+        };
+        let is_there = self.expected != Expected::Nothing;
+        step.verdict == Verdict::Invalid || is_there && !claims_a_difference(step.verdict)
+    }
 }
 
 impl Change {
@@ -191,5 +201,51 @@ impl Expected {
                 Verdict::NoDifferenceThatMatters | Verdict::Inconclusive
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIGNS: [Sign; 2] = [sign(Expected::Better), sign(Expected::Nothing)];
+
+    const fn sign(expected: Expected) -> Sign {
+        Sign {
+            change: Change::Adds("lever"),
+            expected,
+            before: "",
+            may_be_absent: false,
+        }
+    }
+
+    fn judged(verdict: Verdict) -> Seen {
+        Seen::Judged(Box::new(StepResult {
+            arm: "lever".to_owned(),
+            title: String::new(),
+            against: String::new(),
+            verdict,
+            effect: None,
+            server_cpu: None,
+            client_cpu: None,
+            throughput: None,
+            published: None,
+        }))
+    }
+
+    #[test]
+    fn what_was_claimed_wrongly_is_not_asked_again_for_the_sake_of_what_was_not_seen() {
+        let is_asked_again =
+            |verdicts: [Verdict; 2]| is_worth_another(&SIGNS, &verdicts.map(judged));
+        assert!(is_asked_again([
+            Verdict::Inconclusive,
+            Verdict::Inconclusive
+        ]));
+        assert!(is_asked_again([Verdict::Better, Verdict::Invalid]));
+        assert!(!is_asked_again([Verdict::Better, Verdict::Inconclusive]));
+        for wrong in [Verdict::Better, Verdict::Worse] {
+            assert!(!is_asked_again([Verdict::Inconclusive, wrong]));
+        }
+        assert!(!is_asked_again([Verdict::Worse, Verdict::Invalid]));
     }
 }
