@@ -70,13 +70,15 @@ impl Boot {
         let rounds_done = rounds.complete(&reboot.arms);
         let rules = Rules::of_rounds(run.study.design.smallest_effect, rounds_done);
         let metric = Metric::of_outcome(outcome);
+        let (control, drifted) = control(reboot, &rounds, metric, &rules);
         Self {
             log_median: median::of(&values(metric)).map(f64::ln),
             result: BootResult {
                 has_step: reboot.boots[place].has_step,
                 server_cpu_us_per_request: over_blocks(Metric::ServerCpu),
                 throughput_rps: over_blocks(Metric::Throughput),
-                control: control(reboot, &rounds, metric, &rules),
+                control,
+                drifted,
                 rounds_done,
                 rounds_planned: reboot.rounds,
             },
@@ -88,18 +90,17 @@ impl Boot {
     }
 }
 
-/// The last state against itself.
-fn control(reboot: &Reboot, rounds: &Rounds<'_>, metric: Metric, rules: &Rules) -> Judged {
+/// The last state against itself, and whether it came out different.
+fn control(reboot: &Reboot, rounds: &Rounds<'_>, metric: Metric, rules: &Rules) -> (Judged, bool) {
     let again = reboot.arms.iter().find(|arm| arm.role == Role::Control);
     let effect = again.and_then(|again| {
         let against = again.against.as_deref()?;
         let log_ratios = rounds.log_ratios(&again.name, against, metric);
         signed_rank::effect(&log_ratios, CONTROL_ALPHA)
     });
-    Judged {
-        verdict: rules.control_verdict(effect.as_ref()),
-        effect,
-    }
+    let drifted = effect.is_some_and(|effect| rules.control_differs(&effect));
+    let verdict = rules.control_verdict(effect.as_ref());
+    (Judged { verdict, effect }, drifted)
 }
 
 /// Only boots that were measured in full count.

@@ -139,15 +139,17 @@ fn unfinished(run: &RunRecord, rounds_done: u32) -> Option<Doubt> {
     })
 }
 
-/// Every arm that a run measures, by name: those of a confirmation come last.
+/// Every arm that a run measures, by name: those of a confirmation, and of boots, come last.
 fn all_arms(run: &RunRecord) -> impl Iterator<Item = &str> {
     let confirming = run
         .confirmation
         .iter()
         .flat_map(|confirmation| &confirmation.arms);
+    let between_boots = run.reboot.iter().flat_map(|reboot| &reboot.arms);
     run.arms
         .iter()
         .chain(confirming)
+        .chain(between_boots)
         .map(|arm| arm.name.as_str())
 }
 

@@ -163,10 +163,13 @@ fn of_boot(number: u32, boot: &BootResult, outcome: Outcome) -> String {
     let figures = figures.unwrap_or_else(|| "nothing measured yet".to_owned());
     let control = boot.control.effect.as_ref();
     let control = control.map_or_else(String::new, |effect| {
-        format!(
-            ", the last state against itself {}",
-            numbers::effect(effect)
-        )
+        let drifted = if boot.drifted {
+            ", which differs: the machine drifted within this boot, and the estimate may be that"
+        } else {
+            ""
+        };
+        let effect = numbers::effect(effect);
+        format!(", the last state against itself {effect}{drifted}")
     });
     let (done, planned) = (boot.rounds_done, boot.rounds_planned);
     format!("boot {number}, {kind} the step: {figures}{control}; {done} of {planned} rounds")
@@ -289,6 +292,7 @@ mod tests {
                 verdict: Verdict::NoDifferenceThatMatters,
                 effect: Some(sample::effect(1.002, 0.004)),
             },
+            drifted: false,
             rounds_done: 16,
             rounds_planned: 16,
         }
@@ -387,6 +391,21 @@ mod tests {
         assert!(!text.contains("waits for a reboot"), "{text}");
         let steps = next_steps(&made.0, &made.1, "one").join("\n");
         assert!(steps.starts_with("to go back, as root:"), "{steps}");
+    }
+
+    #[test]
+    fn a_boot_in_which_the_last_state_differs_from_itself_is_told_to_have_drifted() {
+        let mut made = made_up(Some(ESTIMATE));
+        assert!(!page(&made).contains("drifted"));
+        let between = made.1.ladder.as_mut().unwrap().between_boots.as_mut();
+        between.unwrap().boots[1].drifted = true;
+        let text = page(&made);
+        let of_second = text.find("boot 2, with the step").unwrap();
+        assert!(
+            text[of_second..].contains("the machine drifted within this boot"),
+            "{text}"
+        );
+        assert!(!text[..of_second].contains("drifted"), "{text}");
     }
 
     #[test]

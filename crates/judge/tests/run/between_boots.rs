@@ -6,7 +6,7 @@ use model::ladder::Whole;
 use model::reboot::{Boot, BootChange, MeasuredBoot, Reboot};
 use model::run::Phase;
 use model::study::RigKind;
-use model::{BlockRecord, Facts, RunRecord, Verdict};
+use model::{BlockRecord, Doubt, Facts, RunRecord, Verdict};
 
 use super::built_run::{arm, ladder};
 use super::rounds;
@@ -120,8 +120,26 @@ fn drift_within_a_boot_is_that_of_the_last_state_against_itself() {
         verdicts,
         [Verdict::NoDifferenceThatMatters, Verdict::Invalid]
     );
+    let drifted = found.boots.iter().map(|boot| boot.drifted);
+    assert_eq!(drifted.collect::<Vec<_>>(), [false, true]);
     let drift = found.boots[1].control.effect.unwrap().ratio;
     assert!((drift - 1.2).abs() < 0.02, "{drift}");
+}
+
+#[test]
+fn failures_of_the_last_state_in_a_boot_are_told_of_its_control_too() {
+    let mut blocks = blocks(&[(20.0, 20.0)]);
+    for block in blocks.iter_mut().filter(|block| block.arm == "last-again") {
+        block.reading.answered = 0;
+        block.reading.ledger.answered = 0;
+        block.reading.ledger.errors.status = 100;
+    }
+    let doubts = judge(&run(&[false]), &blocks).doubts;
+    let silent =
+        |doubt: &Doubt| matches!(doubt, Doubt::AnsweredNothing { arm } if arm == "last-again");
+    assert!(doubts.iter().any(silent), "{doubts:?}");
+    let failed = |doubt: &Doubt| matches!(doubt, Doubt::RequestsFailed { failed_share } if *failed_share > 0.9);
+    assert!(doubts.iter().any(failed), "{doubts:?}");
 }
 
 #[test]

@@ -31,6 +31,9 @@ pub struct BootResult {
     pub throughput_rps: Option<Estimate>,
     /// The last state against itself: what it drifts by within the boot.
     pub control: Judged,
+    /// Whether it came out different from itself at the 0.5 % level, so that figures of this boot are
+    /// of two states of the machine.
+    pub drifted: bool,
     pub rounds_done: u32,
     pub rounds_planned: u32,
 }
