@@ -1,18 +1,20 @@
 //! The blocks of a phase by round, and the pairs among them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use model::run::Phase;
 use model::{Arm, BlockRecord};
 
-use crate::factorial::{Measured, Values};
+use crate::factorial::{Measured, Turn, Values};
 use crate::metric::Metric;
 
-/// The blocks of one phase of a run: round, then arm.
+/// The blocks of one phase of a run: round and epoch, then arm. A round in which a run was stopped
+/// and went on later has two epochs, of servers that were started anew or of another boot: blocks of
+/// different ones are no pair.
 #[derive(Debug)]
 pub(crate) struct Rounds<'a> {
-    by_round: BTreeMap<u32, BTreeMap<&'a str, &'a BlockRecord>>,
+    by_turn: BTreeMap<Turn, BTreeMap<&'a str, &'a BlockRecord>>,
 }
 
 impl<'a> Rounds<'a> {
@@ -22,36 +24,36 @@ impl<'a> Rounds<'a> {
     }
 
     pub(crate) fn of_phase(blocks: &'a [BlockRecord], phase: Phase) -> Self {
-        let mut by_round: BTreeMap<u32, BTreeMap<&str, &BlockRecord>> = BTreeMap::new();
+        let mut by_turn: BTreeMap<Turn, BTreeMap<&str, &BlockRecord>> = BTreeMap::new();
         for block in blocks.iter().filter(|block| block.phase == phase) {
-            by_round
-                .entry(block.round)
+            by_turn
+                .entry((block.round, block.epoch))
                 .or_default()
                 .insert(&block.arm, block);
         }
-        Self { by_round }
+        Self { by_turn }
     }
 
     /// Those of some rounds.
     pub(crate) fn within(&self, rounds: &Range<u32>) -> Self {
-        let within = self.by_round.range(rounds.clone());
+        let within = self.by_turn.range((rounds.start, 0)..(rounds.end, 0));
         Self {
-            by_round: within.map(|(round, arms)| (*round, arms.clone())).collect(),
+            by_turn: within.map(|(turn, arms)| (*turn, arms.clone())).collect(),
         }
     }
 
     /// All blocks, by round.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = &'a BlockRecord> + '_ {
-        self.by_round
+        self.by_turn
             .values()
-            .flat_map(|round| round.values().copied())
+            .flat_map(|arms| arms.values().copied())
     }
 
     /// The blocks of one arm, by round.
     pub(crate) fn blocks_of(&self, arm: &str) -> impl Iterator<Item = &'a BlockRecord> {
-        self.by_round
+        self.by_turn
             .values()
-            .filter_map(move |round| round.get(arm).copied())
+            .filter_map(move |arms| arms.get(arm).copied())
     }
 
     /// A metric's values in the blocks of one arm, by round.
@@ -66,19 +68,19 @@ impl<'a> Rounds<'a> {
         Values::of(self.blocks().filter_map(|block| {
             Some(Measured {
                 arm: &block.arm,
-                round: block.round,
+                turn: (block.round, block.epoch),
                 position: block.position,
                 value: metric.of(&block.reading)?,
             })
         }))
     }
 
-    /// Log ratios of arm ÷ against in the rounds in which both have a value.
+    /// Log ratios of arm ÷ against in the rounds in which both have a value, in one epoch.
     pub(crate) fn log_ratios(&self, arm: &str, against: &str, metric: Metric) -> Vec<f64> {
-        self.by_round
+        self.by_turn
             .values()
-            .filter_map(|round| {
-                let value = |name| metric.of(&round.get(name)?.reading);
+            .filter_map(|arms| {
+                let value = |name| metric.of(&arms.get(name)?.reading);
                 Some((value(arm)? / value(against)?).ln())
             })
             .collect()
@@ -98,13 +100,15 @@ impl<'a> Rounds<'a> {
             .collect()
     }
 
-    /// Rounds in which every arm has its block.
+    /// Rounds in which every arm has its block, in one epoch or in several.
     pub(crate) fn complete(&self, arms: &[Arm]) -> u32 {
-        let complete = self
-            .by_round
-            .values()
-            .filter(|round| arms.iter().all(|arm| round.contains_key(arm.name.as_str())))
-            .count();
+        let mut measured: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
+        for ((round, _), blocks) in &self.by_turn {
+            measured.entry(*round).or_default().extend(blocks.keys());
+        }
+        let is_complete =
+            |arms_of: &&BTreeSet<&str>| arms.iter().all(|arm| arms_of.contains(arm.name.as_str()));
+        let complete = measured.values().filter(is_complete).count();
         u32::try_from(complete).unwrap_or(u32::MAX)
     }
 }

@@ -5,7 +5,7 @@
 //! of the sum. Where the arms are alike, their order within the round is drawn by a fair die and
 //! the sum is as often above none as below, which is all that the signed-rank test asks for.
 
-use super::values::Values;
+use super::values::{Turn, Values};
 
 /// Arms with their weights.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,18 +46,18 @@ impl<'a> Contrast<'a> {
         self.terms.iter().map(|(arm, _)| *arm)
     }
 
-    /// The logarithm of the ratio in each round in which every arm has a value above none.
+    /// The logarithm of the ratio in each turn in which every arm has a value above none.
     pub(crate) fn log_ratios(&self, values: &Values<'_>) -> Vec<f64> {
         let first = self.terms.first().map(|(arm, _)| *arm);
-        let rounds = first.into_iter().flat_map(|arm| values.rounds_of(arm));
-        rounds
-            .filter_map(|round| self.in_round(values, round))
+        let turns = first.into_iter().flat_map(|arm| values.turns_of(arm));
+        turns
+            .filter_map(|turn| self.in_turn(values, turn))
             .collect()
     }
 
-    fn in_round(&self, values: &Values<'_>, round: u32) -> Option<f64> {
+    fn in_turn(&self, values: &Values<'_>, turn: Turn) -> Option<f64> {
         let logs = self.terms.iter().map(|(arm, weight)| {
-            let value = values.at(arm, round)?;
+            let value = values.at(arm, turn)?;
             (value > 0.0).then(|| weight * value.ln())
         });
         logs.sum()
@@ -83,7 +83,7 @@ mod tests {
                 .zip(arms)
                 .map(move |(position, (arm, value))| Measured {
                     arm,
-                    round,
+                    turn: (round, 0),
                     position,
                     value: *value,
                 })

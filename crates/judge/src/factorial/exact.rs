@@ -3,19 +3,19 @@
 use model::Verdict;
 use model::judgement::ExactChange;
 
-use super::values::Values;
+use super::values::{Turn, Values};
 use crate::rules::Rules;
 use crate::verdict::Direction;
 
 /// Two arms of which each has one value in all its runs; `None` where one of them varies.
 pub(crate) fn change(values: &Values<'_>, arm: &str, against: &str) -> Option<ExactChange> {
     let (value, reference) = (values.steady(arm)?, values.steady(against)?);
-    let in_both = |round: &u32| values.at(against, *round).is_some();
-    let rounds = values.rounds_of(arm).filter(in_both).count();
+    let in_both = |turn: &Turn| values.at(against, *turn).is_some();
+    let turns = values.turns_of(arm).filter(in_both).count();
     Some(ExactChange {
         value,
         against: reference,
-        n: u32::try_from(rounds).unwrap_or(u32::MAX),
+        n: u32::try_from(turns).unwrap_or(u32::MAX),
     })
 }
 
@@ -80,7 +80,7 @@ mod tests {
         let all = [("a", 0, 1.0), ("a", 1, 1.0), ("b", 0, 2.0), ("b", 1, 2.5)];
         let measured = all.map(|(arm, round, value)| Measured {
             arm,
-            round,
+            turn: (round, 0),
             position: 0,
             value,
         });

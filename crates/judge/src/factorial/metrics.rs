@@ -75,7 +75,7 @@ pub(crate) fn values<'a>(run: &CommandRun, name: &str, blocks: &'a [CommandBlock
     Values::of(whole.filter_map(|block| {
         Some(values::Measured {
             arm: &block.arm,
-            round: block.round,
+            turn: (block.round, block.epoch),
             position: block.position,
             value: value(&block.reading)?,
         })

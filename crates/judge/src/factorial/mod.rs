@@ -31,7 +31,7 @@ use crate::{Direction, sequential, signed_rank};
 pub(crate) use contrast::Contrast;
 pub(crate) use family::Family;
 pub(crate) use together::together;
-pub(crate) use values::{Measured, Values};
+pub(crate) use values::{Measured, Turn, Values};
 
 use layout::{Layout, Pair, Square};
 use means::Mean;

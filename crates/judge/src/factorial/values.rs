@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
+/// A round and an epoch: what is measured in one turn makes pairs.
+pub(crate) type Turn = (u32, u32);
+
 /// A value where and when it was measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measured<'a> {
     pub(crate) arm: &'a str,
-    pub(crate) round: u32,
+    pub(crate) turn: Turn,
     /// Place in the round.
     pub(crate) position: u32,
     pub(crate) value: f64,
@@ -15,33 +18,33 @@ pub(crate) struct Measured<'a> {
 /// All values of one metric; a run that failed has none.
 #[derive(Debug)]
 pub(crate) struct Values<'a> {
-    by_arm: BTreeMap<&'a str, BTreeMap<u32, Measured<'a>>>,
+    by_arm: BTreeMap<&'a str, BTreeMap<Turn, Measured<'a>>>,
 }
 
 impl<'a> Values<'a> {
     pub(crate) fn of(all: impl Iterator<Item = Measured<'a>>) -> Self {
-        let mut by_arm: BTreeMap<&str, BTreeMap<u32, Measured<'_>>> = BTreeMap::new();
+        let mut by_arm: BTreeMap<&str, BTreeMap<Turn, Measured<'_>>> = BTreeMap::new();
         for measured in all.filter(|measured| measured.value.is_finite()) {
-            let rounds = by_arm.entry(measured.arm).or_default();
-            rounds.insert(measured.round, measured);
+            let turns = by_arm.entry(measured.arm).or_default();
+            turns.insert(measured.turn, measured);
         }
         Self { by_arm }
     }
 
     /// An arm's values, by round.
     pub(crate) fn of_arm(&self, arm: &str) -> Vec<f64> {
-        let rounds = self.by_arm.get(arm).into_iter().flatten();
-        rounds.map(|(_, measured)| measured.value).collect()
+        let turns = self.by_arm.get(arm).into_iter().flatten();
+        turns.map(|(_, measured)| measured.value).collect()
     }
 
-    pub(crate) fn at(&self, arm: &str, round: u32) -> Option<f64> {
-        Some(self.by_arm.get(arm)?.get(&round)?.value)
+    pub(crate) fn at(&self, arm: &str, turn: Turn) -> Option<f64> {
+        Some(self.by_arm.get(arm)?.get(&turn)?.value)
     }
 
-    /// The rounds in which an arm has a value.
-    pub(crate) fn rounds_of(&self, arm: &str) -> impl Iterator<Item = u32> {
-        let rounds = self.by_arm.get(arm).into_iter().flatten();
-        rounds.map(|(round, _)| *round)
+    /// The turns in which an arm has a value.
+    pub(crate) fn turns_of(&self, arm: &str) -> impl Iterator<Item = Turn> {
+        let turns = self.by_arm.get(arm).into_iter().flatten();
+        turns.map(|(turn, _)| *turn)
     }
 
     /// The value that an arm has in every one of two runs or more.
@@ -57,7 +60,7 @@ impl<'a> Values<'a> {
     pub(crate) fn in_time_order(&self, arms: &[&str]) -> Vec<f64> {
         let of_arms = arms.iter().filter_map(|arm| self.by_arm.get(arm));
         let mut all: Vec<&Measured<'_>> = of_arms.flat_map(BTreeMap::values).collect();
-        all.sort_by_key(|measured| (measured.round, measured.position));
+        all.sort_by_key(|measured| (measured.turn, measured.position));
         all.iter().map(|measured| measured.value).collect()
     }
 }
@@ -69,7 +72,7 @@ mod tests {
     fn values(of: &[(&'static str, u32, u32, f64)]) -> Values<'static> {
         let measured = |(arm, round, position, value): &(&'static str, u32, u32, f64)| Measured {
             arm,
-            round: *round,
+            turn: (*round, 0),
             position: *position,
             value: *value,
         };

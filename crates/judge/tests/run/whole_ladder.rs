@@ -5,7 +5,7 @@ use model::judgement::{LadderJudgement, Together};
 use model::ladder::{Confirmation, Whole, alone, both, without};
 use model::run::Phase;
 use model::study::RigKind;
-use model::{Arm, BlockRecord, Doubt, RunRecord, Verdict};
+use model::{Arm, BlockRecord, Doubt, Effect, RunRecord, Verdict};
 
 use super::built_run::{arm, with_arms};
 use super::rounds;
@@ -95,6 +95,27 @@ fn the_first_step_is_alone_on_its_rung_and_another_in_an_arm_of_its_own() {
     assert_eq!(verdicts, [("one", Verdict::Better), ("two", none)]);
     let ratio = ladder.rungs[0].alone.unwrap().effect.unwrap().ratio;
     assert!((ratio - 0.8).abs() < 0.01, "{ratio}");
+}
+
+#[test]
+fn blocks_of_a_round_in_which_the_run_went_on_later_complete_it_and_are_no_pairs() {
+    let mut blocks = climbed();
+    let later = |block: &BlockRecord| block.round > 3 || block.round == 3 && block.position > 2;
+    for block in &mut blocks {
+        block.epoch = u32::from(later(block));
+    }
+    let judgement = judge(&whole_ladder(), &blocks);
+    assert_eq!(judgement.rounds_done, ROUNDS);
+    let n = |effect: Option<Effect>| effect.unwrap().n;
+    let steps = judgement.steps.iter().map(|step| n(step.effect));
+    assert_eq!(steps.collect::<Vec<_>>(), [ROUNDS, ROUNDS - 1]);
+    let ladder = judgement.ladder.unwrap();
+    let alone = ladder
+        .rungs
+        .iter()
+        .map(|rung| n(rung.alone.unwrap().effect));
+    assert_eq!(alone.collect::<Vec<_>>(), [ROUNDS, ROUNDS - 1]);
+    assert_eq!(n(ladder.together[0].interaction.effect), ROUNDS - 1);
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn boots<S, A>(run: &RunRecord<S, A>) -> Option<Fact> {
     Some(fact(
         "Boots",
         format!(
-            "{}, of which {with} with {}; what is told here is of the first",
+            "{}, of which {with} with {}; what is told here is of the boot in which the run began",
             reboot.boots.len().max(1),
             reboot.option
         ),
