@@ -14,27 +14,36 @@ use crate::target::lever_failure;
 pub(crate) struct LiveLevers {
     /// Whether what reaches further than a namespace of our own may be set.
     pub(crate) on_host: bool,
-    on: Vec<(LeverSetting, Box<dyn Held + Send>)>,
+    on: Vec<(LeverSetting, AnyHeld)>,
 }
 
+type AnyHeld = Box<dyn Held + Send>;
+
 impl LiveLevers {
-    /// Takes off what is not wanted and puts on what is missing.
+    /// Has those on that are wanted, in their order.
     pub(crate) fn become_these(&mut self, wanted: &[LeverSetting]) -> Result<(), Failure> {
-        while let Some(last) = self
-            .on
-            .iter()
-            .rposition(|(setting, _)| !wanted.contains(setting))
+        let on_host = self.on_host;
+        self.become_by(wanted, |setting| put_on(setting, on_host))
+    }
+
+    /// What both begin with stays. The rest comes off from the last one down, and what is wanted
+    /// goes on in its place: one that stood upon another may not stay while that goes.
+    fn become_by(
+        &mut self,
+        wanted: &[LeverSetting],
+        put_on: impl Fn(&LeverSetting) -> Result<AnyHeld, PlantedError>,
+    ) -> Result<(), Failure> {
+        let both = self.on.iter().zip(wanted);
+        let kept = both.take_while(|((on, _), wanted)| on == *wanted).count();
+        while self.on.len() > kept
+            && let Some((setting, held)) = self.on.pop()
         {
-            let (setting, held) = self.on.remove(last);
             held.undo()
                 .map_err(|error| lever_failure(&setting, &error))?;
         }
-        for setting in wanted {
-            if !self.on.iter().any(|(on, _)| on == setting) {
-                let held = put_on(setting, self.on_host)
-                    .map_err(|error| lever_failure(setting, &error))?;
-                self.on.push((setting.clone(), held));
-            }
+        for setting in &wanted[kept..] {
+            let held = put_on(setting).map_err(|error| lever_failure(setting, &error))?;
+            self.on.push((setting.clone(), held));
         }
         Ok(())
     }
@@ -106,7 +115,7 @@ fn still_set(what: &str) -> Failure {
     }
 }
 
-fn put_on(setting: &LeverSetting, on_host: bool) -> Result<Box<dyn Held + Send>, PlantedError> {
+fn put_on(setting: &LeverSetting, on_host: bool) -> Result<AnyHeld, PlantedError> {
     match find(setting)?.set(wanted(setting, on_host))? {
         Setting::Held(held) => Ok(held),
         Setting::Child(_) | Setting::ServeArgument(_) => {
@@ -157,4 +166,56 @@ fn beside(setting: &LeverSetting, first: &[LeverState]) -> Vec<LeverSetting> {
     };
     let standing = first.iter().filter(stands);
     standing.map(|state| state.setting.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// What was put on and taken off, as `+one` and `-one`.
+    type Log = Arc<Mutex<Vec<String>>>;
+
+    struct Fake {
+        name: String,
+        log: Log,
+    }
+
+    impl Held for Fake {
+        fn verify(&self) -> Result<(), PlantedError> {
+            Ok(())
+        }
+
+        fn undo(self: Box<Self>) -> Result<(), PlantedError> {
+            self.log.lock().unwrap().push(format!("-{}", self.name));
+            Ok(())
+        }
+    }
+
+    /// What becoming these took.
+    fn become_fakes(live: &mut LiveLevers, log: &Log, wanted: &[&str]) -> Vec<String> {
+        let wanted: Vec<LeverSetting> = wanted.iter().map(|name| name.parse().unwrap()).collect();
+        let put_on = |setting: &LeverSetting| -> Result<AnyHeld, PlantedError> {
+            let name = setting.to_string();
+            log.lock().unwrap().push(format!("+{name}"));
+            let log = Arc::clone(log);
+            Ok(Box::new(Fake { name, log }))
+        };
+        live.become_by(&wanted, put_on).unwrap();
+        let on: Vec<&LeverSetting> = live.on.iter().map(|(setting, _)| setting).collect();
+        assert_eq!(on, wanted.iter().collect::<Vec<_>>());
+        std::mem::take(&mut *log.lock().unwrap())
+    }
+
+    #[test]
+    fn levers_stand_upon_one_another_in_the_order_that_is_wanted() {
+        let (mut live, log) = (LiveLevers::default(), Log::default());
+        let mut become_these = |wanted: &[&str]| become_fakes(&mut live, &log, wanted);
+        assert_eq!(become_these(&["a", "b"]), ["+a", "+b"]);
+        assert_eq!(become_these(&["b"]), ["-b", "-a", "+b"]);
+        assert_eq!(become_these(&["a", "b"]), ["-b", "+a", "+b"]);
+        assert_eq!(become_these(&["a", "b", "c"]), ["+c"]);
+        assert_eq!(become_these(&["a"]), ["-c", "-b"]);
+    }
 }
