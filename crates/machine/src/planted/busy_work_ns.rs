@@ -32,10 +32,6 @@ impl Planted for BusyWork {
         Takes::Number(0..=1_000_000_000)
     }
 
-    fn unavailable(&self, _: Wanted<'_>) -> Option<String> {
-        None
-    }
-
     fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
         let busy_ns = number_of(self, wanted, 1_000)?;
         Ok(Setting::ServeArgument(vec![

@@ -35,10 +35,6 @@ impl Planted for MessageBytes {
         Takes::Number(1..=MOST)
     }
 
-    fn unavailable(&self, _: Wanted<'_>) -> Option<String> {
-        None
-    }
-
     fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
         let bytes = number_of(self, wanted, USUAL)?;
         let message = (0..bytes).map(|_| 'x').collect();

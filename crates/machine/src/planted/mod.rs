@@ -60,7 +60,9 @@ pub trait Planted: Send + Sync {
     }
 
     /// `None` where it can be used by this process, else the reason with its errno.
-    fn unavailable(&self, wanted: Wanted<'_>) -> Option<String>;
+    fn unavailable(&self, _: Wanted<'_>) -> Option<String> {
+        None
+    }
 
     /// Sets it to a value, or to its default.
     ///

@@ -20,10 +20,6 @@ impl Planted for Nothing {
         "sets nothing: a control, of which a study must find no difference"
     }
 
-    fn unavailable(&self, _: Wanted<'_>) -> Option<String> {
-        None
-    }
-
     fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
         check_value(self, wanted)?;
         Ok(Setting::Held(Box::new(HeldNothing)))

@@ -28,10 +28,6 @@ impl Planted for ServeFlag {
         self.summary
     }
 
-    fn unavailable(&self, _: Wanted<'_>) -> Option<String> {
-        None
-    }
-
     fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
         check_value(self, wanted)?;
         Ok(Setting::ServeArgument(vec![self.flag.to_owned()]))
