@@ -18,6 +18,8 @@ pub enum TestBench {
     Program,
     /// Our own server, which takes it along when it ends (`linerate/tests/serve`).
     Server,
+    /// An emulated machine that is started without it and with it (`xtask/src/prove/two_boots.rs`).
+    Reboot,
 }
 
 /// In a network namespace, with devices that have no hardware.
@@ -127,6 +129,9 @@ const SERVER: [&str; 6] = [
     "workers",
 ];
 
+/// Of the boot: never set by us, but by whoever starts the machine.
+const REBOOT: [&str; 1] = ["mitigations"];
+
 /// What can be set and is in no test, and why.
 const UNTESTED: [(&str, &str); 2] = [
     ("indirect-branch", NO_CHOICE),
@@ -134,7 +139,7 @@ const UNTESTED: [(&str, &str); 2] = [
 ];
 const NO_CHOICE: &str = "the processors that tests run on leave no choice to a program";
 
-/// Where tests set a lever and put it back; nowhere for one that is told.
+/// Where tests set a lever and put it back, or a machine is started with it and without.
 #[must_use]
 pub fn tested_in(lever: &str) -> Vec<TestBench> {
     let benches = [
@@ -143,6 +148,7 @@ pub fn tested_in(lever: &str) -> Vec<TestBench> {
         (&PLANTED, TestBench::Planted),
         (&PROGRAM, TestBench::Program),
         (&SERVER, TestBench::Server),
+        (&REBOOT, TestBench::Reboot),
     ];
     let tested = benches
         .into_iter()
@@ -159,18 +165,28 @@ pub fn tested_words(lever: &str) -> String {
         TestBench::Planted => "on planted files alone, never on a machine that has it",
         TestBench::Program => "with a program, which takes it along when it ends",
         TestBench::Server => "with our own server, which takes it along when it ends",
+        TestBench::Reboot => "over a reboot of an emulated machine, by `cargo xtask prove boot`",
     };
-    let places: Vec<&str> = tested_in(lever).into_iter().map(words).collect();
+    let benches = tested_in(lever);
+    let is_taken = benches.contains(&TestBench::Reboot);
+    let places: Vec<&str> = benches.into_iter().map(words).collect();
     let untested = UNTESTED.iter().find(|(name, _)| *name == lever);
     match (places.as_slice(), untested) {
         ([], None) => "never applied in a test".to_owned(),
         ([], Some((_, why))) => format!("never applied in a test: {why}"),
-        (places, _) => format!("applied and restored in a test {}", places.join(", and ")),
+        (places, _) => {
+            let how = if is_taken {
+                "seen to take hold"
+            } else {
+                "applied and restored in a test"
+            };
+            format!("{how} {}", places.join(", and "))
+        }
     }
 }
 
 #[cfg(test)]
 pub(super) fn all_names() -> impl Iterator<Item = &'static str> {
     let restored = HERE.into_iter().chain(GUEST).chain(PLANTED);
-    restored.chain(PROGRAM).chain(SERVER)
+    restored.chain(PROGRAM).chain(SERVER).chain(REBOOT)
 }

@@ -14,6 +14,8 @@ const NOTHING: &str = "nothing: it is told";
 /// What it says of one that is in no test; the reason is behind a colon where it could be set.
 const NEVER: &str = "never applied in a test";
 const IN_A_GUEST: &str = "in a virtual machine";
+/// What it says of one that is told, and that a machine was started with.
+const OVER_A_REBOOT: &str = "over a reboot of an emulated machine";
 const TABLE: &str = "crates/machine/src/levers/tested.rs";
 
 /// Starts programs with levers, which it names.
@@ -21,7 +23,12 @@ const PROGRAMS: &str = "linerate/tests/levers/programs.rs";
 const WITH_A_PROGRAM: &str = "with a program";
 
 /// Where a test takes all of one bench from, by what it asks of `linerate levers list`, or by the table.
-const BENCHES: [(&str, &str, &str); 3] = [
+const BENCHES: [(&str, &str, &str); 4] = [
+    (
+        OVER_A_REBOOT,
+        "xtask/src/prove/two_boots.rs",
+        "const OPTION: &str = \"mitigations=off\"",
+    ),
     (
         "here, in a network namespace",
         "linerate/tests/levers/each.rs",
@@ -112,7 +119,7 @@ fn untested(page: &Page<'_>) -> Option<Violation> {
             "it can be set, and no test sets it and puts it back",
             "have a test do so, and say in which in the table",
         ),
-        (true, false) if !page.tested.starts_with(NEVER) => (
+        (true, false) if !is_only_told(page) => (
             "it is told and never set, and said to be in a test",
             "take it out of the table",
         ),
@@ -120,6 +127,11 @@ fn untested(page: &Page<'_>) -> Option<Violation> {
     };
     let advice = format!("{advice} of {TABLE}");
     Some(Violation::new(&page.path(), 0, what, advice))
+}
+
+/// Whether it is said that no test sets it, or that only a reboot does.
+fn is_only_told(page: &Page<'_>) -> bool {
+    page.tested.starts_with(NEVER) || page.tested.contains(OVER_A_REBOOT)
 }
 
 /// What no program is started with, and is said to be.
@@ -203,13 +215,22 @@ mod tests {
         let told = page(NOTHING, NEVER);
         let program = page("`d(2)`", "applied and restored in a test with a program");
         let excused = page("`e`", "never applied in a test: nobody has it");
+        let booted = page(
+            NOTHING,
+            "seen to take hold over a reboot of an emulated machine",
+        );
         let files = [
             ("docs/levers/one.md", guest.as_str()),
             ("docs/levers/two.md", &here),
             ("docs/levers/three.md", &told),
             ("docs/levers/four.md", &program),
             ("docs/levers/five.md", &excused),
+            ("docs/levers/six.md", &booted),
             ("docs/levers/README.md", "# Levers\n"),
+            (
+                "xtask/src/prove/two_boots.rs",
+                "const OPTION: &str = \"mitigations=off\";",
+            ),
             (
                 "linerate/tests/levers/programs.rs",
                 "const A: &str = \"four=1\";",
@@ -232,20 +253,26 @@ mod tests {
             "applied and restored in a test here, in a network namespace",
         );
         let program = page("`e(2)`", "applied and restored in a test with a program");
+        let booted = page(
+            NOTHING,
+            "seen to take hold over a reboot of an emulated machine",
+        );
         let files = [
             ("docs/levers/one.md", never.as_str()),
+            ("docs/levers/six.md", &booted),
             ("docs/levers/two.md", &guest),
             ("docs/levers/three.md", &told),
             ("docs/levers/five.md", &program),
             (SCRIPT, "asked=\"four=5\"\n"),
         ];
         let said = said(&RULE, &files);
-        assert_eq!(said.len(), 6, "{said:?}");
+        assert_eq!(said.len(), 7, "{said:?}");
         assert!(said[0].starts_with("docs/levers/one.md: it can be set, and no test"));
         assert!(said[1].starts_with("docs/levers/three.md: it is told and never set"));
         assert!(said[2].starts_with("docs/levers/two.md: its page says"));
         assert!(said[3].contains("it sets `four`, which is no lever"));
         assert!(said[4].starts_with("docs/levers/five.md: its page says"));
-        assert!(said[5].contains("each.rs: pages say"), "{said:?}");
+        assert!(said[5].starts_with("xtask/src/prove/two_boots.rs: pages say"));
+        assert!(said[6].contains("each.rs: pages say"), "{said:?}");
     }
 }
