@@ -1,6 +1,7 @@
 //! TLS over a connection: rustls, driven by hand over our own buffers.
 
 mod config;
+mod end;
 mod identity;
 mod records;
 mod session;

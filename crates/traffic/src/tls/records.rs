@@ -1,9 +1,46 @@
 //! A session driven by hand: what it makes of records, and what it makes into records.
 
 use std::io;
+use std::ops::DerefMut;
 
+use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
-use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, EncryptError, WriteTraffic};
+use rustls::unbuffered::{
+    ConnectionState, EncodeError, EncodeTlsData, EncryptError, UnbufferedConnectionCommon,
+    UnbufferedStatus, WriteTraffic,
+};
+
+/// A session of a server or of a client, which differ only in how rustls is asked to go on.
+pub(super) trait Session: DerefMut<Target = UnbufferedConnectionCommon<Self::Side>> {
+    type Side;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        incoming: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Side>;
+}
+
+impl Session for UnbufferedServerConnection {
+    type Side = ServerConnectionData;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        incoming: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Side> {
+        self.process_tls_records(incoming)
+    }
+}
+
+impl Session for UnbufferedClientConnection {
+    type Side = ClientConnectionData;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        incoming: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Side> {
+        self.process_tls_records(incoming)
+    }
+}
 
 /// What came of some records.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,22 +53,20 @@ pub(super) struct Read {
     pub(super) is_end: bool,
 }
 
-pub(super) type Traffic<'a> = WriteTraffic<'a, ServerConnectionData>;
-
 /// Has the session read records. What it answers by itself, as in a handshake, is appended to
 /// `answers`; `room` is at least as long as `incoming`.
 ///
 /// # Errors
 /// The peer broke the rules; what it is told of that is in `answers`.
-pub(super) fn read(
-    session: &mut UnbufferedServerConnection,
+pub(super) fn read<S: Session>(
+    session: &mut S,
     incoming: &mut [u8],
     room: &mut [u8],
     answers: &mut Vec<u8>,
 ) -> Result<Read, rustls::Error> {
     let mut read = Read::default();
     loop {
-        let status = session.process_tls_records(&mut incoming[read.used..]);
+        let status = session.process(&mut incoming[read.used..]);
         let goes_on = match status.state {
             Ok(ConnectionState::ReadTraffic(mut traffic)) => {
                 while let Some(record) = traffic.next_record() {
@@ -70,9 +105,9 @@ pub(super) fn read(
 
 /// After an error: what was queued for the peer, such as an alert. It comes before the session looks
 /// at what it is shown, and nothing may be shown any more.
-fn append_queued(session: &mut UnbufferedServerConnection, answers: &mut Vec<u8>) {
+fn append_queued(session: &mut impl Session, answers: &mut Vec<u8>) {
     while session.wants_write() {
-        match session.process_tls_records(&mut []).state {
+        match session.process(&mut []).state {
             Ok(ConnectionState::EncodeTlsData(message)) => append(message, answers),
             _ => return,
         }
@@ -85,14 +120,14 @@ fn append_queued(session: &mut UnbufferedServerConnection, answers: &mut Vec<u8>
 ///
 /// # Errors
 /// When it may not write, because the handshake is not done or the connection is over.
-pub(super) fn write(
-    session: &mut UnbufferedServerConnection,
+pub(super) fn write<S: Session>(
+    session: &mut S,
     unused: &mut [u8],
     answers: &mut Vec<u8>,
-    act: impl FnOnce(&mut Traffic<'_>) -> Result<usize, EncryptError>,
+    act: impl FnOnce(&mut WriteTraffic<'_, S::Side>) -> Result<usize, EncryptError>,
 ) -> io::Result<usize> {
     loop {
-        match session.process_tls_records(unused).state {
+        match session.process(unused).state {
             Ok(ConnectionState::EncodeTlsData(message)) => append(message, answers),
             Ok(ConnectionState::TransmitTlsData(message)) => message.done(),
             Ok(ConnectionState::WriteTraffic(mut traffic)) => {
@@ -105,7 +140,7 @@ pub(super) fn write(
 }
 
 /// It says how much room it needs, and takes it then.
-fn append(mut message: EncodeTlsData<'_, ServerConnectionData>, answers: &mut Vec<u8>) {
+fn append<D>(mut message: EncodeTlsData<'_, D>, answers: &mut Vec<u8>) {
     if let Err(EncodeError::InsufficientSize(needed)) = message.encode(&mut []) {
         let begin = answers.len();
         answers.resize(begin + needed.required_size, 0);

@@ -6,20 +6,15 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
 
 use rustls::server::UnbufferedServerConnection;
-use rustls::unbuffered::EncryptError;
 
 use super::config::Config;
-use super::records::{self, Traffic};
+use super::end::{End, PIECE_BYTES, room_for_piece};
 use crate::engine::FilePart;
 use crate::engine::channel::{Channel, Received};
 use crate::engine::transfer::Transfer;
 
 /// Records received and not yet understood; a client's first message must fit.
 const INCOMING_BYTES: usize = 64 * 1024;
-/// What is encrypted at one go: four full records, which a CPU's cache holds twice over.
-const PIECE_BYTES: usize = 64 * 1024;
-/// More than any cipher suite adds to a record: header, explicit nonce, type and tag.
-const RECORD_OVERHEAD_BYTES: usize = 64;
 /// To a client that speaks HTTP without TLS.
 const NOT_TLS: &str = "HTTP/1.1 400 Bad Request\r\nServer: linerate\r\nContent-Type: text/plain\r\n\
                        Content-Length: 40\r\nConnection: close\r\n\r\n\
@@ -36,13 +31,11 @@ pub struct Common {
 impl Common {
     #[must_use]
     pub fn new(config: Config) -> Self {
-        // One more than the piece fills: new keys may be told of before it.
-        let records = PIECE_BYTES.div_ceil(config.content_bytes()) + 1;
         Self {
-            config,
             incoming: vec![0; INCOMING_BYTES],
-            outgoing: vec![0; PIECE_BYTES + records * RECORD_OVERHEAD_BYTES],
+            outgoing: room_for_piece(config.content_bytes()),
             piece: vec![0; PIECE_BYTES],
+            config,
         }
     }
 }
@@ -50,16 +43,9 @@ impl Common {
 /// TLS over a socket.
 pub struct Secured {
     socket: TcpStream,
-    /// `None` once the peer broke the rules: a session that has failed is not to be asked again.
-    session: Option<Box<UnbufferedServerConnection>>,
-    /// Received, but no whole record, or part of a message that spans several.
-    leftover: Vec<u8>,
-    /// Records for which there was no room yet.
-    unsent: Vec<u8>,
+    end: End<UnbufferedServerConnection>,
     /// Nothing was received so far.
     is_new: bool,
-    /// The peer said that nothing will follow.
-    ended: bool,
 }
 
 impl Channel for Secured {
@@ -69,11 +55,8 @@ impl Channel for Secured {
         let session = UnbufferedServerConnection::new(common.config.0.clone());
         Ok(Self {
             socket,
-            session: Some(Box::new(session.map_err(io::Error::other)?)),
-            leftover: Vec::new(),
-            unsent: Vec::new(),
+            end: End::new(session.map_err(io::Error::other)?),
             is_new: true,
-            ended: false,
         })
     }
 
@@ -87,30 +70,21 @@ impl Channel for Secured {
         transfer: &mut T,
         room: &mut [u8],
     ) -> io::Result<Received> {
-        let kept = self.leftover.len();
         // What is decrypted is shorter than what was received, so the room for it suffices.
-        let end = INCOMING_BYTES.min(room.len());
-        if kept >= end {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        common.incoming[..kept].copy_from_slice(&self.leftover);
-        let free = &mut common.incoming[kept..end];
-        let count = match transfer.receive(self.socket.as_fd(), free)? {
-            None => return Ok(Received::Nothing),
-            Some(0) => return Ok(Received::End),
-            Some(count) => count,
+        let most = INCOMING_BYTES.min(room.len());
+        let incoming = &mut common.incoming[..most];
+        let Some(arrived) = self.end.receive(transfer, self.socket.as_fd(), incoming)? else {
+            return Ok(Received::Nothing);
         };
-        let perhaps_more = count == free.len();
-        let incoming = &mut common.incoming[..kept + count];
-        Ok(match self.read(incoming, room)? {
-            None => {
-                self.session = None;
-                Received::Refused
-            }
-            Some(0) if self.ended => Received::End,
+        if arrived.is_last {
+            return Ok(Received::End);
+        }
+        Ok(match self.read(&mut incoming[..arrived.bytes], room) {
+            None => Received::Refused,
+            Some(0) if self.end.has_ended() => Received::End,
             Some(count) => Received::Bytes {
                 count,
-                perhaps_more,
+                perhaps_more: arrived.perhaps_more,
             },
         })
     }
@@ -122,17 +96,9 @@ impl Channel for Secured {
         bytes: &[u8],
         more: bool,
     ) -> io::Result<usize> {
-        self.send_unsent(transfer)?;
-        let mut taken = 0;
-        for piece in bytes.chunks(PIECE_BYTES) {
-            if self.has_output() {
-                break;
-            }
-            taken += piece.len();
-            let more = more || taken < bytes.len();
-            self.send_piece(&mut common.outgoing, transfer, piece, more)?;
-        }
-        Ok(taken)
+        let socket = self.socket.as_fd();
+        self.end
+            .send(transfer, socket, &mut common.outgoing, bytes, more)
     }
 
     fn send_file<T: Transfer>(
@@ -142,7 +108,8 @@ impl Channel for Secured {
         part: &FilePart,
         most_bytes: usize,
     ) -> io::Result<usize> {
-        self.send_unsent(transfer)?;
+        let socket = self.socket.as_fd();
+        self.end.send_unsent(transfer, socket)?;
         let mut taken = 0;
         while taken < most_bytes && !self.has_output() {
             let most = PIECE_BYTES.min(most_bytes - taken);
@@ -152,96 +119,44 @@ impl Channel for Secured {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             let piece = &common.piece[..count];
-            self.send_piece(&mut common.outgoing, transfer, piece, false)?;
-            taken += count;
+            taken += self
+                .end
+                .send(transfer, socket, &mut common.outgoing, piece, false)?;
         }
         Ok(taken)
     }
 
     fn has_output(&self) -> bool {
-        !self.unsent.is_empty()
+        self.end.has_output()
     }
 
     fn is_mid_message(&self) -> bool {
-        let session = self.session.as_ref().filter(|_| !self.is_new);
-        !self.leftover.is_empty() || session.is_some_and(|session| session.is_handshaking())
+        self.end.has_leftover() || !self.is_new && self.end.is_handshaking()
     }
 
     fn has_ended(&self) -> bool {
-        self.ended
+        self.end.has_ended()
     }
 
     fn say_goodbye<T: Transfer>(&mut self, common: &mut Common, transfer: &mut T) {
         let room = &mut common.outgoing;
-        let told = self.write(|traffic| traffic.queue_close_notify(room));
+        let told = self.end.write(|traffic| traffic.queue_close_notify(room));
         if let Ok(count) = told {
             // The connection ends in any case.
-            let _ = self.dispatch(transfer, &common.outgoing[..count], false);
+            let (socket, records) = (self.socket.as_fd(), &common.outgoing[..count]);
+            let _ = self.end.send_records(transfer, socket, records, false);
         }
     }
 }
 
 impl Secured {
     /// Bytes of content in what was received; `None` when the peer broke the rules.
-    fn read(&mut self, incoming: &mut [u8], room: &mut [u8]) -> io::Result<Option<usize>> {
+    fn read(&mut self, incoming: &mut [u8], room: &mut [u8]) -> Option<usize> {
         if std::mem::take(&mut self.is_new) && is_http(incoming) {
-            self.unsent.extend_from_slice(NOT_TLS.as_bytes());
-            return Ok(None);
+            self.end.say_in_clear(NOT_TLS);
+            return None;
         }
-        let session = self.session.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-        let Ok(read) = records::read(session, incoming, room, &mut self.unsent) else {
-            return Ok(None);
-        };
-        self.ended = read.is_end;
-        self.leftover.clear();
-        if !self.ended {
-            self.leftover.extend_from_slice(&incoming[read.used..]);
-        }
-        Ok(Some(read.content))
-    }
-
-    fn write(
-        &mut self,
-        act: impl FnOnce(&mut Traffic<'_>) -> Result<usize, EncryptError>,
-    ) -> io::Result<usize> {
-        let session = self.session.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-        records::write(session, &mut self.leftover, &mut self.unsent, act)
-    }
-
-    /// Encrypts a piece and sends what there is room for; the rest is kept.
-    fn send_piece<T: Transfer>(
-        &mut self,
-        room: &mut [u8],
-        transfer: &mut T,
-        piece: &[u8],
-        more: bool,
-    ) -> io::Result<()> {
-        let count = self.write(|traffic| traffic.encrypt(piece, room))?;
-        self.dispatch(transfer, &room[..count], more)
-    }
-
-    fn dispatch<T: Transfer>(
-        &mut self,
-        transfer: &mut T,
-        records: &[u8],
-        more: bool,
-    ) -> io::Result<()> {
-        self.send_unsent(transfer)?;
-        let sent = match self.has_output() {
-            true => 0,
-            false => transfer.send(self.socket.as_fd(), records, more)?,
-        };
-        self.unsent.extend_from_slice(&records[sent..]);
-        Ok(())
-    }
-
-    fn send_unsent<T: Transfer>(&mut self, transfer: &mut T) -> io::Result<()> {
-        if self.unsent.is_empty() {
-            return Ok(());
-        }
-        let sent = transfer.send(self.socket.as_fd(), &self.unsent, false)?;
-        self.unsent.drain(..sent);
-        Ok(())
+        self.end.read(incoming, room).ok()
     }
 }
 
