@@ -281,7 +281,8 @@ pub(crate) fn running(
     plan: Plan,
     cpus: &CpuSplit,
 ) -> Result<(Target, Vec<Doubt>), Failure> {
-    let url = HttpUrl::parse(url).map_err(|error| failure(&error.to_string()))?;
+    let url = HttpUrl::parse(url).and_then(HttpUrl::in_the_clear);
+    let url = url.map_err(|error| failure(&error.to_string()))?;
     let address = resolve(&url)?;
     let (speaks, _) = speak_http(address, &url.host_header(), &url.target)?;
     let (pids, doubts) = match machine::targets::listening_on(address) {
@@ -373,7 +374,7 @@ fn resolve(url: &HttpUrl) -> Result<SocketAddr, Failure> {
 fn speak_http(address: SocketAddr, host: &str, path: &str) -> Result<(Speaks, BodyMark), Failure> {
     let protocol = HttpProtocol::new("GET", host, path, &[], &[])
         .map_err(|error| failure(&error.to_string()))?;
-    let seen = traffic::load::probe(address, &protocol, PROBE_TIMEOUT_NS)
+    let seen = traffic::load::probe(address, None, &protocol, PROBE_TIMEOUT_NS)
         .map_err(|error| failure(&error.to_string()))?;
     if seen.status >= 400 {
         return Err(Failure {

@@ -7,6 +7,7 @@ mod page;
 mod request;
 mod settling;
 mod target;
+mod tls;
 mod values;
 
 use std::process::ExitCode;
@@ -49,7 +50,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let mut plan = arguments.plan()?;
     plan.check()?;
     plan.make_room()?;
-    let target = Target::find(&url, &arguments.mine, &request, plan.timeout_ns)?;
+    plan.tls = arguments.tls.client(&url)?;
+    let target = Target::find(&url, &arguments.mine, &request, &plan)?;
     plan.address = target.address;
     let mut notes = target.notes();
     let request = match target.body_is_steady {

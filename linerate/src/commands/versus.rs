@@ -88,7 +88,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         );
     }
     for url in [&arguments.a, &arguments.b] {
-        ownership::addresses(&HttpUrl::parse(url)?, &arguments.mine)?;
+        let url = HttpUrl::parse(url)?.in_the_clear()?;
+        ownership::addresses(&url, &arguments.mine)?;
     }
     let mut study = study(arguments);
     arguments.flags.shorten(&mut study);

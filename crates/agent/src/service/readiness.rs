@@ -44,7 +44,7 @@ impl Question<'_> {
         let request = HttpProtocol::new("GET", &host, path, &[], &[]);
         let request = request.map_err(|error| error.to_string())?;
         let patience_ns = u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX);
-        match traffic::load::probe(self.address, &request, patience_ns) {
+        match traffic::load::probe(self.address, None, &request, patience_ns) {
             Ok(answer) if answer.status == 200 => Ok(()),
             Ok(answer) => Err(format!("`GET {path}` has status {}", answer.status)),
             Err(error) => Err(error.to_string()),

@@ -1,10 +1,14 @@
 //! What carries the bytes of one worker: the sockets behind its connections, by slot.
 //!
 //! There are two, chosen at compile time: [`EpollCarrier`] is told of readiness and moves the
-//! bytes itself, [`UringCarrier`] has them moved and is told when that is done.
+//! bytes itself, in the clear or by TLS; [`UringCarrier`] has them moved and is told when that is
+//! done.
 
+mod clear;
+mod layer;
 mod readiness;
 mod rings;
+mod secured;
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,9 +16,16 @@ use std::net::SocketAddr;
 use model::Pace;
 
 use super::{Engine, LoadError, LoadPlan};
+use crate::tls::Client;
 
+pub(super) use clear::Clear;
 pub(super) use readiness::EpollCarrier;
 pub(super) use rings::UringCarrier;
+pub use secured::Handshakes;
+pub(super) use secured::Secured;
+
+/// The longest that a connection in the clear may take to open.
+const CONNECT_PATIENCE_NS: u64 = 2_000_000_000;
 
 /// What a carrier is made for.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +36,8 @@ pub(super) struct Load<'a> {
     pub(super) pace: Pace,
     /// Requests and answers may wait for others, to be moved together.
     pub(super) may_batch: bool,
+    /// Whom the request goes to by TLS.
+    pub(super) tls: Option<&'a Client>,
 }
 
 /// What happened to a connection.
@@ -49,14 +62,18 @@ pub(super) struct Piece<'a> {
 
 /// Sockets in slots, each of them empty, connecting or open.
 pub(super) trait Carrier: Sized {
+    /// The longest that a connection may take to open.
+    const PATIENCE_NS: u64;
+
     /// Makes empty slots.
     fn new(load: &Load<'_>) -> io::Result<Self>;
 
     /// Starts to connect in an empty slot; news tells when that has ended.
     fn open(&mut self, slot: usize, address: SocketAddr) -> io::Result<()>;
 
-    /// Learns how the attempt to connect ended, and takes news of the connection from now on.
-    fn finish_opening(&mut self, slot: usize) -> io::Result<()>;
+    /// Learns how the attempt to connect ended, and takes news of the connection from now on;
+    /// false while there is more to be done, of which there will be news.
+    fn finish_opening(&mut self, slot: usize) -> io::Result<bool>;
 
     /// Empties a slot. A connection in it is reset, which leaves no TIME_WAIT that would use up
     /// local ports.
@@ -76,13 +93,27 @@ pub(super) trait Carrier: Sized {
 
     /// Receives what the last [`News::Input`] was about; `None` when nothing is there.
     fn receive(&mut self, slot: usize) -> io::Result<Option<Piece<'_>>>;
+
+    /// Whether the last [`News::Input`] concerns the carrier alone, on a connection without a
+    /// request.
+    fn absorb(&mut self, _slot: usize) -> bool {
+        false
+    }
+
+    /// The handshakes of TLS so far, where there are any.
+    fn handshakes(&self) -> Option<&Handshakes> {
+        None
+    }
 }
 
 /// The engine to use where one was asked for. io_uring saves CPU where it moves many answers
 /// together, and there alone: with latency recorded it measured no cheaper than epoll, and it
-/// would note sends before they leave.
+/// would note sends before they leave. A ring is given one message for good, and records of TLS
+/// differ each time.
 pub(super) fn choose(plan: &LoadPlan) -> Result<Engine, LoadError> {
     match plan.engine {
+        Engine::Uring if plan.tls.is_some() => Err(LoadError::NoUringUnderTls),
+        Engine::Auto if plan.tls.is_some() => Ok(Engine::Epoll),
         Engine::Auto if !plan.may_batch() => Ok(Engine::Epoll),
         Engine::Auto if sys::uring::Ring::new(&[], 1).is_err() => Ok(Engine::Epoll),
         Engine::Auto => Ok(Engine::Uring),

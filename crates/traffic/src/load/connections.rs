@@ -3,15 +3,13 @@
 use std::io;
 use std::net::SocketAddr;
 
-use super::carrier::{Carrier, Load, News, Piece};
+use super::carrier::{Carrier, Handshakes, Load, News, Piece};
 use super::outcome::ConnectionCounts;
 use super::recorder::Request;
 
 /// Before the first attempt after a failure; doubles with each further one.
 const BACKOFF_MIN_NS: u64 = 1_000_000;
 const BACKOFF_MAX_NS: u64 = 100_000_000;
-/// The longest that a connection may take to open.
-const CONNECT_PATIENCE_NS: u64 = 2_000_000_000;
 
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +150,16 @@ impl<E, C: Carrier> Connections<E, C> {
         Some((piece, &mut self.slots[slot].exchange))
     }
 
+    /// Whether what came on a connection without a request is none of ours.
+    pub(super) fn absorb(&mut self, slot: usize) -> bool {
+        self.carrier.absorb(slot)
+    }
+
+    /// The handshakes of TLS so far, where there are any.
+    pub(super) fn handshakes(&self) -> Option<&Handshakes> {
+        self.carrier.handshakes()
+    }
+
     /// Sends the request, or the rest of it, as far as that can be done at once.
     #[inline]
     pub(super) fn send(&mut self, slot: usize, is_new: bool) -> io::Result<()> {
@@ -177,7 +185,7 @@ impl<E, C: Carrier> Connections<E, C> {
                     self.open(slot, now_ns);
                 }
                 Stage::Down { until_ns } => self.open_not_before(until_ns),
-                Stage::Opening { since_ns } if since_ns + CONNECT_PATIENCE_NS <= now_ns => {
+                Stage::Opening { since_ns } if since_ns + C::PATIENCE_NS <= now_ns => {
                     self.fail(slot, now_ns, io::Error::from(io::ErrorKind::TimedOut));
                 }
                 _ => {}
@@ -187,9 +195,13 @@ impl<E, C: Carrier> Connections<E, C> {
 
     /// Learns how an attempt to connect ended; true when the connection is open.
     pub(super) fn finish_opening(&mut self, slot: usize, now_ns: u64) -> bool {
-        if let Err(error) = self.carrier.finish_opening(slot) {
-            self.fail(slot, now_ns, error);
-            return false;
+        match self.carrier.finish_opening(slot) {
+            Ok(true) => {}
+            Ok(false) => return false,
+            Err(error) => {
+                self.fail(slot, now_ns, error);
+                return false;
+            }
         }
         let connection = &mut self.slots[slot];
         connection.stage = Stage::Idle;
@@ -230,7 +242,7 @@ impl<E, C: Carrier> Connections<E, C> {
         match self.carrier.open(slot, self.address) {
             Ok(()) => {
                 self.slots[slot].stage = Stage::Opening { since_ns: now_ns };
-                self.open_not_before(now_ns + CONNECT_PATIENCE_NS);
+                self.open_not_before(now_ns + C::PATIENCE_NS);
             }
             Err(error) => self.fail(slot, now_ns, error),
         }

@@ -51,6 +51,8 @@ pub enum LoadError {
     Pin { cpu: usize, source: io::Error },
     #[error("no io_uring here: {0}; see the sysctl kernel.io_uring_disabled, or use epoll")]
     NoUring(io::Error),
+    #[error("io_uring carries no TLS here: leave the choice open, or use epoll")]
+    NoUringUnderTls,
     #[error("the kernel refused to wait for sockets: {0}; Linux 5.11 or later is needed")]
     Wait(io::Error),
     #[error(

@@ -27,12 +27,13 @@ mod worker;
 use std::thread::{self, ScopedJoinHandle};
 
 use borrowed::BorrowedThread;
-use carrier::{Carrier, EpollCarrier, UringCarrier};
+use carrier::{Carrier, Clear, EpollCarrier, Secured, UringCarrier};
 use gate::Gate;
 use worker::Worker;
 
 use crate::protocol::Protocol;
 
+pub use carrier::Handshakes;
 pub use error::LoadError;
 use outcome::WorkerOutcome;
 
@@ -77,9 +78,10 @@ pub fn run<P: Protocol>(
     plan.check()?;
     plan.make_room()?;
     let engine = carrier::choose(plan)?;
-    let outcomes = match engine {
-        Engine::Uring => carry::<P, UringCarrier>(plan, protocol, observer),
-        Engine::Epoll | Engine::Auto => carry::<P, EpollCarrier>(plan, protocol, observer),
+    let outcomes = match (engine, &plan.tls) {
+        (Engine::Uring, _) => carry::<P, UringCarrier>(plan, protocol, observer),
+        (_, None) => carry::<P, EpollCarrier<Clear>>(plan, protocol, observer),
+        (_, Some(_)) => carry::<P, EpollCarrier<Secured>>(plan, protocol, observer),
     }?;
     Ok(LoadOutcome::merge(plan, engine, outcomes))
 }

@@ -4,6 +4,7 @@ use model::Doubt;
 use model::reading::{LatencyReading, Ledger};
 use wire::response::BodyMark;
 
+use super::carrier::Handshakes;
 use super::recorder::{Distributions, Recorder};
 use super::usage::Usage;
 use super::{Engine, LoadPlan};
@@ -56,6 +57,8 @@ pub struct LoadOutcome {
     /// that found no connection until then counts in `response` and `lateness`.
     pub latency: Option<LatencyReading>,
     pub connections: ConnectionCounts,
+    /// Handshakes of the whole block, settling included; `None` in the clear.
+    pub handshakes: Option<Handshakes>,
     /// Status of the first answer; 0 when there was none.
     pub first_status: u16,
     /// Body of the first answer.
@@ -72,6 +75,7 @@ pub(super) struct WorkerOutcome {
     /// Over the scored window.
     pub(super) used: Usage,
     pub(super) connections: ConnectionCounts,
+    pub(super) handshakes: Option<Handshakes>,
     pub(super) first: Option<FirstAnswer>,
 }
 
@@ -94,6 +98,7 @@ impl LoadOutcome {
                 ..LatencyReading::default()
             }),
             connections: ConnectionCounts::default(),
+            handshakes: plan.tls.as_ref().map(|_| Handshakes::default()),
             first_status: first.map_or(0, |first| first.status),
             first_body: first.map(|first| first.body),
             window_counts: Vec::new(),
@@ -120,6 +125,9 @@ impl LoadOutcome {
         self.connections.reopened += worker.connections.reopened;
         if let (Some(mine), Some(theirs)) = (&mut self.latency, &worker.recorder.distributions) {
             merge_distributions(mine, theirs);
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.handshakes, &worker.handshakes) {
+            mine.merge(theirs);
         }
         let counts = worker.recorder.ticks;
         self.window_counts
@@ -243,6 +251,7 @@ mod tests {
                 spun_ns,
             },
             connections: ConnectionCounts::default(),
+            handshakes: None,
             first: None,
         }
     }

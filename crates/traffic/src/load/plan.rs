@@ -6,6 +6,7 @@ use model::Pace;
 
 use super::LoadError;
 use super::error::{CONNECTIONS_MAX, RATE_RANGE, THREADS_MAX};
+use crate::tls::Client;
 
 /// Open files that are no connections: standard streams and what the program holds. Each thread
 /// has a few of its own besides.
@@ -22,7 +23,7 @@ pub enum Engine {
 }
 
 /// One block of load on one address.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct LoadPlan {
     pub address: SocketAddr,
     /// Connections held open at once, over all threads.
@@ -41,6 +42,8 @@ pub struct LoadPlan {
     /// in closed loop, requests and answers may be moved in batches, which costs less CPU.
     pub record_latency: bool,
     pub engine: Engine,
+    /// By TLS, and with whom; in the clear when `None`.
+    pub tls: Option<Client>,
 }
 
 impl LoadPlan {
@@ -125,6 +128,7 @@ pub(super) mod tests {
             timeout_ns: 1_000_000_000,
             record_latency: true,
             engine: Engine::Auto,
+            tls: None,
         }
     }
 

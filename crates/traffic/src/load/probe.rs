@@ -1,6 +1,8 @@
 //! One request and its answer, without a loop: is the target ready, and how long are its bytes?
 
-use std::io::{self, Read as _, Write as _};
+mod line;
+
+use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -8,9 +10,11 @@ use sys::clock;
 use wire::response::{BodyMark, KnownHead, Malformed, Progress, Reply};
 
 use super::http::HttpProtocol;
+use crate::tls::{Agreed, Client, TlsFailure};
+use line::Line;
 
 /// What one exchange with a target showed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
     pub status: u16,
     /// The request, whole.
@@ -18,6 +22,8 @@ pub struct Probe {
     /// The answer, whole: head, body and any chunk framing.
     pub response_bytes: u64,
     pub body: BodyMark,
+    /// What the handshake of TLS came to; `None` in the clear.
+    pub tls: Option<Agreed>,
 }
 
 /// Why a target gave no answer to a single request.
@@ -29,6 +35,11 @@ pub enum ProbeError {
     Connect {
         address: SocketAddr,
         source: io::Error,
+    },
+    #[error("{address}: {source}")]
+    Tls {
+        address: SocketAddr,
+        source: TlsFailure,
     },
     #[error("{address} closed the connection or fell silent before its answer was whole: {source}")]
     Exchange {
@@ -42,20 +53,24 @@ pub enum ProbeError {
     },
 }
 
-/// Sends one request on a connection of its own and reads the answer, within `timeout_ns`.
+/// Sends one request on a connection of its own and reads the answer, within `timeout_ns`; by TLS
+/// where it says with whom.
 ///
 /// # Errors
 /// [`ProbeError`] when there is no whole answer; one with an error status is an answer.
 pub fn probe(
     address: SocketAddr,
+    tls: Option<&Client>,
     protocol: &HttpProtocol,
     timeout_ns: u64,
 ) -> Result<Probe, ProbeError> {
     let timeout = Duration::from_nanos(timeout_ns.max(1));
     let connected = TcpStream::connect_timeout(&address, timeout);
     let stream = connected.map_err(|source| ProbeError::Connect { address, source })?;
-    let reply = exchange(stream, protocol, clock::monotonic_ns() + timeout_ns);
-    let reply = reply.map_err(|failure| match failure {
+    let deadline_ns = clock::monotonic_ns().saturating_add(timeout_ns);
+    let mut line = Line::open(stream, tls, deadline_ns)
+        .map_err(|source| ProbeError::Tls { address, source })?;
+    let reply = exchange(&mut line, protocol).map_err(|failure| match failure {
         Failure::Io(source) => ProbeError::Exchange { address, source },
         Failure::Malformed(reason) => ProbeError::Malformed { address, reason },
     })?;
@@ -67,6 +82,7 @@ pub fn probe(
             bytes: reply.body_bytes,
             hash: 0,
         }),
+        tls: line.agreed(),
     })
 }
 
@@ -81,41 +97,20 @@ impl From<io::Error> for Failure {
     }
 }
 
-fn exchange(
-    mut stream: TcpStream,
-    protocol: &HttpProtocol,
-    deadline_ns: u64,
-) -> Result<Reply, Failure> {
-    stream.set_nodelay(true)?;
-    set_patience(&stream, deadline_ns)?;
-    stream.write_all(protocol.bytes())?;
+fn exchange(line: &mut Line, protocol: &HttpProtocol) -> Result<Reply, Failure> {
+    line.send(protocol.bytes())?;
     let mut reader = protocol.reader();
     reader.begin(true);
     let mut known = KnownHead::default();
-    let mut buffer = vec![0; 64 * 1024];
     loop {
-        set_patience(&stream, deadline_ns)?;
-        let received = stream.read(&mut buffer)?;
-        if received == 0 {
+        let piece = line.receive()?;
+        if piece.is_empty() {
             let cut_short = |_| Failure::Io(io::ErrorKind::UnexpectedEof.into());
             return reader.read_end().map_err(cut_short);
         }
-        match reader
-            .read(&mut known, &buffer[..received])
-            .map_err(Failure::Malformed)?
-        {
+        match reader.read(&mut known, piece).map_err(Failure::Malformed)? {
             Progress::More => {}
             Progress::Whole { reply, .. } => return Ok(reply),
         }
     }
-}
-
-/// What is left until the deadline is all that the next call may take.
-fn set_patience(stream: &TcpStream, deadline_ns: u64) -> io::Result<()> {
-    let left_ns = deadline_ns.saturating_sub(clock::monotonic_ns());
-    if left_ns == 0 {
-        return Err(io::ErrorKind::TimedOut.into());
-    }
-    stream.set_read_timeout(Some(Duration::from_nanos(left_ns)))?;
-    stream.set_write_timeout(Some(Duration::from_nanos(left_ns)))
 }

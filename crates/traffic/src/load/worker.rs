@@ -19,8 +19,6 @@ use super::usage::Usage;
 use super::{LoadError, Observer};
 use crate::protocol::{Fate, Protocol};
 
-/// How long connections may take to open before the block begins without the missing ones.
-const OPENING_PATIENCE_NS: u64 = 2_000_000_000;
 /// How long answers are waited for after the block; what is late then is unfinished.
 const GRACE_NS: u64 = 50_000_000;
 /// A sleep ends this long before a request is due; the rest is spun away, because a sleeping
@@ -95,6 +93,7 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
             connections: count,
             pace: plan.pace,
             may_batch: plan.may_batch(),
+            tls: plan.tls.as_ref(),
         };
         let connections =
             Connections::new(plan.address, &load, exchanges).map_err(LoadError::Wait)?;
@@ -116,9 +115,10 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
         })
     }
 
-    /// Opens all connections, or as many as the target accepts within the patience.
+    /// Opens all connections, or as many as the target accepts within the patience: the block
+    /// begins without the others.
     fn open_connections(&mut self) -> io::Result<()> {
-        let deadline_ns = clock::monotonic_ns() + OPENING_PATIENCE_NS.min(self.plan.timeout_ns);
+        let deadline_ns = clock::monotonic_ns() + C::PATIENCE_NS.min(self.plan.timeout_ns);
         loop {
             let now_ns = clock::monotonic_ns();
             self.connections.tend(now_ns);
@@ -322,6 +322,7 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
         WorkerOutcome {
             used: self.closed.since(&self.opened),
             connections: self.connections.counts(),
+            handshakes: self.connections.handshakes().cloned(),
             first: self.protocol.first(&self.memory),
             recorder: self.recorder,
         }

@@ -10,7 +10,7 @@ use super::identity::{Identity, IdentityError};
 use super::tickets::Tickets;
 
 /// The one protocol that is spoken over it (RFC 7301).
-const ALPN: &[u8] = b"http/1.1";
+pub(super) const ALPN: &[u8] = b"http/1.1";
 /// Tickets that a client of TLS 1.3 gets for each session, as many as most servers give.
 const TICKETS: usize = 2;
 /// What rustls puts before its names of TLS 1.3; the registry of IANA does not.
@@ -18,7 +18,7 @@ const OWN_PREFIX: &str = "TLS13_";
 /// The header of a record, which rustls counts to its size.
 const HEADER_BYTES: usize = 5;
 /// The most content that a record may have (RFC 8446 §5.1).
-const FULL_CONTENT_BYTES: usize = 16 * 1024;
+pub(super) const FULL_CONTENT_BYTES: usize = 16 * 1024;
 
 /// How TLS is spoken.
 #[derive(Clone, Debug, Default)]
@@ -104,7 +104,7 @@ fn suites(names: &[String]) -> Result<Vec<SupportedCipherSuite>, ConfigError> {
     }
 }
 
-fn name(suite: &SupportedCipherSuite) -> String {
+pub(super) fn name(suite: &SupportedCipherSuite) -> String {
     let own = format!("{:?}", suite.suite());
     match own.strip_prefix(OWN_PREFIX) {
         Some(rest) => format!("TLS_{rest}"),

@@ -8,6 +8,7 @@ use model::Pace;
 use model::workload::Arrivals;
 use traffic::load::{Engine, LoadPlan};
 
+use super::tls::TlsFlags;
 use super::values;
 
 /// What is scored begins so long after the first request, unless told otherwise.
@@ -26,7 +27,8 @@ const DEFAULT_SETTLE: Duration = Duration::from_millis(500);
 ///
 /// Two requests are sent beforehand to see that the target answers and whether its body stays the
 /// same; if so, one body in 64 is compared with the first. Redirects are answers and are not
-/// followed. Only http:// is spoken.
+/// followed. Over https:// the handshakes have figures of their own: a connection that is opened
+/// again is open when its handshake is done.
 ///
 /// It takes a command line of wrk as it stands, but for Lua scripts: -c, -t, -d, -H, --latency and
 /// --timeout mean the same. Where they are left out the defaults differ: wrk takes 10 connections,
@@ -66,11 +68,11 @@ pub(crate) struct Arguments {
     /// Requests per second to offer
     #[arg(long, value_name = "RPS", help_heading = OPEN)]
     rate: Option<f64>,
-    /// How the requests are spread over time
-    #[arg(long, value_name = "SPREAD", value_enum, default_value = "uniform", requires = "rate", help_heading = OPEN)]
+    /// How the requests are spread over time: uniform or poisson
+    #[arg(long, value_name = "SPREAD", value_enum, default_value = "uniform", hide_possible_values = true, requires = "rate", help_heading = OPEN)]
     arrivals: Spread,
     /// Seed of Poisson arrivals; the same seed gives the same schedule
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "rate", help_heading = OPEN)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "rate", hide_short_help = true, help_heading = OPEN)]
     seed: u64,
 
     /// HTTP method [default: GET, or POST with a body]
@@ -98,6 +100,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value = "auto", help_heading = WHERE)]
     engine: Carrier,
 
+    #[command(flatten)]
+    pub(super) tls: TlsFlags,
+
     /// Print the distribution of the latency, a line for each quantile
     ///
     /// In closed loop it is that of the service time, from the send to the last byte; with --rate
@@ -112,7 +117,7 @@ pub(crate) struct Arguments {
 
 const OPEN: &str = "Open loop";
 const REQUEST: &str = "Request";
-const WHERE: &str = "Where and by what";
+pub(super) const WHERE: &str = "Where and by what";
 const OUTPUT: &str = "Output";
 
 const EXAMPLES: &str = "\
@@ -129,6 +134,8 @@ Examples:
     linerate load http://127.0.0.1:8080/json --rate 20000 -t 2 --cpus 0-1
   A POST with a body from a file:
     linerate load http://127.0.0.1:8080/items --body @item.json
+  A server of yours with a certificate that it made itself:
+    linerate load https://127.0.0.1:8443/json --insecure
   A machine of yours:
     linerate load http://10.0.0.7:8080/ --mine 10.0.0.7";
 
@@ -142,7 +149,7 @@ enum Spread {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Carrier {
-    /// io_uring in throughput mode where the kernel lets us, else epoll
+    /// io_uring in throughput mode where the kernel lets us, else epoll; epoll for https://
     Auto,
     /// One system call for each request and each answer
     Epoll,
@@ -170,6 +177,7 @@ impl Arguments {
                 Carrier::Epoll => Engine::Epoll,
                 Carrier::Uring => Engine::Uring,
             },
+            tls: None,
         })
     }
 

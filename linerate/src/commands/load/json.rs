@@ -2,6 +2,8 @@
 
 use model::{Histogram, Pace};
 use serde_json::{Map, Value, json};
+use traffic::load::Handshakes;
+use traffic::tls::Agreed;
 
 use super::Report;
 use crate::commands::quantiles::{QUANTILES, carried};
@@ -51,6 +53,7 @@ fn value(report: &Report<'_>) -> Value {
         "connections_opened": outcome.connections.opened,
         "connections_failed": outcome.connections.failed,
         "connections_reopened": outcome.connections.reopened,
+        "tls": report.target.first.tls.as_ref().map(|agreed| tls(agreed, outcome.handshakes.as_ref())),
         "answered_per_100_ms": outcome.window_counts,
         "doubts": worded(&outcome.doubts),
         "notes": report.notes,
@@ -67,6 +70,16 @@ fn quantiles(histogram: &Histogram) -> Value {
         object.insert(name, json!(carried(histogram, quantile).map(micros)));
     }
     Value::Object(object)
+}
+
+fn tls(agreed: &Agreed, handshakes: Option<&Handshakes>) -> Value {
+    json!({
+        "version": agreed.version,
+        "cipher": agreed.cipher,
+        "handshakes": handshakes.map(|handshakes| handshakes.times.total()),
+        "resumed": handshakes.map(|handshakes| handshakes.resumed),
+        "handshake_us": handshakes.map(|handshakes| quantiles(&handshakes.times)),
+    })
 }
 
 fn seconds(ns: u64) -> f64 {

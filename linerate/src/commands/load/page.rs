@@ -3,6 +3,7 @@
 use model::Pace;
 use model::reading::{Errors, LatencyReading};
 use report::numbers;
+use traffic::tls::Agreed;
 
 use super::Report;
 use super::distributions;
@@ -61,7 +62,7 @@ fn table(report: &Report<'_>) -> String {
         0 => String::new(),
         count => format!(", {} attempts failed", numbers::whole(count as f64)),
     };
-    let rows = [
+    let mut rows = vec![
         (
             "target",
             format!("{} ({})", report.target.shown, report.target.address),
@@ -93,6 +94,9 @@ fn table(report: &Report<'_>) -> String {
         ("transfer", transfer(report)),
         ("requests", requests(report)),
     ];
+    if let Some(agreed) = &report.target.first.tls {
+        rows.insert(2, ("tls", tls(agreed, report)));
+    }
     let lines = rows
         .iter()
         .map(|(name, value)| format!("  {name:<14}{value}"));
@@ -100,10 +104,28 @@ fn table(report: &Report<'_>) -> String {
 }
 
 fn first_answer(report: &Report<'_>) -> String {
-    let first = report.target.first;
+    let first = &report.target.first;
     format!(
         "status {}, {} bytes, body {}",
         first.status, first.response_bytes, first.body.bytes
+    )
+}
+
+/// What was agreed on, and the handshakes of the whole load.
+fn tls(agreed: &Agreed, report: &Report<'_>) -> String {
+    let Some(handshakes) = &report.outcome.handshakes else {
+        return format!("TLS {}, {}", agreed.version, agreed.cipher);
+    };
+    let half = handshakes.times.quantile(0.5);
+    let half = half.map_or_else(String::new, |half_ns| {
+        format!(", half of them within {}", numbers::duration(half_ns))
+    });
+    format!(
+        "TLS {}, {}, {} handshakes, {} resumed{half}",
+        agreed.version,
+        agreed.cipher,
+        numbers::whole(handshakes.times.total() as f64),
+        numbers::whole(handshakes.resumed as f64),
     )
 }
 

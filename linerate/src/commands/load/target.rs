@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 
 use anyhow::Context as _;
 use traffic::load::http::HttpProtocol;
-use traffic::load::{Probe, ProbeError, probe};
+use traffic::load::{LoadPlan, Probe, ProbeError, probe};
 use wire::url::HttpUrl;
 
+use super::tls;
 use crate::ownership;
 
 /// A target that answers: its address is looked up once and kept.
@@ -26,18 +27,19 @@ impl Target {
         url: &HttpUrl,
         mine: &[String],
         request: &HttpProtocol,
-        timeout_ns: u64,
+        plan: &LoadPlan,
     ) -> anyhow::Result<Self> {
         let addresses = ownership::addresses(url, mine)?;
-        let (address, first) = first_answer(&addresses, request, timeout_ns)
+        let (address, first) = first_answer(&addresses, request, plan)
             .with_context(|| format!("{} does not answer", url.without_query()))?;
-        let second = probe(address, request, timeout_ns)
+        let second = ask(address, request, plan)
+            .map_err(tls::advised)
             .with_context(|| format!("{} answered once and no more", url.without_query()))?;
         Ok(Self {
             shown: url.without_query(),
             address,
-            first,
             body_is_steady: first.body == second.body,
+            first,
         })
     }
 
@@ -65,15 +67,19 @@ impl Target {
 fn first_answer(
     addresses: &[SocketAddr],
     request: &HttpProtocol,
-    timeout_ns: u64,
+    plan: &LoadPlan,
 ) -> anyhow::Result<(SocketAddr, Probe)> {
     let mut refusal = None;
     for address in addresses {
-        match probe(*address, request, timeout_ns) {
+        match ask(*address, request, plan) {
             Ok(answer) => return Ok((*address, answer)),
             Err(error @ ProbeError::Connect { .. }) => refusal = Some(error),
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(tls::advised(error)),
         }
     }
     Err(refusal.map_or_else(|| anyhow::anyhow!("the host has no address"), Into::into))
+}
+
+fn ask(address: SocketAddr, request: &HttpProtocol, plan: &LoadPlan) -> Result<Probe, ProbeError> {
+    probe(address, plan.tls.as_ref(), request, plan.timeout_ns)
 }

@@ -7,43 +7,42 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use sys::epoll::{Epoll, Event, Events, Interest};
 use sys::socket;
 
-use super::{Carrier, Load, News, Piece};
+use super::layer::{Layer, Opening};
+use super::{Carrier, Handshakes, Load, News, Piece};
 
-/// Longer answers are taken in several pieces; the rest of them is never kept.
-const BUFFER_BYTES: usize = 128 * 1024;
 const EVENTS_MAX: usize = 256;
 
 /// One epoll instance and the sockets that it watches.
-pub(in crate::load) struct EpollCarrier {
-    request: Box<[u8]>,
+pub(in crate::load) struct EpollCarrier<L: Layer> {
     epoll: Epoll,
     events: Events,
     /// Events of the last wait that were looked at.
     looked_at: usize,
-    slots: Vec<Slot>,
-    buffer: Box<[u8]>,
+    slots: Vec<Slot<L>>,
+    common: L::Common,
 }
 
 #[derive(Default)]
-struct Slot {
+struct Slot<L> {
     socket: Option<OwnedFd>,
+    layer: L,
     /// Distinguishes an event of this socket from one of the socket before it.
     generation: u32,
-    /// Bytes of the request that the socket has taken.
-    taken: usize,
+    is_connected: bool,
     /// Watched for room to write as well.
     wants_room: bool,
 }
 
-impl Carrier for EpollCarrier {
+impl<L: Layer> Carrier for EpollCarrier<L> {
+    const PATIENCE_NS: u64 = L::PATIENCE_NS;
+
     fn new(load: &Load<'_>) -> io::Result<Self> {
         Ok(Self {
-            request: load.request.into(),
             epoll: Epoll::new()?,
             events: Events::with_capacity(EVENTS_MAX.min(load.connections)),
             looked_at: 0,
             slots: (0..load.connections).map(|_| Slot::default()).collect(),
-            buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
+            common: L::common(load)?,
         })
     }
 
@@ -55,19 +54,21 @@ impl Carrier for EpollCarrier {
         Ok(())
     }
 
-    fn finish_opening(&mut self, slot: usize) -> io::Result<()> {
-        let Slot {
-            socket: Some(socket),
-            generation,
-            ..
-        } = &self.slots[slot]
-        else {
+    fn finish_opening(&mut self, index: usize) -> io::Result<bool> {
+        let slot = &mut self.slots[index];
+        let Some(socket) = &slot.socket else {
             return Err(io::ErrorKind::NotConnected.into());
         };
-        socket::connect_outcome(socket.as_fd())?;
-        let interest = Interest::READ.on_change();
-        self.epoll
-            .modify(socket.as_fd(), token(slot, *generation), interest)
+        let is_new = !std::mem::replace(&mut slot.is_connected, true);
+        if is_new {
+            socket::connect_outcome(socket.as_fd())?;
+        }
+        let opening = slot.layer.open(&mut self.common, socket.as_fd())?;
+        let wants_room = opening == Opening::NeedsRoom;
+        if is_new || slot.wants_room != wants_room {
+            self.want_room(index, wants_room)?;
+        }
+        Ok(opening == Opening::Done)
     }
 
     fn close(&mut self, slot: usize) {
@@ -75,8 +76,10 @@ impl Carrier for EpollCarrier {
         if let Some(socket) = slot.socket.take() {
             let _ = socket::reset_on_close(socket.as_fd());
         }
-        slot.generation = slot.generation.wrapping_add(1);
-        slot.wants_room = false;
+        *slot = Slot {
+            generation: slot.generation.wrapping_add(1),
+            ..Slot::default()
+        };
     }
 
     #[inline]
@@ -99,42 +102,49 @@ impl Carrier for EpollCarrier {
 
     #[inline]
     fn send(&mut self, slot: usize) -> io::Result<bool> {
-        self.slots[slot].taken = 0;
-        self.resume(slot)
+        self.push(slot, true)
     }
 
     #[inline]
-    fn resume(&mut self, index: usize) -> io::Result<bool> {
+    fn resume(&mut self, slot: usize) -> io::Result<bool> {
+        self.push(slot, false)
+    }
+
+    #[inline]
+    fn receive(&mut self, slot: usize) -> io::Result<Option<Piece<'_>>> {
+        let slot = &mut self.slots[slot];
+        match &slot.socket {
+            Some(socket) => slot.layer.receive(&mut self.common, socket.as_fd()),
+            None => Ok(None),
+        }
+    }
+
+    fn absorb(&mut self, slot: usize) -> bool {
+        let slot = &mut self.slots[slot];
+        let socket = slot.socket.as_ref();
+        socket.is_some_and(|socket| slot.layer.absorb(&mut self.common, socket.as_fd()))
+    }
+
+    fn handshakes(&self) -> Option<&Handshakes> {
+        L::handshakes(&self.common)
+    }
+}
+
+impl<L: Layer> EpollCarrier<L> {
+    /// Sends the request, or the rest of it, and asks to be woken when there is room for more.
+    #[inline]
+    fn push(&mut self, index: usize, is_new: bool) -> io::Result<bool> {
         let slot = &mut self.slots[index];
         let Some(socket) = &slot.socket else {
             return Err(io::ErrorKind::NotConnected.into());
         };
-        let rest = &self.request[slot.taken..];
-        let count = socket::send(socket.as_fd(), rest)?.unwrap_or(0);
-        slot.taken += count;
-        let is_whole = count == rest.len();
+        let is_whole = slot.layer.send(&mut self.common, socket.as_fd(), is_new)?;
         if slot.wants_room == is_whole {
             self.want_room(index, !is_whole)?;
         }
         Ok(is_whole)
     }
 
-    /// A piece shorter than the buffer has emptied the socket, so a read that finds nothing is
-    /// not made; only the end of a connection needs one more.
-    #[inline]
-    fn receive(&mut self, slot: usize) -> io::Result<Option<Piece<'_>>> {
-        let Some(socket) = &self.slots[slot].socket else {
-            return Ok(None);
-        };
-        let received = socket::receive(socket.as_fd(), &mut self.buffer)?;
-        Ok(received.map(|count| Piece {
-            bytes: &self.buffer[..count],
-            may_go_on: count == self.buffer.len(),
-        }))
-    }
-}
-
-impl EpollCarrier {
     /// The slot that an event is about; `None` when that socket is closed by now.
     #[inline]
     #[expect(

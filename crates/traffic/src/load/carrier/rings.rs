@@ -8,7 +8,7 @@ use model::Pace;
 use sys::socket;
 use sys::uring::{Completion, Patience, Ring, What};
 
-use super::{Carrier, Load, News, Piece};
+use super::{CONNECT_PATIENCE_NS, Carrier, Load, News, Piece};
 
 /// Requests of a closed loop that leave together. The time noted for the first is as much too
 /// early as it takes to send the others, some 5 µs each; more at once would gain little.
@@ -37,6 +37,8 @@ enum Input {
 }
 
 impl Carrier for UringCarrier {
+    const PATIENCE_NS: u64 = CONNECT_PATIENCE_NS;
+
     fn new(load: &Load<'_>) -> io::Result<Self> {
         let (sends_at_once, answers_at_once) = match load.pace {
             Pace::Open { .. } => (1, 1),
@@ -59,12 +61,13 @@ impl Carrier for UringCarrier {
         Ok(())
     }
 
-    fn finish_opening(&mut self, slot: usize) -> io::Result<()> {
+    fn finish_opening(&mut self, slot: usize) -> io::Result<bool> {
         let Some(socket) = &self.sockets[slot] else {
             return Err(io::ErrorKind::NotConnected.into());
         };
         socket::connect_outcome(socket.as_fd())?;
-        self.ring.start_receiving(slot)
+        self.ring.start_receiving(slot)?;
+        Ok(true)
     }
 
     fn close(&mut self, slot: usize) {

@@ -1,5 +1,7 @@
 //! One request from the moment it is due to the bin it ends in.
 
+use std::io;
+
 use sys::clock;
 
 use super::{Phase, Worker};
@@ -46,6 +48,7 @@ impl<P: Protocol, C: Carrier> Worker<'_, P, C> {
                     self.ready(slot, now_ns);
                 }
             }
+            (Stage::Idle, News::Input { is_last: false }) if self.connections.absorb(slot) => {}
             // Nobody was asked anything: the peer hung up, or speaks out of turn.
             (Stage::Idle, _) => self.connections.reopen(slot, now_ns),
             (Stage::Down { .. }, _) => {}
@@ -84,8 +87,12 @@ impl<P: Protocol, C: Carrier> Worker<'_, P, C> {
     fn read(&mut self, slot: usize) -> Option<(Framing, bool)> {
         let memory = &mut self.memory;
         let (piece, exchange) = self.connections.receive(slot)?;
-        let Ok(piece) = piece else {
-            return Some((Framing::CutShort, false));
+        let piece = match piece {
+            Ok(piece) => piece,
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                return Some((Framing::Malformed, false));
+            }
+            Err(_) => return Some((Framing::CutShort, false)),
         };
         self.recorder.received(piece.bytes.len());
         if piece.bytes.is_empty() {

@@ -1,0 +1,70 @@
+//! The bytes as they are.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use sys::socket;
+
+use super::layer::{Layer, Opening};
+use super::{CONNECT_PATIENCE_NS, Load, Piece};
+
+/// Longer answers are taken in several pieces; the rest of them is never kept.
+const BUFFER_BYTES: usize = 128 * 1024;
+
+/// A connection in the clear.
+#[derive(Default)]
+pub(in crate::load) struct Clear {
+    /// Bytes of the request that the socket has taken.
+    taken: usize,
+}
+
+/// The request, and room for a piece of an answer.
+pub(in crate::load) struct ClearCommon {
+    request: Box<[u8]>,
+    buffer: Box<[u8]>,
+}
+
+impl Layer for Clear {
+    type Common = ClearCommon;
+    const PATIENCE_NS: u64 = CONNECT_PATIENCE_NS;
+
+    fn common(load: &Load<'_>) -> io::Result<ClearCommon> {
+        Ok(ClearCommon {
+            request: load.request.into(),
+            buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
+        })
+    }
+
+    fn open(&mut self, _: &mut ClearCommon, _: BorrowedFd<'_>) -> io::Result<Opening> {
+        Ok(Opening::Done)
+    }
+
+    #[inline]
+    fn send(
+        &mut self,
+        common: &mut ClearCommon,
+        socket: BorrowedFd<'_>,
+        is_new: bool,
+    ) -> io::Result<bool> {
+        self.taken = if is_new { 0 } else { self.taken };
+        let rest = &common.request[self.taken..];
+        let count = socket::send(socket, rest)?.unwrap_or(0);
+        self.taken += count;
+        Ok(count == rest.len())
+    }
+
+    /// A piece shorter than the buffer has emptied the socket, so a read that finds nothing is
+    /// not made; only the end of a connection needs one more.
+    #[inline]
+    fn receive<'c>(
+        &mut self,
+        common: &'c mut ClearCommon,
+        socket: BorrowedFd<'_>,
+    ) -> io::Result<Option<Piece<'c>>> {
+        let received = socket::receive(socket, &mut common.buffer)?;
+        Ok(received.map(|count| Piece {
+            bytes: &common.buffer[..count],
+            may_go_on: count == common.buffer.len(),
+        }))
+    }
+}

@@ -1,0 +1,54 @@
+//! What lies between the load and a socket that is told of readiness: nothing, or TLS.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use super::secured::Handshakes;
+use super::{Load, Piece};
+
+/// One connection's part of it. Chosen when the program is built: a connection in the clear pays
+/// nothing for there being another kind. The default is that of a socket that is not yet open.
+pub(in crate::load) trait Layer: Default {
+    /// What all connections of a carrier share.
+    type Common;
+    /// The longest that a connection may take to open.
+    const PATIENCE_NS: u64;
+
+    fn common(load: &Load<'_>) -> io::Result<Self::Common>;
+
+    /// Goes on with what is to be done before the first request.
+    fn open(&mut self, common: &mut Self::Common, socket: BorrowedFd<'_>) -> io::Result<Opening>;
+
+    /// Sends the request, or the rest of it unless it `is_new`; true when all of it has left.
+    fn send(
+        &mut self,
+        common: &mut Self::Common,
+        socket: BorrowedFd<'_>,
+        is_new: bool,
+    ) -> io::Result<bool>;
+
+    /// Receives a piece of an answer; `None` when nothing of one is there.
+    fn receive<'c>(
+        &mut self,
+        common: &'c mut Self::Common,
+        socket: BorrowedFd<'_>,
+    ) -> io::Result<Option<Piece<'c>>>;
+
+    /// Whether what came was for the layer alone.
+    fn absorb(&mut self, _common: &mut Self::Common, _socket: BorrowedFd<'_>) -> bool {
+        false
+    }
+
+    /// The handshakes so far, where there are any.
+    fn handshakes(_common: &Self::Common) -> Option<&Handshakes> {
+        None
+    }
+}
+
+/// How far a connection is to its first request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::load) enum Opening {
+    Done,
+    NeedsInput,
+    NeedsRoom,
+}

@@ -1,0 +1,119 @@
+//! Records of TLS, and the handshakes before them.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use model::Histogram;
+use sys::clock;
+
+use super::layer::{Layer, Opening};
+use super::{Load, Piece};
+use crate::tls::{Buffers, Client, ClientEnd, Handshake};
+
+/// The longest that a connection may take to open: with a signature each, of which a slow CPU makes
+/// some hundreds a second.
+const SECURED_PATIENCE_NS: u64 = 10_000_000_000;
+
+/// Handshakes of TLS that were done, over a whole block.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Handshakes {
+    /// Of the times, those that went on with an earlier session.
+    pub resumed: u64,
+    /// From the connection to the end of the handshake, ns.
+    pub times: Histogram,
+}
+
+impl Handshakes {
+    /// Adds those of another thread.
+    pub(in crate::load) fn merge(&mut self, others: &Self) {
+        self.resumed += others.resumed;
+        self.times.merge(&others.times);
+    }
+}
+
+/// A connection under TLS.
+#[derive(Default)]
+pub(in crate::load) struct Secured {
+    /// `None` until the socket is connected.
+    end: Option<ClientEnd>,
+    begun_ns: u64,
+    /// Bytes of the request that were encrypted.
+    taken: usize,
+}
+
+/// The request, whom it goes to, and memory to encrypt and decrypt in.
+pub(in crate::load) struct SecuredCommon {
+    request: Box<[u8]>,
+    client: Client,
+    buffers: Buffers,
+    handshakes: Handshakes,
+}
+
+impl Layer for Secured {
+    type Common = SecuredCommon;
+    const PATIENCE_NS: u64 = SECURED_PATIENCE_NS;
+
+    fn common(load: &Load<'_>) -> io::Result<SecuredCommon> {
+        Ok(SecuredCommon {
+            request: load.request.into(),
+            client: load.tls.cloned().ok_or(io::ErrorKind::InvalidInput)?,
+            buffers: Buffers::default(),
+            handshakes: Handshakes::default(),
+        })
+    }
+
+    fn open(&mut self, common: &mut SecuredCommon, socket: BorrowedFd<'_>) -> io::Result<Opening> {
+        if self.end.is_none() {
+            self.begun_ns = clock::monotonic_ns();
+            self.end = Some(ClientEnd::new(&common.client)?);
+        }
+        let end = self.end.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        Ok(match end.shake_hands(&mut common.buffers, socket)? {
+            Handshake::NeedsInput => Opening::NeedsInput,
+            Handshake::NeedsRoom => Opening::NeedsRoom,
+            Handshake::Done => {
+                let took_ns = clock::monotonic_ns() - self.begun_ns;
+                common.handshakes.times.record(took_ns);
+                common.handshakes.resumed += u64::from(end.is_resumed());
+                Opening::Done
+            }
+        })
+    }
+
+    #[inline]
+    fn send(
+        &mut self,
+        common: &mut SecuredCommon,
+        socket: BorrowedFd<'_>,
+        is_new: bool,
+    ) -> io::Result<bool> {
+        let end = self.end.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        self.taken = if is_new { 0 } else { self.taken };
+        let rest = &common.request[self.taken..];
+        self.taken += end.send(&mut common.buffers, socket, rest)?;
+        Ok(self.taken == common.request.len() && !end.has_output())
+    }
+
+    #[inline]
+    fn receive<'c>(
+        &mut self,
+        common: &'c mut SecuredCommon,
+        socket: BorrowedFd<'_>,
+    ) -> io::Result<Option<Piece<'c>>> {
+        let end = self.end.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        let content = end.receive(&mut common.buffers, socket)?;
+        Ok(content.map(|content| Piece {
+            bytes: content.bytes,
+            may_go_on: content.perhaps_more,
+        }))
+    }
+
+    /// Tickets come when the handshake is over, and new keys at any time.
+    fn absorb(&mut self, common: &mut SecuredCommon, socket: BorrowedFd<'_>) -> bool {
+        matches!(self.receive(common, socket), Ok(None))
+    }
+
+    fn handshakes(common: &SecuredCommon) -> Option<&Handshakes> {
+        Some(&common.handshakes)
+    }
+}

@@ -1,0 +1,308 @@
+//! A client's side: whom it trusts, and one connection that is driven by hand.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+use rustls::client::{Resumption, UnbufferedClientConnection};
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::ServerName;
+use rustls::version::{TLS12, TLS13};
+use rustls::{ClientConfig, CommonState, HandshakeKind, ProtocolVersion, RootCertStore};
+
+use super::config::{ALPN, FULL_CONTENT_BYTES, name};
+use super::end::{End, room_for_piece};
+use super::failure::TlsFailure;
+use super::identity::{IdentityError, chain};
+use super::unchecked::Unchecked;
+use crate::engine::transfer::Calls;
+
+/// Records received and not yet understood; the largest message of a handshake must fit.
+const INCOMING_BYTES: usize = 128 * 1024;
+/// Sessions kept to be resumed; there is one server, and rustls keeps eight tickets for it.
+const SESSIONS: usize = 8;
+
+/// Whose certificates are taken.
+#[derive(Clone, Debug)]
+pub enum Trust {
+    /// Those that the certificates of this PEM text vouch for.
+    Roots(String),
+    /// Anybody's, whatever name is in it: a server of the lab.
+    Anybody,
+}
+
+/// A version of TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    Tls12,
+    Tls13,
+}
+
+/// How a client speaks TLS.
+#[derive(Clone, Debug)]
+pub struct ClientOptions {
+    pub trust: Trust,
+    /// Only this version; both when `None`, of which the server chooses.
+    pub version: Option<Version>,
+    /// Resume sessions where the server gives tickets: without a signature, and with TLS 1.2
+    /// without an exchange of keys.
+    pub resumption: bool,
+}
+
+/// Why a client cannot speak TLS so.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    #[error("`{0}` is neither a name nor an address that a certificate could be for")]
+    Name(String),
+    #[error(transparent)]
+    Roots(#[from] IdentityError),
+    #[error("none of its {count} certificates can vouch for others")]
+    NoRoot { count: usize },
+    #[error("the cipher suites serve no version of TLS: {0}")]
+    NoVersion(rustls::Error),
+}
+
+/// How one server is spoken to, made once and shared by its connections, and their sessions.
+#[derive(Clone, Debug)]
+pub struct Client {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+}
+
+impl Client {
+    /// For the server of this name or address, as it stands in the URL.
+    ///
+    /// # Errors
+    /// A name that no certificate can be for, or a text without a certificate that can vouch.
+    pub fn new(host: &str, options: &ClientOptions) -> Result<Self, ClientError> {
+        let name = ServerName::try_from(host.to_owned());
+        let name = name.map_err(|_| ClientError::Name(host.to_owned()))?;
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let versions = match options.version {
+            None => &[&TLS13, &TLS12][..],
+            Some(Version::Tls12) => &[&TLS12],
+            Some(Version::Tls13) => &[&TLS13],
+        };
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(versions)
+            .map_err(ClientError::NoVersion)?;
+        let mut config = match &options.trust {
+            Trust::Roots(pem) => builder.with_root_certificates(roots(pem)?),
+            Trust::Anybody => builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(Unchecked(provider))),
+        }
+        .with_no_client_auth();
+        config.alpn_protocols = vec![ALPN.to_vec()];
+        config.resumption = if options.resumption {
+            Resumption::in_memory_sessions(SESSIONS)
+        } else {
+            Resumption::disabled()
+        };
+        let config = Arc::new(config);
+        Ok(Self { config, name })
+    }
+}
+
+/// What of a text can vouch; bundles of systems hold some that no longer can.
+fn roots(pem: &str) -> Result<RootCertStore, ClientError> {
+    let mut store = RootCertStore::empty();
+    let found = chain(pem)?;
+    let count = found.len();
+    match store.add_parsable_certificates(found) {
+        (0, _) => Err(ClientError::NoRoot { count }),
+        _ => Ok(store),
+    }
+}
+
+/// Memory that the connections of a thread share: none needs it for longer than a call.
+pub struct Buffers {
+    incoming: Vec<u8>,
+    content: Vec<u8>,
+    outgoing: Vec<u8>,
+}
+
+impl Default for Buffers {
+    fn default() -> Self {
+        Self {
+            incoming: vec![0; INCOMING_BYTES],
+            content: vec![0; INCOMING_BYTES],
+            outgoing: room_for_piece(FULL_CONTENT_BYTES),
+        }
+    }
+}
+
+impl Buffers {
+    /// The first bytes of what was received last.
+    pub(crate) fn content(&self, count: usize) -> &[u8] {
+        &self.content[..count]
+    }
+}
+
+/// How far a handshake is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handshake {
+    Done,
+    /// The server is to say something.
+    NeedsInput,
+    /// The socket is to take what waits.
+    NeedsRoom,
+}
+
+/// What a handshake came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agreed {
+    /// Such as `1.3`.
+    pub version: &'static str,
+    /// The name of the cipher suite at IANA.
+    pub cipher: String,
+}
+
+/// Content that was received; none is the end that the server has told of.
+#[derive(Clone, Copy, Debug)]
+pub struct Content<'a> {
+    pub bytes: &'a [u8],
+    /// There may be more to receive right now.
+    pub perhaps_more: bool,
+}
+
+/// A client's connection, over a socket that somebody else holds and that does not block.
+pub struct ClientEnd {
+    end: End<UnbufferedClientConnection>,
+    /// Nothing was received so far.
+    is_new: bool,
+}
+
+impl ClientEnd {
+    /// Prepares the first message, which [`Self::shake_hands`] sends.
+    ///
+    /// # Errors
+    /// When there is no randomness for it.
+    pub fn new(client: &Client) -> Result<Self, TlsFailure> {
+        let config = Arc::clone(&client.config);
+        let mut end = End::new(UnbufferedClientConnection::new(
+            config,
+            client.name.clone(),
+        )?);
+        end.read(&mut [], &mut [])?;
+        Ok(Self { end, is_new: true })
+    }
+
+    /// Goes on with the handshake, as far as that is possible without waiting.
+    ///
+    /// # Errors
+    /// Why there will be no TLS here.
+    pub fn shake_hands(
+        &mut self,
+        buffers: &mut Buffers,
+        socket: BorrowedFd<'_>,
+    ) -> Result<Handshake, TlsFailure> {
+        self.end.send_unsent(&mut Calls, socket)?;
+        while self.end.is_handshaking() && !self.end.has_output() {
+            let Some(arrived) = self
+                .end
+                .receive(&mut Calls, socket, &mut buffers.incoming)?
+            else {
+                return Ok(Handshake::NeedsInput);
+            };
+            let records = &mut buffers.incoming[..arrived.bytes];
+            if std::mem::take(&mut self.is_new) && !arrived.is_last {
+                TlsFailure::unless_record(records)?;
+            }
+            if arrived.is_last {
+                return Err(TlsFailure::Closed);
+            }
+            let read = self.end.read(records, &mut buffers.content);
+            // An alert to the server is a courtesy.
+            let sent = self.end.send_unsent(&mut Calls, socket);
+            read?;
+            sent?;
+        }
+        Ok(if self.end.has_output() {
+            Handshake::NeedsRoom
+        } else {
+            Handshake::Done
+        })
+    }
+
+    /// What the handshake came to; `None` before it is done.
+    #[must_use]
+    pub fn agreed(&self) -> Option<Agreed> {
+        let state = self.end.state()?;
+        let cipher = name(&state.negotiated_cipher_suite()?);
+        let version = match state.protocol_version()? {
+            ProtocolVersion::TLSv1_2 => "1.2",
+            _ => "1.3",
+        };
+        Some(Agreed { version, cipher })
+    }
+
+    /// Whether the handshake went on with an earlier session.
+    #[must_use]
+    pub fn is_resumed(&self) -> bool {
+        let kind = self.end.state().and_then(CommonState::handshake_kind);
+        kind == Some(HandshakeKind::Resumed)
+    }
+
+    /// Sends bytes, and tells how many it took: less than all when there is no more room.
+    ///
+    /// # Errors
+    /// When the connection is of no more use.
+    pub fn send(
+        &mut self,
+        buffers: &mut Buffers,
+        socket: BorrowedFd<'_>,
+        bytes: &[u8],
+    ) -> io::Result<usize> {
+        self.end
+            .send(&mut Calls, socket, &mut buffers.outgoing, bytes, false)
+    }
+
+    /// Whether something that was taken is not yet sent.
+    #[must_use]
+    pub fn has_output(&self) -> bool {
+        self.end.has_output()
+    }
+
+    /// Receives content; `None` when there is none, though records may have come that hold none.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` when the connection ended and the server did not say so, `InvalidData` when
+    /// it broke the rules, and those of the socket.
+    pub fn receive<'b>(
+        &mut self,
+        buffers: &'b mut Buffers,
+        socket: BorrowedFd<'_>,
+    ) -> io::Result<Option<Content<'b>>> {
+        let mut perhaps_more = true;
+        while perhaps_more && !self.end.has_ended() {
+            let Some(arrived) = self
+                .end
+                .receive(&mut Calls, socket, &mut buffers.incoming)?
+            else {
+                return Ok(None);
+            };
+            if arrived.is_last {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            perhaps_more = arrived.perhaps_more;
+            let records = &mut buffers.incoming[..arrived.bytes];
+            let count = self.end.read(records, &mut buffers.content);
+            let count = count.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+            self.end.send_unsent(&mut Calls, socket)?;
+            if count > 0 {
+                let bytes = &buffers.content[..count];
+                let perhaps_more = perhaps_more || self.end.has_ended();
+                return Ok(Some(Content {
+                    bytes,
+                    perhaps_more,
+                }));
+            }
+        }
+        let the_end = Content {
+            bytes: &[],
+            perhaps_more: false,
+        };
+        Ok(self.end.has_ended().then_some(the_end))
+    }
+}

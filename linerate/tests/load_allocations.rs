@@ -1,0 +1,84 @@
+//! The load generator allocates nothing per request once its connections are warm; by TLS, nothing
+//! but what rustls does for each record.
+//!
+//! One test in a program of its own: the allocations counted are those of the whole process.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+#[path = "common/server.rs"]
+mod server;
+
+use model::Pace;
+use server::Server;
+use sys::alloc::{CountingAllocator, allocations};
+use traffic::load::http::HttpProtocol;
+use traffic::load::{Engine, LoadPlan, Observer, run};
+use traffic::tls::{Client, ClientOptions, Trust};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+/// Records of a request and its short answer, with what rustls allocates for each: its ciphertext
+/// when it is sent, its content when it was received, and the queue that it stands in until then.
+const BY_RUSTLS: u64 = 4;
+
+/// Counts within the scored window.
+#[derive(Default)]
+struct Allocations {
+    opened: u64,
+    closed: u64,
+}
+
+impl Observer for Allocations {
+    fn window_opens(&mut self) {
+        self.opened = allocations();
+    }
+
+    fn window_closes(&mut self) {
+        self.closed = allocations();
+    }
+}
+
+/// Allocations, and requests that were answered, within a window.
+fn load(server: &Server, engine: Engine, tls: Option<Client>) -> (u64, u64) {
+    let plan = LoadPlan {
+        address: server.address.parse().unwrap(),
+        connections: 8,
+        threads: 1,
+        cpus: Vec::new(),
+        pace: Pace::Closed,
+        settle_ns: 100_000_000,
+        score_ns: 300_000_000,
+        timeout_ns: 5_000_000_000,
+        record_latency: engine == Engine::Epoll,
+        engine,
+        tls,
+    };
+    let request = HttpProtocol::new("GET", "a", "/json", &[], b"").unwrap();
+    let mut counted = Allocations::default();
+    let outcome = run(&plan, &request, &mut counted).unwrap();
+    assert!(outcome.answered > 100, "{outcome:?}");
+    (counted.closed - counted.opened, outcome.answered)
+}
+
+#[test]
+fn a_request_is_sent_and_its_answer_read_without_allocating() {
+    let clear = Server::start(&[]);
+    for engine in [Engine::Epoll, Engine::Uring] {
+        let (allocated, answered) = load(&clear, engine, None);
+        // A reading of the thread's usage at either edge is no part of a request.
+        assert!(allocated < 20, "{engine:?}: {allocated} for {answered}");
+    }
+    let secured = Server::start(&["--tls-self-signed"]);
+    let options = ClientOptions {
+        trust: Trust::Anybody,
+        version: None,
+        resumption: true,
+    };
+    let client = Client::new("127.0.0.1", &options).unwrap();
+    let (allocated, answered) = load(&secured, Engine::Epoll, Some(client));
+    let most = BY_RUSTLS * answered + 20;
+    assert!(allocated <= most, "{allocated} for {answered}");
+}
