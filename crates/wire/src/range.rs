@@ -39,6 +39,8 @@ fn one_range(value: &[u8]) -> Option<(Option<u64>, Option<u64>)> {
 fn place(first: Option<u64>, last: Option<u64>, length: u64) -> Selection {
     let (first, end) = match (first, last) {
         (Some(first), last) => (first, last.map_or(length, |last| last.saturating_add(1))),
+        // The last bytes of nothing are nothing, which no part can say (RFC 9110 §14.1.2).
+        (None, Some(1..)) if length == 0 => return Selection::Whole,
         (None, last_bytes) => (length.saturating_sub(last_bytes.unwrap_or(0)), length),
     };
     match end.min(length).checked_sub(first) {
@@ -83,6 +85,7 @@ mod tests {
             ("bytes=4-99", 10, part(4, 6)),
             ("bytes=-99", 10, part(0, 10)),
             ("bytes=9-99999999999999999999999", 10, part(9, 1)),
+            ("bytes=-5", 0, Selection::Whole),
         ] {
             assert_eq!(select(value.as_bytes(), length), expected, "{value}");
         }
@@ -95,7 +98,7 @@ mod tests {
             ("bytes=10-20", 10),
             ("bytes=-0", 10),
             ("bytes=0-", 0),
-            ("bytes=-5", 0),
+            ("bytes=-0", 0),
             ("bytes=99999999999999999999-", 10),
         ] {
             let selection = select(value.as_bytes(), length);
