@@ -9,16 +9,18 @@ pub enum Comparison {
     Weak,
 }
 
-/// Whether `value`, a list of tags or `*`, has a tag that is equal to `tag`, which is a strong one
-/// with its quotes. Of a malformed list counts what stands before the fault.
+/// Whether `value`, a list of tags or `*`, has a tag that is equal to `tag`, which has its quotes,
+/// and `W/` before them where it is weak. Of a malformed list counts what stands before the fault.
 #[must_use]
 pub fn matches(value: &[u8], tag: &[u8], comparison: Comparison) -> bool {
     if value == b"*" {
         return true;
     }
+    let (tag, tag_is_weak) = without_mark(tag);
     let mut rest = value;
     while let Some((listed, is_weak, after)) = next(rest) {
-        if listed == tag && !(is_weak && comparison == Comparison::Strong) {
+        let is_too_weak = (is_weak || tag_is_weak) && comparison == Comparison::Strong;
+        if listed == tag && !is_too_weak {
             return true;
         }
         rest = after;
@@ -32,11 +34,16 @@ fn next(list: &[u8]) -> Option<(&[u8], bool, &[u8])> {
     let begin = list
         .iter()
         .position(|byte| !matches!(byte, b' ' | b'\t' | b','))?;
-    let list = &list[begin..];
-    let tag = list.strip_prefix(b"W/").unwrap_or(list);
+    let (tag, is_weak) = without_mark(&list[begin..]);
     let inside = tag.strip_prefix(b"\"")?;
     let (listed, after) = tag.split_at(memchr::memchr(b'"', inside)? + 2);
-    Some((listed, tag.len() < list.len(), after))
+    Some((listed, is_weak, after))
+}
+
+/// What begins with a tag without the mark of a weak one, and whether it had that.
+fn without_mark(tag: &[u8]) -> (&[u8], bool) {
+    tag.strip_prefix(b"W/")
+        .map_or((tag, false), |tag| (tag, true))
 }
 
 #[cfg(test)]
@@ -64,6 +71,10 @@ mod tests {
             let found = |comparison| matches(value.as_bytes(), TAG, comparison);
             let both = (found(Comparison::Weak), found(Comparison::Strong));
             assert_eq!(both, (weak, strong), "{value}");
+            let weak_tag = [b"W/", TAG].concat();
+            let found = |comparison| matches(value.as_bytes(), &weak_tag, comparison);
+            let both = (found(Comparison::Weak), found(Comparison::Strong));
+            assert_eq!(both, (weak, value == "*"), "{value}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What of a file a request gets, by its preconditions and its range.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use wire::entity_tag::{self, Comparison};
 use wire::range::{self, Selection};
@@ -9,7 +9,7 @@ use wire::request::{Method, Request};
 /// What is known of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Version<'a> {
-    /// A strong entity tag, with its quotes.
+    /// An entity tag with its quotes, and `W/` before them where it is a weak one.
     pub(super) tag: &'a str,
     /// To the second, as it is told.
     pub(super) modified: SystemTime,
@@ -25,14 +25,14 @@ pub(super) enum Answer {
 }
 
 /// Evaluates the preconditions in the order of RFC 9110 §13.2.2, then the range, for GET or HEAD.
-pub(super) fn judge(request: &Request<'_>, file: Version<'_>, now: SystemTime) -> Answer {
+pub(super) fn judge(request: &Request<'_>, file: Version<'_>) -> Answer {
     if !is_as_wanted(request, file) {
         return Answer::PreconditionFailed;
     }
     if is_known(request, file) {
         return Answer::NotModified;
     }
-    Answer::Content(selection(request, file, now))
+    Answer::Content(selection(request, file))
 }
 
 /// `If-Match`, or else `If-Unmodified-Since`.
@@ -52,26 +52,23 @@ fn is_known(request: &Request<'_>, file: Version<'_>) -> bool {
 }
 
 /// Ranges are defined for GET alone.
-fn selection(request: &Request<'_>, file: Version<'_>, now: SystemTime) -> Selection {
+fn selection(request: &Request<'_>, file: Version<'_>) -> Selection {
     let range = request.value("Range");
-    match range.filter(|_| request.method == Method::Get && is_same(request, file, now)) {
+    match range.filter(|_| request.method == Method::Get && is_same(request, file)) {
         Some(range) => range::select(range, file.bytes),
         None => Selection::Whole,
     }
 }
 
-/// `If-Range`: whether the part that is wanted is one of what the client has the rest of.
-fn is_same(request: &Request<'_>, file: Version<'_>, now: SystemTime) -> bool {
+/// `If-Range`: whether the part that is wanted is one of what the client has the rest of. A strong
+/// tag alone says so: files get dates from whoever writes them, so two versions may share one
+/// (RFC 9110 §13.1.5).
+fn is_same(request: &Request<'_>, file: Version<'_>) -> bool {
     let Some(condition) = request.value("If-Range") else {
         // Of several none is to be trusted.
         return request.values("If-Range").next().is_none();
     };
-    if condition.ends_with(b"\"") {
-        return entity_tag::matches(condition, file.tag.as_bytes(), Comparison::Strong);
-    }
-    // A date tells two versions apart only if neither was made within its second (§8.8.2.2).
-    let is_settled = file.modified + Duration::from_secs(1) <= now;
-    is_settled && parsed(condition) == Some(file.modified)
+    condition.starts_with(b"\"") && condition == file.tag.as_bytes()
 }
 
 /// `None` where the field is absent.
@@ -88,11 +85,8 @@ fn has_tag(
 
 /// `None` also for what is no date, which is to be overlooked.
 fn date(request: &Request<'_>, name: &str) -> Option<SystemTime> {
-    request.value(name).and_then(parsed)
-}
-
-fn parsed(date: &[u8]) -> Option<SystemTime> {
-    httpdate::parse_http_date(std::str::from_utf8(date).ok()?).ok()
+    let date = std::str::from_utf8(request.value(name)?).ok()?;
+    httpdate::parse_http_date(date).ok()
 }
 
 #[cfg(test)]
@@ -106,21 +100,20 @@ mod tests {
     const PART: Answer = Answer::Content(Selection::Part { first: 2, bytes: 3 });
     const WHOLE: Answer = Answer::Content(Selection::Whole);
 
-    fn judged_after(method: &str, fields: &str, seconds: u64) -> Answer {
+    fn judged_with(tag: &str, method: &str, fields: &str) -> Answer {
         let text = format!("{method} /a HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n");
         let request = parse(text.as_bytes(), Limits::default());
         let (request, _) = request.unwrap().unwrap();
-        let modified = httpdate::parse_http_date(MODIFIED).unwrap();
         let file = Version {
-            tag: "\"1-a\"",
-            modified,
+            tag,
+            modified: httpdate::parse_http_date(MODIFIED).unwrap(),
             bytes: 10,
         };
-        judge(&request, file, modified + Duration::from_secs(seconds))
+        judge(&request, file)
     }
 
     fn judged(fields: &str) -> Answer {
-        judged_after("GET", fields, 60)
+        judged_with("\"1-a\"", "GET", fields)
     }
 
     #[test]
@@ -152,13 +145,26 @@ mod tests {
         let range = "Range: bytes=2-4\r\nIf-Range: ";
         assert_eq!(judged("Range: bytes=2-4"), PART);
         assert_eq!(judged(&format!("{range}\"1-a\"")), PART);
-        assert_eq!(judged(&format!("{range}{MODIFIED}")), PART);
-        for stale in ["W/\"1-a\"", "\"x\"", BEFORE, "x", "*"] {
-            assert_eq!(judged(&format!("{range}{stale}")), WHOLE, "{stale}");
+        let list = "\"x\", \"1-a\"";
+        for no_proof in ["W/\"1-a\"", "\"x\"", list, MODIFIED, BEFORE, "x", "*"] {
+            assert_eq!(judged(&format!("{range}{no_proof}")), WHOLE, "{no_proof}");
         }
-        // Whoever asks within the second may have what was there before in the same second.
-        let by_date = format!("{range}{MODIFIED}");
-        assert_eq!(judged_after("GET", &by_date, 0), WHOLE);
-        assert_eq!(judged_after("HEAD", "Range: bytes=2-4", 60), WHOLE);
+        let head = judged_with("\"1-a\"", "HEAD", "Range: bytes=2-4");
+        assert_eq!(head, WHOLE);
+    }
+
+    #[test]
+    fn a_weak_tag_proves_nothing_but_that_the_client_need_not_ask_again() {
+        let weak = "W/\"1-a\"";
+        let judged = |fields: &str| judged_with(weak, "GET", fields);
+        for tag in [weak, "\"1-a\""] {
+            let part = format!("Range: bytes=2-4\r\nIf-Range: {tag}");
+            assert_eq!(judged(&part), WHOLE);
+            let failed = Answer::PreconditionFailed;
+            assert_eq!(judged(&format!("If-Match: {tag}")), failed);
+            let known = Answer::NotModified;
+            assert_eq!(judged(&format!("If-None-Match: {tag}")), known);
+        }
+        assert_eq!(judged("If-Match: *"), WHOLE);
     }
 }

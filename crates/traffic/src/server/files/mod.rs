@@ -26,6 +26,9 @@ use crate::engine::{FilePart, Output};
 const INDEX: &[u8] = b"index.html";
 /// The type of what has a name that does not tell it.
 const UNKNOWN_TYPE: &str = "application/octet-stream";
+/// How long two changes of a file may bear one time, seconds: a tick of the kernel on most file
+/// systems, 2 s on FAT.
+const TIME_STEP_S: u64 = 2;
 
 /// Files to serve. Those of a folder are not listed: for `/a/` there is `a/index.html` or nothing,
 /// and `/a` is sent on to `/a/`.
@@ -130,7 +133,7 @@ impl Files {
         metadata: &Metadata,
         output: &mut Output,
     ) -> Result<usize, Status> {
-        write_tag(&mut self.tag, metadata);
+        write_tag(&mut self.tag, metadata, self.now);
         let version = Version {
             tag: &self.tag,
             modified: told_time(metadata.mtime(), self.now),
@@ -141,7 +144,7 @@ impl Files {
             output: output.bytes(),
             persistence,
         };
-        let (offset, bytes) = match conditions::judge(request, version, self.now) {
+        let (offset, bytes) = match conditions::judge(request, version) {
             Answer::PreconditionFailed => return Err(Status::PreconditionFailed),
             Answer::Content(Selection::Unsatisfiable) => {
                 return Ok(self.heads.unsatisfiable(to, version));
@@ -170,12 +173,30 @@ impl Files {
     }
 }
 
-/// A strong tag: the time of the last change, to the nanosecond, and the length.
-fn write_tag(tag: &mut String, metadata: &Metadata) {
-    let (seconds, nanoseconds) = (metadata.mtime(), metadata.mtime_nsec());
+/// The file's inode, its length and the time of its last change, which nobody can set as the time
+/// of its content can be. The tag is weak as long as another change may come to bear that time.
+fn write_tag(tag: &mut String, metadata: &Metadata, now: SystemTime) {
+    let (seconds, nanoseconds) = (metadata.ctime(), metadata.ctime_nsec());
+    let (inode, bytes) = (metadata.ino(), metadata.size());
     tag.clear();
-    write!(tag, "\"{seconds:x}.{nanoseconds:x}-{:x}\"", metadata.size())
-        .expect("a text takes what is written");
+    let mark = if is_settled(metadata, now) { "" } else { "W/" };
+    write!(
+        tag,
+        "{mark}\"{seconds:x}.{nanoseconds:x}-{inode:x}-{bytes:x}\""
+    )
+    .expect("a text takes what is written");
+}
+
+/// Whether a change from now on would bear another time than the last one.
+fn is_settled(metadata: &Metadata, now: SystemTime) -> bool {
+    let changed = u64::try_from(metadata.ctime()).unwrap_or(0);
+    // Both are whole seconds, so they say one more than has gone by for sure.
+    changed.saturating_add(TIME_STEP_S) < unix_seconds(now)
+}
+
+fn unix_seconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
 }
 
 /// By the letters after the last dot of the path's last name; the path ends with a NUL.
@@ -191,10 +212,8 @@ fn content_type(path: &[u8], by_extension: ContentType) -> &'static str {
 /// A time that an HTTP date can say; file systems know earlier and later ones. What is still to
 /// come is told as the present second (RFC 9110 §8.8.2.1).
 fn told_time(seconds: i64, now: SystemTime) -> SystemTime {
-    let now = now
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
-    let seconds = u64::try_from(seconds).unwrap_or(0).min(now.as_secs());
+    let seconds = u64::try_from(seconds).unwrap_or(0);
+    let seconds = seconds.min(unix_seconds(now));
     SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }
 
