@@ -1,6 +1,8 @@
 //! `linerate serve --root`: what is sent of which file.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -13,11 +15,16 @@ use crate::server::{Server, program};
 fn files_are_sent_with_their_type_and_the_connection_is_kept() {
     let (folder, server) = serve("kept", &[("a.html", "<p>"), ("b/c.json", "{}"), ("d", "")]);
     fs::write(folder.path().join("big.txt"), "0123456789".repeat(100_000)).unwrap();
+    fs::write(folder.path().join("html"), "none").unwrap();
+    let not_utf8 = OsStr::from_bytes(b"\xff.html");
+    fs::write(folder.path().join(not_utf8), "bytes").unwrap();
     let mut client = server.connect();
     for (path, kind, length) in [
         ("/a.html", "text/html", 3),
         ("/b/c.json?x=/../", "application/json", 2),
         ("/d", "application/octet-stream", 0),
+        ("/html", "application/octet-stream", 4),
+        ("/%ff.html", "text/html", 5),
         ("/big.txt", "text/plain", 1_000_000),
         ("/./b//%63.json", "application/json", 2),
     ] {
@@ -133,13 +140,6 @@ fn what_a_client_has_is_not_sent_again_until_it_changes() {
 }
 
 #[test]
-fn no_path_and_no_link_leads_out_of_the_root() {
-    let (folder, server) = serve("inside", &[("www/a", "inside"), ("secret", "s3cret")]);
-    drop(server);
-    let root = folder.path().join("www");
-    symlink("a", root.join("link")).unwrap();
-    symlink("../secret", root.join("up")).unwrap();
-#[test]
 fn a_part_is_sent_only_when_a_tag_proves_that_the_file_did_not_change() {
     let (folder, server) = serve("resumed", &[("a", "one")]);
     let path = folder.path().join("a");
@@ -172,6 +172,13 @@ fn a_part_is_sent_only_when_a_tag_proves_that_the_file_did_not_change() {
     assert_eq!(rest_if(date), "two");
 }
 
+#[test]
+fn no_path_and_no_link_leads_out_of_the_root() {
+    let (folder, server) = serve("inside", &[("www/a", "inside"), ("secret", "s3cret")]);
+    drop(server);
+    let root = folder.path().join("www");
+    symlink("a", root.join("link")).unwrap();
+    symlink("../secret", root.join("up")).unwrap();
     symlink(folder.path().join("secret"), root.join("away")).unwrap();
     symlink("..", root.join("folder")).unwrap();
     symlink("circle", root.join("circle")).unwrap();
@@ -207,6 +214,7 @@ fn a_folder_is_its_index_and_is_never_listed() {
     let (folder, server) = serve("index", &files);
     fs::create_dir(folder.path().join("b/index.html")).unwrap();
     fs::create_dir(folder.path().join("empty")).unwrap();
+    fs::create_dir(folder.path().join("myindex.html")).unwrap();
     let fifo = Command::new("mkfifo")
         .arg(folder.path().join("fifo"))
         .status();
@@ -219,6 +227,8 @@ fn a_folder_is_its_index_and_is_never_listed() {
         ("/a", "/a/"),
         ("//a?q=1", "/a/?q=1"),
         ("/b/..//a", "/b/..//a/"),
+        ("/\\evil.example/../a", "/evil.example/../a/"),
+        ("/myindex.html", "/myindex.html/"),
     ] {
         let moved = client.get(path);
         assert_eq!((moved.status, moved.field("Location")), (301, Some(to)));

@@ -82,8 +82,9 @@ impl Heads {
     pub(super) fn moved(&self, to: &mut Answering<'_>, target: &[u8]) {
         let folder = path::without_query(target);
         let query = &target[folder.len()..];
-        // Two slashes at the beginning would be read as the name of another host.
-        let begin = folder.iter().position(|byte| *byte != b'/');
+        // Two slashes at the beginning would be read as the name of another host; browsers take a
+        // backslash for one.
+        let begin = folder.iter().position(|byte| !matches!(byte, b'/' | b'\\'));
         let folder = &folder[begin.unwrap_or(folder.len())..];
         self.moved.append_head(to.output, to.persistence, |head| {
             for piece in [b"Location: /", folder, b"/", query] {

@@ -77,12 +77,13 @@ impl Files {
         output: &mut Output,
     ) -> Result<usize, Status> {
         path::resolve(request.target, &mut self.path).map_err(|_| Status::BadRequest)?;
-        let file = self.open()?;
+        let of_folder = matches!(self.path.last(), None | Some(b'/'));
+        let file = self.open(of_folder)?;
         let metadata = file.metadata().map_err(|_| Status::InternalServerError)?;
         if metadata.is_file() {
             return self.send(request, persistence, file, &metadata, output);
         }
-        if !metadata.is_dir() || self.is_index() {
+        if !metadata.is_dir() || of_folder {
             return Err(Status::Forbidden);
         }
         let to = &mut Answering {
@@ -94,8 +95,7 @@ impl Files {
     }
 
     /// Opens what the path leads to; for a folder, its index.
-    fn open(&mut self) -> Result<File, Status> {
-        let of_folder = matches!(self.path.last(), None | Some(b'/'));
+    fn open(&mut self, of_folder: bool) -> Result<File, Status> {
         let folder_bytes = self.path.len();
         if of_folder {
             self.path.extend_from_slice(INDEX);
@@ -117,12 +117,6 @@ impl Files {
         self.path.push(0);
         let path = CStr::from_bytes_with_nul(&self.path).expect("a resolved path holds no NUL");
         self.root.open_below(path)
-    }
-
-    fn is_index(&self) -> bool {
-        self.path
-            .strip_suffix(b"\0")
-            .is_some_and(|path| path.ends_with(INDEX))
     }
 
     fn send(
@@ -201,11 +195,12 @@ fn unix_seconds(time: SystemTime) -> u64 {
 
 /// By the letters after the last dot of the path's last name; the path ends with a NUL.
 fn content_type(path: &[u8], by_extension: ContentType) -> &'static str {
+    let path = path.strip_suffix(b"\0").unwrap_or(path);
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-    let name = std::str::from_utf8(name).unwrap_or_default();
-    let extension = name.trim_end_matches('\0').rsplit_once('.');
+    let mut pieces = name.rsplitn(2, |byte| *byte == b'.');
+    let extension = pieces.next().filter(|_| pieces.next().is_some());
     extension
-        .and_then(|(_, extension)| by_extension(extension))
+        .and_then(|extension| by_extension(std::str::from_utf8(extension).ok()?))
         .unwrap_or(UNKNOWN_TYPE)
 }
 
