@@ -8,11 +8,24 @@ use std::path::Path;
 
 use crate::check;
 
+/// Where something is renamed all the time, each attempt fails with a chance of its own.
+const ATTEMPTS: u32 = 8;
+
 /// A folder that whoever asks for its files cannot leave, neither by `..` nor by a symbolic link:
 /// the kernel refuses it while it looks the path up, so no race can get around it.
 #[derive(Debug)]
 pub struct RootFolder {
     folder: OwnedFd,
+}
+
+/// Why no files can be opened below a folder.
+#[derive(Debug)]
+pub enum NoRoot {
+    /// `ENOENT`, `ENOTDIR`, `EACCES` as of open(2).
+    Folder(io::Error),
+    /// `ENOSYS` before Linux 5.6, which has no `openat2`; `ENOSYS` or `EPERM` where a seccomp filter
+    /// refuses it.
+    Lookup(io::Error),
 }
 
 /// Why a path could not be opened.
@@ -22,8 +35,7 @@ pub enum NotOpened {
     Absent,
     /// It may not be read, or lies outside of the folder.
     Forbidden,
-    /// Something on the way was renamed meanwhile, or descriptors or memory ran out: it may do
-    /// well later.
+    /// Renames went on all the while, or descriptors or memory ran out: it may do well later.
     Busy,
     Failed,
 }
@@ -46,26 +58,21 @@ impl RootFolder {
     /// Opens the folder, and sees that files can be opened below it.
     ///
     /// # Errors
-    /// `ENOENT`, `ENOTDIR`, `EACCES` as of open(2); `ENOSYS` before Linux 5.6, which has no
-    /// `openat2`.
-    pub fn open(path: &Path) -> io::Result<Self> {
-        // Of a FIFO the open itself would wait.
-        if !path.metadata()?.is_dir() {
-            return Err(io::ErrorKind::NotADirectory.into());
-        }
-        let root = Self {
-            folder: File::open(path)?.into(),
-        };
-        root.open_raw(c".")?;
+    /// That there is no such folder, or no such lookup.
+    pub fn open(path: &Path) -> Result<Self, NoRoot> {
+        let folder = open_folder(path).map_err(NoRoot::Folder)?.into();
+        let root = Self { folder };
+        root.open_raw(c".").map_err(NoRoot::Lookup)?;
         Ok(root)
     }
 
-    /// Opens what a relative path leads to, for reading. A FIFO is not waited for.
+    /// Opens what a relative path leads to, for reading. A FIFO is not waited for; but that it, or a
+    /// device, was opened is an act that its other end may notice.
     ///
     /// # Errors
     /// Why not.
     pub fn open_below(&self, path: &CStr) -> Result<File, NotOpened> {
-        Ok(self.open_raw(path)?)
+        Ok(despite_renames(|| self.open_raw(path))?)
     }
 
     fn open_raw(&self, path: &CStr) -> io::Result<File> {
@@ -91,6 +98,27 @@ impl RootFolder {
     }
 }
 
+fn open_folder(path: &Path) -> io::Result<File> {
+    // Of a FIFO the open itself would wait.
+    if !path.metadata()?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    File::open(path)
+}
+
+/// Tries again where the kernel could not tell that a `..` of a symbolic link stays below: it gives
+/// `EAGAIN` when anything on the machine was renamed or mounted meanwhile (openat2(2)).
+fn despite_renames(mut open: impl FnMut() -> io::Result<File>) -> io::Result<File> {
+    let is_raced = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock;
+    for _ in 1..ATTEMPTS {
+        match open() {
+            Err(error) if is_raced(&error) => {}
+            opened => return opened,
+        }
+    }
+    open()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +136,27 @@ mod tests {
         assert_eq!(error, NotOpened::Forbidden);
         assert_eq!(root.open_below(c"a").unwrap_err(), NotOpened::Absent);
         assert_eq!(root.open_below(c"src/a").unwrap_err(), NotOpened::Absent);
-        assert!(RootFolder::open(Path::new("/etc/passwd")).is_err());
+        let no_folder = RootFolder::open(Path::new("/etc/passwd"));
+        assert!(matches!(no_folder, Err(NoRoot::Folder(_))));
+    }
+
+    #[test]
+    fn a_lookup_that_renames_disturbed_is_tried_again_but_not_for_ever() {
+        let tried = |disturbed: u32, after: libc::c_int| {
+            let mut attempts = 0;
+            let opened = despite_renames(|| {
+                attempts += 1;
+                let code = if attempts > disturbed {
+                    after
+                } else {
+                    libc::EAGAIN
+                };
+                Err(io::Error::from_raw_os_error(code))
+            });
+            (attempts, NotOpened::from(opened.unwrap_err()))
+        };
+        assert_eq!(tried(0, libc::ENOENT), (1, NotOpened::Absent));
+        assert_eq!(tried(7, libc::ENOENT), (8, NotOpened::Absent));
+        assert_eq!(tried(100, libc::ENOENT), (8, NotOpened::Busy));
     }
 }

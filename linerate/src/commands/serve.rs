@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context as _;
+use sys::root_folder::NoRoot;
 use traffic::server::{Files, Http, Options};
 
 use crate::console::Console;
 use crate::serving::{MEASURED, Serving};
 use crate::tls_flags::TlsFlags;
+
+const NO_LOOKUP: &str = "files are looked up by openat2(2), which takes Linux 5.6 and may be forbidden \
+    in a container (seccomp)";
 
 /// Serve two small HTTP answers, and files, as fast as this machine can
 ///
@@ -82,9 +85,13 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 }
 
 fn files(root: &Path) -> anyhow::Result<Files> {
-    let shown = root.display();
-    Files::below(root, content_type).with_context(|| {
-        format!("cannot serve files from {shown}: it must be a folder that this user may open")
+    Files::below(root, content_type).map_err(|why| {
+        let (error, advice) = match why {
+            NoRoot::Folder(error) => (error, "it must be a folder that this user may open"),
+            NoRoot::Lookup(error) => (error, NO_LOOKUP),
+        };
+        let shown = root.display();
+        anyhow::Error::new(error).context(format!("cannot serve files from {shown}: {advice}"))
     })
 }
 

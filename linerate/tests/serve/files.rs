@@ -262,6 +262,30 @@ fn a_root_that_is_no_folder_is_told() {
     }
 }
 
+#[test]
+fn a_kernel_that_cannot_look_files_up_below_a_folder_is_told_by_name() {
+    let folder = Folder::new("no-lookup");
+    for error in ["ENOSYS", "EPERM"] {
+        let inject = format!("inject=openat2:error={error}");
+        let mut command = Command::new("timeout");
+        command.args([
+            "20",
+            "strace",
+            "-f",
+            "-qq",
+            "-o",
+            "/dev/null",
+            "-e",
+            &inject,
+        ]);
+        command.args([program(), "serve", "--listen", "0", "--root", "."]);
+        let output = command.current_dir(folder.path()).output().unwrap();
+        let said = errors(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("openat2") && said.contains("5.6"), "{said}");
+    }
+}
+
 /// A server of a folder with these files.
 fn serve(name: &str, files: &[(&str, &str)]) -> (Folder, Server) {
     let folder = Folder::new(&format!("serve-{name}"));

@@ -6,12 +6,11 @@ mod heads;
 use std::ffi::CStr;
 use std::fmt::Write as _;
 use std::fs::{File, Metadata};
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use sys::root_folder::{NotOpened, RootFolder};
+use sys::root_folder::{NoRoot, NotOpened, RootFolder};
 use wire::path;
 use wire::range::Selection;
 use wire::request::{Method, Request};
@@ -49,8 +48,8 @@ impl Files {
     /// Serves what lies below `root`, and nothing to which a path or a symbolic link leads outside.
     ///
     /// # Errors
-    /// `ENOENT`, `ENOTDIR` and `EACCES` as of open(2); `ENOSYS` before Linux 5.6.
-    pub fn below(root: &Path, content_type: ContentType) -> io::Result<Self> {
+    /// That there is no such folder, or no such lookup.
+    pub fn below(root: &Path, content_type: ContentType) -> Result<Self, NoRoot> {
         Ok(Self {
             root: RootFolder::open(root)?,
             content_type,
