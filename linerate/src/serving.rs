@@ -16,8 +16,28 @@ use crate::console::Console;
 use crate::socket_flags::SocketFlags;
 use crate::tls_flags::Speaking;
 
-/// Descriptors that are not connections: listener, epoll, timer, signals, standard streams.
+/// Descriptors that are no connection's: listener, epoll, timer, signals, standard streams.
 const OTHER_DESCRIPTORS: u64 = 32;
+
+/// How many descriptors a connection may hold at a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Descriptors {
+    /// Its socket.
+    One,
+    /// A file that is on its way, too.
+    Two,
+}
+
+impl Descriptors {
+    /// How many connections there may be, at least one, where so many files may be open.
+    fn connections(self, open_files: u64) -> u64 {
+        let each = match self {
+            Self::One => 1,
+            Self::Two => 2,
+        };
+        (open_files.saturating_sub(OTHER_DESCRIPTORS) / each).max(1)
+    }
+}
 
 const LIMITS: &str = "Limits";
 /// Heading of what costs something and gains nothing.
@@ -93,6 +113,7 @@ impl Serving {
         &self,
         console: &Console,
         tls: Option<&Speaking>,
+        per_connection: Descriptors,
         service: impl FnOnce() -> S,
     ) -> anyhow::Result<ExitCode> {
         if self.worker {
@@ -102,7 +123,7 @@ impl Serving {
             let service = service();
             // The parent waits for this line and passes it on when all workers have said it.
             console.say("ready");
-            return self.work(listener, &stop, tls, service);
+            return self.work(listener, &stop, tls, per_connection, service);
         }
         let stop = StopSignal::listen(Again::Kills)?;
         let cpus = self.cpus()?;
@@ -124,7 +145,7 @@ impl Serving {
         sys::cpu::pin(&cpus[..1]).with_context(|| format!("running on CPU {}", cpus[0]))?;
         let service = service();
         self.say_ready(address, console);
-        self.work(listeners.remove(0), &stop, tls, service)
+        self.work(listeners.remove(0), &stop, tls, per_connection, service)
     }
 
     /// The port that was taken is known only now, where any free one was asked for.
@@ -146,10 +167,12 @@ impl Serving {
         listener: TcpListener,
         stop: &StopSignal,
         tls: Option<&Speaking>,
+        per_connection: Descriptors,
         service: S,
     ) -> anyhow::Result<ExitCode> {
         let open_files = sys::process::raise_open_file_limit()?;
-        let (stop, settings) = (stop.as_fd(), self.settings(open_files));
+        let by_limit = per_connection.connections(open_files);
+        let (stop, settings) = (stop.as_fd(), self.settings(by_limit));
         let engine = Engine::Epoll {
             rearm_oneshot: self.rearm_oneshot,
         };
@@ -163,8 +186,7 @@ impl Serving {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn settings(&self, open_files: u64) -> Settings {
-        let by_limit = open_files.saturating_sub(OTHER_DESCRIPTORS).max(1);
+    fn settings(&self, by_limit: u64) -> Settings {
         let max_connections = self.max_connections.map_or(by_limit, u64::from);
         Settings {
             idle_timeout_s: self.idle_timeout.0,

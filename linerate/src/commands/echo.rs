@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use traffic::floor::echo::Echo;
 
 use crate::console::Console;
-use crate::serving::Serving;
+use crate::serving::{Descriptors, Serving};
 
 /// Answer bytes with bytes, without a protocol: the floor under every server
 ///
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let echo = || Echo::new(arguments.request_bytes, arguments.answer_bytes);
-    arguments.serving.run(console, None, echo)
+    arguments.serving.run(console, None, Descriptors::One, echo)
 }
 
 /// An answer is one piece of memory per worker, and its copy per connection.

@@ -7,7 +7,7 @@ use sys::root_folder::NoRoot;
 use traffic::server::{Files, Http, Options};
 
 use crate::console::Console;
-use crate::serving::{MEASURED, Serving};
+use crate::serving::{Descriptors, MEASURED, Serving};
 use crate::tls_flags::TlsFlags;
 
 const NO_LOOKUP: &str = "files are looked up by openat2(2), which takes Linux 5.6 and may be forbidden \
@@ -79,9 +79,15 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         busy_work_ns: arguments.busy_work_ns,
     };
     let speaking = arguments.tls.speaking()?;
+    let per_connection = match arguments.root {
+        Some(_) => Descriptors::Two,
+        None => Descriptors::One,
+    };
     arguments
         .serving
-        .run(console, speaking.as_ref(), || Http::new(options))
+        .run(console, speaking.as_ref(), per_connection, || {
+            Http::new(options)
+        })
 }
 
 fn files(root: &Path) -> anyhow::Result<Files> {

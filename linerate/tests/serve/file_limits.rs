@@ -100,6 +100,27 @@ fn a_file_leaves_by_sendfile_in_turns_and_its_head_with_its_first_segment() {
     assert!(!text.contains("hello"), "{text}");
 }
 
+#[test]
+fn more_clients_than_there_are_descriptors_for_wait_and_none_is_refused() {
+    let folder = Folder::new("serve-crowd");
+    let file = File::create(folder.path().join("large")).unwrap();
+    file.set_len(LARGE_BYTES).unwrap();
+    let mut command = Command::new("prlimit");
+    command.args(["--nofile=64", program(), "serve", "--listen", "0"]);
+    command
+        .args(["--workers", "1", "--root"])
+        .arg(folder.path());
+    let server = Server::spawn(command);
+    let mut clients: Vec<_> = (0..40).map(|_| server.connect()).collect();
+    for client in &mut clients {
+        client.send(get("/large"));
+    }
+    // Whoever has seen its head goes and makes room.
+    for mut client in clients {
+        assert_eq!(client.head_only().status, 200);
+    }
+}
+
 fn serve_large(name: &str, flags: &[&str]) -> (Folder, Server) {
     let folder = Folder::new(&format!("serve-{name}"));
     let file = File::create(folder.path().join("large")).unwrap();
