@@ -40,8 +40,8 @@ pub fn listen(address: SocketAddr, options: ListenOptions) -> io::Result<TcpList
 }
 
 /// Lets the kernel give a new connection to the listener whose index in the shared port's group
-/// is the number of the CPU that received it. The index is the order in which the listeners were
-/// bound, so bind them in the order of their CPUs first.
+/// is the number of the CPU that received it. The index is the order in which listen(2) was called
+/// on them, so open them in the order of their CPUs first.
 ///
 /// # Errors
 /// `EPERM` or `ENOPROTOOPT` on kernels without it.

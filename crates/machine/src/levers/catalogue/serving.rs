@@ -197,7 +197,20 @@ fn holds_backlog(value: &str) -> Option<String> {
         socket::listen(any_port, options).and_then(|listener| listener::backlog(listener.as_fd()));
     match held {
         Err(error) => Some(error.to_string()),
-        Ok(held) if held.to_string() == value => None,
+        Ok(held) if value.parse() == Ok(held) => None,
         Ok(held) => Some(format!("the kernel holds {held}, by net.core.somaxconn")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backlog_is_held_however_its_number_is_written() {
+        for value in ["77", "077", "+77"] {
+            assert_eq!(holds_backlog(value), None, "{value}");
+        }
+        assert!(holds_backlog("2147483647").is_some());
     }
 }
