@@ -1,7 +1,9 @@
 //! Large files, and clients and files that do not go on.
 
 use std::fs::{self, File};
+use std::os::unix::fs::FileExt as _;
 use std::process::Command;
+use std::time::SystemTime;
 
 use crate::client::{PATIENCE, get};
 use crate::common::Folder;
@@ -41,6 +43,30 @@ fn a_file_that_shrinks_while_it_is_sent_ends_its_connection() {
     let came = client.rest_bytes();
     assert!(came < usize::try_from(LARGE_BYTES).unwrap(), "{came}");
     assert_eq!(server.connect().get("/json").status, 200);
+}
+
+#[test]
+fn a_file_that_is_written_to_while_it_is_sent_ends_its_connection_and_a_new_one_does_not() {
+    let (folder, server) = serve_large("written", &[]);
+    let path = folder.path().join("large");
+    let all = usize::try_from(LARGE_BYTES).unwrap();
+    let mut client = server.connect();
+    client.send(get("/large"));
+    client.skip_head();
+    // Another one of that name, as those who know how to do it replace a file.
+    fs::write(folder.path().join("new"), "new").unwrap();
+    fs::rename(folder.path().join("new"), &path).unwrap();
+    assert_eq!(client.skip(all), all);
+    assert_eq!(client.get("/large").body, "new");
+    let file = File::options().write(true).open(&path).unwrap();
+    file.set_len(LARGE_BYTES).unwrap();
+    // Times of files go by steps; what comes now is of another.
+    file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    client.send(get("/large"));
+    client.skip_head();
+    file.write_all_at(b"x", LARGE_BYTES - 1).unwrap();
+    let came = client.rest_bytes();
+    assert!(came < all, "{came}");
 }
 
 #[test]

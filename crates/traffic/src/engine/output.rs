@@ -1,7 +1,8 @@
 //! What a connection has still to send: bytes, and after them perhaps a part of a file.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 
 use super::channel::Channel;
 use super::transfer::Transfer;
@@ -9,6 +10,10 @@ use super::transfer::Transfer;
 /// Of a file no more leaves at one go, so that a large one does not keep the other connections of
 /// its worker waiting: some tens of microseconds, over TLS more.
 const TURN_BYTES: u64 = 256 * 1024;
+
+/// As so many bytes counts what is sent of a file at least: to look it up, open and close it takes
+/// as long as sending these.
+const FILE_COST_BYTES: u64 = 16 * 1024;
 
 /// Bytes, and then a part of a file.
 #[derive(Debug, Default)]
@@ -21,10 +26,60 @@ pub struct Output {
 /// A part of a file that is sent from the page cache, in the clear without a copy in this process.
 #[derive(Debug)]
 pub struct FilePart {
-    pub file: File,
-    pub offset: u64,
+    pub(crate) file: File,
+    pub(crate) offset: u64,
     /// At least one.
-    pub bytes: u64,
+    bytes: u64,
+    content: Content,
+    /// Something of it is sent.
+    is_begun: bool,
+}
+
+impl FilePart {
+    /// So many bytes, at least one, from an offset on, of the file as `metadata` has it.
+    #[must_use]
+    pub fn new(file: File, metadata: &Metadata, (offset, bytes): (u64, u64)) -> Self {
+        Self {
+            file,
+            offset,
+            bytes,
+            content: Content::of(metadata),
+            is_begun: false,
+        }
+    }
+
+    fn advance(&mut self, sent: u64) {
+        self.is_begun |= sent > 0;
+        self.offset += sent;
+        self.bytes = self.bytes.saturating_sub(sent);
+    }
+
+    /// Sees before the end that the beginning was of the same content: what is withheld then tells
+    /// the peer. What is written during the last turn, or to bytes that the kernel still holds for
+    /// the peer, is not seen: files are to be replaced by rename(2), not written over.
+    fn see_unchanged(&self) -> io::Result<()> {
+        if !self.is_begun || Content::of(&self.file.metadata()?) == self.content {
+            return Ok(());
+        }
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+/// What tells one content of a file from another. The time of the last change does not: it also
+/// moves when another file takes the name.
+#[derive(Debug, PartialEq, Eq)]
+struct Content {
+    modified: (i64, i64),
+    bytes: u64,
+}
+
+impl Content {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            bytes: metadata.size(),
+        }
+    }
 }
 
 /// What may still be sent of files before the others have their turn, bytes.
@@ -33,6 +88,12 @@ pub(super) struct Turn(u64);
 impl Turn {
     pub(super) fn new() -> Self {
         Self(TURN_BYTES)
+    }
+
+    fn charge(&mut self, sent: u64) {
+        if sent > 0 {
+            self.0 = self.0.saturating_sub(sent.max(FILE_COST_BYTES));
+        }
     }
 }
 
@@ -81,8 +142,8 @@ impl Output {
         Ok(())
     }
 
-    /// A file that was cut since its length was promised is an error: the connection must end, or
-    /// the peer would wait for the rest.
+    /// A file that was cut or written to since its length was promised is an error: the connection
+    /// must end, or the peer would wait for the rest, or take two halves for one.
     fn send_file<C: Channel, T: Transfer>(
         &mut self,
         channel: &mut C,
@@ -92,11 +153,13 @@ impl Output {
         let Some(part) = self.file.as_mut().filter(|_| turn.0 > 0) else {
             return Ok(());
         };
+        if part.bytes <= turn.0 {
+            part.see_unchanged()?;
+        }
         let most = usize::try_from(part.bytes.min(turn.0)).unwrap_or(usize::MAX);
         let sent = channel.send_file(common, transfer, part, most)? as u64;
-        turn.0 = turn.0.saturating_sub(sent);
-        part.offset += sent;
-        part.bytes = part.bytes.saturating_sub(sent);
+        turn.charge(sent);
+        part.advance(sent);
         if part.bytes == 0 {
             self.file = None;
         }

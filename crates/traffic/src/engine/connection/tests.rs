@@ -1,5 +1,6 @@
 //! A connection over a channel that no peer could bring about in time.
 
+use std::fs::File;
 use std::net::TcpListener;
 
 use super::*;
@@ -78,19 +79,121 @@ impl Service for Silent {
     }
 }
 
+/// A channel with room for everything, over which requests came all at once.
+struct Roomy {
+    socket: TcpStream,
+    requests: usize,
+    files_sent: usize,
+}
+
+impl Channel for Roomy {
+    type Common = ();
+
+    fn new(socket: TcpStream, (): &()) -> io::Result<Self> {
+        Ok(Self {
+            socket,
+            requests: PIPELINED,
+            files_sent: 0,
+        })
+    }
+
+    fn socket(&self) -> &TcpStream {
+        &self.socket
+    }
+
+    fn receive<T: Transfer>(
+        &mut self,
+        (): &mut (),
+        _transfer: &mut T,
+        _room: &mut [u8],
+    ) -> io::Result<Received> {
+        Ok(Received::Bytes {
+            count: std::mem::take(&mut self.requests),
+            perhaps_more: false,
+        })
+    }
+
+    fn send<T: Transfer>(
+        &mut self,
+        (): &mut (),
+        _transfer: &mut T,
+        bytes: &[u8],
+        _more: bool,
+    ) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn send_file<T: Transfer>(
+        &mut self,
+        (): &mut (),
+        _transfer: &mut T,
+        _part: &FilePart,
+        most: usize,
+    ) -> io::Result<usize> {
+        self.files_sent += 1;
+        Ok(most)
+    }
+}
+
+const PIPELINED: usize = 100;
+
+/// Answers each byte with a byte of a file.
+struct TinyFiles;
+
+impl Service for TinyFiles {
+    type Memory = ();
+
+    fn step(&mut self, (): &mut (), _input: &[u8], output: &mut Output) -> Step {
+        let file = File::open("/proc/self/exe").unwrap();
+        let metadata = file.metadata().unwrap();
+        output.attach(FilePart::new(file, &metadata, (0, 1)));
+        Step::Took {
+            bytes: 1,
+            next: Next::Continue,
+        }
+    }
+
+    fn is_mid_request(&self, (): &()) -> bool {
+        false
+    }
+}
+
+#[test]
+fn many_tiny_files_at_once_leave_the_others_their_turn() {
+    let (peer, _listener) = connected();
+    let mut shared = Shared::<_, Roomy, _>::new(TinyFiles, (), Calls, settings());
+    let mut connection = Connection::<_, ()>::new(peer, &shared).unwrap();
+    let mut turns = Vec::new();
+    while connection.channel.files_sent < PIPELINED && turns.len() < PIPELINED {
+        let before = connection.channel.files_sent;
+        assert_eq!(connection.proceed(&mut shared, false), Fate::Keep);
+        turns.push(connection.channel.files_sent - before);
+    }
+    assert_eq!(turns, [16, 16, 16, 16, 16, 16, 4]);
+    assert!(!connection.has_output());
+}
+
 #[test]
 fn nobody_waits_for_room_to_send_once_sending_is_over() {
+    let (peer, _listener) = connected();
+    let mut shared = Shared::<_, Full, _>::new(Silent, (), Calls, settings());
+    let mut connection = Connection::<_, ()>::new(peer, &shared).unwrap();
+    assert_eq!(connection.proceed(&mut shared, false), Fate::Keep);
+    assert!(connection.has_output() && !connection.waits_for_room());
+}
+
+fn connected() -> (TcpStream, TcpListener) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let settings = Settings {
+    (peer, listener)
+}
+
+fn settings() -> Settings {
+    Settings {
         idle_timeout_s: 1,
         request_timeout_s: 1,
         drain_timeout_s: 1,
         max_connections: 1,
         busy_poll: None,
-    };
-    let mut shared = Shared::<_, Full, _>::new(Silent, (), Calls, settings);
-    let mut connection = Connection::<_, ()>::new(peer, &shared).unwrap();
-    assert_eq!(connection.proceed(&mut shared, false), Fate::Keep);
-    assert!(connection.has_output() && !connection.waits_for_room());
+    }
 }

@@ -156,11 +156,7 @@ impl Files {
             }
         };
         if request.method == Method::Get && bytes > 0 {
-            output.attach(FilePart {
-                file,
-                offset,
-                bytes,
-            });
+            output.attach(FilePart::new(file, metadata, (offset, bytes)));
         }
         Ok(output.bytes().len())
     }
