@@ -132,8 +132,9 @@ pub(crate) fn resume(
     if let Ok((run, _)) = report::folder::read(folder) {
         hosts.check(run.rig.kind())?;
         place = Place::of(run.rig.kind(), run.study.link.as_ref(), || hosts.find())?;
-        run.service
-            .map_or(Ok(()), |service| trust.check(&service.description))?;
+        for service in run.service.iter().chain(&run.own_services) {
+            trust.check(&service.description)?;
+        }
     }
     let outcome = with_campaign(&place, folder, yes, console, |campaign| {
         campaign.resume(folder).map(drop)

@@ -1,10 +1,14 @@
 //! The program that a study is to measure, as the command line names it.
 
+use std::borrow::Cow;
+use std::path::Path;
+
 use anyhow::{Context as _, bail};
-use model::Service;
 use model::service::{Protocol, Readiness};
+use model::study::SERVE;
+use model::{Service, Study};
 use study::Targets;
-use study::services;
+use study::services::{self, KnownService};
 
 /// What our own server is called in the words of a study.
 const OURS: &str = "our own server";
@@ -13,6 +17,8 @@ const OURS: &str = "our own server";
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct TargetFlags {
     /// Measure this service instead of our own server; `linerate service list` shows those there are
+    ///
+    /// A study that compares programs, as http-frameworks does, measures it beside the others.
     #[arg(long, value_name = "SERVICE")]
     pub(crate) target: Option<String>,
     #[command(flatten)]
@@ -28,15 +34,52 @@ pub(crate) struct TrustFlag {
 }
 
 impl TargetFlags {
-    /// What the arms of a study drive, if it can be driven and its commands may be run.
-    pub(crate) fn targets(&self, study: &str) -> anyhow::Result<Targets> {
-        let Some(name) = &self.target else {
-            return Ok(Targets::Ours);
-        };
+    /// What the arms of a study drive, if it can be driven and its commands may be run. Of a study
+    /// that compares programs, the one that is asked for is one more.
+    pub(crate) fn targets(&self, study: &mut Study) -> anyhow::Result<Targets> {
+        let asked = self.target.as_ref().map(|name| self.service(name, study));
+        let asked = asked.transpose()?;
+        if !study.compares_programs() {
+            let common = asked.map(Box::new);
+            return Ok(Targets::Started {
+                common,
+                own: Vec::new(),
+            });
+        }
+        let of_baseline = study.baseline.target.as_deref();
+        let common = of_baseline
+            .filter(|name| *name != SERVE)
+            .map(|name| self.service(name, study).map(Box::new));
+        if let Some(one_more) = &asked {
+            let name = &one_more.service.name;
+            if study.own_targets().contains(&name.as_str()) {
+                bail!("the study `{}` compares `{name}` already", study.name);
+            }
+            study.add_program(&one_more.service);
+        }
+        let own = study.own_targets().into_iter();
+        Ok(Targets::Started {
+            common: common.transpose()?,
+            own: own
+                .map(|name| match &asked {
+                    Some(asked) if asked.service.name == name => Ok(asked.clone()),
+                    _ => self.service(name, study),
+                })
+                .collect::<anyhow::Result<_>>()?,
+        })
+    }
+
+    fn service(&self, name: &str, study: &Study) -> anyhow::Result<KnownService> {
         let known = services::find(name)?;
-        services::check_speaks(&known.service, Protocol::Http, study)?;
+        services::check_speaks(&known.service, Protocol::Http, &study.name)?;
         self.trust.check(&known.service)?;
-        Ok(Targets::Service(Box::new(known)))
+        Ok(known)
+    }
+
+    /// The name of the service that was asked for: a file is called by it.
+    pub(crate) fn name(&self) -> Option<Cow<'_, str>> {
+        let path = Path::new(self.target.as_ref()?);
+        Some(path.file_stem()?.to_string_lossy())
     }
 
     /// The flag again, for the command that repeats a run.
@@ -87,7 +130,10 @@ fn line(words: &[String]) -> String {
 /// What the program under test is called in sentences.
 pub(crate) fn name(targets: &Targets) -> &str {
     match targets {
-        Targets::Service(known) => &known.service.title,
-        Targets::Ours | Targets::Running(_) => OURS,
+        Targets::Started {
+            common: Some(known),
+            ..
+        } => &known.service.title,
+        Targets::Started { .. } | Targets::Running(_) => OURS,
     }
 }

@@ -45,6 +45,9 @@ pub struct RunRecord<S = Study, A = Arm> {
     /// The program under test, where it is not our own server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceRecord>,
+    /// The services of arms that have a program of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_services: Vec<ServiceRecord>,
     /// The programs that the commands need, as far as they were found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramRecord>,

@@ -6,10 +6,14 @@ use crate::command_study::CommandStudy;
 use crate::ladder::Whole;
 use crate::lever::LeverSetting;
 use crate::link::LinkSpec;
+use crate::service::Service;
 use crate::workload::Workload;
 
 /// The version of the study file's shape that this program reads.
 pub const STUDY_FORMAT: u32 = 1;
+
+/// What our own server is called as a target.
+pub const SERVE: &str = "serve";
 
 /// A question with a design, factors and a workload: one TOML file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -126,6 +130,57 @@ impl Study {
         all.cloned().collect()
     }
 
+    /// The services that steps of their own are for, each once, in their order.
+    #[must_use]
+    pub fn own_targets(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for name in self.steps.iter().filter_map(|step| step.target.as_deref()) {
+            if name != SERVE && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// Whether its arms differ in program.
+    #[must_use]
+    pub fn compares_programs(&self) -> bool {
+        self.steps.iter().any(|step| step.target.is_some())
+    }
+
+    /// Has a comparison measure one more program, on each path that it has.
+    pub fn add_program(&mut self, service: &Service) {
+        let mut paths: Vec<(Option<String>, Option<String>)> = vec![(None, None)];
+        for step in &self.steps {
+            if step.path.is_some() && paths.iter().all(|(path, _)| *path != step.path) {
+                paths.push((step.path.clone(), Some(step.name.clone())));
+            }
+        }
+        let steps = paths.into_iter().map(|(path, against)| {
+            let [name, title] = match &path {
+                None => [service.name.clone(), service.title.clone()],
+                Some(path) => [
+                    format!("{}{}", service.name, path.replace('/', "-")),
+                    format!("{}, {path}", service.title),
+                ],
+            };
+            StepSpec {
+                name,
+                title,
+                why: String::new(),
+                whole: false,
+                target: Some(service.name.clone()),
+                path,
+                against,
+                add: Vec::new(),
+                take_away: Vec::new(),
+                published: None,
+            }
+        });
+        let steps: Vec<StepSpec> = steps.collect();
+        self.steps.extend(steps);
+    }
+
     /// Says in its words which program is measured: `{target}` becomes its name.
     pub fn name_target(&mut self, name: &str) {
         for text in [&mut self.title, &mut self.question, &mut self.method] {
@@ -239,6 +294,9 @@ pub struct LatencyDesign {
 #[serde(deny_unknown_fields)]
 pub struct BaselineSpec {
     pub title: String,
+    /// Of a comparison of programs: its program, as of [`StepSpec::target`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     #[serde(default)]
     pub levers: Vec<LeverSetting>,
     #[serde(default)]
@@ -257,6 +315,15 @@ pub struct StepSpec {
     /// Whether only the whole ladder climbs it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
+    /// Of a comparison: its program where that is not the study's, `serve` or the name of a service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// Of a comparison: what is asked for where that is not the workload's path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Of a comparison: the step that it is compared with, where that is not the baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
     #[serde(default)]
     pub add: Vec<LeverSetting>,
     #[serde(default)]
@@ -359,6 +426,9 @@ pub struct Arm {
     pub title: String,
     pub role: Role,
     pub program: Program,
+    /// What is asked for, where that is not the workload's path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     pub levers: Vec<LeverSetting>,
     /// The arm it is compared with; `None` for the baseline and the floor.
     pub against: Option<String>,

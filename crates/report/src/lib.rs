@@ -19,6 +19,7 @@ mod chart;
 mod not_crossed;
 mod rows;
 mod sentences;
+mod side_by_side;
 mod whole;
 
 pub use between_boots::next_steps;

@@ -5,7 +5,7 @@ use model::run::Rig;
 use model::study::DesignKind;
 use model::{Effect, Judgement, RunRecord};
 
-use crate::{link, numbers, whole};
+use crate::{link, numbers, side_by_side, whole};
 
 /// What the verdicts are about, as a noun.
 pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
@@ -27,6 +27,9 @@ pub(crate) fn hidden_cpu(judgement: &Judgement) -> Option<&'static str> {
 pub(crate) fn compared_with(run: &RunRecord) -> &'static str {
     match run.study.design.kind {
         DesignKind::Ladder => "the step before",
+        DesignKind::Compare if run.study.steps.iter().any(|step| step.against.is_some()) => {
+            "its reference"
+        }
         DesignKind::Compare => "the baseline",
     }
 }
@@ -51,15 +54,27 @@ fn verdict_and_n(step: &StepResult) -> String {
     format!("{}, n = {n} pairs", step.verdict.words())
 }
 
-/// The program under test, where it is not our own server.
+/// The programs under test, where they are not our own server.
 pub(crate) fn under_test(run: &RunRecord) -> Option<String> {
-    let service = run.service.as_ref()?;
-    Some(format!(
-        "Under test was {} {}, configured as the service file with the SHA-256 {}… says.",
-        service.description.title,
-        service.version,
-        service.sha256.get(..12).unwrap_or(&service.sha256)
-    ))
+    let all: Vec<String> = run
+        .service
+        .iter()
+        .chain(&run.own_services)
+        .map(|service| {
+            format!(
+                "{} {} ({}…)",
+                service.description.title,
+                service.version,
+                service.sha256.get(..12).unwrap_or(&service.sha256)
+            )
+        })
+        .collect();
+    (!all.is_empty()).then(|| {
+        format!(
+            "Under test, configured as the service file with this SHA-256 says: {}.",
+            all.join(", ")
+        )
+    })
 }
 
 /// Two of what is under test: `servers`, or `nginx servers`.
@@ -137,24 +152,26 @@ pub(crate) fn sequential(found: &SequentialError, identical: &str) -> String {
 /// How the latency figures came about.
 pub(crate) fn latency_design(results: &[LatencyResult]) -> Option<String> {
     let first = results.first()?;
-    let achieved: Vec<String> = results
-        .iter()
-        .map(|result| {
-            format!(
-                "{} answered {} requests/s ({} requests)",
-                result.title,
-                numbers::rate(result.achieved_rps),
-                numbers::whole(result.requests as f64)
-            )
-        })
-        .collect();
+    let achieved = side_by_side::achieved(results).unwrap_or_else(|| {
+        let each: Vec<String> = results.iter().map(answered).collect();
+        each.join(", ")
+    });
     Some(format!(
-        "Open loop at {} requests/s: {}. Response counts from the moment a request was due, \
+        "Open loop at {} requests/s: {achieved}. Response counts from the moment a request was due, \
          service from the moment it left; a quantile stands only where at least 10 requests lie \
          beyond it.",
         numbers::rate(first.offered_rps),
-        achieved.join(", ")
     ))
+}
+
+/// `nginx answered 4,100 requests/s (16,400 requests)`.
+pub(crate) fn answered(result: &LatencyResult) -> String {
+    format!(
+        "{} answered {} requests/s ({} requests)",
+        result.title,
+        numbers::rate(result.achieved_rps),
+        numbers::whole(result.requests as f64)
+    )
 }
 
 /// The latency results under the names that readers know the arms by: the title of a ladder's last

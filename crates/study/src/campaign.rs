@@ -5,7 +5,7 @@ use std::path::Path;
 use model::facts::Watched;
 use model::lever::LeverState;
 use model::run::{ClientHost, RUN_FORMAT, Rig};
-use model::study::{Arm, Program, Role, Study};
+use model::study::{Arm, DesignKind, Program, Role, Study};
 use model::{Ask, BlockRecord, Doubt, Facts, Pace, RunRecord, Tell, Workload};
 
 use crate::arms;
@@ -117,14 +117,13 @@ impl Campaign<'_> {
             .reboot
             .then(|| self.plan_reboot(&order.study, &levers, &facts))
             .transpose()?;
-        let service = order.targets.find(self.agent)?;
-        let program = order.targets.program();
+        let found = order.targets.find(self.agent)?;
         let built = match order.targets {
-            Targets::Ours | Targets::Service(_) => {
+            Targets::Started { .. } => {
                 if client.as_ref().is_none_or(|client| client.same_machine) {
                     doubts.extend(preflight::sharing_doubt(&facts));
                 }
-                arms::build(&order.study, &program, &levers)
+                arms::build(&order.study, &found.programs(), &levers)
             }
             Targets::Running(arms) => arms::Arms {
                 arms,
@@ -153,7 +152,8 @@ impl Campaign<'_> {
                 without_secrets(&built.arms)
             },
             left_out: built.left_out,
-            service,
+            service: found.common,
+            own_services: found.own,
             programs: Vec::new(),
             rig,
             on_host: order.on_host,
@@ -279,11 +279,15 @@ impl Campaign<'_> {
         self.progress.phase("bringing the servers up");
         let mut all = Vec::new();
         for arm in arms {
+            let path = arm.path.as_ref().unwrap_or(&workload.path);
             let start = Ask::Start {
                 target: arm.name.clone(),
                 program: arm.program.clone(),
                 levers: arm.levers.clone(),
-                workload: workload.clone(),
+                workload: Workload {
+                    path: path.clone(),
+                    ..workload.clone()
+                },
                 listen: None,
             };
             let Tell::Started { doubts, .. } = self.agent.ask(&start)? else {
@@ -353,6 +357,14 @@ fn without_secrets(arms: &[Arm]) -> Vec<Arm> {
     arms.iter().map(public).collect()
 }
 
+/// Of a ladder both its ends, and all but control and floor that are compared.
+fn in_open_loop(study: &Study, arms: usize) -> u64 {
+    match study.design.kind {
+        DesignKind::Ladder => 2,
+        DesignKind::Compare => (arms as u64).saturating_sub(1 + u64::from(study.floor)),
+    }
+}
+
 /// How long a plan takes once its servers are up.
 #[must_use]
 pub fn planned_ms(study: &Study, arms: usize) -> u64 {
@@ -360,7 +372,7 @@ pub fn planned_ms(study: &Study, arms: usize) -> u64 {
         |score_ms: u32| u64::from(study.design.settle_ms) + u64::from(score_ms) + BLOCK_OVERHEAD_MS;
     let rounds = u64::from(study.design.rounds) * arms as u64 * block_ms(study.design.score_ms);
     let latency = study.latency.as_ref().map_or(0, |latency| {
-        2 * u64::from(latency.blocks) * block_ms(latency.score_ms)
+        in_open_loop(study, arms) * u64::from(latency.blocks) * block_ms(latency.score_ms)
     });
     let whole = study.whole.as_ref().map_or(0, |whole| {
         // The two ends and the control, and the last state without each step.

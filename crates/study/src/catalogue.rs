@@ -21,6 +21,10 @@ const BUILT_IN: &[(&str, &str)] = &[
         include_str!("../../../studies/firewall.toml"),
     ),
     (
+        "http-frameworks.toml",
+        include_str!("../../../studies/http-frameworks.toml"),
+    ),
+    (
         "strength-reduction.toml",
         include_str!("../../../studies/strength-reduction.toml"),
     ),

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use model::ladder::Confirmation;
 use model::run::Phase;
-use model::study::Role;
-use model::{BlockRecord, CommandBlock, CommandRun, RunRecord};
+use model::study::{Arm, DesignKind, Role};
+use model::{BlockRecord, CommandBlock, CommandRun, RunRecord, Study};
 
 use crate::order;
 
@@ -89,7 +89,7 @@ fn planned(record: &RunRecord) -> Vec<Planned> {
         let seed = other_seed(record, 1);
         blocks.extend(phase(
             Phase::Latency,
-            &first_and_last(record),
+            &in_open_loop(&record.study, &record.arms),
             latency.blocks,
             seed,
         ));
@@ -116,19 +116,14 @@ fn phase(phase: Phase, arms: &[usize], rounds: u32, seed: u64) -> Vec<Planned> {
     blocks.collect()
 }
 
-/// The baseline and the last step.
-fn first_and_last(record: &RunRecord) -> Vec<usize> {
-    let last = record.arms.iter().rposition(|arm| arm.role == Role::Step);
-    [
-        record
-            .arms
-            .iter()
-            .position(|arm| arm.role == Role::Baseline),
-        last,
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+/// The arms whose latency is measured: of a ladder both its ends, and all that are compared.
+pub(crate) fn in_open_loop(study: &Study, arms: &[Arm]) -> Vec<usize> {
+    let is_compared = |at: &usize| matches!(arms[*at].role, Role::Baseline | Role::Step);
+    let all: Vec<usize> = (0..arms.len()).filter(is_compared).collect();
+    match (study.design.kind, all.as_slice()) {
+        (DesignKind::Ladder, [first, .., last]) => vec![*first, *last],
+        _ => all,
+    }
 }
 
 /// How long a block of a phase is scored.
@@ -140,19 +135,18 @@ pub fn score_ms(record: &RunRecord, phase: Phase) -> u32 {
     }
 }
 
-/// The open-loop rate that first and last arm are both offered: the study's share of what the
-/// slower of the two carried in closed loop, by its median block. `None` where one of them
-/// answered nothing.
+/// The open-loop rate that all arms in open loop are offered: the study's share of what the slowest
+/// of them carried in closed loop, by its median block. `None` where one of them answered nothing.
 #[must_use]
 pub fn common_rate_rps(record: &RunRecord, saved: &[BlockRecord]) -> Option<f64> {
     let latency = record.study.latency.as_ref();
     let share = latency.map_or(1.0, |latency| latency.rate_share);
-    let mut slower = f64::INFINITY;
-    for arm in first_and_last(record) {
+    let mut slowest = f64::INFINITY;
+    for arm in in_open_loop(&record.study, &record.arms) {
         let capacity_rps = median_throughput_rps(saved, &record.arms[arm].name)?;
-        slower = slower.min(capacity_rps);
+        slowest = slowest.min(capacity_rps);
     }
-    (slower > 0.0 && slower.is_finite()).then_some(slower * share)
+    (slowest > 0.0 && slowest.is_finite()).then_some(slowest * share)
 }
 
 fn median_throughput_rps(saved: &[BlockRecord], arm: &str) -> Option<f64> {

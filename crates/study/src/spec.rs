@@ -183,4 +183,31 @@ mod tests {
         let error = complaint_about("name = \"neighbour\"", "name = \"seccomp\"");
         assert!(error.what.contains("another arm is called"), "{error}");
     }
+
+    fn complaint_about_frameworks(from: &str, to: &str) -> String {
+        let text = crate::catalogue::find("http-frameworks").unwrap().text;
+        assert!(text.contains(from), "{from} is not in the study");
+        let error = parse(&text.replacen(from, to, 1), "s.toml").unwrap_err();
+        error.to_string()
+    }
+
+    #[test]
+    fn programs_can_be_compared_and_not_climbed() {
+        let said = complaint_about_frameworks("kind = \"compare\"", "kind = \"ladder\"");
+        let wanted = "`step.target`: only a comparison's steps have one; \
+                      expected design.kind = \"compare\"";
+        assert!(said.ends_with(wanted), "{said}");
+    }
+
+    #[test]
+    fn an_arm_is_compared_with_a_step_before_it() {
+        let said = complaint_about_frameworks("against = \"plaintext\"", "against = \"plain\"");
+        assert!(
+            said.contains("there is no step `plain` before it"),
+            "{said}"
+        );
+        assert!(said.contains("python, plaintext"), "{said}");
+        let said = complaint_about_frameworks("target = \"caddy\"\n", "");
+        assert!(said.contains("`caddy` changes nothing"), "{said}");
+    }
 }

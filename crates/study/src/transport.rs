@@ -54,6 +54,18 @@ pub enum AgentError {
     },
 }
 
+impl AgentError {
+    /// Whether the agent is well and said no.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Refused(_) => true,
+            Self::At { source, .. } => source.is_refusal(),
+            _ => false,
+        }
+    }
+}
+
 fn words(failure: &Failure) -> String {
     if failure.advice.is_empty() {
         failure.what.clone()

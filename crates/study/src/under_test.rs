@@ -1,65 +1,106 @@
-//! The program under test of a run: our own server, a service, or servers that run already.
+//! The programs under test of a run: our own server, services, or servers that run already.
+
+use std::collections::BTreeMap;
 
 use model::service::ServiceRecord;
 use model::study::{Arm, Program};
 use model::{Ask, RunRecord, Service, Tell};
 
+use crate::arms::Programs;
 use crate::campaign::CampaignError;
 use crate::services::{self, KnownService};
 use crate::transport::Agent;
 
 /// What the arms drive.
 pub enum Targets {
-    /// Our own server, started once per arm.
-    Ours,
-    /// Another program, started once per arm.
-    Service(Box<KnownService>),
+    /// Programs that are started once per arm: our own server, or another where one is named, and
+    /// the services that arms of their own are for.
+    Started {
+        common: Option<Box<KnownService>>,
+        own: Vec<KnownService>,
+    },
     /// Arms over servers that are running already.
     Running(Vec<Arm>),
 }
 
 impl Targets {
-    /// The program of every arm that has none of its own.
-    pub(crate) fn program(&self) -> Program {
-        match self {
-            Self::Service(known) => Program::Service(known.service.name.clone()),
-            Self::Ours | Self::Running(_) => Program::Serve,
+    /// Our own server in every arm.
+    #[must_use]
+    pub const fn ours() -> Self {
+        Self::Started {
+            common: None,
+            own: Vec::new(),
         }
-    }
-
-    /// Has the agent look for the service, if it is one.
-    ///
-    /// # Errors
-    /// When its program is not there.
-    pub(crate) fn find(
-        &self,
-        agent: &mut dyn Agent,
-    ) -> Result<Option<ServiceRecord>, CampaignError> {
-        let Self::Service(known) = self else {
-            return Ok(None);
-        };
-        let version = version_of(&known.service, agent)?;
-        Ok(Some(services::record(known, version)))
     }
 }
 
-/// Has the agent look for the service of a run that is to go on.
+/// The services of a run that were looked for.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// The program of arms that have none of their own.
+    pub(crate) common: Option<ServiceRecord>,
+    pub(crate) own: Vec<ServiceRecord>,
+    /// Those for arms of their own that are not here, by name, and why.
+    pub(crate) missing: BTreeMap<String, String>,
+}
+
+impl Found {
+    pub(crate) fn programs(&self) -> Programs {
+        let common = self.common.as_ref();
+        Programs {
+            common: common.map_or(Program::Serve, |service| {
+                Program::Service(service.description.name.clone())
+            }),
+            missing: self.missing.clone(),
+        }
+    }
+}
+
+impl Targets {
+    /// Has the agent look for the services.
+    ///
+    /// # Errors
+    /// When the program of arms that have none of their own is not there.
+    pub(crate) fn find(&self, agent: &mut dyn Agent) -> Result<Found, CampaignError> {
+        let mut found = Found::default();
+        let Self::Started { common, own } = self else {
+            return Ok(found);
+        };
+        if let Some(known) = common {
+            let version = version_of(&known.service, agent)?;
+            found.common = Some(services::record(known, version));
+        }
+        for known in own {
+            match version_of(&known.service, agent) {
+                Ok(version) => found.own.push(services::record(known, version)),
+                Err(CampaignError::Agent(error)) if error.is_refusal() => {
+                    found
+                        .missing
+                        .insert(known.service.name.clone(), error.to_string());
+                }
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Has the agent look for the services of a run that is to go on.
 ///
 /// # Errors
-/// When its program is not there, or has become another.
+/// When the program of one is not there, or has become another.
 pub(crate) fn find_again(run: &RunRecord, agent: &mut dyn Agent) -> Result<(), CampaignError> {
-    let Some(service) = &run.service else {
-        return Ok(());
-    };
-    let now = version_of(&service.description, agent)?;
-    if now == service.version {
-        return Ok(());
+    for service in run.service.iter().chain(&run.own_services) {
+        let now = version_of(&service.description, agent)?;
+        if now != service.version {
+            return Err(CampaignError::OtherVersion {
+                title: service.description.title.clone(),
+                was: service.version.clone(),
+                now,
+            });
+        }
     }
-    Err(CampaignError::OtherVersion {
-        title: service.description.title.clone(),
-        was: service.version.clone(),
-        now,
-    })
+    Ok(())
 }
 
 fn version_of(service: &Service, agent: &mut dyn Agent) -> Result<String, CampaignError> {

@@ -58,6 +58,7 @@ fn identical_arms() -> [Arm; 2] {
         title: name.to_owned(),
         role,
         program: Program::Serve,
+        path: None,
         levers: Vec::new(),
         against: None,
         published: None,

@@ -103,7 +103,7 @@ fn order() -> Order {
     study.design.rounds = 4;
     Order {
         study,
-        targets: Targets::Ours,
+        targets: Targets::ours(),
         seed: 7,
         command: String::new(),
         linerate_version: String::new(),
@@ -131,7 +131,10 @@ fn run_order(agent: &mut FakeAgent, folder: &Folder, order: Order) -> Result<(),
 fn run_nginx(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError> {
     let nginx = study::services::find("nginx").unwrap();
     let order = Order {
-        targets: Targets::Service(Box::new(nginx)),
+        targets: Targets::Started {
+            common: Some(Box::new(nginx)),
+            own: Vec::new(),
+        },
         ..order()
     };
     run_order(agent, folder, order)
@@ -354,4 +357,49 @@ fn a_run_of_a_service_says_which_and_goes_on_with_the_same_version_only() {
         ask,
         Ask::Start { program: Program::Service(name), .. } if name == "nginx"
     )));
+}
+
+/// The comparison of programs, in few rounds.
+fn frameworks() -> Order {
+    let found = study::catalogue::find("http-frameworks").unwrap();
+    let mut study = found.study.load().unwrap();
+    study.design.rounds = 1;
+    let own = study.own_targets().into_iter();
+    let own = own.map(|name| study::services::find(name).unwrap());
+    Order {
+        targets: Targets::Started {
+            common: None,
+            own: own.collect(),
+        },
+        study,
+        ..order()
+    }
+}
+
+#[test]
+fn each_program_is_asked_for_its_own_path_and_goes_on_with_the_same_version_only() {
+    let folder = Folder::new("frameworks");
+    let mut agent = FakeAgent {
+        blocks_until_failure: Some(12 + 9),
+        ..FakeAgent::default()
+    };
+    run_order(&mut agent, &folder, frameworks()).unwrap_err();
+    let path_of = |wanted: &str| {
+        agent.asked.iter().find_map(|ask| match ask {
+            Ask::Start {
+                target, workload, ..
+            } if target == wanted => Some(workload.path.as_str()),
+            _ => None,
+        })
+    };
+    assert_eq!(path_of("caddy"), Some("/json"));
+    assert_eq!(path_of("caddy-plaintext"), Some("/plaintext"));
+
+    let mut newer = FakeAgent {
+        service_version: "1.26.0".to_owned(),
+        ..FakeAgent::default()
+    };
+    let error = resume(&mut newer, &folder).unwrap_err().to_string();
+    assert!(error.contains("nginx 1.26.0"), "{error}");
+    resume(&mut FakeAgent::default(), &folder).unwrap();
 }

@@ -7,8 +7,8 @@ use clap::Subcommand;
 use model::run::RunKind;
 use model::study::{RigKind, StudyFile};
 use serde_json::json;
+use study::Order;
 use study::catalogue::Listed;
-use study::{Order, Targets};
 
 use crate::agents::Place;
 use crate::command_run;
@@ -213,7 +213,7 @@ pub(crate) fn measure(
             return command_run::measure(name, *study, target, rig, flags, console);
         }
     };
-    let targets = target.targets(name)?;
+    let targets = target.targets(&mut study)?;
     study.name_target(target::name(&targets));
     ladder.apply(&mut study)?;
     flags.shorten(&mut study);
@@ -223,9 +223,9 @@ pub(crate) fn measure(
         console.note(&format!("link: {}", report::link::words(plan)));
     }
     let seed = flags.seed();
-    let folder = flags.folder(&match &targets {
-        Targets::Service(known) => format!("{}-{}", study.name, known.service.name),
-        Targets::Ours | Targets::Running(_) => study.name.clone(),
+    let folder = flags.folder(&match target.name() {
+        Some(service) => format!("{}-{service}", study.name),
+        None => study.name.clone(),
     });
     let (target_words, rig_words) = (target.words(), rig.words());
     let ladder_words = ladder.words();

@@ -203,6 +203,7 @@ pub(super) fn comparison(question: String, workload: Workload, smallest_effect: 
         floor: false,
         baseline: BaselineSpec {
             title: "A".to_owned(),
+            target: None,
             levers: Vec::new(),
             published: None,
         },
@@ -216,6 +217,7 @@ fn arms(arguments: &Arguments) -> Vec<Arm> {
         title,
         role,
         program: Program::Url(url.to_owned()),
+        path: None,
         levers: Vec::new(),
         against: against.map(str::to_owned),
         published: None,

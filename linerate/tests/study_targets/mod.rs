@@ -5,6 +5,7 @@
 )]
 
 mod programs;
+mod side_by_side;
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;

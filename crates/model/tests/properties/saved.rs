@@ -46,19 +46,25 @@ fn step() -> impl Strategy<Value = StepSpec> {
     (
         any::<[String; 3]>(),
         any::<bool>(),
+        any::<[Option<String>; 3]>(),
         levers(),
         levers(),
         published(),
     )
         .prop_map(
-            |([name, title, why], whole, add, take_away, published)| StepSpec {
-                name,
-                title,
-                why,
-                whole,
-                add,
-                take_away,
-                published,
+            |([name, title, why], whole, [target, path, against], add, take_away, published)| {
+                StepSpec {
+                    name,
+                    title,
+                    why,
+                    whole,
+                    target,
+                    path,
+                    against,
+                    add,
+                    take_away,
+                    published,
+                }
             },
         )
 }
@@ -104,12 +110,14 @@ fn study() -> impl Strategy<Value = Study> {
             blocks,
             score_ms,
         });
-    let baseline =
-        (text(), levers(), published()).prop_map(|(title, levers, published)| BaselineSpec {
+    let baseline = (text(), any::<Option<String>>(), levers(), published()).prop_map(
+        |(title, target, levers, published)| BaselineSpec {
             title,
+            target,
             levers,
             published,
-        });
+        },
+    );
     let texts = (
         any::<[String; 4]>(),
         vec(text(), 0..3),
@@ -242,16 +250,18 @@ fn arm() -> impl Strategy<Value = Arm> {
         text(),
         role,
         program(),
+        option::of(text()),
         levers(),
         option::of(text()),
         published(),
     )
         .prop_map(
-            |(name, title, role, program, levers, against, published)| Arm {
+            |(name, title, role, program, path, levers, against, published)| Arm {
                 name,
                 title,
                 role,
                 program,
+                path,
                 levers,
                 against,
                 published,
@@ -282,7 +292,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
         study(),
         (
             vec(arm(), 0..3),
-            option::of(service_record()),
+            (option::of(service_record()), vec(service_record(), 0..3)),
             vec(program_record(), 0..3),
             option::of(confirmation()),
             vec(left_out(), 0..3),
@@ -296,7 +306,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 (format, seed),
                 [linerate_version, started_utc, command],
                 study,
-                (arms, service, programs, confirmation, left_out, reboot),
+                (arms, (service, own_services), programs, confirmation, left_out, reboot),
                 (rig, on_host, client),
                 (facts, watched, expected_visible, doubts),
             )| RunRecord {
@@ -309,6 +319,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 arms,
                 left_out,
                 service,
+                own_services,
                 programs,
                 rig,
                 on_host,

@@ -10,6 +10,7 @@ use crate::between_boots::{self, BootsView};
 use crate::chart;
 use crate::not_crossed::{self, NotCrossed};
 use crate::rows::Row;
+use crate::side_by_side::{self, LatencyByArm};
 use crate::whole::{self, WholeLadder};
 use crate::{answer, numbers, rows, sentences};
 
@@ -39,6 +40,8 @@ pub(crate) struct Page<'a> {
     latency_design: Option<String>,
     latency_arms: Vec<String>,
     latency_rows: Vec<LatencyRow>,
+    /// In the place of chart and rows, where there are many arms.
+    latency_by_arm: Option<LatencyByArm>,
 }
 
 #[derive(Serialize)]
@@ -88,6 +91,7 @@ pub(crate) fn page<'a>(
     style: &'a str,
 ) -> Page<'a> {
     let latency = sentences::latency_for_readers(run, judgement);
+    let latency_by_arm = side_by_side::latency(&latency);
     let (study, rows) = (&run.study, rows_with_reasons(run, judgement));
     Page {
         common: Common {
@@ -114,7 +118,10 @@ pub(crate) fn page<'a>(
         not_crossed: not_crossed::not_crossed(run, judgement),
         gains: figure("gains", |form| chart::gains(run, judgement, form)),
         gains_caption: gains_caption(judgement),
-        latency: figure("latency", |form| chart::latency(&latency, form)),
+        latency: figure("latency", |form| {
+            let is_legible = latency_by_arm.is_none();
+            is_legible.then(|| chart::latency(&latency, form)).flatten()
+        }),
         is_ladder: study.design.kind == DesignKind::Ladder,
         against: sentences::compared_with(run),
         whole: sentences::whole_effect(run, judgement),
@@ -125,6 +132,7 @@ pub(crate) fn page<'a>(
         latency_design: sentences::latency_design(&latency),
         latency_arms: latency.iter().map(|arm| arm.title.clone()).collect(),
         latency_rows: latency_rows(&latency),
+        latency_by_arm,
     }
 }
 
@@ -179,7 +187,11 @@ fn keys(run: &RunRecord, judgement: &Judgement) -> Vec<Key> {
         caption: caption.to_owned(),
     };
     let mut keys = Vec::new();
-    if let Some((first, last)) = ends(judgement) {
+    if side_by_side::is_so(run, judgement) {
+        keys.extend(
+            side_by_side::range(judgement).map(|(figure, caption)| Key { figure, caption }),
+        );
+    } else if let Some((first, last)) = ends(judgement) {
         let is_ladder = run.study.design.kind == DesignKind::Ladder;
         keys.extend(from_to(judgement.outcome, is_ladder, first, last));
         if let (Outcome::ServerCpuPerRequest, true, Some(rate)) =

@@ -7,6 +7,7 @@ use super::paint::{Paint, Style};
 use super::sheet::Sheet;
 use crate::between_boots::{self, BootsView};
 use crate::not_crossed::not_crossed;
+use crate::side_by_side::{self, LatencyByArm};
 use crate::whole::{self, WholeLadder};
 use crate::{answer, link, numbers, rows, sentences};
 
@@ -132,6 +133,12 @@ impl Page {
             return;
         };
         self.sheet.paragraph(&format!("Latency. {design}"));
+        if let Some(LatencyByArm { quantiles, rows }) = side_by_side::latency(results) {
+            let quantiles = quantiles.iter().map(String::as_str);
+            let headings: Vec<&str> = std::iter::once("response").chain(quantiles).collect();
+            self.sheet.table(&headings, rows);
+            return;
+        }
         let mut headings = vec!["quantile".to_owned()];
         for result in results {
             headings.push(format!("{}: response", result.title));

@@ -82,6 +82,7 @@ pub(crate) fn run() -> RunRecord {
         study: study::study(),
         arms: study::arms(),
         service: None,
+        own_services: Vec::new(),
         programs: Vec::new(),
         rig: Rig::PrivateNamespace,
         left_out: Vec::new(),

@@ -62,6 +62,7 @@ pub(super) fn study() -> Study {
         floor: true,
         baseline: BaselineSpec {
             title: "an ordinary box".to_owned(),
+            target: None,
             levers: vec![],
             published: published(Some((224e3, f64::NAN))),
         },
@@ -76,6 +77,9 @@ fn step_spec(rung: &Rung) -> StepSpec {
         why: rung.why.to_owned(),
         add: vec![],
         whole: false,
+        target: None,
+        path: None,
+        against: None,
         take_away: vec![],
         published: published(rung.published),
     }
@@ -113,6 +117,7 @@ pub(super) fn arms() -> Vec<Arm> {
         title: title.to_owned(),
         role,
         program,
+        path: None,
         levers: vec![],
         against: against.map(str::to_owned),
         published: None,

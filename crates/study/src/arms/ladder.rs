@@ -147,6 +147,7 @@ mod tests {
             title: name.to_owned(),
             role,
             program: Program::Serve,
+            path: None,
             levers: levers.iter().map(|lever| lever.parse().unwrap()).collect(),
             against: against.map(str::to_owned),
             published: None,

@@ -2,9 +2,11 @@
 
 mod ladder;
 
+use std::collections::BTreeMap;
+
 use model::ladder::LeftOut;
 use model::lever::{LeverSetting, LeverState};
-use model::study::{Arm, DesignKind, Program, Role, StepSpec, Study};
+use model::study::{Arm, DesignKind, Program, Role, SERVE, StepSpec, Study};
 use model::{Binds, Doubt};
 
 pub use ladder::confirmation;
@@ -27,15 +29,20 @@ pub struct Arms {
 }
 
 /// Builds the arms for a machine that offers `levers`. A lever it does not offer is left out of
-/// every arm by name; a step in which nothing is left to change is left out as a whole.
+/// every arm by name; a step in which nothing is left to change, or whose program is not there, is
+/// left out as a whole.
 #[must_use]
-pub fn build(study: &Study, program: &Program, levers: &[LeverState]) -> Arms {
-    let offer = Offer { program, levers };
+pub fn build(study: &Study, programs: &Programs, levers: &[LeverState]) -> Arms {
+    let offer = Offer {
+        program: &programs.common,
+        levers,
+    };
     let baseline = Arm {
         name: BASELINE.to_owned(),
         title: study.baseline.title.clone(),
         role: Role::Baseline,
-        program: program.clone(),
+        program: programs.common.clone(),
+        path: None,
         levers: offer.usable(&study.first_levers()),
         against: None,
         published: study.baseline.published,
@@ -56,21 +63,32 @@ pub fn build(study: &Study, program: &Program, levers: &[LeverState]) -> Arms {
             left_out.push(only_whole(step));
             continue;
         }
+        if let Some(why) = programs.why_not(step, &arms) {
+            left_out.push(why);
+            continue;
+        }
+        let program = programs.named(step.target.as_deref());
+        let offer = Offer {
+            program: &program,
+            levers,
+        };
         let levers = offer.after(step, &before.levers);
-        if levers == before.levers {
+        if levers == before.levers && program == before.program && step.path.is_none() {
             left_out.push(offer.why_left_out(step));
             continue;
         }
         doubts.extend(offer.refused(&step.add));
-        let against = match study.design.kind {
-            DesignKind::Ladder => before.name.clone(),
-            DesignKind::Compare => BASELINE.to_owned(),
+        let against = match (study.design.kind, &step.against) {
+            (DesignKind::Ladder, _) => before.name.clone(),
+            (DesignKind::Compare, Some(other)) => other.clone(),
+            (DesignKind::Compare, None) => BASELINE.to_owned(),
         };
         let arm = Arm {
             name: step.name.clone(),
             title: step.title.clone(),
             role: Role::Step,
             program: program.clone(),
+            path: step.path.clone(),
             levers,
             against: Some(against),
             published: step.published,
@@ -98,6 +116,49 @@ fn only_whole(step: &StepSpec) -> LeftOut {
         step: step.name.clone(),
         why: "only the whole ladder goes there, which `--whole` climbs".to_owned(),
         of_the_boot: false,
+    }
+}
+
+/// The programs that the arms of a study drive.
+#[derive(Debug)]
+pub struct Programs {
+    /// Of every arm that has none of its own.
+    pub common: Program,
+    /// The services that are not here, by name, and why.
+    pub missing: BTreeMap<String, String>,
+}
+
+impl Programs {
+    /// The same program for every arm.
+    #[must_use]
+    pub const fn all(common: Program) -> Self {
+        Self {
+            common,
+            missing: BTreeMap::new(),
+        }
+    }
+
+    fn named(&self, target: Option<&str>) -> Program {
+        match target {
+            None => self.common.clone(),
+            Some(SERVE) => Program::Serve,
+            Some(service) => Program::Service(service.to_owned()),
+        }
+    }
+
+    /// Why a step has no arm: its program is not here, or that of the arm it is compared with.
+    fn why_not(&self, step: &StepSpec, arms: &[Arm]) -> Option<LeftOut> {
+        let missing = step.target.as_ref().and_then(|name| self.missing.get(name));
+        let has_arm = |name: &&String| arms.iter().any(|arm| arm.name == **name);
+        let alone = step.against.as_ref().filter(|name| !has_arm(name));
+        let why = missing.cloned().or_else(|| {
+            alone.map(|name| format!("it is compared with `{name}`, which is left out"))
+        })?;
+        Some(LeftOut {
+            step: step.name.clone(),
+            why,
+            of_the_boot: false,
+        })
     }
 }
 
@@ -185,6 +246,7 @@ fn floor(last: &Arm) -> Arm {
         title: "bare echo of the same bytes".to_owned(),
         role: Role::Floor,
         program: Program::Echo,
+        path: None,
         levers: last.levers.clone(),
         against: None,
         published: None,
@@ -219,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_ladder_has_each_step_against_the_one_before_and_ends_without_levers() {
-        let arms = build(&study(), &Program::Serve, &states(None)).arms;
+        let arms = build(&study(), &Programs::all(Program::Serve), &states(None)).arms;
         let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
         assert_eq!(names.first(), Some(&BASELINE));
         assert_eq!(names.last(), Some(&FLOOR));
@@ -233,8 +295,14 @@ mod tests {
 
     #[test]
     fn a_lever_that_the_machine_lacks_is_named_and_its_step_left_out() {
-        let whole = build(&study(), &Program::Serve, &states(None)).arms.len();
-        let built = build(&study(), &Program::Serve, &states(Some("EPERM")));
+        let whole = build(&study(), &Programs::all(Program::Serve), &states(None))
+            .arms
+            .len();
+        let built = build(
+            &study(),
+            &Programs::all(Program::Serve),
+            &states(Some("EPERM")),
+        );
         assert_eq!(built.arms.len(), whole - 1);
         assert!(
             built
@@ -259,7 +327,7 @@ mod tests {
     #[test]
     fn a_step_that_only_our_server_can_take_is_left_out_of_a_service_by_name() {
         let nginx = Program::Service("nginx".to_owned());
-        let built = build(&study(), &nginx, &states(None));
+        let built = build(&study(), &Programs::all(nginx.clone()), &states(None));
         let names: Vec<&str> = built.arms.iter().map(|arm| arm.name.as_str()).collect();
         assert!(!names.contains(&"application"), "{names:?}");
         assert_eq!(built.arms[0].program, nginx);
@@ -272,5 +340,57 @@ mod tests {
                 "{words}"
             );
         }
+    }
+
+    fn frameworks() -> Study {
+        let found = crate::catalogue::find("http-frameworks").unwrap();
+        found.study.load().unwrap()
+    }
+
+    #[test]
+    fn programs_are_compared_with_the_first_of_their_path() {
+        let arms = build(&frameworks(), &Programs::all(Program::Serve), &[]).arms;
+        let arm = |name: &str| arms.iter().find(|arm| arm.name == name).unwrap();
+        let caddy = Program::Service("caddy".to_owned());
+        assert_eq!(arm("caddy").program, caddy);
+        assert_eq!(arm("caddy").against.as_deref(), Some(BASELINE));
+        let plain = arm("caddy-plaintext");
+        assert_eq!(
+            (&plain.program, plain.path.as_deref()),
+            (&caddy, Some("/plaintext"))
+        );
+        assert_eq!(plain.against.as_deref(), Some("plaintext"));
+        assert_eq!(arm("plaintext").program, Program::Serve);
+        assert_eq!(arm(FLOOR).path, None);
+    }
+
+    #[test]
+    fn a_program_that_is_not_here_is_left_out_with_what_is_compared_with_it() {
+        let mut study = frameworks();
+        for step in &mut study.steps {
+            if step.name == "node-plaintext" {
+                step.against = Some("caddy-plaintext".to_owned());
+            }
+        }
+        let programs = Programs {
+            missing: [("caddy".to_owned(), "Caddy is not here".to_owned())].into(),
+            ..Programs::all(Program::Serve)
+        };
+        let built = build(&study, &programs, &[]);
+        let left_out: Vec<(&str, &str)> = built
+            .left_out
+            .iter()
+            .map(|left_out| (left_out.step.as_str(), left_out.why.as_str()))
+            .collect();
+        let alone = "it is compared with `caddy-plaintext`, which is left out";
+        assert_eq!(
+            left_out,
+            [
+                ("caddy", "Caddy is not here"),
+                ("caddy-plaintext", "Caddy is not here"),
+                ("node-plaintext", alone),
+            ]
+        );
+        assert_eq!(built.arms.len() + left_out.len(), 16);
     }
 }

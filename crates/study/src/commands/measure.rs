@@ -54,6 +54,7 @@ impl Campaign<'_> {
             study: study.clone(),
             arms: built.arms.clone(),
             service: None,
+            own_services: Vec::new(),
             programs: found.records,
             rig: met.rig,
             left_out: Vec::new(),

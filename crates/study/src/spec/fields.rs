@@ -198,15 +198,20 @@ const WHOLE: &[Field] = &[
 
 const BASELINE: &[Field] = &[
     must("title", Text(200)),
+    may("target", Name).hint(TARGET),
     may("levers", List(&Lever)),
     may("published", Table(PUBLISHED)),
 ];
+const TARGET: &str = "\"serve\" or the name of a service";
 
 const STEP: &[Field] = &[
     must("name", Name),
     must("title", Text(200)),
     may("why", Text(1_000)),
     may("whole", Flag).hint("only the whole ladder climbs it"),
+    may("target", Name).hint(TARGET),
+    may("path", Path).hint("what is asked for, if not the workload's path"),
+    may("against", Name).hint("a step before it, if not the baseline"),
     may("add", List(&Lever)),
     may("take_away", List(&Lever)),
     may("published", Table(PUBLISHED)),

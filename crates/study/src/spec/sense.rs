@@ -90,6 +90,9 @@ fn steps(study: &Study) -> Option<Complaint> {
                         or a step without this";
             return Some(place("whole")(what.to_owned()));
         }
+        if let Some((field, what)) = comparison(study, index) {
+            return Some(place(field)(what));
+        }
         let changed = change(&levers, step).map_err(|(field, what)| place(field)(what));
         match (changed, study.design.kind) {
             (Ok(changed), DesignKind::Ladder) => levers = changed,
@@ -100,14 +103,41 @@ fn steps(study: &Study) -> Option<Complaint> {
     None
 }
 
+/// Only a comparison's arms may differ in program and path, and each has one of its own arms to be
+/// compared with.
+fn comparison(study: &Study, index: usize) -> Option<(&'static str, String)> {
+    let step = &study.steps[index];
+    let fields = [
+        ("target", &step.target),
+        ("path", &step.path),
+        ("against", &step.against),
+    ];
+    let (field, _) = fields.iter().find(|(_, value)| value.is_some())?;
+    if study.design.kind != DesignKind::Compare {
+        let what = "only a comparison's steps have one; expected design.kind = \"compare\"";
+        return Some((field, what.to_owned()));
+    }
+    let against = step.against.as_ref()?;
+    let before = study.steps[..index].iter().map(|step| &step.name);
+    let names: Vec<&str> = before.map(String::as_str).collect();
+    (!names.contains(&against.as_str())).then(|| {
+        let expected = format!("expected one of the steps before it: {}", names.join(", "));
+        (
+            "against",
+            format!("there is no step `{against}` before it; {expected}"),
+        )
+    })
+}
+
 /// The levers of an arm after one of its steps.
 fn change(
     before: &[LeverSetting],
     step: &StepSpec,
 ) -> Result<Vec<LeverSetting>, (&'static str, String)> {
-    if step.add.is_empty() && step.take_away.is_empty() {
+    let sets_levers = !step.add.is_empty() || !step.take_away.is_empty();
+    if !sets_levers && step.target.is_none() && step.path.is_none() {
         let what = format!(
-            "`{}` changes nothing; expected `add` or `take_away`",
+            "`{}` changes nothing; expected `add` or `take_away`, or of a comparison `target` or `path`",
             step.name
         );
         return Err(("name", what));

@@ -1,0 +1,247 @@
+//! Many servers side by side: the answer and the table of latency, where a sentence and a column for
+//! each would be more than anybody reads.
+
+use model::judgement::{ArmResult, LatencyResult, Outcome, StepResult};
+use model::study::DesignKind;
+use model::{Judgement, Role, RunRecord, Verdict};
+
+use crate::{numbers, sentences};
+
+/// More comparisons than this are told together.
+const FEW: usize = 3;
+/// More arms than this are rows of a table rather than columns.
+const FEW_COLUMNS: usize = 2;
+/// A change from here on is told as a multiple.
+const MULTIPLE: f64 = 2.0;
+/// The part of a rate that keeps up with it: arrivals are random, and in a few seconds their number
+/// is off by a hundredth or so.
+const KEPT_UP: f64 = 0.97;
+
+/// Whether a run compares so many servers that they are told together.
+pub(crate) fn is_so(run: &RunRecord, judgement: &Judgement) -> bool {
+    run.study.design.kind == DesignKind::Compare && judgement.steps.len() > FEW
+}
+
+/// What came of the comparisons, one sentence for each arm that others are compared with. `void` is
+/// why a verdict is withheld, where one is.
+pub(crate) fn sentence(judgement: &Judgement, void: &str) -> String {
+    let mut yardsticks: Vec<&str> = Vec::new();
+    for step in &judgement.steps {
+        if !yardsticks.contains(&step.against.as_str()) {
+            yardsticks.push(&step.against);
+        }
+    }
+    let of = |against: &&str| {
+        let steps = judgement.steps.iter();
+        let steps = steps.filter(|step| step.against == **against);
+        against_one(judgement, against, steps.collect(), void)
+    };
+    let all: Vec<String> = yardsticks.iter().map(of).collect();
+    all.join(" ")
+}
+
+fn against_one(
+    judgement: &Judgement,
+    against: &str,
+    mut steps: Vec<&StepResult>,
+    void: &str,
+) -> String {
+    let ratio = |step: &StepResult| step.effect.map_or(0.0, |effect| effect.ratio);
+    steps.sort_by(|one, other| ratio(one).total_cmp(&ratio(other)));
+    let arm = judgement.arms.iter().find(|arm| arm.name == against);
+    let title = arm.map_or(against, |arm| &arm.title);
+    let parts = words(judgement.outcome, void);
+    let parts = parts.iter().filter_map(|(verdict, lead)| {
+        let of_it = steps.iter().filter(|step| step.verdict == *verdict);
+        let names: Vec<String> = of_it.map(|step| named(step)).collect();
+        (!names.is_empty()).then(|| format!("{lead} {}", names.join(", ")))
+    });
+    let parts: Vec<String> = parts.collect();
+    format!("Against {title}, {}.", parts.join("; "))
+}
+
+/// The cheapest and the dearest of those that are compared, as a figure and what it is.
+pub(crate) fn range(judgement: &Judgement) -> Option<(String, String)> {
+    let is_compared = |arm: &&ArmResult| matches!(arm.role, Role::Baseline | Role::Step);
+    let cost = |arm: &ArmResult| arm.server_cpu_us_per_request.map(|found| found.value);
+    let with_cost = judgement.arms.iter().filter(is_compared);
+    let mut with_cost: Vec<(f64, &ArmResult)> = with_cost
+        .filter_map(|arm| Some((cost(arm)?, arm)))
+        .collect();
+    with_cost.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let ((least, cheapest), (most, dearest)) = (with_cost.first()?, with_cost.last()?);
+    let least = numbers::micros_roughly(*least);
+    Some((
+        format!(
+            "{} … {}",
+            least.trim_end_matches(" µs"),
+            numbers::micros_roughly(*most)
+        ),
+        format!(
+            "server CPU per request, {} … {}",
+            cheapest.title, dearest.title
+        ),
+    ))
+}
+
+/// How the arms with each verdict are led in.
+fn words(outcome: Outcome, void: &str) -> [(Verdict, String); 5] {
+    let [less, more] = match outcome {
+        Outcome::ServerCpuPerRequest => [
+            "a request costs less server CPU in",
+            "a request costs more server CPU in",
+        ],
+        Outcome::Throughput => ["throughput is higher with", "throughput is lower with"],
+    };
+    [
+        (Verdict::Better, less.to_owned()),
+        (Verdict::Worse, more.to_owned()),
+        (
+            Verdict::NoDifferenceThatMatters,
+            "there is no difference that matters in".to_owned(),
+        ),
+        (Verdict::Inconclusive, "this run cannot tell of".to_owned()),
+        (
+            Verdict::Invalid,
+            format!("there is no verdict, since {void}; seen was"),
+        ),
+    ]
+}
+
+/// `nginx (+31 %)`, `Caddy (4.5 ×)`.
+fn named(step: &StepResult) -> String {
+    let Some(effect) = step.effect else {
+        return step.title.clone();
+    };
+    let size = if effect.ratio >= MULTIPLE {
+        format!("{:.1} ×", effect.ratio)
+    } else {
+        numbers::change_roughly(effect.ratio)
+    };
+    format!("{} ({size})", step.title)
+}
+
+/// Response times with an arm a row and a quantile a column; `None` where the arms are so few that
+/// they are columns.
+pub(crate) fn latency(results: &[LatencyResult]) -> Option<LatencyByArm> {
+    if results.len() <= FEW_COLUMNS {
+        return None;
+    }
+    let quantiles = sentences::carried_quantiles(results);
+    let row = |result: &LatencyResult| {
+        let cells = quantiles
+            .iter()
+            .map(|quantile| sentences::quantile_with_interval(&result.response, *quantile));
+        std::iter::once(result.title.clone()).chain(cells).collect()
+    };
+    Some(LatencyByArm {
+        quantiles: quantiles.iter().map(|at| numbers::quantile(*at)).collect(),
+        rows: results.iter().map(row).collect(),
+    })
+}
+
+/// A table: a title and then a response time for each quantile in every row.
+#[derive(serde::Serialize)]
+pub(crate) struct LatencyByArm {
+    pub(crate) quantiles: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// What many arms made of one rate, of which those that kept up are not named each; `None` where
+/// the arms are few.
+pub(crate) fn achieved(results: &[LatencyResult]) -> Option<String> {
+    if results.len() <= FEW_COLUMNS {
+        return None;
+    }
+    let fell_short = |result: &&LatencyResult| result.achieved_rps < result.offered_rps * KEPT_UP;
+    let short = results.iter().filter(fell_short).map(sentences::answered);
+    let short: Vec<String> = short.collect();
+    Some(if short.is_empty() {
+        format!("all {} kept up", results.len())
+    } else {
+        format!("all kept up but these: {}", short.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use model::Effect;
+
+    /// A comparison of five servers with one, of which each has another verdict.
+    fn compared() -> (RunRecord, Judgement) {
+        let (run, mut judgement) = sample::versus(Verdict::Worse, 1.5, 0.1);
+        let step = judgement.steps[0].clone();
+        let of = |(name, verdict, ratio): (&str, Verdict, f64)| StepResult {
+            arm: name.to_owned(),
+            title: name.to_owned(),
+            verdict,
+            effect: step.effect.map(|effect| Effect { ratio, ..effect }),
+            ..step.clone()
+        };
+        judgement.steps = [
+            ("slow", Verdict::Worse, 4.52),
+            ("slower", Verdict::Worse, 1.5),
+            ("fast", Verdict::Better, 0.8),
+            ("alike", Verdict::NoDifferenceThatMatters, 1.0),
+            ("unclear", Verdict::Inconclusive, 1.1),
+        ]
+        .map(of)
+        .into();
+        (run, judgement)
+    }
+
+    #[test]
+    fn many_servers_are_told_by_verdict_and_each_with_its_size() {
+        let (run, judgement) = compared();
+        assert!(is_so(&run, &judgement));
+        assert_eq!(
+            crate::answer::sentence(&run, &judgement),
+            "Against A, a request costs less server CPU in fast (−20 %); a request costs more \
+             server CPU in slower (+50 %), slow (4.5 ×); there is no difference that matters in \
+             alike (0.0 %); this run cannot tell of unclear (+10 %)."
+        );
+    }
+
+    #[test]
+    fn a_verdict_that_is_withheld_says_why_once() {
+        let (_, mut judgement) = compared();
+        judgement.steps.truncate(1);
+        judgement.steps[0].verdict = Verdict::Invalid;
+        assert_eq!(
+            sentence(&judgement, "pairs are too few"),
+            "Against A, there is no verdict, since pairs are too few; seen was slow (4.5 ×)."
+        );
+    }
+
+    #[test]
+    fn each_arm_with_another_reference_is_told_of_beside_that_one() {
+        let (_, mut judgement) = compared();
+        judgement.steps[0].against = "fast".to_owned();
+        let said = sentence(&judgement, "");
+        let wanted = "Against fast, a request costs more server CPU in slow (4.5 ×).";
+        assert!(said.starts_with(wanted), "{said}");
+        assert!(said.contains(" Against A, a request costs less"), "{said}");
+    }
+
+    #[test]
+    fn many_arms_are_rows_and_those_that_kept_up_are_not_named() {
+        let two = sample::judgement().latency;
+        assert!(latency(&two).is_none() && achieved(&two).is_none());
+        let mut four = [two.clone(), two].concat();
+        let table = latency(&four).unwrap();
+        assert_eq!(table.rows.len(), 4);
+        assert!(
+            table
+                .rows
+                .iter()
+                .all(|row| row.len() == table.quantiles.len() + 1)
+        );
+        assert_eq!(achieved(&four).unwrap(), "all 4 kept up");
+        four[1].achieved_rps = four[1].offered_rps / 2.0;
+        let said = achieved(&four).unwrap();
+        let slow = sentences::answered(&four[1]);
+        assert_eq!(said, format!("all kept up but these: {slow}"));
+    }
+}

@@ -1,0 +1,101 @@
+//! Programs that are compared with one another.
+
+use model::study::Program;
+use model::{Judgement, RunRecord};
+
+use crate::common::{Folder, answer, errors, linerate};
+
+/// The shipped study without most of its programs, and with one that no machine has.
+fn study(folder: &Folder) -> String {
+    let whole = answer(&mut linerate(folder, &["study", "show", "http-frameworks"]));
+    let parts: Vec<&str> = whole.split("[[step]]").collect();
+    let is_kept = |part: &&str| {
+        let names = ["nginx", "plaintext", "nginx-plaintext"];
+        names
+            .iter()
+            .any(|name| part.contains(&format!("name = \"{name}\"\n")))
+    };
+    let kept: Vec<&str> = parts[1..].iter().copied().filter(is_kept).collect();
+    assert_eq!(kept.len(), 3);
+    let absent = "\nname = \"absent\"\ntitle = \"Absent\"\ntarget = \"absent\"\n";
+    let service = answer(&mut linerate(folder, &["service", "show", "nginx"]))
+        .replacen("name = \"nginx\"", "name = \"absent\"", 1)
+        .replacen(
+            "programs = [\"nginx\"]",
+            "programs = [\"no-such-program\"]",
+            1,
+        );
+    std::fs::create_dir(folder.path().join("services")).unwrap();
+    std::fs::write(folder.path().join("services/absent.toml"), service).unwrap();
+    [parts[0], &kept.join("[[step]]"), absent].join("[[step]]")
+}
+
+#[test]
+fn programs_stand_side_by_side_and_one_that_is_not_here_is_left_out_by_name() {
+    let folder = Folder::new("side-by-side");
+    let text = study(&folder);
+    std::fs::write(folder.path().join("few.toml"), text).unwrap();
+    let words = [
+        "study", "run", "few.toml", "--smoke", "--yes", "--json", "--out", "run",
+    ];
+    let refused = linerate(&folder, &words).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let said = errors(&refused);
+    assert!(
+        said.contains("the service `absent` is none of Linerate's own"),
+        "{said}"
+    );
+
+    let mut run = linerate(&folder, &words);
+    run.args(["--target", "python-http", "--trust"]);
+    let judgement: Judgement = serde_json::from_str(&answer(&mut run)).unwrap();
+    let compared: Vec<(&str, &str)> = judgement
+        .steps
+        .iter()
+        .map(|step| (step.arm.as_str(), step.against.as_str()))
+        .collect();
+    assert_eq!(
+        compared,
+        [
+            ("nginx", "baseline"),
+            ("plaintext", "baseline"),
+            ("nginx-plaintext", "plaintext"),
+            ("python-http", "baseline"),
+            ("python-http-plaintext", "plaintext"),
+        ]
+    );
+    // Baseline and control apart from these; all but the control are offered one rate.
+    assert_eq!(judgement.latency.len(), compared.len() + 1);
+    let rates = judgement.latency.iter().map(|result| result.offered_rps);
+    let (least, most) = rates.fold((f64::INFINITY, 0.0_f64), |(least, most), rate| {
+        (least.min(rate), most.max(rate))
+    });
+    assert!(
+        least > 0.0 && least.to_bits() == most.to_bits(),
+        "{least} {most}"
+    );
+
+    let record: RunRecord = serde_json::from_str(&folder.text("run/run.json")).unwrap();
+    let names = record.own_services.iter();
+    let names: Vec<&str> = names
+        .map(|service| service.description.name.as_str())
+        .collect();
+    assert_eq!(names, ["nginx", "python-http"]);
+    assert_eq!(record.arms[0].program, Program::Serve);
+    let [left_out] = &record.left_out[..] else {
+        panic!("{:?}", record.left_out);
+    };
+    assert_eq!(left_out.step, "absent");
+    assert!(left_out.why.contains("no-such-program"), "{}", left_out.why);
+}
+
+#[test]
+fn a_program_that_is_compared_already_is_not_asked_for_twice() {
+    let folder = Folder::new("side-by-side-twice");
+    let words = ["study", "run", "http-frameworks", "--target", "caddy"];
+    let output = linerate(&folder, &words).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = errors(&output);
+    let wanted = "the study `http-frameworks` compares `caddy` already";
+    assert!(said.contains(wanted), "{said}");
+}
