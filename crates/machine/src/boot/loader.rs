@@ -18,6 +18,11 @@ const GRUB_UPDATES: [(&str, &str); 3] = [
         "grub-mkconfig -o /boot/grub/grub.cfg",
     ),
 ];
+/// The settings of GRUB, and the folder of files that are read after them and so overrule them.
+const GRUB_SETTINGS: &str = "etc/default/grub";
+const GRUB_FOLDER: &str = "etc/default/grub.d";
+/// Read after all others there.
+const OURS: &str = "zz-linerate.cfg";
 /// Where the firmware of a Raspberry Pi finds the command line.
 const PI_FILES: [&str; 2] = ["boot/firmware/cmdline.txt", "boot/cmdline.txt"];
 /// What systemd-boot has where it is installed.
@@ -27,16 +32,19 @@ const SYSTEMD_BOOT: [&str; 3] = [
     "efi/loader/loader.conf",
 ];
 
-/// How this machine is started with an option; its warning is left empty.
-pub(super) fn change(tree: &Tree, option: &str) -> BootChange {
+/// How this machine is started with an option, in whose place another one stands now, if any does;
+/// its warning is left empty.
+pub(super) fn change(tree: &Tree, option: &str, stands: Option<&str>) -> BootChange {
     let has = |file: &&str| tree.path(file).exists();
     let grub = GRUB_UPDATES.iter().find(|(program, _)| has(program));
     let pi_file = PI_FILES.into_iter().find(has);
     if !is_plain(option) {
         unknown(option)
     } else if has(&"usr/sbin/grubby") {
-        grubby(option)
-    } else if let (true, Some((_, update))) = (has(&"etc/default/grub"), grub) {
+        grubby(option, stands.filter(|stands| is_plain(stands)))
+    } else if let (true, Some((_, update))) = (has(&GRUB_FOLDER), grub) {
+        from_folder(option, update)
+    } else if let (true, Some((_, update))) = (has(&GRUB_SETTINGS), grub) {
         from_settings(option, update)
     } else if let Some(file) = pi_file {
         in_one_line(option, file)
@@ -53,28 +61,44 @@ fn is_plain(option: &str) -> bool {
     option.bytes().all(plain)
 }
 
-/// Of Fedora and those like it, whose menu has a file for each kernel.
-fn grubby(option: &str) -> BootChange {
+/// Of Fedora and those like it, whose menu has a file for each kernel. An argument takes the place of
+/// one of the same name.
+fn grubby(option: &str, stands: Option<&str>) -> BootChange {
+    let back = match stands {
+        Some(stands) => format!("--args={stands}"),
+        None => format!("--remove-args={option}"),
+    };
     told(
         "GRUB, whose entries grubby changes",
         &[format!("grubby --update-kernel=ALL --args={option}")],
-        &[format!("grubby --update-kernel=ALL --remove-args={option}")],
+        &[format!("grubby --update-kernel=ALL {back}")],
+    )
+}
+
+/// A file of our own, after all others.
+fn from_folder(option: &str, update: &str) -> BootChange {
+    let file = format!("/{GRUB_FOLDER}/{OURS}");
+    told(
+        &format!("GRUB, as the files of /{GRUB_FOLDER} say"),
+        &[
+            format!("echo '{}' > {file}", addition(option)),
+            update.to_owned(),
+        ],
+        &[format!("rm {file}"), update.to_owned()],
     )
 }
 
 /// The settings are lines of a shell, so one at the end adds to whatever stands before it.
+fn addition(option: &str) -> String {
+    format!("GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {option}\"")
+}
+
 fn from_settings(option: &str, update: &str) -> BootChange {
-    let line = format!("GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {option}\" {MARK}");
+    let (file, line) = (format!("/{GRUB_SETTINGS}"), addition(option));
     told(
-        "GRUB, as /etc/default/grub says",
-        &[
-            format!("echo '{line}' >> /etc/default/grub"),
-            update.to_owned(),
-        ],
-        &[
-            format!("sed -i '/{MARK}$/d' /etc/default/grub"),
-            update.to_owned(),
-        ],
+        &format!("GRUB, as {file} says"),
+        &[format!("echo '{line} {MARK}' >> {file}"), update.to_owned()],
+        &[format!("sed -i '/{MARK}$/d' {file}"), update.to_owned()],
     )
 }
 
@@ -127,7 +151,7 @@ mod tests {
     fn on(test: &str, files: &[&str]) -> BootChange {
         let files: Vec<(&str, &str)> = files.iter().map(|file| (*file, "")).collect();
         let machine = Planted::new(&format!("loader-{test}"), &files);
-        change(&machine.tree, "mitigations=off")
+        change(&machine.tree, "mitigations=off", None)
     }
 
     #[test]
@@ -190,7 +214,53 @@ mod tests {
             "loader-quoted",
             &[("etc/default/grub", ""), ("usr/sbin/update-grub", "")],
         );
-        let change = change(&debian.tree, "mitigations='$(reboot)'");
+        let change = change(&debian.tree, "mitigations='$(reboot)'", None);
         assert!(change.loader.contains("not known"), "{change:?}");
+    }
+
+    #[test]
+    fn the_way_back_has_the_option_that_stood_where_it_was_taken_out() {
+        let fedora = Planted::new("loader-stood", &[("usr/sbin/grubby", "")]);
+        let back = |stands| change(&fedora.tree, "mitigations=off", stands).undo;
+        let grubby = "grubby --update-kernel=ALL";
+        assert_eq!(
+            back(None),
+            [format!("{grubby} --remove-args=mitigations=off")]
+        );
+        let stood = Some("mitigations=auto,nosmt");
+        assert_eq!(
+            back(stood),
+            [format!("{grubby} --args=mitigations=auto,nosmt")]
+        );
+    }
+
+    #[test]
+    fn files_that_overrule_the_settings_of_grub_do_not_overrule_ours() {
+        let cloud = [
+            ("etc/default/grub", "GRUB_CMDLINE_LINUX=''\n"),
+            (
+                "etc/default/grub.d/50-cloud.cfg",
+                "GRUB_CMDLINE_LINUX='quiet'\n",
+            ),
+            ("usr/sbin/update-grub", ""),
+        ];
+        let machine = Planted::new("loader-folder", &cloud);
+        let change = change(&machine.tree, "mitigations=off", None);
+        let (theirs, ours) = ("/etc/default/grub.d", machine.tree.path(GRUB_FOLDER));
+        // As grub-mkconfig(8) reads them.
+        let look = "for file in */etc/default/grub */etc/default/grub.d/*.cfg; do . ./$file; done; \
+                    echo $GRUB_CMDLINE_LINUX";
+        let told = || {
+            let mut shell = Command::new("sh");
+            shell
+                .args(["-c", &look.replace("*/etc", "etc")])
+                .current_dir(machine.tree.path(""));
+            String::from_utf8(shell.output().unwrap().stdout).unwrap()
+        };
+        run(&change.make, theirs, &ours);
+        assert_eq!(told(), "quiet mitigations=off\n");
+        run(&change.undo, theirs, &ours);
+        assert_eq!(told(), "quiet\n");
+        assert_eq!(std::fs::read_dir(&ours).unwrap().count(), 1);
     }
 }

@@ -63,16 +63,18 @@ const TOLD: [&str; 46] = [
 #[must_use]
 pub fn tell(wanted: &LeverSetting) -> BootTell {
     let tree = Tree::of_this_machine();
+    let boot = Boot {
+        // A machine that does not say which boot this is has none that is like another's.
+        boot_id: journal::boot_id().unwrap_or_default(),
+        options: options(&tree.text("proc/cmdline").unwrap_or_default()),
+    };
+    let option = wanted.to_string();
     BootTell {
-        boot: Boot {
-            // A machine that does not say which boot this is has none that is like another's.
-            boot_id: journal::boot_id().unwrap_or_default(),
-            options: options(&tree.text("proc/cmdline").unwrap_or_default()),
-        },
         change: BootChange {
             warning: warning(&wanted.name),
-            ..loader::change(&tree, &wanted.to_string())
+            ..loader::change(&tree, &option, boot.settles(&option))
         },
+        boot,
     }
 }
 
