@@ -12,6 +12,9 @@ pub struct Boot {
     /// The number that the kernel gave itself (`/proc/sys/kernel/random/boot_id`): of this start
     /// alone, and of nobody's name.
     pub boot_id: String,
+    /// Which build of its release the kernel is (`/proc/sys/kernel/version`): two updates of a
+    /// distribution may be of one release.
+    pub kernel_build: String,
     /// The options of its command line that bear on speed, in order; others may be secrets.
     pub options: Vec<String>,
 }
@@ -24,6 +27,14 @@ impl Boot {
         let mut from_the_last = self.options.iter().rev();
         let found = from_the_last.find(|option| name(option) == name(wanted));
         found.map(String::as_str)
+    }
+
+    /// The option that overrules `wanted`, which it has, by coming after it.
+    #[must_use]
+    pub fn overrules(&self, wanted: &str) -> Option<&str> {
+        let has_it = self.options.iter().any(|option| option == wanted);
+        self.settles(wanted)
+            .filter(|last| has_it && *last != wanted)
     }
 
     /// Its options without those that settle what `wanted` does.
@@ -104,14 +115,18 @@ mod tests {
     #[test]
     fn the_last_option_of_a_name_settles_it_and_others_are_left_alone() {
         let boot = Boot {
-            boot_id: String::new(),
             options: ["mitigations=off", "isolcpus=1", "mitigations=auto,nosmt"]
                 .map(str::to_owned)
                 .to_vec(),
+            ..Boot::default()
         };
         let settles = |wanted| boot.settles(wanted);
         assert_eq!(settles("mitigations=off"), Some("mitigations=auto,nosmt"));
         assert_eq!(settles("nosmt"), None);
+        let overrules = |wanted| boot.overrules(wanted);
+        assert_eq!(overrules("mitigations=off"), Some("mitigations=auto,nosmt"));
+        assert_eq!(overrules("mitigations=auto,nosmt"), None);
+        assert_eq!(overrules("mitigations=auto"), None);
         assert_eq!(
             boot.others("mitigations=off").collect::<Vec<_>>(),
             ["isolcpus=1"]

@@ -9,8 +9,9 @@ use crate::tree::Tree;
 use crate::{journal, levers};
 
 /// Options of the command line that bear on speed; it may hold secrets too, so no other is told.
-const TOLD: [&str; 46] = [
+const TOLD: [&str; 60] = [
     "amd_pstate",
+    "apparmor",
     "audit",
     "clocksource",
     "cpufreq.default_governor",
@@ -20,32 +21,43 @@ const TOLD: [&str; 46] = [
     "hugepages",
     "hugepagesz",
     "idle",
+    "indirect_target_selection",
+    "init_on_alloc",
+    "init_on_free",
     "intel_idle.max_cstate",
     "intel_iommu",
     "intel_pstate",
     "iommu",
-    "isolcpus",
     "irqaffinity",
+    "isolcpus",
     "kpti",
     "kvm.nx_huge_pages",
     "l1tf",
+    "lsm",
+    "maxcpus",
     "mds",
+    "mem",
     "mitigations",
     "mmio_stale_data",
+    "nmi_watchdog",
     "nohz",
     "nohz_full",
+    "nokaslr",
     "nopti",
     "nosmt",
     "nospec_store_bypass_disable",
     "nospectre_bhb",
     "nospectre_v1",
     "nospectre_v2",
+    "nowatchdog",
+    "nr_cpus",
     "preempt",
     "processor.max_cstate",
     "pti",
     "rcu_nocbs",
     "reg_file_data_sampling",
     "retbleed",
+    "selinux",
     "spec_rstack_overflow",
     "spec_store_bypass_disable",
     "spectre_bhi",
@@ -54,8 +66,10 @@ const TOLD: [&str; 46] = [
     "srbds",
     "ssbd",
     "transparent_hugepage",
+    "tsa",
     "tsc",
     "tsx_async_abort",
+    "vmscape",
 ];
 
 /// What is told of this machine's boot, and of how it starts with what a lever of the boot wants:
@@ -66,6 +80,7 @@ pub fn tell(wanted: &LeverSetting) -> BootTell {
     let boot = Boot {
         // A machine that does not say which boot this is has none that is like another's.
         boot_id: journal::boot_id().unwrap_or_default(),
+        kernel_build: tree.text("proc/sys/kernel/version").unwrap_or_default(),
         options: options(&tree.text("proc/cmdline").unwrap_or_default()),
     };
     let option = wanted.to_string();

@@ -220,7 +220,11 @@ fn reboot() -> impl Strategy<Value = Reboot> {
 }
 
 pub(crate) fn boot() -> impl Strategy<Value = Boot> {
-    (text(), vec(text(), 0..3)).prop_map(|(boot_id, options)| Boot { boot_id, options })
+    (text(), text(), vec(text(), 0..3)).prop_map(|(boot_id, kernel_build, options)| Boot {
+        boot_id,
+        kernel_build,
+        options,
+    })
 }
 
 pub(crate) fn boot_change() -> impl Strategy<Value = BootChange> {

@@ -49,6 +49,11 @@ pub enum RebootError {
         how: String,
     },
     #[error(
+        "the machine was rebooted, and the step was not taken: /proc/cmdline has `{option}`, and \
+         after it `{last}`, which overrules it; take that out, reboot, and resume the run then"
+    )]
+    Overruled { option: String, last: String },
+    #[error(
         "the command line has `{option}`, and the step was not taken all the same: no weakness \
          went from \"Mitigation\" to \"Vulnerable\" in /sys/devices/system/cpu/vulnerabilities, \
          {saw}; see that the kernel and its hypervisor heed the option"
@@ -130,16 +135,31 @@ pub(super) fn due(
         Some((place, _)) if !is_whole(place) => Ok(Some(Due::InOld { boot: place })),
         Some(_) if is_known(true) => Ok(None),
         Some(_) => Err(RebootError::NotMade { how: how() }),
-        None if !has_step && is_known(false) && !is_known(true) => Err(RebootError::NotTaken {
-            option: reboot.option.clone(),
-            saw: said(&facts.mitigations),
-            how: how(),
-        }),
+        None if !has_step && is_known(false) && !is_known(true) => {
+            Err(not_taken(reboot, facts, &boot))
+        }
         None => Ok(Some(Due::InNew { boot, has_step })),
     }
 }
 
-/// Whether the step is taken in a boot, of which nothing else may differ from the first.
+/// Why a machine that was rebooted for the step is without it.
+fn not_taken(reboot: &Reboot, facts: &Facts, boot: &Boot) -> RebootError {
+    let option = reboot.option.clone();
+    match boot.overrules(&option) {
+        Some(last) => RebootError::Overruled {
+            last: last.to_owned(),
+            option,
+        },
+        None => RebootError::NotTaken {
+            option,
+            saw: said(&facts.mitigations),
+            how: reboot.change.make.join("; "),
+        },
+    }
+}
+
+/// Whether the step is taken in a boot, of which neither the kernel's build nor another option that
+/// is told may differ from the first.
 fn has_step(
     reboot: &Reboot,
     first: &Facts,
@@ -148,6 +168,8 @@ fn has_step(
 ) -> Result<bool, RebootError> {
     let option = &reboot.option;
     same("the kernel", &first.kernel_release, &facts.kernel_release)?;
+    let builds = (&reboot.first.kernel_build, &boot.kernel_build);
+    same("the kernel's build", builds.0, builds.1)?;
     let others = |boot: &Boot| {
         let others: Vec<&str> = boot.others(option).map(String::as_str).collect();
         format!("`{}`", others.join(" "))

@@ -17,6 +17,7 @@ fn started(boot_id: &str, options: &[&str], meltdown: &str) -> FakeAgent {
     let mut agent = FakeAgent {
         boot: Boot {
             boot_id: boot_id.to_owned(),
+            kernel_build: "#1 SMP".to_owned(),
             options: options.iter().map(|option| (*option).to_owned()).collect(),
         },
         ..FakeAgent::default()
@@ -128,6 +129,13 @@ fn a_boot_that_differs_in_more_than_the_step_is_refused_with_what_differs() {
     newer.facts.kernel_release = "6.2".to_owned();
     let said = refused(&folder, newer);
     assert!(said.contains("the kernel was  and is 6.2 now"), "{said}");
+    let mut updated = with_the_step("second");
+    updated.boot.kernel_build = "#2 SMP".to_owned();
+    let said = refused(&folder, updated);
+    assert!(
+        said.contains("build was #1 SMP and is #2 SMP now"),
+        "{said}"
+    );
     let isolated = started("second", &[OFF, "isolcpus=1"], "Vulnerable");
     let said = refused(&folder, isolated);
     assert!(said.contains("is `isolcpus=1` now"), "{said}");
@@ -137,6 +145,16 @@ fn a_boot_that_differs_in_more_than_the_step_is_refused_with_what_differs() {
     let half = started("second", &[], "Mitigation: something else");
     let said = refused(&folder, half);
     assert!(said.contains("meltdown was `Mitigation: PTI`"), "{said}");
+}
+
+#[test]
+fn an_option_that_overrules_the_step_is_named() {
+    let folder = Folder::new("reboot-overruled");
+    let auto = "mitigations=auto";
+    climb(&mut started("first", &[auto], MITIGATED), &folder).unwrap();
+    let said = refused(&folder, started("second", &[OFF, auto], MITIGATED));
+    let why = "has `mitigations=off`, and after it `mitigations=auto`, which overrules it";
+    assert!(said.contains(why), "{said}");
 }
 
 #[test]
