@@ -134,7 +134,9 @@ impl Campaign<'_> {
         doubts.extend(built.doubts);
         doubts.extend(self.start_targets(&built.arms, &order.study.workload)?);
         let visible = self.rehearse(&order.study, &built.arms)?;
-        self.announce(&order.study, built.arms.len(), visible);
+        let in_boot_ms = reboot.as_ref().map_or(0, |_| boot_ms(&order.study));
+        let planned_ms = planned_ms(&order.study, built.arms.len()) + in_boot_ms;
+        self.announce(&order.study, planned_ms, visible);
         doubts.extend(blindness(visible, order.study.design.smallest_effect));
         for doubt in &doubts {
             self.progress.doubt(doubt);
@@ -330,13 +332,13 @@ impl Campaign<'_> {
         })
     }
 
-    fn announce(&mut self, study: &Study, arms: usize, expected_visible: Option<f64>) {
+    fn announce(&mut self, study: &Study, planned_ms: u64, expected_visible: Option<f64>) {
         self.progress.outlook(&Outlook {
             outcome: "CPU per request".to_owned(),
             expected_visible,
             sought: study.design.smallest_effect,
             rounds: study.design.rounds,
-            planned_ms: planned_ms(study, arms),
+            planned_ms,
         });
     }
 }
@@ -368,16 +370,27 @@ fn in_open_loop(study: &Study, arms: usize) -> u64 {
 /// How long a plan takes once its servers are up.
 #[must_use]
 pub fn planned_ms(study: &Study, arms: usize) -> u64 {
-    let block_ms =
-        |score_ms: u32| u64::from(study.design.settle_ms) + u64::from(score_ms) + BLOCK_OVERHEAD_MS;
-    let rounds = u64::from(study.design.rounds) * arms as u64 * block_ms(study.design.score_ms);
+    let rounds = u64::from(study.design.rounds) * arms as u64;
+    let rounds = rounds * block_ms(study, study.design.score_ms);
     let latency = study.latency.as_ref().map_or(0, |latency| {
-        in_open_loop(study, arms) * u64::from(latency.blocks) * block_ms(latency.score_ms)
+        in_open_loop(study, arms) * u64::from(latency.blocks) * block_ms(study, latency.score_ms)
     });
-    let whole = study.whole.as_ref().map_or(0, |whole| {
-        // The two ends and the control, and the last state without each step.
-        let arms = study.steps.len() as u64 + 3;
-        u64::from(whole.confirm_rounds) * arms * block_ms(study.design.score_ms)
-    });
-    rounds + latency + whole
+    // The two ends and the control, and the last state without each step.
+    rounds + latency + confirming_ms(study, study.steps.len() as u64 + 3)
+}
+
+/// How long the last state and its control take in a boot.
+fn boot_ms(study: &Study) -> u64 {
+    confirming_ms(study, 2)
+}
+
+/// So many arms in as many rounds as a whole ladder is confirmed with; 0 where it is not.
+fn confirming_ms(study: &Study, arms: u64) -> u64 {
+    let whole = study.whole.as_ref();
+    let rounds = whole.map_or(0, |whole| u64::from(whole.confirm_rounds));
+    rounds * arms * block_ms(study, study.design.score_ms)
+}
+
+fn block_ms(study: &Study, score_ms: u32) -> u64 {
+    u64::from(study.design.settle_ms) + u64::from(score_ms) + BLOCK_OVERHEAD_MS
 }

@@ -54,6 +54,26 @@ impl Progress for Silent {
     fn block_saved(&mut self, _: usize, _: usize, _: u64) {}
 }
 
+/// Keeps what it is told.
+#[derive(Default)]
+struct Heard {
+    planned_ms: u64,
+}
+
+impl Progress for Heard {
+    fn machine(&mut self, _: &Facts) {}
+    fn rig(&mut self, _: &Rig, _: bool) {}
+    fn outlook(&mut self, outlook: &Outlook) {
+        self.planned_ms = outlook.planned_ms;
+    }
+    fn may_load(&mut self, _: &[Doubt]) -> bool {
+        true
+    }
+    fn doubt(&mut self, _: &Doubt) {}
+    fn phase(&mut self, _: &str) {}
+    fn block_saved(&mut self, _: usize, _: usize, _: u64) {}
+}
+
 /// Refuses to load a machine at work.
 struct Careful;
 

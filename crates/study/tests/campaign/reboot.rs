@@ -3,9 +3,9 @@
 use model::judgement::BetweenBoots;
 use model::reboot::Boot;
 use model::run::{Phase, RunRecord};
-use study::CampaignError;
+use study::{Campaign, CampaignError};
 
-use super::{FakeAgent, Folder, order, resume, run_order};
+use super::{FakeAgent, FakeClock, Folder, Heard, order, resume, run_order};
 
 /// Rounds of the climb, and of the last state in each boot.
 const ROUNDS: u32 = 2;
@@ -251,6 +251,32 @@ fn what_a_reboot_could_not_change_is_refused_before_anything_is_measured() {
         assert!(error.contains(why), "{error}");
         assert!(!folder.0.exists() && agent.blocks().count() == 0);
     }
+}
+
+/// How long a run of a whole ladder says that it will take.
+fn forecast_ms(reboot: bool) -> u64 {
+    let folder = Folder::new(&format!("reboot-forecast-{reboot}"));
+    let mut order = order();
+    order.study = super::whole_study();
+    order.study.design.rounds = ROUNDS;
+    order.study.whole.as_mut().unwrap().confirm_rounds = ROUNDS;
+    order.reboot = reboot;
+    let mut heard = Heard::default();
+    let mut campaign = Campaign {
+        agent: &mut as_it_was("first"),
+        progress: &mut heard,
+        clock: &FakeClock::default(),
+    };
+    campaign.run(order, &folder.0).unwrap();
+    heard.planned_ms
+}
+
+#[test]
+fn the_forecast_has_the_blocks_of_this_boot() {
+    let design = super::whole_study().design;
+    let block_ms = u64::from(design.settle_ms + design.score_ms);
+    let more_ms = forecast_ms(true) - forecast_ms(false);
+    assert!(more_ms >= 2 * u64::from(ROUNDS) * block_ms, "{more_ms} ms");
 }
 
 #[test]
