@@ -22,7 +22,7 @@ pub(crate) struct LadderFlags {
     /// and /sys/devices/system/cpu/vulnerabilities that the step was really taken, and measures the
     /// last state in that boot too. Two boots are no pairs, so this is an estimate and no verdict;
     /// each further reboot to and fro, and another `resume`, adds a boot. Without it, of such a step
-    /// only a bound is told.
+    /// only a bound is told, a rough one, where the server is our own.
     #[arg(
         long,
         requires = "whole",

@@ -49,6 +49,8 @@ pub(crate) struct RunFlags {
     pub(crate) json: bool,
 }
 
+/// The folder of runs for which none was named.
+pub(crate) const RUNS: &str = "linerate-runs";
 const MEASURING: &str = "Measuring";
 const RESULT: &str = "Result";
 
@@ -92,7 +94,7 @@ impl RunFlags {
         self.out.clone().unwrap_or_else(|| {
             let utc = humantime::format_rfc3339_seconds(sys::clock::wall()).to_string();
             let stamp: String = utc.chars().filter(|c| !matches!(c, '-' | ':')).collect();
-            PathBuf::from("linerate-runs").join(format!("{study}-{stamp}"))
+            PathBuf::from(RUNS).join(format!("{study}-{stamp}"))
         })
     }
 }
@@ -263,7 +265,7 @@ pub(crate) fn show_with(
         json: as_json(&judgement, added)?,
         command: &run.command,
         is_empty: blocks.is_empty(),
-        next_steps: report::next_steps(&run, &judgement, &folder.display().to_string()),
+        next_steps: report::next_steps(&run, &judgement, &as_typed(folder)),
     };
     shown.say(folder, json, console);
     if let Some(text) = text.filter(|_| !json) {
@@ -307,6 +309,7 @@ impl Shown<'_> {
         let written = std::fs::write(&page, &self.page);
         if json {
             console.say(&self.json);
+            self.next_steps.iter().for_each(|line| console.note(line));
             return;
         }
         console.say(&self.text);
@@ -322,6 +325,13 @@ impl Shown<'_> {
             console.say(line);
         }
     }
+}
+
+/// A folder as a shell takes it, from wherever it is typed.
+pub(crate) fn as_typed(folder: &Path) -> String {
+    let absolute = std::path::absolute(folder);
+    let absolute = absolute.as_deref().unwrap_or(folder);
+    shell_words::quote(&absolute.display().to_string()).into_owned()
 }
 
 fn as_json(

@@ -19,7 +19,7 @@ pub(crate) struct BootsView {
     /// Commands, or sentences where there is none, for what comes next; none once the step was
     /// measured.
     pub(crate) make: Vec<String>,
-    /// The same, to go back.
+    /// The same, to go back; none where this is already done.
     pub(crate) undo: Vec<String>,
 }
 
@@ -29,6 +29,14 @@ pub(crate) fn of(run: &RunRecord, judgement: &Judgement) -> Option<BootsView> {
     let found = judgement.ladder.as_ref()?.between_boots.as_ref()?;
     let boots = (1..).zip(&found.boots);
     let boots = boots.map(|(number, boot)| of_boot(number, boot, judgement.outcome));
+    let stands = reboot.boots.last().is_some_and(|boot| boot.has_step);
+    let commands = |change: &[String], wanted| {
+        if wanted {
+            and_reboot(change)
+        } else {
+            Vec::new()
+        }
+    };
     Some(BootsView {
         state: state(run, judgement, found),
         boots: boots.chain(what_differed(reboot)).collect(),
@@ -37,12 +45,8 @@ pub(crate) fn of(run: &RunRecord, judgement: &Judgement) -> Option<BootsView> {
              nothing untrusted.",
             reboot.change.loader, reboot.change.warning
         ),
-        make: if found.waits {
-            and_reboot(&reboot.change.make)
-        } else {
-            Vec::new()
-        },
-        undo: and_reboot(&reboot.change.undo),
+        make: commands(&reboot.change.make, found.waits),
+        undo: commands(&reboot.change.undo, found.waits || stands),
     })
 }
 
@@ -232,10 +236,11 @@ fn and_reboot(change: &[String]) -> Vec<String> {
 }
 
 /// What a person does next, as lines that are not broken, so that each can be copied: the reboot that
-/// a run waits for, and the way back. None where nothing is to be done.
+/// a run waits for, and the way back. None where nothing is to be done. `folder` is that of the run,
+/// as a shell takes it.
 #[must_use]
 pub fn next_steps(run: &RunRecord, judgement: &Judgement, folder: &str) -> Vec<String> {
-    let (Some(view), Some(reboot)) = (of(run, judgement), &run.reboot) else {
+    let Some(view) = of(run, judgement) else {
         return Vec::new();
     };
     let commands = |lead: &str, commands: &[String]| -> Vec<String> {
@@ -247,8 +252,7 @@ pub fn next_steps(run: &RunRecord, judgement: &Judgement, folder: &str) -> Vec<S
         lines.extend(commands("to take the step, as root:", &view.make));
         lines.push(format!("and then: linerate study resume {folder}"));
     }
-    let stands = reboot.boots.last().is_some_and(|boot| boot.has_step);
-    if stands || !view.make.is_empty() {
+    if !view.undo.is_empty() {
         lines.extend(commands("to go back, as root:", &view.undo));
     }
     lines
@@ -391,6 +395,17 @@ mod tests {
         assert!(!text.contains("waits for a reboot"), "{text}");
         let steps = next_steps(&made.0, &made.1, "one").join("\n");
         assert!(steps.starts_with("to go back, as root:"), "{steps}");
+    }
+
+    #[test]
+    fn the_way_back_is_told_where_the_step_stands_and_nowhere_else() {
+        let (mut run, judgement) = made_up(Some(ESTIMATE));
+        let heading = "To go back, as root";
+        assert!(html::render(&run, &[], &judgement).contains(heading));
+        let gone_back = measured(false, "Mitigation: PTI");
+        run.reboot.as_mut().unwrap().boots.push(gone_back);
+        assert!(!html::render(&run, &[], &judgement).contains(heading));
+        assert!(next_steps(&run, &judgement, "one").is_empty());
     }
 
     #[test]

@@ -13,8 +13,8 @@ use crate::{release, tests_run};
 const OPTION: &str = "mitigations=off";
 /// Of one boot, on an emulated processor.
 const LIMIT: Duration = Duration::from_secs(240);
-/// The last line but one of what a run says that waits.
-const WAITS: &str = "and then: linerate study resume run";
+/// What a run says that waits, once all that it measured is on the disk.
+const WAITS: &str = "and then: linerate study resume /state/run";
 const STUDY: &str = r#"
 format = 1
 name = "two-boots"
