@@ -20,6 +20,7 @@ mod socket_flags;
 mod stopping;
 mod target;
 mod tls_flags;
+mod waiting;
 
 use std::process::ExitCode;
 

@@ -17,6 +17,7 @@ use crate::ladder_flags::LadderFlags;
 use crate::rig_flags::{HostsFlag, RigFlags};
 use crate::run::{self, RunFlags};
 use crate::target::{self, TargetFlags, TrustFlag};
+use crate::waiting::{self, Waiting};
 
 /// Version of the shapes of `list --json` and `show --json`.
 const FORMAT: u32 = 1;
@@ -34,6 +35,9 @@ pub(crate) struct Arguments {
 #[derive(Subcommand)]
 enum Action {
     /// The studies there are: those built in, and the files of `./studies`
+    ///
+    /// Behind them come the runs that wait for a reboot, with the command to go on: those in the
+    /// current folder and in `linerate-runs`.
     #[command(after_long_help = "\
 Examples:
   linerate study list
@@ -251,10 +255,11 @@ pub(crate) fn measure(
 }
 
 fn list(as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
-    let all = study::catalogue::all();
+    let (all, waiting) = (study::catalogue::all(), waiting::runs());
     if as_json {
         let studies: Vec<_> = all.iter().map(listed_value).collect();
-        let value = json!({ "format": FORMAT, "studies": studies });
+        let waiting: Vec<_> = waiting.iter().map(Waiting::value).collect();
+        let value = json!({ "format": FORMAT, "studies": studies, "waiting": waiting });
         console.say(&format!("{value:#}"));
         return Ok(ExitCode::SUCCESS);
     }
@@ -269,6 +274,12 @@ fn list(as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
             .file
             .map_or_else(String::new, |file| format!(" ({file})"));
         console.say(&format!("{:<width$}  {title}{file}", listed.name));
+    }
+    if !waiting.is_empty() {
+        console.say("");
+    }
+    for run in waiting {
+        console.say(&run.line());
     }
     Ok(ExitCode::SUCCESS)
 }

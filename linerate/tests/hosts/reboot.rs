@@ -71,6 +71,26 @@ fn in_boot(folder: &Folder, boot: &str, arguments: &[&str]) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
+/// To a program on standard error, which has the judgement alone, and in the list of studies.
+fn is_told_where_a_reader_looks(folder: &Folder, next: &str) {
+    let report = linerate(folder, &["study", "report", "a run", "--json"]);
+    let report = { report }.output().unwrap();
+    assert!(errors(&report).contains(next), "{}", errors(&report));
+    let judgement: Value = serde_json::from_slice(&report.stdout).unwrap();
+    schema::holds("judgement", &judgement);
+    let list = linerate(folder, &["study", "list"]).output().unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    let line = list.lines().find(|line| line.contains(next));
+    assert!(
+        line.is_some_and(|line| line.contains("no mitigations")),
+        "{list}"
+    );
+    let list = linerate(folder, &["study", "list", "--json"]);
+    let list: Value = serde_json::from_slice(&{ list }.output().unwrap().stdout).unwrap();
+    schema::holds("study-list", &list);
+    assert_eq!(list["waiting"][0]["resume"], next);
+}
+
 const RUN: [&str; 9] = [
     "study",
     "run",
@@ -79,10 +99,10 @@ const RUN: [&str; 9] = [
     "--reboot",
     "--yes",
     "--out",
-    "run",
+    "a run",
     "--quiet",
 ];
-const RESUME: [&str; 5] = ["study", "resume", "run", "--yes", "--quiet"];
+const RESUME: [&str; 5] = ["study", "resume", "a run", "--yes", "--quiet"];
 
 #[test]
 fn a_run_waits_for_a_reboot_and_goes_on_in_a_boot_with_the_step_alone() {
@@ -97,15 +117,15 @@ fn a_run_waits_for_a_reboot_and_goes_on_in_a_boot_with_the_step_alone() {
         said.contains("It waits for a reboot: 1 step is measured"),
         "{said}"
     );
-    assert!(
-        said.contains("and then: linerate study resume run\n"),
-        "{said}"
-    );
-    let record = folder.text("run/run.json");
+    let path = folder.path().join("a run");
+    let next = format!("linerate study resume '{}'", path.display());
+    assert!(said.contains(&format!("and then: {next}\n")), "{said}");
+    is_told_where_a_reader_looks(&folder, &next);
+    let record = folder.text("a run/run.json");
     assert!(!record.contains("secret"), "{record}");
     schema::holds("run", &serde_json::from_str(&record).unwrap());
 
-    let before = folder.text("run/blocks.jsonl");
+    let before = folder.text("a run/blocks.jsonl");
     start(&folder, "second", secret, "Mitigation: PTI");
     for (boot, why) in [
         ("first", "the reboot has not been made"),
@@ -119,7 +139,7 @@ fn a_run_waits_for_a_reboot_and_goes_on_in_a_boot_with_the_step_alone() {
             "{said}"
         );
     }
-    assert_eq!(folder.text("run/blocks.jsonl"), before);
+    assert_eq!(folder.text("a run/blocks.jsonl"), before);
 
     start(&folder, "third", "mitigations=off", "Vulnerable");
     let taken = in_boot(&folder, "third", &[&RESUME[..], &["--json"]].concat());
@@ -133,13 +153,15 @@ fn a_run_waits_for_a_reboot_and_goes_on_in_a_boot_with_the_step_alone() {
     );
     schema::holds(
         "run",
-        &serde_json::from_str(&folder.text("run/run.json")).unwrap(),
+        &serde_json::from_str(&folder.text("a run/run.json")).unwrap(),
     );
-    for block in folder.text("run/blocks.jsonl").lines() {
+    for block in folder.text("a run/blocks.jsonl").lines() {
         schema::holds("block", &serde_json::from_str(block).unwrap());
     }
+    let list = linerate(&folder, &["study", "list"]).output().unwrap();
+    assert!(!String::from_utf8(list.stdout).unwrap().contains("resume"));
     // Anywhere, from the folder alone.
-    let report = linerate(&folder, &["study", "report", "run"])
+    let report = linerate(&folder, &["study", "report", "a run"])
         .output()
         .unwrap();
     let said = String::from_utf8(report.stdout).unwrap();

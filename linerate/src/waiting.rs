@@ -1,0 +1,81 @@
+//! The runs that wait for a reboot: what was begun before it is easily forgotten after it.
+
+use std::path::{Path, PathBuf};
+
+use model::RunRecord;
+use model::run::RUN_FILE;
+use serde_json::{Value, json};
+
+use crate::run;
+
+/// Where runs lie that nobody named a place for, and those named in the current folder.
+const PLACES: [&str; 2] = [run::RUNS, "."];
+
+/// A run that goes on in a boot with its step.
+pub(crate) struct Waiting {
+    study: String,
+    /// The step's title.
+    step: String,
+    /// What the kernel is to be started with.
+    option: String,
+    /// The command to type after the reboot.
+    resume: String,
+}
+
+impl Waiting {
+    /// One line for a reader.
+    pub(crate) fn line(&self) -> String {
+        let Self {
+            step,
+            option,
+            resume,
+            ..
+        } = self;
+        format!("waits for a reboot with {option} ({step}): {resume}")
+    }
+
+    pub(crate) fn value(&self) -> Value {
+        let Self {
+            study,
+            step,
+            option,
+            resume,
+        } = self;
+        json!({ "study": study, "step": step, "option": option, "resume": resume })
+    }
+}
+
+/// Those that can be found from here, in the order of their folders.
+pub(crate) fn runs() -> Vec<Waiting> {
+    let mut folders: Vec<PathBuf> = PLACES.iter().flat_map(|place| folders(place)).collect();
+    folders.sort();
+    folders
+        .iter()
+        .filter_map(|folder| waiting(folder))
+        .collect()
+}
+
+/// The folders of runs in one; what cannot be read is none.
+fn folders(place: &str) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
+    let folders = entries.map(|entry| entry.path());
+    folders.filter(|folder| folder.join(RUN_FILE).is_file())
+}
+
+/// `None` of a run that waits for no reboot, or that this version cannot read.
+fn waiting(folder: &Path) -> Option<Waiting> {
+    let text = std::fs::read_to_string(folder.join(RUN_FILE)).ok()?;
+    let record: RunRecord = RunRecord::parse(&text).ok()?;
+    record.reboot.as_ref()?;
+    let (_, _, judgement) = run::judged(folder).ok()?;
+    let between = judgement
+        .ladder?
+        .between_boots
+        .filter(|found| found.waits)?;
+    Some(Waiting {
+        study: record.study.name,
+        step: between.title,
+        option: between.option,
+        resume: format!("linerate study resume {}", run::as_typed(folder)),
+    })
+}
