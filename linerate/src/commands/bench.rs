@@ -9,12 +9,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use model::Verdict;
 use model::bench::{BenchJudgement, BenchReport};
 use study::bench::{BenchPlan, Ending};
 
 use crate::console::Console;
+use crate::stopping;
 use exports::Exports;
 use hands::LocalHands;
 use progress::ConsoleProgress;
@@ -50,7 +51,8 @@ Setup and rounds
   --prepare and --conclude run around each single run and are not measured.
 
 Exit codes
-  0 measured; 1 slower, where --fail-if-slower asks; 2 could not run, or was stopped.")]
+  0 measured; 1 slower, where --fail-if-slower asks; 2 could not run; 130, 143 or 129 stopped by
+  Ctrl-C, SIGTERM or SIGHUP.")]
 pub(crate) struct Arguments {
     /// The commands to compare, the first being the reference; one alone is only measured
     #[arg(required = true, value_name = "COMMAND")]
@@ -180,7 +182,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             Ok(ExitCode::from(1))
         }
         Ending::Done => Ok(ExitCode::SUCCESS),
-        Ending::Stopped => Err(anyhow!("stopped; {}", kept(&report))),
+        Ending::Stopped => stopped(&report, console),
         Ending::Failed(failure) => Err(anyhow!(
             "{}\nto do: {}\n{}",
             failure.what,
@@ -209,6 +211,13 @@ fn say(report: &BenchReport, json: bool, console: &Console) -> anyhow::Result<()
         console.say(&report::bench::render(report, width, colour));
     }
     Ok(())
+}
+
+fn stopped(report: &BenchReport, console: &Console) -> anyhow::Result<ExitCode> {
+    let signal = sys::stop::heard().context("stopped without a signal")?;
+    let (by, kept) = (stopping::name(signal), kept(report));
+    console.error(&format!("stopped by {by}; {kept}"));
+    Ok(stopping::exit_code(signal))
 }
 
 /// What a run that ended early leaves.

@@ -36,9 +36,9 @@ fn an_interrupt_ends_the_command_under_way_keeps_the_rounds_and_cleans_up() {
     sys::process::ask_to_end(&child, sys::process::Signal::Interrupt).unwrap();
     let output = child.wait_with_output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert_eq!(output.status.code(), Some(130), "{error}");
     assert!(
-        error.contains("stopped; the figures of 2 finished rounds"),
+        error.contains("stopped by Ctrl-C (SIGINT); the figures of 2 finished rounds"),
         "{error}"
     );
     let page = String::from_utf8(output.stdout).unwrap();
