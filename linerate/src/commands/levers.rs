@@ -72,13 +72,18 @@ Examples:
     /// One lever: what it does, whom it helps and hurts, and the commands
     #[command(after_long_help = "\
 Examples:
-  linerate levers show guest-halt-poll")]
+  linerate levers show guest-halt-poll
+  The commands that a person would type, for a script:
+    linerate levers show congestion-control --json | jq -r '.commands.set[]'")]
     Show {
         /// Name of a lever
         lever: String,
         /// The network device that is meant; otherwise that of the default route
         #[arg(long)]
         device: Option<DeviceName>,
+        /// Print it as one JSON value (docs/schema/levers-show.json)
+        #[arg(long)]
+        json: bool,
     },
     Apply(apply::Arguments),
     Run(run::Arguments),
@@ -125,9 +130,13 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     match &arguments.action {
         Action::List { json } => catalogue::list(*json, console),
         Action::Status(arguments) => status::run(arguments, console)?,
-        Action::Show { lever, device } => {
+        Action::Show {
+            lever,
+            device,
+            json,
+        } => {
             let site = Site::here(device.clone());
-            catalogue::show(find(lever)?, &site, console);
+            catalogue::show(find(lever)?, &site, *json, console);
         }
         Action::Apply(arguments) => return apply::run(arguments, console),
         Action::Run(arguments) => return run::run(arguments),

@@ -30,6 +30,27 @@ fn an_ordinary_user_sees_the_state_of_every_lever() {
 }
 
 #[test]
+fn every_lever_is_shown_to_a_script_with_what_a_person_would_type() {
+    let folder = Folder::new("levers-ordinary-show");
+    let json = |words: &[&str]| -> Value {
+        let words = [&["levers"], words, &["--json"]].concat();
+        serde_json::from_str(&answer(&mut linerate_as_nobody(&folder, &words))).unwrap()
+    };
+    let list = json(&["list"]);
+    let mut with_commands = 0;
+    for lever in list["levers"].as_array().unwrap() {
+        let name = lever["name"].as_str().unwrap();
+        let shown = json(&["show", name]);
+        crate::schema::holds("levers-show", &shown);
+        assert_eq!(&shown["lever"], lever);
+        // Either there is something to type, or a reason why not.
+        assert_ne!(shown["commands"].is_null(), shown["obstacle"].is_null());
+        with_commands += usize::from(shown["commands"]["set"][0].is_string());
+    }
+    assert!(with_commands > 0);
+}
+
+#[test]
 fn an_ordinary_user_is_refused_with_the_reason_and_nothing_is_written() {
     let folder = Folder::new("levers-ordinary-apply");
     let state = folder.path().join("state");

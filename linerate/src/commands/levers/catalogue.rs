@@ -63,7 +63,10 @@ fn as_value(lever: &dyn Lever) -> Value {
     })
 }
 
-pub(super) fn show(lever: &dyn Lever, site: &Site, console: &Console) {
+pub(super) fn show(lever: &dyn Lever, site: &Site, as_json: bool, console: &Console) {
+    if as_json {
+        return console.say(&format!("{:#}", shown_value(lever, site)));
+    }
     let card = lever.card();
     let width = console.width().min(100);
     console.say(&format!("{}: {}", card.name, card.title));
@@ -100,6 +103,21 @@ pub(super) fn show(lever: &dyn Lever, site: &Site, console: &Console) {
         Ok(plan) => commands(&plan, console),
         Err(obstacle) => console.say(&labelled("to set it", &obstacle.to_string(), width)),
     }
+}
+
+fn shown_value(lever: &dyn Lever, site: &Site) -> Value {
+    let (reading, plan) = (lever.read(site), lever.plan(site, None));
+    let typed = |plan: &Plan| json!({ "set": plan.commands(), "put_back": plan.undo_commands() });
+    json!({
+        "format": FORMAT,
+        "lever": as_value(lever),
+        "now": reading.as_ref().ok().map(|reading| &reading.now),
+        "unreadable": reading.as_ref().err().map(ToString::to_string),
+        "recommended": lever.recommended(site),
+        "by_hand": lever.by_hand(),
+        "commands": plan.as_ref().ok().map(typed),
+        "obstacle": plan.as_ref().err().map(ToString::to_string),
+    })
 }
 
 /// What would be typed, to set and to put back; nothing where all is as recommended.
