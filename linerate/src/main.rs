@@ -8,6 +8,7 @@ mod console;
 mod failure;
 mod in_our_place;
 mod ladder_flags;
+mod left_set;
 mod ourselves;
 mod ownership;
 mod progress;

@@ -12,6 +12,7 @@ use sys::stop::{Again, StopSignal};
 
 use crate::agents::{Agents, Place};
 use crate::console::Console;
+use crate::left_set;
 use crate::progress::ConsoleProgress;
 use crate::rig_flags::HostsFlag;
 use crate::stopping;
@@ -44,7 +45,8 @@ pub(crate) struct RunFlags {
     /// Also record host name, user name and addresses in the run folder
     #[arg(long, help_heading = RESULT, hide_short_help = true)]
     pub(crate) full: bool,
-    /// Print the judgement as one JSON value (docs/schema/judgement.json)
+    /// Print the judgement as one JSON value (docs/schema/judgement.json; of a study of commands,
+    /// factorial.json)
     #[arg(long, help_heading = RESULT)]
     pub(crate) json: bool,
 }
@@ -115,10 +117,12 @@ pub(crate) fn measure(
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
     let ours = !matches!(order.targets, study::Targets::Running(_));
+    let on_host = order.on_host;
     let outcome = with_campaign(place, folder, flags.yes, console, |campaign| {
         campaign.run(order, folder).map(drop)
     });
-    conclude(outcome, folder, ours, console)
+    let ended = conclude(outcome, folder, ours, console);
+    left_set::see(on_host, ended, console)
 }
 
 /// Goes on with a run that was stopped; the exit code to give where it is stopped again.
@@ -130,9 +134,10 @@ pub(crate) fn resume(
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
     // A folder that cannot be read is the campaign's to complain of.
-    let mut place = Place::PrivateNamespace;
+    let (mut place, mut on_host) = (Place::PrivateNamespace, false);
     if let Ok((run, _)) = report::folder::read(folder) {
         hosts.check(run.rig.kind())?;
+        on_host = run.on_host;
         place = Place::of(run.rig.kind(), run.study.link.as_ref(), || hosts.find())?;
         for service in run.service.iter().chain(&run.own_services) {
             trust.check(&service.description)?;
@@ -141,7 +146,8 @@ pub(crate) fn resume(
     let outcome = with_campaign(&place, folder, yes, console, |campaign| {
         campaign.resume(folder).map(drop)
     });
-    conclude(outcome, folder, true, console)
+    let ended = conclude(outcome, folder, true, console);
+    left_set::see(on_host, ended, console)
 }
 
 /// Says what is left of a run that did not end.

@@ -16,6 +16,7 @@ mod each;
 mod groups;
 mod journal;
 mod killed;
+mod left;
 mod ordinary;
 mod pages;
 mod programs;

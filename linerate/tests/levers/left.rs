@@ -1,0 +1,68 @@
+//! A study that sets levers of the whole machine, where one cannot be put back.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::common::{Folder, errors};
+use crate::sandbox::Sandbox;
+
+/// The place of a sysctl of the machine is taken by a file, on a disk that can be made read-only.
+const PRETEND: &str = "mount -t tmpfs none \"$0\" && echo 60 > \"$0/knob\" && \
+                       mount --bind \"$0/knob\" /proc/sys/vm/swappiness";
+const STUDY: &str = r#"
+format = 1
+name = "left"
+title = "Left"
+question = "What does it cost?"
+method = "Pairs."
+
+[design]
+kind = "compare"
+rounds = 8
+settle_ms = 50
+score_ms = 1500
+smallest_effect = 0.02
+
+[workload]
+path = "/json"
+connections = 4
+threads = 1
+
+[baseline]
+title = "as it is"
+
+[[step]]
+name = "swappiness"
+title = "swappiness"
+add = ["swappiness=10"]
+"#;
+
+#[test]
+fn a_study_that_cannot_put_a_lever_of_the_machine_back_says_so_by_its_exit_code() {
+    let (sandbox, folder) = (Sandbox::new(), Folder::new("levers-left"));
+    std::fs::write(folder.path().join("left.toml"), STUDY).unwrap();
+    let disk = folder.path().join("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let disk = disk.to_str().unwrap();
+    sandbox.prints(&["sh", "-c", PRETEND, disk]);
+    let held = || sandbox.prints(&["cat", "/proc/sys/vm/swappiness"]);
+    let study = "cd \"$0\" && exec \"$@\" study run left.toml --host --yes --out run";
+    let path = folder.path().to_str().unwrap();
+    let run = sandbox
+        .command(&["sh", "-c", study, path, env!("CARGO_BIN_EXE_linerate")])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let is_set = || held() == "10\n" && folder.text("run/blocks.jsonl").lines().count() > 0;
+    assert!(sys::clock::wait_until(Duration::from_secs(60), is_set));
+    sandbox.prints(&["mount", "-o", "remount,ro", disk]);
+    let output = run.wait_with_output().unwrap();
+    let said = errors(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    let wanted = "still set on this machine: swappiness; see `linerate levers journal`";
+    assert!(said.contains(wanted), "{said}");
+    sandbox.prints(&["mount", "-o", "remount,rw", disk]);
+    assert!(sandbox.levers(&["undo"]).status.success());
+    assert_eq!(held(), "60\n");
+}
