@@ -61,11 +61,15 @@ Exit codes:
   2    could not run: wrong usage, bad input, or the environment refuses.
        What was measured until then is kept
   3    the machine was left changed; the message says what, and how to undo
-       it. Only `rig clean` can do that, where a process that is not ours
-       keeps a namespace; what a run changes ends with the run
+       it: by `levers apply`, `levers undo` and `study run --host`, where a
+       value could not be put back, and by `rig clean`, where a process that
+       is not ours keeps a namespace
   130  stopped by Ctrl-C (SIGINT), 143 by SIGTERM, 129 by SIGHUP: what was
-       measured is kept, and the message says how to go on. The same signal
-       once more ends it at once
+       measured is kept, and the message says how to go on, or of `versus`
+       how to judge it. The same signal once more ends it at once. `serve`
+       and `echo` finish the answers under way and exit with 0
+  any  other code is that of the command that `link`, `rig exec` or
+       `levers run` ran
 
 Environment:
   NO_COLOR         set to anything: no colour

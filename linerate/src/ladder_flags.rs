@@ -14,7 +14,7 @@ pub(crate) struct LadderFlags {
     /// dropped from the last state. It takes a few times as long, on the study's rig for it.
     #[arg(long, help_heading = "Measuring")]
     pub(crate) whole: bool,
-    /// Wait for a reboot at the end, for the step that takes one, such as mitigations=off
+    /// End with what to do for the step that takes a reboot, such as mitigations=off
     ///
     /// All that takes no reboot is measured first, and the last state once more, twice. Then the run
     /// ends with what to do: the commands that have this machine start with the step, and those to go

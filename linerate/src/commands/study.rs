@@ -116,7 +116,8 @@ Examples:
         trust: TrustFlag,
         #[command(flatten)]
         hosts: HostsFlag,
-        /// Print the judgement as one JSON value (docs/schema/judgement.json)
+        /// Print the judgement as one JSON value (docs/schema/judgement.json; of a study of
+        /// commands, factorial.json)
         #[arg(long)]
         json: bool,
     },
@@ -132,7 +133,8 @@ Examples:
     Report {
         /// Folder of the run
         folder: PathBuf,
-        /// Print the judgement as one JSON value (docs/schema/judgement.json)
+        /// Print the judgement as one JSON value (docs/schema/judgement.json; of a study of
+        /// commands, factorial.json)
         #[arg(long)]
         json: bool,
     },
@@ -148,7 +150,8 @@ Examples:
         one: PathBuf,
         /// Folder of another run of the same study
         other: PathBuf,
-        /// Print one JSON value (docs/schema/study-compare.json)
+        /// Print one JSON value (docs/schema/study-compare.json; of studies of commands,
+        /// study-compare-commands.json)
         #[arg(long)]
         json: bool,
     },

@@ -22,8 +22,9 @@ pub(super) static ROWS: &[Tunable] = &[
             hurts: "idle CPUs burn time of the host, and credit of burstable instances; nothing \
                 for a server that is always busy",
             published: Some(
-                "+281 % round trips/s with one connection on a 2-vCPU guest, Linux 6.18 (17.5 \
-                to 66 thousand); our own measurement",
+                "−69 % server CPU per request (95 % interval −71.8 … −64.6; 16,100 to 74,600 \
+                requests/s) with one connection on a 2-CPU guest, Linux 6.18, in \
+                results/2026-11-21-amd-epyc-2cpu/signs-idle.txt",
             ),
         },
         places: Places::Host(HostSetting::GuestHaltPoll),
