@@ -11,6 +11,12 @@
 )]
 
 mod buffers;
+mod completion;
+mod operation;
+mod outgoing;
+pub mod serving;
+mod setup;
+pub mod usable;
 
 use std::io;
 use std::mem::ManuallyDrop;
@@ -106,13 +112,7 @@ impl Ring {
     /// call filter forbids it; `EINVAL` before Linux 6.1.
     pub fn new(message: &[u8], slots: usize) -> io::Result<Self> {
         let entries = slots.saturating_mul(2).next_power_of_two().clamp(16, 4096) as u32;
-        let ring = IoUring::builder()
-            .setup_single_issuer()
-            .setup_defer_taskrun()
-            .setup_submit_all()
-            .setup_clamp()
-            .setup_cqsize(entries * 2)
-            .build(entries)?;
+        let ring = setup::builder(entries * 2).build(entries)?;
         ring.submitter()
             .register_files_sparse(slots.max(1) as u32)?;
         let count = slots.clamp(BUFFERS_MIN, BUFFERS_MAX) as u16;
@@ -192,7 +192,7 @@ impl Ring {
     pub fn submit(&mut self) -> io::Result<()> {
         let outcome = self.ring.submit();
         self.count_queued();
-        unless_early(outcome)
+        setup::unless_early(outcome)
     }
 
     /// Hands over what is queued and waits. A signal ends the wait early.
@@ -212,7 +212,7 @@ impl Ring {
         let outcome = self.ring.submitter().submit_with_args(wanted, &arguments);
         self.count_queued();
         self.untaken = self.ring.completion().len();
-        unless_early(outcome)
+        setup::unless_early(outcome)
     }
 
     /// Completions of the last wait that were not taken yet.
@@ -361,17 +361,6 @@ impl Drop for Ring {
 fn name(slot: usize, generation: u32, kind: Kind) -> u64 {
     let generation = generation & (u32::MAX >> KIND_BITS);
     u64::from(generation) << (SLOT_BITS + KIND_BITS) | (kind as u64) << SLOT_BITS | slot as u64
-}
-
-/// The end of the patience, a signal, and completions to be taken first are no failures.
-fn unless_early(outcome: io::Result<usize>) -> io::Result<()> {
-    match outcome {
-        Err(error) => match error.raw_os_error() {
-            Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
-            _ => Err(error),
-        },
-        Ok(_) => Ok(()),
-    }
 }
 
 fn timespec(duration_ns: u64) -> Timespec {

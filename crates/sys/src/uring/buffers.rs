@@ -11,7 +11,7 @@ use io_uring::types::BufRingEntry;
 /// The kernel wants the ring of buffers to begin a page.
 const PAGE_BYTES: usize = 4096;
 /// Long enough for most answers in one piece, short enough that many stay in the cache.
-const BUFFER_BYTES: usize = 2 * 1024;
+pub(super) const BUFFER_BYTES: usize = 2 * 1024;
 /// The name under which the kernel knows these buffers; a ring has no others.
 pub(super) const GROUP: u16 = 0;
 

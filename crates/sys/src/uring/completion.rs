@@ -1,0 +1,59 @@
+//! What a serving ring tells of its operations.
+
+use std::io;
+use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
+
+use super::operation::{Kind, Owner};
+
+/// Something that happened to an owner.
+#[derive(Debug)]
+pub struct Completion {
+    pub owner: Owner,
+    pub what: What,
+    /// The same operation will tell more; otherwise it is over, and may be started again.
+    pub goes_on: bool,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub enum What {
+    /// A connection was accepted; it does not block, and is closed on exec.
+    Accepted(OwnedFd),
+    /// `EMFILE` or `ENFILE` at the limit of open files.
+    NotAccepted(io::Error),
+    /// Bytes came: [`ServingRing::received`] has them until the next completion is taken.
+    Received,
+    /// The peer has closed: no bytes will come.
+    End,
+    /// Nothing can be received any more.
+    ReceiveFailed(io::Error),
+    /// What is watched is readable.
+    Readable,
+    /// There is room to send, or the connection has failed.
+    Room,
+    /// The operation came to its end without news.
+    Nothing,
+}
+
+#[inline]
+pub(super) fn what_happened(kind: Kind, result: i32) -> What {
+    let error = |result: i32| io::Error::from_raw_os_error(-result);
+    match (kind, result) {
+        (Kind::Accept, 0..) => What::Accepted(own(result)),
+        (Kind::Accept, _) if result == -libc::ECANCELED => What::Nothing,
+        (Kind::Accept, _) => What::NotAccepted(error(result)),
+        (Kind::Receive, 1..) => What::Received,
+        (Kind::Receive, 0) => What::End,
+        (Kind::Receive, _) if [-libc::ENOBUFS, -libc::ECANCELED].contains(&result) => What::Nothing,
+        (Kind::Receive, _) => What::ReceiveFailed(error(result)),
+        (Kind::Watch, _) => What::Readable,
+        (Kind::Room, _) => What::Room,
+        (Kind::Send | Kind::Cancel, _) => What::Nothing,
+    }
+}
+
+fn own(descriptor: RawFd) -> OwnedFd {
+    // SAFETY: the kernel has just opened it for the one operation that told of it, and each
+    // completion is taken once.
+    unsafe { OwnedFd::from_raw_fd(descriptor) }
+}

@@ -1,0 +1,356 @@
+//! Completions for a server: one io_uring instance that accepts connections, receives from them
+//! into buffers lent to the kernel, and sends what was copied into memory of its own.
+//!
+//! A send never waits: it takes place while it is handed over, within [`ServingRing::enter`], and
+//! of one that took all of its bytes nothing is told. So the memory that is sent from is free
+//! again when `enter` returns, and what little was not sent has been copied out of it.
+
+use std::collections::VecDeque;
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
+
+use io_uring::squeue::{Entry, Flags};
+use io_uring::types::{CancelBuilder, Fd, Napi};
+use io_uring::{IoUring, cqueue, opcode};
+
+use super::buffers::{BUFFER_BYTES, Buffers, GROUP};
+use super::completion::what_happened;
+use super::operation::{Kind, name, understand};
+use super::outgoing::{Message, Outgoing};
+use super::{CANCEL_PATIENCE, setup};
+use crate::listener::BusyPoll;
+
+pub use super::completion::{Completion, What};
+pub use super::operation::Owner;
+
+/// Operations that may be queued before they are handed over.
+const QUEUE: u32 = 256;
+/// Completions that may wait; the kernel keeps further ones until there is room.
+const COMPLETIONS: u32 = 4096;
+/// Buffers to receive into. More connections than this share them.
+const BUFFERS: u16 = 1024;
+
+/// A message that did not leave, or not all of it.
+#[derive(Debug)]
+pub struct Unsent {
+    pub owner: Owner,
+    /// The bytes that were not taken, or why none ever will be.
+    pub rest: io::Result<Vec<u8>>,
+}
+
+/// One instance and all memory that the kernel uses on its behalf. Only the thread that made it
+/// may use it, and the type sees to that.
+pub struct ServingRing {
+    ring: ManuallyDrop<IoUring>,
+    buffers: ManuallyDrop<Buffers>,
+    outgoing: Outgoing,
+    /// Messages that are queued.
+    sending: Vec<(u64, Message)>,
+    unsent: VecDeque<Unsent>,
+    /// Completions that were not taken yet.
+    untaken: VecDeque<cqueue::Entry>,
+    /// The buffer of the last completion and the bytes in it.
+    held: Option<(u16, usize)>,
+    entered: u64,
+}
+
+impl ServingRing {
+    /// Makes a ring with nothing under way.
+    ///
+    /// # Errors
+    /// Those that [`super::usable::try_out`] explains; `ENOMEM`.
+    pub fn new() -> io::Result<Self> {
+        let ring = setup::builder(COMPLETIONS)
+            .setup_taskrun_flag()
+            .build(QUEUE)?;
+        let mut buffers = Buffers::register(&ring.submitter(), BUFFERS)?;
+        (0..buffers.count()).for_each(|id| buffers.give(id));
+        Ok(Self {
+            ring: ManuallyDrop::new(ring),
+            buffers: ManuallyDrop::new(buffers),
+            outgoing: Outgoing::new(),
+            sending: Vec::with_capacity(QUEUE as usize),
+            unsent: VecDeque::new(),
+            untaken: VecDeque::with_capacity(COMPLETIONS as usize),
+            held: None,
+            entered: 0,
+        })
+    }
+
+    /// Has waits look at the device first, for sockets whose packets come by one
+    /// (`IORING_REGISTER_NAPI`, Linux 6.9).
+    ///
+    /// # Errors
+    /// `EINVAL` before that, and on a kernel without busy polling.
+    pub fn poll_busily(&mut self, wish: BusyPoll) -> io::Result<()> {
+        let mut napi = Napi::new()
+            .set_busy_poll_timeout(wish.time_us)
+            .set_prefer_busy_poll(wish.preferred_budget.is_some());
+        self.ring.submitter().register_napi(&mut napi)
+    }
+
+    /// Accepts the next connection of a listener that blocks, or one after the other.
+    ///
+    /// # Errors
+    /// As of [`Self::enter`]; so with all that follow.
+    pub fn accept(
+        &mut self,
+        owner: Owner,
+        listener: BorrowedFd<'_>,
+        goes_on: bool,
+    ) -> io::Result<()> {
+        let (listener, flags) = (fd(listener), libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC);
+        let nobody = std::ptr::null_mut();
+        let accept = match goes_on {
+            true => opcode::AcceptMulti::new(listener).flags(flags).build(),
+            false => opcode::Accept::new(listener, nobody, nobody.cast())
+                .flags(flags)
+                .build(),
+        };
+        self.queue(owner, Kind::Accept, accept)
+    }
+
+    /// Receives on a connection once, or from now on until it ends or fails or buffers run out.
+    ///
+    /// # Errors
+    /// See [`Self::accept`].
+    pub fn receive(
+        &mut self,
+        owner: Owner,
+        socket: BorrowedFd<'_>,
+        goes_on: bool,
+    ) -> io::Result<()> {
+        let socket = fd(socket);
+        let receive = match goes_on {
+            true => opcode::RecvMulti::new(socket, GROUP).build(),
+            false => opcode::Recv::new(socket, std::ptr::null_mut(), BUFFER_BYTES as u32)
+                .buf_group(GROUP)
+                .build()
+                .flags(Flags::BUFFER_SELECT),
+        };
+        self.queue(owner, Kind::Receive, receive)
+    }
+
+    /// Ends that. What was received meanwhile is still told, and then the end of the operation.
+    ///
+    /// # Errors
+    /// See [`Self::accept`].
+    pub fn stop_receiving(&mut self, owner: Owner) -> io::Result<()> {
+        let cancel = opcode::AsyncCancel::new(name(owner, Kind::Receive)).build();
+        self.queue(owner, Kind::Cancel, cancel.flags(Flags::SKIP_SUCCESS))
+    }
+
+    /// Tells each time that a descriptor becomes readable.
+    ///
+    /// # Errors
+    /// See [`Self::accept`].
+    pub fn watch(&mut self, owner: Owner, descriptor: BorrowedFd<'_>) -> io::Result<()> {
+        let poll = opcode::PollAdd::new(fd(descriptor), libc::POLLIN as u32).multi(true);
+        self.queue(owner, Kind::Watch, poll.build())
+    }
+
+    /// Tells once that there is room to send.
+    ///
+    /// # Errors
+    /// See [`Self::accept`].
+    pub fn await_room(&mut self, owner: Owner, socket: BorrowedFd<'_>) -> io::Result<()> {
+        let poll = opcode::PollAdd::new(fd(socket), libc::POLLOUT as u32);
+        self.queue(owner, Kind::Room, poll.build())
+    }
+
+    /// Adds to the message that [`Self::send`] will send, and tells how many bytes there was room
+    /// for.
+    #[inline]
+    pub fn append(&mut self, bytes: &[u8]) -> usize {
+        self.outgoing.append(bytes)
+    }
+
+    /// Sends what was appended, with the next [`Self::enter`]; [`Self::next_unsent`] tells when
+    /// not all of it left. Nothing more may be sent to this owner before that is known.
+    ///
+    /// # Errors
+    /// See [`Self::accept`].
+    #[inline]
+    pub fn send(&mut self, owner: Owner, socket: BorrowedFd<'_>) -> io::Result<()> {
+        if self.ring.submission().is_full() {
+            // While the message is not finished, its memory is not used anew.
+            self.enter(false)?;
+        }
+        let message = self.outgoing.finish();
+        if message.is_empty() {
+            return Ok(());
+        }
+        let bytes = self.outgoing.bytes(message);
+        let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
+        // With MSG_WAITALL less than all counts as a failure, which is told (io_sendrecv_fail in
+        // io_uring/net.c); with MSG_DONTWAIT it is known at once, and nothing is left under way.
+        let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL | libc::MSG_DONTWAIT;
+        let send = opcode::Send::new(fd(socket), bytes.as_ptr(), length).flags(flags);
+        let send = send.build().flags(Flags::SKIP_SUCCESS);
+        self.queue(owner, Kind::Send, send)?;
+        self.sending.push((name(owner, Kind::Send), message));
+        Ok(())
+    }
+
+    /// Ends all that an accepting owner has under way, before it returns.
+    ///
+    /// # Errors
+    /// See [`Self::accept`].
+    pub fn stop_accepting(&mut self, owner: Owner) -> io::Result<()> {
+        self.enter(false)?;
+        let accept = CancelBuilder::user_data(name(owner, Kind::Accept));
+        let cancelled = self
+            .ring
+            .submitter()
+            .register_sync_cancel(Some(CANCEL_PATIENCE), accept);
+        self.collect();
+        match cancelled {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Hands over what is queued; `waits` until something has happened. A signal ends that early.
+    ///
+    /// # Errors
+    /// Those of io_uring_enter(2).
+    #[inline]
+    pub fn enter(&mut self, waits: bool) -> io::Result<()> {
+        let mut wanted = usize::from(waits);
+        loop {
+            setup::unless_early(self.ring.submitter().submit_and_wait(wanted))?;
+            self.entered += 1;
+            self.collect();
+            if self.ring.submission().is_empty() {
+                break;
+            }
+            wanted = 0;
+        }
+        self.sending.clear();
+        self.outgoing.clear();
+        Ok(())
+    }
+
+    /// How often all that was queued was handed over: what was queued at another count is no
+    /// longer.
+    #[must_use]
+    pub fn entered(&self) -> u64 {
+        self.entered
+    }
+
+    /// Whether [`Self::next_unsent`] or [`Self::take`] has something.
+    #[inline]
+    #[must_use]
+    pub fn has_untaken(&self) -> bool {
+        !self.untaken.is_empty() || !self.unsent.is_empty()
+    }
+
+    /// A message that did not leave. To be asked for before anything is taken.
+    #[inline]
+    pub fn next_unsent(&mut self) -> Option<Unsent> {
+        self.unsent.pop_front()
+    }
+
+    /// The next thing that happened. Gives the bytes received last back to the kernel.
+    #[inline]
+    pub fn take(&mut self) -> Option<Completion> {
+        if let Some((id, _)) = self.held.take() {
+            self.buffers.give(id);
+        }
+        let entry = self.untaken.pop_front()?;
+        if let Some(id) = cqueue::buffer_select(entry.flags()) {
+            self.held = Some((id, usize::try_from(entry.result()).unwrap_or(0)));
+        }
+        let (owner, kind) = understand(entry.user_data());
+        Some(Completion {
+            owner,
+            what: what_happened(kind, entry.result()),
+            goes_on: cqueue::more(entry.flags()),
+        })
+    }
+
+    /// The bytes of the last completion, where it was [`What::Received`].
+    #[inline]
+    #[must_use]
+    pub fn received(&self) -> &[u8] {
+        let (id, length) = self.held.unwrap_or_default();
+        // SAFETY: the completion that named this buffer is the last one taken; the buffer is given
+        // back by `take` and `drop` only, which borrow the ring exclusively. Where none is held
+        // the length is zero.
+        unsafe { self.buffers.written(id, length) }
+    }
+
+    fn queue(&mut self, owner: Owner, kind: Kind, entry: Entry) -> io::Result<()> {
+        let entry = entry.user_data(name(owner, kind));
+        loop {
+            // SAFETY: the operation uses no memory but the buffers, which `drop` frees only when
+            // all operations have ended, and what is sent, which is used while it is handed over
+            // and neither moved nor changed before that.
+            if unsafe { self.ring.submission().push(&entry) }.is_ok() {
+                return Ok(());
+            }
+            self.enter(false)?;
+        }
+    }
+
+    /// Takes what the kernel tells out of its sight, so that it can tell more.
+    #[inline]
+    fn collect(&mut self) {
+        for entry in self.ring.completion() {
+            match understand(entry.user_data()) {
+                (owner, Kind::Send) => {
+                    let message = find(&self.sending, entry.user_data());
+                    let bytes = message.map_or(&[][..], |message| self.outgoing.bytes(message));
+                    let rest = rest_of(bytes, entry.result());
+                    self.unsent.push_back(Unsent { owner, rest });
+                }
+                (_, Kind::Cancel) => {}
+                _ => self.untaken.push_back(entry),
+            }
+        }
+    }
+}
+
+impl Drop for ServingRing {
+    fn drop(&mut self) {
+        // Connections that nobody took are closed.
+        while self.take().is_some() {}
+        let cancelled = self
+            .ring
+            .submitter()
+            .register_sync_cancel(Some(CANCEL_PATIENCE), CancelBuilder::any().all());
+        let is_quiet = match cancelled {
+            Ok(()) => true,
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        };
+        // SAFETY: dropped once, here, and not used afterwards.
+        unsafe { ManuallyDrop::drop(&mut self.ring) };
+        if is_quiet {
+            // SAFETY: the same; and no operation is under way that could use this memory. Where
+            // that is not certain it is leaked.
+            unsafe { ManuallyDrop::drop(&mut self.buffers) };
+        }
+    }
+}
+
+fn fd(descriptor: BorrowedFd<'_>) -> Fd {
+    Fd(descriptor.as_raw_fd())
+}
+
+fn find(sending: &[(u64, Message)], name: u64) -> Option<Message> {
+    let found = sending.iter().rev().find(|(queued, _)| *queued == name);
+    found.map(|(_, message)| *message)
+}
+
+/// What is left of a message by the result of its send.
+fn rest_of(bytes: &[u8], result: i32) -> io::Result<Vec<u8>> {
+    match usize::try_from(result) {
+        Ok(sent) => Ok(bytes.get(sent..).unwrap_or_default().to_vec()),
+        Err(_) if result == -libc::EAGAIN => Ok(bytes.to_vec()),
+        Err(_) => Err(io::Error::from_raw_os_error(-result)),
+    }
+}
+
+#[cfg(test)]
+mod tests;
