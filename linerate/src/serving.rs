@@ -13,6 +13,7 @@ use traffic::engine::{self, Engine, Service, Settings, listeners};
 use traffic::tls::{Common, Secured};
 
 use crate::console::Console;
+use crate::engine_flag::{Chosen, EngineFlag};
 use crate::socket_flags::SocketFlags;
 use crate::tls_flags::Speaking;
 
@@ -82,9 +83,12 @@ pub(crate) struct Serving {
     /// Arm each connection for one event and again after each request (`EPOLLONESHOT`)
     ///
     /// It costs a system call per request; servers that share one epoll between threads need it,
-    /// this one does not. It is here to be measured.
+    /// this one does not. A ring receives once then, and is asked again. It is here to be measured.
     #[arg(long, help_heading = MEASURED)]
     rearm_oneshot: bool,
+
+    #[command(flatten)]
+    engine: EngineFlag,
 
     #[command(flatten)]
     sockets: SocketFlags,
@@ -116,6 +120,7 @@ impl Serving {
         per_connection: Descriptors,
         service: impl FnOnce() -> S,
     ) -> anyhow::Result<ExitCode> {
+        let engine = self.engine.choose(self.sockets.busy_poll())?;
         if self.worker {
             // Its parent passes on what the terminal has told it already.
             let stop = StopSignal::listen(Again::Waits)?;
@@ -123,7 +128,8 @@ impl Serving {
             let service = service();
             // The parent waits for this line and passes it on when all workers have said it.
             console.say("ready");
-            return self.work(listener, &stop, tls, per_connection, service);
+            let place = (listener, &stop);
+            return self.work(engine.engine, place, tls, per_connection, service);
         }
         let stop = StopSignal::listen(Again::Kills)?;
         let cpus = self.cpus()?;
@@ -135,7 +141,7 @@ impl Serving {
             let handed_over = tls.map(Speaking::hand_over).transpose()?;
             let arguments = handed_over.iter().flat_map(|(_, arguments)| arguments);
             let workers = Workers::start(listeners, &cpus, worker_command(arguments)?)?;
-            self.say_ready(address, console);
+            self.say_ready(address, &engine, console);
             workers.supervise(
                 stop.as_fd(),
                 Duration::from_secs(self.drain_timeout.0.into()),
@@ -144,13 +150,15 @@ impl Serving {
         }
         sys::cpu::pin(&cpus[..1]).with_context(|| format!("running on CPU {}", cpus[0]))?;
         let service = service();
-        self.say_ready(address, console);
-        self.work(listeners.remove(0), &stop, tls, per_connection, service)
+        self.say_ready(address, &engine, console);
+        let place = (listeners.remove(0), &stop);
+        self.work(engine.engine, place, tls, per_connection, service)
     }
 
     /// The port that was taken is known only now, where any free one was asked for.
-    fn say_ready(&self, address: SocketAddr, console: &Console) {
+    fn say_ready(&self, address: SocketAddr, engine: &Chosen, console: &Console) {
         if !self.json {
+            self.engine.explain(engine, console);
             return console.say(&format!("listening on {address}"));
         }
         let ready = serde_json::json!({
@@ -158,14 +166,16 @@ impl Serving {
             "linerate_version": env!("CARGO_PKG_VERSION"),
             "listening": address.to_string(),
             "port": address.port(),
+            "engine": engine.name(),
+            "engine_reason": engine.reason,
         });
         console.say(&ready.to_string());
     }
 
     fn work<S: Service>(
         &self,
-        listener: TcpListener,
-        stop: &StopSignal,
+        engine: Engine,
+        (listener, stop): (TcpListener, &StopSignal),
         tls: Option<&Speaking>,
         per_connection: Descriptors,
         service: S,
@@ -173,9 +183,6 @@ impl Serving {
         let open_files = sys::process::raise_open_file_limit()?;
         let by_limit = per_connection.connections(open_files);
         let (stop, settings) = (stop.as_fd(), self.settings(by_limit));
-        let engine = Engine::Epoll {
-            rearm_oneshot: self.rearm_oneshot,
-        };
         match tls.map(|tls| Common::new(tls.config.clone())) {
             None => engine::run(engine, listener, stop, service, settings)?,
             Some(common) => {
@@ -193,6 +200,7 @@ impl Serving {
             request_timeout_s: self.request_timeout.0,
             drain_timeout_s: self.drain_timeout.0,
             max_connections: usize::try_from(max_connections).unwrap_or(usize::MAX),
+            rearm_oneshot: self.rearm_oneshot,
             busy_poll: self.sockets.busy_poll(),
         }
     }

@@ -29,8 +29,12 @@ const REQUESTS: usize = 20_000;
 fn a_request_is_answered_without_allocating() {
     std::fs::create_dir_all(ROOT).unwrap();
     std::fs::write(format!("{ROOT}/file"), "{}").unwrap();
-    for (request, split_send) in [(REQUEST, false), (REQUEST, true), (FILE_REQUEST, false)] {
-        let (mut client, stop, server) = serve(split_send);
+    let requests = [(REQUEST, false), (REQUEST, true), (FILE_REQUEST, false)];
+    for (engine, (request, split_send)) in [Engine::Epoll, Engine::Uring]
+        .into_iter()
+        .flat_map(|engine| requests.map(|request| (engine, request)))
+    {
+        let (mut client, stop, server) = serve(engine, split_send);
         let answer_bytes = first_answer_bytes(&mut client, request);
         let mut room = vec![0; answer_bytes];
         exchange(&mut client, request, &mut room, 100);
@@ -40,7 +44,7 @@ fn a_request_is_answered_without_allocating() {
         assert_eq!(
             allocations() - before,
             0,
-            "{request} split_send: {split_send}"
+            "{engine:?} {request} split_send: {split_send}"
         );
         drop(stop);
         drop(client);
@@ -51,7 +55,7 @@ fn a_request_is_answered_without_allocating() {
 type Running = (TcpStream, UnixStream, std::thread::JoinHandle<()>);
 
 /// A server in a thread, a connection to it, and what stops it when dropped.
-fn serve(split_send: bool) -> Running {
+fn serve(engine: Engine, split_send: bool) -> Running {
     let mut listeners = listeners::open(
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         1,
@@ -72,12 +76,10 @@ fn serve(split_send: bool) -> Running {
         request_timeout_s: 10,
         drain_timeout_s: 5,
         max_connections: 10,
+        rearm_oneshot: false,
         busy_poll: None,
     };
     let server = std::thread::spawn(move || {
-        let engine = Engine::Epoll {
-            rearm_oneshot: false,
-        };
         let http = Http::new(options);
         engine::run(engine, listener, stopped.as_fd(), http, settings).unwrap();
     });

@@ -4,6 +4,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::ENGINE;
 use crate::client::get;
 use crate::server::{Server, program, sockets};
 
@@ -120,8 +121,8 @@ fn connections_beyond_the_limit_wait_until_others_close() {
 )]
 fn out_of_descriptors_it_serves_those_it_has_and_sleeps() {
     let mut command = Command::new("sh");
-    let serve = "ulimit -n 32 && exec \"$0\" serve --listen 0 --workers 1 --max-connections 1000";
-    command.args(["-c", serve, program()]);
+    let serve = "ulimit -n 32 && exec \"$@\" --listen 0 --workers 1 --max-connections 1000";
+    command.args(["-c", serve, "sh", program(), "serve", "--engine", ENGINE]);
     let server = Server::spawn(command);
     let mut clients: Vec<_> = (0..50).map(|_| server.connect()).collect();
     assert_eq!(clients[0].get("/json").status, 200);

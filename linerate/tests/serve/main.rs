@@ -9,6 +9,7 @@ mod client;
 #[path = "../common/mod.rs"]
 #[expect(dead_code, reason = "a test uses what it needs of it")]
 mod common;
+mod engines;
 mod file_limits;
 mod files;
 mod limits;
@@ -18,3 +19,7 @@ mod stopping;
 mod tls;
 mod tls_records;
 mod workers;
+
+/// What [`server::Server::start`] starts. The suites that go through the engine run on the other one
+/// too, as a test program of their own.
+const ENGINE: &str = "epoll";

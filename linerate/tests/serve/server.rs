@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::SocketAddr;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+use crate::ENGINE;
 use crate::client::{Client, PATIENCE};
 
 pub(crate) struct Server {
@@ -12,10 +13,11 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// `linerate serve` on a free port of loopback.
+    /// `linerate serve` on a free port of loopback, on the engine of this test program.
     pub(crate) fn start(flags: &[&str]) -> Self {
         let mut command = Command::new(program());
-        command.args(["serve", "--listen", "0"]).args(flags);
+        command.args(["serve", "--listen", "0", "--engine", ENGINE]);
+        command.args(flags);
         Self::spawn(command)
     }
 

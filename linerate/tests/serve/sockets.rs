@@ -36,9 +36,10 @@ fn refused_here(flags: &[&str]) -> String {
 }
 
 /// The levers of our own server, and the flags by which the tests here and of its workers set them.
-const FLAGS: [(&str, &str); 6] = [
+const FLAGS: [(&str, &str); 7] = [
     ("connection-steering", "--steer"),
     ("defer-accept", "--defer-accept"),
+    ("engine", "--engine"),
     ("listen-backlog", "--backlog"),
     ("no-delay", "--no-delay"),
     ("socket-busy-poll", "--busy-poll"),

@@ -120,9 +120,10 @@ const PROGRAM: [&str; 7] = [
 ];
 
 /// Of our own server.
-const SERVER: [&str; 6] = [
+const SERVER: [&str; 7] = [
     "connection-steering",
     "defer-accept",
+    "engine",
     "listen-backlog",
     "no-delay",
     "socket-busy-poll",

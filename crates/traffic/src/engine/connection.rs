@@ -67,11 +67,16 @@ impl<C: Channel, M: Default> Connection<C, M> {
 
     /// Whether its time is up; then the peer was told.
     pub(super) fn is_overdue<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> bool {
-        let is_overdue = shared.is_past(self.deadline_second);
-        if is_overdue {
+        let is_late = self.is_late(shared);
+        if is_late {
             self.take_leave(shared);
         }
-        is_overdue
+        is_late
+    }
+
+    /// Whether its time is up.
+    pub(super) fn is_late<S, T>(&self, shared: &Shared<S, C, T>) -> bool {
+        shared.is_past(self.deadline_second)
     }
 
     /// No request has begun and no answer is under way.
@@ -91,6 +96,16 @@ impl<C: Channel, M: Default> Connection<C, M> {
     /// While output waits for room nothing is read: a peer that does not read is not listened to.
     pub(super) fn waits_for_room(&self) -> bool {
         self.has_output() && !self.hushed
+    }
+
+    /// Whether it goes on alike whatever becomes of what it has to send now.
+    pub(super) fn just_goes_on(&self) -> bool {
+        self.next == Next::Continue && !self.output.has_file() && !self.channel.has_ended()
+    }
+
+    /// Gives the peer the time there is for reading what was sent.
+    pub(super) fn expect_room<S, T>(&mut self, shared: &Shared<S, C, T>) {
+        self.deadline_second = shared.deadline(shared.settings.idle_timeout_s);
     }
 
     /// Whether the socket may hold more than was read, of which it will not tell again.
@@ -177,7 +192,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
             return Fate::Close;
         }
         if self.has_output() {
-            self.deadline_second = shared.deadline(shared.settings.idle_timeout_s);
+            self.expect_room(shared);
             return Fate::Keep;
         }
         let kept_bytes = self.restore_untaken(shared);
@@ -244,7 +259,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
         shared: &mut Shared<S, C, T>,
     ) -> Fate {
         if self.has_output() {
-            self.deadline_second = shared.deadline(shared.settings.idle_timeout_s);
+            self.expect_room(shared);
             return Fate::Keep;
         }
         match self.next {

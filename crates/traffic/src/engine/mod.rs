@@ -19,6 +19,7 @@ mod service;
 mod shared;
 pub mod supervisor;
 pub mod transfer;
+mod uring;
 
 use std::io;
 use std::net::TcpListener;
@@ -34,18 +35,18 @@ use transfer::Calls;
 /// What tells a worker of its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
-    Epoll {
-        /// Arm each connection for one event only and again after each, as servers on a shared
-        /// event queue do. It costs a system call per request and gains nothing here.
-        rearm_oneshot: bool,
-    },
+    /// Readiness, and a system call for each piece received or sent.
+    Epoll,
+    /// Completions: a system call for each batch.
+    Uring,
 }
 
 /// Serves until `stop` is readable, then lets the answers under way finish.
 ///
 /// # Errors
-/// `EMFILE` when not even the worker's own descriptors can be opened, and those of
-/// [`sys::epoll::Epoll::poll_busily`]; connections that fail are closed and not reported.
+/// `EMFILE` when not even the worker's own descriptors can be opened; those of
+/// [`sys::uring::usable::try_out`], and those of polling busily. Connections that fail are closed
+/// and not reported.
 pub fn run<S: Service>(
     engine: Engine,
     listener: TcpListener,
@@ -68,9 +69,14 @@ pub fn run_over<S: Service, C: Channel>(
     settings: Settings,
 ) -> io::Result<()> {
     match engine {
-        Engine::Epoll { rearm_oneshot } => {
+        Engine::Epoll => {
             let shared = Shared::<S, C, _>::new(service, common, Calls, settings);
-            epoll::run(listener, stop, shared, rearm_oneshot)
+            epoll::run(listener, stop, shared)
+        }
+        Engine::Uring => {
+            let carriage = uring::carriage(settings)?;
+            let shared = Shared::<S, C, _>::new(service, common, carriage, settings);
+            uring::run(listener, stop, shared)
         }
     }
 }

@@ -19,6 +19,9 @@ pub struct Settings {
     pub drain_timeout_s: u32,
     /// Connections held open at once; further ones wait in the kernel's backlog.
     pub max_connections: usize,
+    /// Arm each connection for one event only and again after each, as servers on a shared event
+    /// queue do. It costs time per request and gains nothing here.
+    pub rearm_oneshot: bool,
     /// Look at the device before waiting for what it has to tell; `None` to wait at once.
     pub busy_poll: Option<BusyPoll>,
 }

@@ -8,6 +8,7 @@ use model::Binds;
 use sys::epoll::Epoll;
 use sys::listener::{self, BusyPoll};
 use sys::socket::{self, ListenOptions};
+use sys::uring::usable;
 
 use crate::levers::card::{Card, Group, Risk, Scope};
 use crate::levers::serving::{OfOurServer, why_not};
@@ -37,6 +38,33 @@ pub(super) static ROWS: &[OfOurServer] = &[
         sets: &["processes, each with SO_REUSEPORT"],
         by_hand: "linerate serve --workers 4",
         refused_in_studies: |_| Some(ONE_WORKER.to_owned()),
+    },
+    OfOurServer {
+        card: Card {
+            name: "engine",
+            title: "what tells our server of its connections",
+            group: Group::Application,
+            scope: Scope::Process,
+            binds: Binds::Fork,
+            risk: Risk::None,
+            about: "With epoll the server is told what is ready, and receives and sends by a system call \
+                each. With uring (io_uring, Linux 6.1) the kernel receives into buffers that it was lent, \
+                and one call hands over the answers of a batch and brings the next requests.",
+            helps: "uring: servers whose system calls cost much, as under a seccomp filter or an audit",
+            hurts: "uring: nothing is known; many containers forbid it",
+            published: None,
+        },
+        flag: "--engine",
+        values: "auto, epoll, uring",
+        takes: |value| ["auto", "epoll", "uring"].contains(&value),
+        unset: "auto, which takes epoll",
+        depends: "uring where system calls are dear",
+        sets: &["epoll_create1(2)", "io_uring_setup(2)"],
+        by_hand: "linerate serve --engine uring",
+        refused_in_studies: |value| match value {
+            "uring" => why_not(usable::try_out()),
+            _ => None,
+        },
     },
     OfOurServer {
         card: Card {

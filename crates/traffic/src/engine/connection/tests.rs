@@ -194,6 +194,7 @@ fn settings() -> Settings {
         request_timeout_s: 1,
         drain_timeout_s: 1,
         max_connections: 1,
+        rearm_oneshot: false,
         busy_poll: None,
     }
 }

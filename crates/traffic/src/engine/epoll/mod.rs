@@ -39,9 +39,8 @@ pub(super) fn run<S: Service, C: Channel>(
     listener: TcpListener,
     stop: BorrowedFd<'_>,
     shared: Shared<S, C, Calls>,
-    rearm_oneshot: bool,
 ) -> io::Result<()> {
-    let mut worker = Worker::new(listener, shared, rearm_oneshot)?;
+    let mut worker = Worker::new(listener, shared)?;
     worker.epoll.add(stop, STOP, Interest::READ)?;
     let mut events = Events::with_capacity(EVENTS);
     while !worker.shared.has_finished(worker.connections.len()) {
@@ -80,8 +79,6 @@ struct Worker<S: Service, C: Channel> {
     /// Connections that the present batch has given something to send.
     senders: Vec<usize>,
     shared: Shared<S, C, Calls>,
-    /// Each connection is armed for one event only.
-    rearm_oneshot: bool,
 }
 
 /// A connection and what it is watched for.
@@ -91,11 +88,7 @@ struct Watched<C, M> {
 }
 
 impl<S: Service, C: Channel> Worker<S, C> {
-    fn new(
-        listener: TcpListener,
-        mut shared: Shared<S, C, Calls>,
-        rearm_oneshot: bool,
-    ) -> io::Result<Self> {
+    fn new(listener: TcpListener, mut shared: Shared<S, C, Calls>) -> io::Result<Self> {
         let epoll = Epoll::new()?;
         if let Some(wish) = shared.settings.busy_poll {
             epoll.poll_busily(wish)?;
@@ -111,7 +104,6 @@ impl<S: Service, C: Channel> Worker<S, C> {
             connections: Slab::new(),
             senders: Vec::with_capacity(EVENTS),
             shared,
-            rearm_oneshot,
         })
     }
 
@@ -122,7 +114,7 @@ impl<S: Service, C: Channel> Worker<S, C> {
         let (epoll, connections, shared) = (&self.epoll, &mut self.connections, &self.shared);
         let most = shared.settings.max_connections;
         let room = most.saturating_sub(connections.len());
-        let rearm_oneshot = self.rearm_oneshot;
+        let rearm_oneshot = shared.settings.rearm_oneshot;
         door.admit(epoll, room, |socket| {
             if let Ok(connection) = Connection::new(socket, shared) {
                 watch(epoll, connections, connection, rearm_oneshot);
@@ -173,7 +165,7 @@ impl<S: Service, C: Channel> Worker<S, C> {
             self.connections.remove(key);
             return self.reopen();
         }
-        match watched.interest_to_set(self.rearm_oneshot) {
+        match watched.interest_to_set(self.shared.settings.rearm_oneshot) {
             None => Ok(()),
             Some(interest) => {
                 let socket = watched.connection.socket().as_fd();

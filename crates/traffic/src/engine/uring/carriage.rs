@@ -1,0 +1,102 @@
+//! Moves bytes by way of a ring: what it has received already, and what it is to send together
+//! with the others of a batch.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use sys::uring::serving::ServingRing;
+
+use crate::engine::transfer::{Calls, Transfer};
+
+/// The ring of a worker, and what it offers to the one connection that is attended to.
+pub(in crate::engine) struct Carriage {
+    pub(super) ring: ServingRing,
+    source: Source,
+    /// Bytes of the source that the connection has.
+    taken: usize,
+    /// The peer has closed behind them.
+    ends: bool,
+    /// What is sent joins the message that the ring is to send. Otherwise it leaves at once.
+    gathers: bool,
+}
+
+enum Source {
+    Nothing,
+    /// What the ring has received last.
+    Received,
+    Kept(Vec<u8>),
+}
+
+impl Carriage {
+    pub(super) fn new(ring: ServingRing) -> Self {
+        Self {
+            ring,
+            source: Source::Nothing,
+            taken: 0,
+            ends: false,
+            gathers: false,
+        }
+    }
+
+    /// Offers what the ring has received last.
+    #[inline]
+    pub(super) fn offer_received(&mut self) {
+        (self.source, self.taken, self.ends) = (Source::Received, 0, false);
+    }
+
+    /// Offers what was received earlier, and after it perhaps the end of the connection.
+    pub(super) fn offer_kept(&mut self, kept: Vec<u8>, ends: bool) {
+        (self.source, self.taken, self.ends) = (Source::Kept(kept), 0, ends);
+    }
+
+    /// Whether the connection has not received all that is offered.
+    #[inline]
+    pub(super) fn has_more(&self) -> bool {
+        self.ends || !self.rest().is_empty()
+    }
+
+    /// Offers nothing any more; gives what the connection did not receive.
+    #[inline]
+    pub(super) fn withdraw(&mut self) -> Vec<u8> {
+        let rest = self.rest().to_vec();
+        (self.source, self.ends) = (Source::Nothing, false);
+        rest
+    }
+
+    /// Has what a connection sends leave with the others of its batch.
+    pub(super) fn gather(&mut self, gathers: bool) {
+        self.gathers = gathers;
+    }
+
+    #[inline]
+    fn rest(&self) -> &[u8] {
+        let bytes = match &self.source {
+            Source::Nothing => return &[],
+            Source::Received => self.ring.received(),
+            Source::Kept(kept) => kept,
+        };
+        &bytes[self.taken..]
+    }
+}
+
+impl Transfer for Carriage {
+    #[inline]
+    fn receive(&mut self, _socket: BorrowedFd<'_>, room: &mut [u8]) -> io::Result<Option<usize>> {
+        let rest = self.rest();
+        let count = rest.len().min(room.len());
+        room[..count].copy_from_slice(&rest[..count]);
+        self.taken += count;
+        match count {
+            0 => Ok(std::mem::take(&mut self.ends).then_some(0)),
+            _ => Ok(Some(count)),
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, socket: BorrowedFd<'_>, bytes: &[u8], more: bool) -> io::Result<usize> {
+        match self.gathers {
+            true => Ok(self.ring.append(bytes)),
+            false => Calls.send(socket, bytes, more),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Having connections accepted, and no more of them than there is room for.
+
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use sys::uring::serving::{Owner, ServingRing};
+use sys::{listener, socket};
+
+/// A listener, from which the ring accepts while there is room. What waits, waits in the kernel's
+/// backlog.
+pub(super) struct Door {
+    listener: TcpListener,
+    owner: Owner,
+    /// Connections that may come at one go.
+    backlog: usize,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Shut,
+    /// One more is accepted.
+    One,
+    /// One after the other is accepted.
+    Many,
+}
+
+impl Door {
+    /// A door that is shut.
+    pub(super) fn new(listener: TcpListener, owner: Owner) -> io::Result<Self> {
+        // The ring waits at a listener that blocks only.
+        listener.set_nonblocking(false)?;
+        let backlog = usize::try_from(listener::backlog(listener.as_fd())?);
+        Ok(Self {
+            listener,
+            owner,
+            backlog: backlog.unwrap_or(usize::MAX),
+            state: State::Shut,
+        })
+    }
+
+    /// Takes note of whether another one is still accepted without being asked for.
+    pub(super) fn note(&mut self, goes_on: bool) {
+        if !goes_on {
+            self.state = State::Shut;
+        }
+    }
+
+    /// Has connections accepted while there is room for so many. Where they might come in larger
+    /// numbers than that, they are let in one by one.
+    pub(super) fn open(&mut self, room: usize, ring: &mut ServingRing) -> io::Result<()> {
+        let is_wide = room > self.backlog;
+        if self.state == State::Many && !is_wide {
+            ring.stop_accepting(self.owner)?;
+        }
+        if self.state != State::Shut || room == 0 {
+            return Ok(());
+        }
+        self.state = if is_wide { State::Many } else { State::One };
+        ring.accept(self.owner, self.listener.as_fd(), is_wide)
+    }
+
+    /// Accepts nothing from now on, except what waits, by the caller's own hands.
+    pub(super) fn close(self, ring: &mut ServingRing) -> io::Result<Waiting> {
+        ring.stop_accepting(self.owner)?;
+        self.listener.set_nonblocking(true)?;
+        Ok(Waiting(self.listener))
+    }
+}
+
+/// What waits at a door that was closed.
+pub(super) struct Waiting(TcpListener);
+
+impl Iterator for Waiting {
+    type Item = OwnedFd;
+
+    fn next(&mut self) -> Option<OwnedFd> {
+        socket::accept(self.0.as_fd()).ok().flatten()
+    }
+}

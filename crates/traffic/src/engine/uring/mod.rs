@@ -1,0 +1,352 @@
+//! The engine that is told of what was done: io_uring receives, and sends with others.
+//!
+//! In steady state a request costs no system call of its own: one `io_uring_enter` hands over the
+//! answers of a batch and brings the bytes of the next. What is out of the ordinary (files, ends,
+//! answers in pieces, peers that do not read) leaves by system calls, as in the other engine.
+
+mod carriage;
+mod door;
+mod seat;
+
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+
+use slab::Slab;
+use sys::timer::SecondTimer;
+use sys::uring::serving::{Completion, Owner, ServingRing, Unsent, What};
+
+use super::channel::Channel;
+use super::connection::{Connection, Fate};
+use super::service::Service;
+use super::shared::{Settings, Shared};
+use carriage::Carriage;
+use door::Door;
+use seat::Seat;
+
+/// Completions attended to at one go. The first of them waits for its answer until the last was
+/// read, a microsecond or two each, so it must not be many.
+const BATCH: usize = 32;
+
+const LISTENER: Owner = Owner::new(u32::MAX, 0);
+const STOP: Owner = Owner::new(u32::MAX - 1, 0);
+const TIMER: Owner = Owner::new(u32::MAX - 2, 0);
+
+/// A ring as a worker needs it.
+pub(super) fn carriage(settings: Settings) -> io::Result<Carriage> {
+    let mut ring = ServingRing::new()?;
+    if let Some(wish) = settings.busy_poll {
+        ring.poll_busily(wish)?;
+    }
+    Ok(Carriage::new(ring))
+}
+
+/// Serves until `stop` is readable, then lets the answers under way finish.
+pub(super) fn run<S: Service, C: Channel>(
+    listener: TcpListener,
+    stop: BorrowedFd<'_>,
+    shared: Shared<S, C, Carriage>,
+) -> io::Result<()> {
+    let mut worker = Worker::new(listener, shared)?;
+    worker.ring().watch(STOP, stop)?;
+    while !worker.shared.has_finished(worker.seats.len()) {
+        let waits = worker.unfinished.is_empty() && !worker.ring().has_untaken();
+        worker.ring().enter(waits)?;
+        worker.attend(BATCH)?;
+        worker.send()?;
+        if std::mem::take(&mut worker.second_began) {
+            worker.begin_second()?;
+        }
+        if std::mem::take(&mut worker.is_stopped) {
+            worker.drain()?;
+        }
+    }
+    Ok(())
+}
+
+struct Worker<S: Service, C: Channel> {
+    timer: SecondTimer,
+    /// `None` once the worker drains.
+    door: Option<Door>,
+    /// The key of a connection is its slot.
+    seats: Slab<Seat<C, S::Memory>>,
+    generation: u32,
+    /// Connections that the present batch has given something to send.
+    senders: Vec<usize>,
+    /// Connections that have bytes kept, and nothing to wait for.
+    unfinished: Vec<usize>,
+    second_began: bool,
+    is_stopped: bool,
+    shared: Shared<S, C, Carriage>,
+}
+
+impl<S: Service, C: Channel> Worker<S, C> {
+    fn new(listener: TcpListener, mut shared: Shared<S, C, Carriage>) -> io::Result<Self> {
+        let timer = SecondTimer::new()?;
+        shared.transfer.ring.watch(TIMER, timer.as_fd())?;
+        shared.service.second_began(sys::clock::wall());
+        let mut worker = Self {
+            timer,
+            door: Some(Door::new(listener, LISTENER)?),
+            seats: Slab::new(),
+            generation: 0,
+            senders: Vec::with_capacity(BATCH),
+            unfinished: Vec::new(),
+            second_began: false,
+            is_stopped: false,
+            shared,
+        };
+        worker.open_door()?;
+        Ok(worker)
+    }
+
+    fn ring(&mut self) -> &mut ServingRing {
+        &mut self.shared.transfer.ring
+    }
+
+    /// Attends to what has happened, at most to so many completions. What did not leave comes
+    /// first: nothing may be sent after it before it has.
+    fn attend(&mut self, most: usize) -> io::Result<()> {
+        while let Some(unsent) = self.ring().next_unsent() {
+            self.take_back(unsent)?;
+        }
+        for key in std::mem::take(&mut self.unfinished) {
+            self.go_on(key)?;
+        }
+        for _ in 0..most {
+            let Some(completion) = self.ring().take() else {
+                break;
+            };
+            self.take(completion)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, completion: Completion) -> io::Result<()> {
+        match completion.owner {
+            LISTENER => self.admit(completion),
+            STOP => {
+                self.is_stopped = self.door.is_some();
+                Ok(())
+            }
+            TIMER => {
+                self.second_began = true;
+                if !completion.goes_on {
+                    let timer = self.timer.as_fd();
+                    self.shared.transfer.ring.watch(TIMER, timer)?;
+                }
+                Ok(())
+            }
+            owner => match self.seat_of(owner) {
+                Some(key) => self.take_for(key, &completion),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// `None` for a connection that is gone.
+    #[inline]
+    fn seat_of(&self, owner: Owner) -> Option<usize> {
+        let key = usize::try_from(owner.slot).ok()?;
+        (self.seats.get(key)?.owner == owner).then_some(key)
+    }
+
+    fn take_for(&mut self, key: usize, completion: &Completion) -> io::Result<()> {
+        let seat = &mut self.seats[key];
+        if let What::Room = completion.what {
+            seat.note_room();
+            return self.go_on_sending(key);
+        }
+        seat.note_receiving(completion.goes_on);
+        match completion.what {
+            What::Received if seat.is_busy() => {
+                seat.kept
+                    .extend_from_slice(self.shared.transfer.ring.received());
+                Ok(())
+            }
+            What::Received => {
+                self.shared.transfer.offer_received();
+                self.proceed(key)
+            }
+            What::ReceiveFailed(_) => self.close(key),
+            What::End => {
+                seat.has_ended = true;
+                self.go_on(key)
+            }
+            _ if seat.is_busy() => Ok(()),
+            _ => self.conclude(key, Fate::Keep),
+        }
+    }
+
+    /// Offers a connection what was kept for it.
+    fn go_on(&mut self, key: usize) -> io::Result<()> {
+        let Some(seat) = self.seats.get_mut(key).filter(|seat| seat.can_go_on()) else {
+            return Ok(());
+        };
+        let kept = std::mem::take(&mut seat.kept);
+        self.shared.transfer.offer_kept(kept, seat.has_ended);
+        self.proceed(key)
+    }
+
+    fn go_on_sending(&mut self, key: usize) -> io::Result<()> {
+        let seat = &mut self.seats[key];
+        if seat.unsent.is_empty() {
+            return self.proceed(key);
+        }
+        if seat.send_unsent().is_err() {
+            return self.close(key);
+        }
+        seat.connection.expect_room(&self.shared);
+        self.conclude(key, Fate::Keep)
+    }
+
+    /// Has a connection do what it can with what it is offered.
+    fn proceed(&mut self, key: usize) -> io::Result<()> {
+        let seat = &mut self.seats[key];
+        let fate = loop {
+            let fate = seat.connection.proceed(&mut self.shared, false);
+            let is_done = fate != Fate::Keep || seat.connection.waits_for_room();
+            if is_done || !self.shared.transfer.has_more() {
+                break fate;
+            }
+        };
+        let rest = self.shared.transfer.withdraw();
+        if !rest.is_empty() {
+            seat.kept = rest;
+        }
+        match fate {
+            Fate::Send => {
+                self.senders.push(key);
+                Ok(())
+            }
+            fate => self.conclude(key, fate),
+        }
+    }
+
+    /// Sends what the batch has brought forth: together, where the connection goes on whatever
+    /// becomes of it.
+    fn send(&mut self) -> io::Result<()> {
+        for place in 0..self.senders.len() {
+            let key = self.senders[place];
+            if let Some(seat) = self.seats.get_mut(key) {
+                let gathers = seat.connection.just_goes_on() && !self.shared.is_draining();
+                self.shared.transfer.gather(gathers);
+                let fate = seat.connection.send(&mut self.shared);
+                if gathers {
+                    seat.queue_send(&mut self.shared.transfer.ring)?;
+                    self.shared.transfer.gather(false);
+                }
+                self.conclude(key, fate)?;
+            }
+        }
+        self.senders.clear();
+        Ok(())
+    }
+
+    /// Takes back what was gathered from a connection and did not leave.
+    fn take_back(&mut self, unsent: Unsent) -> io::Result<()> {
+        let Some(key) = self.seat_of(unsent.owner) else {
+            return Ok(());
+        };
+        let Ok(rest) = unsent.rest else {
+            return self.close(key);
+        };
+        let seat = &mut self.seats[key];
+        seat.unsent.extend_from_slice(&rest);
+        seat.connection.expect_room(&self.shared);
+        self.conclude(key, Fate::Keep)
+    }
+
+    fn conclude(&mut self, key: usize, fate: Fate) -> io::Result<()> {
+        let seat = &mut self.seats[key];
+        let may_end = fate == Fate::Close || seat.unsent.is_empty();
+        if may_end && seat.connection.is_over(fate, &mut self.shared) {
+            return self.close(key);
+        }
+        if seat.can_go_on() {
+            self.unfinished.push(key);
+        }
+        seat.queue(&mut self.shared.transfer.ring)
+    }
+
+    fn close(&mut self, key: usize) -> io::Result<()> {
+        let seat = self.seats.remove(key);
+        seat.close(&mut self.shared.transfer.ring)?;
+        self.open_door()
+    }
+
+    fn admit(&mut self, completion: Completion) -> io::Result<()> {
+        if let Some(door) = &mut self.door {
+            door.note(completion.goes_on);
+        }
+        match completion.what {
+            What::Accepted(socket) => {
+                self.welcome(socket)?;
+                self.open_door()
+            }
+            // Out of descriptors or memory, most likely: try again when a connection has closed
+            // or a second has gone by.
+            _ => Ok(()),
+        }
+    }
+
+    fn welcome(&mut self, socket: OwnedFd) -> io::Result<()> {
+        let Ok(connection) = Connection::new(TcpStream::from(socket), &self.shared) else {
+            return Ok(());
+        };
+        self.generation = self.generation.wrapping_add(1);
+        let entry = self.seats.vacant_entry();
+        let slot = u32::try_from(entry.key()).map_err(io::Error::other)?;
+        let owner = Owner::new(slot, self.generation);
+        let rearms = self.shared.settings.rearm_oneshot;
+        let seat = entry.insert(Seat::new(connection, owner, rearms));
+        seat.queue(&mut self.shared.transfer.ring)
+    }
+
+    /// Lets connections in while there is room for them.
+    fn open_door(&mut self) -> io::Result<()> {
+        let room = self.room();
+        match &mut self.door {
+            Some(door) => door.open(room, &mut self.shared.transfer.ring),
+            None => Ok(()),
+        }
+    }
+
+    fn room(&self) -> usize {
+        let most = self.shared.settings.max_connections;
+        most.saturating_sub(self.seats.len())
+    }
+
+    fn begin_second(&mut self) -> io::Result<()> {
+        self.timer.acknowledge()?;
+        self.shared.begin_second();
+        for key in 0..self.seats.capacity() {
+            let seat = self.seats.get_mut(key);
+            if seat.is_some_and(|seat| seat.is_overdue(&mut self.shared)) {
+                self.close(key)?;
+            }
+        }
+        self.open_door()
+    }
+
+    /// Stops accepting, answers what has arrived, closes what is idle, waits for the rest.
+    fn drain(&mut self) -> io::Result<()> {
+        self.shared.drain();
+        if let Some(door) = self.door.take() {
+            let waiting = door.close(self.ring())?;
+            self.attend(usize::MAX)?;
+            for socket in waiting.take(self.room()) {
+                self.welcome(socket)?;
+            }
+        }
+        self.ring().enter(false)?;
+        self.attend(usize::MAX)?;
+        self.send()?;
+        for key in 0..self.seats.capacity() {
+            if self.seats.contains(key) {
+                self.conclude(key, Fate::Keep)?;
+            }
+        }
+        Ok(())
+    }
+}
