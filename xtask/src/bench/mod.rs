@@ -21,11 +21,12 @@ const CLIENT_CPU: usize = 0;
 const SERVER_CPU: usize = 1;
 
 /// The comparisons, by name.
-const BENCHES: [(&str, Bench); 4] = [
+const BENCHES: [(&str, Bench); 5] = [
     ("client-rate", client::rate),
     ("client-throughput", client::throughput_mode),
     ("client-latency", client::latency_mode),
     ("server", server::run),
+    ("server-engines", server::engines),
 ];
 /// The accuracy of emulated links, which is held against what was asked for.
 const LINK: &str = "link";

@@ -1,4 +1,4 @@
-//! `linerate serve` beside nginx, both under the same wrk.
+//! `linerate serve` beside nginx, and its two engines beside each other, under the same wrk.
 
 use std::io::BufRead as _;
 use std::path::Path;
@@ -13,10 +13,12 @@ use super::{CLIENT_CPU, CONNECTIONS, SERVER_CPU};
 
 /// Highest ratio to nginx's CPU per request.
 const BAR: f64 = 0.92;
+/// Highest ratio of the ring to epoll: `auto` leaves the ring aside, which must not become worse.
+const ENGINES_BAR: f64 = 1.10;
 
 pub(crate) fn run(linerate: &Path) -> anyhow::Result<Comparison> {
     let nginx = Nginx::start(SERVER_CPU)?;
-    let ours = Served::start(linerate)?;
+    let ours = Served::start(linerate, "auto")?;
     let url = |address: &str| format!("http://{address}/json");
     let peer_address = format!("127.0.0.1:{}", nginx.port);
     Comparison::measure(
@@ -27,12 +29,22 @@ pub(crate) fn run(linerate: &Path) -> anyhow::Result<Comparison> {
             "linerate serve --workers 1".to_owned(),
             "nginx, bench/nginx.conf".to_owned(),
         ],
-        || {
-            loaded(&url(&ours.address), || {
-                Ok(sys::clock::process_cpu_ns(ours.child.id())?)
-            })
-        },
+        || ours.cpu_us_per_request(),
         || loaded(&url(&peer_address), || nginx.cpu_ns()),
+    )
+}
+
+/// What `auto` goes by: io_uring as ours, epoll as the peer.
+pub(crate) fn engines(linerate: &Path) -> anyhow::Result<Comparison> {
+    let [uring, epoll] = ["uring", "epoll"].map(|engine| Served::start(linerate, engine));
+    let (uring, epoll) = (uring?, epoll?);
+    Comparison::measure(
+        "server, keep-alive JSON, 64 connections, under wrk -t1 -c64 -d1s: its two engines",
+        "CPU per request",
+        Bar::AtMost(ENGINES_BAR),
+        ["uring", "epoll"].map(|engine| format!("linerate serve --workers 1 --engine {engine}")),
+        || uring.cpu_us_per_request(),
+        || epoll.cpu_us_per_request(),
     )
 }
 
@@ -66,10 +78,18 @@ struct Served {
 }
 
 impl Served {
-    fn start(linerate: &Path) -> anyhow::Result<Self> {
+    fn start(linerate: &Path, engine: &str) -> anyhow::Result<Self> {
         let mut command = Command::new(linerate);
         command
-            .args(["serve", "--listen", "127.0.0.1:0", "--workers", "1"])
+            .args([
+                "serve",
+                "--quiet",
+                "--listen",
+                "127.0.0.1:0",
+                "--workers",
+                "1",
+            ])
+            .args(["--engine", engine])
             .stdout(Stdio::piped());
         sys::process::prepare_child(
             &mut command,
@@ -88,6 +108,12 @@ impl Served {
             .context("the ready line")?
             .to_owned();
         Ok(Self { child, address })
+    }
+
+    /// Under wrk for a second.
+    fn cpu_us_per_request(&self) -> anyhow::Result<f64> {
+        let url = format!("http://{}/json", self.address);
+        loaded(&url, || Ok(sys::clock::process_cpu_ns(self.child.id())?))
     }
 }
 
