@@ -54,6 +54,7 @@ fn load(server: &Server, engine: Engine, tls: Option<Client>) -> (u64, u64) {
         timeout_ns: 5_000_000_000,
         record_latency: engine == Engine::Epoll,
         engine,
+        bulk: false,
         tls,
     };
     let request = HttpProtocol::new("GET", "a", "/json", &[], b"").unwrap();

@@ -30,6 +30,7 @@ fn plan(address: SocketAddr) -> LoadPlan {
         timeout_ns: 100_000_000,
         record_latency: true,
         engine: Engine::Auto,
+        bulk: false,
         tls: None,
     }
 }

@@ -132,6 +132,7 @@ fn one_stall_is_seen_by_all_who_came_meanwhile() {
         timeout_ns: 5_000_000_000,
         record_latency: true,
         engine: Engine::Auto,
+        bulk: false,
         tls: None,
     };
     let protocol = HttpProtocol::new("GET", "test", "/", &[], b"").unwrap();

@@ -26,6 +26,7 @@ pub(crate) fn measure(target: &Target, ask: &BlockAsk, cpus: &CpuSplit) -> Resul
         record_latency: ask.pace != Pace::Closed,
         // One engine for all studies, so that runs can be compared with one another.
         engine: Engine::Epoll,
+        bulk: false,
         tls: None,
     };
     let mut window = Window::new(&target.pids);

@@ -77,7 +77,8 @@ fn socket_inodes(pid: u32) -> Vec<u64> {
     links.filter_map(inode).collect()
 }
 
-fn with_descendants(pid: u32) -> Vec<u32> {
+/// A process, its children, theirs and so on.
+pub(crate) fn with_descendants(pid: u32) -> Vec<u32> {
     let mut found = vec![pid];
     let mut next = 0;
     while let Some(pid) = found.get(next) {

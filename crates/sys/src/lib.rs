@@ -35,6 +35,7 @@ pub mod scheduling;
 pub mod socket;
 pub mod standard_input;
 pub mod stop;
+pub mod tcp_diag;
 pub mod timer;
 pub mod tun;
 pub mod uring;

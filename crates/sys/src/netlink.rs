@@ -23,6 +23,8 @@ pub enum Family {
     Audit,
     /// Network devices, their queueing disciplines and the filters on them.
     Route,
+    /// What is known of sockets.
+    SocketDiagnostics,
 }
 
 /// One message: its type, whether it is one of several, its sequence number and what it holds.
@@ -50,6 +52,7 @@ impl Netlink {
             Family::Netfilter => libc::NETLINK_NETFILTER,
             Family::Audit => libc::NETLINK_AUDIT,
             Family::Route => libc::NETLINK_ROUTE,
+            Family::SocketDiagnostics => libc::NETLINK_SOCK_DIAG,
         };
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
         // SAFETY: no pointers.

@@ -130,6 +130,18 @@ impl ResponseReader {
         }
     }
 
+    /// The status and the length of the body, as the head has them, once it was read; the length
+    /// is `None` where it is not known before the end.
+    #[must_use]
+    pub fn announced(&self) -> Option<(u16, Option<u64>)> {
+        let length = match self.stage {
+            Stage::Head => return None,
+            Stage::Length { left } => Some(self.body_bytes + left),
+            Stage::Chunked(_) | Stage::UntilClose => None,
+        };
+        Some((self.head.status, length))
+    }
+
     /// The peer closed the connection: the answer may have ended with it.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod distributions;
+mod download;
 mod json;
 mod page;
 mod request;
@@ -45,6 +46,9 @@ impl Report<'_> {
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    if arguments.download {
+        return download::run(arguments, console);
+    }
     let url = HttpUrl::parse(&arguments.url)?;
     let request = request::prepare(arguments, &url)?;
     let mut plan = arguments.plan()?;

@@ -41,6 +41,8 @@ pub(super) struct Connection<E> {
     pub(super) stage: Stage,
     pub(super) exchange: E,
     pub(super) request: Request,
+    /// When the request left, or a part of a long answer to it came.
+    pub(super) heard_ns: u64,
     was_open: bool,
     /// Times in a row that it failed, or was closed without one answer.
     fruitless: u32,
@@ -52,6 +54,7 @@ impl<E> Connection<E> {
             stage: Stage::Down { until_ns: 0 },
             exchange,
             request: Request::default(),
+            heard_ns: 0,
             was_open: false,
             fruitless: 0,
         }

@@ -30,6 +30,10 @@ pub struct HttpProtocol {
     request: Vec<u8>,
     is_head: bool,
     compares_bodies: bool,
+    /// Whether bodies are read at all, not counted alone.
+    reads_bodies: bool,
+    /// The length that each right body has, where it is known.
+    body_bytes: Option<u64>,
     /// The first answer that was no error, on whichever thread it came.
     first_right: OnceLock<FirstAnswer>,
 }
@@ -68,6 +72,8 @@ impl HttpProtocol {
             request,
             is_head: method == "HEAD",
             compares_bodies: true,
+            reads_bodies: true,
+            body_bytes: None,
             first_right: OnceLock::new(),
         })
     }
@@ -78,6 +84,17 @@ impl HttpProtocol {
     pub fn without_comparing_bodies(self) -> Self {
         Self {
             compares_bodies: false,
+            ..self
+        }
+    }
+
+    /// The same request, for bodies so long that they are counted and not looked at; each must have
+    /// this length, where one is given.
+    #[must_use]
+    pub fn counting_bodies(self, body_bytes: Option<u64>) -> Self {
+        Self {
+            reads_bodies: false,
+            body_bytes,
             ..self
         }
     }
@@ -103,6 +120,12 @@ impl HttpProtocol {
         let fate = match reply.mark {
             _ if reply.status >= 400 => Fate::Status,
             Some(mark) if !self.is_right(reply.status, mark) => Fate::Body,
+            _ if self
+                .body_bytes
+                .is_some_and(|bytes| bytes != reply.body_bytes) =>
+            {
+                Fate::Body
+            }
             _ => Fate::Answered,
         };
         if memory.first.is_none() {
@@ -163,7 +186,7 @@ impl Protocol for HttpProtocol {
         // Until a first answer is known, each could be it.
         let watched = memory.begun.is_multiple_of(VERIFIED_EVERY) || memory.first.is_none();
         memory.begun = memory.begun.wrapping_add(1);
-        exchange.begin(watched);
+        exchange.begin(watched && self.reads_bodies);
     }
 
     #[inline]

@@ -39,7 +39,7 @@ use outcome::WorkerOutcome;
 
 pub use outcome::{ConnectionCounts, LoadOutcome};
 pub use plan::{Engine, LoadPlan};
-pub use probe::{Probe, ProbeError, probe};
+pub use probe::{HeadProbe, Probe, ProbeError, probe, probe_head};
 pub use recorder::TICK_NS;
 
 /// Called by the first worker at the edges of the scored window, so that counters are read in

@@ -42,6 +42,9 @@ pub struct LoadPlan {
     /// in closed loop, requests and answers may be moved in batches, which costs less CPU.
     pub record_latency: bool,
     pub engine: Engine,
+    /// Answers are long, and what counts is their bytes: a request has failed when nothing came of
+    /// its answer for the timeout, not when all of it took longer.
+    pub bulk: bool,
     /// By TLS, and with whom; in the clear when `None`.
     pub tls: Option<Client>,
 }
@@ -94,7 +97,7 @@ impl LoadPlan {
 
     /// Whether only throughput counts, so that single requests may wait for company.
     pub(super) fn may_batch(&self) -> bool {
-        self.pace == Pace::Closed && !self.record_latency
+        self.pace == Pace::Closed && !self.record_latency && !self.bulk
     }
 
     /// Connections of one thread; the first threads take what does not divide evenly.
@@ -128,6 +131,7 @@ pub(super) mod tests {
             timeout_ns: 1_000_000_000,
             record_latency: true,
             engine: Engine::Auto,
+            bulk: false,
             tls: None,
         }
     }

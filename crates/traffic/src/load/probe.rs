@@ -64,16 +64,8 @@ pub fn probe(
     protocol: &HttpProtocol,
     timeout_ns: u64,
 ) -> Result<Probe, ProbeError> {
-    let timeout = Duration::from_nanos(timeout_ns.max(1));
-    let connected = TcpStream::connect_timeout(&address, timeout);
-    let stream = connected.map_err(|source| ProbeError::Connect { address, source })?;
-    let deadline_ns = clock::monotonic_ns().saturating_add(timeout_ns);
-    let mut line = Line::open(stream, tls, deadline_ns)
-        .map_err(|source| ProbeError::Tls { address, source })?;
-    let reply = exchange(&mut line, protocol).map_err(|failure| match failure {
-        Failure::Io(source) => ProbeError::Exchange { address, source },
-        Failure::Malformed(reason) => ProbeError::Malformed { address, reason },
-    })?;
+    let mut line = connect(address, tls, timeout_ns)?;
+    let reply = exchange(&mut line, protocol).map_err(|failure| failure.at(address))?;
     Ok(Probe {
         status: reply.status,
         request_bytes: protocol.request_bytes(),
@@ -86,6 +78,44 @@ pub fn probe(
     })
 }
 
+/// What the head of an answer to a single request says, for those whose bodies are long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeadProbe {
+    pub status: u16,
+    /// `None` where the length is known at the end of the body alone.
+    pub body_bytes: Option<u64>,
+    /// As of [`Probe::tls`].
+    pub tls: Option<Agreed>,
+}
+
+/// As [`probe`], and goes away when the head was read.
+///
+/// # Errors
+/// As of [`probe`].
+pub fn probe_head(
+    address: SocketAddr,
+    tls: Option<&Client>,
+    protocol: &HttpProtocol,
+    timeout_ns: u64,
+) -> Result<HeadProbe, ProbeError> {
+    let mut line = connect(address, tls, timeout_ns)?;
+    let head = head(&mut line, protocol).map_err(|failure| failure.at(address))?;
+    Ok(HeadProbe {
+        status: head.0,
+        body_bytes: head.1,
+        tls: line.agreed(),
+    })
+}
+
+fn connect(address: SocketAddr, tls: Option<&Client>, timeout_ns: u64) -> Result<Line, ProbeError> {
+    let timeout = Duration::from_nanos(timeout_ns.max(1));
+    let connected = TcpStream::connect_timeout(&address, timeout);
+    let stream = connected.map_err(|source| ProbeError::Connect { address, source })?;
+    let deadline_ns = clock::monotonic_ns().saturating_add(timeout_ns);
+    let line = Line::open(stream, tls, deadline_ns);
+    line.map_err(|source| ProbeError::Tls { address, source })
+}
+
 enum Failure {
     Io(io::Error),
     Malformed(Malformed),
@@ -94,6 +124,36 @@ enum Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
+    }
+}
+
+impl Failure {
+    fn at(self, address: SocketAddr) -> ProbeError {
+        match self {
+            Self::Io(source) => ProbeError::Exchange { address, source },
+            Self::Malformed(reason) => ProbeError::Malformed { address, reason },
+        }
+    }
+}
+
+/// The status and the length of the body, as far as the head has it.
+fn head(line: &mut Line, protocol: &HttpProtocol) -> Result<(u16, Option<u64>), Failure> {
+    line.send(protocol.bytes())?;
+    let mut reader = protocol.reader();
+    reader.begin(false);
+    let mut known = KnownHead::default();
+    loop {
+        let piece = line.receive()?;
+        if piece.is_empty() {
+            return Err(Failure::Io(io::ErrorKind::UnexpectedEof.into()));
+        }
+        match reader.read(&mut known, piece).map_err(Failure::Malformed)? {
+            Progress::Whole { reply, .. } => return Ok((reply.status, Some(reply.body_bytes))),
+            Progress::More => {}
+        }
+        if let Some(announced) = reader.announced() {
+            return Ok(announced);
+        }
     }
 }
 

@@ -243,7 +243,11 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
             self.next_sweep_ns = now_ns + self.sweep_gap_ns();
             for slot in 0..self.connections.len() {
                 let connection = self.connections.at(slot);
-                let given_up_ns = connection.request.sent_ns + self.plan.timeout_ns;
+                let since_ns = match self.plan.bulk {
+                    true => connection.heard_ns,
+                    false => connection.request.sent_ns,
+                };
+                let given_up_ns = since_ns + self.plan.timeout_ns;
                 if connection.stage.has_request() && given_up_ns <= now_ns {
                     self.fail(slot, Fate::Timeout, now_ns);
                 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::ValueHint;
+use clap::builder::ArgPredicate;
 use model::Pace;
 use model::workload::Arrivals;
 use traffic::load::{Engine, LoadPlan};
@@ -44,7 +45,9 @@ pub(crate) struct Arguments {
     pub(super) url: String,
 
     /// Connections held open at once
-    #[arg(short, long, value_name = "N", default_value = "64", value_parser = values::parse_count)]
+    ///
+    /// With --download, one unless told otherwise.
+    #[arg(short, long, value_name = "N", default_value = "64", default_value_if("download", ArgPredicate::IsPresent, "1"), value_parser = values::parse_count)]
     connections: u32,
     /// Load threads; connections are dealt evenly between them
     #[arg(short, long, value_name = "N", default_value = "1", value_parser = values::parse_count)]
@@ -64,6 +67,24 @@ pub(crate) struct Arguments {
     /// Throughput mode: move requests in batches, report no latency
     #[arg(long, conflicts_with_all = ["rate", "latency"])]
     throughput: bool,
+
+    /// Download mode, for long bodies: Gbit/s, CPU time per GB of each side, who was the limit
+    ///
+    /// Bodies are counted and thrown away: not compared, and not copied after they were received (by
+    /// TLS, decrypted). Nothing is asked for beforehand but one head. A request fails when nothing
+    /// came for --timeout, however long all of it takes. Of a server on this machine its CPU time is
+    /// read too, and by the kernel's account of its connections what held its sending back: the
+    /// client's window or its own buffer.
+    #[arg(long, conflicts_with_all = ["rate", "latency", "throughput"])]
+    pub(super) download: bool,
+    /// With --download: how long each body must be, or it has failed
+    #[arg(
+        long,
+        value_name = "BYTES",
+        requires = "download",
+        hide_short_help = true
+    )]
+    pub(super) length: Option<u64>,
 
     /// Requests per second to offer
     #[arg(long, value_name = "RPS", help_heading = OPEN)]
@@ -136,6 +157,8 @@ Examples:
     linerate load http://127.0.0.1:8080/items --body @item.json
   A server of yours with a certificate that it made itself:
     linerate load https://127.0.0.1:8443/json --insecure
+  How fast does a large file come, and who is the limit?
+    linerate load http://127.0.0.1:8080/big.img --download
   A machine of yours:
     linerate load http://10.0.0.7:8080/ --mine 10.0.0.7";
 
@@ -177,6 +200,7 @@ impl Arguments {
                 Carrier::Epoll => Engine::Epoll,
                 Carrier::Uring => Engine::Uring,
             },
+            bulk: false,
             tls: None,
         })
     }

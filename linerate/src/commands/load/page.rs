@@ -1,7 +1,7 @@
 //! What a person sees of a load: the answer, the table, the failures, the doubts.
 
-use model::Pace;
 use model::reading::{Errors, LatencyReading};
+use model::{Doubt, Pace};
 use report::numbers;
 use traffic::tls::Agreed;
 
@@ -13,8 +13,8 @@ use crate::commands::quantiles::carried;
 pub(super) fn render(report: &Report<'_>, in_full: bool) -> String {
     let mut parts = vec![answer(report), table(report)];
     parts.extend(distributions::render(report, in_full));
-    parts.extend(failures(report));
-    parts.extend(doubts(report));
+    parts.extend(failures(&report.outcome.ledger.errors));
+    parts.extend(doubts(&report.outcome.doubts, &report.notes));
     parts.join("\n\n")
 }
 
@@ -166,12 +166,11 @@ fn requests(report: &Report<'_>) -> String {
 }
 
 /// Each bin that is not empty, and what it means.
-fn failures(report: &Report<'_>) -> Option<String> {
-    let errors = report.outcome.ledger.errors;
+pub(super) fn failures(errors: &Errors) -> Option<String> {
     if errors.failed() == 0 {
         return None;
     }
-    let lines = bins(&errors)
+    let lines = bins(errors)
         .into_iter()
         .filter(|(_, count, _)| *count > 0)
         .map(|(name, count, meaning)| {
@@ -216,11 +215,12 @@ fn bins(errors: &Errors) -> [(&'static str, u64, &'static str); 5] {
     ]
 }
 
-fn doubts(report: &Report<'_>) -> Option<String> {
-    let doubts = report.outcome.doubts.iter();
+/// A line for each of them.
+pub(super) fn doubts(doubts: &[Doubt], notes: &[String]) -> Option<String> {
     let lines = doubts
+        .iter()
         .map(|doubt| format!("  doubt: {}; {}", doubt.what(), doubt.advice()))
-        .chain(report.notes.iter().map(|note| format!("  note: {note}")))
+        .chain(notes.iter().map(|note| format!("  note: {note}")))
         .collect::<Vec<_>>();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }

@@ -68,8 +68,12 @@ impl<P: Protocol, C: Carrier> Worker<'_, P, C> {
     fn receive(&mut self, slot: usize, is_last: bool, now_ns: u64) {
         while let Some((framing, may_go_on)) = self.read(slot) {
             match framing {
-                Framing::More if may_go_on || is_last => continue,
-                Framing::More => {}
+                Framing::More => {
+                    self.connections.at(slot).heard_ns = now_ns;
+                    if may_go_on || is_last {
+                        continue;
+                    }
+                }
                 Framing::Whole { fate, closes, .. } => {
                     let sent_all = self.connections.stage(slot) == Stage::Waiting;
                     let is_last = closes || is_last || !sent_all;
@@ -157,6 +161,7 @@ impl<P: Protocol, C: Carrier> Worker<'_, P, C> {
         self.protocol
             .begin(&mut self.memory, &mut connection.exchange);
         connection.request = request;
+        connection.heard_ns = request.sent_ns;
         self.recorder.sent(request);
         self.push(slot, true, request.sent_ns);
     }

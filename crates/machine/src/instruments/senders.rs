@@ -1,0 +1,96 @@
+//! Why a server's connections sent no faster: the kernel's own account of each.
+
+use std::io;
+
+use sys::tcp_diag::{self, Sending};
+
+/// Reads the sending side of the connections to a local port at both ends of a window.
+#[derive(Debug)]
+pub struct SenderWatch {
+    port: u16,
+    opened: Vec<Sending>,
+    closed: io::Result<Vec<Sending>>,
+}
+
+/// What the counters of all connections rose by within the window, added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderReading {
+    /// Connections that were there at the end of the window.
+    pub connections: u64,
+    /// There was something to send, or to be acknowledged, µs.
+    pub busy_us: u64,
+    /// Of that, the receiver's window let no more be sent, µs.
+    pub rwnd_limited_us: u64,
+    /// Of that, the sender's own buffer held no more, µs.
+    pub sndbuf_limited_us: u64,
+}
+
+impl SenderWatch {
+    /// For the server on this port of this machine, in our network namespace.
+    #[must_use]
+    pub fn new(port: u16) -> Self {
+        Self {
+            port,
+            opened: Vec::new(),
+            closed: Ok(Vec::new()),
+        }
+    }
+
+    /// The window begins.
+    pub fn open(&mut self) {
+        self.opened = tcp_diag::sending_from(self.port).unwrap_or_default();
+    }
+
+    /// The window ends.
+    pub fn close(&mut self) {
+        self.closed = tcp_diag::sending_from(self.port);
+    }
+
+    /// The differences; `None` where the kernel does not tell, or no connection was left.
+    #[must_use]
+    pub fn reading(&self) -> Option<SenderReading> {
+        let closed = self.closed.as_ref().ok().filter(|all| !all.is_empty())?;
+        Some(between(&self.opened, closed))
+    }
+}
+
+/// A connection that came within the window counts from its start.
+fn between(opened: &[Sending], closed: &[Sending]) -> SenderReading {
+    let mut sum = SenderReading::default();
+    for end in closed {
+        let same =
+            |begin: &&Sending| begin.peer_port == end.peer_port && begin.busy_us <= end.busy_us;
+        let begin = opened.iter().find(same).copied().unwrap_or_default();
+        sum.connections += 1;
+        sum.busy_us += end.busy_us.saturating_sub(begin.busy_us);
+        sum.rwnd_limited_us += end.rwnd_limited_us.saturating_sub(begin.rwnd_limited_us);
+        sum.sndbuf_limited_us += end
+            .sndbuf_limited_us
+            .saturating_sub(begin.sndbuf_limited_us);
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_came_within_the_window_counts_and_a_port_used_again_is_another_connection() {
+        let sending = |peer_port, busy_us, rwnd_limited_us| Sending {
+            peer_port,
+            busy_us,
+            rwnd_limited_us,
+            sndbuf_limited_us: 1,
+        };
+        let opened = [sending(1, 100, 40), sending(2, 900, 800), sending(3, 5, 5)];
+        let closed = [sending(1, 300, 90), sending(2, 50, 30)];
+        let expected = SenderReading {
+            connections: 2,
+            busy_us: 200 + 50,
+            rwnd_limited_us: 50 + 30,
+            sndbuf_limited_us: 1,
+        };
+        assert_eq!(between(&opened, &closed), expected);
+    }
+}

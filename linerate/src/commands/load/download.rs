@@ -1,0 +1,217 @@
+//! `linerate load URL --download`: how fast long bodies come, what they cost each side, and which
+//! side had no more to give.
+
+mod json;
+mod page;
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use machine::instruments::cpu::CpuWatch;
+use machine::instruments::senders::{SenderReading, SenderWatch};
+use machine::instruments::threads::ThreadWatch;
+use sys::stop::{Again, StopSignal};
+use traffic::load::http::HttpProtocol;
+use traffic::load::{Engine, HeadProbe, LoadOutcome, LoadPlan, Observer, ProbeError, probe_head};
+use wire::url::HttpUrl;
+
+use super::{Arguments, request, tls};
+use crate::console::Console;
+use crate::{ownership, stopping};
+
+/// From this share of the window on, a thread could not have done more.
+const FULL_SHARE: f64 = 0.95;
+
+/// One download as it was asked for and as it went: what the pages show.
+struct Report {
+    /// The URL without its query.
+    shown: String,
+    plan: LoadPlan,
+    first: HeadProbe,
+    outcome: LoadOutcome,
+    server: Result<Server, String>,
+    /// Remarks about how it was measured, each a sentence.
+    notes: Vec<String>,
+}
+
+/// What a server on this machine spent, and why it sent no faster.
+struct Server {
+    /// All its processes, in the scored window.
+    cpu_ns: Option<u64>,
+    /// Of its busiest thread, 0 to 1.
+    busy_share: Option<f64>,
+    sending: Option<SenderReading>,
+}
+
+impl Report {
+    fn seconds(&self) -> f64 {
+        self.outcome.window_ns.max(1) as f64 / 1e9
+    }
+
+    fn gigabytes(&self) -> f64 {
+        self.outcome.received_bytes as f64 / 1e9
+    }
+
+    fn gbit_per_second(&self) -> f64 {
+        self.gigabytes() * 8.0 / self.seconds()
+    }
+
+    /// CPU time per GB, s; `None` when nothing came.
+    fn per_gigabyte(&self, cpu_ns: u64) -> Option<f64> {
+        (self.outcome.received_bytes > 0).then(|| cpu_ns as f64 / 1e9 / self.gigabytes())
+    }
+
+    fn server_busy_share(&self) -> Option<f64> {
+        self.server.as_ref().ok()?.busy_share
+    }
+
+    /// The sides of which one thread had a CPU for the whole window.
+    fn full_sides(&self) -> Vec<&'static str> {
+        let client = Some(self.outcome.client_busy_share);
+        let sides = [("client", client), ("server", self.server_busy_share())];
+        let is_full = |share: Option<f64>| share.is_some_and(|share| share >= FULL_SHARE);
+        let full = sides.into_iter().filter(|(_, share)| is_full(*share));
+        full.map(|(side, _)| side).collect()
+    }
+
+    /// Whether a body came, or is on its way after others.
+    fn is_well(&self) -> bool {
+        let ledger = &self.outcome.ledger;
+        self.outcome.received_bytes > 0 && (ledger.answered > 0 || ledger.errors.failed() == 0)
+    }
+}
+
+pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    let url = HttpUrl::parse(&arguments.url)?;
+    let request = request::prepare(arguments, &url)?.counting_bodies(arguments.length);
+    let mut plan = plan(arguments, &url)?;
+    let (address, first) = find(&url, arguments, &request, &plan)?;
+    plan.address = address;
+    let mut watch = Watch::new(address);
+    let stop = StopSignal::listen(Again::Kills)?;
+    let mut outcome = traffic::load::run(&plan, &request, &mut watch)?;
+    drop(stop);
+    outcome.doubts.extend(super::cpu_doubts(&plan)?);
+    let report = Report {
+        shown: url.without_query(),
+        server: watch.server(outcome.window_ns),
+        notes: notes(&first, &plan),
+        plan,
+        first,
+        outcome,
+    };
+    console.say(&if arguments.json {
+        json::render(&report)
+    } else {
+        page::render(&report)
+    });
+    if let Some(signal) = sys::stop::heard() {
+        return Ok(stopping::exit_code(signal));
+    }
+    Ok(if report.is_well() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn plan(arguments: &Arguments, url: &HttpUrl) -> anyhow::Result<LoadPlan> {
+    let plan = arguments.plan()?;
+    let plan = LoadPlan {
+        bulk: true,
+        record_latency: false,
+        tls: arguments.tls.client(url)?,
+        ..plan
+    };
+    plan.check()?;
+    plan.make_room()?;
+    Ok(plan)
+}
+
+/// The first address that answers, and the head of its answer: the body may be very long.
+fn find(
+    url: &HttpUrl,
+    arguments: &Arguments,
+    request: &HttpProtocol,
+    plan: &LoadPlan,
+) -> anyhow::Result<(SocketAddr, HeadProbe)> {
+    let mut refusal = None;
+    for address in ownership::addresses(url, &arguments.mine)? {
+        match probe_head(address, plan.tls.as_ref(), request, plan.timeout_ns) {
+            Ok(first) => return Ok((address, first)),
+            Err(error @ ProbeError::Connect { .. }) => refusal = Some(error.into()),
+            Err(error) => {
+                refusal = Some(tls::advised(error));
+                break;
+            }
+        }
+    }
+    let refusal = refusal.unwrap_or_else(|| anyhow::anyhow!("the host has no address"));
+    Err(refusal).with_context(|| format!("{} does not answer", url.without_query()))
+}
+
+fn notes(first: &HeadProbe, plan: &LoadPlan) -> Vec<String> {
+    let status = (first.status >= 300).then(|| {
+        format!(
+            "the target answers {}; only its own body is downloaded",
+            first.status
+        )
+    });
+    let engine = (plan.engine == Engine::Uring).then(|| {
+        "io_uring receives into small buffers; --engine epoll takes more at once".to_owned()
+    });
+    status.into_iter().chain(engine).collect()
+}
+
+/// Reads both sides in step with the load, and lets a signal end it early.
+struct Watch {
+    /// Why a server of this machine is not known, where it is not.
+    unknown: Option<String>,
+    cpu: CpuWatch,
+    threads: ThreadWatch,
+    senders: SenderWatch,
+}
+
+impl Watch {
+    fn new(address: SocketAddr) -> Self {
+        let found = machine::targets::listening_on(address);
+        let unknown = found.as_ref().err().map(ToString::to_string);
+        let pids = found.unwrap_or_default();
+        Self {
+            unknown,
+            cpu: CpuWatch::new(&pids),
+            threads: ThreadWatch::new(&pids),
+            senders: SenderWatch::new(address.port()),
+        }
+    }
+
+    fn server(self, window_ns: u64) -> Result<Server, String> {
+        match self.unknown {
+            Some(reason) => Err(reason),
+            None => Ok(Server {
+                cpu_ns: self.cpu.counts(window_ns).server_ns,
+                busy_share: self.threads.busiest_share(),
+                sending: self.senders.reading(),
+            }),
+        }
+    }
+}
+
+impl Observer for Watch {
+    fn window_opens(&mut self) {
+        self.senders.open();
+        self.threads.open();
+        self.cpu.open();
+    }
+
+    fn window_closes(&mut self) {
+        self.cpu.close();
+        self.threads.close();
+        self.senders.close();
+    }
+
+    fn is_over(&self) -> bool {
+        sys::stop::heard().is_some()
+    }
+}

@@ -1,0 +1,135 @@
+//! What a person sees of a download: the rate, who had no more to give, and what it cost.
+
+use machine::instruments::senders::SenderReading;
+use report::numbers;
+
+use super::{Report, Server};
+use crate::commands::load::page::{doubts, failures};
+
+pub(super) fn render(report: &Report) -> String {
+    let mut parts = vec![answer(report), table(report)];
+    parts.extend(failures(&report.outcome.ledger.errors));
+    parts.extend(doubts(&report.outcome.doubts, &report.notes));
+    parts.join("\n\n")
+}
+
+/// The answer in one sentence.
+fn answer(report: &Report) -> String {
+    if report.outcome.received_bytes == 0 {
+        return format!("Nothing came from {}.", report.shown);
+    }
+    let client = numbers::share(report.outcome.client_busy_share);
+    let server = match report.server_busy_share() {
+        Some(share) => format!(", the server's at {}", numbers::share(share)),
+        None => String::new(),
+    };
+    let full = match report.full_sides()[..] {
+        [] => "neither side was at its limit of one CPU",
+        ["client"] => "the client was the limit",
+        ["server"] => "the server was the limit",
+        _ => "both sides were at their limit",
+    };
+    format!(
+        "{:.2} Gbit/s over {}; the client's busiest thread had a CPU at {client}{server}: {full}.",
+        report.gbit_per_second(),
+        connections(report),
+    )
+}
+
+fn connections(report: &Report) -> String {
+    match report.plan.connections {
+        1 => "1 connection".to_owned(),
+        more => format!("{} connections", numbers::whole(f64::from(more))),
+    }
+}
+
+fn table(report: &Report) -> String {
+    let outcome = &report.outcome;
+    let mut rows = vec![
+        (
+            "target",
+            format!("{} ({})", report.shown, report.plan.address),
+        ),
+        ("first answer", first(report)),
+    ];
+    if let Some(agreed) = &report.first.tls {
+        rows.push(("tls", format!("TLS {}, {}", agreed.version, agreed.cipher)));
+    }
+    let whole = |count: u64| numbers::whole(count as f64);
+    rows.push(("scored", scored(report)));
+    rows.push((
+        "received",
+        format!(
+            "{:.3} GB, {:.2} Gbit/s",
+            report.gigabytes(),
+            report.gbit_per_second()
+        ),
+    ));
+    rows.push((
+        "bodies",
+        format!(
+            "{} whole, {} failed, {} unfinished at the end",
+            whole(outcome.ledger.answered),
+            whole(outcome.ledger.errors.failed()),
+            whole(outcome.ledger.errors.unfinished)
+        ),
+    ));
+    rows.push(("client CPU", cost(report, Some(outcome.client_cpu_ns))));
+    match &report.server {
+        Ok(server) => rows.extend(server_rows(report, server)),
+        Err(reason) => rows.push(("server CPU", format!("not known: {reason}"))),
+    }
+    let lines = rows
+        .iter()
+        .map(|(name, value)| format!("  {name:<14}{value}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn first(report: &Report) -> String {
+    let length = match report.first.body_bytes {
+        Some(bytes) => format!("body of {} bytes", numbers::whole(bytes as f64)),
+        None => "body of a length that its end tells".to_owned(),
+    };
+    format!("status {}, {length}", report.first.status)
+}
+
+fn scored(report: &Report) -> String {
+    format!(
+        "{} after {} of settling, {} on {} thread{}",
+        numbers::duration(report.outcome.window_ns),
+        numbers::duration(report.plan.settle_ns),
+        connections(report),
+        report.plan.threads,
+        if report.plan.threads == 1 { "" } else { "s" },
+    )
+}
+
+fn cost(report: &Report, cpu_ns: Option<u64>) -> String {
+    match cpu_ns.and_then(|cpu_ns| report.per_gigabyte(cpu_ns)) {
+        Some(seconds) => format!("{seconds:.3} CPU-s per GB"),
+        None => "not known".to_owned(),
+    }
+}
+
+fn server_rows(report: &Report, server: &Server) -> Vec<(&'static str, String)> {
+    let sending = match &server.sending {
+        Some(sending) => held_back(sending, report),
+        None => "not known: the kernel does not tell".to_owned(),
+    };
+    vec![
+        ("server CPU", cost(report, server.cpu_ns)),
+        ("its sending", sending),
+    ]
+}
+
+/// Shares of the time of all its connections.
+fn held_back(sending: &SenderReading, report: &Report) -> String {
+    let all_us = (report.seconds() * 1e6 * sending.connections as f64).max(1.0);
+    let share = |us: u64| numbers::share((us as f64 / all_us).min(1.0));
+    format!(
+        "under way {} of the time; held back {} by the client's window, {} by its own buffer",
+        share(sending.busy_us),
+        share(sending.rwnd_limited_us),
+        share(sending.sndbuf_limited_us)
+    )
+}

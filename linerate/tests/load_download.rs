@@ -1,0 +1,188 @@
+//! `linerate load --download`: long bodies from our own server and from those that lie.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+#[expect(dead_code, reason = "a test uses what it needs of it")]
+mod common;
+#[expect(dead_code, reason = "a test uses what it needs of it")]
+mod load_program;
+mod load_server;
+#[path = "common/schema.rs"]
+mod schema;
+#[path = "common/server.rs"]
+mod server;
+
+use std::fs::File;
+use std::io::Write as _;
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::Duration;
+
+use common::{Folder, errors};
+use load_program::{load, parse};
+use load_server::{OK, answer_with, read_request, serve};
+use serde_json::Value;
+use server::Server;
+
+/// Without a block on disk.
+const LONG_BYTES: u64 = 128 * 1024 * 1024;
+const LONG: [&str; 6] = ["--download", "-d", "500ms", "--settle", "100ms", "--json"];
+const SHORT: [&str; 6] = ["--download", "-d", "200ms", "--settle", "0ms", "--json"];
+
+/// Our server with a file of that length.
+fn serve_long(folder: &Folder, flags: &[&str]) -> Server {
+    let file = File::create(folder.path().join("long")).unwrap();
+    file.set_len(LONG_BYTES).unwrap();
+    let root = folder.path().to_str().unwrap().to_owned();
+    Server::start(&[&["--root", &root], flags].concat())
+}
+
+fn number(value: &Value) -> f64 {
+    value
+        .as_f64()
+        .unwrap_or_else(|| panic!("no number: {value}"))
+}
+
+#[test]
+fn a_long_file_comes_with_the_cost_of_each_side_and_what_held_the_sender_back() {
+    let folder = Folder::new("download-long");
+    for (scheme, flags, trust) in [
+        ("http", &[][..], &[][..]),
+        ("https", &["--tls-self-signed"], &["--insecure"]),
+    ] {
+        let server = serve_long(&folder, flags);
+        let url = format!("{scheme}://{}/long", server.address);
+        let length = LONG_BYTES.to_string();
+        let output = load(&url, &[&LONG, trust, &["--length", &length]].concat());
+        let report = parse(&output);
+        assert!(output.status.success(), "{report:#}");
+        schema::holds("load-download", &report);
+        assert_eq!(report["connections"], 1);
+        assert_eq!(report["body_bytes"], LONG_BYTES);
+        assert_eq!(report["tls"].is_null(), scheme == "http");
+        // What came in the window is what the rate says, and none of it is lost.
+        let gigabits = number(&report["received_bytes"]) * 8.0 / 1e9;
+        let rate = gigabits / number(&report["window_seconds"]);
+        let said = number(&report["throughput_gbit_per_second"]);
+        assert!(said > 0.0 && (said / rate - 1.0).abs() < 1e-6, "{report:#}");
+        assert!(
+            number(&report["client_cpu_seconds_per_gb"]) > 0.0,
+            "{report:#}"
+        );
+        let side = &report["server"];
+        assert!(number(&side["cpu_seconds_per_gb"]) > 0.0, "{report:#}");
+        assert!(number(&side["busy_share"]) > 0.0, "{report:#}");
+        let sending = &side["sending"];
+        assert_eq!(sending["connections"], 1, "{report:#}");
+        assert!(number(&sending["busy_seconds"]) > 0.0, "{report:#}");
+        for (bin, count) in report["errors"].as_object().unwrap() {
+            let most = u64::from(bin == "unfinished");
+            assert!(count.as_u64().unwrap() <= most, "{bin}: {report:#}");
+        }
+    }
+}
+
+#[test]
+fn the_page_says_the_rate_first_and_who_was_the_limit() {
+    let folder = Folder::new("download-page");
+    let server = serve_long(&folder, &[]);
+    let url = format!("http://{}/long", server.address);
+    let output = load(&url, &LONG[..5]);
+    let page = String::from_utf8_lossy(&output.stdout).into_owned();
+    let first = page.lines().next().unwrap_or_default();
+    assert!(
+        first.contains(" Gbit/s over 1 connection; the client's"),
+        "{page}"
+    );
+    for row in [
+        "  first answer  status 200, body of 134,217,728 bytes",
+        "CPU-s per GB",
+    ] {
+        assert!(page.contains(row), "{row}: {page}");
+    }
+}
+
+/// Announces a body and sends a part of it, on every connection but the first, the first look.
+fn cut_short(stream: TcpStream, announced: usize, sent: usize) {
+    let mut stream = stream;
+    while read_request(&mut stream).is_some() {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {announced}\r\n\r\n");
+        let _ = stream.write_all(head.as_bytes());
+        if stream.write_all(&vec![b'x'; sent]).is_err() || sent < announced {
+            break;
+        }
+    }
+    let _ = stream.shutdown(Shutdown::Both);
+}
+
+fn download(address: SocketAddr, arguments: &[&str]) -> (Option<i32>, Value) {
+    let output = load(&format!("http://{address}/"), &[&SHORT, arguments].concat());
+    (output.status.code(), parse(&output))
+}
+
+#[test]
+fn a_body_that_ends_early_is_closed_and_none_at_all_is_an_answer_of_no() {
+    let address = serve(|stream, _| cut_short(stream, 1_000_000, 400_000));
+    let (code, report) = download(address, &[]);
+    assert_eq!(code, Some(1), "{report:#}");
+    assert!(number(&report["errors"]["closed"]) > 0.0, "{report:#}");
+    assert_eq!(report["answered"], 0, "{report:#}");
+}
+
+#[test]
+fn a_body_of_another_length_than_the_one_asked_for_has_failed() {
+    let address = serve(|stream, _| cut_short(stream, 300_000, 300_000));
+    let (code, report) = download(address, &["--length", "300000"]);
+    assert_eq!(
+        (code, &report["errors"]["body"]),
+        (Some(0), &Value::from(0)),
+        "{report:#}"
+    );
+    let (code, report) = download(address, &["--length", "300001"]);
+    assert_eq!(
+        (code, &report["answered"]),
+        (Some(1), &Value::from(0)),
+        "{report:#}"
+    );
+    assert!(number(&report["errors"]["body"]) > 0.0, "{report:#}");
+}
+
+#[test]
+fn a_body_may_take_longer_than_the_timeout_but_not_fall_silent_for_so_long() {
+    // One piece each 20 ms, of a body that takes a second; and one that stops half way.
+    let drips = serve(|mut stream, _| {
+        let paused = || sys::clock::wait_until(Duration::from_millis(20), || false);
+        while read_request(&mut stream).is_some() {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n");
+            while stream.write_all(b"x").is_ok() && !paused() {}
+        }
+    });
+    let (code, report) = download(drips, &["--timeout", "150ms"]);
+    assert_eq!(report["errors"]["timeout"], 0, "{report:#}");
+    assert_eq!(code, Some(0), "{report:#}");
+    let stops = serve(|mut stream, _| {
+        while read_request(&mut stream).is_some() {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nx");
+        }
+    });
+    let (code, report) = download(stops, &["--timeout", "50ms"]);
+    assert!(number(&report["errors"]["timeout"]) > 0.0, "{report:#}");
+    assert_eq!(code, Some(1), "{report:#}");
+}
+
+#[test]
+fn flags_that_do_not_fit_a_download_are_refused() {
+    let url = format!("http://{}/", answer_with(OK));
+    for (arguments, words) in [
+        (&["--download", "--rate", "10"][..], "cannot be used with"),
+        (&["--download", "--latency"], "cannot be used with"),
+        (&["--length", "10"], "--download"),
+        (&["--download", "--insecure"], "--insecure is about TLS"),
+    ] {
+        let output = load(&url, arguments);
+        let said = errors(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(words), "{arguments:?}: {said}");
+    }
+}
