@@ -68,13 +68,12 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["rate", "latency"])]
     throughput: bool,
 
-    /// Download mode, for long bodies: Gbit/s, CPU time per GB of each side, who was the limit
+    /// Download mode, for long bodies: Gbit/s, CPU per GB, who was the limit
     ///
-    /// Bodies are counted and thrown away: not compared, and not copied after they were received (by
-    /// TLS, decrypted). Nothing is asked for beforehand but one head. A request fails when nothing
-    /// came for --timeout, however long all of it takes. Of a server on this machine its CPU time is
-    /// read too, and by the kernel's account of its connections what held its sending back: the
-    /// client's window or its own buffer.
+    /// Bodies are counted and thrown away, and not compared. Nothing is asked for beforehand but one
+    /// head. A request fails when nothing came for --timeout, however long all of it takes. Of a
+    /// server on this machine its CPU time is read too, and by the kernel's account of its
+    /// connections what held its sending back: the client's window or its own buffer.
     #[arg(long, conflicts_with_all = ["rate", "latency", "throughput"])]
     pub(super) download: bool,
     /// With --download: how long each body must be, or it has failed
@@ -90,7 +89,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "RPS", help_heading = OPEN)]
     rate: Option<f64>,
     /// How the requests are spread over time: uniform or poisson
-    #[arg(long, value_name = "SPREAD", value_enum, default_value = "uniform", hide_possible_values = true, requires = "rate", help_heading = OPEN)]
+    #[arg(long, value_name = "SPREAD", value_enum, default_value = "uniform", hide_possible_values = true, requires = "rate", hide_short_help = true, help_heading = OPEN)]
     arrivals: Spread,
     /// Seed of Poisson arrivals; the same seed gives the same schedule
     #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "rate", hide_short_help = true, help_heading = OPEN)]
