@@ -28,7 +28,7 @@ use server::Server;
 /// Without a block on disk.
 const LONG_BYTES: u64 = 128 * 1024 * 1024;
 const LONG: [&str; 6] = ["--download", "-d", "500ms", "--settle", "100ms", "--json"];
-const SHORT: [&str; 6] = ["--download", "-d", "200ms", "--settle", "0ms", "--json"];
+const SHORT: [&str; 4] = ["--download", "--settle", "0ms", "--json"];
 
 /// Our server with a file of that length.
 fn serve_long(folder: &Folder, flags: &[&str]) -> Server {
@@ -124,7 +124,7 @@ fn download(address: SocketAddr, arguments: &[&str]) -> (Option<i32>, Value) {
 #[test]
 fn a_body_that_ends_early_is_closed_and_none_at_all_is_an_answer_of_no() {
     let address = serve(|stream, _| cut_short(stream, 1_000_000, 400_000));
-    let (code, report) = download(address, &[]);
+    let (code, report) = download(address, &["-d", "200ms"]);
     assert_eq!(code, Some(1), "{report:#}");
     assert!(number(&report["errors"]["closed"]) > 0.0, "{report:#}");
     assert_eq!(report["answered"], 0, "{report:#}");
@@ -133,13 +133,13 @@ fn a_body_that_ends_early_is_closed_and_none_at_all_is_an_answer_of_no() {
 #[test]
 fn a_body_of_another_length_than_the_one_asked_for_has_failed() {
     let address = serve(|stream, _| cut_short(stream, 300_000, 300_000));
-    let (code, report) = download(address, &["--length", "300000"]);
+    let (code, report) = download(address, &["-d", "200ms", "--length", "300000"]);
     assert_eq!(
         (code, &report["errors"]["body"]),
         (Some(0), &Value::from(0)),
         "{report:#}"
     );
-    let (code, report) = download(address, &["--length", "300001"]);
+    let (code, report) = download(address, &["-d", "200ms", "--length", "300001"]);
     assert_eq!(
         (code, &report["answered"]),
         (Some(1), &Value::from(0)),
@@ -150,15 +150,15 @@ fn a_body_of_another_length_than_the_one_asked_for_has_failed() {
 
 #[test]
 fn a_body_may_take_longer_than_the_timeout_but_not_fall_silent_for_so_long() {
-    // One piece each 20 ms, of a body that takes a second; and one that stops half way.
+    // A piece each 20 ms, of a body that takes 20 s; and one that stops half way.
     let drips = serve(|mut stream, _| {
         let paused = || sys::clock::wait_until(Duration::from_millis(20), || false);
         while read_request(&mut stream).is_some() {
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n");
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
             while stream.write_all(b"x").is_ok() && !paused() {}
         }
     });
-    let (code, report) = download(drips, &["--timeout", "150ms"]);
+    let (code, report) = download(drips, &["--timeout", "500ms", "-d", "1s"]);
     assert_eq!(report["errors"]["timeout"], 0, "{report:#}");
     assert_eq!(code, Some(0), "{report:#}");
     let stops = serve(|mut stream, _| {
@@ -166,7 +166,7 @@ fn a_body_may_take_longer_than_the_timeout_but_not_fall_silent_for_so_long() {
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nx");
         }
     });
-    let (code, report) = download(stops, &["--timeout", "50ms"]);
+    let (code, report) = download(stops, &["--timeout", "50ms", "-d", "200ms"]);
     assert!(number(&report["errors"]["timeout"]) > 0.0, "{report:#}");
     assert_eq!(code, Some(1), "{report:#}");
 }
