@@ -3,6 +3,7 @@
 use anyhow::{Context as _, ensure};
 use clap::ValueEnum;
 use sys::listener::BusyPoll;
+use sys::uring::serving::ServingRing;
 use sys::uring::usable;
 use traffic::engine::Engine;
 
@@ -17,8 +18,8 @@ pub(crate) struct EngineFlag {
     ///
     /// epoll tells what is ready, and each piece is received and sent by a system call. uring
     /// (io_uring, Linux 6.1) receives by itself, and sends the answers of a batch together; files
-    /// leave as with epoll. auto takes epoll, which measured as cheap or cheaper, and says whether
-    /// uring could be had.
+    /// leave as with epoll. auto takes epoll, which measured no dearer, and says whether uring could
+    /// be had.
     #[arg(
         long,
         value_name = "ENGINE",
@@ -81,17 +82,24 @@ impl Chosen {
 
 fn reason_of_auto() -> String {
     match usable::try_out() {
-        Ok(()) => "as cheap per request as uring, which could be had".to_owned(),
+        Ok(()) => "it measured no dearer per request than uring, which could be had".to_owned(),
         Err(why) => format!("uring cannot be had: {why}"),
     }
 }
 
+/// A ring looks at devices in its own way, which is tried before anybody is told of the server.
 fn ensure_polls_alike(busy_poll: Option<BusyPoll>) -> anyhow::Result<()> {
-    let budget = busy_poll.and_then(|wish| wish.preferred_budget);
+    let Some(wish) = busy_poll else {
+        return Ok(());
+    };
     ensure!(
-        budget.is_none_or(|budget| budget == RING_BUDGET),
+        wish.preferred_budget
+            .is_none_or(|budget| budget == RING_BUDGET),
         "--prefer-busy-poll with --engine uring: a ring takes {RING_BUDGET} packets in one go and no \
          other number; leave the number out, or take --engine epoll"
     );
-    Ok(())
+    let tried = ServingRing::new().and_then(|mut ring| ring.poll_busily(wish));
+    tried.context(
+        "--busy-poll with --engine uring takes Linux 6.9 (IORING_REGISTER_NAPI); take --engine epoll",
+    )
 }
