@@ -33,66 +33,24 @@ pub struct Arms {
 /// left out as a whole.
 #[must_use]
 pub fn build(study: &Study, programs: &Programs, levers: &[LeverState]) -> Arms {
-    let offer = Offer {
-        program: &programs.common,
+    let builder = Builder {
+        study,
+        programs,
         levers,
     };
-    let baseline = Arm {
-        name: BASELINE.to_owned(),
-        title: study.baseline.title.clone(),
-        role: Role::Baseline,
-        program: programs.common.clone(),
-        path: None,
-        levers: offer.usable(&study.first_levers()),
-        against: None,
-        published: study.baseline.published,
-    };
-    let control = Arm {
-        name: CONTROL.to_owned(),
-        title: format!("{}, again", study.baseline.title),
-        role: Role::Control,
-        against: Some(BASELINE.to_owned()),
-        published: None,
-        ..baseline.clone()
-    };
-    let mut arms = vec![baseline.clone(), control];
-    let mut before = baseline;
-    let (mut left_out, mut doubts) = (Vec::new(), offer.refused(&study.first_levers()));
+    let mut before = builder.baseline();
+    let mut arms = vec![before.clone(), builder.control(&before)];
+    let first = study.first_levers();
+    let (mut left_out, mut doubts) = (Vec::new(), builder.offer(&before.program).refused(&first));
     for step in &study.steps {
-        if step.whole && study.whole.is_none() {
-            left_out.push(only_whole(step));
-            continue;
-        }
-        if let Some(why) = programs.why_not(step, &arms) {
-            left_out.push(why);
-            continue;
-        }
-        let program = programs.named(step.target.as_deref());
-        let offer = Offer {
-            program: &program,
-            levers,
+        let arm = match builder.after(step, &before, &arms) {
+            Ok(arm) => arm,
+            Err(why) => {
+                left_out.push(why);
+                continue;
+            }
         };
-        let levers = offer.after(step, &before.levers);
-        if levers == before.levers && program == before.program && step.path.is_none() {
-            left_out.push(offer.why_left_out(step));
-            continue;
-        }
-        doubts.extend(offer.refused(&step.add));
-        let against = match (study.design.kind, &step.against) {
-            (DesignKind::Ladder, _) => before.name.clone(),
-            (DesignKind::Compare, Some(other)) => other.clone(),
-            (DesignKind::Compare, None) => BASELINE.to_owned(),
-        };
-        let arm = Arm {
-            name: step.name.clone(),
-            title: step.title.clone(),
-            role: Role::Step,
-            program: program.clone(),
-            path: step.path.clone(),
-            levers,
-            against: Some(against),
-            published: step.published,
-        };
+        doubts.extend(builder.offer(&arm.program).refused(&step.add));
         arms.push(arm.clone());
         if study.design.kind == DesignKind::Ladder {
             before = arm;
@@ -108,6 +66,76 @@ pub fn build(study: &Study, programs: &Programs, levers: &[LeverState]) -> Arms 
         arms,
         left_out,
         doubts,
+    }
+}
+
+/// Makes one arm after the other.
+struct Builder<'a> {
+    study: &'a Study,
+    programs: &'a Programs,
+    levers: &'a [LeverState],
+}
+
+impl Builder<'_> {
+    fn offer<'o>(&'o self, program: &'o Program) -> Offer<'o> {
+        Offer {
+            program,
+            levers: self.levers,
+        }
+    }
+
+    fn baseline(&self) -> Arm {
+        let program = &self.programs.common;
+        Arm {
+            name: BASELINE.to_owned(),
+            title: self.study.baseline.title.clone(),
+            role: Role::Baseline,
+            program: program.clone(),
+            path: None,
+            levers: self.offer(program).usable(&self.study.first_levers()),
+            against: None,
+            published: self.study.baseline.published,
+        }
+    }
+
+    fn control(&self, baseline: &Arm) -> Arm {
+        Arm {
+            name: CONTROL.to_owned(),
+            title: format!("{}, again", self.study.baseline.title),
+            role: Role::Control,
+            against: Some(BASELINE.to_owned()),
+            published: None,
+            ..baseline.clone()
+        }
+    }
+
+    /// The arm of a step, or why it has none.
+    fn after(&self, step: &StepSpec, before: &Arm, arms: &[Arm]) -> Result<Arm, LeftOut> {
+        if step.whole && self.study.whole.is_none() {
+            return Err(only_whole(step));
+        }
+        self.programs.check(step, arms)?;
+        let program = self.programs.named(step.target.as_deref());
+        let offer = self.offer(&program);
+        let levers = offer.after(step, &before.levers);
+        if levers == before.levers && program == before.program && step.path.is_none() {
+            return Err(offer.why_left_out(step));
+        }
+        let against = match (self.study.design.kind, &step.against) {
+            (DesignKind::Ladder, _) => before.name.clone(),
+            (DesignKind::Compare, Some(other)) => other.clone(),
+            (DesignKind::Compare, None) => BASELINE.to_owned(),
+        };
+        Ok(Arm {
+            name: step.name.clone(),
+            title: step.title.clone(),
+            role: Role::Step,
+            program,
+            path: step.path.clone(),
+            levers,
+            against: Some(against),
+            published: step.published,
+        })
     }
 }
 
@@ -146,18 +174,20 @@ impl Programs {
         }
     }
 
-    /// Why a step has no arm: its program is not here, or that of the arm it is compared with.
-    fn why_not(&self, step: &StepSpec, arms: &[Arm]) -> Option<LeftOut> {
+    /// Whether a step's program is here, and the arm that it is compared with.
+    fn check(&self, step: &StepSpec, arms: &[Arm]) -> Result<(), LeftOut> {
         let missing = step.target.as_ref().and_then(|name| self.missing.get(name));
         let has_arm = |name: &&String| arms.iter().any(|arm| arm.name == **name);
         let alone = step.against.as_ref().filter(|name| !has_arm(name));
         let why = missing.cloned().or_else(|| {
             alone.map(|name| format!("it is compared with `{name}`, which is left out"))
-        })?;
-        Some(LeftOut {
-            step: step.name.clone(),
-            why,
-            of_the_boot: false,
+        });
+        why.map_or(Ok(()), |why| {
+            Err(LeftOut {
+                step: step.name.clone(),
+                why,
+                of_the_boot: false,
+            })
         })
     }
 }
