@@ -153,7 +153,8 @@ fn small_pieces_leave_at_once_or_wait_for_an_acknowledgement() {
     };
     // Each body leaves with the next head; or the first head does, and then what has gathered.
     let (on, off) = (segments("on"), segments("off"));
-    assert_eq!(on, 9);
+    // One more where the server was kept waiting, and the requests are acknowledged alone.
+    assert!((9..=10).contains(&on), "{on}");
     assert!(off <= 4, "{off}");
 }
 
