@@ -6,11 +6,13 @@
 //! rates and costs multiply.
 
 pub mod bench;
+pub mod capacity;
 pub mod detectable;
 pub mod holm;
 pub mod looks;
 pub mod median;
 pub mod normal;
+pub mod objective;
 pub mod quantile;
 pub mod sequential;
 pub mod signed_rank;

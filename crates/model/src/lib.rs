@@ -18,6 +18,7 @@ pub mod ladder;
 pub mod lever;
 pub mod link;
 pub mod message;
+pub mod objective;
 pub mod random;
 pub mod reading;
 pub mod reboot;

@@ -1,0 +1,235 @@
+//! The highest rate that holds an objective, by a search that single blocks may lie to.
+//!
+//! A walk in steps of 1.3 brackets the threshold from below and comes back from above; a bisection
+//! that trusts each block only so far narrows it; then one rate just below and one just above are
+//! measured in eight blocks each, in rounds of random order, and only what seven of eight agree
+//! upon is said. A rate at which blocks disagree is given up for one further out.
+
+mod confirm;
+mod posterior;
+mod ramp;
+
+use model::random::SplitMix64;
+
+pub use confirm::{Agreed, Tally};
+pub use posterior::Posterior;
+
+use confirm::Confirm;
+use ramp::{Bracket, Ramp};
+
+/// Trust in the answer of a block during the bisection.
+pub const TRUST: f64 = 0.7;
+/// The same where something speaks against it, such as a client that had to wait for its CPU.
+pub const LITTLE_TRUST: f64 = 0.6;
+/// The bisection ends when this share of the weight …
+const MASS: f64 = 0.9;
+/// … lies within rates so near to one another, or after so many blocks.
+const NEAR: f64 = 1.03;
+const LONGEST_BISECTION: u32 = 40;
+/// The walk takes fewer than this over any range that it is given.
+const LONGEST_RAMP: u32 = 40;
+/// The confirmation ends undecided after so many blocks.
+const LONGEST_CONFIRMATION: u32 = 80;
+/// What a search takes as a rule, by simulation (tests/capacity.rs).
+pub const BLOCKS_AS_A_RULE: u32 = 70;
+/// No search takes more blocks.
+pub const BLOCKS_AT_MOST: u32 = LONGEST_RAMP + LONGEST_BISECTION + LONGEST_CONFIRMATION;
+
+/// What one block at a rate said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    Holds,
+    Fails,
+    /// The objective was missed while the load generator was at its own limit, so that it says
+    /// nothing of the target.
+    NotOffered,
+}
+
+/// Rates that may be tried, requests/s; the lowest is above 0 and no higher than the highest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    pub lowest_rps: f64,
+    /// Where to begin: a rate that is likely to hold.
+    pub first_rps: f64,
+    pub highest_rps: f64,
+}
+
+/// A search as it goes on: ask it for the next rate, tell it what was seen there.
+#[derive(Clone, Debug)]
+pub struct Search {
+    range: Range,
+    random: SplitMix64,
+    posterior: Posterior,
+    phase: Phase,
+    blocks_of_phase: u32,
+    blocks: u32,
+    hysteresis: Option<Hysteresis>,
+}
+
+#[derive(Clone, Debug)]
+enum Phase {
+    Ramp(Ramp),
+    Bisection,
+    Confirmation(Confirm),
+    Over(Confirm),
+}
+
+/// What held going up failed coming down.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hysteresis {
+    /// The highest rate that held on the way up, requests/s.
+    pub going_up_rps: f64,
+    /// The highest rate that held on the way down from the first failure, requests/s.
+    pub coming_down_rps: f64,
+}
+
+/// What is known, at the end or before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The highest rate that was confirmed to hold.
+    pub holds: Option<Tally>,
+    /// The lowest rate that was confirmed to fail, or that could not be offered.
+    pub fails: Option<Tally>,
+    /// Rates whose blocks agree upon nothing, or not yet.
+    pub undecided: Vec<Tally>,
+    /// Between these rates lies nine tenths of the bisection's weight, requests/s: no confidence
+    /// interval, since a block's answer is trusted by a fixed share.
+    pub likely_rps: [f64; 2],
+    pub hysteresis: Option<Hysteresis>,
+    /// Blocks in all.
+    pub blocks: u32,
+    /// Whether the search came to its end.
+    pub is_over: bool,
+}
+
+impl Search {
+    /// Begins; the random numbers decide the order of the blocks of a confirmation.
+    #[must_use]
+    pub fn new(range: Range, random: SplitMix64) -> Self {
+        let Range {
+            lowest_rps,
+            first_rps,
+            highest_rps,
+        } = range;
+        Self {
+            range,
+            random,
+            posterior: Posterior::between(lowest_rps, highest_rps),
+            phase: Phase::Ramp(Ramp::new(lowest_rps, first_rps, highest_rps)),
+            blocks_of_phase: 0,
+            blocks: 0,
+            hysteresis: None,
+        }
+    }
+
+    /// The rate of the next block, requests/s; `None` when the search is over.
+    pub fn next_rps(&mut self) -> Option<f64> {
+        let next = match &mut self.phase {
+            Phase::Ramp(ramp) => return Some(ramp.next_rps()),
+            Phase::Bisection => return Some(self.posterior.quantile(0.5)),
+            Phase::Over(_) => return None,
+            Phase::Confirmation(confirm) => confirm.next_rps().or_else(|| {
+                confirm.begin_round();
+                confirm.next_rps()
+            }),
+        };
+        if next.is_none() {
+            self.end();
+        }
+        next
+    }
+
+    /// Takes what the block at the next rate said, with the trust that it deserves.
+    pub fn saw(&mut self, seen: Seen, trust: f64) {
+        let Some(rate_rps) = self.next_rps() else {
+            return;
+        };
+        self.blocks += 1;
+        self.blocks_of_phase += 1;
+        let held = seen == Seen::Holds;
+        match &mut self.phase {
+            Phase::Ramp(ramp) => {
+                self.posterior.update(rate_rps, held, trust);
+                let bracket = ramp.saw(held);
+                self.after_ramp(bracket);
+            }
+            Phase::Bisection => {
+                self.posterior.update(rate_rps, held, trust);
+                self.after_bisection();
+            }
+            Phase::Confirmation(confirm) => {
+                confirm.saw(seen);
+                if self.blocks_of_phase >= LONGEST_CONFIRMATION {
+                    self.end();
+                }
+            }
+            Phase::Over(_) => {}
+        }
+    }
+
+    fn after_ramp(&mut self, bracket: Option<Bracket>) {
+        match bracket {
+            None if self.blocks_of_phase < LONGEST_RAMP => return,
+            None => {}
+            Some(Bracket::Found(reach)) => {
+                self.hysteresis = reach.is_hysteresis().then_some(Hysteresis {
+                    going_up_rps: reach.going_up_rps,
+                    coming_down_rps: reach.coming_down_rps,
+                });
+            }
+            Some(Bracket::BelowRange) => return self.confirm(Confirm::lowest),
+            Some(Bracket::AboveRange) => return self.confirm(Confirm::highest),
+        }
+        self.phase = Phase::Bisection;
+        self.blocks_of_phase = 0;
+    }
+
+    fn after_bisection(&mut self) {
+        let [low, high] = self.posterior.central(MASS);
+        if high / low > NEAR && self.blocks_of_phase < LONGEST_BISECTION {
+            return;
+        }
+        let median = self.posterior.quantile(0.5);
+        self.confirm(|range, random| Confirm::around(median, range, random));
+    }
+
+    fn confirm(&mut self, how: impl FnOnce(Range, SplitMix64) -> Confirm) {
+        self.phase = Phase::Confirmation(how(self.range, self.random.clone()));
+        self.blocks_of_phase = 0;
+    }
+
+    fn end(&mut self) {
+        if let Phase::Confirmation(confirm) = &self.phase {
+            self.phase = Phase::Over(confirm.clone());
+        }
+    }
+
+    /// What is known now.
+    #[must_use]
+    pub fn found(&self) -> Found {
+        let confirm = match &self.phase {
+            Phase::Confirmation(confirm) | Phase::Over(confirm) => Some(confirm),
+            Phase::Ramp(_) | Phase::Bisection => None,
+        };
+        Found {
+            holds: confirm.and_then(|confirm| confirm.holds),
+            fails: confirm.and_then(|confirm| confirm.fails),
+            undecided: confirm.map(Confirm::undecided).unwrap_or_default(),
+            likely_rps: self.posterior.central(MASS),
+            hysteresis: self.hysteresis,
+            blocks: self.blocks,
+            is_over: matches!(self.phase, Phase::Over(_)),
+        }
+    }
+
+    /// What the next block is for, for a reader who waits.
+    #[must_use]
+    pub fn purpose(&self) -> &'static str {
+        match self.phase {
+            Phase::Ramp(_) => "bracketing",
+            Phase::Bisection => "narrowing",
+            Phase::Confirmation(_) => "confirming",
+            Phase::Over(_) => "done",
+        }
+    }
+}
