@@ -57,7 +57,8 @@ Exit codes:
   1    the answer is no, to a question with a yes and a no: of
        `versus --fail-if-worse`, B is worse; of `versus --slo`, B fails it;
        of `bench --fail-if-slower`, a command is slower; of `doctor --check`,
-       this machine is not fit; of `load`, not one request was answered
+       this machine is not fit; of `load`, not one request was answered; of
+       `load --slo`, not even the lowest rate holds
   2    could not run: wrong usage, bad input, or the environment refuses.
        What was measured until then is kept
   3    the machine was left changed; the message says what, and how to undo

@@ -1,46 +1,55 @@
-//! A service level objective such as `p99<5ms`, and whether a latency result holds it.
+//! The objective of `versus`, such as `p99<5ms`, and whether a latency result holds it.
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::Duration;
 
 use model::judgement::{LatencyResult, QuantileEstimate};
+use model::objective::{Figure, Objective, Term};
+
+/// The quantiles that a run has, in per cent.
+const MEASURED: [f64; 4] = [50.0, 99.0, 99.9, 99.99];
 
 /// A quantile of the response time and the time it must stay below.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Slo {
     /// In per cent, as it was typed: 99.9.
     percent: f64,
-    limit: Duration,
+    below_ns: u64,
 }
 
 impl FromStr for Slo {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || format!("`{text}` is no objective; expected one such as p99<5ms");
-        let (quantile, limit) = text.split_once('<').ok_or_else(wrong)?;
-        let percent = quantile.trim().strip_prefix('p').ok_or_else(wrong)?;
-        let percent: f64 = percent.parse().map_err(|_| wrong())?;
-        let limit = humantime::parse_duration(limit.trim()).map_err(|_| wrong())?;
-        let known = [50.0, 99.0, 99.9, 99.99];
-        if !known.contains(&percent) {
+        let objective: Objective = text.parse().map_err(|error| format!("{error}"))?;
+        let [
+            Term::Response {
+                figure: Figure::Quantile { percent },
+                below_ns,
+            },
+        ] = *objective.terms()
+        else {
+            return Err(format!(
+                "`{objective}` is measured by `linerate load --slo`; between two servers it is one \
+                 quantile, such as p99<5ms"
+            ));
+        };
+        if !MEASURED.contains(&percent) {
             return Err(format!(
                 "p{percent} is not measured; expected p50, p99, p99.9 or p99.99"
             ));
         }
-        Ok(Self { percent, limit })
+        Ok(Self { percent, below_ns })
     }
 }
 
 impl fmt::Display for Slo {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "p{}<{}",
-            self.percent,
-            humantime::format_duration(self.limit)
-        )
+        let figure = Figure::Quantile {
+            percent: self.percent,
+        };
+        let below_ns = self.below_ns;
+        Term::Response { figure, below_ns }.fmt(formatter)
     }
 }
 
@@ -49,10 +58,9 @@ impl Slo {
     /// whole interval is on one side.
     pub(crate) fn holds(&self, result: &LatencyResult) -> Option<bool> {
         let found = self.found(result)?;
-        let limit_ns = self.limit.as_nanos();
-        if u128::from(found.high_ns) < limit_ns {
+        if found.high_ns < self.below_ns {
             Some(true)
-        } else if u128::from(found.low_ns) > limit_ns {
+        } else if found.low_ns > self.below_ns {
             Some(false)
         } else {
             None
@@ -130,7 +138,17 @@ mod tests {
 
     #[test]
     fn what_is_no_objective_is_refused_with_an_example() {
-        for wrong in ["", "99<5ms", "p99", "p99<", "p99<5", "p98<5ms", "p99>5ms"] {
+        for wrong in [
+            "",
+            "99<5ms",
+            "p99",
+            "p99<",
+            "p99<5",
+            "p98<5ms",
+            "p99>5ms",
+            "max<5ms",
+            "p99<5ms,p50<1ms",
+        ] {
             assert!(wrong.parse::<Slo>().unwrap_err().contains("p99"), "{wrong}");
         }
         assert_eq!(

@@ -1,12 +1,14 @@
 //! `linerate load URL`: put load on an HTTP server and say how fast it answers.
 
 mod arguments;
+mod case;
 mod distributions;
 mod download;
 mod json;
 mod page;
 mod request;
 mod settling;
+mod slo;
 mod target;
 mod tls;
 mod values;
@@ -23,6 +25,7 @@ use wire::url::HttpUrl;
 use crate::console::Console;
 use crate::stopping;
 pub(crate) use arguments::Arguments;
+use case::Case;
 use settling::Settling;
 use target::Target;
 
@@ -57,16 +60,38 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     plan.tls = arguments.tls.client(&url)?;
     let target = Target::find(&url, &arguments.mine, &request, &plan)?;
     plan.address = target.address;
-    let mut notes = target.notes();
+    let notes = target.notes();
     let request = match target.body_is_steady {
         true => request,
         false => request.without_comparing_bodies(),
     };
-    announce(&plan, &target, console);
+    let case = Case {
+        arguments,
+        target: &target,
+        plan,
+        request,
+        notes,
+    };
+    match &arguments.slo {
+        Some(objective) => slo::run(objective, &case, console),
+        None => once(case, console),
+    }
+}
+
+/// One load, and the page about it.
+fn once(case: Case<'_>, console: &Console) -> anyhow::Result<ExitCode> {
+    let Case {
+        arguments,
+        target,
+        mut plan,
+        request,
+        mut notes,
+    } = case;
+    announce(&plan, target, console);
     let mut outcome = load(arguments, &mut plan, &request, &mut notes)?;
     outcome.doubts.extend(cpu_doubts(&plan)?);
     let report = Report {
-        target: &target,
+        target,
         plan: &plan,
         outcome: &outcome,
         notes,

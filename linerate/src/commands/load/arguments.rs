@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
-use clap::ValueHint;
 use clap::builder::ArgPredicate;
+use clap::{ArgGroup, ValueHint};
 use model::Pace;
+use model::objective::Objective;
 use model::workload::Arrivals;
 use traffic::load::{Engine, LoadPlan};
 
@@ -14,6 +15,10 @@ use super::values;
 
 /// What is scored begins so long after the first request, unless told otherwise.
 const DEFAULT_SETTLE: Duration = Duration::from_millis(500);
+const DEFAULT_DURATION: Duration = Duration::from_secs(10);
+/// The same for each of the many blocks of a search.
+const BLOCK_SETTLE: Duration = Duration::from_millis(250);
+const BLOCK_DURATION: Duration = Duration::from_secs(1);
 
 /// Put load on an HTTP server and say how fast it answers
 ///
@@ -39,6 +44,7 @@ const DEFAULT_SETTLE: Duration = Duration::from_millis(500);
 /// failures are counted by kind and doubted, and change no exit code.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
+#[command(group = ArgGroup::new("open").args(["rate", "slo"]))]
 pub(crate) struct Arguments {
     /// What to load, such as http://127.0.0.1:8080/json
     #[arg(value_hint = ValueHint::Url)]
@@ -52,20 +58,22 @@ pub(crate) struct Arguments {
     /// Load threads; connections are dealt evenly between them
     #[arg(short, long, value_name = "N", default_value = "1", value_parser = values::parse_count)]
     threads: u32,
-    /// Length of the scored window: 500ms, 10s, 2m
-    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = values::parse_duration)]
-    duration: Duration,
+    /// Length of the scored window: 500ms, 10s, 2m [default: 10s]
+    ///
+    /// With --slo that of each of its many blocks [default: 1s].
+    #[arg(short, long, value_name = "TIME", value_parser = values::parse_duration)]
+    duration: Option<Duration>,
     /// Load before the scored window [default: 500ms, or until throughput settles]
     ///
     /// Without it, when throughput turns out to have settled later than after 500 ms, the load is
-    /// put on once more and so much longer is waited.
+    /// put on once more and so much longer is waited. Before each block of --slo it is 250ms.
     #[arg(long, value_name = "TIME", value_parser = values::parse_duration)]
     pub(super) settle: Option<Duration>,
     /// A request unanswered for so long has failed
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = values::parse_duration)]
     timeout: Duration,
     /// Throughput mode: move requests in batches, report no latency
-    #[arg(long, conflicts_with_all = ["rate", "latency"])]
+    #[arg(long, conflicts_with_all = ["rate", "slo", "latency"])]
     throughput: bool,
 
     /// Download mode, for long bodies: Gbit/s, CPU per GB, who was the limit
@@ -88,12 +96,25 @@ pub(crate) struct Arguments {
     /// Requests per second to offer
     #[arg(long, value_name = "RPS", help_heading = OPEN)]
     rate: Option<f64>,
+    /// Search the highest rate that holds an objective: 'p99<5ms and errors<0.1%'
+    ///
+    /// Limits of the response time, from the moment a request was due: p50, p99, p99.9 or any other
+    /// percentile, max and mean; and of the share of errors. Several are joined by `and` or a comma.
+    /// A request that failed counts as slower than any limit.
+    ///
+    /// After a look in closed loop, a walk brackets the rate, a bisection that no single block can
+    /// mislead narrows it, and the answer is confirmed on both sides: one rate at which seven of
+    /// eight blocks hold and one at which seven of eight fail. Rates at which the load generator
+    /// itself was the limit are told apart. -d is the length of a block. The exit code is 1 when
+    /// even the lowest rate that a block can judge fails.
+    #[arg(long, value_name = "OBJECTIVE", help_heading = OPEN)]
+    pub(super) slo: Option<Objective>,
     /// How the requests are spread over time: uniform or poisson
-    #[arg(long, value_name = "SPREAD", value_enum, default_value = "uniform", hide_possible_values = true, requires = "rate", hide_short_help = true, help_heading = OPEN)]
+    #[arg(long, value_name = "SPREAD", value_enum, default_value = "uniform", hide_possible_values = true, hide_short_help = true, requires = "open", help_heading = OPEN)]
     arrivals: Spread,
-    /// Seed of Poisson arrivals; the same seed gives the same schedule
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "rate", hide_short_help = true, help_heading = OPEN)]
-    seed: u64,
+    /// Seed of Poisson arrivals and of the order of blocks
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, hide_short_help = true, requires = "open", help_heading = OPEN)]
+    pub(super) seed: u64,
 
     /// HTTP method [default: GET, or POST with a body]
     #[arg(short = 'X', long, help_heading = REQUEST)]
@@ -128,9 +149,9 @@ pub(crate) struct Arguments {
     /// In closed loop it is that of the service time, from the send to the last byte; with --rate
     /// the response time, from when the request was due, stands beside it. A quantile with fewer
     /// than ten requests beyond it is left out.
-    #[arg(long, help_heading = OUTPUT)]
+    #[arg(long, conflicts_with = "slo", help_heading = OUTPUT)]
     pub(super) latency: bool,
-    /// Print one JSON value (docs/schema/load.json)
+    /// Print one JSON value (docs/schema/load.json, load-slo.json)
     #[arg(long, help_heading = OUTPUT)]
     pub(super) json: bool,
 }
@@ -150,6 +171,8 @@ Examples:
     linerate load http://127.0.0.1:8080/json -c 64 --throughput
   How long do users wait at 20,000 requests/s?
     linerate load http://127.0.0.1:8080/json --rate 20000 --latency
+  How many requests/s can it take while 99 % wait for less than 5 ms?
+    linerate load http://127.0.0.1:8080/json --slo 'p99<5ms and errors<0.1%'
   The same from CPUs that the server does not use:
     linerate load http://127.0.0.1:8080/json --rate 20000 -t 2 --cpus 0-1
   A POST with a body from a file:
@@ -184,14 +207,18 @@ impl Arguments {
     pub(super) fn plan(&self) -> anyhow::Result<LoadPlan> {
         let cpus = self.cpus.clone().unwrap_or_default();
         sys::cpu::all_allowed(&cpus).context("--cpus")?;
+        let (settle, duration) = match self.slo {
+            Some(_) => (BLOCK_SETTLE, BLOCK_DURATION),
+            None => (DEFAULT_SETTLE, DEFAULT_DURATION),
+        };
         Ok(LoadPlan {
             address: ([0, 0, 0, 0], 0).into(),
             connections: self.connections,
             threads: self.threads,
             cpus,
             pace: self.pace(),
-            settle_ns: nanoseconds(self.settle.unwrap_or(DEFAULT_SETTLE)),
-            score_ns: nanoseconds(self.duration),
+            settle_ns: nanoseconds(self.settle.unwrap_or(settle)),
+            score_ns: nanoseconds(self.duration.unwrap_or(duration)),
             timeout_ns: nanoseconds(self.timeout),
             record_latency: !self.throughput,
             engine: match self.engine {
@@ -205,15 +232,29 @@ impl Arguments {
     }
 
     fn pace(&self) -> Pace {
+        self.rate
+            .map_or(Pace::Closed, |rate_rps| self.open(rate_rps))
+    }
+
+    /// An open loop at a rate, with the arrivals asked for.
+    pub(super) fn open(&self, rate_rps: f64) -> Pace {
         let arrivals = match self.arrivals {
             Spread::Uniform => Arrivals::Uniform,
             Spread::Poisson => Arrivals::Poisson,
         };
-        self.rate.map_or(Pace::Closed, |rate_rps| Pace::Open {
+        Pace::Open {
             rate_rps,
             arrivals,
             seed: self.seed,
-        })
+        }
+    }
+
+    /// The arrivals by the name that the flag takes.
+    pub(super) fn arrivals_shown(&self) -> &'static str {
+        match self.arrivals {
+            Spread::Uniform => "uniform",
+            Spread::Poisson => "poisson",
+        }
     }
 }
 

@@ -1,0 +1,167 @@
+//! `linerate load --slo`: held against servers whose capacity is known by construction.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+mod load_program;
+mod load_server;
+#[path = "common/schema.rs"]
+mod schema;
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use load_program::{load, load_json, parse};
+use load_server::{OK, answer_each, answer_with};
+
+/// A server that works off one request after the other and takes as long for each as a clock says,
+/// whatever the machine does meanwhile: its capacity is exactly this.
+fn queue(capacity_rps: f64) -> SocketAddr {
+    let service = Duration::from_secs_f64(1.0 / capacity_rps);
+    let free_at = Mutex::new(Instant::now());
+    answer_each(move |stream| {
+        let done_at = {
+            let mut free_at = free_at.lock().unwrap();
+            *free_at = (*free_at).max(Instant::now()) + service;
+            *free_at
+        };
+        std::thread::sleep(done_at.saturating_duration_since(Instant::now()));
+        let _ = stream.write_all(OK);
+    })
+}
+
+/// A server that takes as long for each request, and any number of them at once.
+fn crowd(service: Duration) -> SocketAddr {
+    answer_each(move |stream| {
+        std::thread::sleep(service);
+        let _ = stream.write_all(OK);
+    })
+}
+
+/// Blocks as short as the objective lets them be.
+const SHORT: [&str; 6] = ["-d", "150ms", "--settle", "30ms", "-c", "128"];
+
+#[test]
+fn a_server_of_known_capacity_holds_below_it_and_fails_above() {
+    let capacity_rps = 3000.0;
+    let arguments = [&SHORT[..], &["--slo", "p90<15ms and errors<50%"]].concat();
+    let found = load_json(queue(capacity_rps), &arguments);
+    schema::holds("load-slo", &found);
+    let rate = |side: &str| found[side]["rate_rps"].as_f64().unwrap();
+    // A queue takes a while to grow beyond 15 ms, and a busy machine answers late below capacity.
+    assert!(rate("holds") > 0.5 * capacity_rps, "{found:#}");
+    assert!(rate("holds") < 1.15 * capacity_rps, "{found:#}");
+    assert!(rate("fails") > 0.85 * capacity_rps, "{found:#}");
+    assert!(rate("fails") < 2.1 * capacity_rps, "{found:#}");
+    assert_eq!(
+        (&found["fails"]["agreed"], &found["is_over"]),
+        (&"fails".into(), &true.into())
+    );
+    assert!(found["holds"]["held"].as_u64().unwrap() >= 7);
+}
+
+#[test]
+fn connections_that_are_too_few_are_no_fault_of_the_server() {
+    let target = format!("http://{}/", crowd(Duration::from_millis(5)));
+    let arguments = [
+        "-d", "150ms", "--settle", "20ms", "-c", "4", "--slo", "p50<30ms",
+    ];
+    let output = load(&target, &[&arguments[..], &["--json"]].concat());
+    let found = parse(&output);
+    assert_eq!(found["fails"]["agreed"], "not_offered", "{found:#}");
+    let notes = found["notes"].to_string();
+    assert!(notes.contains("with more of them (-c)"), "{notes}");
+    assert!(output.status.success());
+}
+
+#[test]
+fn a_server_that_fails_at_the_lowest_rate_exits_with_one() {
+    let target = format!("http://{}/", crowd(Duration::from_millis(20)));
+    let output = load(&target, &[&SHORT[..], &["--slo", "p50<2ms"]].concat());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("Fails even at "), "{text}");
+    assert!(text.contains("8 of 8 blocks"), "{text}");
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains("blocks of 150 ms") && said.contains("at most"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_objective_that_is_none_is_refused_with_its_place_and_an_example() {
+    let url = format!("http://{}/", answer_with(OK));
+    for (objective, reason) in [
+        ("p99>5ms", "at character 4: expected `<`"),
+        (
+            "p99<5ms errors<1%",
+            "at character 9: expected `and` or a comma",
+        ),
+        ("p99<5", "an objective looks like p99<5ms"),
+        ("p50<6s", "--timeout"),
+        ("p99.999<1s", "ask for longer blocks"),
+    ] {
+        let output = load(
+            &url,
+            &["--slo", objective, "-d", "100ms", "--settle", "0ms"],
+        );
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains(reason), "{objective}: {error}");
+        assert_eq!(output.status.code(), Some(2), "{objective}: {error}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_target_without_one_right_answer_is_named_with_what_it_answers() {
+    let broken = answer_with(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".as_slice());
+    let arguments = ["--slo", "p50<5ms", "-d", "100ms", "--settle", "0ms"];
+    let output = load(&format!("http://{broken}/"), &arguments);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        error.contains("not one request") && error.contains("answers 500"),
+        "{error}"
+    );
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_search_that_is_stopped_says_what_is_known_so_far() {
+    let url = format!("http://{}/", queue(3000.0));
+    let child = Command::new(env!("CARGO_BIN_EXE_linerate"))
+        .args(["load", &url, "--json", "--slo", "p90<15ms"])
+        .args(SHORT)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = child.unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("narrowing: ") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "it never narrowed");
+    }
+    let kill = format!("kill -INT {}", child.id());
+    assert!(
+        Command::new("sh")
+            .args(["-c", &kill])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let output = child.wait_with_output().unwrap();
+    let found = parse(&output);
+    schema::holds("load-slo", &found);
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(found["is_over"], false);
+    assert!(
+        found["notes"].to_string().contains("stopped by Ctrl-C"),
+        "{found:#}"
+    );
+    assert!(found["likely_rps"]["high"].as_f64().unwrap() > 1000.0);
+}
