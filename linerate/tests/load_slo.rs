@@ -13,28 +13,30 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use load_program::{load, load_json, parse};
 use load_server::{OK, answer_each, answer_with};
 
 /// A server that works off one request after the other and takes as long for each as a clock says,
 /// whatever the machine does meanwhile: its capacity is exactly this.
+#[expect(clippy::disallowed_methods, reason = "the server is to take its time")]
 fn queue(capacity_rps: f64) -> SocketAddr {
     let service = Duration::from_secs_f64(1.0 / capacity_rps);
-    let free_at = Mutex::new(Instant::now());
+    let free_at = Mutex::new(sys::clock::now());
     answer_each(move |stream| {
         let done_at = {
             let mut free_at = free_at.lock().unwrap();
-            *free_at = (*free_at).max(Instant::now()) + service;
+            *free_at = (*free_at).max(sys::clock::now()) + service;
             *free_at
         };
-        std::thread::sleep(done_at.saturating_duration_since(Instant::now()));
+        std::thread::sleep(done_at.saturating_duration_since(sys::clock::now()));
         let _ = stream.write_all(OK);
     })
 }
 
 /// A server that takes as long for each request, and any number of them at once.
+#[expect(clippy::disallowed_methods, reason = "the server is to take its time")]
 fn crowd(service: Duration) -> SocketAddr {
     answer_each(move |stream| {
         std::thread::sleep(service);

@@ -59,7 +59,7 @@ impl Queue {
         while k * service_s <= wait_s {
             // λ(kD − t) is negative, so that its powers alternate.
             let negative = rate_rps * (wait_s - k * service_s);
-            let sign = if k as u64 % 2 == 0 { 1.0 } else { -1.0 };
+            let sign = if k % 2.0 == 0.0 { 1.0 } else { -1.0 };
             let power = if k == 0.0 { 0.0 } else { k * negative.ln() };
             sum += sign * (power - factorial_ln + negative).exp();
             k += 1.0;
@@ -138,7 +138,7 @@ fn search(queue: &Queue, trouble: Trouble, random: &mut Random) -> (Found, f64) 
         first_rps: queue.capacity_rps / 2.0,
         highest_rps: queue.capacity_rps * 2.0,
     };
-    let mut search = Search::new(range, SplitMix64::new((random.share() * 1e15) as u64));
+    let mut search = Search::new(range, SplitMix64::new(random.share().to_bits()));
     let towards = if random.happens(0.5) {
         trouble.drift
     } else {

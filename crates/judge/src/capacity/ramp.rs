@@ -67,9 +67,9 @@ impl Ramp {
             (Going::Down { .. } | Going::Up, true) => {
                 self.held_going_up_rps = Some(rate);
                 self.going = Going::Up;
-                return self.go_to(rate * STEP, Bracket::AboveRange);
+                self.go_to(rate * STEP, Bracket::AboveRange)
             }
-            (Going::Back, true) => return Some(self.found(rate)),
+            (Going::Back, true) => Some(self.found(rate)),
             (Going::Down { stride }, false) => {
                 let stride_next = (2 * stride).min(LONGEST_STRIDE);
                 self.going = Going::Down {
