@@ -17,6 +17,7 @@ pub mod quantile;
 pub mod sequential;
 pub mod signed_rank;
 pub mod student;
+pub mod sweep;
 pub mod verdict;
 pub mod warmup;
 pub mod welch;

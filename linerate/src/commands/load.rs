@@ -9,6 +9,7 @@ mod page;
 mod request;
 mod settling;
 mod slo;
+mod sweep;
 mod target;
 mod tls;
 mod values;
@@ -72,9 +73,10 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         request,
         notes,
     };
-    match &arguments.slo {
-        Some(objective) => slo::run(objective, &case, console),
-        None => once(case, console),
+    match (&arguments.slo, &arguments.sweep) {
+        (Some(objective), _) => slo::run(objective, &case, console),
+        (None, Some(sweep)) => sweep::run(sweep, &case, console),
+        (None, None) => once(case, console),
     }
 }
 

@@ -10,6 +10,7 @@ use model::objective::Objective;
 use model::workload::Arrivals;
 use traffic::load::{Engine, LoadPlan};
 
+use super::sweep::{DEFAULT_ROUNDS, Sweep};
 use super::tls::TlsFlags;
 use super::values;
 
@@ -44,7 +45,7 @@ const BLOCK_DURATION: Duration = Duration::from_secs(1);
 /// failures are counted by kind and doubted, and change no exit code.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
-#[command(group = ArgGroup::new("open").args(["rate", "slo"]))]
+#[command(group = ArgGroup::new("open").args(["rate", "slo", "sweep"]))]
 pub(crate) struct Arguments {
     /// What to load, such as http://127.0.0.1:8080/json
     #[arg(value_hint = ValueHint::Url)]
@@ -60,20 +61,21 @@ pub(crate) struct Arguments {
     threads: u32,
     /// Length of the scored window: 500ms, 10s, 2m [default: 10s]
     ///
-    /// With --slo that of each of its many blocks [default: 1s].
+    /// With --slo and --sweep that of each of their many blocks [default: 1s].
     #[arg(short, long, value_name = "TIME", value_parser = values::parse_duration)]
     duration: Option<Duration>,
     /// Load before the scored window [default: 500ms, or until throughput settles]
     ///
     /// Without it, when throughput turns out to have settled later than after 500 ms, the load is
-    /// put on once more and so much longer is waited. Before each block of --slo it is 250ms.
+    /// put on once more and so much longer is waited. Before each block of --slo and --sweep it
+    /// is 250ms.
     #[arg(long, value_name = "TIME", value_parser = values::parse_duration)]
     pub(super) settle: Option<Duration>,
     /// A request unanswered for so long has failed
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = values::parse_duration)]
     timeout: Duration,
     /// Throughput mode: move requests in batches, report no latency
-    #[arg(long, conflicts_with_all = ["rate", "slo", "latency"])]
+    #[arg(long, conflicts_with_all = ["rate", "slo", "sweep", "latency"])]
     throughput: bool,
 
     /// Download mode, for long bodies: Gbit/s, CPU per GB, who was the limit
@@ -109,6 +111,18 @@ pub(crate) struct Arguments {
     /// even the lowest rate that a block can judge fails.
     #[arg(long, value_name = "OBJECTIVE", help_heading = OPEN)]
     pub(super) slo: Option<Objective>,
+    /// Measure level by level: 'connections=1..512' or 'rate=1000..50000'
+    ///
+    /// Levels double where that makes eight to sixteen of them; each comes once a round, in random
+    /// order, so that drift falls on all alike. Throughput, latency and CPU time per request have
+    /// intervals over the rounds. The knee is where throughput over time to an answer is highest. For
+    /// connections, of which -c then says nothing, the Universal Scalability Law is fitted, and its
+    /// peak is printed only where the data carry one.
+    #[arg(long, value_name = "RANGE", help_heading = OPEN)]
+    pub(super) sweep: Option<Sweep>,
+    /// Rounds of a sweep; six are the fewest whose intervals are worth 95 %
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_ROUNDS, value_parser = clap::value_parser!(u32).range(2..=1000), requires = "sweep", hide_short_help = true, help_heading = OPEN)]
+    pub(super) rounds: u32,
     /// How the requests are spread over time: uniform or poisson
     #[arg(long, value_name = "SPREAD", value_enum, default_value = "uniform", hide_possible_values = true, hide_short_help = true, requires = "open", help_heading = OPEN)]
     arrivals: Spread,
@@ -149,9 +163,9 @@ pub(crate) struct Arguments {
     /// In closed loop it is that of the service time, from the send to the last byte; with --rate
     /// the response time, from when the request was due, stands beside it. A quantile with fewer
     /// than ten requests beyond it is left out.
-    #[arg(long, conflicts_with = "slo", help_heading = OUTPUT)]
+    #[arg(long, conflicts_with_all = ["slo", "sweep"], help_heading = OUTPUT)]
     pub(super) latency: bool,
-    /// Print one JSON value (docs/schema/load.json, load-slo.json)
+    /// Print one JSON value (docs/schema/load.json, load-slo.json, load-sweep.json)
     #[arg(long, help_heading = OUTPUT)]
     pub(super) json: bool,
 }
@@ -173,6 +187,8 @@ Examples:
     linerate load http://127.0.0.1:8080/json --rate 20000 --latency
   How many requests/s can it take while 99 % wait for less than 5 ms?
     linerate load http://127.0.0.1:8080/json --slo 'p99<5ms and errors<0.1%'
+  From how many connections on does more load bring nothing but waiting?
+    linerate load http://127.0.0.1:8080/json --sweep connections=1..512
   The same from CPUs that the server does not use:
     linerate load http://127.0.0.1:8080/json --rate 20000 -t 2 --cpus 0-1
   A POST with a body from a file:
@@ -207,9 +223,10 @@ impl Arguments {
     pub(super) fn plan(&self) -> anyhow::Result<LoadPlan> {
         let cpus = self.cpus.clone().unwrap_or_default();
         sys::cpu::all_allowed(&cpus).context("--cpus")?;
-        let (settle, duration) = match self.slo {
-            Some(_) => (BLOCK_SETTLE, BLOCK_DURATION),
-            None => (DEFAULT_SETTLE, DEFAULT_DURATION),
+        let (settle, duration) = if self.slo.is_some() || self.sweep.is_some() {
+            (BLOCK_SETTLE, BLOCK_DURATION)
+        } else {
+            (DEFAULT_SETTLE, DEFAULT_DURATION)
         };
         Ok(LoadPlan {
             address: ([0, 0, 0, 0], 0).into(),

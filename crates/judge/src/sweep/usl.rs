@@ -1,0 +1,192 @@
+//! The Universal Scalability Law: X(N) = λN / (1 + σ(N − 1) + κN(N − 1)) (Gunther 2007).
+
+use model::Estimate;
+use model::random::SplitMix64;
+
+use super::Level;
+use super::draws::{DRAWS, Draws, central, mean};
+use super::least_squares::{Observation, predict, solve};
+
+/// Fewer levels carry no three coefficients.
+pub const FEWEST_LEVELS: usize = 6;
+/// Steps of the fit at most. It ends when the coefficients stand to this share of the first: far
+/// below any interval.
+const STEPS: usize = 30;
+const STANDS: f64 = 1e-7;
+/// A level's own variance and that of all count alike: six blocks tell theirs only roughly.
+const OWN_SHARE: f64 = 0.5;
+
+/// The law's three coefficients.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Usl {
+    /// λ: requests/s of one connection alone, as fitted; not what was measured with one.
+    pub lambda_rps: f64,
+    /// σ, contention: the share of the work that is done one by one. At least 0.
+    pub sigma: f64,
+    /// κ, coherency: what each pair of connections costs one another. At least 0.
+    pub kappa: f64,
+}
+
+/// The law as fitted, with intervals at 95 %.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UslFit {
+    pub law: Usl,
+    pub lambda_rps: Estimate,
+    pub sigma: Estimate,
+    pub kappa: Estimate,
+    pub peak: Peak,
+    /// The level that the law misses most: by this share of what was measured.
+    pub worst_miss_share: f64,
+}
+
+/// Where throughput is highest: N* = √((1 − σ)/κ).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Peak {
+    /// Within the levels that were measured.
+    At(Estimate),
+    /// κ may be nought: throughput was not seen to fall again.
+    NotSeen,
+    /// Where it would be, nothing was measured.
+    BeyondLevels,
+}
+
+impl Usl {
+    /// The law at so many connections, requests/s.
+    #[must_use]
+    pub fn throughput_rps(&self, connections: f64) -> f64 {
+        let others = connections - 1.0;
+        self.lambda_rps * connections
+            / (1.0 + self.sigma * others + self.kappa * connections * others)
+    }
+
+    fn peak(&self) -> f64 {
+        ((1.0 - self.sigma).max(0.0) / self.kappa).sqrt().max(1.0)
+    }
+}
+
+/// What is fitted: a level's load, the mean logarithm of its throughput, its weight.
+struct Point {
+    load: f64,
+    log: f64,
+    weight: f64,
+}
+
+/// Fits the law to the logarithms of the throughput, each level weighed by how well its blocks
+/// agree; the intervals come from drawing rounds and blocks again. The n-th blocks of all levels
+/// are of one round; a round that is not complete is left out. `None` with fewer than
+/// [`FEWEST_LEVELS`], or where the levels carry no fit.
+#[must_use]
+pub fn fit(levels: &[Level], mut random: SplitMix64) -> Option<UslFit> {
+    if levels.len() < FEWEST_LEVELS {
+        return None;
+    }
+    let logs: Vec<Vec<f64>> = levels.iter().map(logs_of).collect();
+    let parts = Draws::of(&logs)?;
+    let weights = weights(&parts);
+    let points = |logs: &[f64]| -> Vec<Point> {
+        let of = levels.iter().zip(logs).zip(&weights);
+        of.map(|((level, log), weight)| Point {
+            load: level.load,
+            log: *log,
+            weight: *weight,
+        })
+        .collect()
+    };
+    let measured = points(parts.levels());
+    let law = fit_points(&measured)?;
+    let drawn: Vec<Usl> = (0..DRAWS)
+        .filter_map(|_| fit_points(&points(&parts.draw(&mut random))))
+        .collect();
+    let estimate = |of: &dyn Fn(&Usl) -> f64| estimate(of, &law, &drawn, parts.rounds());
+    let kappa = estimate(&|law| law.kappa)?;
+    Some(UslFit {
+        law,
+        lambda_rps: estimate(&|law| law.lambda_rps)?,
+        sigma: estimate(&|law| law.sigma)?,
+        kappa,
+        peak: peak(levels, kappa, estimate(&Usl::peak)?),
+        worst_miss_share: worst_miss(&measured, &law),
+    })
+}
+
+fn logs_of(level: &Level) -> Vec<f64> {
+    let blocks = level.blocks.iter();
+    blocks.map(|block| block.throughput_rps.ln()).collect()
+}
+
+/// The inverse of each level's variance.
+fn weights(draws: &Draws) -> Vec<f64> {
+    /// No block is known better than to a thousandth.
+    const LEAST_VARIANCE: f64 = 1e-6;
+    let levels = 0..draws.levels().len();
+    let variances: Vec<f64> = levels.map(|level| draws.variance(level)).collect();
+    let common = mean(&variances);
+    let variance = |own: &f64| OWN_SHARE * own + (1.0 - OWN_SHARE) * common;
+    let weight = |own| 1.0 / variance(own).max(LEAST_VARIANCE);
+    variances.iter().map(weight).collect()
+}
+
+/// N/X is linear in 1/λ, σ/λ and κ/λ. Gauss and Newton's steps on the logarithms are linear fits
+/// of the same kind, to what the law said before and by how much it missed.
+fn fit_points(points: &[Point]) -> Option<Usl> {
+    let depends_on = |load: f64| [1.0, load - 1.0, load * (load - 1.0)];
+    let observe = |of: &dyn Fn(&Point) -> f64, value: &dyn Fn(&Point) -> f64| -> Vec<Observation> {
+        let one = |point: &Point| Observation {
+            value: value(point),
+            depends_on: depends_on(point.load),
+            weight: point.weight / of(point).powi(2),
+        };
+        points.iter().map(one).collect()
+    };
+    let measured = |point: &Point| point.load / point.log.exp();
+    let mut found = solve(&observe(&measured, &measured))?;
+    for _ in 0..STEPS {
+        let before = found;
+        let said = |point: &Point| predict(&before, &depends_on(point.load));
+        let corrected = |point: &Point| {
+            let missed = (measured(point) / said(point)).ln();
+            said(point) * (1.0 + missed)
+        };
+        found = solve(&observe(&said, &corrected))?;
+        let moved = found
+            .iter()
+            .zip(before)
+            .map(|(now, before)| (now - before).abs());
+        if moved.sum::<f64>() < STANDS * found[0] {
+            break;
+        }
+    }
+    let [one, contention, coherency] = found;
+    Some(Usl {
+        lambda_rps: 1.0 / one,
+        sigma: contention / one,
+        kappa: coherency / one,
+    })
+}
+
+fn estimate(of: &dyn Fn(&Usl) -> f64, law: &Usl, drawn: &[Usl], rounds: usize) -> Option<Estimate> {
+    let values: Vec<f64> = drawn.iter().map(of).collect();
+    let [low, high] = central(&values)?;
+    Some(Estimate {
+        value: of(law),
+        low,
+        high,
+        n: u32::try_from(rounds).unwrap_or(u32::MAX),
+    })
+}
+
+fn peak(levels: &[Level], kappa: Estimate, peak: Estimate) -> Peak {
+    let most = levels.iter().map(|level| level.load).fold(0.0, f64::max);
+    if kappa.low <= 0.0 {
+        Peak::NotSeen
+    } else if peak.value > most {
+        Peak::BeyondLevels
+    } else {
+        Peak::At(peak)
+    }
+}
+
+fn worst_miss(points: &[Point], law: &Usl) -> f64 {
+    let missed = |point: &Point| (law.throughput_rps(point.load) / point.log.exp() - 1.0).abs();
+    points.iter().map(missed).fold(0.0, f64::max)
+}

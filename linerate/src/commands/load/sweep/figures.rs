@@ -1,0 +1,101 @@
+//! The figures of each level, with their intervals over the rounds.
+
+use judge::quantile::Pooled;
+use judge::signed_rank::SignedRank;
+use model::judgement::QuantileEstimate;
+use model::{Estimate, Histogram};
+
+use super::{Axis, Block};
+
+/// Two-sided error of the intervals.
+const ALPHA: f64 = 0.05;
+
+/// One level and what its blocks came to.
+pub(super) struct LevelFigures {
+    pub(super) load: f64,
+    pub(super) throughput_rps: Option<Estimate>,
+    pub(super) p50: Option<QuantileEstimate>,
+    pub(super) p99: Option<QuantileEstimate>,
+    pub(super) server_cpu_us: Option<Estimate>,
+    pub(super) client_cpu_us: Option<Estimate>,
+    /// In half of its blocks or more.
+    pub(super) client_is_limit: bool,
+    /// A block had not one right answer, so that no logarithm can be taken.
+    pub(super) is_silent: bool,
+    /// Throughput and mean time of each block.
+    judged: Vec<judge::sweep::Block>,
+}
+
+/// The figures of every level that has a block.
+pub(super) fn of_levels(loads: &[f64], blocks: &[Block], axis: Axis) -> Vec<LevelFigures> {
+    let of = |load: &f64| -> Vec<&Block> {
+        let at = |block: &&Block| block.load.to_bits() == load.to_bits();
+        blocks.iter().filter(at).collect()
+    };
+    let levels = loads.iter().map(|load| (*load, of(load)));
+    let begun = levels.filter(|(_, blocks)| !blocks.is_empty());
+    begun
+        .map(|(load, blocks)| of_level(load, &blocks, axis))
+        .collect()
+}
+
+/// What knee and law are told from.
+pub(super) fn judged(levels: &[LevelFigures]) -> Vec<judge::sweep::Level> {
+    let usable = levels
+        .iter()
+        .filter(|level| !level.client_is_limit && !level.is_silent);
+    usable
+        .map(|level| judge::sweep::Level {
+            load: level.load,
+            blocks: level.judged.clone(),
+        })
+        .collect()
+}
+
+fn of_level(load: f64, blocks: &[&Block], axis: Axis) -> LevelFigures {
+    let times: Vec<&Histogram> = blocks.iter().map(|block| times(block, axis)).collect();
+    let pooled = Pooled::of(times.clone());
+    let limited = blocks.iter().filter(|block| block.client_is_limit).count();
+    let judged = blocks.iter().zip(&times).filter_map(|(block, times)| {
+        let response = times.mean().filter(|_| block.throughput_rps > 0.0)?;
+        Some(judge::sweep::Block {
+            throughput_rps: block.throughput_rps,
+            response,
+        })
+    });
+    let judged: Vec<judge::sweep::Block> = judged.collect();
+    LevelFigures {
+        load,
+        throughput_rps: estimate(blocks, |block| Some(block.throughput_rps)),
+        p50: pooled.estimate(0.5),
+        p99: pooled.estimate(0.99),
+        server_cpu_us: estimate(blocks, |block| block.server_cpu_us),
+        client_cpu_us: estimate(blocks, |block| block.client_cpu_us),
+        client_is_limit: 2 * limited >= blocks.len(),
+        is_silent: judged.len() < blocks.len(),
+        judged,
+    }
+}
+
+/// What a user waits in open loop; in closed loop nothing but the service time is measured.
+fn times(block: &Block, axis: Axis) -> &Histogram {
+    match axis {
+        Axis::Connections => &block.latency.service,
+        Axis::Rate => &block.latency.response,
+    }
+}
+
+/// The Hodges–Lehmann estimate of the logarithms with its signed-rank interval, as figures again;
+/// `None` where a block has none.
+fn estimate(blocks: &[&Block], of: impl Fn(&Block) -> Option<f64>) -> Option<Estimate> {
+    let values: Option<Vec<f64>> = blocks.iter().map(|block| of(block)).collect();
+    let logs: Vec<f64> = values?.iter().map(|value| value.ln()).collect();
+    let ranks = SignedRank::of(&logs)?;
+    let interval = ranks.interval(ALPHA);
+    Some(Estimate {
+        value: ranks.estimate().exp(),
+        low: interval.low.exp(),
+        high: interval.high.exp(),
+        n: u32::try_from(logs.len()).unwrap_or(u32::MAX),
+    })
+}
