@@ -4,8 +4,8 @@ use model::random::SplitMix64;
 
 use crate::{median, student};
 
-/// How often is drawn: enough for the 2.5th percentile to stand to a few per cent.
-pub(super) const DRAWS: usize = 1000;
+/// How often is drawn: so that ten draws lie beyond each end of an interval.
+pub(super) const DRAWS: usize = 400;
 /// Two-sided error of the intervals, and how many standard deviations the normal law has for it.
 const ALPHA: f64 = 0.05;
 const NORMAL_REACH: f64 = 1.96;
