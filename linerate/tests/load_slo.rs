@@ -67,7 +67,7 @@ fn a_server_of_known_capacity_holds_below_it_and_fails_above() {
 fn connections_that_are_too_few_are_no_fault_of_the_server() {
     let target = format!("http://{}/", crowd(Duration::from_millis(5)));
     let arguments = [
-        "-d", "150ms", "--settle", "20ms", "-c", "4", "--slo", "p50<30ms",
+        "-d", "300ms", "--settle", "20ms", "-c", "4", "--slo", "p50<30ms",
     ];
     let output = load(&target, &[&arguments[..], &["--json"]].concat());
     let found = parse(&output);

@@ -84,7 +84,7 @@ pub(crate) struct Arguments {
     /// head. A request fails when nothing came for --timeout, however long all of it takes. Of a
     /// server on this machine its CPU time is read too, and by the kernel's account of its
     /// connections what held its sending back: the client's window or its own buffer.
-    #[arg(long, conflicts_with_all = ["rate", "latency", "throughput"])]
+    #[arg(long, conflicts_with_all = ["rate", "slo", "sweep", "latency", "throughput"])]
     pub(super) download: bool,
     /// With --download: how long each body must be, or it has failed
     #[arg(
