@@ -20,6 +20,7 @@ pub mod folder;
 pub mod group;
 mod interface;
 pub mod kernel_file;
+pub mod ktls;
 pub mod launch;
 pub mod listener;
 pub mod memory_file;

@@ -347,7 +347,7 @@ pub(crate) fn option<T: Copy>(
     Ok(value)
 }
 
-fn or_later(outcome: io::Result<usize>) -> io::Result<Option<usize>> {
+pub(crate) fn or_later(outcome: io::Result<usize>) -> io::Result<Option<usize>> {
     match outcome {
         Ok(count) => Ok(Some(count)),
         Err(error) if is_later(&error) => Ok(None),
