@@ -62,6 +62,10 @@ impl EngineFlag {
         Ok(Chosen { engine, reason })
     }
 
+    pub(crate) fn is_ring(&self) -> bool {
+        self.engine == Wish::Uring
+    }
+
     /// Says what was chosen, where that was left to us.
     pub(crate) fn explain(&self, chosen: &Chosen, console: &Console) {
         if self.engine == Wish::Auto {

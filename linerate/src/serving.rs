@@ -15,7 +15,7 @@ use traffic::tls::{Common, Secured};
 use crate::console::Console;
 use crate::engine_flag::{Chosen, EngineFlag};
 use crate::socket_flags::SocketFlags;
-use crate::tls_flags::Speaking;
+use crate::tls_flags::{KernelPart, Speaking};
 
 /// Descriptors that are no connection's: listener, epoll, timer, signals, standard streams.
 const OTHER_DESCRIPTORS: u64 = 32;
@@ -141,7 +141,7 @@ impl Serving {
             let handed_over = tls.map(Speaking::hand_over).transpose()?;
             let arguments = handed_over.iter().flat_map(|(_, arguments)| arguments);
             let workers = Workers::start(listeners, &cpus, worker_command(arguments)?)?;
-            self.say_ready(address, &engine, console);
+            self.say_ready(address, &engine, tls, console);
             workers.supervise(
                 stop.as_fd(),
                 Duration::from_secs(self.drain_timeout.0.into()),
@@ -150,18 +150,33 @@ impl Serving {
         }
         sys::cpu::pin(&cpus[..1]).with_context(|| format!("running on CPU {}", cpus[0]))?;
         let service = service();
-        self.say_ready(address, &engine, console);
+        self.say_ready(address, &engine, tls, console);
         let place = (listeners.remove(0), &stop);
         self.work(engine.engine, place, tls, per_connection, service)
     }
 
+    /// Whether a ring receives for the server, ahead of what it reads.
+    pub(crate) fn is_by_ring(&self) -> bool {
+        self.engine.is_ring()
+    }
+
     /// The port that was taken is known only now, where any free one was asked for.
-    fn say_ready(&self, address: SocketAddr, engine: &Chosen, console: &Console) {
+    fn say_ready(
+        &self,
+        address: SocketAddr,
+        engine: &Chosen,
+        tls: Option<&Speaking>,
+        console: &Console,
+    ) {
+        let kernel = tls.map(|tls| &tls.kernel);
         if !self.json {
             self.engine.explain(engine, console);
+            if let Some(remark) = kernel.and_then(KernelPart::remark) {
+                console.note(&remark);
+            }
             return console.say(&format!("listening on {address}"));
         }
-        let ready = serde_json::json!({
+        let mut ready = serde_json::json!({
             "format": FORMAT,
             "linerate_version": env!("CARGO_PKG_VERSION"),
             "listening": address.to_string(),
@@ -169,6 +184,9 @@ impl Serving {
             "engine": engine.name(),
             "engine_reason": engine.reason,
         });
+        if let Some(kernel) = kernel {
+            ready["tls"] = serde_json::json!(kernel);
+        }
         console.say(&ready.to_string());
     }
 

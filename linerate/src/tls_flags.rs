@@ -3,11 +3,16 @@
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::ArgGroup;
-use traffic::tls::{self, Config, Identity, Options};
+use traffic::tls::{self, Config, Handover, Identity, Options};
 
 const TLS: &str = "TLS 1.2 and 1.3";
+/// Why the kernel has no part in it then.
+const SIZED: &str =
+    "with --tls-record-size the records are made here, as the kernel's have a size of their own";
+const BY_RING: &str =
+    "with --engine uring the records are made here, as its ring receives ahead of the handshake's end";
 /// Names that a certificate of our own is for.
 const OWN_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
@@ -47,6 +52,13 @@ pub(crate) struct TlsFlags {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(64..=16384), requires = "tls", hide_short_help = true, help_heading = TLS)]
     tls_record_size: Option<u16>,
 
+    /// Whether the kernel makes the records (kTLS): auto, on or off [default: auto]
+    ///
+    /// Files then leave by sendfile(2) under TLS too. With auto it has a session once a file is sent;
+    /// with on, from its first answer on, and where it cannot the server does not start.
+    #[arg(long, value_name = "WHEN", hide_possible_values = true, requires = "tls", hide_short_help = true, help_heading = TLS)]
+    kernel_tls: Option<KernelTls>,
+
     /// The descriptor that holds the identity of a server of several workers
     #[arg(long, hide = true)]
     tls_handed_over: Option<u32>,
@@ -59,15 +71,34 @@ pub(crate) enum Switch {
     Off,
 }
 
+/// Whether the kernel makes the records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum KernelTls {
+    Auto,
+    On,
+    Off,
+}
+
+/// The kernel's part in a server's TLS, as it is told when the server is ready.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct KernelPart {
+    by_kernel: Vec<String>,
+    reason: Option<String>,
+    /// The reason is what the flags say.
+    #[serde(skip)]
+    is_asked_for: bool,
+}
+
 /// How a server speaks TLS.
 pub(crate) struct Speaking {
     identity: Identity,
     pub(crate) config: Config,
+    pub(crate) kernel: KernelPart,
 }
 
 impl TlsFlags {
     /// `None` for a server in the clear. What is wrong with the files is told here.
-    pub(crate) fn speaking(&self) -> anyhow::Result<Option<Speaking>> {
+    pub(crate) fn speaking(&self, is_by_ring: bool) -> anyhow::Result<Option<Speaking>> {
         let Some(identity) = self.identity()? else {
             return Ok(None);
         };
@@ -75,9 +106,54 @@ impl TlsFlags {
             ciphers: self.tls_ciphers.clone(),
             resumption: self.tls_resumption != Some(Switch::Off),
             record_bytes: self.tls_record_size.map(usize::from),
+            handover: self.handover(is_by_ring)?,
         };
         let config = Config::new(&identity, &options).context("TLS")?;
-        Ok(Some(Speaking { identity, config }))
+        let kernel = self.kernel_part(&config, is_by_ring)?;
+        Ok(Some(Speaking {
+            identity,
+            config,
+            kernel,
+        }))
+    }
+
+    /// Why the kernel can have no part in it, by other flags.
+    fn excluded(&self, is_by_ring: bool) -> Option<&'static str> {
+        match self.tls_record_size {
+            Some(_) => Some(SIZED),
+            None => is_by_ring.then_some(BY_RING),
+        }
+    }
+
+    fn handover(&self, is_by_ring: bool) -> anyhow::Result<Handover> {
+        let wanted = self.kernel_tls.unwrap_or(KernelTls::Auto);
+        Ok(match (wanted, self.excluded(is_by_ring)) {
+            (KernelTls::On, Some(why)) => bail!("--kernel-tls on: {why}"),
+            (KernelTls::On, None) => Handover::AtOnce,
+            (KernelTls::Auto, None) => Handover::AtFile,
+            _ => Handover::Never,
+        })
+    }
+
+    fn kernel_part(&self, config: &Config, is_by_ring: bool) -> anyhow::Result<KernelPart> {
+        let offer = config.offer();
+        if let (Some(KernelTls::On), Some(refused)) = (self.kernel_tls, &offer.refused) {
+            bail!(
+                "--kernel-tls on: the kernel makes no records of some cipher suites ({refused}); as \
+                 root, `modprobe tls` loads kTLS where it is a module, and --tls-ciphers leaves out \
+                 what it lacks"
+            );
+        }
+        let asked_for = match self.kernel_tls {
+            Some(KernelTls::Off) => Some("--kernel-tls off"),
+            _ => self.excluded(is_by_ring),
+        };
+        let reason = asked_for.map(str::to_owned);
+        Ok(KernelPart {
+            by_kernel: offer.names.clone(),
+            reason: reason.or_else(|| offer.refused.clone()),
+            is_asked_for: asked_for.is_some(),
+        })
     }
 
     fn identity(&self) -> anyhow::Result<Option<Identity>> {
@@ -87,6 +163,20 @@ impl TlsFlags {
             _ if self.tls_self_signed => self_signed().map(Some),
             _ => Ok(None),
         }
+    }
+}
+
+impl KernelPart {
+    /// What a person is told of it, if it is less than was asked for.
+    pub(crate) fn remark(&self) -> Option<String> {
+        let reason = self.reason.as_deref().filter(|_| !self.is_asked_for)?;
+        let others = match self.by_kernel.as_slice() {
+            [] => String::new(),
+            names => format!(" but those of {}", names.join(", ")),
+        };
+        Some(format!(
+            "TLS records are made without the kernel{others}: {reason}"
+        ))
     }
 }
 

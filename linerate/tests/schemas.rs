@@ -98,10 +98,13 @@ fn the_studies_are_of_their_shapes_in_a_list_and_alone() {
 #[test]
 fn the_ready_line_is_of_its_shape_and_names_the_port_that_was_taken() {
     let folder = Folder::new("ready");
-    let mut serve = linerate(&folder, &["serve", "--listen", "0", "--json"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut serve = linerate(
+        &folder,
+        &["serve", "--listen", "0", "--json", "--tls-self-signed"],
+    )
+    .stdout(Stdio::piped())
+    .spawn()
+    .unwrap();
     let mut line = String::new();
     let output = serve.stdout.take().unwrap();
     BufReader::new(output).read_line(&mut line).unwrap();

@@ -50,9 +50,9 @@ pub(crate) struct Arguments {
 
     /// Serve the files below this folder on all other paths
     ///
-    /// By sendfile(2), over TLS read and encrypted here, with ranges and conditional requests. For
-    /// a folder, `/a/`, its `index.html` is sent, or 403: nothing is listed. No path and no
-    /// symbolic link leads out of the folder.
+    /// By sendfile(2), with ranges and conditional requests; over TLS read and encrypted here where
+    /// the kernel does not (--kernel-tls). For a folder, `/a/`, its `index.html` is sent, or 403:
+    /// nothing is listed. No path and no symbolic link leads out of the folder.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         split_send: arguments.split_send,
         busy_work_ns: arguments.busy_work_ns,
     };
-    let speaking = arguments.tls.speaking()?;
+    let speaking = arguments.tls.speaking(arguments.serving.is_by_ring())?;
     let per_connection = match arguments.root {
         Some(_) => Descriptors::Two,
         None => Descriptors::One,

@@ -1,8 +1,10 @@
 //! `linerate serve` over TLS, as curl, openssl and those who speak something else see it.
 
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::process::{Command, Stdio};
 use std::time::Duration;
+
+use serde_json::{Value, json};
 
 use crate::client::{PATIENCE, get};
 use crate::common::{Folder, answer, errors};
@@ -178,6 +180,45 @@ fn what_is_wrong_with_the_flags_is_told_with_the_file() {
     }
 }
 
+/// Where the kernel has kTLS, a guest of `cargo xtask vm check` has shown what it does.
+#[test]
+fn where_the_kernel_makes_no_records_the_reason_is_told_and_kernel_tls_on_refuses() {
+    let sized = "with --tls-record-size the records are made here";
+    for (flags, why) in [
+        (["--tls-record-size", "1000"], sized),
+        (["--engine", "uring"], "with --engine uring the records are"),
+    ] {
+        let (refused, said) = ready(&[&["--kernel-tls", "on"], &flags[..]].concat());
+        assert!(refused.is_null() && said.contains(why), "{said}");
+    }
+    for (flags, reason) in [
+        (&["--kernel-tls", "off"][..], "--kernel-tls off"),
+        (&["--tls-record-size", "1000"], sized),
+    ] {
+        let (tls, said) = ready(flags);
+        assert_eq!((&tls["by_kernel"], said.as_str()), (&json!([]), ""));
+        let told = tls["reason"].as_str().unwrap();
+        assert!(told.starts_with(reason), "{told}");
+    }
+    let (usual, _) = ready(&[]);
+    let (on, said) = ready(&["--kernel-tls", "on"]);
+    let Some(reason) = usual["reason"].as_str() else {
+        assert_eq!(on, usual, "{said}");
+        return;
+    };
+    assert!(
+        reason.contains(": ") && reason.contains("(os error "),
+        "{reason}"
+    );
+    assert!(on.is_null() && said.contains(reason), "{said}");
+    assert!(said.contains("modprobe tls"), "{said}");
+    let (line, said) = first_line(&[]);
+    assert!(
+        line.starts_with("listening on ") && said.contains(reason),
+        "{said}"
+    );
+}
+
 #[test]
 fn a_handshake_that_is_not_finished_in_time_is_cut_off() {
     let server = Server::start(&[
@@ -233,6 +274,26 @@ fn who_speaks_something_else_is_told_and_harms_nobody() {
     assert!(refused.contains("no application protocol"), "{refused}");
     let agreed = talk(&server, &["-alpn", "h2,http/1.1"]);
     assert!(agreed.contains("ALPN protocol: http/1.1"), "{agreed}");
+}
+
+/// What a server says of its TLS when it is ready, null when it does not start, and what else.
+fn ready(flags: &[&str]) -> (Value, String) {
+    let (line, said) = first_line(&[&["--json"], flags].concat());
+    let ready: Value = serde_json::from_str(&line).unwrap_or_default();
+    (ready["tls"].clone(), said)
+}
+
+/// The line that a server prints when it is ready, and what it says beside it.
+fn first_line(flags: &[&str]) -> (String, String) {
+    let mut command = Command::new(program());
+    command.args(["serve", "--listen", "0"]).args(FLAGS);
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut server = piped.args(flags).spawn().unwrap();
+    let mut line = String::new();
+    let output = server.stdout.as_mut().unwrap();
+    BufReader::new(output).read_line(&mut line).unwrap();
+    let _ = server.kill();
+    (line, errors(&server.wait_with_output().unwrap()))
 }
 
 /// What openssl says of a connection on which it asks for `/plaintext`.

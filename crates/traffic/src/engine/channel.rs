@@ -74,7 +74,7 @@ pub trait Channel: Sized {
         false
     }
 
-    /// Tells the peer, as far as there is room, that nothing will follow.
+    /// Tells the peer that nothing will follow, once: now, or as what is still to be sent.
     fn say_goodbye<T: Transfer>(&mut self, _common: &mut Self::Common, _transfer: &mut T) {}
 }
 

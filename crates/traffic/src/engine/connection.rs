@@ -123,7 +123,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
         if must_go {
             self.take_leave(shared);
         }
-        must_go || fate == Fate::Close
+        (must_go && self.is_idle()) || fate == Fate::Close
     }
 
     /// Does what the socket is ready for. `hung_up` says that nothing will follow what is there.
@@ -286,10 +286,16 @@ impl<C: Channel, M: Default> Connection<C, M> {
         Fate::Keep
     }
 
+    /// What the channel has not sent by then would go with the connection.
     fn end<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> Fate {
         self.channel
             .say_goodbye(&mut shared.common, &mut shared.transfer);
-        Fate::Close
+        if !self.channel.has_output() {
+            return Fate::Close;
+        }
+        self.next = Next::Close;
+        self.deadline_second = shared.deadline(shared.settings.idle_timeout_s);
+        Fate::Keep
     }
 
     fn hush<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> Fate {

@@ -8,6 +8,10 @@ use sys::socket;
 /// Moves the bytes of a worker's connections. Each engine has its own, and what lies above does
 /// not know which.
 pub trait Transfer {
+    /// Whether what it has taken was given to the socket, and what it did not yet hand out is still
+    /// there: only then can the kernel go on with a connection by itself.
+    const IS_AT_ONCE: bool = false;
+
     /// Receives what is there; `None` when nothing is. `Some(0)` means that the peer will send no
     /// more.
     ///
@@ -27,6 +31,8 @@ pub trait Transfer {
 pub struct Calls;
 
 impl Transfer for Calls {
+    const IS_AT_ONCE: bool = true;
+
     #[inline]
     fn receive(&mut self, socket: BorrowedFd<'_>, room: &mut [u8]) -> io::Result<Option<usize>> {
         socket::receive(socket, room)

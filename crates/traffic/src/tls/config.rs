@@ -7,6 +7,7 @@ use rustls::server::NoServerSessionStorage;
 use rustls::{ServerConfig, SupportedCipherSuite};
 
 use super::identity::{Identity, IdentityError};
+use super::kernel::{Handover, Offer};
 use super::tickets::Tickets;
 
 /// The one protocol that is spoken over it (RFC 7301).
@@ -29,6 +30,8 @@ pub struct Options {
     pub resumption: bool,
     /// The most bytes of a record's content; `None` for 16 KiB, the most there may be.
     pub record_bytes: Option<usize>,
+    /// When the kernel is to have the sessions that it can have.
+    pub handover: Handover,
 }
 
 /// Why TLS cannot be spoken so.
@@ -46,7 +49,11 @@ pub enum ConfigError {
 
 /// A server's side of TLS 1.2 and 1.3, made once and shared by its connections.
 #[derive(Clone, Debug)]
-pub struct Config(pub(super) Arc<ServerConfig>);
+pub struct Config {
+    pub(super) server: Arc<ServerConfig>,
+    pub(super) handover: Handover,
+    offer: Offer,
+}
 
 impl Config {
     /// # Errors
@@ -74,12 +81,27 @@ impl Config {
         }
         // Whoever names ciphers wants the first of them.
         config.ignore_client_order = !options.ciphers.is_empty();
-        Ok(Self(Arc::new(config)))
+        config.enable_secret_extraction = options.handover != Handover::Never;
+        let offer = match options.handover {
+            Handover::Never => Offer::default(),
+            _ => Offer::of(&config.crypto_provider().cipher_suites),
+        };
+        Ok(Self {
+            server: Arc::new(config),
+            handover: options.handover,
+            offer,
+        })
+    }
+
+    /// What the kernel can have of its sessions; nothing where it is to have none.
+    #[must_use]
+    pub fn offer(&self) -> &Offer {
+        &self.offer
     }
 
     /// The most bytes of content in a record.
     pub(super) fn content_bytes(&self) -> usize {
-        let most = self.0.max_fragment_size;
+        let most = self.server.max_fragment_size;
         most.map_or(FULL_CONTENT_BYTES, |bytes| bytes - HEADER_BYTES)
     }
 }

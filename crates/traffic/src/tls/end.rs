@@ -77,6 +77,17 @@ impl<S: Session> End<S> {
         !self.leftover.is_empty()
     }
 
+    /// Whether the handshake is done and nothing is under way, in either direction.
+    pub(super) fn is_at_rest(&self) -> bool {
+        let is_agreed = self.state().is_some_and(|state| !state.is_handshaking());
+        is_agreed && self.leftover.is_empty() && self.unsent.is_empty() && !self.has_ended
+    }
+
+    /// The session, for somebody else to go on with: this end is of no more use then.
+    pub(super) fn take_session(&mut self) -> Option<S> {
+        self.session.take().map(|session| *session)
+    }
+
     /// Receives records behind those that were kept; `None` when nothing was there.
     ///
     /// # Errors

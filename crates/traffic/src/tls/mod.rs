@@ -1,10 +1,11 @@
-//! TLS over a connection: rustls, driven by hand over our own buffers.
+//! TLS over a connection: rustls, driven by hand over our own buffers; then, where it can, the kernel.
 
 mod client;
 mod config;
 mod end;
 mod failure;
 mod identity;
+mod kernel;
 mod records;
 mod session;
 mod tickets;
@@ -17,4 +18,5 @@ pub use client::{
 pub use config::{Config, ConfigError, Options, cipher_names};
 pub use failure::{CertificateProblem, TlsFailure};
 pub use identity::{Identity, IdentityError, chain, key};
+pub use kernel::{Handover, Offer};
 pub use session::{Common, Secured};

@@ -6,11 +6,13 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
 
 use rustls::server::UnbufferedServerConnection;
+use sys::ktls;
 
 use super::config::Config;
 use super::end::{End, PIECE_BYTES, room_for_piece};
+use super::kernel::{self, Handover, InKernel};
 use crate::engine::FilePart;
-use crate::engine::channel::{Channel, Received};
+use crate::engine::channel::{Channel, Clear, Received};
 use crate::engine::transfer::Transfer;
 
 /// Records received and not yet understood; a client's first message must fit.
@@ -42,8 +44,11 @@ impl Common {
 
 /// TLS over a socket.
 pub struct Secured {
-    socket: TcpStream,
+    clear: Clear,
     end: End<UnbufferedServerConnection>,
+    /// When the kernel is to have the session, and the session once it has it.
+    handover: Handover,
+    kernel: Option<InKernel>,
     /// Nothing was received so far.
     is_new: bool,
 }
@@ -52,16 +57,18 @@ impl Channel for Secured {
     type Common = Common;
 
     fn new(socket: TcpStream, common: &Common) -> io::Result<Self> {
-        let session = UnbufferedServerConnection::new(common.config.0.clone());
+        let session = UnbufferedServerConnection::new(common.config.server.clone());
         Ok(Self {
-            socket,
+            clear: Clear::new(socket, &())?,
             end: End::new(session.map_err(io::Error::other)?),
+            handover: common.config.handover,
+            kernel: None,
             is_new: true,
         })
     }
 
     fn socket(&self) -> &TcpStream {
-        &self.socket
+        self.clear.socket()
     }
 
     fn receive<T: Transfer>(
@@ -70,10 +77,14 @@ impl Channel for Secured {
         transfer: &mut T,
         room: &mut [u8],
     ) -> io::Result<Received> {
+        if let Some(kernel) = &mut self.kernel {
+            return kernel.receive(self.clear.socket(), room);
+        }
         // What is decrypted is shorter than what was received, so the room for it suffices.
         let most = INCOMING_BYTES.min(room.len());
         let incoming = &mut common.incoming[..most];
-        let Some(arrived) = self.end.receive(transfer, self.socket.as_fd(), incoming)? else {
+        let socket = self.clear.socket().as_fd();
+        let Some(arrived) = self.end.receive(transfer, socket, incoming)? else {
             return Ok(Received::Nothing);
         };
         if arrived.is_last {
@@ -96,9 +107,20 @@ impl Channel for Secured {
         bytes: &[u8],
         more: bool,
     ) -> io::Result<usize> {
-        let socket = self.socket.as_fd();
-        self.end
-            .send(transfer, socket, &mut common.outgoing, bytes, more)
+        if let Some(kernel) = &mut self.kernel {
+            kernel.take_leave(self.clear.socket())?;
+            return match bytes {
+                [] => Ok(0),
+                bytes => self.clear.send(&mut (), transfer, bytes, more),
+            };
+        }
+        let socket = self.clear.socket().as_fd();
+        let outgoing = &mut common.outgoing;
+        let taken = self.end.send(transfer, socket, outgoing, bytes, more)?;
+        if self.handover == Handover::AtOnce && taken > 0 {
+            self.hand_over::<T>(common)?;
+        }
+        Ok(taken)
     }
 
     fn send_file<T: Transfer>(
@@ -108,10 +130,14 @@ impl Channel for Secured {
         part: &FilePart,
         most_bytes: usize,
     ) -> io::Result<usize> {
-        let socket = self.socket.as_fd();
+        self.hand_over::<T>(common)?;
+        if self.kernel.is_some() {
+            return self.clear.send_file(&mut (), transfer, part, most_bytes);
+        }
+        let socket = self.clear.socket().as_fd();
         self.end.send_unsent(transfer, socket)?;
         let mut taken = 0;
-        while taken < most_bytes && !self.has_output() {
+        while taken < most_bytes && !self.end.has_output() {
             let most = PIECE_BYTES.min(most_bytes - taken);
             let piece = &mut common.piece[..most];
             let count = part.file.read_at(piece, part.offset + taken as u64)?;
@@ -127,7 +153,7 @@ impl Channel for Secured {
     }
 
     fn has_output(&self) -> bool {
-        self.end.has_output()
+        self.end.has_output() || self.kernel.as_ref().is_some_and(InKernel::has_output)
     }
 
     fn is_mid_message(&self) -> bool {
@@ -139,11 +165,14 @@ impl Channel for Secured {
     }
 
     fn say_goodbye<T: Transfer>(&mut self, common: &mut Common, transfer: &mut T) {
+        if let Some(kernel) = &mut self.kernel {
+            return kernel.say_goodbye(self.clear.socket());
+        }
         let room = &mut common.outgoing;
         let told = self.end.write(|traffic| traffic.queue_close_notify(room));
         if let Ok(count) = told {
             // The connection ends in any case.
-            let (socket, records) = (self.socket.as_fd(), &common.outgoing[..count]);
+            let (socket, records) = (self.clear.socket().as_fd(), &common.outgoing[..count]);
             let _ = self.end.send_records(transfer, socket, records, false);
         }
     }
@@ -157,6 +186,27 @@ impl Secured {
             return None;
         }
         self.end.read(incoming, room).ok()
+    }
+
+    /// Gives the kernel the session if it is to have it and can, and if nothing of it is under way
+    /// here. Something was written since the last read: what a read has the session say goes with it.
+    fn hand_over<T: Transfer>(&mut self, common: &Common) -> io::Result<()> {
+        if self.handover == Handover::Never || !T::IS_AT_ONCE || !self.end.is_at_rest() {
+            return Ok(());
+        }
+        let socket = self.clear.socket();
+        let agreed = self.end.state();
+        let suite = agreed.and_then(|agreed| common.config.offer().suite(agreed));
+        // A peer that has gone, for one, hinders it; the session is as it was.
+        let Some(suite) = suite.filter(|_| ktls::attach(socket.as_fd()).is_ok()) else {
+            self.handover = Handover::Never;
+            return Ok(());
+        };
+        if let Some(session) = self.end.take_session() {
+            kernel::hand_over(socket, session, suite)?;
+            self.kernel = Some(InKernel::default());
+        }
+        Ok(())
     }
 }
 

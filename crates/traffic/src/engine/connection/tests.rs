@@ -10,7 +10,10 @@ use crate::engine::{FilePart, Settings};
 /// A channel whose goodbye finds no room.
 struct Full {
     socket: TcpStream,
+    received: Received,
     has_output: bool,
+    has_room: bool,
+    is_told: bool,
 }
 
 impl Channel for Full {
@@ -19,7 +22,10 @@ impl Channel for Full {
     fn new(socket: TcpStream, (): &()) -> io::Result<Self> {
         Ok(Self {
             socket,
+            received: Received::Refused,
             has_output: false,
+            has_room: false,
+            is_told: false,
         })
     }
 
@@ -33,7 +39,7 @@ impl Channel for Full {
         _transfer: &mut T,
         _room: &mut [u8],
     ) -> io::Result<Received> {
-        Ok(Received::Refused)
+        Ok(self.received)
     }
 
     fn send<T: Transfer>(
@@ -43,6 +49,7 @@ impl Channel for Full {
         bytes: &[u8],
         _more: bool,
     ) -> io::Result<usize> {
+        self.has_output &= !self.has_room;
         Ok(bytes.len())
     }
 
@@ -61,7 +68,8 @@ impl Channel for Full {
     }
 
     fn say_goodbye<T: Transfer>(&mut self, (): &mut (), _transfer: &mut T) {
-        self.has_output = true;
+        self.has_output |= !self.is_told;
+        self.is_told = true;
     }
 }
 
@@ -180,6 +188,25 @@ fn nobody_waits_for_room_to_send_once_sending_is_over() {
     let mut connection = Connection::<_, ()>::new(peer, &shared).unwrap();
     assert_eq!(connection.proceed(&mut shared, false), Fate::Keep);
     assert!(connection.has_output() && !connection.waits_for_room());
+}
+
+#[test]
+fn a_connection_ends_once_there_was_room_to_tell_of_it() {
+    for (received, is_stopped) in [(Received::End, false), (Received::Nothing, true)] {
+        let (peer, _listener) = connected();
+        let mut shared = Shared::<_, Full, _>::new(Silent, (), Calls, settings());
+        let mut connection = Connection::<_, ()>::new(peer, &shared).unwrap();
+        connection.channel.received = received;
+        if is_stopped {
+            shared.drain();
+        }
+        let fate = connection.proceed(&mut shared, false);
+        assert!(!connection.is_over(fate, &mut shared), "{received:?}");
+        assert!(connection.waits_for_room());
+        connection.channel.has_room = true;
+        let fate = connection.proceed(&mut shared, false);
+        assert!(connection.is_over(fate, &mut shared), "{received:?}");
+    }
 }
 
 fn connected() -> (TcpStream, TcpListener) {
