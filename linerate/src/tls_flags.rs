@@ -11,8 +11,7 @@ const TLS: &str = "TLS 1.2 and 1.3";
 /// Why the kernel has no part in it then.
 const SIZED: &str =
     "with --tls-record-size the records are made here, as the kernel's have a size of their own";
-const BY_RING: &str =
-    "with --engine uring the records are made here, as its ring receives ahead of the handshake's end";
+const BY_RING: &str = "with --engine uring the records are made here, as its ring receives ahead of the handshake's end";
 /// Names that a certificate of our own is for.
 const OWN_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 

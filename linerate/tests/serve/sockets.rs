@@ -35,11 +35,13 @@ fn refused_here(flags: &[&str]) -> String {
     refused(Command::new("env"), flags)
 }
 
-/// The levers of our own server, and the flags by which the tests here and of its workers set them.
-const FLAGS: [(&str, &str); 7] = [
+/// The levers of our own server, and the flags by which the tests here, of its workers and of its TLS set
+/// them.
+const FLAGS: [(&str, &str); 8] = [
     ("connection-steering", "--steer"),
     ("defer-accept", "--defer-accept"),
     ("engine", "--engine"),
+    ("kernel-tls", "--kernel-tls"),
     ("listen-backlog", "--backlog"),
     ("no-delay", "--no-delay"),
     ("socket-busy-poll", "--busy-poll"),

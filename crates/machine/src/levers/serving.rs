@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use super::card::Card;
 use super::{AtStart, Lever, Obstacle, Plan, Reading, Site};
+use crate::tree::Tree;
 
 /// A row.
 pub(super) struct OfOurServer {
@@ -14,6 +15,8 @@ pub(super) struct OfOurServer {
     pub(super) takes: fn(&str) -> bool,
     /// What the server does when nothing is said.
     pub(super) unset: &'static str,
+    /// Why this machine can have nothing of it.
+    pub(super) absent: fn(&Tree) -> Option<String>,
     /// Why no value is right everywhere.
     pub(super) depends: &'static str,
     /// The socket options that set it.
@@ -36,14 +39,16 @@ impl Lever for OfOurServer {
         &self.card
     }
 
-    fn read(&self, _: &Site) -> Result<Reading, Obstacle> {
+    fn read(&self, site: &Site) -> Result<Reading, Obstacle> {
+        self.is_there(site)?;
         Ok(Reading {
             now: self.unset.to_owned(),
             is_recommended: None,
         })
     }
 
-    fn plan(&self, _: &Site, _: Option<&str>) -> Result<Plan, Obstacle> {
+    fn plan(&self, site: &Site, _: Option<&str>) -> Result<Plan, Obstacle> {
+        self.is_there(site)?;
         let flag = self.flag;
         Err(Obstacle::AtStart {
             of: "our own server",
@@ -73,6 +78,10 @@ impl Lever for OfOurServer {
 }
 
 impl OfOurServer {
+    fn is_there(&self, site: &Site) -> Result<(), Obstacle> {
+        (self.absent)(&site.tree).map_or(Ok(()), |why| Err(Obstacle::Absent(why)))
+    }
+
     fn part(&'static self, value: Option<&str>) -> Result<ServerPart, Obstacle> {
         let (lever, expected) = (self.card.name, self.values.to_owned());
         let why = self.depends;

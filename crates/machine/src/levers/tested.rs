@@ -9,7 +9,7 @@ use serde::Serialize;
 pub enum TestBench {
     /// A network namespace of whatever machine the tests run on (`linerate/tests/levers/each.rs`).
     Here,
-    /// A virtual machine with a kernel and a card of its own (`xtask/src/vm/proofs/levers.sh`).
+    /// A virtual machine with a kernel and a card of its own (`xtask/src/vm/proofs/levers.sh`, and `ktls.sh`).
     Guest,
     /// A folder of files (`carry/tests/planted.rs`).
     Planted,
@@ -61,7 +61,7 @@ const HERE: [&str; 34] = [
 ];
 
 /// In a guest, whose host settings and card are nobody else's.
-const GUEST: [&str; 41] = [
+const GUEST: [&str; 42] = [
     "big-tcp",
     "busy-poll",
     "busy-read",
@@ -77,6 +77,7 @@ const GUEST: [&str; 41] = [
     "initial-receive-window",
     "initial-window",
     "interrupt-affinity",
+    "kernel-tls",
     "memory-reserve",
     "mtu",
     "napi-defer-hard-irqs",
@@ -120,10 +121,11 @@ const PROGRAM: [&str; 7] = [
 ];
 
 /// Of our own server.
-const SERVER: [&str; 7] = [
+const SERVER: [&str; 8] = [
     "connection-steering",
     "defer-accept",
     "engine",
+    "kernel-tls",
     "listen-backlog",
     "no-delay",
     "socket-busy-poll",
