@@ -22,6 +22,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("openssl", "/usr/bin/openssl"),
     ("ethtool", "/usr/sbin/ethtool"),
     ("strace", "/usr/bin/strace"),
+    ("tcpdump", "/usr/bin/tcpdump"),
     ("pciutils", "/usr/bin/lspci"),
     ("groff-base", "/usr/bin/groff"),
     ("chromium", "/usr/bin/chromium"),

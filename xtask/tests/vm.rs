@@ -49,7 +49,8 @@ fn programs_that_are_missing_are_named_with_the_line_that_installs_them() {
         .lines()
         .find(|line| line.contains("sudo apt-get install "));
     assert!(
-        line.unwrap().ends_with("qemu-system-x86 xz-utils zstd"),
+        line.unwrap()
+            .ends_with("qemu-system-x86 tcpdump xz-utils zstd"),
         "{words}"
     );
 }

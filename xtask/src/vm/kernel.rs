@@ -21,8 +21,13 @@ pub(super) const DRIVERS: [&str; 5] = [
     "e1000e",
 ];
 /// Modules that a guest can load, by hand or because the kernel asks for them.
-const LOADABLE: [&str; 33] = [
+const LOADABLE: [&str; 37] = [
     "tls",
+    // Its ciphers, which the kernel asks for by aliases.
+    "gcm",
+    "ghash_generic",
+    "ctr",
+    "chacha20poly1305",
     "tcp_bbr",
     "tcp_diag",
     "udp_diag",

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context as _, bail};
 
 /// Every program, with its package.
-const PROGRAMS: [(&str, &str); 15] = [
+const PROGRAMS: [(&str, &str); 17] = [
     ("apt-cache", "apt"),
     ("apt-get", "apt"),
     ("dash", "dash"),
@@ -18,8 +18,10 @@ const PROGRAMS: [(&str, &str); 15] = [
     ("mkfs.ext4", "e2fsprogs"),
     ("modprobe", "kmod"),
     ("nft", "nftables"),
+    ("openssl", "openssl"),
     ("qemu-system-x86_64", "qemu-system-x86"),
     ("tc", "iproute2"),
+    ("tcpdump", "tcpdump"),
     ("xz", "xz-utils"),
     // The newer kernel is packed by it.
     ("zstd", "zstd"),

@@ -9,7 +9,7 @@ use super::initramfs::copy;
 use super::programs;
 use crate::release::output;
 
-const TOOLS: [&str; 5] = [SHELL, "ethtool", "ip", "nft", "tc"];
+const TOOLS: [&str; 7] = [SHELL, "ethtool", "ip", "nft", "openssl", "tc", "tcpdump"];
 /// The shell of busybox would take its own `ip` and `tc` for these, whatever the path says.
 const SHELL: &str = "dash";
 

@@ -6,9 +6,10 @@ use crate::tidy::Rule;
 use crate::tidy::tree::{Tree, Violation};
 
 const PAGES: &str = "docs/levers/";
-/// Sets the levers of a guest, by the lists that it begins with.
+/// Set the levers of a guest, by lists.
+const SCRIPTS: [&str; 2] = [SCRIPT, "xtask/src/vm/proofs/ktls.sh"];
 const SCRIPT: &str = "xtask/src/vm/proofs/levers.sh";
-const LISTS: [&str; 2] = ["asked=\"", "of_card=\""];
+const LISTS: [&str; 3] = ["asked=\"", "of_card=\"", "of_server=\""];
 /// What a page says of a lever that is told and never set.
 const NOTHING: &str = "nothing: it is told";
 /// What it says of one that is in no test; the reason is behind a colon where it could be set.
@@ -156,10 +157,8 @@ fn not_with_a_program(tree: &Tree, pages: &[Page<'_>]) -> Vec<Violation> {
 
 /// What the script of the guests sets, against what is said to be set there.
 fn against_the_script(tree: &Tree, pages: &[Page<'_>]) -> Vec<Violation> {
-    let set = tree
-        .texts
-        .get(SCRIPT)
-        .map_or_else(BTreeSet::new, |text| names_in(text));
+    let texts = SCRIPTS.iter().filter_map(|script| tree.texts.get(*script));
+    let set: BTreeSet<&str> = texts.flat_map(|text| names_in(text)).collect();
     let missing = pages
         .iter()
         .filter(|page| page.tested.contains(IN_A_GUEST) && !set.contains(page.name));
@@ -176,7 +175,7 @@ fn against_the_script(tree: &Tree, pages: &[Page<'_>]) -> Vec<Violation> {
     missing.chain(strange).collect()
 }
 
-/// The levers of the script's lists: `NAME=VALUE` between the quotes.
+/// The levers of a script's lists: `NAME=VALUE` between the quotes.
 fn names_in(script: &str) -> BTreeSet<&str> {
     let lists = LISTS.iter().filter_map(|begin| {
         let (_, list) = script.split_once(begin)?;

@@ -1,5 +1,7 @@
 //! The claims: what linerate tells of a guest is what the guest has, and what it needs works there.
 
+mod secure;
+
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
@@ -8,7 +10,7 @@ use super::{LOOK, Seen};
 type Check = fn(&Seen) -> anyhow::Result<()>;
 
 /// Every claim with its check.
-pub(super) const ALL: [(&str, Check); 15] = [
+pub(super) const ALL: [(&str, Check); 18] = [
     (
         "a rig can be had, and loaded from within, where a tunnel's module adds a device to it",
         rig,
@@ -31,6 +33,18 @@ pub(super) const ALL: [(&str, Check); 15] = [
         card,
     ),
     ("kTLS can be loaded, and is there once it is", tls),
+    (
+        "serve has the kernel encrypt a file that it sends by sendfile, as records and nothing else",
+        secure::by_kernel,
+    ),
+    (
+        "the kernel uses no nonce again that the session had before it was handed over",
+        secure::nonces,
+    ),
+    (
+        "a client that asks for new keys gets them, or is told by an alert that the kernel has none",
+        secure::new_keys,
+    ),
     (
         "fq can be loaded, and is seen on a card once it is there",
         fair_queue,

@@ -2,6 +2,7 @@
 //! the same machine.
 
 mod claims;
+mod wire;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,9 +19,15 @@ use super::session::Session;
 use crate::stage::{Counts, Stages};
 use crate::{release, tests_run};
 
-const LOOK: &str = concat!(include_str!("look.sh"), include_str!("levers.sh"));
+const LOOK: &str = concat!(
+    include_str!("look.sh"),
+    include_str!("ktls.sh"),
+    include_str!("levers.sh")
+);
 /// What the script leaves, in the folder that it starts in.
-const FILES: [&str; 11] = [
+const FILES: [&str; 13] = [
+    "wire.on",
+    "wire.tls1.2",
     "rig.json",
     "truth",
     "at-rest.json",
@@ -33,8 +40,8 @@ const FILES: [&str; 11] = [
     "link-prompt.json",
     "link-delayed.json",
 ];
-/// The script takes some seconds on a machine at rest.
-const LIMIT: Duration = Duration::from_secs(180);
+/// The script takes a minute on a machine at rest.
+const LIMIT: Duration = Duration::from_secs(240);
 
 /// Builds the program as a release has it, and holds the claims in each guest. The target directory
 /// must be claimed.

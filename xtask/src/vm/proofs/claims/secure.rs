@@ -1,0 +1,100 @@
+//! The claims about TLS whose records the kernel makes.
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use super::same;
+use crate::vm::proofs::{Seen, wire};
+
+/// Bytes of the file that the guest's server sends.
+const FILE_BYTES: usize = 300_000;
+
+pub(super) fn by_kernel(seen: &Seen) -> anyhow::Result<()> {
+    let truth = |kind: &str, name: &str| seen.truth(&format!("ktls.{kind}.{name}"));
+    let number = |kind: &str, name: &str| anyhow::Ok(truth(kind, name)?.parse::<usize>()?);
+    for (kind, is_kernels) in [("auto", true), ("on", true), ("off", false)] {
+        let answers = truth(kind, "answers")?;
+        ensure!(answers == "same", "{kind}: the answers are {answers}");
+        let ready: Value = serde_json::from_str(truth(kind, "ready")?)?;
+        let suites = ready["tls"]["by_kernel"].as_array().map_or(0, Vec::len);
+        ensure!((suites == 9) == is_kernels, "{kind}: {ready}");
+        let sessions = number(kind, "sessions")?;
+        ensure!(
+            sessions == usize::from(is_kernels),
+            "{kind}: the kernel had {sessions} sessions"
+        );
+        let written = number(kind, "written")?;
+        let is_by_sendfile = written >= FILE_BYTES;
+        ensure!(
+            is_by_sendfile == is_kernels,
+            "{kind}: {written} bytes were written"
+        );
+    }
+    let ciphers = seen.files["truth"].matches("ktls.ciphers same").count();
+    ensure!(ciphers == 4, "{ciphers} of 4 other ciphers");
+    same(&json!(seen.truth("ktls.late")?), &json!("whole"))?;
+    same(&json!(seen.truth("ktls.wrong")?), &json!("0"))?;
+    on_the_wire(&wire::carried(&wire::from_hex(&seen.files["wire.on"])?)?)
+}
+
+/// Records and nothing else, of which those with content hold the file.
+fn on_the_wire(carried: &[u8]) -> anyhow::Result<()> {
+    let records = wire::records(carried)?;
+    let content = records.iter();
+    let content = content.filter(|record| record.kind == wire::APPLICATION_DATA);
+    let bytes: usize = content.map(|record| record.content.len()).sum();
+    ensure!(bytes > FILE_BYTES, "records with {bytes} bytes of content");
+    let mut pieces = carried.windows(10);
+    ensure!(!pieces.any(|piece| piece == b"0123456789"), "in the clear");
+    Ok(())
+}
+
+/// With AES-GCM a nonce that is used twice gives the key away.
+pub(super) fn nonces(seen: &Seen) -> anyhow::Result<()> {
+    let carried = wire::carried(&wire::from_hex(&seen.files["wire.tls1.2"])?)?;
+    let records = wire::records(&carried)?;
+    let mut nonces = wire::nonces(&records);
+    let all = nonces.len();
+    ensure!(all > FILE_BYTES / (16 * 1024), "{all} encrypted records");
+    nonces.sort_unstable();
+    nonces.dedup();
+    ensure!(
+        nonces.len() == all,
+        "{} nonces of {all} records",
+        nonces.len()
+    );
+    Ok(())
+}
+
+/// Kernels before Linux 6.14 cannot follow; who asks is told so, and not left with a connection that
+/// broke.
+pub(super) fn new_keys(seen: &Seen) -> anyhow::Result<()> {
+    for (kind, expected) in [
+        ("off", "2 answered,"),
+        ("auto", "2 answered,"),
+        ("on", "1 answered, alert internal error"),
+    ] {
+        let came = seen.truth(&format!("ktls.{kind}.new_keys"))?.trim_end();
+        same(&json!(came), &json!(expected)).context(kind)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_broke_without_a_word_is_seen() {
+        let seen = |on: &str| {
+            let others = "ktls.off.new_keys 2 answered, \nktls.auto.new_keys 2 answered, \n";
+            let truth = format!("{others}ktls.on.new_keys {on}\n");
+            new_keys(&Seen {
+                release: String::new(),
+                files: [("truth", truth)].into(),
+            })
+        };
+        seen("1 answered, alert internal error").unwrap();
+        assert!(seen("1 answered, ").is_err());
+    }
+}

@@ -1,0 +1,76 @@
+# A file over TLS by a server whose records the kernel makes, and by one that makes them itself: lines
+# `ktls.…` in `truth`; every byte of two of its connections, as a packet socket saw it, in `wire.…`.
+file_bytes=300000
+mkdir www
+yes 0123456789 | head -c $file_bytes > www/file
+yes 0123456789 | head -c 3000000 > www/large
+of_server="kernel-tls=auto kernel-tls=off kernel-tls=on"
+counted() { awk -v name="$1" '$1 == name { print $2 }' /proc/net/tls_stat; }
+request() { printf 'GET /%s HTTP/1.1\r\nHost: a\r\nConnection: %s\r\n\r\n' "$@"; }
+client() { timeout 60 openssl s_client -connect 127.0.0.1:8443 "$@" > answer 2> said; }
+first_is_answered() { grep -q '{"message":"Hello, World!"}' answer; }
+# What came of two requests one after the other, so that the second is received by whoever has the
+# session then. A connection that ends without a word is an error to openssl.
+ask() {
+    rm -f answer
+    { request json keep-alive && await first_is_answered && request file close; } | client -quiet "$@" || true
+    if ! first_is_answered || ! tail -c $file_bytes answer | cmp -s - www/file; then
+        echo different
+    elif grep -q "unexpected eof" said; then
+        echo not ended
+    else
+        echo same
+    fi
+}
+# The same of a client that changes its keys in between, and asks the server for new ones too.
+ask_with_new_keys() {
+    rm -f answer
+    {
+        request json keep-alive && await first_is_answered && echo K && await grep -q KEYUPDATE said
+        request json close && await grep -q -e '^closed' -e alert answer said
+    } | client -tls1_3 || true
+    echo "$(grep -c '{"message":"Hello, World!"}' answer) answered, $(grep -o 'alert internal error' said | head -n 1)"
+}
+# The same, with all that the server sends kept as `wire.NAME`: until its FIN, the last of it.
+has_end() { tcpdump -Z root -r packets 'tcp[tcpflags] & tcp-fin != 0' 2> /dev/null | grep -q .; }
+tapped() {
+    wire=wire.$1
+    shift
+    tcpdump -Z root -i lo -s 0 -U -w packets 'tcp src port 8443' 2> tap &
+    tap=$!
+    await grep listening tap
+    ask "$@"
+    await has_end
+    kill $tap
+    wait $tap || true
+    od -An -v -tx1 packets > "$wire"
+}
+for lever in $of_server; do
+    kind=${lever#*=}
+    linerate serve --listen 8443 --workers 1 --root www --tls-self-signed --kernel-tls "$kind" --json > secure &
+    server=$!
+    await grep listening secure
+    tell "ktls.$kind.ready" "$(cat secure)"
+    sessions=$(counted TlsTxSw)
+    tell "ktls.$kind.answers" "$(tapped "$kind" -tls1_3)"
+    tell "ktls.$kind.sessions" $(($(counted TlsTxSw) - sessions))
+    # Of what a socket is sent only what sendfile(2) sends counts as written by the process.
+    tell "ktls.$kind.written" "$(awk '/^wchar:/ { print $2 }' /proc/$server/io)"
+    tell "ktls.$kind.new_keys" "$(ask_with_new_keys)"
+    if [ "$kind" = on ]; then break; fi
+    kill $server
+    wait $server
+done
+tell ktls.ciphers "$(tapped tls1.2 -tls1_2 -cipher ECDHE-ECDSA-AES128-GCM-SHA256)"
+for cipher in "-tls1_2 -cipher ECDHE-ECDSA-CHACHA20-POLY1305" "-tls1_3 -ciphersuites TLS_AES_128_GCM_SHA256" \
+    "-tls1_3 -ciphersuites TLS_CHACHA20_POLY1305_SHA256"; do
+    tell ktls.ciphers "$(ask $cipher)"
+done
+# A client that does not read for a while: what is left when the server closes must still arrive.
+request large close | timeout 60 openssl s_client -connect 127.0.0.1:8443 -quiet 2> said | { usleep 500000 && cat; } > answer
+tell ktls.late "$(tail -c 3000000 answer | cmp - www/large 2>&1 && echo whole)"
+have_ended() { [ "$(counted TlsCurrTxSw) $(counted TlsCurrRxSw)" = "0 0" ]; }
+await have_ended
+tell ktls.wrong "$(counted TlsDecryptError)"
+kill $server
+wait $server
