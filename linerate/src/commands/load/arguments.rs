@@ -151,8 +151,8 @@ pub(crate) struct Arguments {
     /// CPUs for the load threads, in turn: 0 or 0-3,8 [default: any]
     #[arg(long, value_name = "LIST", value_parser = sys::cpu::parse_list, help_heading = WHERE)]
     cpus: Option<std::vec::Vec<usize>>,
-    /// What carries the bytes
-    #[arg(long, value_enum, default_value = "auto", help_heading = WHERE)]
+    /// What carries the bytes: epoll, uring or auto
+    #[arg(long, value_enum, default_value = "auto", hide_possible_values = true, help_heading = WHERE)]
     engine: Carrier,
 
     #[command(flatten)]
