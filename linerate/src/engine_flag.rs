@@ -17,9 +17,10 @@ pub(crate) struct EngineFlag {
     /// What tells the server of its connections: epoll, uring or auto
     ///
     /// epoll tells what is ready, and each piece is received and sent by a system call. uring
-    /// (io_uring, Linux 6.1) receives by itself, and sends the answers of a batch together; files
-    /// leave as with epoll. auto takes epoll, which measured no dearer, and says whether uring could
-    /// be had.
+    /// (io_uring, Linux 6.1) receives by itself, and sends the answers of a batch together. Files in
+    /// the clear leave as with epoll; those over TLS do without the kernel's records there
+    /// (--kernel-tls). auto takes epoll, which measured no dearer, and says whether uring could be
+    /// had.
     #[arg(
         long,
         value_name = "ENGINE",

@@ -5,13 +5,17 @@ use std::process::Command;
 use crate::client::{Client, get};
 use crate::server::Server;
 
-/// More than the ring has buffers to receive into, and more than it has room for completions.
+/// More than the ring has buffers to receive into.
 const CONNECTIONS: usize = 5000;
+/// Clients that send several requests at once, of a kilobyte each: two fit into a buffer. The kernel
+/// fills buffers for twenty clients at one go, faster than they are attended to.
+const SENDERS: usize = 200;
+const AT_ONCE: usize = 40;
 /// To each of several clients, before it reads the first answer.
 const REQUESTS: usize = 300;
 
 #[test]
-fn requests_beyond_the_buffers_and_completions_of_the_ring_are_answered_too() {
+fn requests_of_more_connections_than_the_ring_has_buffers_are_answered_too() {
     sys::process::raise_open_file_limit().unwrap();
     let server = Server::start(&["--workers", "1"]);
     let connect = |_| server.connect();
@@ -27,6 +31,25 @@ fn requests_beyond_the_buffers_and_completions_of_the_ring_are_answered_too() {
     }
     for client in &mut clients {
         assert_eq!(client.get("/plaintext").status, 200);
+    }
+}
+
+#[test]
+fn requests_that_take_more_buffers_than_the_ring_has_are_answered_too() {
+    let server = Server::start(&["--workers", "1"]);
+    let mut clients: Vec<Client> = (0..SENDERS).map(|_| server.connect()).collect();
+    assert_eq!(clients[SENDERS - 1].get("/json").status, 200);
+    let padding = "a".repeat(1000);
+    let request = format!("GET /json HTTP/1.1\r\nHost: a\r\nX: {padding}\r\n\r\n");
+    signal(&server, "STOP");
+    for client in &mut clients {
+        client.send(request.repeat(AT_ONCE));
+    }
+    signal(&server, "CONT");
+    for client in &mut clients {
+        for number in 0..AT_ONCE {
+            assert_eq!(client.answer().status, 200, "{number}");
+        }
     }
 }
 

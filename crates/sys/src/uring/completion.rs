@@ -21,7 +21,7 @@ pub enum What {
     Accepted(OwnedFd),
     /// `EMFILE` or `ENFILE` at the limit of open files.
     NotAccepted(io::Error),
-    /// Bytes came: [`ServingRing::received`] has them until the next completion is taken.
+    /// Bytes came: [`super::serving::ServingRing::received`] has them until the next completion is taken.
     Received,
     /// The peer has closed: no bytes will come.
     End,

@@ -4,6 +4,9 @@
 //! A send never waits: it takes place while it is handed over, within [`ServingRing::enter`], and
 //! of one that took all of its bytes nothing is told. So the memory that is sent from is free
 //! again when `enter` returns, and what little was not sent has been copied out of it.
+//!
+//! Operations name descriptors by their numbers, and the kernel looks these up while they are
+//! handed over: a descriptor that was given must stay open until the next `enter`.
 
 use std::collections::VecDeque;
 use std::io;
@@ -50,6 +53,8 @@ pub struct ServingRing {
     unsent: VecDeque<Unsent>,
     /// Completions that were not taken yet.
     untaken: VecDeque<cqueue::Entry>,
+    /// Accepted connections among them.
+    untaken_sockets: usize,
     /// The buffer of the last completion and the bytes in it.
     held: Option<(u16, usize)>,
     entered: u64,
@@ -73,6 +78,7 @@ impl ServingRing {
             sending: Vec::with_capacity(QUEUE as usize),
             unsent: VecDeque::new(),
             untaken: VecDeque::with_capacity(COMPLETIONS as usize),
+            untaken_sockets: 0,
             held: None,
             entered: 0,
         })
@@ -193,7 +199,8 @@ impl ServingRing {
         Ok(())
     }
 
-    /// Ends all that an accepting owner has under way, before it returns.
+    /// Ends what an accepting owner has under way, before it returns: nothing is accepted
+    /// afterwards. The end of the operation is still told, behind what it has accepted.
     ///
     /// # Errors
     /// See [`Self::accept`].
@@ -222,7 +229,10 @@ impl ServingRing {
             setup::unless_early(self.ring.submitter().submit_and_wait(wanted))?;
             self.entered += 1;
             self.collect();
-            if self.ring.submission().is_empty() {
+            let submission = self.ring.submission();
+            // What of this batch did not leave must be told before its memory is used anew, even
+            // where there was no room to tell it.
+            if submission.is_empty() && !submission.cq_overflow() {
                 break;
             }
             wanted = 0;
@@ -246,6 +256,25 @@ impl ServingRing {
         !self.untaken.is_empty() || !self.unsent.is_empty()
     }
 
+    /// Whether something is queued, or has happened and was not taken. The kernel may know of it
+    /// only: it looks after 20 operations or so in one [`Self::enter`] and leaves the others for
+    /// the next (`IO_LOCAL_TW_DEFAULT_MAX` in io_uring/io_uring.c, Linux 6.14). Seldom this is said
+    /// in vain, until something happens.
+    #[must_use]
+    pub fn has_more(&mut self) -> bool {
+        let submission = self.ring.submission();
+        let is_done = submission.is_empty() && !submission.taskrun() && !submission.cq_overflow();
+        drop(submission);
+        !is_done || self.has_untaken()
+    }
+
+    /// Connections that were accepted and not taken.
+    #[inline]
+    #[must_use]
+    pub fn untaken_sockets(&self) -> usize {
+        self.untaken_sockets
+    }
+
     /// A message that did not leave. To be asked for before anything is taken.
     #[inline]
     pub fn next_unsent(&mut self) -> Option<Unsent> {
@@ -263,6 +292,7 @@ impl ServingRing {
             self.held = Some((id, usize::try_from(entry.result()).unwrap_or(0)));
         }
         let (owner, kind) = understand(entry.user_data());
+        self.untaken_sockets -= usize::from(has_socket(kind, &entry));
         Some(Completion {
             owner,
             what: what_happened(kind, entry.result()),
@@ -300,13 +330,18 @@ impl ServingRing {
         for entry in self.ring.completion() {
             match understand(entry.user_data()) {
                 (owner, Kind::Send) => {
-                    let message = find(&self.sending, entry.user_data());
-                    let bytes = message.map_or(&[][..], |message| self.outgoing.bytes(message));
-                    let rest = rest_of(bytes, entry.result());
+                    let rest = match find(&self.sending, entry.user_data()) {
+                        Some(message) => rest_of(self.outgoing.bytes(message), entry.result()),
+                        // What of it left is not known, so nothing may follow it.
+                        None => Err(io::Error::other("a message that is not being sent failed")),
+                    };
                     self.unsent.push_back(Unsent { owner, rest });
                 }
                 (_, Kind::Cancel) => {}
-                _ => self.untaken.push_back(entry),
+                (_, kind) => {
+                    self.untaken_sockets += usize::from(has_socket(kind, &entry));
+                    self.untaken.push_back(entry);
+                }
             }
         }
     }
@@ -315,6 +350,7 @@ impl ServingRing {
 impl Drop for ServingRing {
     fn drop(&mut self) {
         // Connections that nobody took are closed.
+        self.collect();
         while self.take().is_some() {}
         let cancelled = self
             .ring
@@ -336,6 +372,10 @@ impl Drop for ServingRing {
 
 fn fd(descriptor: BorrowedFd<'_>) -> Fd {
     Fd(descriptor.as_raw_fd())
+}
+
+fn has_socket(kind: Kind, entry: &cqueue::Entry) -> bool {
+    kind == Kind::Accept && entry.result() >= 0
 }
 
 fn find(sending: &[(u64, Message)], name: u64) -> Option<Message> {

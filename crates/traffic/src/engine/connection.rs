@@ -108,6 +108,21 @@ impl<C: Channel, M: Default> Connection<C, M> {
         self.deadline_second = shared.deadline(shared.settings.idle_timeout_s);
     }
 
+    /// Gives the time there is for what comes next, once the peer has made room for all of it.
+    pub(super) fn room_was_had<S, T>(&mut self, shared: &Shared<S, C, T>) {
+        if !self.has_output() {
+            self.deadline_second = self.next_deadline(shared);
+        }
+    }
+
+    fn next_deadline<S, T>(&self, shared: &Shared<S, C, T>) -> u32 {
+        shared.deadline(if self.mid_request {
+            shared.settings.request_timeout_s
+        } else {
+            shared.settings.idle_timeout_s
+        })
+    }
+
     /// Whether the socket may hold more than was read, of which it will not tell again.
     pub(super) fn take_unread(&mut self) -> bool {
         std::mem::take(&mut self.unread)
@@ -277,11 +292,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
             || self.channel.is_mid_message();
         // What neither begins, ends nor is answered wins no time.
         if answered || self.mid_request != was_mid_request {
-            self.deadline_second = shared.deadline(if self.mid_request {
-                shared.settings.request_timeout_s
-            } else {
-                shared.settings.idle_timeout_s
-            });
+            self.deadline_second = self.next_deadline(shared);
         }
         Fate::Keep
     }

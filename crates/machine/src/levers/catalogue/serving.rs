@@ -53,7 +53,8 @@ pub(super) static ROWS: &[OfOurServer] = &[
                 each. With uring (io_uring, Linux 6.1) the kernel receives into buffers that it was lent, \
                 and one call hands over the answers of a batch and brings the next requests.",
             helps: "uring: servers whose system calls cost much, as under a seccomp filter or an audit",
-            hurts: "uring: nothing is known; many containers forbid it",
+            hurts: "uring: files over TLS, whose records the kernel does not make then; many containers \
+                forbid it",
             published: None,
         },
         flag: "--engine",

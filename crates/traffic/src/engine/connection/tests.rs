@@ -209,6 +209,27 @@ fn a_connection_ends_once_there_was_room_to_tell_of_it() {
     }
 }
 
+#[test]
+fn once_a_peer_has_made_room_a_request_begun_has_the_time_of_requests_again() {
+    let (peer, _listener) = connected();
+    let timeouts = Settings {
+        request_timeout_s: 2,
+        idle_timeout_s: 9,
+        ..settings()
+    };
+    let shared = Shared::<_, Full, _>::new(Silent, (), Calls, timeouts);
+    let mut connection = Connection::<_, ()>::new(peer, &shared).unwrap();
+    for (mid_request, has_output, timeout_s) in
+        [(true, false, 2), (false, false, 9), (true, true, 9)]
+    {
+        connection.mid_request = mid_request;
+        connection.channel.has_output = has_output;
+        connection.expect_room(&shared);
+        connection.room_was_had(&shared);
+        assert_eq!(connection.deadline_second, shared.deadline(timeout_s));
+    }
+}
+
 fn connected() -> (TcpStream, TcpListener) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

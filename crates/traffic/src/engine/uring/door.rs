@@ -24,6 +24,8 @@ enum State {
     One,
     /// One after the other is accepted.
     Many,
+    /// Nothing more is accepted, but what was accepted has not been taken to its end.
+    Stopping,
 }
 
 impl Door {
@@ -50,15 +52,29 @@ impl Door {
     /// Has connections accepted while there is room for so many. Where they might come in larger
     /// numbers than that, they are let in one by one.
     pub(super) fn open(&mut self, room: usize, ring: &mut ServingRing) -> io::Result<()> {
-        let is_wide = room > self.backlog;
-        if self.state == State::Many && !is_wide {
-            ring.stop_accepting(self.owner)?;
-        }
+        self.narrow(room, ring)?;
         if self.state != State::Shut || room == 0 {
             return Ok(());
         }
+        let is_wide = self.has_room_for_all(room);
         self.state = if is_wide { State::Many } else { State::One };
         ring.accept(self.owner, self.listener.as_fd(), is_wide)
+    }
+
+    /// Has connections no longer accepted one after the other where they might be too many.
+    #[inline]
+    pub(super) fn narrow(&mut self, room: usize, ring: &mut ServingRing) -> io::Result<()> {
+        if self.state != State::Many || self.has_room_for_all(room) {
+            return Ok(());
+        }
+        self.state = State::Stopping;
+        ring.stop_accepting(self.owner)
+    }
+
+    /// Whether there is room for all that may come at one go: those that wait, and as many that
+    /// take their places while they are let in.
+    fn has_room_for_all(&self, room: usize) -> bool {
+        room > self.backlog.saturating_mul(2)
     }
 
     /// Accepts nothing from now on, except what waits, by the caller's own hands.

@@ -50,8 +50,9 @@ pub(super) fn run<S: Service, C: Channel>(
     let mut worker = Worker::new(listener, shared)?;
     worker.ring().watch(STOP, stop)?;
     while !worker.shared.has_finished(worker.seats.len()) {
-        let waits = worker.unfinished.is_empty() && !worker.ring().has_untaken();
+        let waits = worker.may_wait();
         worker.ring().enter(waits)?;
+        worker.narrow_door()?;
         worker.attend(BATCH)?;
         worker.send()?;
         if std::mem::take(&mut worker.second_began) {
@@ -59,6 +60,9 @@ pub(super) fn run<S: Service, C: Channel>(
         }
         if std::mem::take(&mut worker.is_stopped) {
             worker.drain()?;
+        }
+        if worker.is_catching_up && !worker.has_more() {
+            worker.close_idle()?;
         }
     }
     Ok(())
@@ -77,6 +81,8 @@ struct Worker<S: Service, C: Channel> {
     unfinished: Vec<usize>,
     second_began: bool,
     is_stopped: bool,
+    /// The worker drains, and has not yet taken all that had arrived when it began to.
+    is_catching_up: bool,
     shared: Shared<S, C, Carriage>,
 }
 
@@ -94,6 +100,7 @@ impl<S: Service, C: Channel> Worker<S, C> {
             unfinished: Vec::new(),
             second_began: false,
             is_stopped: false,
+            is_catching_up: false,
             shared,
         };
         worker.open_door()?;
@@ -102,6 +109,16 @@ impl<S: Service, C: Channel> Worker<S, C> {
 
     fn ring(&mut self) -> &mut ServingRing {
         &mut self.shared.transfer.ring
+    }
+
+    fn may_wait(&self) -> bool {
+        let has_untaken = self.shared.transfer.ring.has_untaken();
+        !self.is_catching_up && self.unfinished.is_empty() && !has_untaken
+    }
+
+    /// Whether anything that has arrived is still to be attended to.
+    fn has_more(&mut self) -> bool {
+        !self.unfinished.is_empty() || self.ring().has_more()
     }
 
     /// Attends to what has happened, at most to so many completions. What did not leave comes
@@ -196,7 +213,11 @@ impl<S: Service, C: Channel> Worker<S, C> {
         if seat.send_unsent().is_err() {
             return self.close(key);
         }
-        seat.connection.expect_room(&self.shared);
+        if seat.unsent.is_empty() {
+            seat.connection.room_was_had(&self.shared);
+        } else {
+            seat.connection.expect_room(&self.shared);
+        }
         self.conclude(key, Fate::Keep)
     }
 
@@ -259,7 +280,9 @@ impl<S: Service, C: Channel> Worker<S, C> {
 
     fn conclude(&mut self, key: usize, fate: Fate) -> io::Result<()> {
         let seat = &mut self.seats[key];
-        let may_end = fate == Fate::Close || seat.unsent.is_empty();
+        // What looks idle may have a request that was not taken yet.
+        let may_be_idle = seat.unsent.is_empty() && !self.is_catching_up;
+        let may_end = fate == Fate::Close || may_be_idle;
         if may_end && seat.connection.is_over(fate, &mut self.shared) {
             return self.close(key);
         }
@@ -284,6 +307,7 @@ impl<S: Service, C: Channel> Worker<S, C> {
                 self.welcome(socket)?;
                 self.open_door()
             }
+            What::Nothing => self.open_door(),
             // Out of descriptors or memory, most likely: try again when a connection has closed
             // or a second has gone by.
             _ => Ok(()),
@@ -312,9 +336,21 @@ impl<S: Service, C: Channel> Worker<S, C> {
         }
     }
 
+    /// Looks whether the door is too wide for what has come through it at once.
+    #[inline]
+    fn narrow_door(&mut self) -> io::Result<()> {
+        let room = self.room();
+        match &mut self.door {
+            Some(door) => door.narrow(room, &mut self.shared.transfer.ring),
+            None => Ok(()),
+        }
+    }
+
+    /// Those that were accepted take room before they are taken.
     fn room(&self) -> usize {
         let most = self.shared.settings.max_connections;
-        most.saturating_sub(self.seats.len())
+        let held = self.seats.len() + self.shared.transfer.ring.untaken_sockets();
+        most.saturating_sub(held)
     }
 
     fn begin_second(&mut self) -> io::Result<()> {
@@ -329,19 +365,24 @@ impl<S: Service, C: Channel> Worker<S, C> {
         self.open_door()
     }
 
-    /// Stops accepting, answers what has arrived, closes what is idle, waits for the rest.
+    /// Stops accepting. What has arrived is answered, then what is idle is closed, and the rest is
+    /// waited for: all by the steps of [`run`], which keep an eye on the time.
     fn drain(&mut self) -> io::Result<()> {
         self.shared.drain();
+        self.is_catching_up = true;
         if let Some(door) = self.door.take() {
             let waiting = door.close(self.ring())?;
             self.attend(usize::MAX)?;
+            self.send()?;
             for socket in waiting.take(self.room()) {
                 self.welcome(socket)?;
             }
         }
-        self.ring().enter(false)?;
-        self.attend(usize::MAX)?;
-        self.send()?;
+        Ok(())
+    }
+
+    fn close_idle(&mut self) -> io::Result<()> {
+        self.is_catching_up = false;
         for key in 0..self.seats.capacity() {
             if self.seats.contains(key) {
                 self.conclude(key, Fate::Keep)?;
