@@ -312,7 +312,7 @@ fn beyond_the_range_only_its_edge_is_confirmed() {
 }
 
 #[test]
-fn blocks_that_say_anything_confirm_nothing_and_still_end() {
+fn blocks_that_say_anything_seldom_confirm_both_sides_and_still_end() {
     let mut random = Random::seeded(9);
     let mut confirmed_both = 0;
     for _ in 0..200 {

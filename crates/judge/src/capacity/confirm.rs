@@ -6,9 +6,11 @@ use super::{Range, Seen};
 
 /// Blocks at a rate before it is told what it is.
 const BLOCKS: u32 = 8;
-/// So many of them must agree: with a rate at which either is as likely, that happens in 3.5 % of
-/// cases (one-sided sign test, 9 of 256).
+/// So many of them must agree: at one rate at which either is as likely, that happens in 3.5 % of
+/// cases (one-sided sign test, 9 of 256). A search that has to try several is the likelier to err.
 const AGREE: u32 = 7;
+/// So many of those that did not hold must be by the client's doing to be blamed on it.
+const BLAMED: u32 = 2;
 /// Between the two rates that are tried first.
 const APART: f64 = 1.1;
 /// A rate at which blocks disagree is given up for one so much further out.
@@ -28,7 +30,7 @@ pub struct Tally {
 pub enum Agreed {
     Holds,
     Fails,
-    /// It did not hold, and in two blocks or more the client was the reason.
+    /// It did not hold, and in two blocks or more the client or its connections were the reason.
     NotOffered,
 }
 
@@ -55,7 +57,7 @@ impl Tally {
             Some(Agreed::Holds)
         } else if self.failed >= AGREE {
             Some(Agreed::Fails)
-        } else if self.failed + self.not_offered >= AGREE {
+        } else if self.not_offered >= BLAMED && self.failed + self.not_offered >= AGREE {
             Some(Agreed::NotOffered)
         } else {
             None
@@ -167,7 +169,8 @@ impl Confirm {
             // What was taken to hold fails: so does what is above it.
             Some(Agreed::Fails | Agreed::NotOffered) => {
                 self.fails = Some(tally);
-                self.high = None;
+                let given = self.high.take();
+                self.give_up(given);
                 self.lower(&tally, APART);
             }
             None => {
@@ -186,7 +189,8 @@ impl Confirm {
             // What was taken to fail holds: so does what is below it.
             Some(Agreed::Holds) => {
                 self.holds = Some(tally);
-                self.low = None;
+                let given = self.low.take();
+                self.give_up(given);
                 self.raise(&tally, APART);
             }
             None => {
@@ -194,6 +198,11 @@ impl Confirm {
                 self.raise(&tally, OUTWARD);
             }
         }
+    }
+
+    /// A rate that was begun and is given up stays among those at which nothing is decided.
+    fn give_up(&mut self, given: Option<Tally>) {
+        self.split.extend(given.filter(|tally| tally.blocks() > 0));
     }
 
     fn lower(&mut self, from: &Tally, by: f64) {

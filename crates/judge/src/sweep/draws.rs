@@ -22,13 +22,13 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    /// Takes complete rounds alone; `None` without one, or without levels.
+    /// Takes complete rounds alone; `None` without two, which tell no spread, or without levels.
     pub(super) fn of(logs: &[Vec<f64>]) -> Option<Self> {
         let rounds = logs
             .iter()
             .map(Vec::len)
             .min()
-            .filter(|rounds| *rounds > 0)?;
+            .filter(|rounds| *rounds > 1)?;
         let levels: Vec<f64> = logs.iter().map(|logs| mean(&logs[..rounds])).collect();
         let centre = mean(&levels);
         let of_round = |round: usize| {
@@ -56,7 +56,7 @@ impl Draws {
     pub(super) fn variance(&self, level: usize) -> f64 {
         let rest = &self.rests[level];
         let squares: f64 = rest.iter().map(|value| value * value).sum();
-        squares / (rest.len() as f64 - 1.0).max(1.0)
+        squares / (rest.len() as f64 - 1.0)
     }
 
     pub(super) fn rounds(&self) -> usize {
@@ -67,11 +67,7 @@ impl Draws {
     pub(super) fn draw(&self, random: &mut SplitMix64) -> Vec<f64> {
         let freedom = self.rounds.len() as f64 - 1.0;
         // Six blocks tell their spread only roughly: Student's reach in the place of the normal.
-        let reach = if freedom > 0.0 {
-            student::two_sided_quantile(ALPHA, freedom) / NORMAL_REACH
-        } else {
-            1.0
-        };
+        let reach = student::two_sided_quantile(ALPHA, freedom) / NORMAL_REACH;
         let mut drawn_mean = |values: &[f64]| reach * mean_of_draw(values, random);
         let shift = drawn_mean(&self.rounds);
         let of = self.levels.iter().zip(&self.rests);
@@ -89,7 +85,7 @@ fn mean_of_draw(values: &[f64], random: &mut SplitMix64) -> f64 {
     let drawn: f64 = (0..values.len())
         .map(|_| values[random.below(values.len())])
         .sum();
-    drawn / n * (n / (n - 1.0).max(1.0)).sqrt()
+    drawn / n * (n / (n - 1.0)).sqrt()
 }
 
 pub(super) fn mean(values: &[f64]) -> f64 {

@@ -11,7 +11,8 @@ const CENTRAL: [f64; 2] = [0.025, 0.975];
 /// Where more load buys less than it costs in waiting.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Knee {
-    /// Power is highest at this load; drawing blocks again, it is between the two in 95 of 100.
+    /// Power is highest at this load; drawing blocks again, it is between the two in 95 of 100. They
+    /// are the levels next to those at which it was highest: between levels nothing was measured.
     At { load: f64, low: f64, high: f64 },
     /// Power may still rise at the highest level.
     Above,
@@ -40,8 +41,8 @@ pub fn knee(levels: &[Level], mut random: SplitMix64) -> Knee {
         (false, true) => Knee::Above,
         (false, false) => Knee::At {
             load: levels[best].load,
-            low: levels[low].load,
-            high: levels[high].load,
+            low: levels[low - 1].load,
+            high: levels[high + 1].load,
         },
     }
 }

@@ -42,11 +42,11 @@ pub struct UslFit {
 /// Where throughput is highest: N* = √((1 − σ)/κ).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Peak {
-    /// Within the levels that were measured.
+    /// Within the levels that were measured, with its whole interval.
     At(Estimate),
-    /// κ may be nought: throughput was not seen to fall again.
+    /// κ may be nought: these levels tell of no peak.
     NotSeen,
-    /// Where it would be, nothing was measured.
+    /// Where it may be, nothing was measured.
     BeyondLevels,
 }
 
@@ -177,9 +177,9 @@ fn estimate(of: &dyn Fn(&Usl) -> f64, law: &Usl, drawn: &[Usl], rounds: usize) -
 
 fn peak(levels: &[Level], kappa: Estimate, peak: Estimate) -> Peak {
     let most = levels.iter().map(|level| level.load).fold(0.0, f64::max);
-    if kappa.low <= 0.0 {
+    if kappa.low <= 0.0 || !peak.high.is_finite() {
         Peak::NotSeen
-    } else if peak.value > most {
+    } else if peak.high > most {
         Peak::BeyondLevels
     } else {
         Peak::At(peak)

@@ -7,6 +7,7 @@ use clap::builder::ArgPredicate;
 use clap::{ArgGroup, ValueHint};
 use model::Pace;
 use model::objective::Objective;
+use model::random::SplitMix64;
 use model::workload::Arrivals;
 use traffic::load::{Engine, LoadPlan};
 
@@ -230,7 +231,7 @@ impl Arguments {
         };
         Ok(LoadPlan {
             address: ([0, 0, 0, 0], 0).into(),
-            connections: self.connections,
+            connections: self.most_connections(),
             threads: self.threads,
             cpus,
             pace: self.pace(),
@@ -248,13 +249,19 @@ impl Arguments {
         })
     }
 
-    fn pace(&self) -> Pace {
-        self.rate
-            .map_or(Pace::Closed, |rate_rps| self.open(rate_rps))
+    fn most_connections(&self) -> u32 {
+        let held = self.connections;
+        self.sweep
+            .map_or(held, |sweep| sweep.most_connections(held))
     }
 
-    /// An open loop at a rate, with the arrivals asked for.
-    pub(super) fn open(&self, rate_rps: f64) -> Pace {
+    fn pace(&self) -> Pace {
+        self.rate
+            .map_or(Pace::Closed, |rate_rps| self.open(rate_rps, 0))
+    }
+
+    /// An open loop at a rate, with the arrivals asked for; those of each block are others.
+    pub(super) fn open(&self, rate_rps: f64, block: u32) -> Pace {
         let arrivals = match self.arrivals {
             Spread::Uniform => Arrivals::Uniform,
             Spread::Poisson => Arrivals::Poisson,
@@ -262,7 +269,7 @@ impl Arguments {
         Pace::Open {
             rate_rps,
             arrivals,
-            seed: self.seed,
+            seed: SplitMix64::new(self.seed).stream(block).bits(),
         }
     }
 

@@ -16,7 +16,7 @@ use model::random::SplitMix64;
 use model::{Doubt, Histogram};
 use report::numbers;
 use sys::stop::{Again, StopSignal};
-use traffic::load::LoadOutcome;
+use traffic::load::{LoadOutcome, LoadPlan};
 
 use super::UntilStopped;
 use super::case::Case;
@@ -27,6 +27,11 @@ use look::Look;
 
 /// A client that waited for its CPU for more of a block than this measured its neighbours as well.
 const WAITED_LIMIT_SHARE: f64 = 0.1;
+/// A block is so many times as long as the longest time that is asked about.
+const LIMITS_IN_A_BLOCK: u64 = 10;
+/// Less of what was due than this is answered in time only where a queue grows: with limits of a
+/// tenth of the block at most, no more than a tenth is under way when the block ends.
+const KEPT_UP_SHARE: f64 = 0.9;
 /// Plain lines of progress where no line can be drawn.
 const PLAIN_LINES: usize = 10;
 
@@ -61,7 +66,7 @@ pub(super) fn run(
     case: &Case<'_>,
     console: &Console,
 ) -> anyhow::Result<ExitCode> {
-    check_limits(objective, case.plan.timeout_ns)?;
+    check_limits(objective, &case.plan)?;
     let _stop = StopSignal::listen(Again::Kills)?;
     let Some(look) = Look::take(case)? else {
         return Ok(nothing_known(console));
@@ -91,16 +96,28 @@ pub(super) fn run(
     Ok(exit_code(&report))
 }
 
-/// A request is given up after the timeout, so that no longer limit could be seen to fail.
-fn check_limits(objective: &Objective, timeout_ns: u64) -> anyhow::Result<()> {
+/// A request is given up after the timeout, so that no longer limit could be seen to fail. Nor could
+/// one in a block too short for a queue to grow so long: what waits when it ends is cut off there.
+fn check_limits(objective: &Objective, plan: &LoadPlan) -> anyhow::Result<()> {
     for term in objective.terms() {
-        match term {
-            Term::Response { below_ns, .. } if *below_ns > timeout_ns => bail!(
+        let Term::Response { below_ns, .. } = term else {
+            continue;
+        };
+        let needed_ns = below_ns.saturating_mul(LIMITS_IN_A_BLOCK);
+        if *below_ns > plan.timeout_ns {
+            bail!(
                 "--slo: {term} is not below the --timeout of {}, after which a request is given \
                  up; ask for a longer --timeout",
-                numbers::duration(timeout_ns)
-            ),
-            _ => {}
+                numbers::duration(plan.timeout_ns)
+            );
+        }
+        if needed_ns > plan.score_ns {
+            bail!(
+                "--slo: no queue of {term} can grow in a block of {}; ask for longer blocks, of {} \
+                 at least (-d)",
+                numbers::duration(plan.score_ns),
+                numbers::duration(needed_ns)
+            );
         }
     }
     Ok(())
@@ -130,9 +147,12 @@ fn measure(
 ) -> anyhow::Result<Vec<Block>> {
     let mut line = ProgressLine::new(console, PLAIN_LINES);
     let mut blocks = Vec::new();
-    while let Some(rate_rps) = search.next_rps() {
+    for index in 0.. {
+        let Some(rate_rps) = search.next_rps() else {
+            break;
+        };
         let purpose = search.purpose();
-        let pace = case.arguments.open(rate_rps);
+        let pace = case.arguments.open(rate_rps, index);
         let Some(outcome) = case.block(case.plan.connections, pace, &mut UntilStopped)? else {
             break;
         };
@@ -168,7 +188,8 @@ fn judge(
     };
     let mut doubts = outcome.doubts.iter();
     let client_is_limit = doubts.any(|doubt| matches!(doubt, Doubt::ClientIsLimit { .. }));
-    let seen = if holds(objective, &served) {
+    let keeps_up = outcome.throughput_rps() >= KEPT_UP_SHARE * latency.offered_rps;
+    let seen = if keeps_up && holds(objective, &served) {
         Seen::Holds
     } else if client_is_limit || look.connections_bind() && holds_by_service(objective, &served) {
         Seen::NotOffered

@@ -91,7 +91,7 @@ pub(super) fn run(sweep: &Sweep, case: &Case<'_>, console: &Console) -> anyhow::
 /// Whether the highest level can be offered at all.
 fn check(sweep: &Sweep, loads: &[f64], case: &Case<'_>) -> anyhow::Result<()> {
     for load in loads {
-        let (connections, pace) = sweep.at(*load, case);
+        let (connections, pace) = sweep.at(*load, case, 0);
         let plan = LoadPlan {
             connections,
             pace,
@@ -131,7 +131,7 @@ fn measure(
     let mut blocks = Vec::new();
     for (round, order) in (1..).zip(&rounds) {
         for load in order.iter().map(|level| loads[*level]) {
-            let (connections, pace) = sweep.at(load, case);
+            let (connections, pace) = sweep.at(load, case, round);
             let mut watched = Watched(CpuWatch::new(&pids));
             let Some(outcome) = case.block(connections, pace, &mut watched)? else {
                 line.end();
@@ -188,7 +188,7 @@ impl Block {
 
 impl Sweep {
     /// Connections and pace of a level.
-    fn at(&self, load: f64, case: &Case<'_>) -> (u32, Pace) {
+    fn at(&self, load: f64, case: &Case<'_>, round: u32) -> (u32, Pace) {
         match self.axis {
             #[expect(
                 clippy::cast_possible_truncation,
@@ -196,7 +196,7 @@ impl Sweep {
                 reason = "whole numbers of connections, made from such"
             )]
             Axis::Connections => (load as u32, Pace::Closed),
-            Axis::Rate => (case.plan.connections, case.arguments.open(load)),
+            Axis::Rate => (case.plan.connections, case.arguments.open(load, round)),
         }
     }
 }
@@ -215,6 +215,14 @@ fn notes(case: &Case<'_>, levels: &[LevelFigures], blocks: usize) -> Vec<String>
     );
     notes.extend(named(&|level| level.is_silent).map(|loads| {
         format!("at {loads} a block had no right answer: knee and law leave that out")
+    }));
+    let rounds = |level: &LevelFigures| level.throughput_rps.map_or(0, |found| found.n);
+    let has_few = levels.iter().any(|level| rounds(level) < DEFAULT_ROUNDS);
+    notes.extend(has_few.then(|| {
+        format!(
+            "with fewer than {DEFAULT_ROUNDS} rounds an interval is the whole range, and worth less \
+             than 95 %"
+        )
     }));
     notes.extend(sys::stop::heard().map(|signal| {
         format!(

@@ -63,7 +63,8 @@ fn failing(fails: &Tally, report: &Report<'_>) -> String {
     let at = rate(fails);
     if fails.agreed() == Some(Agreed::NotOffered) {
         return format!(
-            "Not even {at} requests/s could be offered ({objective}; {}): the client was the limit.",
+            "Not even {at} requests/s could be offered ({objective}; {}): the client or its \
+             connections were the limit.",
             of_blocks(fails.not_offered, fails)
         );
     }

@@ -26,6 +26,13 @@ pub(super) struct LevelFigures {
     judged: Vec<judge::sweep::Block>,
 }
 
+impl LevelFigures {
+    /// Whether knee and law are told from it too.
+    pub(super) fn is_judged(&self) -> bool {
+        !self.client_is_limit && !self.is_silent
+    }
+}
+
 /// The figures of every level that has a block.
 pub(super) fn of_levels(loads: &[f64], blocks: &[Block], axis: Axis) -> Vec<LevelFigures> {
     let of = |load: &f64| -> Vec<&Block> {
@@ -41,9 +48,7 @@ pub(super) fn of_levels(loads: &[f64], blocks: &[Block], axis: Axis) -> Vec<Leve
 
 /// What knee and law are told from.
 pub(super) fn judged(levels: &[LevelFigures]) -> Vec<judge::sweep::Level> {
-    let usable = levels
-        .iter()
-        .filter(|level| !level.client_is_limit && !level.is_silent);
+    let usable = levels.iter().filter(|level| level.is_judged());
     usable
         .map(|level| judge::sweep::Level {
             load: level.load,

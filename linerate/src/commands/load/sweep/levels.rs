@@ -68,6 +68,19 @@ impl FromStr for Sweep {
 }
 
 impl Sweep {
+    /// The most connections that are held open at once, `held` where it is not they that are swept.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a whole number above zero; `as` saturates"
+    )]
+    pub(in crate::commands::load) fn most_connections(self, held: u32) -> u32 {
+        match self.axis {
+            Axis::Connections => self.to as u32,
+            Axis::Rate => held,
+        }
+    }
+
     /// The levels from the lowest to the highest, each as many times the one before; of whole
     /// connections some may coincide.
     pub(super) fn loads(&self) -> Vec<f64> {

@@ -146,8 +146,8 @@ fn law(report: &Report<'_>) -> Option<String> {
     }
     let Some(fit) = &report.law else {
         return Some(format!(
-            "  law           not fitted: it takes {FEWEST_LEVELS} levels that answer and at which \
-             the client is not the limit"
+            "  law           not fitted: it takes two complete rounds of {FEWEST_LEVELS} levels \
+             that answer and at which the client is not the limit"
         ));
     };
     let exact = |value: f64| format!("{value:.2e}");
@@ -163,16 +163,13 @@ fn law(report: &Report<'_>) -> Option<String> {
 }
 
 fn peak(fit: &UslFit, report: &Report<'_>) -> String {
-    let most = report
-        .levels
-        .iter()
-        .map(|level| level.load)
-        .fold(0.0, f64::max);
+    let judged = report.levels.iter().filter(|level| level.is_judged());
+    let most = judged.map(|level| level.load).fold(0.0, f64::max);
     let most = numbers::rate(most);
     match fit.peak {
         Peak::At(at) => format!("at {} connections", with_interval(Some(at), numbers::rate)),
-        Peak::NotSeen => format!("none: throughput was not seen to fall up to {most} connections"),
-        Peak::BeyondLevels => format!("beyond the {most} connections that were measured"),
+        Peak::NotSeen => format!("none that these levels tell of, up to {most} connections"),
+        Peak::BeyondLevels => format!("perhaps beyond the {most} connections that the law has"),
     }
 }
 
