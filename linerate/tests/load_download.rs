@@ -45,6 +45,23 @@ fn number(value: &Value) -> f64 {
 }
 
 #[test]
+fn a_body_without_an_end_in_sight_is_left_when_the_window_is_over() {
+    let folder = Folder::new("download-endless");
+    let server = serve_long(&folder, &[]);
+    let file = File::options().write(true).open(folder.path().join("long"));
+    file.unwrap().set_len(256 * LONG_BYTES).unwrap();
+    let url = format!("http://{}/long", server.address);
+    // Several senders to one receiver, so that its sockets are never empty.
+    let output = load(&url, &[&LONG[..], &["-c", "4"]].concat());
+    let report = parse(&output);
+    assert!(output.status.success(), "{report:#}");
+    assert_eq!(report["answered"], 0, "{report:#}");
+    assert!(number(&report["received_bytes"]) > 0.0, "{report:#}");
+    let window_seconds = number(&report["window_seconds"]);
+    assert!((0.4..5.0).contains(&window_seconds), "{report:#}");
+}
+
+#[test]
 fn a_long_file_comes_with_the_cost_of_each_side_and_what_held_the_sender_back() {
     let folder = Folder::new("download-long");
     for (scheme, flags, trust) in [

@@ -8,7 +8,7 @@ use sys::tcp_diag::{self, Sending};
 #[derive(Debug)]
 pub struct SenderWatch {
     port: u16,
-    opened: Vec<Sending>,
+    opened: io::Result<Vec<Sending>>,
     closed: io::Result<Vec<Sending>>,
 }
 
@@ -31,14 +31,14 @@ impl SenderWatch {
     pub fn new(port: u16) -> Self {
         Self {
             port,
-            opened: Vec::new(),
+            opened: Ok(Vec::new()),
             closed: Ok(Vec::new()),
         }
     }
 
     /// The window begins.
     pub fn open(&mut self) {
-        self.opened = tcp_diag::sending_from(self.port).unwrap_or_default();
+        self.opened = tcp_diag::sending_from(self.port);
     }
 
     /// The window ends.
@@ -49,8 +49,9 @@ impl SenderWatch {
     /// The differences; `None` where the kernel does not tell, or no connection was left.
     #[must_use]
     pub fn reading(&self) -> Option<SenderReading> {
+        let opened = self.opened.as_ref().ok()?;
         let closed = self.closed.as_ref().ok().filter(|all| !all.is_empty())?;
-        Some(between(&self.opened, closed))
+        Some(between(opened, closed))
     }
 }
 

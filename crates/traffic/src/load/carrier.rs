@@ -94,6 +94,12 @@ pub(super) trait Carrier: Sized {
     /// Receives what the last [`News::Input`] was about; `None` when nothing is there.
     fn receive(&mut self, slot: usize) -> io::Result<Option<Piece<'_>>>;
 
+    /// Has there be news again of input that was not received; false where the carrier has taken
+    /// all of it already.
+    fn look_again(&mut self, _slot: usize) -> bool {
+        false
+    }
+
     /// Whether the last [`News::Input`] concerns the carrier alone, on a connection without a
     /// request.
     fn absorb(&mut self, _slot: usize) -> bool {

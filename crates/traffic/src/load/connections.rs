@@ -153,6 +153,12 @@ impl<E, C: Carrier> Connections<E, C> {
         Some((piece, &mut self.slots[slot].exchange))
     }
 
+    /// Has there be news of a connection of which not all was received that had come; false where
+    /// that cannot be asked for.
+    pub(super) fn look_again(&mut self, slot: usize) -> bool {
+        self.carrier.look_again(slot)
+    }
+
     /// Whether what came on a connection without a request is none of ours.
     pub(super) fn absorb(&mut self, slot: usize) -> bool {
         self.carrier.absorb(slot)

@@ -19,6 +19,8 @@ use crate::engine::transfer::Calls;
 
 /// Records received and not yet understood; the largest message of a handshake must fit.
 const INCOMING_BYTES: usize = 128 * 1024;
+/// Full reads on end of records without content, of which a peer could send any number.
+const MOST_EMPTY_READS: u32 = 32;
 /// Sessions kept to be resumed; there is one server, and rustls keeps eight tickets for it.
 const SESSIONS: usize = 8;
 
@@ -215,7 +217,10 @@ impl ClientEnd {
             let read = self.end.read(records, &mut buffers.content);
             // An alert to the server is a courtesy.
             let sent = self.end.send_unsent(&mut Calls, socket);
-            read?;
+            // Nobody has asked anything yet.
+            if read? > 0 {
+                return Err(TlsFailure::SpeaksOther);
+            }
             sent?;
         }
         Ok(if self.end.has_output() {
@@ -275,6 +280,7 @@ impl ClientEnd {
         socket: BorrowedFd<'_>,
     ) -> io::Result<Option<Content<'b>>> {
         let mut perhaps_more = true;
+        let mut empty_reads = 0;
         while perhaps_more && !self.end.has_ended() {
             let Some(arrived) = self
                 .end
@@ -297,6 +303,10 @@ impl ClientEnd {
                     bytes,
                     perhaps_more,
                 }));
+            }
+            empty_reads += 1;
+            if empty_reads > MOST_EMPTY_READS {
+                return Err(io::ErrorKind::InvalidData.into());
             }
         }
         let the_end = Content {

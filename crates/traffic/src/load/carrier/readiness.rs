@@ -119,6 +119,12 @@ impl<L: Layer> Carrier for EpollCarrier<L> {
         }
     }
 
+    /// Of what is watched anew there is news at once (`EPOLL_CTL_MOD`, epoll(7) on edges).
+    fn look_again(&mut self, slot: usize) -> bool {
+        let wants_room = self.slots[slot].wants_room;
+        self.want_room(slot, wants_room).is_ok()
+    }
+
     fn absorb(&mut self, slot: usize) -> bool {
         let slot = &mut self.slots[slot];
         let socket = slot.socket.as_ref();

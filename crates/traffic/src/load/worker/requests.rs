@@ -10,6 +10,9 @@ use crate::load::connections::Stage;
 use crate::load::recorder::Request;
 use crate::protocol::{Fate, Framing, Protocol};
 
+/// What is taken of one answer before others have their turn: a millisecond or so of work.
+const TURN_BYTES: usize = 4 << 20;
+
 impl<P: Protocol, C: Carrier> Worker<'_, P, C> {
     /// Sends what is due in an open loop, on connections that are free, in the order in which it
     /// was due. What finds none waits for the next one, its intended time kept.
@@ -63,13 +66,21 @@ impl<P: Protocol, C: Carrier> Worker<'_, P, C> {
         }
     }
 
-    /// Takes what has come of an answer, and with the last of a connection its end.
+    /// Takes what has come of an answer, and with the last of a connection its end. A peer that sends
+    /// faster than we receive would never let go: after a turn the others and the clock come first.
     #[inline]
     fn receive(&mut self, slot: usize, is_last: bool, now_ns: u64) {
-        while let Some((framing, may_go_on)) = self.read(slot) {
+        let mut turn_bytes = 0;
+        while let Some((framing, bytes, may_go_on)) = self.read(slot) {
+            turn_bytes += bytes;
             match framing {
                 Framing::More => {
                     self.connections.at(slot).heard_ns = now_ns;
+                    let is_turn_over = turn_bytes >= TURN_BYTES && !is_last;
+                    if is_turn_over && self.connections.look_again(slot) {
+                        self.connections.at(slot).heard_ns = clock::monotonic_ns();
+                        return;
+                    }
                     if may_go_on || is_last {
                         continue;
                     }
@@ -86,28 +97,30 @@ impl<P: Protocol, C: Carrier> Worker<'_, P, C> {
         }
     }
 
-    /// Reads once: what came of it, and whether there may be more; `None` when nothing was there.
+    /// Reads once: what came of it, in how many bytes, and whether there may be more; `None` when
+    /// nothing was there.
     #[inline]
-    fn read(&mut self, slot: usize) -> Option<(Framing, bool)> {
+    fn read(&mut self, slot: usize) -> Option<(Framing, usize, bool)> {
         let memory = &mut self.memory;
         let (piece, exchange) = self.connections.receive(slot)?;
         let piece = match piece {
             Ok(piece) => piece,
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                return Some((Framing::Malformed, false));
+                return Some((Framing::Malformed, 0, false));
             }
-            Err(_) => return Some((Framing::CutShort, false)),
+            Err(_) => return Some((Framing::CutShort, 0, false)),
         };
-        self.recorder.received(piece.bytes.len());
+        let bytes = piece.bytes.len();
+        self.recorder.received(bytes);
         if piece.bytes.is_empty() {
-            return Some((self.protocol.read_end(memory, exchange), false));
+            return Some((self.protocol.read_end(memory, exchange), 0, false));
         }
         let framing = match self.protocol.read(memory, exchange, piece.bytes) {
             // Only one request was out, so bytes after its answer belong to nothing.
-            Framing::Whole { used, .. } if used < piece.bytes.len() => Framing::Malformed,
+            Framing::Whole { used, .. } if used < bytes => Framing::Malformed,
             framing => framing,
         };
-        Some((framing, piece.may_go_on))
+        Some((framing, bytes, piece.may_go_on))
     }
 
     #[inline]

@@ -24,6 +24,9 @@ fn answer(report: &Report) -> String {
         None => String::new(),
     };
     let full = match report.full_sides()[..] {
+        [] if report.server_busy_share().is_none() => {
+            "the client was not at its limit of one CPU, and of the server's that is not known"
+        }
         [] => "neither side was at its limit of one CPU",
         ["client"] => "the client was the limit",
         ["server"] => "the server was the limit",
