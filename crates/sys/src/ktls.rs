@@ -101,8 +101,15 @@ pub fn set_keys(
         Direction::Transmit => Name("TLS_TX", libc::SOL_TLS, libc::TLS_TX),
         Direction::Receive => Name("TLS_RX", libc::SOL_TLS, libc::TLS_RX),
     };
-    name.set(connection, &crypto_info(keys))
+    let mut info = crypto_info(keys);
+    let set = name.set(connection, &info);
+    info.fill(0);
+    std::hint::black_box(&info);
+    set
 }
+
+/// The longest of them is of AES-256-GCM, and of ChaCha20-Poly1305.
+const LONGEST_INFO_BYTES: usize = 56;
 
 /// `struct tls_crypto_info`, and behind it what the cipher needs: nonce, key, salt, number.
 fn crypto_info(keys: &Keys<'_>) -> Vec<u8> {
@@ -116,7 +123,8 @@ fn crypto_info(keys: &Keys<'_>) -> Vec<u8> {
         Cipher::ChaCha20Poly1305 => (54, 0),
     };
     let (salt, nonce) = keys.nonce.split_at(salt_bytes.min(keys.nonce.len()));
-    let mut info = Vec::new();
+    // Keys are copied once: a vector that grows would leave parts of them behind.
+    let mut info = Vec::with_capacity(LONGEST_INFO_BYTES);
     info.extend_from_slice(&version.to_ne_bytes());
     info.extend_from_slice(&cipher.to_ne_bytes());
     for part in [nonce, keys.key, salt, &keys.sequence.to_be_bytes()] {

@@ -11,6 +11,8 @@ use rustls::{AlertDescription, CertificateError, Error};
 const RECORD_TYPES: RangeInclusive<u8> = 20..=23;
 /// What webpki calls a certificate that is a CA's and a server's at once.
 const CA_AS_SERVER: &str = "CaUsedAsEndEntity";
+/// What it calls one that it does not read, whoever vouches for it.
+const OLD_VERSION: &str = "UnsupportedCertVersion";
 
 /// Why a server could not be spoken to.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +45,8 @@ pub enum CertificateProblem {
         "the server's certificate is that of a CA (CA:TRUE), which none is to be that a server uses"
     )]
     OfCa,
+    #[error("the server's certificate is of version 1 of X.509, where it must be of version 3")]
+    Old,
     #[error("the server's certificate expired on {0}")]
     Expired(String),
     #[error("the server's certificate is good from {0} on only")]
@@ -109,6 +113,7 @@ impl From<CertificateError> for CertificateProblem {
                 good_for: presented,
             },
             CertificateError::Other(other) if other.to_string() == CA_AS_SERVER => Self::OfCa,
+            CertificateError::Other(other) if other.to_string() == OLD_VERSION => Self::Old,
             other => Self::Other(other.to_string()),
         }
     }

@@ -181,7 +181,9 @@ impl InKernel {
                     perhaps_more: true,
                 });
             }
-            ktls::ALERT if room.get(1) == Some(&CLOSE_NOTIFY) => return Ok(Received::End),
+            ktls::ALERT if room[..content.bytes].get(1) == Some(&CLOSE_NOTIFY) => {
+                return Ok(Received::End);
+            }
             ktls::ALERT => return Err(io::ErrorKind::ConnectionAborted.into()),
             ktls::HANDSHAKE => INTERNAL_ERROR,
             _ => UNEXPECTED_MESSAGE,

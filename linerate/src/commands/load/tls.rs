@@ -146,6 +146,7 @@ fn advice(failure: &TlsFailure) -> Option<&'static str> {
             CertificateProblem::OtherName { .. } => {
                 "use that name in the URL, or check none with --insecure"
             }
+            CertificateProblem::Old => "make it anew: `openssl req -x509` makes those of version 3",
             CertificateProblem::Other(_) => "--insecure checks none",
         },
         TlsFailure::SpeaksHttp => "give an http:// URL",
