@@ -32,6 +32,7 @@ const HARMLESS: &[(&str, &str)] = &[
     ("latency", "missing"),
     ("rig", "missing"),
     ("floor", "missing"),
+    ("baseline.target", "missing"),
     ("path", "missing"),
     ("published", "missing"),
     ("not_crossed", "missing"),

@@ -2,6 +2,7 @@
 
 use model::judgement::{LatencyResult, Outcome, QuantileEstimate, SequentialError, StepResult};
 use model::run::Rig;
+use model::service::ServiceRecord;
 use model::study::DesignKind;
 use model::{Effect, Judgement, RunRecord};
 
@@ -56,25 +57,28 @@ fn verdict_and_n(step: &StepResult) -> String {
 
 /// The programs under test, where they are not our own server.
 pub(crate) fn under_test(run: &RunRecord) -> Option<String> {
-    let all: Vec<String> = run
-        .service
-        .iter()
-        .chain(&run.own_services)
-        .map(|service| {
-            format!(
-                "{} {} ({}…)",
-                service.description.title,
-                service.version,
-                service.sha256.get(..12).unwrap_or(&service.sha256)
-            )
-        })
-        .collect();
-    (!all.is_empty()).then(|| {
-        format!(
-            "Under test, configured as the service file with this SHA-256 says: {}.",
-            all.join(", ")
-        )
-    })
+    let all = run.service.iter().chain(&run.own_services);
+    let all: Vec<String> = all.map(found).collect();
+    match all.as_slice() {
+        [] => None,
+        [one] => Some(format!(
+            "Under test was {one}, configured as the service file with that SHA-256 says."
+        )),
+        many => Some(format!(
+            "Under test were {}, each configured as the service file with its SHA-256 says.",
+            many.join(", ")
+        )),
+    }
+}
+
+/// `nginx 1.22.1 (SHA-256 0123456789ab…)`
+fn found(service: &ServiceRecord) -> String {
+    format!(
+        "{} {} (SHA-256 {}…)",
+        service.description.title,
+        service.version,
+        service.sha256.get(..12).unwrap_or(&service.sha256)
+    )
 }
 
 /// Two of what is under test: `servers`, or `nginx servers`.

@@ -87,7 +87,7 @@ fn an_ordinary_user_is_refused_by_name_before_the_program_starts() {
             "Operation not permitted (EPERM); fifo and rr take root",
         ),
         (
-            "nice=-1",
+            "nice=-20",
             "Permission denied (EACCES); less than it is now takes root",
         ),
         (
