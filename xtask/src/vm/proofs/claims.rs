@@ -1,6 +1,9 @@
 //! The claims: what linerate tells of a guest is what the guest has, and what it needs works there.
 
+mod audit;
 mod secure;
+mod shaped;
+mod shares;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
@@ -10,7 +13,7 @@ use super::{LOOK, Seen};
 type Check = fn(&Seen) -> anyhow::Result<()>;
 
 /// Every claim with its check.
-pub(super) const ALL: [(&str, Check); 18] = [
+pub(super) const ALL: [(&str, Check); 21] = [
     (
         "a rig can be had, and loaded from within, where a tunnel's module adds a device to it",
         rig,
@@ -50,6 +53,10 @@ pub(super) const ALL: [(&str, Check); 18] = [
         fair_queue,
     ),
     (
+        "fq by its lever holds each connection to its rate, by the time of each packet, and the undo ends it",
+        shaped::by_fq,
+    ),
+    (
         "a congestion control that is loaded is seen",
         congestion_control,
     ),
@@ -72,6 +79,14 @@ pub(super) const ALL: [(&str, Check); 18] = [
     (
         "with huge pages the kernel keeps more memory free, which is put back with them",
         reserve,
+    ),
+    (
+        "a program with three times the weight has that much of the CPU beside its neighbour, and no other after it",
+        shares::by_weight,
+    ),
+    (
+        "processes born after audit was on enter its code though it is off, but for a rule, and that is told",
+        audit::latch,
     ),
     (
         "a card whose noqueue would not come back is left as it is",

@@ -31,18 +31,26 @@ ask_with_new_keys() {
     } | client -tls1_3 || true
     echo "$(grep -c '{"message":"Hello, World!"}' answer) answered, $(grep -o 'alert internal error' said | head -n 1)"
 }
-# The same, with all that the server sends kept as `wire.NAME`: until its FIN, the last of it.
-has_end() { tcpdump -Z root -r packets 'tcp[tcpflags] & tcp-fin != 0' 2> /dev/null | grep -q .; }
+# The rest of the words, while all that a port sends by a device is kept in `packets`: until so many of its
+# connections have ended, each with a FIN, which may be sent again.
+ended() { tcpdump -Z root -r packets -nn -q 'tcp[tcpflags] & tcp-fin != 0' 2> /dev/null | awk '{ print $5 }' | sort -u; }
+have_ended() { [ "$(ended | wc -l)" = "$1" ]; }
 tapped() {
-    wire=wire.$1
-    shift
-    tcpdump -Z root -i lo -s 0 -U -w packets 'tcp src port 8443' 2> tap &
+    ends=$3
+    tcpdump -Z root -i "$1" -s 0 -U -w packets "tcp src port $2" > /dev/null 2> tap &
     tap=$!
+    shift 3
     await grep listening tap
-    ask "$@"
-    await has_end
+    "$@"
+    await have_ended "$ends"
     kill $tap
     wait $tap || true
+}
+# Two requests as above, and every byte of the answers as it left in `wire.NAME`.
+ask_tapped() {
+    wire=wire.$1
+    shift
+    tapped lo 8443 1 ask "$@"
     od -An -v -tx1 packets > "$wire"
 }
 for lever in $of_server; do
@@ -52,7 +60,7 @@ for lever in $of_server; do
     await grep listening secure
     tell "ktls.$kind.ready" "$(cat secure)"
     sessions=$(counted TlsTxSw)
-    tell "ktls.$kind.answers" "$(tapped "$kind" -tls1_3)"
+    tell "ktls.$kind.answers" "$(ask_tapped "$kind" -tls1_3)"
     tell "ktls.$kind.sessions" $(($(counted TlsTxSw) - sessions))
     # Of what a socket is sent only what sendfile(2) sends counts as written by the process.
     tell "ktls.$kind.written" "$(awk '/^wchar:/ { print $2 }' /proc/$server/io)"
@@ -61,16 +69,19 @@ for lever in $of_server; do
     kill $server
     wait $server
 done
-tell ktls.ciphers "$(tapped tls1.2 -tls1_2 -cipher ECDHE-ECDSA-AES128-GCM-SHA256)"
-for cipher in "-tls1_2 -cipher ECDHE-ECDSA-CHACHA20-POLY1305" "-tls1_3 -ciphersuites TLS_AES_128_GCM_SHA256" \
-    "-tls1_3 -ciphersuites TLS_CHACHA20_POLY1305_SHA256"; do
+# The other pairs of version and cipher.
+sessions=$(counted TlsTxSw)
+tell ktls.ciphers "$(ask_tapped tls1.2 -tls1_2 -cipher ECDHE-ECDSA-AES128-GCM-SHA256)"
+for cipher in "-tls1_2 -cipher ECDHE-ECDSA-AES256-GCM-SHA384" "-tls1_2 -cipher ECDHE-ECDSA-CHACHA20-POLY1305" \
+    "-tls1_3 -ciphersuites TLS_AES_128_GCM_SHA256" "-tls1_3 -ciphersuites TLS_CHACHA20_POLY1305_SHA256"; do
     tell ktls.ciphers "$(ask $cipher)"
 done
+tell ktls.others $(($(counted TlsTxSw) - sessions))
 # A client that does not read for a while: what is left when the server closes must still arrive.
 request large close | timeout 60 openssl s_client -connect 127.0.0.1:8443 -quiet 2> said | { usleep 500000 && cat; } > answer
 tell ktls.late "$(tail -c 3000000 answer | cmp - www/large 2>&1 && echo whole)"
-have_ended() { [ "$(counted TlsCurrTxSw) $(counted TlsCurrRxSw)" = "0 0" ]; }
-await have_ended
+have_none_left() { [ "$(counted TlsCurrTxSw) $(counted TlsCurrRxSw)" = "0 0" ]; }
+await have_none_left
 tell ktls.wrong "$(counted TlsDecryptError)"
 kill $server
 wait $server

@@ -5,7 +5,7 @@ mod claims;
 mod wire;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -23,12 +23,18 @@ use crate::{release, tests_run};
 const LOOK: &str = concat!(
     include_str!("look.sh"),
     include_str!("ktls.sh"),
-    include_str!("levers.sh")
+    include_str!("fq.sh"),
+    include_str!("shares.sh"),
+    include_str!("levers.sh"),
+    include_str!("audit.sh")
 );
 /// What the script leaves, in the folder that it starts in.
-const FILES: [&str; 13] = [
+const FILES: [&str; 16] = [
     "wire.on",
     "wire.tls1.2",
+    "sent.before",
+    "sent.paced",
+    "sent.after",
     "rig.json",
     "truth",
     "at-rest.json",
@@ -49,11 +55,14 @@ const LIMIT: Duration = Duration::from_secs(240);
 pub(crate) fn run(stages: &mut Stages, counts: &mut Counts) -> anyhow::Result<()> {
     println!("== vm build");
     let begun = sys::clock::now();
-    let program = release::static_program(tests_run::PROFILE)?;
+    let programs = Programs {
+        linerate: release::static_program(tests_run::PROFILE)?,
+        auditctl: release::static_tool(tests_run::PROFILE, "auditctl")?,
+    };
     stages.note("vm build", begun, true)?;
     println!("== vm guests");
     let begun = sys::clock::now();
-    let seen = look_at_all(&program);
+    let seen = look_at_all(&programs);
     // Each is held to account, whatever came of the others.
     let held: Vec<bool> = GUESTS
         .iter()
@@ -63,11 +72,17 @@ pub(crate) fn run(stages: &mut Stages, counts: &mut Counts) -> anyhow::Result<()
     stages.note("vm guests", begun, !held.contains(&false))
 }
 
+/// What is built for the guests.
+struct Programs {
+    linerate: PathBuf,
+    auditctl: PathBuf,
+}
+
 /// All guests at once: each has one processor, and more than one machine has.
-fn look_at_all(program: &Path) -> Vec<anyhow::Result<Seen>> {
+fn look_at_all(programs: &Programs) -> Vec<anyhow::Result<Seen>> {
     thread::scope(|scope| {
         let looks = GUESTS.each_ref();
-        let looks = looks.map(|guest| scope.spawn(move || look(guest, program)));
+        let looks = looks.map(|guest| scope.spawn(move || look(guest, programs)));
         let ended = looks.map(|look| {
             look.join()
                 .unwrap_or_else(|_| Err(anyhow!("the look at it panicked")))
@@ -129,11 +144,12 @@ impl Seen {
 }
 
 /// One boot, in which the script looks at everything.
-fn look(guest: &Guest, program: &Path) -> anyhow::Result<Seen> {
+fn look(guest: &Guest, programs: &Programs) -> anyhow::Result<Seen> {
     programs::check()?;
-    let mut session = Session::open(guest, program, None)?;
+    let mut session = Session::open(guest, &programs.linerate, None)?;
     let errand = Errand {
         script: LOOK.to_owned(),
+        files_in: vec![(programs.auditctl.clone(), "usr/sbin/auditctl".to_owned())],
         files_out: FILES.map(str::to_owned).to_vec(),
         ..Errand::default()
     };

@@ -8,6 +8,8 @@ use crate::vm::proofs::{Seen, wire};
 
 /// Bytes of the file that the guest's server sends.
 const FILE_BYTES: usize = 300_000;
+/// Pairs of version and cipher besides that which the client chooses by itself.
+const OTHER_PAIRS: usize = 5;
 
 pub(super) fn by_kernel(seen: &Seen) -> anyhow::Result<()> {
     let truth = |kind: &str, name: &str| seen.truth(&format!("ktls.{kind}.{name}"));
@@ -30,11 +32,22 @@ pub(super) fn by_kernel(seen: &Seen) -> anyhow::Result<()> {
             "{kind}: {written} bytes were written"
         );
     }
-    let ciphers = seen.files["truth"].matches("ktls.ciphers same").count();
-    ensure!(ciphers == 4, "{ciphers} of 4 other ciphers");
+    other_pairs(seen)?;
     same(&json!(seen.truth("ktls.late")?), &json!("whole"))?;
     same(&json!(seen.truth("ktls.wrong")?), &json!("0"))?;
     on_the_wire(&wire::carried(&wire::from_hex(&seen.files["wire.on"])?)?)
+}
+
+/// Each with the answers unchanged, and of each the session was the kernel's.
+fn other_pairs(seen: &Seen) -> anyhow::Result<()> {
+    let same = seen.files["truth"].matches("ktls.ciphers same").count();
+    ensure!(same == OTHER_PAIRS, "{same} of {OTHER_PAIRS} other pairs");
+    let sessions: usize = seen.truth("ktls.others")?.parse()?;
+    ensure!(
+        sessions == OTHER_PAIRS,
+        "the kernel had {sessions} sessions of {OTHER_PAIRS} other pairs"
+    );
+    Ok(())
 }
 
 /// Records and nothing else, of which those with content hold the file.
@@ -53,9 +66,21 @@ fn on_the_wire(carried: &[u8]) -> anyhow::Result<()> {
 pub(super) fn nonces(seen: &Seen) -> anyhow::Result<()> {
     let carried = wire::carried(&wire::from_hex(&seen.files["wire.tls1.2"])?)?;
     let records = wire::records(&carried)?;
-    let mut nonces = wire::nonces(&records);
+    let nonces = wire::nonces(&records);
     let all = nonces.len();
     ensure!(all > FILE_BYTES / (16 * 1024), "{all} encrypted records");
+    none_twice(nonces)
+}
+
+/// The server's own nonces and the kernel's part in their first bit: unless both are there, these are
+/// not all of them, or no nonces.
+fn none_twice(mut nonces: Vec<&[u8]>) -> anyhow::Result<()> {
+    let all = nonces.len();
+    let first_is_set = nonces.iter().filter(|nonce| nonce[0] & 0x80 != 0).count();
+    ensure!(
+        first_is_set > 0 && first_is_set < all,
+        "of {all} nonces {first_is_set} have the first bit"
+    );
     nonces.sort_unstable();
     nonces.dedup();
     ensure!(
@@ -83,6 +108,28 @@ pub(super) fn new_keys(seen: &Seen) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nonces_of_one_side_alone_or_one_of_them_twice_are_no_proof() {
+        let (ours, of_kernel, next) = (b"\x7fa", b"\x80\0", b"\x80\x01");
+        none_twice(vec![ours, of_kernel, next]).unwrap();
+        for wrong in [vec![&of_kernel[..], next], vec![ours, of_kernel, of_kernel]] {
+            assert!(none_twice(wrong).is_err());
+        }
+    }
+
+    #[test]
+    fn a_pair_that_the_server_kept_to_itself_is_seen() {
+        let seen = |sessions: usize| {
+            let truth = "ktls.ciphers same\n".repeat(OTHER_PAIRS);
+            other_pairs(&Seen {
+                release: String::new(),
+                files: [("truth", format!("{truth}ktls.others {sessions}\n"))].into(),
+            })
+        };
+        seen(OTHER_PAIRS).unwrap();
+        assert!(seen(OTHER_PAIRS - 1).is_err());
+    }
 
     #[test]
     fn a_connection_that_broke_without_a_word_is_seen() {

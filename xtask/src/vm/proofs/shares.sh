@@ -1,0 +1,41 @@
+# CPU time of two programs that want one CPU, each in a control group, before one of them is given another
+# weight by the lever, while it has it, and after, as lines `shares.TIME NEIGHBOUR PROGRAM` in `truth`, in
+# microseconds.
+of_program="cpu-weight=300"
+groups=/sys/fs/cgroup
+echo +cpu > $groups/cgroup.subtree_control
+mkdir $groups/neighbour $groups/program
+# In that group, with further levers.
+spin() {
+    echo 0 > "$groups/$1/cgroup.procs"
+    shift
+    exec linerate levers run cpu-affinity=0 "$@" -- sh -c 'while :; do :; done'
+}
+# Whoever still becomes the program is called otherwise.
+spins() { tr '\0' ' ' < "/proc/$1/cmdline" | grep -q '^sh -c '; }
+used() { awk '/^usage_usec/ { print $2 }' "$groups$(cut -d : -f 3 "/proc/$1/cgroup")/cpu.stat"; }
+share() {
+    time=$1
+    shift
+    spin program "$@" &
+    program=$!
+    await spins $program
+    set -- $(used $neighbour) $(used $program)
+    usleep 1000000
+    set -- "$@" $(used $neighbour) $(used $program)
+    tell "shares.$time" $(($3 - $1)) $(($4 - $2))
+    kill $program
+    wait $program || true
+}
+spin neighbour &
+neighbour=$!
+await spins $neighbour
+share before
+share during $of_program
+have_no_group() { ! ls -d $groups/linerate-*; }
+await have_no_group
+share after
+kill $neighbour
+wait $neighbour || true
+rmdir $groups/neighbour $groups/program
+echo -cpu > $groups/cgroup.subtree_control
