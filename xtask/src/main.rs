@@ -39,7 +39,9 @@ usage: cargo xtask <command>
                   the house rules: checked, listed, or the numbers of the house
   fuzz TARGET [SECONDS]
                   one fuzz target for longer than the five seconds that test gives it
-  bench [FILTER]  our instruments beside the tools they replace, in interleaved pairs
+  bench [FILTER] [--rounds N] [--against 'COMMAND with {port}']
+                  our instruments beside the tools they replace, in interleaved rounds; --against
+                  names a further server to stand beside `linerate serve`, and may be repeated
   vm COMMAND [--guest] [--put] [--get] [--append] [--disk] [--timeout] [--then] [--at-line] [--after]
                   run, reboot, kill, check or fetch a real kernel in an emulated machine; `vm help`
                   says how
@@ -66,8 +68,10 @@ fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
         ["tidy", rest @ ..] => tidy::run(rest).map(code),
         ["fuzz", target] => fuzz::run_one(target, 60).map(code),
         ["fuzz", target, seconds] => fuzz::run_one(target, seconds.parse()?).map(code),
-        ["bench"] => bench::run("").map(code),
-        ["bench", filter] => bench::run(filter).map(code),
+        ["bench", rest @ ..] => {
+            let _stop = StopSignal::listen(Again::Kills)?;
+            bench::run(rest).map(code)
+        }
         ["vm", rest @ ..] => vm::run(rest),
         ["release"] => release::run().map(code),
         ["pictures"] => browser::take_pictures().map(code),

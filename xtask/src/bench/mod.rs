@@ -1,86 +1,77 @@
-//! `cargo xtask bench`: our instruments beside the tools they replace, in interleaved pairs,
-//! by CPU time per request and by the rate they report. The peers are Debian's nginx and wrk.
+//! `cargo xtask bench`: our instruments beside the tools they replace, in interleaved rounds, by CPU
+//! time per unit of work and by the rate they reach. The peers are Debian's packages, and whatever
+//! else a command line starts.
 
+mod answers;
+mod claim;
 mod client;
+mod exchange;
+mod files;
+mod lab;
+mod lap;
 mod link;
-mod nginx;
-mod pairs;
+mod memory;
+mod options;
+mod page;
+mod peers;
+mod race;
 mod server;
 
-use std::path::Path;
-use std::process::Command;
+use anyhow::bail;
 
-use anyhow::{Context as _, bail};
+use claim::Tally;
+use lab::Lab;
+use options::Options;
 
-use pairs::Comparison;
-
-/// Connections of every comparison.
-const CONNECTIONS: &str = "64";
+/// What is compared, by name.
+const BENCHES: &[(&str, Bench)] = &[
+    ("client-64", |lab| {
+        answers::clients(lab, &answers::CLIENTS_64)
+    }),
+    ("client-512", |lab| {
+        answers::clients(lab, &answers::CLIENTS_512)
+    }),
+    ("server-1", answers::one_connection),
+    ("server-64", |lab| {
+        answers::servers(lab, &answers::SERVERS_64)
+    }),
+    ("server-512", |lab| {
+        answers::servers(lab, &answers::SERVERS_512)
+    }),
+    ("file", files::in_the_clear),
+    ("https", files::over_tls),
+    ("memory", memory::run),
+];
 /// The client's CPU, and the server's.
 const CLIENT_CPU: usize = 0;
 const SERVER_CPU: usize = 1;
 
-/// The comparisons, by name.
-const BENCHES: [(&str, Bench); 5] = [
-    ("client-rate", client::rate),
-    ("client-throughput", client::throughput_mode),
-    ("client-latency", client::latency_mode),
-    ("server", server::run),
-    ("server-engines", server::engines),
-];
 /// The accuracy of emulated links, which is held against what was asked for.
 const LINK: &str = "link";
 
-/// Runs every comparison whose name holds `filter`; true when each keeps its bar.
-pub(crate) fn run(filter: &str) -> anyhow::Result<bool> {
-    let names = || BENCHES.map(|(name, _)| name).into_iter().chain([LINK]);
-    if !names().any(|name| name.contains(filter)) {
+type Bench = fn(&Lab) -> anyhow::Result<Tally>;
+
+/// Runs every comparison that is asked for; true when each keeps what was reached before.
+pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<bool> {
+    let options = Options::parse(arguments)?;
+    let wanted = |name: &str| name.contains(&options.filter);
+    let names = || BENCHES.iter().map(|(name, _)| *name).chain([LINK]);
+    if !names().any(wanted) {
         let names: Vec<&str> = names().collect();
+        let filter = &options.filter;
         bail!(
             "no bench is called `{filter}`; there are {}",
             names.join(", ")
         );
     }
-    let linerate = crate::target::release()?;
-    println!("{}", versions(&linerate)?);
-    let mut kept = true;
-    for (name, bench) in BENCHES {
-        if name.contains(filter) {
-            let comparison = bench(&linerate)?;
-            println!("{comparison}");
-            kept &= comparison.keeps_its_bar();
-        }
+    let lab = Lab::new(crate::target::release()?, options.clone())?;
+    println!("{}", lab.versions());
+    let mut tally = Tally::default();
+    for (name, bench) in BENCHES.iter().filter(|(name, _)| wanted(name)) {
+        println!("\n{name}");
+        tally.add(name, bench(&lab)?);
     }
-    if LINK.contains(filter) {
-        kept &= link::run(&linerate)?;
-    }
-    Ok(kept)
-}
-
-type Bench = fn(&Path) -> anyhow::Result<Comparison>;
-
-fn versions(linerate: &Path) -> anyhow::Result<String> {
-    let first_line = |program: &str, argument: &str| -> anyhow::Result<String> {
-        let output = Command::new(program)
-            .arg(argument)
-            .output()
-            .with_context(|| program.to_owned())?;
-        let text = [output.stdout, output.stderr].concat();
-        Ok(String::from_utf8_lossy(&text)
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .to_owned())
-    };
-    let linerate = linerate.to_str().context("the program's path")?;
-    Ok([
-        first_line(linerate, "--version")?,
-        first_line("nginx", "-v")?,
-        first_line("wrk", "-v")?,
-        format!(
-            "Linux {}",
-            std::fs::read_to_string("/proc/sys/kernel/osrelease")?.trim()
-        ),
-    ]
-    .join("; "))
+    println!("{tally}");
+    let link_is_true = !wanted(LINK) || link::run(&lab.linerate)?;
+    Ok(tally.is_kept() && link_is_true)
 }

@@ -1,125 +1,200 @@
-//! `linerate serve` beside nginx, and its two engines beside each other, under the same wrk.
+//! A server under test: how it is started, by what processes it is known, and how it ends.
 
-use std::io::BufRead as _;
-use std::path::Path;
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use sys::process::ChildSetup;
 
-use super::nginx::Nginx;
-use super::pairs::{Bar, Comparison};
-use super::{CLIENT_CPU, CONNECTIONS, SERVER_CPU};
+use super::lab::Lab;
+use super::{SERVER_CPU, exchange};
 
-/// Highest ratio to nginx's CPU per request.
-const BAR: f64 = 0.92;
-/// Highest ratio of epoll to the ring: `auto` takes epoll as long as it is not clearly dearer.
-const ENGINES_BAR: f64 = 1.05;
+const READY_WITHIN: Duration = Duration::from_secs(10);
+const ENDED_WITHIN: Duration = Duration::from_secs(10);
 
-pub(crate) fn run(linerate: &Path) -> anyhow::Result<Comparison> {
-    let nginx = Nginx::start(SERVER_CPU)?;
-    let ours = Served::start(linerate, "auto")?;
-    let url = |address: &str| format!("http://{address}/json");
-    let peer_address = format!("127.0.0.1:{}", nginx.port);
-    Comparison::measure(
-        "server, keep-alive JSON, 64 connections, under wrk -t1 -c64 -d1s: server processes",
-        "CPU per request",
-        Bar::AtMost(BAR),
-        [
-            "linerate serve --workers 1".to_owned(),
-            "nginx, bench/nginx.conf".to_owned(),
-        ],
-        || ours.cpu_us_per_request(),
-        || loaded(&url(&peer_address), || nginx.cpu_ns()),
-    )
+/// How a server is started. In its words and files `{port}` is its port, `{dir}` a folder of its
+/// own, `{request_bytes}` the length of [`exchange::request`], and each file of the lab stands
+/// under its name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recipe {
+    /// What tables call it.
+    pub(super) name: String,
+    pub(super) command: Vec<String>,
+    /// Names and texts of what it finds in its folder.
+    pub(super) files: Vec<(&'static str, String)>,
+    pub(super) environment: Vec<(&'static str, &'static str)>,
+    /// A command that makes it ready to be started, and takes its time.
+    pub(super) prepare: Vec<String>,
 }
 
-/// What `auto` goes by: epoll, which it takes, as ours; io_uring as the peer.
-pub(crate) fn engines(linerate: &Path) -> anyhow::Result<Comparison> {
-    let [epoll, uring] = ["epoll", "uring"].map(|engine| Served::start(linerate, engine));
-    let (epoll, uring) = (epoll?, uring?);
-    Comparison::measure(
-        "server, keep-alive JSON, 64 connections, under wrk -t1 -c64 -d1s: its two engines",
-        "CPU per request",
-        Bar::AtMost(ENGINES_BAR),
-        ["epoll", "uring"].map(|engine| format!("linerate serve --workers 1 --engine {engine}")),
-        || epoll.cpu_us_per_request(),
-        || uring.cpu_us_per_request(),
-    )
+impl Recipe {
+    /// For readers.
+    pub(super) fn shown(&self) -> String {
+        let environment = self.environment.iter();
+        let words = environment.map(|(name, value)| format!("{name}={value}"));
+        let words: Vec<String> = words.chain(self.command.iter().cloned()).collect();
+        words.join(" ").replace("{linerate}", "linerate")
+    }
+
+    /// With everything put in that is called by name.
+    fn filled(&self, lab: &Lab, port: u16, folder: &Path) -> Self {
+        let request_bytes = exchange::request(port).len();
+        let fill = |text: &String| {
+            let text = text
+                .replace("{port}", &port.to_string())
+                .replace("{dir}", &folder.to_string_lossy())
+                .replace("{request_bytes}", &request_bytes.to_string());
+            lab.fill(&text)
+        };
+        Self {
+            command: self.command.iter().map(fill).collect(),
+            prepare: self.prepare.iter().map(fill).collect(),
+            files: (self.files.iter())
+                .map(|(name, text)| (*name, fill(text)))
+                .collect(),
+            ..self.clone()
+        }
+    }
+
+    fn write_files(&self, folder: &Path) -> io::Result<()> {
+        let mut files = self.files.iter();
+        files.try_for_each(|(name, text)| fs::write(folder.join(name), text))
+    }
+
+    fn prepare(&self, folder: &Path) -> anyhow::Result<()> {
+        if self.prepare.is_empty() {
+            return Ok(());
+        }
+        let status = in_folder(&self.prepare, folder)?.status()?;
+        ensure!(status.success(), "{} failed", self.prepare.join(" "));
+        Ok(())
+    }
+
+    fn spawn(&self, folder: &Path) -> anyhow::Result<Child> {
+        let mut command = in_folder(&self.command, folder)?;
+        command.envs(self.environment.iter().copied());
+        pinned(&mut command, SERVER_CPU);
+        Ok(command.spawn()?)
+    }
 }
 
-/// Loads a server with wrk for a second and returns the server's CPU µs per request.
-fn loaded(url: &str, server_cpu_ns: impl Fn() -> anyhow::Result<u64>) -> anyhow::Result<f64> {
-    let before_ns = server_cpu_ns()?;
-    let mut wrk = Command::new("wrk");
-    wrk.args(["-t", "1", "-c", CONNECTIONS, "-d", "1s", url]);
-    sys::process::prepare_child(
-        &mut wrk,
-        ChildSetup {
-            cpus: vec![CLIENT_CPU],
-            ..ChildSetup::default()
-        },
-    );
-    let output = wrk.output().context("wrk could not be started")?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    ensure!(
-        output.status.success() && !text.contains("Non-2xx"),
-        "wrk failed: {text}"
-    );
-    let answered =
-        super::client::wrk_answered(&text).with_context(|| format!("no count in: {text}"))?;
-    Ok((server_cpu_ns()? - before_ns) as f64 / 1e3 / answered as f64)
+/// A command whose output is read only when it fails.
+fn in_folder(words: &[String], folder: &Path) -> anyhow::Result<Command> {
+    let log = fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(folder.join(LOG))?;
+    let (program, arguments) = words.split_first().context("a command is empty")?;
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log);
+    Ok(command)
 }
 
-/// Our own server. Dropping it stops it.
-struct Served {
+const LOG: &str = "output";
+
+/// A server that listens. Dropping it stops it.
+pub(super) struct Server {
     child: Child,
-    address: String,
+    folder: PathBuf,
+    pub(super) port: u16,
 }
 
-impl Served {
-    fn start(linerate: &Path, engine: &str) -> anyhow::Result<Self> {
-        let mut command = Command::new(linerate);
-        command
-            .args([
-                "serve",
-                "--quiet",
-                "--listen",
-                "127.0.0.1:0",
-                "--workers",
-                "1",
-            ])
-            .args(["--engine", engine])
-            .stdout(Stdio::piped());
-        sys::process::prepare_child(
-            &mut command,
-            ChildSetup {
-                cpus: vec![SERVER_CPU],
-                ..ChildSetup::default()
-            },
-        );
-        let mut child = command.spawn()?;
-        let output = child.stdout.take().context("standard output")?;
-        let mut line = String::new();
-        std::io::BufReader::new(output).read_line(&mut line)?;
-        let address = line
-            .trim()
-            .strip_prefix("listening on ")
-            .context("the ready line")?
-            .to_owned();
-        Ok(Self { child, address })
+impl Server {
+    /// Starts it on its CPU and a free port, and waits until it listens.
+    pub(super) fn start(lab: &Lab, recipe: &Recipe) -> anyhow::Result<Self> {
+        Self::start_on(free_port()?, lab, recipe).with_context(|| recipe.name.clone())
     }
 
-    /// Under wrk for a second.
-    fn cpu_us_per_request(&self) -> anyhow::Result<f64> {
-        let url = format!("http://{}/json", self.address);
-        loaded(&url, || Ok(sys::clock::process_cpu_ns(self.child.id())?))
+    fn start_on(port: u16, lab: &Lab, recipe: &Recipe) -> anyhow::Result<Self> {
+        let folder = lab.new_folder(&format!("server-{port}"))?;
+        let recipe = recipe.filled(lab, port, &folder);
+        recipe.write_files(&folder)?;
+        recipe.prepare(&folder)?;
+        let mut server = Self {
+            child: recipe.spawn(&folder)?,
+            folder,
+            port,
+        };
+        server.wait_until_it_listens()?;
+        Ok(server)
+    }
+
+    fn wait_until_it_listens(&mut self) -> anyhow::Result<()> {
+        let mut listens = false;
+        sys::clock::wait_until(READY_WITHIN, || {
+            listens = TcpStream::connect(self.address()).is_ok();
+            listens || !matches!(self.child.try_wait(), Ok(None))
+        });
+        if listens {
+            return Ok(());
+        }
+        let said = fs::read_to_string(self.folder.join(LOG)).unwrap_or_default();
+        anyhow::bail!("does not listen on port {}: {said}", self.port)
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port).into()
+    }
+
+    /// CPU time of its processes so far.
+    pub(super) fn cpu_ns(&self) -> anyhow::Result<u64> {
+        let each = self.processes().into_iter().map(sys::clock::process_cpu_ns);
+        Ok(each.sum::<Result<u64, _>>()?)
+    }
+
+    /// The process that was started, and those that came of it.
+    pub(super) fn processes(&self) -> Vec<u32> {
+        let mut found = Vec::new();
+        let mut waiting = vec![self.child.id()];
+        while let Some(pid) = waiting.pop() {
+            found.push(pid);
+            let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+            let children = children.unwrap_or_default();
+            waiting.extend(
+                children
+                    .split_whitespace()
+                    .filter_map(|pid| pid.parse::<u32>().ok()),
+            );
+        }
+        found
     }
 }
 
-impl Drop for Served {
+impl Drop for Server {
     fn drop(&mut self) {
         let _ = sys::process::terminate(&self.child);
-        let _ = self.child.wait();
+        let ended = || matches!(self.child.try_wait(), Ok(Some(_)));
+        if !sys::clock::wait_until(ENDED_WITHIN, ended) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+        let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+/// Below the ports that the kernel gives to clients: one who asks whether a server is there yet could
+/// be given that very port, and be answered by itself.
+fn free_port() -> anyhow::Result<u16> {
+    let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+    (20_000..30_000)
+        .find(is_free)
+        .context("no port from 20000 to 29999 is free")
+}
+
+/// Lets a command run on that CPU alone, and end with us.
+pub(super) fn pinned(command: &mut Command, cpu: usize) {
+    let setup = ChildSetup {
+        cpus: vec![cpu],
+        ..ChildSetup::default()
+    };
+    sys::process::prepare_child(command, setup);
 }

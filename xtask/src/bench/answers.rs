@@ -1,0 +1,146 @@
+//! Small answers over connections that are kept: the load generator beside wrk, and the server
+//! beside the floor, nginx and whatever else is named.
+
+use std::net::TcpStream;
+
+use super::claim::{Bar, Bars, Tally};
+use super::client::Client;
+use super::lab::{ANSWER, Lab};
+use super::lap::{CLIENT, Lap, OF_REQUESTS, PAIR, RATE, SERVER};
+use super::race::Race;
+use super::server::{Recipe, Server};
+use super::{exchange, peers};
+
+/// What the load generator is held to at so many connections.
+pub(super) struct Clients {
+    connections: &'static str,
+    latency: Bars,
+    throughput: Bars,
+}
+
+pub(super) const CLIENTS_64: Clients = Clients {
+    connections: "64",
+    // With single answers four fifths of the time are in the kernel's send path, which wrk pays
+    // too: what is kept is what has been reached.
+    latency: Bars::goal(Bar::AtMost(0.70)).reached(Bar::AtMost(0.90)),
+    throughput: Bars::goal(Bar::AtMost(0.65)).reached(Bar::AtMost(0.80)),
+};
+pub(super) const CLIENTS_512: Clients = Clients {
+    connections: "512",
+    latency: Bars::goal(Bar::AtMost(0.60)).reached(Bar::AtMost(0.87)),
+    throughput: Bars::goal(Bar::AtMost(0.58)).reached(Bar::AtMost(0.82)),
+};
+
+/// What the server is held to at so many connections.
+pub(super) struct Servers {
+    connections: &'static str,
+    floor: Bars,
+    nginx: Bars,
+}
+
+pub(super) const SERVERS_64: Servers = Servers {
+    connections: "64",
+    floor: Bars::goal(Bar::AtMost(1.10)),
+    nginx: Bars::goal(Bar::AtMost(0.85)).reached(Bar::AtMost(0.92)),
+};
+pub(super) const SERVERS_512: Servers = Servers {
+    connections: "512",
+    floor: Bars::goal(Bar::AtMost(1.10)),
+    nginx: Bars::goal(Bar::AtMost(0.80)),
+};
+const PARITY: Bars = Bars::goal(Bar::NoDearer);
+/// `auto` takes epoll as long as a ring is not clearly cheaper.
+const ENGINES: Bars = Bars::goal(Bar::AtMost(1.05));
+
+const LATENCY: &str = "load";
+const THROUGHPUT: &str = "load --throughput";
+const WRK: &str = "wrk";
+
+/// Both modes of `linerate load` beside wrk, against one nginx.
+pub(super) fn clients(lab: &Lab, bars: &Clients) -> anyhow::Result<Tally> {
+    let nginx = Server::start(lab, &peers::nginx())?;
+    let connections = bars.connections;
+    let title = format!("load generators, keep-alive JSON, {connections} connections, on nginx");
+    let mut race = Race::new(title, OF_REQUESTS);
+    for (name, client) in [
+        (LATENCY, Client::load(connections, &[])),
+        (THROUGHPUT, Client::load(connections, &["--throughput"])),
+        (WRK, Client::wrk(connections)),
+    ] {
+        let nginx = &nginx;
+        race.arm(name, vec![client.shown()], move || {
+            Lap::run(lab, &client, nginx)
+        });
+    }
+    race.claim(&CLIENT, LATENCY, [WRK], bars.latency);
+    race.claim(&CLIENT, THROUGHPUT, [WRK], bars.throughput);
+    race.claim(&PAIR, LATENCY, [WRK], PARITY);
+    race.claim(&PAIR, THROUGHPUT, [WRK], PARITY);
+    // Both send the next request when the answer is in, so both must find the same nginx.
+    race.claim(&RATE, LATENCY, [WRK], Bars::goal(Bar::NoSlower));
+    race.run(lab.options.rounds)
+}
+
+/// `linerate serve` beside the floor, nginx, its other engine and the servers that were named.
+pub(super) fn servers(lab: &Lab, bars: &Servers) -> anyhow::Result<Tally> {
+    let ring = peers::serve(RING, "--engine uring");
+    let recipes = [
+        peers::serve(SERVE, ""),
+        ring,
+        peers::floor(),
+        peers::nginx(),
+    ];
+    let claims = [(FLOOR, bars.floor), (NGINX, bars.nginx), (RING, ENGINES)];
+    compete(lab, bars.connections, recipes.to_vec(), &claims)
+}
+
+/// One connection: most of it is two wake-ups an answer, so nothing is claimed but of the whole pair,
+/// and of named servers.
+pub(super) fn one_connection(lab: &Lab) -> anyhow::Result<Tally> {
+    let recipes = [peers::serve(SERVE, ""), peers::floor(), peers::nginx()];
+    compete(lab, "1", recipes.to_vec(), &[])
+}
+
+const SERVE: &str = "serve";
+const RING: &str = "serve (ring)";
+const FLOOR: &str = "floor";
+const NGINX: &str = "nginx";
+
+/// Servers under the same wrk, in turn. The first is ours; the claims are of its CPU time to that of
+/// others.
+fn compete(
+    lab: &Lab,
+    connections: &str,
+    mut recipes: Vec<Recipe>,
+    claims: &[(&str, Bars)],
+) -> anyhow::Result<Tally> {
+    let further = lab.options.against.iter();
+    let further: Vec<Recipe> = further.map(|command| peers::other(command)).collect();
+    let names: Vec<String> = further.iter().map(|recipe| recipe.name.clone()).collect();
+    recipes.extend(further);
+    let wrk = Client::wrk(connections);
+    let title = format!("servers, keep-alive JSON, under {}", wrk.shown());
+    let mut race = Race::new(title, OF_REQUESTS);
+    for (index, recipe) in recipes.iter().enumerate() {
+        let server = Server::start(lab, recipe)?;
+        if index == 0 {
+            keep_answer(lab, &server)?;
+        }
+        let wrk = &wrk;
+        let lap = move || Lap::run(lab, wrk, &server);
+        race.arm(&recipe.name, vec![recipe.shown()], lap);
+    }
+    for (peer, bars) in claims {
+        race.claim(&SERVER, SERVE, [*peer], *bars);
+    }
+    race.claim(&PAIR, SERVE, [NGINX], PARITY);
+    race.claim(&SERVER, SERVE, &names, PARITY);
+    race.claim(&PAIR, SERVE, &names, PARITY);
+    race.run(lab.options.rounds)
+}
+
+/// The floor is to send what ours sends.
+fn keep_answer(lab: &Lab, server: &Server) -> anyhow::Result<()> {
+    let answer = exchange::ask(&mut TcpStream::connect(server.address())?)?;
+    Ok(std::fs::write(lab.path(ANSWER), answer)?)
+}
