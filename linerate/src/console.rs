@@ -1,7 +1,7 @@
 //! The only place that prints.
 
-use std::cell::OnceCell;
 use std::io::{BufRead as _, ErrorKind, IsTerminal as _};
+use std::sync::OnceLock;
 
 /// Columns of a page that nobody sees on a terminal.
 const PLAIN_WIDTH: usize = 100;
@@ -13,7 +13,7 @@ pub(crate) struct Console {
     /// Whether standard error is a terminal.
     terminal: bool,
     /// Why the first answer that could not be written was not.
-    unwritten: OnceCell<std::io::Error>,
+    unwritten: OnceLock<std::io::Error>,
 }
 
 impl Console {
@@ -21,7 +21,7 @@ impl Console {
         Self {
             quiet,
             terminal: std::io::stderr().is_terminal(),
-            unwritten: OnceCell::new(),
+            unwritten: OnceLock::new(),
         }
     }
 
@@ -29,8 +29,7 @@ impl Console {
     pub(crate) fn say(&self, text: &str) {
         match write(std::io::stdout().lock(), text, "\n") {
             Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-                // The first says it all.
-                let _ = self.unwritten.set(error);
+                self.could_not_write(error);
             }
             _ => {}
         }
@@ -49,6 +48,11 @@ impl Console {
         self.unwritten.get()
     }
 
+    /// A file that was asked for could not be written; the first such is told at the end.
+    pub(crate) fn could_not_write(&self, error: std::io::Error) {
+        let _ = self.unwritten.set(error);
+    }
+
     /// A remark beside the answer.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
@@ -59,6 +63,11 @@ impl Console {
     /// What happened, where, and what to do.
     pub(crate) fn error(&self, text: &str) {
         print(std::io::stderr().lock(), &format!("linerate: {text}"), "\n");
+    }
+
+    /// Whether remarks are heard.
+    pub(crate) fn may_note(&self) -> bool {
+        !self.quiet
     }
 
     /// Whether a line that changes may be drawn on standard error.

@@ -23,6 +23,7 @@ mod stopping;
 mod target;
 mod tls_flags;
 mod waiting;
+mod zero_copy;
 
 use std::process::ExitCode;
 

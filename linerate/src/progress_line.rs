@@ -42,9 +42,12 @@ impl<'a> ProgressLine<'a> {
 
     /// One more of `planned` is done; the last needs no plain line, since the answer follows.
     pub(crate) fn step(&mut self, done: usize, planned: usize, text: &str) {
-        self.bar.set_length(planned as u64);
-        self.bar.set_position(done as u64);
+        // Each of these may draw.
+        if self.bar.length() != Some(planned as u64) {
+            self.bar.set_length(planned as u64);
+        }
         self.bar.set_message(text.to_owned());
+        self.bar.set_position(done as u64);
         let due = done * self.plain_lines / planned.max(1);
         if !self.console.may_draw() && done < planned && due > self.plain_lines_said {
             self.plain_lines_said = due;

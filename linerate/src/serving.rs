@@ -7,7 +7,9 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use sys::listener;
 use sys::stop::{Again, StopSignal};
+use sys::zero_copy::Tally;
 use traffic::engine::supervisor::Workers;
 use traffic::engine::{self, Engine, Service, Settings, listeners};
 use traffic::tls::{Common, Secured};
@@ -16,9 +18,19 @@ use crate::console::Console;
 use crate::engine_flag::{Chosen, EngineFlag};
 use crate::socket_flags::SocketFlags;
 use crate::tls_flags::{KernelPart, Speaking};
+use crate::zero_copy::Account;
 
 /// Descriptors that are no connection's: listener, epoll, timer, signals, standard streams.
 const OTHER_DESCRIPTORS: u64 = 32;
+
+/// What a service asks of its server, beyond the flags of all.
+#[derive(Clone, Copy)]
+pub(crate) struct Needs<'a> {
+    pub(crate) tls: Option<&'a Speaking>,
+    pub(crate) per_connection: Descriptors,
+    /// Some of its answers are to leave without a copy.
+    pub(crate) zero_copy: bool,
+}
 
 /// How many descriptors a connection may hold at a time.
 #[derive(Clone, Copy, Debug)]
@@ -116,8 +128,7 @@ impl Serving {
     pub(crate) fn run<S: Service>(
         &self,
         console: &Console,
-        tls: Option<&Speaking>,
-        per_connection: Descriptors,
+        needs: Needs<'_>,
         service: impl FnOnce() -> S,
     ) -> anyhow::Result<ExitCode> {
         let engine = self.engine.choose(self.sockets.busy_poll())?;
@@ -128,8 +139,11 @@ impl Serving {
             let service = service();
             // The parent waits for this line and passes it on when all workers have said it.
             console.say("ready");
-            let place = (listener, &stop);
-            return self.work(engine.engine, place, tls, per_connection, service);
+            let tally = self.work(engine.engine, (listener, &stop), needs, service)?;
+            if needs.zero_copy {
+                console.say(&serde_json::to_string(&Account::from(tally))?);
+            }
+            return Ok(ExitCode::SUCCESS);
         }
         let stop = StopSignal::listen(Again::Kills)?;
         let cpus = self.cpus()?;
@@ -137,22 +151,30 @@ impl Serving {
         let mut listeners = self.open_listeners(count)?;
         let address = listeners[0].local_addr()?;
         self.sockets.set(&listeners, &cpus)?;
+        if needs.zero_copy {
+            let allow = |listener: &TcpListener| listener::allow_zero_copy(listener.as_fd());
+            listeners
+                .iter()
+                .try_for_each(allow)
+                .context("--zero-copy on")?;
+        }
         if listeners.len() > 1 {
-            let handed_over = tls.map(Speaking::hand_over).transpose()?;
+            let handed_over = needs.tls.map(Speaking::hand_over).transpose()?;
             let arguments = handed_over.iter().flat_map(|(_, arguments)| arguments);
             let workers = Workers::start(listeners, &cpus, worker_command(arguments)?)?;
-            self.say_ready(address, &engine, tls, console);
-            workers.supervise(
-                stop.as_fd(),
-                Duration::from_secs(self.drain_timeout.0.into()),
-            )?;
+            self.say_ready(address, &engine, needs.tls, console);
+            let drain_timeout = Duration::from_secs(self.drain_timeout.0.into());
+            let last_words = workers.supervise(stop.as_fd(), drain_timeout)?;
+            self.say_end(needs, || Account::of_workers(&last_words), console);
             return Ok(ExitCode::SUCCESS);
         }
         sys::cpu::pin(&cpus[..1]).with_context(|| format!("running on CPU {}", cpus[0]))?;
         let service = service();
-        self.say_ready(address, &engine, tls, console);
+        self.say_ready(address, &engine, needs.tls, console);
         let place = (listeners.remove(0), &stop);
-        self.work(engine.engine, place, tls, per_connection, service)
+        let tally = self.work(engine.engine, place, needs, service)?;
+        self.say_end(needs, || Account::from(tally), console);
+        Ok(ExitCode::SUCCESS)
     }
 
     /// Whether a ring receives for the server, ahead of what it reads.
@@ -190,25 +212,36 @@ impl Serving {
         console.say(&ready.to_string());
     }
 
+    /// What became of answers that were to leave without a copy, if there could be any.
+    fn say_end(&self, needs: Needs<'_>, account: impl FnOnce() -> Account, console: &Console) {
+        if !needs.zero_copy {
+            return;
+        }
+        let account = account();
+        if self.json {
+            let end = serde_json::json!({ "format": FORMAT, "zero_copy": account });
+            return console.say(&end.to_string());
+        }
+        console.note(&account.to_string());
+    }
+
     fn work<S: Service>(
         &self,
         engine: Engine,
         (listener, stop): (TcpListener, &StopSignal),
-        tls: Option<&Speaking>,
-        per_connection: Descriptors,
+        needs: Needs<'_>,
         service: S,
-    ) -> anyhow::Result<ExitCode> {
+    ) -> anyhow::Result<Tally> {
         let open_files = sys::process::raise_open_file_limit()?;
-        let by_limit = per_connection.connections(open_files);
+        let by_limit = needs.per_connection.connections(open_files);
         let (stop, settings) = (stop.as_fd(), self.settings(by_limit));
-        match tls.map(|tls| Common::new(tls.config.clone())) {
+        Ok(match needs.tls.map(|tls| Common::new(tls.config.clone())) {
             None => engine::run(engine, listener, stop, service, settings)?,
             Some(common) => {
                 let place = (listener, stop);
-                engine::run_over::<S, Secured>(engine, place, service, common, settings)?;
+                engine::run_over::<S, Secured>(engine, place, service, common, settings)?
             }
-        }
-        Ok(ExitCode::SUCCESS)
+        })
     }
 
     fn settings(&self, by_limit: u64) -> Settings {

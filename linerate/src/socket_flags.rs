@@ -11,7 +11,7 @@ use traffic::engine::listeners::{self, Steering};
 
 use crate::tls_flags::Switch;
 
-const SOCKETS: &str = "Sockets";
+pub(crate) const SOCKETS: &str = "Sockets";
 /// Packets in one go where nobody says, the kernel's own (`BUSY_POLL_BUDGET` of net/busy_poll.h).
 const BUDGET: &str = "8";
 

@@ -38,34 +38,29 @@ impl TargetFlags {
     /// that compares programs, the one that is asked for is one more.
     pub(crate) fn targets(&self, study: &mut Study) -> anyhow::Result<Targets> {
         let asked = self.target.as_ref().map(|name| self.service(name, study));
-        let asked = asked.transpose()?;
+        let asked = asked.transpose()?.map(Box::new);
         if !study.compares_programs() {
-            let common = asked.map(Box::new);
             return Ok(Targets::Started {
-                common,
+                common: asked,
                 own: Vec::new(),
+                asked: None,
             });
         }
         let of_baseline = study.baseline.target.as_deref();
         let common = of_baseline
             .filter(|name| *name != SERVE)
             .map(|name| self.service(name, study).map(Box::new));
-        if let Some(one_more) = &asked {
-            let name = &one_more.service.name;
-            if study.own_targets().contains(&name.as_str()) {
-                bail!("the study `{}` compares `{name}` already", study.name);
-            }
-            study.add_program(&one_more.service);
-        }
         let own = study.own_targets().into_iter();
+        let own: Vec<KnownService> = own
+            .map(|name| self.service(name, study))
+            .collect::<anyhow::Result<_>>()?;
+        if let Some(one_more) = &asked {
+            study::one_more::add(study, &one_more.service)?;
+        }
         Ok(Targets::Started {
             common: common.transpose()?,
-            own: own
-                .map(|name| match &asked {
-                    Some(asked) if asked.service.name == name => Ok(asked.clone()),
-                    _ => self.service(name, study),
-                })
-                .collect::<anyhow::Result<_>>()?,
+            own,
+            asked,
         })
     }
 

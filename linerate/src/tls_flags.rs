@@ -3,6 +3,7 @@
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use agent::service::Pems;
 use anyhow::{Context as _, bail};
 use clap::ArgGroup;
 use traffic::tls::{self, Config, Handover, Identity, Options};
@@ -207,10 +208,16 @@ fn from_files(cert: &Path, key: &Path) -> anyhow::Result<Identity> {
 }
 
 fn self_signed() -> anyhow::Result<Identity> {
+    let Pems { certificate, key } = self_signed_pems()?;
+    Ok(Identity::new(&certificate, &key)?)
+}
+
+/// A certificate for this machine's own names, with a key of P-256, that nobody vouches for.
+pub(crate) fn self_signed_pems() -> anyhow::Result<Pems> {
     let made = rcgen::generate_simple_self_signed(OWN_NAMES.map(str::to_owned))
         .context("making a certificate")?;
-    Ok(Identity::new(
-        &made.cert.pem(),
-        &made.signing_key.serialize_pem(),
-    )?)
+    Ok(Pems {
+        certificate: made.cert.pem(),
+        key: made.signing_key.serialize_pem(),
+    })
 }

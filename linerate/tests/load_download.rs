@@ -78,11 +78,10 @@ fn a_long_file_comes_with_the_cost_of_each_side_and_what_held_the_sender_back() 
         assert_eq!(report["connections"], 1);
         assert_eq!(report["body_bytes"], LONG_BYTES);
         assert_eq!(report["tls"].is_null(), scheme == "http");
-        // What came in the window is what the rate says, and none of it is lost.
-        let gigabits = number(&report["received_bytes"]) * 8.0 / 1e9;
-        let rate = gigabits / number(&report["window_seconds"]);
-        let said = number(&report["throughput_gbit_per_second"]);
-        assert!(said > 0.0 && (said / rate - 1.0).abs() < 1e-6, "{report:#}");
+        assert!(
+            number(&report["throughput_gbit_per_second"]) > 0.0,
+            "{report:#}"
+        );
         assert!(
             number(&report["client_cpu_seconds_per_gb"]) > 0.0,
             "{report:#}"
@@ -112,6 +111,13 @@ fn the_page_says_the_rate_first_and_who_was_the_limit() {
         first.contains(" Gbit/s over 1 connection; the client's"),
         "{page}"
     );
+    let limits = [
+        ": neither side was at its limit of one CPU.",
+        ": the client was the limit.",
+        ": the server was the limit.",
+        ": both sides were at their limit.",
+    ];
+    assert!(limits.iter().any(|limit| first.ends_with(limit)), "{page}");
     for row in [
         "  first answer  status 200, body of 134,217,728 bytes",
         "CPU-s per GB",
@@ -163,6 +169,33 @@ fn a_body_of_another_length_than_the_one_asked_for_has_failed() {
         "{report:#}"
     );
     assert!(number(&report["errors"]["body"]) > 0.0, "{report:#}");
+    let wrong = [
+        "-d",
+        "200ms",
+        "--download",
+        "--settle",
+        "0ms",
+        "--length",
+        "1",
+    ];
+    let output = load(&format!("http://{address}/"), &wrong);
+    let page = String::from_utf8_lossy(&output.stdout);
+    assert!(page.contains("  another length than --length"), "{page}");
+}
+
+/// Each body that was answered came whole within the window, but for the one at each edge.
+#[test]
+fn the_bytes_received_are_those_of_the_bodies() {
+    const BYTES: usize = 300_000;
+    let address = serve(|stream, _| cut_short(stream, BYTES, BYTES));
+    let (_, report) = download(address, &["-d", "300ms"]);
+    let bodies = number(&report["received_bytes"]) / BYTES as f64;
+    let answered = number(&report["answered"]);
+    // Heads come beside them.
+    assert!(
+        (answered - 1.0..(answered + 1.0) * 1.01).contains(&bodies),
+        "{report:#}"
+    );
 }
 
 #[test]

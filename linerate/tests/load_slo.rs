@@ -144,9 +144,11 @@ fn a_search_that_is_stopped_says_what_is_known_so_far() {
     let mut child = child.unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
-    while !line.contains("narrowing: ") {
+    // On a busy machine it may be past narrowing by the first line.
+    let phases = ["bracketing: ", "narrowing: ", "confirming: "];
+    while !phases.iter().any(|phase| line.contains(phase)) {
         line.clear();
-        assert!(said.read_line(&mut line).unwrap() > 0, "it never narrowed");
+        assert!(said.read_line(&mut line).unwrap() > 0, "it never began");
     }
     let kill = format!("kill -INT {}", child.id());
     assert!(

@@ -123,6 +123,11 @@ fn what_cannot_be_swept_is_refused_with_an_example() {
             "--slo",
         ),
         (&["--rounds", "3"], "--sweep"),
+        (&["--sweep", "connections=1..8", "-c", "4"], "leave -c out"),
+        (
+            &["--sweep", "connections=1..8", "--arrivals", "poisson"],
+            "--arrivals has no say",
+        ),
     ] {
         let output = load(&url, arguments);
         let error = String::from_utf8(output.stderr).unwrap();

@@ -10,7 +10,7 @@ mod load_server;
 #[path = "common/schema.rs"]
 mod schema;
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::Stdio;
 
@@ -115,6 +115,30 @@ fn the_ready_line_is_of_its_shape_and_names_the_port_that_was_taken() {
     serve.kill().unwrap();
     serve.wait().unwrap();
     assert_eq!(ready["port"], port.unwrap());
+}
+
+#[test]
+fn the_end_of_a_server_that_copies_nothing_is_of_its_shape() {
+    let folder = Folder::new("serve-end");
+    let message = "x".repeat(65_536);
+    let flags = ["serve", "--listen", "0", "--json", "--zero-copy", "on"];
+    let mut command = linerate(&folder, &flags);
+    command.args(["--message", &message]);
+    let mut serve = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(serve.stdout.take().unwrap()).lines();
+    let mut next = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+    let mut stream = TcpStream::connect(next()["listening"].as_str().unwrap()).unwrap();
+    stream
+        .write_all(b"GET /plaintext HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.ends_with(&message));
+    sys::process::terminate(&serve).unwrap();
+    let end = next();
+    schema::holds("serve-end", &end);
+    assert!(end["zero_copy"]["sends"].as_u64() >= Some(1), "{end}");
+    assert!(serve.wait().unwrap().success());
 }
 
 #[test]

@@ -162,7 +162,7 @@ fn in_the_midst_of_a_block_a_run_keeps_the_blocks_before_it() {
 #[test]
 fn in_a_latency_block_a_run_keeps_the_blocks_before_it_and_a_resumed_one_as_well() {
     let folder = Folder::new("signal-latency");
-    let run = long_study(&folder, 20);
+    let run = long_study(&folder, 100);
     let blocks = || folder.text("runs/one/blocks.jsonl");
     wait_for(|| blocks().lines().count() == 8);
     stopped_by("INT", 130, run);
@@ -195,7 +195,11 @@ fn a_comparison_of_running_servers_says_how_to_judge_what_there_is() {
 #[test]
 fn a_load_says_what_it_measured_until_then() {
     let folder = Folder::new("signal-load");
-    for engine in ["epoll", "uring"] {
+    for (mode, headline) in [
+        (&["--engine", "epoll"][..], "requests/s"),
+        (&["--engine", "uring"], "requests/s"),
+        (&["--download"], "Gbit/s"),
+    ] {
         // A server each, so that nothing counted is of the load before.
         let (counted, count) = std::sync::mpsc::channel();
         let target = load_server::answer_each(move |stream| {
@@ -206,7 +210,7 @@ fn a_load_says_what_it_measured_until_then() {
         let arguments = [
             "load", &url, "-c", "2", "-t", "2", "-d", "1h", "--settle", "0ms",
         ];
-        let command = linerate(&folder, &[&arguments[..], &["--engine", engine]].concat());
+        let command = linerate(&folder, &[&arguments[..], mode].concat());
         let mut run = Running::start(command);
         // The two requests beforehand, and then some of the load.
         (0..100).for_each(|_| count.recv_timeout(PATIENCE).unwrap());
@@ -220,7 +224,7 @@ fn a_load_says_what_it_measured_until_then() {
             .unwrap();
         let (status, words) = run.ends(&[]);
         assert_eq!(status.code(), Some(130), "{words}");
-        assert!(page.contains("requests/s"), "{page}{words}");
+        assert!(page.contains(headline), "{page}{words}");
         assert!(page.contains("stopped by Ctrl-C"), "{page}");
     }
 }

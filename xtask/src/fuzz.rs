@@ -69,7 +69,7 @@ fn fuzz(name: &str, seconds: u32) -> anyhow::Result<bool> {
 }
 
 /// Cargo reads the compiler flags that count coverage from `fuzz/.cargo`, and only from there.
-fn build() -> anyhow::Result<bool> {
+pub(crate) fn build() -> anyhow::Result<bool> {
     let status = target::cargo(&["build", "--release", "--quiet", "--bins"])
         .current_dir(folder())
         .env("CARGO_TARGET_DIR", target::directory().join("fuzz"))

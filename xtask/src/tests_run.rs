@@ -2,14 +2,21 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
+use std::thread;
 
 use anyhow::Context as _;
+use sys::attribute::Attribute;
 
 use crate::stage::{Counts, Stages};
-use crate::target;
+use crate::{fuzz, release, target};
 
 /// What the tests are built in; the program that they drive is built beside them.
 pub(crate) const PROFILE: &str = "checks";
+
+/// What a test program says before its first test; by then cargo has built them all.
+const TESTS_BEGIN: &str = "running ";
+/// The last to be given a CPU.
+const LOWEST_PRIORITY: Attribute = Attribute::Nice(19);
 
 /// Runs every test and adds up what the test programs said of themselves.
 pub(crate) fn cargo_tests(stages: &mut Stages) -> anyhow::Result<Counts> {
@@ -24,14 +31,30 @@ pub(crate) fn cargo_tests(stages: &mut Stages) -> anyhow::Result<Counts> {
         .stdout
         .take()
         .context("cargo has no standard output")?;
-    let mut counts = Counts::default();
-    for line in BufReader::new(output).lines() {
-        let line = line?;
-        println!("{line}");
-        add_result(&line, &mut counts);
-    }
+    let counts = thread::scope(|scope| {
+        let mut counts = Counts::default();
+        let mut ahead = None;
+        for line in BufReader::new(output).lines() {
+            let line = line?;
+            println!("{line}");
+            add_result(&line, &mut counts);
+            if ahead.is_none() && line.starts_with(TESTS_BEGIN) {
+                ahead = Some(scope.spawn(build_ahead));
+            }
+        }
+        anyhow::Ok(counts)
+    })?;
     stages.note("tests", begun, cargo.wait()?.success())?;
     Ok(counts)
+}
+
+/// Builds what later stages run, while tests wait and leave CPUs idle. What fails here fails again in
+/// its stage, which says so.
+fn build_ahead() {
+    if LOWEST_PRIORITY.take_on().is_ok() {
+        let _ = release::static_program(PROFILE);
+        let _ = fuzz::build();
+    }
 }
 
 /// Adds a line such as `test result: ok. 3 passed; 0 failed; 0 ignored; ...`.

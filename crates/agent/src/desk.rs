@@ -14,7 +14,7 @@ use model::{Ask, Service, Tell, Workload};
 use crate::block;
 use crate::counting::Counting;
 use crate::live::LiveLevers;
-use crate::target::{self, Target};
+use crate::target::{self, ExchangeBytes, Target};
 use crate::workshop::Workshop;
 use crate::{Place, Setup};
 
@@ -24,6 +24,8 @@ pub(crate) struct Desk {
     setup: Setup,
     rig: Rig,
     targets: BTreeMap<String, Target>,
+    /// The sizes of an exchange with the first of them, which is the baseline: those of an echo.
+    exchange: Option<ExchangeBytes>,
     /// Those that were found, by name.
     services: BTreeMap<String, Service>,
     live: LiveLevers,
@@ -45,6 +47,7 @@ impl Desk {
             setup,
             rig,
             targets: BTreeMap::new(),
+            exchange: None,
             services: BTreeMap::new(),
             live: LiveLevers::default(),
             counting: None,
@@ -132,13 +135,12 @@ impl Desk {
     ) -> Result<Tell, Failure> {
         // A target of that name that is up already goes first, or its port would stay taken.
         drop(self.targets.remove(&name));
-        let sizes = self.targets.values().find_map(Target::exchange);
         let mut plan = target::Plan::from_levers(levers, self.live.on_host)?;
         let at_start = plan.take_what_holds_at_start();
         let listen = listen.into();
         let (target, doubts) = match program {
             Program::Serve => target::serve(&self.setup, plan, workload, listen, &self.cpus)?,
-            Program::Echo => target::echo(&self.setup, plan, sizes, listen, &self.cpus)?,
+            Program::Echo => target::echo(&self.setup, plan, self.exchange, listen, &self.cpus)?,
             Program::Service(name) => {
                 let service = self.services.get(name).ok_or_else(|| not_found(name))?;
                 target::service(&self.setup, service, plan, workload, listen, &self.cpus)?
@@ -147,6 +149,7 @@ impl Desk {
         };
         at_start.end()?;
         let reach = target.reach.clone();
+        self.exchange = self.exchange.or_else(|| target.exchange());
         self.targets.insert(name.clone(), target);
         Ok(Tell::Started {
             target: name,

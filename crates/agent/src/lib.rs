@@ -8,6 +8,7 @@ mod children;
 pub mod command;
 mod counting;
 mod desk;
+pub mod download;
 pub mod held_line;
 pub mod link;
 mod live;

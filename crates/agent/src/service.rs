@@ -8,6 +8,7 @@ mod folder;
 mod keeper;
 pub(crate) mod leftovers;
 mod logs;
+mod offer;
 mod order;
 mod places;
 mod readiness;
@@ -30,6 +31,7 @@ use order::{Order, Request, Up, Word};
 
 pub use find::{find, find_program, locate};
 pub use keeper::keep;
+pub use offer::{Offer, Pems};
 
 /// What makes the program a keeper.
 pub const KEEPER_ARGUMENTS: [&str; 2] = ["service", "keep"];
@@ -52,6 +54,7 @@ pub struct Wish {
     pub setup: ChildSetup,
     /// Its own folder, which is not there yet; see [`new_folder`].
     pub folder: PathBuf,
+    pub offer: Offer,
 }
 
 /// A service that was started. Dropping it stops it and takes its folder away.
@@ -79,10 +82,11 @@ impl RunningService {
     /// Starts a service and waits until it is ready. `program` is Linerate itself, for the keeper.
     ///
     /// # Errors
-    /// When it cannot be told the address; when it is absent, cannot be prepared, ends, or is not
+    /// When it cannot be told the address, or has nothing to do with what it is offered; when it is absent, cannot be prepared, ends, or is not
     /// ready in time, with its logs.
     pub fn start(program: &Path, service: &Service, wish: Wish) -> Result<Self, Failure> {
         check_address(service, wish.address)?;
+        wish.offer.check(service)?;
         let found = locate(service)?;
         let descent = Descent::from_here().map_err(|error| failed("/proc/self/uid_map", &error))?;
         let cache = cache::folder(service, descent)?;
@@ -95,6 +99,7 @@ impl RunningService {
             port: wish.port,
             workers: wish.workers,
             cpus: wish.cpus,
+            offer: wish.offer,
         };
         let setup = ChildSetup {
             descent,

@@ -19,7 +19,7 @@ use crate::Setup;
 use crate::children::ServerProcess;
 use crate::live;
 use crate::service::register::{Claim, studies};
-use crate::service::{self, RunningService, Wish};
+use crate::service::{self, Offer, RunningService, Wish};
 use crate::starting::Starting;
 
 /// How long the first answer of a target may take.
@@ -200,6 +200,7 @@ pub(crate) fn service(
         cpus: starting.take_cpus(),
         setup: starting.setup.clone(),
         folder,
+        offer: Offer::default(),
     };
     let mut process = RunningService::start(&setup.program, service, wish)
         .map_err(|failure| starting.explain(failure))?;

@@ -129,6 +129,9 @@ impl Workshop {
             .current_dir(self.folder())
             .env("HOME", self.folder())
             .env("TMPDIR", self.folder())
+            // Those of root are closed to what is run here; without them HOME and TMPDIR count.
+            .env_remove("XDG_RUNTIME_DIR")
+            .env_remove("XDG_CACHE_HOME")
             // What they print is read by us, not by a person of some country.
             .env("LC_ALL", "C")
             .stdin(Stdio::null())

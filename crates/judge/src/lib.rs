@@ -1,6 +1,6 @@
 //! Values to judgements: what a run's blocks say, with estimate, interval and verdict.
 //!
-//! Pure: no I/O, no clock, no randomness, so a run judged while it is measured and the same run
+//! Pure: no I/O, no clock, no randomness but what it is handed, so a run judged while it is measured and the same run
 //! judged from its folder a year later come out alike. One file holds one statistic; `run` puts
 //! them together. Differences are natural logarithms of ratios throughout, because effects on
 //! rates and costs multiply.

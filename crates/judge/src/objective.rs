@@ -64,34 +64,28 @@ pub fn holds_by_service(objective: &Objective, served: &Served<'_>) -> bool {
 }
 
 fn term_holds(term: &Term, served: &Served<'_>) -> bool {
-    let failed = failed_share(served.ledger);
+    let Ledger { sent, errors, .. } = served.ledger;
+    let share = |count: u64| count as f64 / (*sent).max(1) as f64;
     match *term {
-        Term::Errors { below_share } => failed < below_share,
+        Term::Errors { below_share } => share(errors.failed()) < below_share,
         Term::Response { figure, below_ns } => {
+            // Those that timed out are in the distribution already, with their wait.
+            let lost = share(errors.failed() - errors.timeout);
+            let below = |ns: u64| ns < below_ns;
             let response = &served.latency.response;
             match figure {
                 Figure::Quantile { percent } => {
-                    // Of those that failed none is in time.
-                    let among_answered = percent / 100.0 / (1.0 - failed).max(f64::MIN_POSITIVE);
-                    among_answered <= 1.0
-                        && response
-                            .quantile(among_answered)
-                            .is_some_and(|ns| ns < below_ns)
+                    // Of those that were lost none is in time.
+                    let among_timed = percent / 100.0 / (1.0 - lost).max(f64::MIN_POSITIVE);
+                    among_timed <= 1.0 && response.quantile(among_timed).is_some_and(below)
                 }
-                Figure::Max => {
-                    failed == 0.0 && response.quantile(1.0).is_some_and(|ns| ns < below_ns)
-                }
+                Figure::Max => errors.failed() == 0 && response.quantile(1.0).is_some_and(below),
                 Figure::Mean => response.mean().is_some_and(|mean| {
-                    mean * (1.0 - failed) + served.timeout_ns as f64 * failed < below_ns as f64
+                    mean * (1.0 - lost) + served.timeout_ns as f64 * lost < below_ns as f64
                 }),
             }
         }
     }
-}
-
-/// Failures that are in no distribution of times; those that timed out are, with their wait.
-fn failed_share(ledger: &Ledger) -> f64 {
-    ledger.errors.failed() as f64 / ledger.sent.max(1) as f64
 }
 
 #[cfg(test)]
@@ -151,6 +145,25 @@ mod tests {
         assert!(!held("p50<5ms", &[], 10) && !held("p50<5ms", &[], 0));
         assert!(held("p50<5ms,errors<2%", &[(985, MS)], 15));
         assert!(!held("p50<5ms,errors<1%", &[(985, MS)], 15));
+    }
+
+    #[test]
+    fn a_request_that_timed_out_counts_once() {
+        let held = |objective: &str, in_time: u64, timed_out: u64| {
+            let waited = (timed_out, 5_000 * MS);
+            let (latency, mut ledger) = block(&[(in_time, MS), waited], 0);
+            ledger.answered = in_time;
+            ledger.errors.timeout = timed_out;
+            let served = Served {
+                latency: &latency,
+                ledger: &ledger,
+                timeout_ns: 5_000 * MS,
+            };
+            holds(&objective.parse().unwrap(), &served)
+        };
+        assert!(held("p99<5ms", 994, 6) && !held("p99<5ms", 989, 11));
+        assert!(held("mean<32ms", 994, 6) && !held("mean<30ms", 994, 6));
+        assert!(!held("max<5s", 999, 1) && !held("errors<0.1%", 999, 1));
     }
 
     #[test]

@@ -9,7 +9,7 @@
 )]
 mod noise;
 
-use judge::sweep::{Block, Knee, Level, Peak, Usl, fit, knee};
+use judge::sweep::{Block, FEWEST_LEVELS, Knee, Level, Peak, Usl, fit, knee};
 use model::Estimate;
 use model::random::SplitMix64;
 use noise::Random;
@@ -119,7 +119,21 @@ fn a_peak_beyond_the_levels_is_not_printed() {
         SplitMix64::new(4),
     )
     .unwrap();
-    assert_eq!(found.peak, Peak::BeyondLevels);
+    assert_eq!(found.peak, Peak::OutsideLevels);
+}
+
+#[test]
+fn a_peak_below_the_levels_is_not_printed() {
+    // Its throughput is highest at about ten connections.
+    let law = Usl {
+        kappa: 0.01,
+        ..RETROGRADE
+    };
+    let levels = sweep(law, 0.0001, &mut Random::seeded(9)).into_iter();
+    let above: Vec<Level> = levels.filter(|level| level.load > 15.0).collect();
+    assert!(above.len() >= FEWEST_LEVELS, "{}", above.len());
+    let found = fit(&above, SplitMix64::new(9)).unwrap();
+    assert_eq!(found.peak, Peak::OutsideLevels);
 }
 
 #[test]

@@ -7,7 +7,7 @@ const SUB_BITS: u32 = 7;
 const SUB_COUNT: usize = 1 << SUB_BITS;
 /// Values from 2^36 ns (69 s) on share the last bucket; a request that slow has timed out.
 const MAX_BITS: u32 = 36;
-const BUCKETS: usize = ((MAX_BITS - SUB_BITS + 1) as usize) * SUB_COUNT;
+pub(crate) const BUCKETS: usize = ((MAX_BITS - SUB_BITS + 1) as usize) * SUB_COUNT;
 
 /// Counts of durations in nanoseconds, from 0 to 69 s, each known to within 0.8 %.
 #[derive(Clone, PartialEq, Eq)]
@@ -31,6 +31,23 @@ impl Histogram {
     pub fn record(&mut self, duration_ns: u64) {
         self.counts[bucket_of(duration_ns)] += 1;
         self.total += 1;
+    }
+
+    /// Of the counts of each bucket, the shortest first.
+    pub(crate) fn of_counts(counts: impl Iterator<Item = u64>) -> Self {
+        let mut histogram = Self::default();
+        for (mine, count) in histogram.counts.iter_mut().zip(counts) {
+            *mine = count;
+            histogram.total += count;
+        }
+        histogram
+    }
+
+    /// What was counted since an earlier reading of the same counts.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let counts = self.counts.iter().zip(&earlier.counts);
+        Self::of_counts(counts.map(|(now, then)| now.saturating_sub(*then)))
     }
 
     /// Forgets everything, keeping the memory.
@@ -135,7 +152,7 @@ impl<'de> Deserialize<'de> for Histogram {
 /// Values below 128 have a bucket each; above, the leading bit picks the group of 128 and the
 /// seven bits behind it pick the bucket within.
 #[inline]
-fn bucket_of(value: u64) -> usize {
+pub(crate) fn bucket_of(value: u64) -> usize {
     let value = value.min((1 << MAX_BITS) - 1);
     let group = (u64::BITS - value.leading_zeros()).saturating_sub(SUB_BITS + 1);
     let within = (value >> group) as usize;
@@ -183,6 +200,21 @@ mod tests {
             let found = histogram.quantile(quantile).unwrap() as f64;
             assert!((found / expected - 1.0).abs() < 0.01, "{quantile}: {found}");
         }
+    }
+
+    #[test]
+    fn the_differences_of_readings_add_up_to_the_last_of_them() {
+        let mut histogram = Histogram::default();
+        let mut sum = Histogram::default();
+        let mut earlier = histogram.clone();
+        for value in [0, 5, 127, 127, 999_999, u64::MAX] {
+            histogram.record(value);
+            let piece = histogram.since(&earlier);
+            assert_eq!(piece.total(), 1);
+            sum.merge(&piece);
+            earlier = histogram.clone();
+        }
+        assert_eq!(sum, histogram);
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub mod reboot;
 pub mod rig;
 pub mod run;
 pub mod service;
+pub mod shared;
 pub mod study;
 pub mod verdict;
 pub mod workload;

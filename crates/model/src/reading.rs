@@ -65,6 +65,24 @@ impl Ledger {
         self.sent == self.answered + self.errors.sum()
     }
 
+    /// What was counted since an earlier reading of the same counts.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let (now, then) = (&self.errors, &earlier.errors);
+        Self {
+            sent: self.sent.saturating_sub(earlier.sent),
+            answered: self.answered.saturating_sub(earlier.answered),
+            errors: Errors {
+                status: now.status.saturating_sub(then.status),
+                malformed: now.malformed.saturating_sub(then.malformed),
+                body: now.body.saturating_sub(then.body),
+                closed: now.closed.saturating_sub(then.closed),
+                timeout: now.timeout.saturating_sub(then.timeout),
+                unfinished: now.unfinished.saturating_sub(then.unfinished),
+            },
+        }
+    }
+
     /// Adds another ledger, as of another thread.
     pub fn add(&mut self, other: &Self) {
         self.sent += other.sent;
@@ -163,6 +181,26 @@ pub struct LatencyReading {
     pub lateness: Histogram,
     /// The rate that was to be offered.
     pub offered_rps: f64,
+}
+
+impl LatencyReading {
+    /// Adds the distributions of another thread.
+    pub fn merge(&mut self, other: &Self) {
+        self.service.merge(&other.service);
+        self.response.merge(&other.response);
+        self.lateness.merge(&other.lateness);
+    }
+
+    /// What was recorded since an earlier reading of the same block.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            service: self.service.since(&earlier.service),
+            response: self.response.since(&earlier.response),
+            lateness: self.lateness.since(&earlier.lateness),
+            offered_rps: self.offered_rps,
+        }
+    }
 }
 
 impl Reading {

@@ -11,8 +11,19 @@ use crate::braces::{fill, words_in_braces};
 pub const SERVICE_FORMAT: u32 = 1;
 
 /// The names that may stand in braces in the texts of a service, and what they become.
-pub const VARIABLES: [&str; 8] = [
-    "address", "cache", "cpus", "dir", "listen", "message", "port", "workers",
+pub const VARIABLES: [&str; 12] = [
+    "address",
+    "cache",
+    "certificate",
+    "cpus",
+    "dir",
+    "key",
+    "listen",
+    "message",
+    "port",
+    "root",
+    "scheme",
+    "workers",
 ];
 
 /// Those that tell a service the address to listen on; without either it knows of loopback alone.
@@ -24,7 +35,10 @@ const PLACE_VARIABLES: [&str; 2] = ["address", "listen"];
 /// `{cache}` a folder that is kept from one start to the next, `{address}` the IP address that it
 /// shall listen on, `{port}` its port there, `{listen}` both as URLs have them (`127.0.0.1:8080`,
 /// `[::1]:8080`), `{workers}` how many workers it shall have, `{cpus}` the CPUs it is bound to, as a
-/// list such as `0-3,8`, and `{message}` what its answers say; `{{word}}` stands for `{word}` itself.
+/// list such as `0-3,8`, and `{message}` what its answers say. `{root}` is the folder whose files it
+/// serves below `/files/`, one that is not there where nobody asks for files; `{scheme}` is `http`, or
+/// `https` where it shall speak TLS with the certificates in the file `{certificate}` and the key in
+/// `{key}`. `{{word}}` stands for `{word}` itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Service {

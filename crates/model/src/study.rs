@@ -6,7 +6,6 @@ use crate::command_study::CommandStudy;
 use crate::ladder::Whole;
 use crate::lever::LeverSetting;
 use crate::link::LinkSpec;
-use crate::service::Service;
 use crate::workload::Workload;
 
 /// The version of the study file's shape that this program reads.
@@ -145,40 +144,9 @@ impl Study {
     /// Whether its arms differ in program.
     #[must_use]
     pub fn compares_programs(&self) -> bool {
-        self.steps.iter().any(|step| step.target.is_some())
-    }
-
-    /// Has a comparison measure one more program, on each path that it has.
-    pub fn add_program(&mut self, service: &Service) {
-        let mut paths: Vec<(Option<String>, Option<String>)> = vec![(None, None)];
-        for step in &self.steps {
-            if step.path.is_some() && paths.iter().all(|(path, _)| *path != step.path) {
-                paths.push((step.path.clone(), Some(step.name.clone())));
-            }
-        }
-        let steps = paths.into_iter().map(|(path, against)| {
-            let [name, title] = match &path {
-                None => [service.name.clone(), service.title.clone()],
-                Some(path) => [
-                    format!("{}{}", service.name, path.replace('/', "-")),
-                    format!("{}, {path}", service.title),
-                ],
-            };
-            StepSpec {
-                name,
-                title,
-                why: String::new(),
-                whole: false,
-                target: Some(service.name.clone()),
-                path,
-                against,
-                add: Vec::new(),
-                take_away: Vec::new(),
-                published: None,
-            }
-        });
-        let steps: Vec<StepSpec> = steps.collect();
-        self.steps.extend(steps);
+        let of_steps = self.steps.iter().map(|step| &step.target);
+        let mut all = std::iter::once(&self.baseline.target).chain(of_steps);
+        all.any(Option::is_some)
     }
 
     /// Says in its words which program is measured: `{target}` becomes its name.

@@ -13,9 +13,10 @@ const FEW: usize = 3;
 const FEW_COLUMNS: usize = 2;
 /// A change from here on is told as a multiple.
 const MULTIPLE: f64 = 2.0;
-/// The part of a rate that keeps up with it: arrivals are random, and in a few seconds their number
-/// is off by a hundredth or so.
-const KEPT_UP: f64 = 0.97;
+/// What may be missing of a rate that was kept up with …
+const MISSING_SHARE: f64 = 0.03;
+/// … or, since arrivals are random, so many standard deviations of their number.
+const DEVIATIONS: f64 = 3.0;
 
 /// Whether a run compares so many servers that they are told together.
 pub(crate) fn is_so(run: &RunRecord, judgement: &Judgement) -> bool {
@@ -153,14 +154,21 @@ pub(crate) fn achieved(results: &[LatencyResult]) -> Option<String> {
     if results.len() <= FEW_COLUMNS {
         return None;
     }
-    let fell_short = |result: &&LatencyResult| result.achieved_rps < result.offered_rps * KEPT_UP;
-    let short = results.iter().filter(fell_short).map(sentences::answered);
+    let short = results.iter().filter(|result| fell_short(result));
+    let short = short.map(sentences::answered);
     let short: Vec<String> = short.collect();
     Some(if short.is_empty() {
         format!("all {} kept up", results.len())
     } else {
         format!("all kept up but these: {}", short.join(", "))
     })
+}
+
+fn fell_short(result: &LatencyResult) -> bool {
+    // Of those that were to come, whose number is the variance of Poisson arrivals.
+    let expected = result.requests as f64 * result.offered_rps / result.achieved_rps;
+    let may_miss = MISSING_SHARE.max(DEVIATIONS / expected.sqrt());
+    result.achieved_rps < result.offered_rps * (1.0 - may_miss)
 }
 
 #[cfg(test)]

@@ -38,6 +38,10 @@ const BUILT_IN: &[(&str, &str)] = &[
         "page-size.toml",
         include_str!("../../../studies/page-size.toml"),
     ),
+    (
+        "https-download.toml",
+        include_str!("../../../studies/https-download.toml"),
+    ),
 ];
 
 /// Where studies of the user's own are looked for, from the current folder.

@@ -10,6 +10,7 @@ pub mod clock;
 pub mod commands;
 mod confirm;
 pub mod hosts;
+pub mod one_more;
 pub mod order;
 pub mod pair;
 pub mod plan;

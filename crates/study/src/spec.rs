@@ -194,9 +194,21 @@ mod tests {
     #[test]
     fn programs_can_be_compared_and_not_climbed() {
         let said = complaint_about_frameworks("kind = \"compare\"", "kind = \"ladder\"");
-        let wanted = "`step.target`: only a comparison's steps have one; \
+        let wanted = "`baseline.target`: only a comparison's baseline has one; \
                       expected design.kind = \"compare\"";
         assert!(said.ends_with(wanted), "{said}");
+        let error = complaint_about(
+            "name = \"seccomp\"",
+            "name = \"seccomp\"\ntarget = \"nginx\"",
+        );
+        let wanted = "only a comparison's steps have one";
+        assert!(error.what.contains(wanted), "{error}");
+    }
+
+    #[test]
+    fn a_step_of_the_baselines_own_program_alone_changes_nothing() {
+        let said = complaint_about_frameworks("target = \"nginx\"", "target = \"serve\"");
+        assert!(said.contains("`nginx` changes nothing"), "{said}");
     }
 
     #[test]

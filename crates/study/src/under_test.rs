@@ -14,10 +14,12 @@ use crate::transport::Agent;
 /// What the arms drive.
 pub enum Targets {
     /// Programs that are started once per arm: our own server, or another where one is named, and
-    /// the services that arms of their own are for.
+    /// the services that arms of their own are for. Of the latter those of the study may be missing;
+    /// the one that was asked for may not.
     Started {
         common: Option<Box<KnownService>>,
         own: Vec<KnownService>,
+        asked: Option<Box<KnownService>>,
     },
     /// Arms over servers that are running already.
     Running(Vec<Arm>),
@@ -30,6 +32,7 @@ impl Targets {
         Self::Started {
             common: None,
             own: Vec::new(),
+            asked: None,
         }
     }
 }
@@ -60,19 +63,20 @@ impl Targets {
     /// Has the agent look for the services.
     ///
     /// # Errors
-    /// When the program of arms that have none of their own is not there.
+    /// When the program of arms that have none of their own is not there, or the one asked for.
     pub(crate) fn find(&self, agent: &mut dyn Agent) -> Result<Found, CampaignError> {
         let mut found = Found::default();
-        let Self::Started { common, own } = self else {
+        let Self::Started { common, own, asked } = self else {
             return Ok(found);
         };
-        if let Some(known) = common {
-            let version = version_of(&known.service, agent)?;
-            found.common = Some(services::record(known, version));
-        }
+        let mut record_of = |known: &KnownService| {
+            version_of(&known.service, agent).map(|version| services::record(known, version))
+        };
+        found.common = common.as_deref().map(&mut record_of).transpose()?;
+        let asked = asked.as_deref().map(&mut record_of).transpose()?;
         for known in own {
-            match version_of(&known.service, agent) {
-                Ok(version) => found.own.push(services::record(known, version)),
+            match record_of(known) {
+                Ok(record) => found.own.push(record),
                 Err(CampaignError::Agent(error)) if error.is_refusal() => {
                     found
                         .missing
@@ -81,6 +85,7 @@ impl Targets {
                 Err(other) => return Err(other),
             }
         }
+        found.own.extend(asked);
         Ok(found)
     }
 }

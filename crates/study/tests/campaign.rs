@@ -154,6 +154,7 @@ fn run_nginx(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError
         targets: Targets::Started {
             common: Some(Box::new(nginx)),
             own: Vec::new(),
+            asked: None,
         },
         ..order()
     };
@@ -390,6 +391,7 @@ fn frameworks() -> Order {
         targets: Targets::Started {
             common: None,
             own: own.collect(),
+            asked: None,
         },
         study,
         ..order()

@@ -47,6 +47,10 @@ pub struct Event {
     pub writable: bool,
     /// The peer is gone or the socket failed; a read tells which.
     pub hung_up: bool,
+    /// The socket failed, or its error queue has something to tell.
+    pub has_report: bool,
+    /// The peer will send no more.
+    pub has_ended: bool,
 }
 
 impl Event {
@@ -59,6 +63,8 @@ impl Event {
             readable: any(libc::EPOLLIN),
             writable: any(libc::EPOLLOUT),
             hung_up: any(libc::EPOLLERR | libc::EPOLLHUP | libc::EPOLLRDHUP),
+            has_report: any(libc::EPOLLERR),
+            has_ended: any(libc::EPOLLHUP | libc::EPOLLRDHUP),
         }
     }
 }

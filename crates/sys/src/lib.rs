@@ -20,6 +20,7 @@ pub mod folder;
 pub mod group;
 mod interface;
 pub mod kernel_file;
+pub mod kernel_log;
 pub mod ktls;
 pub mod launch;
 pub mod listener;
@@ -41,6 +42,7 @@ pub mod timer;
 pub mod tun;
 pub mod uring;
 pub mod usage;
+pub mod zero_copy;
 
 use std::io;
 

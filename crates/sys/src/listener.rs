@@ -28,7 +28,8 @@ impl Error for Refused {
     }
 }
 
-/// `SO_BUSY_POLL` and its like of asm-generic/socket.h, which libc lacks in part.
+/// Of asm-generic/socket.h, which libc has in part.
+const SO_ZEROCOPY: libc::c_int = 60;
 const SO_PREFER_BUSY_POLL: libc::c_int = 69;
 const SO_BUSY_POLL_BUDGET: libc::c_int = 70;
 
@@ -85,6 +86,14 @@ pub fn poll_busily(listener: BorrowedFd<'_>, wish: BusyPoll) -> Result<(), Refus
     of_socket("SO_PREFER_BUSY_POLL", SO_PREFER_BUSY_POLL).set(listener, 1)?;
     // The one that the kernel does not tell (`sk_getsockopt` in net/core/sock.c).
     of_socket("SO_BUSY_POLL_BUDGET", SO_BUSY_POLL_BUDGET).write(listener, budget.into())
+}
+
+/// Lets connections send without a copy ([`crate::zero_copy`]).
+///
+/// # Errors
+/// `ENOPROTOOPT` before Linux 4.14.
+pub fn allow_zero_copy(listener: BorrowedFd<'_>) -> Result<(), Refused> {
+    Place("SO_ZEROCOPY", libc::SOL_SOCKET, SO_ZEROCOPY).set(listener, 1)
 }
 
 /// Lets the kernel choose, of the listeners that share a port, the one that names the CPU which

@@ -1,4 +1,5 @@
-//! A file that lies in memory alone, to hand children what nobody else may read.
+//! A file that lies in memory alone: to hand children what nobody else may read, and to take what they
+//! write.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -12,12 +13,25 @@ use crate::check;
 /// # Errors
 /// `EMFILE` at the limit of open files, `ENOMEM`.
 pub fn inherited(bytes: &[u8]) -> io::Result<OwnedFd> {
-    // SAFETY: the name is a constant that ends with a NUL.
-    let fd = check(unsafe { libc::memfd_create(c"linerate".as_ptr(), 0) })?;
-    // SAFETY: `fd` was just opened and nobody else owns it.
-    let mut file = unsafe { File::from_raw_fd(fd) };
+    let mut file = create(0)?;
     file.write_all(bytes)?;
     Ok(file.into())
+}
+
+/// Makes an empty file that has no name anywhere and that no other program has, unless it is given as
+/// its input or output.
+///
+/// # Errors
+/// `EMFILE` at the limit of open files.
+pub fn empty() -> io::Result<File> {
+    create(libc::MFD_CLOEXEC)
+}
+
+fn create(flags: libc::c_uint) -> io::Result<File> {
+    // SAFETY: the name is a constant that ends with a NUL.
+    let fd = check(unsafe { libc::memfd_create(c"linerate".as_ptr(), flags) })?;
+    // SAFETY: `fd` was just opened and nobody else owns it.
+    Ok(unsafe { File::from_raw_fd(fd) })
 }
 
 #[cfg(test)]

@@ -232,7 +232,7 @@ pub fn send_before_more(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<Opti
 }
 
 #[inline]
-fn send_with(
+pub(crate) fn send_with(
     socket: BorrowedFd<'_>,
     bytes: &[u8],
     flags: libc::c_int,

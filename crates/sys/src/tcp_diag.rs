@@ -15,7 +15,9 @@ const ANSWER_BYTES: usize = 72;
 const INFO: u16 = 2;
 /// `TCP_ESTABLISHED` of net/tcp_states.h.
 const ESTABLISHED: u32 = 1;
-/// Where `tcp_info` has the three times (linux/tcp.h), since Linux 4.9.
+/// Where `tcp_info` has the bytes that were acknowledged (linux/tcp.h), since Linux 4.1.
+const ACKED_AT: usize = 120;
+/// Where it has the three times, since Linux 4.9.
 const BUSY_AT: usize = 168;
 
 /// How a connection's sending went since it was opened, as `struct tcp_info` counts it.
@@ -23,6 +25,8 @@ const BUSY_AT: usize = 168;
 pub struct Sending {
     /// The port of the other end.
     pub peer_port: u16,
+    /// What the other end has acknowledged: `tcpi_bytes_acked`.
+    pub acked_bytes: u64,
     /// There was something to send, or unacknowledged: `tcpi_busy_time`, µs.
     pub busy_us: u64,
     /// Of that, the receiver's window let no more be sent: `tcpi_rwnd_limited`, µs.
@@ -70,6 +74,7 @@ fn sending(answer: &[u8]) -> Option<Sending> {
     let number = |at: usize| Some(u64::from_ne_bytes(info.get(at..at + 8)?.try_into().ok()?));
     Some(Sending {
         peer_port,
+        acked_bytes: number(ACKED_AT)?,
         busy_us: number(BUSY_AT)?,
         rwnd_limited_us: number(BUSY_AT + 8)?,
         sndbuf_limited_us: number(BUSY_AT + 16)?,
@@ -100,6 +105,7 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].peer_port, client.local_addr().unwrap().port());
         assert!(found[0].busy_us >= found[0].rwnd_limited_us);
+        assert!(found[0].acked_bytes > 0, "{found:?}");
         client.read_exact(&mut [0; 16]).unwrap();
     }
 

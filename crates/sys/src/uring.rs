@@ -12,6 +12,7 @@
 
 mod buffers;
 mod completion;
+mod lent;
 mod operation;
 mod outgoing;
 pub mod serving;
@@ -19,15 +20,15 @@ mod setup;
 pub mod usable;
 
 use std::io;
-use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
-use io_uring::{IoUring, cqueue, opcode};
+use io_uring::{cqueue, opcode};
 
 use crate::check;
 use buffers::{Buffers, GROUP};
+use lent::{CANCEL_PATIENCE, Lent};
 
 /// A message up to this length goes into an empty socket at once, so only its failure is told.
 const SMALL_MESSAGE_BYTES: usize = 4096;
@@ -36,8 +37,6 @@ const BUFFERS_MAX: usize = 1024;
 const BUFFERS_MIN: usize = 16;
 const SLOT_BITS: u32 = 32;
 const KIND_BITS: u32 = 2;
-/// What cancelled operations may take to end before their memory is given up for lost.
-const CANCEL_PATIENCE: Timespec = Timespec::new().sec(1);
 
 /// What an operation is about; part of its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -85,9 +84,7 @@ pub struct Patience {
 /// One instance, its connections by slot, and all memory that the kernel uses on their behalf.
 /// Only the thread that made it may use it, and the type sees to that.
 pub struct Ring {
-    ring: ManuallyDrop<IoUring>,
-    buffers: ManuallyDrop<Buffers>,
-    message: ManuallyDrop<Box<[u8]>>,
+    ring: Lent<Memory>,
     slots: Vec<Slot>,
     /// The buffer of the last completion and the bytes in it.
     held: Option<(u16, usize)>,
@@ -95,6 +92,11 @@ pub struct Ring {
     untaken: usize,
     queued: usize,
     waits_for_many: bool,
+}
+
+struct Memory {
+    buffers: Buffers,
+    message: Box<[u8]>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -119,10 +121,10 @@ impl Ring {
         let mut buffers = Buffers::register(&ring.submitter(), count)?;
         (0..buffers.count()).for_each(|id| buffers.give(id));
         let waits_for_many = ring.params().is_feature_min_timeout();
+        let message = message.into();
+        let memory = Memory { buffers, message };
         Ok(Self {
-            ring: ManuallyDrop::new(ring),
-            buffers: ManuallyDrop::new(buffers),
-            message: ManuallyDrop::new(message.into()),
+            ring: Lent::new(ring, memory),
             slots: vec![Slot::default(); slots],
             held: None,
             untaken: 0,
@@ -165,10 +167,11 @@ impl Ring {
     /// Those of io_uring_enter(2).
     #[inline]
     pub fn send(&mut self, slot: usize) -> io::Result<bool> {
-        let is_small = self.message.len() <= SMALL_MESSAGE_BYTES;
-        let length = u32::try_from(self.message.len()).map_err(io::Error::other)?;
+        let message = &self.ring.memory.message;
+        let is_small = message.len() <= SMALL_MESSAGE_BYTES;
+        let length = u32::try_from(message.len()).map_err(io::Error::other)?;
         // Without MSG_WAITALL a long message would end where the socket's buffer does.
-        let mut send = opcode::Send::new(Fixed(slot as u32), self.message.as_ptr(), length)
+        let mut send = opcode::Send::new(Fixed(slot as u32), message.as_ptr(), length)
             .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
             .build();
         if is_small {
@@ -241,9 +244,9 @@ impl Ring {
     pub fn received(&self) -> &[u8] {
         let (id, length) = self.held.unwrap_or_default();
         // SAFETY: the completion that named this buffer is the last one taken; the buffer is given
-        // back by `take` and `drop` only, which borrow the ring exclusively. Where none is held
-        // the length is zero.
-        unsafe { self.buffers.written(id, length) }
+        // back by `take` only, which borrows the ring exclusively, and freed with the ring. Where
+        // none is held the length is zero.
+        unsafe { self.ring.memory.buffers.written(id, length) }
     }
 
     /// Ends everything that is under way in a slot and empties it; nothing that happened to its
@@ -266,7 +269,7 @@ impl Ring {
         let entry = entry.user_data(name(slot, self.slots[slot].generation, kind));
         loop {
             // SAFETY: the operation uses no memory but the message and the buffers. Both live in
-            // this ring, neither is changed while the kernel may use it, and `drop` frees them
+            // this ring, neither is changed while the kernel may use it, and `Lent` frees them
             // only when all operations have ended.
             if unsafe { self.ring.submission().push(&entry) }.is_ok() {
                 self.queued += 1;
@@ -283,7 +286,7 @@ impl Ring {
     #[inline]
     fn give_back(&mut self) {
         if let Some((id, _)) = self.held.take() {
-            self.buffers.give(id);
+            self.ring.memory.buffers.give(id);
         }
     }
 
@@ -304,7 +307,9 @@ impl Ring {
         }
         let what = match kind {
             Kind::Connect => What::Connected,
-            Kind::Send if usize::try_from(result) == Ok(self.message.len()) => What::Sent,
+            Kind::Send if usize::try_from(result) == Ok(self.ring.memory.message.len()) => {
+                What::Sent
+            }
             Kind::Send => What::SendFailed,
             Kind::Receive => self.understand_receive(slot, result, flags)?,
         };
@@ -329,29 +334,6 @@ impl Ring {
             0 => Some(What::End),
             _ if is_out_of_buffers => None,
             _ => Some(What::ReceiveFailed(io::Error::from_raw_os_error(-result))),
-        }
-    }
-}
-
-impl Drop for Ring {
-    fn drop(&mut self) {
-        let cancelled = self
-            .ring
-            .submitter()
-            .register_sync_cancel(Some(CANCEL_PATIENCE), CancelBuilder::any().all());
-        let is_quiet = match cancelled {
-            Ok(()) => true,
-            Err(error) => error.kind() == io::ErrorKind::NotFound,
-        };
-        // SAFETY: dropped once, here, and not used afterwards.
-        unsafe { ManuallyDrop::drop(&mut self.ring) };
-        if is_quiet {
-            // SAFETY: the same; and no operation is under way that could use this memory. Where
-            // that is not certain it is leaked.
-            unsafe {
-                ManuallyDrop::drop(&mut self.buffers);
-                ManuallyDrop::drop(&mut self.message);
-            }
         }
     }
 }

@@ -66,7 +66,8 @@ impl HeadTemplate {
         self.bytes[self.date_at..][..DATE_BYTES].copy_from_slice(date);
     }
 
-    /// Appends the head alone. `write_fields` appends at least one line, and of the last no CR LF.
+    /// Appends the head alone. `write_fields` appends at least one line, and of the last no CR LF; of
+    /// a head with a body, the length of that.
     pub fn append_head(
         &self,
         output: &mut Vec<u8>,

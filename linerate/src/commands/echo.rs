@@ -1,16 +1,23 @@
 //! `linerate echo`: the floor under every server.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::{Context as _, ensure};
 use traffic::floor::echo::Echo;
 
 use crate::console::Console;
-use crate::serving::{Descriptors, Serving};
+use crate::serving::{Descriptors, Needs, Serving};
+
+/// The longest answer: it is one piece of memory per worker, and its copy per connection.
+const LONGEST_ANSWER_BYTES: usize = 1 << 20;
 
 /// Answer bytes with bytes, without a protocol: the floor under every server
 ///
-/// For every --request-bytes received it sends --answer-bytes, over the same sockets and the
+/// For every --request-bytes received it sends the same answer, over the same sockets and the
 /// same loop as `linerate serve`. What a request costs here, no server on this kernel can save.
 ///
 /// It prints one line, `listening on ADDR:PORT`, when it is ready.
@@ -19,7 +26,11 @@ use crate::serving::{Descriptors, Serving};
 Examples:
   Three requests at once:
     linerate echo --listen 7000 --request-bytes 5 --answer-bytes 3 &
-    printf 'helloworldagain' | nc -N 127.0.0.1 7000        # prints xxxxxxxxx")]
+    printf 'helloworldagain' | nc -N 127.0.0.1 7000        # prints xxxxxxxxx
+  The floor under one HTTP exchange, for a client that reads its answers:
+    curl -si http://127.0.0.1:8080/json > answer
+    linerate echo --listen 7000 --request-bytes 44 --answer-file answer &
+    wrk -H 'Host: 127.0.0.1:7000' http://127.0.0.1:7000/json")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     serving: Serving,
@@ -28,21 +39,50 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     request_bytes: NonZeroUsize,
 
-    /// Bytes of the answer
-    #[arg(long, value_name = "N", value_parser = parse_answer_bytes)]
-    answer_bytes: NonZeroUsize,
+    /// Bytes of the answer, which says nothing
+    #[arg(long, value_name = "N", value_parser = parse_answer_bytes, required_unless_present = "answer_file")]
+    answer_bytes: Option<usize>,
+
+    /// The file that is the answer, such as one of HTTP, of at most 1 MiB
+    #[arg(long, value_name = "FILE", conflicts_with = "answer_bytes")]
+    answer_file: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
-    let echo = || Echo::new(arguments.request_bytes, arguments.answer_bytes);
-    arguments.serving.run(console, None, Descriptors::One, echo)
+    let answer = match (&arguments.answer_file, arguments.answer_bytes) {
+        (Some(file), _) => content(file)?,
+        (None, bytes) => vec![b'x'; bytes.unwrap_or_default()],
+    };
+    let echo = || Echo::new(arguments.request_bytes, answer);
+    let needs = Needs {
+        tls: None,
+        per_connection: Descriptors::One,
+        zero_copy: false,
+    };
+    arguments.serving.run(console, needs, echo)
 }
 
-/// An answer is one piece of memory per worker, and its copy per connection.
-fn parse_answer_bytes(text: &str) -> Result<NonZeroUsize, String> {
+fn content(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let shown = path.display();
+    let mut answer = Vec::new();
+    File::open(path)
+        .and_then(|file| {
+            file.take(LONGEST_ANSWER_BYTES as u64 + 1)
+                .read_to_end(&mut answer)
+        })
+        .with_context(|| format!("cannot read {shown}"))?;
+    ensure!(
+        (1..=LONGEST_ANSWER_BYTES).contains(&answer.len()),
+        "{shown} is no answer: it must have 1 to {LONGEST_ANSWER_BYTES} bytes"
+    );
+    Ok(answer)
+}
+
+fn parse_answer_bytes(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(bytes @ 1..=1_048_576) => NonZeroUsize::new(bytes),
-        _ => None,
+        Ok(bytes @ 1..=LONGEST_ANSWER_BYTES) => Ok(bytes),
+        _ => Err(format!(
+            "expected a number from 1 to {LONGEST_ANSWER_BYTES}"
+        )),
     }
-    .ok_or_else(|| "expected a number from 1 to 1048576".to_owned())
 }

@@ -13,6 +13,7 @@ mod sweep;
 mod target;
 mod tls;
 mod values;
+mod watching;
 
 use std::process::ExitCode;
 
@@ -29,6 +30,7 @@ pub(crate) use arguments::Arguments;
 use case::Case;
 use settling::Settling;
 use target::Target;
+use watching::Watching;
 
 /// One load as it was asked for and as it went: what the pages show.
 struct Report<'a> {
@@ -50,6 +52,7 @@ impl Report<'_> {
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    arguments.watching.check(arguments.json)?;
     if arguments.download {
         return download::run(arguments, console);
     }
@@ -90,7 +93,7 @@ fn once(case: Case<'_>, console: &Console) -> anyhow::Result<ExitCode> {
         mut notes,
     } = case;
     announce(&plan, target, console);
-    let mut outcome = load(arguments, &mut plan, &request, &mut notes)?;
+    let mut outcome = load(arguments, &mut plan, &request, &mut notes, console)?;
     outcome.doubts.extend(cpu_doubts(&plan)?);
     let report = Report {
         target,
@@ -98,11 +101,14 @@ fn once(case: Case<'_>, console: &Console) -> anyhow::Result<ExitCode> {
         outcome: &outcome,
         notes,
     };
-    console.say(&if arguments.json {
-        json::render(&report)
-    } else {
-        page::render(&report, arguments.latency)
-    });
+    arguments.answer(
+        console,
+        &if arguments.json {
+            json::render(&report)
+        } else {
+            page::render(&report, arguments.latency)
+        },
+    );
     if let Some(signal) = sys::stop::heard() {
         return Ok(stopping::exit_code(signal));
     }
@@ -125,6 +131,15 @@ impl Observer for UntilStopped {
     }
 }
 
+/// Why a load was shorter than it was to be, where a signal ended it.
+fn stopped_early(plan: &LoadPlan) -> Option<String> {
+    let by = stopping::name(sys::stop::heard()?);
+    let asked = report::numbers::duration(plan.score_ns);
+    Some(format!(
+        "stopped by {by} before the {asked} asked for were over"
+    ))
+}
+
 /// Puts the load on; once more, with a longer start left out, when throughput settled late and
 /// nobody said how long to wait.
 fn load(
@@ -132,17 +147,17 @@ fn load(
     plan: &mut LoadPlan,
     request: &HttpProtocol,
     notes: &mut Vec<String>,
+    console: &Console,
 ) -> anyhow::Result<LoadOutcome> {
     let _stop = StopSignal::listen(Again::Kills)?;
-    let outcome = traffic::load::run(plan, request, &mut UntilStopped)?;
-    if let Some(signal) = sys::stop::heard() {
-        let (by, asked) = (
-            stopping::name(signal),
-            report::numbers::duration(plan.score_ns),
-        );
-        notes.push(format!(
-            "stopped by {by} before the {asked} asked for were over"
-        ));
+    let run = |plan: &LoadPlan| {
+        let watching = Watching::prepare(arguments, plan, console)?;
+        let load = |observer: &mut dyn Observer| traffic::load::run(plan, request, observer);
+        anyhow::Ok(watching.over(&mut UntilStopped, load)?)
+    };
+    let outcome = run(plan)?;
+    if let Some(note) = stopped_early(plan) {
+        notes.push(note);
         return Ok(outcome);
     }
     match settling::look(&outcome.window_counts, plan.settle_ns) {
@@ -151,7 +166,7 @@ fn load(
             notes.push("throughput was still changing at the end: ask for a longer -d".to_owned());
             Ok(outcome)
         }
-        Settling::Late { after_ns } if arguments.settle.is_some() => {
+        Settling::Late { after_ns } if arguments.is_put_on_once() => {
             let late = report::numbers::duration(after_ns);
             notes.push(format!(
                 "throughput settled only after {late}: ask for a longer --settle"
@@ -164,7 +179,7 @@ fn load(
                 "throughput settled after {late}; measured again without that"
             ));
             plan.settle_ns = after_ns;
-            Ok(traffic::load::run(plan, request, &mut UntilStopped)?)
+            run(plan)
         }
     }
 }

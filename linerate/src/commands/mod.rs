@@ -4,9 +4,11 @@ mod agent;
 mod bench;
 mod completions;
 mod doctor;
+mod download;
 mod echo;
 mod facts;
 mod levers;
+mod limits;
 mod link;
 mod load;
 mod man;
@@ -45,6 +47,7 @@ pub(crate) enum Command {
     Rig(rig::Arguments),
     Serve(serve::Arguments),
     Load(load::Arguments),
+    Download(download::Arguments),
     Link(Box<link::Arguments>),
     Page(page::Arguments),
     Completions(completions::Arguments),
@@ -73,6 +76,7 @@ pub(crate) fn run(
         Some(Command::Service(arguments)) => service::run(&arguments, console),
         Some(Command::Serve(arguments)) => serve::run(&arguments, console),
         Some(Command::Load(arguments)) => load::run(&arguments, console),
+        Some(Command::Download(arguments)) => download::run(&arguments, console),
         Some(Command::Link(arguments)) => link::run(&arguments, console),
         Some(Command::Page(arguments)) => page::run(&arguments, console),
         Some(Command::Completions(arguments)) => Ok(completions::run(&arguments, console)),

@@ -7,8 +7,9 @@ use sys::root_folder::NoRoot;
 use traffic::server::{Files, Http, Options};
 
 use crate::console::Console;
-use crate::serving::{Descriptors, MEASURED, Serving};
+use crate::serving::{Descriptors, MEASURED, Needs, Serving};
 use crate::tls_flags::TlsFlags;
+use crate::zero_copy::ZeroCopyFlag;
 
 const NO_LOOKUP: &str = "files are looked up by openat2(2), which takes Linux 5.6 and may be forbidden \
     in a container (seccomp)";
@@ -57,6 +58,9 @@ pub(crate) struct Arguments {
     root: Option<PathBuf>,
 
     #[command(flatten)]
+    zero_copy: ZeroCopyFlag,
+
+    #[command(flatten)]
     tls: TlsFlags,
 
     /// Send the head and the body of each small answer by themselves
@@ -72,22 +76,27 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    let (serving, message) = (&arguments.serving, &arguments.message);
+    let is_by_ring = serving.is_by_ring();
+    let speaking = arguments.tls.speaking(is_by_ring)?;
+    let flag = &arguments.zero_copy;
+    let zero_copy = flag.is_on(message, speaking.is_some(), is_by_ring)?;
     let options = Options {
-        message: arguments.message.clone(),
+        message: message.clone(),
         files: arguments.root.as_deref().map(files).transpose()?,
         split_send: arguments.split_send,
+        zero_copy,
         busy_work_ns: arguments.busy_work_ns,
     };
-    let speaking = arguments.tls.speaking(arguments.serving.is_by_ring())?;
-    let per_connection = match arguments.root {
-        Some(_) => Descriptors::Two,
-        None => Descriptors::One,
+    let needs = Needs {
+        tls: speaking.as_ref(),
+        per_connection: match arguments.root {
+            Some(_) => Descriptors::Two,
+            None => Descriptors::One,
+        },
+        zero_copy,
     };
-    arguments
-        .serving
-        .run(console, speaking.as_ref(), per_connection, || {
-            Http::new(options)
-        })
+    serving.run(console, needs, || Http::new(options))
 }
 
 fn files(root: &Path) -> anyhow::Result<Files> {

@@ -1,10 +1,12 @@
 //! What is answered to which request.
 
 use std::net::Shutdown;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use crate::client::get;
+use crate::common::Folder;
 use crate::server::{Server, program};
 
 #[test]
@@ -235,4 +237,27 @@ fn an_echo_answers_bytes_with_bytes() {
     assert_eq!(client.take(6), "xxxxxx");
     client.send("gain");
     assert_eq!(client.take(3), "xxx");
+}
+
+#[test]
+fn an_echo_answers_with_a_file_and_refuses_one_that_is_no_answer() {
+    let folder = Folder::new("echo");
+    let file = folder.path().join("answer");
+    let echo = |file: &Path| {
+        let mut command = Command::new(program());
+        command.args(["echo", "--listen", "0", "--request-bytes", "5"]);
+        command.arg("--answer-file").arg(file);
+        command
+    };
+    std::fs::write(&file, "HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+    let server = Server::spawn(echo(&file));
+    let mut client = server.connect();
+    client.send("helloworld");
+    let twice = "HTTP/1.1 204 No Content\r\n\r\n".repeat(2);
+    assert_eq!(client.take(twice.len()), twice);
+    std::fs::write(&file, "").unwrap();
+    let refused = echo(&file).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("must have 1 to 1048576 bytes"), "{said}");
 }

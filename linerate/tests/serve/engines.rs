@@ -21,8 +21,8 @@ assert libc.prctl(22, 2, program, 0, 0) == 0, ctypes.get_errno()
 os.execvp(sys.argv[2], sys.argv[2:])
 ";
 const ERRORS: [(&str, &str); 3] = [
-    ("1", "io_uring_setup(2) is not permitted (EPERM)"),
-    ("38", "io_uring_setup(2) is not there (ENOSYS)"),
+    ("1", "io_uring is not permitted (EPERM)"),
+    ("38", "io_uring is not there (ENOSYS)"),
     ("22", "that takes Linux 6.1"),
 ];
 

@@ -137,7 +137,7 @@ fn more_clients_than_there_are_descriptors_for_wait_and_none_is_refused() {
     let mut command = Command::new("prlimit");
     command.args(["--nofile=64", program(), "serve", "--listen", "0"]);
     command
-        .args(["--workers", "1", "--root"])
+        .args(["--engine", ENGINE, "--workers", "1", "--root"])
         .arg(folder.path());
     let server = Server::spawn(command);
     let mut clients: Vec<_> = (0..40).map(|_| server.connect()).collect();

@@ -63,6 +63,13 @@ impl Server {
         sys::process::terminate(&self.child).unwrap();
     }
 
+    /// Sends it a signal, by its name without SIG.
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.pid().to_string();
+        let mut kill = Command::new("kill");
+        assert!(kill.args(["-s", name, &pid]).status().unwrap().success());
+    }
+
     /// Waits for its end: how it ended and what it said of it.
     pub(crate) fn wait(mut self) -> (ExitStatus, String) {
         let ended = || self.child.try_wait().unwrap().is_some();

@@ -37,7 +37,7 @@ fn refused_here(flags: &[&str]) -> String {
 
 /// The levers of our own server, and the flags by which the tests here, of its workers and of its TLS set
 /// them.
-const FLAGS: [(&str, &str); 8] = [
+const FLAGS: [(&str, &str); 9] = [
     ("connection-steering", "--steer"),
     ("defer-accept", "--defer-accept"),
     ("engine", "--engine"),
@@ -46,6 +46,7 @@ const FLAGS: [(&str, &str); 8] = [
     ("no-delay", "--no-delay"),
     ("socket-busy-poll", "--busy-poll"),
     ("workers", "--workers"),
+    ("zero-copy", "--zero-copy"),
 ];
 
 #[test]

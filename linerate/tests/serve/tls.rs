@@ -201,8 +201,10 @@ fn where_the_kernel_makes_no_records_the_reason_is_told_and_kernel_tls_on_refuse
         assert!(told.starts_with(reason), "{told}");
     }
     let (usual, _) = ready(&[]);
+    assert!(usual["by_kernel"].is_array(), "{usual}");
     let (on, said) = ready(&["--kernel-tls", "on"]);
     let Some(reason) = usual["reason"].as_str() else {
+        assert_ne!(usual["by_kernel"], json!([]), "{said}");
         assert_eq!(on, usual, "{said}");
         return;
     };

@@ -1,9 +1,10 @@
 //! What only a ring has: limits of its own, beyond which nothing may be lost.
 
-use std::process::Command;
+use std::net::TcpStream;
+use std::time::Duration;
 
-use crate::client::{Client, get};
-use crate::server::Server;
+use crate::client::{Client, PATIENCE, get};
+use crate::server::{Server, sockets};
 
 /// More than the ring has buffers to receive into.
 const CONNECTIONS: usize = 5000;
@@ -13,6 +14,14 @@ const SENDERS: usize = 200;
 const AT_ONCE: usize = 40;
 /// To each of several clients, before it reads the first answer.
 const REQUESTS: usize = 300;
+/// Clients whose requests fill a buffer each, more of them than are attended to at one go, and for how
+/// many others there is room: for twice as many as may come at once.
+const BUSY: usize = 50;
+const REQUESTS_EACH: usize = 10;
+const ROOM: usize = 25;
+const BACKLOG: usize = 10;
+/// An attempt to connect takes its time where nobody is let in.
+const ATTEMPT: Duration = Duration::from_millis(20);
 
 #[test]
 fn requests_of_more_connections_than_the_ring_has_buffers_are_answered_too() {
@@ -21,11 +30,11 @@ fn requests_of_more_connections_than_the_ring_has_buffers_are_answered_too() {
     let connect = |_| server.connect();
     let mut clients: Vec<Client> = (0..CONNECTIONS).map(connect).collect();
     assert_eq!(clients[CONNECTIONS - 1].get("/json").status, 200);
-    signal(&server, "STOP");
+    server.signal("STOP");
     for client in &mut clients {
         client.send(get("/json"));
     }
-    signal(&server, "CONT");
+    server.signal("CONT");
     for client in &mut clients {
         assert_eq!(client.answer().status, 200);
     }
@@ -41,11 +50,11 @@ fn requests_that_take_more_buffers_than_the_ring_has_are_answered_too() {
     assert_eq!(clients[SENDERS - 1].get("/json").status, 200);
     let padding = "a".repeat(1000);
     let request = format!("GET /json HTTP/1.1\r\nHost: a\r\nX: {padding}\r\n\r\n");
-    signal(&server, "STOP");
+    server.signal("STOP");
     for client in &mut clients {
         client.send(request.repeat(AT_ONCE));
     }
-    signal(&server, "CONT");
+    server.signal("CONT");
     for client in &mut clients {
         for number in 0..AT_ONCE {
             assert_eq!(client.answer().status, 200, "{number}");
@@ -71,8 +80,41 @@ fn an_answer_for_which_there_is_no_room_waits_for_it_whole_and_in_order() {
     }
 }
 
-fn signal(server: &Server, name: &str) {
-    let pid = server.pid().to_string();
-    let mut kill = Command::new("kill");
-    assert!(kill.args(["-s", name, &pid]).status().unwrap().success());
+#[test]
+fn no_more_are_let_in_than_there_is_room_for_while_the_server_is_busy() {
+    let most = BUSY + ROOM;
+    let flags =
+        format!("--workers 1 --max-connections {most} --backlog {BACKLOG} --busy-work-ns 1000000");
+    let server = Server::start(&flags.split(' ').collect::<Vec<_>>());
+    let mut busy: Vec<Client> = Vec::new();
+    for _ in 0..BUSY {
+        busy.push(server.connect());
+        assert_eq!(busy.last_mut().unwrap().get("/json").status, 200);
+    }
+    let padding = "a".repeat(2000);
+    let request = format!("GET /json HTTP/1.1\r\nHost: a\r\nX: {padding}\r\n\r\n");
+    server.signal("STOP");
+    for client in &mut busy {
+        client.send(request.repeat(REQUESTS_EACH));
+    }
+    server.signal("CONT");
+    let reader = std::thread::spawn(move || {
+        for client in &mut busy {
+            (0..REQUESTS_EACH).for_each(|_| assert_eq!(client.answer().status, 200));
+        }
+        busy
+    });
+    // Who comes now is accepted behind all of these requests.
+    let mut others: Vec<TcpStream> = Vec::new();
+    while others.len() <= ROOM || !reader.is_finished() {
+        others.extend(TcpStream::connect_timeout(&server.address, ATTEMPT));
+    }
+    // The listener is one of them.
+    let is_full = || sockets(server.pid()) == most + 1;
+    let is_so = sys::clock::wait_until(PATIENCE, is_full);
+    assert!(is_so, "{} sockets", sockets(server.pid()));
+    drop(reader.join().unwrap());
+    for mut client in others.into_iter().map(Client::of) {
+        assert_eq!(client.get("/json").status, 200);
+    }
 }

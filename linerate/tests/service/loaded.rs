@@ -28,7 +28,8 @@ impl Nginx {
         let service = study::services::find("nginx").unwrap().service;
         let service = service.filled(|word| {
             Some(match word {
-                "dir" => folder.display().to_string(),
+                "dir" | "root" => folder.display().to_string(),
+                "scheme" => "http".to_owned(),
                 "port" => port.to_string(),
                 "listen" => format!("127.0.0.1:{port}"),
                 "message" => "Hello, World!".to_owned(),

@@ -9,6 +9,7 @@ mod built_in;
 #[path = "../common/mod.rs"]
 mod common;
 mod git_status;
+mod https_download;
 mod page_size;
 mod python;
 mod rsqrt;

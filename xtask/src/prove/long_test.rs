@@ -27,12 +27,18 @@ pub(super) fn run(binary: &str, test: &str, variable: &str, value: &str) -> anyh
     let output = target::cargo(&[&words[..], &only].concat())
         .env(variable, value)
         .output()?;
-    let words = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (said, errors) = (&output.stdout, &output.stderr);
+    let [mut words, errors] = [said, errors].map(|text| String::from_utf8_lossy(text).into_owned());
     // A test under another name would be none, and pass.
     let ran = words.contains("1 passed") || words.contains("1 failed");
-    ensure!(ran, "{words}{}", String::from_utf8_lossy(&output.stderr));
+    ensure!(ran, "{words}{errors}");
+    let held = output.status.success();
+    if !held {
+        // Why it did not, it says there.
+        words += &errors;
+    }
     Ok(Ran {
-        held: output.status.success(),
+        held,
         words,
         seconds: begun.elapsed().as_secs_f64(),
     })

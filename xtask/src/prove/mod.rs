@@ -91,7 +91,7 @@ fn run_now(filter: &str) -> anyhow::Result<ExitCode> {
     }
     if names.contains(&"bench") {
         let begun = sys::clock::now();
-        stages.note("bench", begun, crate::bench::run("")?)?;
+        stages.note("bench", begun, crate::bench::run(&[])?)?;
     }
     Ok(stages.close(&Counts::default()))
 }

@@ -50,25 +50,26 @@ pub(crate) fn make() -> anyhow::Result<Release> {
 /// The program with the C library inside, without symbols, in one of cargo's profiles. The target
 /// directory must be claimed.
 pub(crate) fn static_program(profile: &str) -> anyhow::Result<PathBuf> {
+    static_build(profile, &["--package", "linerate"], "linerate")
+}
+
+/// Likewise an example of the crate that speaks to the kernel: a tool for a guest.
+pub(crate) fn static_tool(profile: &str, name: &str) -> anyhow::Result<PathBuf> {
+    let what = ["--package", "sys", "--example", name];
+    static_build(profile, &what, &format!("examples/{name}"))
+}
+
+/// Builds something, which is put at that place below the profile's folder.
+fn static_build(profile: &str, what: &[&str], place: &str) -> anyhow::Result<PathBuf> {
     // With a target given, macros and build scripts keep the shared C library that they need.
-    let build = [
-        "build",
-        "--package",
-        "linerate",
-        "--quiet",
-        "--target",
-        TRIPLE,
-    ];
-    let status = target::cargo(&[&build[..], &["--profile", profile]].concat())
+    let how = ["--quiet", "--target", TRIPLE, "--profile", profile];
+    let status = target::cargo(&[&["build"], what, &how].concat())
         .env("RUSTFLAGS", "-C target-feature=+crt-static")
         .env(strip_variable(profile), "symbols")
         .status()
         .context("cargo could not be started")?;
     ensure!(status.success(), "the static build failed");
-    let program = target::directory()
-        .join(TRIPLE)
-        .join(profile)
-        .join("linerate");
+    let program = target::directory().join(TRIPLE).join(profile).join(place);
     ensure!(
         elf::is_static(&std::fs::read(&program)?)?,
         "{} needs a loader: it is not static",

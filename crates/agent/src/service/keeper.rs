@@ -18,6 +18,7 @@ use model::service::StopSignal;
 use sys::group::Leader;
 use sys::offspring;
 use sys::process::Signal;
+use traffic::tls::Client;
 
 use super::commands::{Commands, Trouble};
 use super::failed;
@@ -93,6 +94,8 @@ fn start(order: &Order, folder: &Folder, owner: &Owner) -> Result<Kept, Failure>
         let written = folder.write(file, text);
         written.map_err(|error| failed(&doing(), &error))?;
     }
+    let written = order.offer.write_into(folder);
+    written.map_err(|error| failed(&format!("{}: writing its key", service.title), &error))?;
     let commands = Commands {
         service: &service,
         program: &order.program,
@@ -111,7 +114,7 @@ fn start(order: &Order, folder: &Folder, owner: &Owner) -> Result<Kept, Failure>
         service: service.clone(),
         logs,
     };
-    kept.await_ready(&commands, owner)?;
+    kept.await_ready(&commands, order.offer.client(address)?, owner)?;
     Ok(kept)
 }
 
@@ -144,12 +147,18 @@ impl Kept {
         }
     }
 
-    fn await_ready(&mut self, commands: &Commands<'_>, owner: &Owner) -> Result<(), Failure> {
+    fn await_ready(
+        &mut self,
+        commands: &Commands<'_>,
+        tls: Option<Client>,
+        owner: &Owner,
+    ) -> Result<(), Failure> {
         let within = Duration::from_millis(self.service.ready.within_ms.into());
         let mut question = Question {
             commands,
             logs: &self.logs,
             address: self.address,
+            tls,
             given_up: &|| owner.wants_an_end(),
             last_run: None,
         };
@@ -283,6 +292,6 @@ fn filled(order: &Order, folder: &Folder, address: SocketAddr) -> Service {
         "workers" => Some(order.workers.to_string()),
         "cpus" => Some(sys::cpu::format_list(&order.cpus)),
         "message" => Some(MESSAGE.to_owned()),
-        _ => None,
+        other => order.offer.value_of(other, folder.path()),
     })
 }

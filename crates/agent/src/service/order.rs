@@ -8,6 +8,8 @@ use model::Service;
 use model::message::Failure;
 use serde::{Deserialize, Serialize};
 
+use super::offer::Offer;
+
 /// A service to start, and how.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Order {
@@ -25,6 +27,7 @@ pub(super) struct Order {
     pub(super) workers: u32,
     /// The CPUs it may run on; empty for those inherited.
     pub(super) cpus: Vec<usize>,
+    pub(super) offer: Offer,
 }
 
 /// Each is answered with one word.

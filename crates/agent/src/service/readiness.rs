@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use model::service::{Exchange, Readiness};
 use traffic::load::http::HttpProtocol;
+use traffic::tls::Client;
 
 use super::commands::{Commands, GivenUp, Trouble};
 use super::logs::Logs;
@@ -22,6 +23,8 @@ pub(super) struct Question<'a> {
     pub(super) commands: &'a Commands<'a>,
     pub(super) logs: &'a Logs,
     pub(super) address: SocketAddr,
+    /// How it is spoken to, where it speaks TLS.
+    pub(super) tls: Option<Client>,
     pub(super) given_up: GivenUp<'a>,
     /// What a program was last seen to do, and when it may be started again.
     pub(super) last_run: Option<(String, Instant)>,
@@ -44,7 +47,7 @@ impl Question<'_> {
         let request = HttpProtocol::new("GET", &host, path, &[], &[]);
         let request = request.map_err(|error| error.to_string())?;
         let patience_ns = u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX);
-        match traffic::load::probe(self.address, None, &request, patience_ns) {
+        match traffic::load::probe(self.address, self.tls.as_ref(), &request, patience_ns) {
             Ok(answer) if answer.status == 200 => Ok(()),
             Ok(answer) => Err(format!("`GET {path}` has status {}", answer.status)),
             Err(error) => Err(error.to_string()),

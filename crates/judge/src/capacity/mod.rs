@@ -26,7 +26,7 @@ const MASS: f64 = 0.9;
 /// … lies within rates so near to one another, or after so many blocks.
 const NEAR: f64 = 1.03;
 const LONGEST_BISECTION: u32 = 40;
-/// The walk takes fewer than this over any range that it is given.
+/// A longer walk is left to the bisection, as it is where nothing holds again after an overload.
 const LONGEST_RAMP: u32 = 40;
 /// The confirmation ends undecided after so many blocks.
 const LONGEST_CONFIRMATION: u32 = 80;
@@ -45,7 +45,7 @@ pub enum Seen {
     NotOffered,
 }
 
-/// Rates that may be tried, requests/s; the lowest is above 0 and no higher than the highest.
+/// Rates that may be tried, requests/s; the confirmation may go a tenth above. The lowest is above 0 and no higher than the highest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     pub lowest_rps: f64,

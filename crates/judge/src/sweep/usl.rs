@@ -46,8 +46,8 @@ pub enum Peak {
     At(Estimate),
     /// κ may be nought: these levels tell of no peak.
     NotSeen,
-    /// Where it may be, nothing was measured.
-    BeyondLevels,
+    /// Where it may be, nothing was measured: above the levels or below them.
+    OutsideLevels,
 }
 
 impl Usl {
@@ -176,11 +176,13 @@ fn estimate(of: &dyn Fn(&Usl) -> f64, law: &Usl, drawn: &[Usl], rounds: usize) -
 }
 
 fn peak(levels: &[Level], kappa: Estimate, peak: Estimate) -> Peak {
-    let most = levels.iter().map(|level| level.load).fold(0.0, f64::max);
+    let loads = || levels.iter().map(|level| level.load);
+    let most = loads().fold(0.0, f64::max);
+    let least = loads().fold(f64::INFINITY, f64::min);
     if kappa.low <= 0.0 || !peak.high.is_finite() {
         Peak::NotSeen
-    } else if peak.high > most {
-        Peak::BeyondLevels
+    } else if peak.low < least || peak.high > most {
+        Peak::OutsideLevels
     } else {
         Peak::At(peak)
     }

@@ -17,6 +17,8 @@ pub struct SenderWatch {
 pub struct SenderReading {
     /// Connections that were there at the end of the window.
     pub connections: u64,
+    /// What the other ends acknowledged, bytes.
+    pub acked_bytes: u64,
     /// There was something to send, or to be acknowledged, µs.
     pub busy_us: u64,
     /// Of that, the receiver's window let no more be sent, µs.
@@ -63,6 +65,7 @@ fn between(opened: &[Sending], closed: &[Sending]) -> SenderReading {
             |begin: &&Sending| begin.peer_port == end.peer_port && begin.busy_us <= end.busy_us;
         let begin = opened.iter().find(same).copied().unwrap_or_default();
         sum.connections += 1;
+        sum.acked_bytes += end.acked_bytes.saturating_sub(begin.acked_bytes);
         sum.busy_us += end.busy_us.saturating_sub(begin.busy_us);
         sum.rwnd_limited_us += end.rwnd_limited_us.saturating_sub(begin.rwnd_limited_us);
         sum.sndbuf_limited_us += end
@@ -80,6 +83,7 @@ mod tests {
     fn only_what_came_within_the_window_counts_and_a_port_used_again_is_another_connection() {
         let sending = |peer_port, busy_us, rwnd_limited_us| Sending {
             peer_port,
+            acked_bytes: 10 * busy_us,
             busy_us,
             rwnd_limited_us,
             sndbuf_limited_us: 1,
@@ -88,6 +92,7 @@ mod tests {
         let closed = [sending(1, 300, 90), sending(2, 50, 30)];
         let expected = SenderReading {
             connections: 2,
+            acked_bytes: 10 * (200 + 50),
             busy_us: 200 + 50,
             rwnd_limited_us: 50 + 30,
             sndbuf_limited_us: 1,

@@ -9,8 +9,11 @@ use serde::Serialize;
 pub enum TestBench {
     /// A network namespace of whatever machine the tests run on (`linerate/tests/levers/each.rs`).
     Here,
-    /// A virtual machine with a kernel and a card of its own (`xtask/src/vm/proofs/levers.sh`, and `ktls.sh`).
+    /// A virtual machine with a kernel and a card of its own (`xtask/src/vm/proofs`: `levers.sh`, `ktls.sh`,
+    /// `shares.sh`).
     Guest,
+    /// There, by what a person would do (`xtask/src/vm/proofs/audit.sh`).
+    ByHand,
     /// A folder of files (`carry/tests/planted.rs`).
     Planted,
     /// A program that is started with it, and takes it along when it ends
@@ -61,11 +64,12 @@ const HERE: [&str; 34] = [
 ];
 
 /// In a guest, whose host settings and card are nobody else's.
-const GUEST: [&str; 42] = [
+const GUEST: [&str; 43] = [
     "big-tcp",
     "busy-poll",
     "busy-read",
     "clocksource",
+    "cpu-weight",
     "default-qdisc",
     "device-weight",
     "dirty-background-ratio",
@@ -106,6 +110,9 @@ const GUEST: [&str; 42] = [
     "udp-receive-offload",
 ];
 
+/// In a guest, and never set by us.
+const BY_HAND: [&str; 1] = ["syscall-audit"];
+
 /// Over planted files alone, since no machine of the tests has what they set.
 pub(super) const PLANTED: [&str; 3] = ["energy-preference", "frequency-governor", "nmi-watchdog"];
 
@@ -121,7 +128,7 @@ const PROGRAM: [&str; 7] = [
 ];
 
 /// Of our own server.
-const SERVER: [&str; 8] = [
+const SERVER: [&str; 9] = [
     "connection-steering",
     "defer-accept",
     "engine",
@@ -130,6 +137,7 @@ const SERVER: [&str; 8] = [
     "no-delay",
     "socket-busy-poll",
     "workers",
+    "zero-copy",
 ];
 
 /// Of the boot: never set by us, but by whoever starts the machine.
@@ -148,6 +156,7 @@ pub fn tested_in(lever: &str) -> Vec<TestBench> {
     let benches = [
         (&HERE[..], TestBench::Here),
         (&GUEST, TestBench::Guest),
+        (&BY_HAND, TestBench::ByHand),
         (&PLANTED, TestBench::Planted),
         (&PROGRAM, TestBench::Program),
         (&SERVER, TestBench::Server),
@@ -165,13 +174,15 @@ pub fn tested_words(lever: &str) -> String {
     let words = |bench: TestBench| match bench {
         TestBench::Here => "here, in a network namespace",
         TestBench::Guest => "in a virtual machine",
+        TestBench::ByHand => "by hand in a virtual machine",
         TestBench::Planted => "on planted files alone, never on a machine that has it",
         TestBench::Program => "with a program, which takes it along when it ends",
         TestBench::Server => "with our own server, which takes it along when it ends",
         TestBench::Reboot => "over a reboot of an emulated machine, by `cargo xtask prove boot`",
     };
     let benches = tested_in(lever);
-    let is_taken = benches.contains(&TestBench::Reboot);
+    let is_told = |bench: &TestBench| matches!(bench, TestBench::ByHand | TestBench::Reboot);
+    let is_taken = benches.iter().any(is_told);
     let places: Vec<&str> = benches.into_iter().map(words).collect();
     let untested = UNTESTED.iter().find(|(name, _)| *name == lever);
     match (places.as_slice(), untested) {
@@ -191,5 +202,6 @@ pub fn tested_words(lever: &str) -> String {
 #[cfg(test)]
 pub(super) fn all_names() -> impl Iterator<Item = &'static str> {
     let restored = HERE.into_iter().chain(GUEST).chain(PLANTED);
+    let restored = restored.chain(BY_HAND);
     restored.chain(PROGRAM).chain(SERVER).chain(REBOOT)
 }

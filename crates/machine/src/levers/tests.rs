@@ -24,20 +24,25 @@ fn every_lever_has_a_name_of_its_own_and_says_what_it_does() {
 }
 
 #[test]
-fn what_is_tested_is_a_lever_that_can_be_set() {
+fn what_is_tested_is_a_lever_that_we_or_a_person_can_set() {
     let tested = |lever: &&&'static dyn Lever| !tested_in(lever.card().name).is_empty();
     let levers: Vec<_> = all().collect();
     let tested: Vec<_> = levers.iter().filter(tested).collect();
-    let can_be_set =
-        |lever: &&&dyn Lever| !lever.sets().is_empty() || lever.card().binds == model::Binds::Boot;
-    assert!(tested.iter().all(can_be_set));
+    let is_set = |lever: &&&dyn Lever| {
+        let by_others = [TestBench::ByHand, TestBench::Reboot];
+        let benches = tested_in(lever.card().name);
+        !lever.sets().is_empty() || benches.iter().all(|bench| by_others.contains(bench))
+    };
+    assert!(tested.iter().all(is_set));
     let named: BTreeSet<&str> = tested::all_names().collect();
     assert_eq!(named.len(), tested.len(), "a name that is no lever's");
     let words = tested_words("mtu");
     let wanted =
         "applied and restored in a test here, in a network namespace, and in a virtual machine";
     assert_eq!(words, wanted);
-    assert_eq!(tested_words("syscall-audit"), "never applied in a test");
+    assert_eq!(tested_words("packet-taps"), "never applied in a test");
+    let by_hand = "seen to take hold by hand in a virtual machine";
+    assert_eq!(tested_words("syscall-audit"), by_hand);
     let over_a_reboot = "seen to take hold over a reboot of an emulated machine";
     assert!(tested_words("mitigations").starts_with(over_a_reboot));
 }

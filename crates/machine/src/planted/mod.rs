@@ -15,6 +15,8 @@ mod nothing;
 mod packet_tap;
 mod rearm_oneshot;
 mod seccomp_arguments;
+mod seccomp_filter;
+mod seccomp_numbers;
 mod serve_flag;
 mod split_send;
 mod table;
@@ -173,7 +175,8 @@ static ALL: &[&dyn Planted] = &[
     &rearm_oneshot::LEVER,
     &busy_work_ns::BusyWork,
     &message_bytes::MessageBytes,
-    &seccomp_arguments::SeccompArguments,
+    &seccomp_arguments::FILTER,
+    &seccomp_numbers::FILTER,
     &nft_rules::NftRules,
     &nft_set::NftSet,
     &no_track::NoTrack,

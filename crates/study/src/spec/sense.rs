@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use model::Study;
 use model::lever::LeverSetting;
-use model::study::{DesignKind, RigKind, StepSpec};
+use model::study::{DesignKind, RigKind, SERVE, StepSpec};
 
 use crate::arms::{BASELINE, CONTROL, FLOOR};
 
@@ -17,6 +17,7 @@ pub(super) fn complaint(study: &Study) -> Option<Complaint> {
         .or_else(|| link(study))
         .or_else(|| twice(&study.baseline.levers).map(at(&["baseline", "levers"])))
         .or_else(|| twice(&study.first_levers()).map(at(&["whole", "levers"])))
+        .or_else(|| baseline(study))
         .or_else(|| steps(study))
         .or_else(|| whole(study))
 }
@@ -65,6 +66,15 @@ fn threads(study: &Study) -> Option<Complaint> {
         let what =
             format!("{threads} threads cannot share {connections} connections; expected fewer");
         at(&["workload", "threads"])(what)
+    })
+}
+
+/// Only a comparison's baseline names its program: that of a ladder is the one that is asked for.
+fn baseline(study: &Study) -> Option<Complaint> {
+    let is_compared = study.design.kind == DesignKind::Compare;
+    (study.baseline.target.is_some() && !is_compared).then(|| {
+        let what = "only a comparison's baseline has one; expected design.kind = \"compare\"";
+        at(&["baseline", "target"])(what.to_owned())
     })
 }
 
@@ -117,6 +127,15 @@ fn comparison(study: &Study, index: usize) -> Option<(&'static str, String)> {
         let what = "only a comparison's steps have one; expected design.kind = \"compare\"";
         return Some((field, what.to_owned()));
     }
+    let program = study.baseline.target.as_deref().unwrap_or(SERVE);
+    if step.target.as_deref() == Some(program) && step.path.is_none() && !sets_levers(step) {
+        let what = format!(
+            "`{program}` is the baseline's, so `{}` changes nothing; expected another, or a `path` \
+             or levers beside it",
+            step.name
+        );
+        return Some(("target", what));
+    }
     let against = step.against.as_ref()?;
     let before = study.steps[..index].iter().map(|step| &step.name);
     let names: Vec<&str> = before.map(String::as_str).collect();
@@ -129,13 +148,16 @@ fn comparison(study: &Study, index: usize) -> Option<(&'static str, String)> {
     })
 }
 
+fn sets_levers(step: &StepSpec) -> bool {
+    !step.add.is_empty() || !step.take_away.is_empty()
+}
+
 /// The levers of an arm after one of its steps.
 fn change(
     before: &[LeverSetting],
     step: &StepSpec,
 ) -> Result<Vec<LeverSetting>, (&'static str, String)> {
-    let sets_levers = !step.add.is_empty() || !step.take_away.is_empty();
-    if !sets_levers && step.target.is_none() && step.path.is_none() {
+    if !sets_levers(step) && step.target.is_none() && step.path.is_none() {
         let what = format!(
             "`{}` changes nothing; expected `add` or `take_away`, or of a comparison `target` or `path`",
             step.name

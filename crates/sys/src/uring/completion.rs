@@ -48,7 +48,7 @@ pub(super) fn what_happened(kind: Kind, result: i32) -> What {
         (Kind::Receive, _) => What::ReceiveFailed(error(result)),
         (Kind::Watch, _) => What::Readable,
         (Kind::Room, _) => What::Room,
-        (Kind::Send | Kind::Cancel, _) => What::Nothing,
+        (Kind::Send | Kind::Constant | Kind::Cancel, _) => What::Nothing,
     }
 }
 

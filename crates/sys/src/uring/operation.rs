@@ -29,15 +29,17 @@ pub(super) enum Kind {
     Watch,
     Room,
     Send,
+    Constant,
     Cancel,
 }
 
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 7] = [
     Kind::Accept,
     Kind::Receive,
     Kind::Watch,
     Kind::Room,
     Kind::Send,
+    Kind::Constant,
     Kind::Cancel,
 ];
 

@@ -3,26 +3,30 @@
 //!
 //! A send never waits: it takes place while it is handed over, within [`ServingRing::enter`], and
 //! of one that took all of its bytes nothing is told. So the memory that is sent from is free
-//! again when `enter` returns, and what little was not sent has been copied out of it.
+//! again when `enter` returns, and what little was not sent has been copied out of it. Bytes that
+//! never change are sent from where they lie (`serving/constants.rs`).
 //!
 //! Operations name descriptors by their numbers, and the kernel looks these up while they are
 //! handed over: a descriptor that was given must stay open until the next `enter`.
 
+pub(super) mod constants;
+
 use std::collections::VecDeque;
 use std::io;
-use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{CancelBuilder, Fd, Napi};
-use io_uring::{IoUring, cqueue, opcode};
+use io_uring::{cqueue, opcode};
 
 use super::buffers::{BUFFER_BYTES, Buffers, GROUP};
 use super::completion::what_happened;
+use super::lent::{CANCEL_PATIENCE, Lent};
 use super::operation::{Kind, name, understand};
 use super::outgoing::{Message, Outgoing};
-use super::{CANCEL_PATIENCE, setup};
+use super::setup;
 use crate::listener::BusyPoll;
+use constants::Constants;
 
 pub use super::completion::{Completion, What};
 pub use super::operation::Owner;
@@ -45,9 +49,9 @@ pub struct Unsent {
 /// One instance and all memory that the kernel uses on its behalf. Only the thread that made it
 /// may use it, and the type sees to that.
 pub struct ServingRing {
-    ring: ManuallyDrop<IoUring>,
-    buffers: ManuallyDrop<Buffers>,
+    ring: Lent<Buffers>,
     outgoing: Outgoing,
+    constants: Constants,
     /// Messages that are queued.
     sending: Vec<(u64, Message)>,
     unsent: VecDeque<Unsent>,
@@ -66,18 +70,22 @@ impl ServingRing {
     /// # Errors
     /// Those that [`super::usable::try_out`] explains; `ENOMEM`.
     pub fn new() -> io::Result<Self> {
-        let ring = setup::builder(COMPLETIONS)
+        Self::sized(QUEUE, COMPLETIONS, BUFFERS)
+    }
+
+    fn sized(queue: u32, completions: u32, buffers: u16) -> io::Result<Self> {
+        let ring = setup::builder(completions)
             .setup_taskrun_flag()
-            .build(QUEUE)?;
-        let mut buffers = Buffers::register(&ring.submitter(), BUFFERS)?;
+            .build(queue)?;
+        let mut buffers = Buffers::register(&ring.submitter(), buffers)?;
         (0..buffers.count()).for_each(|id| buffers.give(id));
         Ok(Self {
-            ring: ManuallyDrop::new(ring),
-            buffers: ManuallyDrop::new(buffers),
+            ring: Lent::new(ring, buffers),
             outgoing: Outgoing::new(),
-            sending: Vec::with_capacity(QUEUE as usize),
+            constants: Constants::default(),
+            sending: Vec::with_capacity(queue as usize),
             unsent: VecDeque::new(),
-            untaken: VecDeque::with_capacity(COMPLETIONS as usize),
+            untaken: VecDeque::with_capacity(completions as usize),
             untaken_sockets: 0,
             held: None,
             entered: 0,
@@ -285,7 +293,7 @@ impl ServingRing {
     #[inline]
     pub fn take(&mut self) -> Option<Completion> {
         if let Some((id, _)) = self.held.take() {
-            self.buffers.give(id);
+            self.ring.memory.give(id);
         }
         let entry = self.untaken.pop_front()?;
         if let Some(id) = cqueue::buffer_select(entry.flags()) {
@@ -306,17 +314,18 @@ impl ServingRing {
     pub fn received(&self) -> &[u8] {
         let (id, length) = self.held.unwrap_or_default();
         // SAFETY: the completion that named this buffer is the last one taken; the buffer is given
-        // back by `take` and `drop` only, which borrow the ring exclusively. Where none is held
-        // the length is zero.
-        unsafe { self.buffers.written(id, length) }
+        // back by `take` only, which borrows the ring exclusively, and freed with the ring. Where
+        // none is held the length is zero.
+        unsafe { self.ring.memory.written(id, length) }
     }
 
     fn queue(&mut self, owner: Owner, kind: Kind, entry: Entry) -> io::Result<()> {
         let entry = entry.user_data(name(owner, kind));
         loop {
-            // SAFETY: the operation uses no memory but the buffers, which `drop` frees only when
-            // all operations have ended, and what is sent, which is used while it is handed over
-            // and neither moved nor changed before that.
+            // SAFETY: the operation uses no memory but the buffers, which `Lent` frees only when
+            // all operations have ended, and what is sent: constants, which stay as they are, and
+            // messages, which are used while they are handed over and neither moved nor changed
+            // before that.
             if unsafe { self.ring.submission().push(&entry) }.is_ok() {
                 return Ok(());
             }
@@ -337,6 +346,7 @@ impl ServingRing {
                     };
                     self.unsent.push_back(Unsent { owner, rest });
                 }
+                (_, Kind::Constant) => self.constants.note(&entry),
                 (_, Kind::Cancel) => {}
                 (_, kind) => {
                     self.untaken_sockets += usize::from(has_socket(kind, &entry));
@@ -352,21 +362,6 @@ impl Drop for ServingRing {
         // Connections that nobody took are closed.
         self.collect();
         while self.take().is_some() {}
-        let cancelled = self
-            .ring
-            .submitter()
-            .register_sync_cancel(Some(CANCEL_PATIENCE), CancelBuilder::any().all());
-        let is_quiet = match cancelled {
-            Ok(()) => true,
-            Err(error) => error.kind() == io::ErrorKind::NotFound,
-        };
-        // SAFETY: dropped once, here, and not used afterwards.
-        unsafe { ManuallyDrop::drop(&mut self.ring) };
-        if is_quiet {
-            // SAFETY: the same; and no operation is under way that could use this memory. Where
-            // that is not certain it is leaked.
-            unsafe { ManuallyDrop::drop(&mut self.buffers) };
-        }
     }
 }
 

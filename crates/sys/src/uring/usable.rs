@@ -4,21 +4,13 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-use io_uring::{Probe, opcode};
+use io_uring::types::Fd;
 
+use super::serving::{ServingRing, constants};
 use super::setup;
 
 /// 0: for everybody; 1: for a group and for CAP_SYS_ADMIN; 2: for nobody. Since Linux 6.6.
 const SWITCH: &str = "/proc/sys/kernel/io_uring_disabled";
-/// What rings of ours do, by name and number.
-const OPERATIONS: [(&str, u8); 5] = [
-    ("ACCEPT", opcode::AcceptMulti::CODE),
-    ("RECV", opcode::RecvMulti::CODE),
-    ("SEND", opcode::Send::CODE),
-    ("POLL_ADD", opcode::PollAdd::CODE),
-    ("ASYNC_CANCEL", opcode::AsyncCancel::CODE),
-];
-
 /// Why there is no ring to be had.
 #[derive(Debug)]
 pub enum Unusable {
@@ -32,34 +24,59 @@ pub enum Unusable {
     Absent,
     /// The kernel is older than Linux 6.1.
     Old,
-    /// It cannot do one of the operations.
-    Lacks {
-        operation: &'static str,
-    },
+    /// It does not tell whether a send was copied: the kernel is older than Linux 6.2.
+    Mute,
     Other(io::Error),
 }
 
-/// Tries it.
+/// Tries it, with all that a server's takes.
 ///
 /// # Errors
 /// Why it cannot be had.
 pub fn try_out() -> Result<(), Unusable> {
-    let ring = setup::builder(4).build(2).map_err(understand)?;
-    let mut probe = Probe::new();
-    let probed = ring.submitter().register_probe(&mut probe);
-    probed.map_err(Unusable::Other)?;
-    let missing = OPERATIONS
-        .iter()
-        .find(|(_, code)| !probe.is_supported(*code));
-    missing.map_or(Ok(()), |&(operation, _)| Err(Unusable::Lacks { operation }))
+    ServingRing::new().map(drop).map_err(understand)
+}
+
+/// Tries it for a program that root starts as an ordinary user, for whom it may be switched off
+/// though root may have it.
+///
+/// # Errors
+/// Why it cannot be had.
+pub fn try_out_for_descended() -> Result<(), Unusable> {
+    match switched_off() {
+        Some(off) if crate::process::user() == 0 => Err(off),
+        _ => try_out(),
+    }
+}
+
+fn switched_off() -> Option<Unusable> {
+    let value = crate::kernel_file::number(SWITCH)?;
+    (value > 0).then_some(Unusable::SwitchedOff { value })
+}
+
+/// Tries whether it can send without a copy, and tell what came of that.
+///
+/// # Errors
+/// As of [`try_out`]; [`Unusable::Mute`] before Linux 6.2.
+pub fn try_out_zero_copy() -> Result<(), Unusable> {
+    let mut ring = setup::builder(4).build(2).map_err(understand)?;
+    // There is no such descriptor, of which a kernel tells that has understood all else.
+    let send = constants::operation(Fd(-1), b"nothing").map_err(Unusable::Other)?;
+    // SAFETY: the operation reads constant bytes.
+    let pushed = unsafe { ring.submission().push(&send) };
+    pushed.map_err(|full| Unusable::Other(io::Error::other(full)))?;
+    ring.submit_and_wait(1).map_err(Unusable::Other)?;
+    let told = ring.completion().next().map(|entry| -entry.result());
+    match told.unwrap_or(libc::EIO) {
+        libc::EBADF => Ok(()),
+        libc::EINVAL => Err(Unusable::Mute),
+        other => Err(Unusable::Other(io::Error::from_raw_os_error(other))),
+    }
 }
 
 fn understand(error: io::Error) -> Unusable {
     match error.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) => match crate::kernel_file::number(SWITCH) {
-            Some(value @ 1..) => Unusable::SwitchedOff { value },
-            _ => Unusable::Forbidden,
-        },
+        Some(libc::EPERM | libc::EACCES) => switched_off().unwrap_or(Unusable::Forbidden),
         Some(libc::ENOSYS) => Unusable::Absent,
         Some(libc::EINVAL) => Unusable::Old,
         _ => Unusable::Other(error),
@@ -75,21 +92,22 @@ impl fmt::Display for Unusable {
                  to everybody"
             ),
             Self::Forbidden => formatter.write_str(
-                "io_uring_setup(2) is not permitted (EPERM), as in containers whose seccomp profile \
+                "io_uring is not permitted (EPERM), as in containers whose seccomp profile \
                  leaves it out; it takes a profile that allows the io_uring calls",
             ),
             Self::Absent => formatter.write_str(
-                "io_uring_setup(2) is not there (ENOSYS): the kernel was built without CONFIG_IO_URING, \
+                "io_uring is not there (ENOSYS): the kernel was built without CONFIG_IO_URING, \
                  or a system call filter says so",
             ),
             Self::Old => formatter.write_str(
                 "this kernel cannot put completions off until they are asked for \
                  (IORING_SETUP_DEFER_TASKRUN); that takes Linux 6.1",
             ),
-            Self::Lacks { operation } => {
-                write!(formatter, "this kernel's io_uring has no IORING_OP_{operation}")
-            }
-            Self::Other(error) => write!(formatter, "io_uring_setup(2): {error}"),
+            Self::Mute => formatter.write_str(
+                "this kernel's io_uring does not tell whether it copied what it sent \
+                 (IORING_SEND_ZC_REPORT_USAGE); that takes Linux 6.2",
+            ),
+            Self::Other(error) => write!(formatter, "making a ring: {error}"),
         }
     }
 }

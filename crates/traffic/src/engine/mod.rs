@@ -1,7 +1,7 @@
 //! The server's side of a connection without a protocol: accepts, receives, sends, times out.
 //!
 //! One loop serves every protocol: it knows a [`Service`], which turns bytes received into bytes
-//! to send. A worker is one single-threaded process with one epoll instance, one listener and
+//! to send. A worker is one single-threaded process with one epoll instance or ring, one listener and
 //! its own CPU. It is no thread, because a second one, even idle, makes every system call on a
 //! socket count references to the shared table of open files: 1.7 % of the CPU per request (99 %
 //! interval 0.5 to 2.7 %, 40 interleaved pairs on Linux 6.18; its control, 0.0 ± 0.9 %).
@@ -30,7 +30,7 @@ pub use output::{FilePart, Output};
 pub use service::{Next, Service, Step};
 pub use shared::Settings;
 use shared::Shared;
-use transfer::Calls;
+use sys::zero_copy::Tally;
 
 /// What tells a worker of its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,8 @@ pub enum Engine {
     Uring,
 }
 
-/// Serves until `stop` is readable, then lets the answers under way finish.
+/// Serves until `stop` is readable, then lets the answers under way finish. Tells what became of
+/// answers that were to be sent without a copy.
 ///
 /// # Errors
 /// `EMFILE` when not even the worker's own descriptors can be opened; those of
@@ -53,7 +54,7 @@ pub fn run<S: Service>(
     stop: BorrowedFd<'_>,
     service: S,
     settings: Settings,
-) -> io::Result<()> {
+) -> io::Result<Tally> {
     run_over::<S, Clear>(engine, (listener, stop), service, (), settings)
 }
 
@@ -67,10 +68,11 @@ pub fn run_over<S: Service, C: Channel>(
     service: S,
     common: C::Common,
     settings: Settings,
-) -> io::Result<()> {
+) -> io::Result<Tally> {
     match engine {
         Engine::Epoll => {
-            let shared = Shared::<S, C, _>::new(service, common, Calls, settings);
+            let carriage = epoll::Carriage::default();
+            let shared = Shared::<S, C, _>::new(service, common, carriage, settings);
             epoll::run(listener, stop, shared)
         }
         Engine::Uring => {

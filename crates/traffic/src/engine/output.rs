@@ -1,4 +1,5 @@
-//! What a connection has still to send: bytes, and after them perhaps a part of a file.
+//! What a connection has still to send: bytes, and after them perhaps a part of a file, or bytes that
+//! lie elsewhere and never change.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -15,12 +16,19 @@ const TURN_BYTES: u64 = 256 * 1024;
 /// as long as sending these.
 const FILE_COST_BYTES: u64 = 16 * 1024;
 
-/// Bytes, and then a part of a file.
+/// Bytes, and then what they are the head of, if it lies elsewhere.
 #[derive(Debug, Default)]
 pub struct Output {
     bytes: Vec<u8>,
     sent_bytes: usize,
-    file: Option<FilePart>,
+    tail: Option<Tail>,
+}
+
+#[derive(Debug)]
+enum Tail {
+    File(FilePart),
+    /// At least one byte.
+    Constant(&'static [u8]),
 }
 
 /// A part of a file that is sent from the page cache, in the clear without a copy in this process.
@@ -98,18 +106,23 @@ impl Turn {
 }
 
 impl Output {
-    /// Where answers are appended; never after a file.
+    /// Where answers are appended; never after a tail.
     pub fn bytes(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
     /// Has a part of a file follow the bytes. Nothing is appended before it is sent.
     pub fn attach(&mut self, part: FilePart) {
-        self.file = Some(part);
+        self.tail = Some(Tail::File(part));
+    }
+
+    /// Has bytes that never change follow, at least one, without a copy of them.
+    pub fn attach_constant(&mut self, constant: &'static [u8]) {
+        self.tail = Some(Tail::Constant(constant));
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.bytes.is_empty() && self.file.is_none()
+        self.bytes.is_empty() && self.tail.is_none()
     }
 
     /// Bytes that are held in memory.
@@ -117,8 +130,8 @@ impl Output {
         self.bytes.len()
     }
 
-    pub(super) fn has_file(&self) -> bool {
-        self.file.is_some()
+    pub(super) fn has_tail(&self) -> bool {
+        self.tail.is_some()
     }
 
     /// Sends what there is room for, and of a file no more than the turn allows.
@@ -130,39 +143,49 @@ impl Output {
     ) -> io::Result<()> {
         if !self.bytes.is_empty() || channel.has_output() {
             let rest = &self.bytes[self.sent_bytes..];
-            self.sent_bytes += channel.send(common, transfer, rest, self.file.is_some())?;
+            self.sent_bytes += channel.send(common, transfer, rest, self.tail.is_some())?;
             if self.sent_bytes == self.bytes.len() {
                 self.bytes.clear();
                 self.sent_bytes = 0;
             }
         }
-        if self.bytes.is_empty() && self.file.is_some() {
-            return self.send_file(channel, (common, transfer), turn);
-        }
-        Ok(())
-    }
-
-    /// A file that was cut or written to since its length was promised is an error: the connection
-    /// must end, or the peer would wait for the rest, or take two halves for one.
-    fn send_file<C: Channel, T: Transfer>(
-        &mut self,
-        channel: &mut C,
-        (common, transfer): (&mut C::Common, &mut T),
-        turn: &mut Turn,
-    ) -> io::Result<()> {
-        let Some(part) = self.file.as_mut().filter(|_| turn.0 > 0) else {
+        if !self.bytes.is_empty() {
             return Ok(());
-        };
-        if part.bytes <= turn.0 {
-            part.see_unchanged()?;
         }
-        let most = usize::try_from(part.bytes.min(turn.0)).unwrap_or(usize::MAX);
-        let sent = channel.send_file(common, transfer, part, most)? as u64;
-        turn.charge(sent);
-        part.advance(sent);
-        if part.bytes == 0 {
-            self.file = None;
+        let is_sent = match &mut self.tail {
+            None => return Ok(()),
+            Some(Tail::File(part)) => send_file(part, channel, (common, transfer), turn)?,
+            Some(Tail::Constant(rest)) => {
+                let sent = channel.send_constant(common, transfer, rest)?;
+                *rest = &rest[sent..];
+                rest.is_empty()
+            }
+        };
+        if is_sent {
+            self.tail = None;
         }
         Ok(())
     }
+}
+
+/// Sends of a file what the turn allows, and tells whether all of it was sent. A file that was cut or
+/// written to since its length was promised is an error: the connection must end, or the peer would
+/// wait for the rest, or take two halves for one.
+fn send_file<C: Channel, T: Transfer>(
+    part: &mut FilePart,
+    channel: &mut C,
+    (common, transfer): (&mut C::Common, &mut T),
+    turn: &mut Turn,
+) -> io::Result<bool> {
+    if turn.0 == 0 {
+        return Ok(false);
+    }
+    if part.bytes <= turn.0 {
+        part.see_unchanged()?;
+    }
+    let most = usize::try_from(part.bytes.min(turn.0)).unwrap_or(usize::MAX);
+    let sent = channel.send_file(common, transfer, part, most)? as u64;
+    turn.charge(sent);
+    part.advance(sent);
+    Ok(part.bytes == 0)
 }

@@ -1,9 +1,9 @@
 //! The parent of the workers: starts them, sleeps, passes a stop on, reports a death.
 
-use std::io::{self, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::net::TcpListener;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use sys::epoll::{Epoll, Events, Interest};
@@ -31,6 +31,7 @@ pub enum SupervisorError {
 /// A worker process.
 struct Worker {
     child: Child,
+    output: Option<BufReader<ChildStdout>>,
     cpu: usize,
     ended: OwnedFd,
 }
@@ -74,7 +75,7 @@ impl Workers {
     }
 
     /// Sleeps until `stop` is readable or a worker ends. Then all are told to stop and have
-    /// `drain_timeout` and a second more.
+    /// `drain_timeout` and a second more. What each has said since it was ready is returned.
     ///
     /// # Errors
     /// When a worker ended before it was told to.
@@ -82,14 +83,15 @@ impl Workers {
         mut self,
         stop: BorrowedFd<'_>,
         drain_timeout: Duration,
-    ) -> Result<(), SupervisorError> {
+    ) -> Result<Vec<String>, SupervisorError> {
         let outcome = self.wait_for_end(stop);
         for worker in &self.workers {
             // It may have ended meanwhile, which is what is wanted.
             let _ = terminate(&worker.child);
         }
         self.wait_for_all(drain_timeout + Duration::from_secs(1))?;
-        outcome
+        outcome?;
+        Ok(self.workers.iter_mut().map(Worker::last_words).collect())
     }
 
     fn wait_for_end(&mut self, stop: BorrowedFd<'_>) -> Result<(), SupervisorError> {
@@ -121,23 +123,39 @@ impl Workers {
             let left_ns = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
             epoll.wait(&mut Events::with_capacity(1), Some(left_ns))?;
         }
-        // Those that still run are killed when they are dropped.
+        // Those that still run are killed when their last words are heard, or they are dropped.
         Ok(())
     }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.end();
     }
 }
 
 impl Worker {
+    fn end(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
     /// Waits for its line; `false` when it ended without one.
     fn says_ready(&mut self) -> io::Result<bool> {
-        let output = self.child.stdout.take();
-        Ok(output.map_or(Ok(0), |mut output| output.read(&mut [0; 64]))? > 0)
+        let mut line = String::new();
+        let output = self.output.as_mut();
+        Ok(output.map_or(Ok(0), |output| output.read_line(&mut line))? > 0)
+    }
+
+    /// What it has said since then, and ended.
+    fn last_words(&mut self) -> String {
+        self.end();
+        let mut words = String::new();
+        if let Some(output) = &mut self.output {
+            // What cannot be read was not said.
+            let _ = output.read_to_string(&mut words);
+        }
+        words
     }
 
     fn obituary(mut self) -> io::Result<SupervisorError> {
@@ -157,7 +175,13 @@ fn start_worker(listener: TcpListener, cpu: usize, mut command: Command) -> io::
     prepare_child(&mut command, setup);
     let listener = OwnedFd::from(listener);
     command.stdin(Stdio::from(listener)).stdout(Stdio::piped());
-    let child = command.spawn()?;
+    let mut child = command.spawn()?;
     let ended = sys::pidfd::open(&child)?;
-    Ok(Worker { child, cpu, ended })
+    let output = child.stdout.take().map(BufReader::new);
+    Ok(Worker {
+        child,
+        output,
+        cpu,
+        ended,
+    })
 }

@@ -25,6 +25,14 @@ pub trait Transfer {
     /// # Errors
     /// `EPIPE` or `ECONNRESET` when the peer is gone.
     fn send(&mut self, socket: BorrowedFd<'_>, bytes: &[u8], more: bool) -> io::Result<usize>;
+
+    /// As [`Self::send`], of bytes that never change and need not be copied therefore.
+    ///
+    /// # Errors
+    /// As of [`Self::send`].
+    fn send_constant(&mut self, socket: BorrowedFd<'_>, bytes: &'static [u8]) -> io::Result<usize> {
+        self.send(socket, bytes, false)
+    }
 }
 
 /// By a system call for each, at once.

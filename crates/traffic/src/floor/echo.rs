@@ -1,14 +1,14 @@
 //! The echo server: what is left of a server when the protocol is taken away.
 //!
 //! It rides on the same loop over the same sockets as the HTTP server, but counts bytes instead
-//! of reading them: for so many received, it sends so many. What a request costs here is what
+//! of reading them: for so many received, it sends a fixed answer. What a request costs here is what
 //! this kernel asks for moving it.
 
 use std::num::NonZeroUsize;
 
 use crate::engine::{Next, Output, Service, Step};
 
-/// A server that answers a number of bytes with a number of bytes.
+/// A server that answers a number of bytes with the same bytes each time.
 pub struct Echo {
     request_bytes: NonZeroUsize,
     answer: Vec<u8>,
@@ -16,10 +16,10 @@ pub struct Echo {
 
 impl Echo {
     #[must_use]
-    pub fn new(request_bytes: NonZeroUsize, answer_bytes: NonZeroUsize) -> Self {
+    pub fn new(request_bytes: NonZeroUsize, answer: Vec<u8>) -> Self {
         Self {
             request_bytes,
-            answer: vec![b'x'; answer_bytes.get()],
+            answer,
         }
     }
 }
@@ -51,8 +51,7 @@ mod tests {
     use super::*;
 
     fn answers(pieces: &[usize]) -> usize {
-        let size = |bytes| NonZeroUsize::new(bytes).unwrap();
-        let mut echo = Echo::new(size(10), size(3));
+        let mut echo = Echo::new(NonZeroUsize::new(10).unwrap(), b"xxx".to_vec());
         let (mut received, mut output) = (0, Output::default());
         for piece in pieces {
             let input = vec![0; *piece];

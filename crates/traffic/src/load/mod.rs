@@ -21,9 +21,11 @@ mod plan;
 mod probe;
 mod recorder;
 mod schedule;
+mod tally;
 mod usage;
 mod worker;
 
+use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
 
 use borrowed::BorrowedThread;
@@ -41,10 +43,13 @@ pub use outcome::{ConnectionCounts, LoadOutcome};
 pub use plan::{Engine, LoadPlan};
 pub use probe::{HeadProbe, Probe, ProbeError, probe, probe_head};
 pub use recorder::TICK_NS;
+pub use tally::{Live, SoFar};
 
 /// Called by the first worker at the edges of the scored window, so that counters are read in
 /// step with it. The time that these calls take is not scored.
 pub trait Observer {
+    /// A block begins, which can be watched from any thread from now on.
+    fn begins(&mut self, _live: &Arc<Live>) {}
     /// The scored window is about to open.
     fn window_opens(&mut self);
     /// The scored window has just closed.
@@ -78,38 +83,44 @@ pub fn run<P: Protocol>(
     plan.check()?;
     plan.make_room()?;
     let engine = carrier::choose(plan)?;
+    let offered_rps = plan.rate_rps().unwrap_or(0.0);
+    let live = Arc::new(Live::new(plan.threads, plan.record_latency, offered_rps));
+    observer.begins(&live);
     let outcomes = match (engine, &plan.tls) {
-        (Engine::Uring, _) => carry::<P, UringCarrier>(plan, protocol, observer),
-        (_, None) => carry::<P, EpollCarrier<Clear>>(plan, protocol, observer),
-        (_, Some(_)) => carry::<P, EpollCarrier<Secured>>(plan, protocol, observer),
+        (Engine::Uring, _) => carry::<P, UringCarrier>(plan, protocol, &live, observer),
+        (_, None) => carry::<P, EpollCarrier<Clear>>(plan, protocol, &live, observer),
+        (_, Some(_)) => carry::<P, EpollCarrier<Secured>>(plan, protocol, &live, observer),
     }?;
-    Ok(LoadOutcome::merge(plan, engine, outcomes))
+    Ok(LoadOutcome::merge(plan, engine, &live, outcomes))
 }
 
 /// All threads of a block, from the first connection to the last answer.
-fn carry<P: Protocol, C: Carrier>(
-    plan: &LoadPlan,
-    protocol: &P,
+fn carry<'a, P: Protocol, C: Carrier>(
+    plan: &'a LoadPlan,
+    protocol: &'a P,
+    live: &'a Live,
     observer: &mut dyn Observer,
-) -> Result<Vec<WorkerOutcome>, LoadError> {
+) -> Result<Vec<WorkerOutcome<'a>>, LoadError> {
     let gate = Gate::new(plan.threads);
     thread::scope(|scope| {
-        let start = |index| {
-            let gate = &gate;
-            scope.spawn(move || Worker::<P, C>::live(plan, protocol, index, gate, None))
-        };
-        let others: Vec<_> = (1..plan.threads).map(start).collect();
+        let mut workers = (0..).zip(live.tallies());
         // The first worker is the calling thread: in a process with one thread only, the kernel
         // looks descriptors up without counting references, and libc calls it without detours.
+        let first = workers.next();
+        let start = |(index, tally)| {
+            let gate = &gate;
+            scope.spawn(move || Worker::<P, C>::live(plan, protocol, (index, tally), gate, None))
+        };
+        let others: Vec<_> = workers.map(start).collect();
         let _borrowed = BorrowedThread::take();
-        let first = Worker::<P, C>::live(plan, protocol, 0, &gate, Some(observer));
+        let first =
+            first.map(|place| Worker::<P, C>::live(plan, protocol, place, &gate, Some(observer)));
         let join = |other: ScopedJoinHandle<'_, _>| {
             other
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
-        std::iter::once(first)
-            .chain(others.into_iter().map(join))
-            .collect()
+        let others = others.into_iter().map(join);
+        first.into_iter().chain(others).collect()
     })
 }

@@ -5,7 +5,8 @@ use model::reading::{LatencyReading, Ledger};
 use wire::response::BodyMark;
 
 use super::carrier::Handshakes;
-use super::recorder::{Distributions, Recorder};
+use super::recorder::Recorder;
+use super::tally::Live;
 use super::usage::Usage;
 use super::{Engine, LoadPlan};
 use crate::protocol::FirstAnswer;
@@ -70,8 +71,8 @@ pub struct LoadOutcome {
 
 /// What one worker hands over.
 #[derive(Debug)]
-pub(super) struct WorkerOutcome {
-    pub(super) recorder: Recorder,
+pub(super) struct WorkerOutcome<'a> {
+    pub(super) recorder: Recorder<'a>,
     /// Over the scored window.
     pub(super) used: Usage,
     pub(super) connections: ConnectionCounts,
@@ -81,22 +82,25 @@ pub(super) struct WorkerOutcome {
 
 impl LoadOutcome {
     /// Adds the threads up. The window is the first one's, which is the observer's too.
-    pub(super) fn merge(plan: &LoadPlan, engine: Engine, workers: Vec<WorkerOutcome>) -> Self {
+    pub(super) fn merge(
+        plan: &LoadPlan,
+        engine: Engine,
+        live: &Live,
+        workers: Vec<WorkerOutcome<'_>>,
+    ) -> Self {
+        let counted = live.so_far();
         let window_ns = workers.first().map_or(0, |first| first.used.at_ns);
         let first = workers.iter().find_map(|worker| worker.first);
         let mut outcome = Self {
             engine,
             window_ns,
-            answered: 0,
-            received_bytes: 0,
-            ledger: Ledger::default(),
+            answered: counted.answered,
+            received_bytes: counted.received_bytes,
+            ledger: counted.ledger,
             client_cpu_ns: 0,
             client_busy_share: 0.0,
             client_occupied_share: 0.0,
-            latency: plan.record_latency.then(|| LatencyReading {
-                offered_rps: plan.rate_rps().unwrap_or(0.0),
-                ..LatencyReading::default()
-            }),
+            latency: counted.latency,
             connections: ConnectionCounts::default(),
             handshakes: plan.tls.as_ref().map(|_| Handshakes::default()),
             first_status: first.map_or(0, |first| first.status),
@@ -113,19 +117,13 @@ impl LoadOutcome {
         outcome
     }
 
-    fn add(&mut self, worker: WorkerOutcome) {
-        self.answered += worker.recorder.scored;
-        self.received_bytes += worker.recorder.received_bytes;
-        self.ledger.add(&worker.recorder.ledger);
+    fn add(&mut self, worker: WorkerOutcome<'_>) {
         self.client_cpu_ns += worker.used.work_ns();
         self.client_busy_share = self.client_busy_share.max(worker.used.busy_share());
         self.client_occupied_share = self.client_occupied_share.max(worker.used.occupied_share());
         self.connections.opened += worker.connections.opened;
         self.connections.failed += worker.connections.failed;
         self.connections.reopened += worker.connections.reopened;
-        if let (Some(mine), Some(theirs)) = (&mut self.latency, &worker.recorder.distributions) {
-            merge_distributions(mine, theirs);
-        }
         if let (Some(mine), Some(theirs)) = (&mut self.handshakes, &worker.handshakes) {
             mine.merge(theirs);
         }
@@ -156,12 +154,6 @@ impl LoadOutcome {
     }
 }
 
-fn merge_distributions(mine: &mut LatencyReading, theirs: &Distributions) {
-    mine.service.merge(&theirs.service);
-    mine.response.merge(&theirs.response);
-    mine.lateness.merge(&theirs.lateness);
-}
-
 /// What an open loop was to offer within the window, and what became of it.
 #[derive(Clone, Copy, Debug)]
 struct Offer {
@@ -171,7 +163,7 @@ struct Offer {
 
 impl Offer {
     /// Counted, not taken from the rate: Poisson arrivals differ from it by chance.
-    fn add_up(window_ns: u64, workers: &[WorkerOutcome]) -> Self {
+    fn add_up(window_ns: u64, workers: &[WorkerOutcome<'_>]) -> Self {
         let seconds = window_ns.max(1) as f64 / 1e9;
         let due: u64 = workers.iter().map(|worker| worker.recorder.due()).sum();
         let answered: u64 = workers
@@ -226,19 +218,29 @@ fn late_sends(latency: &LatencyReading) -> Option<Doubt> {
 mod tests {
     use super::super::plan::tests::plan;
     use super::super::recorder::{Edges, Scoring};
+    use super::super::tally::Tally;
     use super::*;
+    use crate::protocol::Fate;
     use model::Pace;
     use model::workload::Arrivals;
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn worker(work_ns: u64, waited_ns: u64, due: u64, due_answered: u64) -> WorkerOutcome {
+    fn live(threads: u32) -> Live {
+        Live::new(threads, true, 1000.0)
+    }
+
+    fn worker(
+        tally: &Tally,
+        (work_ns, waited_ns): (u64, u64),
+        (due, due_answered): (u64, u64),
+    ) -> WorkerOutcome<'_> {
         let edges = Edges {
             start_ns: 0,
             open_ns: 0,
             close_ns: SECOND,
         };
-        let mut recorder = Recorder::new(edges, Scoring::ByIntention, true);
+        let mut recorder = Recorder::new(edges, Scoring::ByIntention, tally);
         recorder.due_sent = due;
         recorder.due_answered = due_answered;
         let spun_ns = 100_000_000;
@@ -256,23 +258,28 @@ mod tests {
         }
     }
 
-    fn merged(workers: Vec<WorkerOutcome>) -> LoadOutcome {
+    fn merged(live: &Live, workers: Vec<WorkerOutcome<'_>>) -> LoadOutcome {
         let pace = Pace::Open {
             rate_rps: 1000.0,
             arrivals: Arrivals::Poisson,
             seed: 1,
         };
-        LoadOutcome::merge(&LoadPlan { pace, ..plan() }, Engine::Epoll, workers)
+        LoadOutcome::merge(&LoadPlan { pace, ..plan() }, Engine::Epoll, live, workers)
     }
 
     #[test]
     fn spinning_raises_no_doubt_and_waiting_for_the_cpu_does() {
-        let calm = merged(vec![worker(800_000_000, 0, 0, 0)]);
+        let live = live(2);
+        let [one, other] = live.tallies() else {
+            panic!("{live:?}")
+        };
+        let calm = merged(&live, vec![worker(one, (800_000_000, 0), (0, 0))]);
         assert!(calm.doubts.is_empty(), "{:?}", calm.doubts);
-        let crowded = merged(vec![
-            worker(0, 0, 0, 0),
-            worker(400_000_000, 500_000_000, 0, 0),
-        ]);
+        let workers = vec![
+            worker(one, (0, 0), (0, 0)),
+            worker(other, (400_000_000, 500_000_000), (0, 0)),
+        ];
+        let crowded = merged(&live, workers);
         assert!(
             matches!(crowded.doubts[..], [Doubt::ClientIsLimit { busy_share }] if busy_share > 0.89)
         );
@@ -282,19 +289,23 @@ mod tests {
 
     #[test]
     fn a_rate_is_missed_when_what_was_due_was_not_answered() {
-        assert!(merged(vec![worker(0, 0, 1030, 1030)]).doubts.is_empty());
-        let short = merged(vec![worker(0, 0, 500, 490), worker(0, 0, 500, 490)]);
+        let live = live(1);
+        let tally = &live.tallies()[0];
+        let worker = |due| worker(tally, (0, 0), due);
+        assert!(merged(&live, vec![worker((1030, 1030))]).doubts.is_empty());
+        let short = merged(&live, vec![worker((500, 490)), worker((500, 490))]);
         assert!(matches!(short.doubts[..], [Doubt::RateNotReached { .. }]));
     }
 
     #[test]
     fn failures_are_a_doubt_from_one_in_a_thousand_on() {
         let outcome = |failed| {
-            let mut worker = worker(0, 0, 0, 0);
-            worker.recorder.ledger.sent = 10_000;
-            worker.recorder.ledger.answered = 10_000 - failed;
-            worker.recorder.ledger.errors.closed = failed;
-            merged(vec![worker])
+            let live = live(1);
+            let tally = &live.tallies()[0];
+            tally.sent.add(10_000);
+            tally.bin(Fate::Answered).add(10_000 - failed);
+            tally.bin(Fate::Closed).add(failed);
+            merged(&live, vec![worker(tally, (0, 0), (0, 0))])
         };
         assert!(outcome(10).doubts.is_empty());
         assert!(matches!(

@@ -1,8 +1,6 @@
 //! Where every request of one worker is counted: the ledger, the windows, the distributions.
 
-use model::Histogram;
-use model::reading::Ledger;
-
+use super::tally::Tally;
 use crate::protocol::Fate;
 
 /// Answers are also counted for each piece of the block of this length, to see it settle.
@@ -39,51 +37,36 @@ pub(super) enum Scoring {
     ByIntention,
 }
 
-/// The distributions of one worker, in ns.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Distributions {
-    pub(super) service: Histogram,
-    pub(super) response: Histogram,
-    pub(super) lateness: Histogram,
-}
-
 /// The books of one worker.
 #[derive(Debug)]
-pub(super) struct Recorder {
+pub(super) struct Recorder<'a> {
     edges: Edges,
     scoring: Scoring,
     is_open: bool,
-    pub(super) ledger: Ledger,
-    /// Answered while the window was open.
-    pub(super) scored: u64,
-    /// Bytes of answers, heads and all, that came while the window was open.
-    pub(super) received_bytes: u64,
+    /// What others may read meanwhile.
+    pub(super) tally: &'a Tally,
     /// Requests that were due in the window and left, whenever.
     pub(super) due_sent: u64,
     /// Requests that were due in the window and found no connection.
     pub(super) due_unsent: u64,
     /// Requests that were due in the window and were answered, whenever.
     pub(super) due_answered: u64,
-    pub(super) distributions: Option<Distributions>,
     /// Answers by tick of the block.
     pub(super) ticks: Vec<u64>,
     ticked: u64,
 }
 
-impl Recorder {
-    pub(super) fn new(edges: Edges, scoring: Scoring, with_distributions: bool) -> Self {
+impl<'a> Recorder<'a> {
+    pub(super) fn new(edges: Edges, scoring: Scoring, tally: &'a Tally) -> Self {
         let ticks = (edges.close_ns - edges.start_ns).div_ceil(TICK_NS);
         Self {
             edges,
             scoring,
             is_open: false,
-            ledger: Ledger::default(),
-            scored: 0,
-            received_bytes: 0,
+            tally,
             due_sent: 0,
             due_unsent: 0,
             due_answered: 0,
-            distributions: with_distributions.then(Distributions::default),
             ticks: vec![0; usize::try_from(ticks).unwrap_or(0)],
             ticked: 0,
         }
@@ -104,7 +87,7 @@ impl Recorder {
 
     /// Whether requests are out that have no fate yet.
     pub(super) fn has_open_requests(&self) -> bool {
-        !self.ledger.balances()
+        !self.tally.ledger().balances()
     }
 
     /// Requests that were due in the window, sent or not.
@@ -115,12 +98,12 @@ impl Recorder {
     /// A request leaves.
     #[inline]
     pub(super) fn sent(&mut self, request: Request) {
-        self.ledger.sent += 1;
+        self.tally.sent.add(1);
         if self.scoring == Scoring::ByEnd || !self.edges.hold(request.intended_ns) {
             return;
         }
         self.due_sent += 1;
-        if let Some(distributions) = &mut self.distributions {
+        if let Some(distributions) = &self.tally.distributions {
             let lateness = request.sent_ns.saturating_sub(request.intended_ns);
             distributions.lateness.record(lateness);
         }
@@ -129,21 +112,17 @@ impl Recorder {
     /// A piece of an answer came.
     #[inline]
     pub(super) fn received(&mut self, bytes: usize) {
-        self.received_bytes += if self.is_open { bytes as u64 } else { 0 };
+        if self.is_open {
+            self.tally.received_bytes.add(bytes as u64);
+        }
     }
 
     /// A request ended.
     #[inline]
     pub(super) fn ended(&mut self, request: Request, fate: Fate, now_ns: u64) {
-        let errors = &mut self.ledger.errors;
-        match fate {
-            Fate::Answered => self.count_answer(request),
-            Fate::Status => errors.status += 1,
-            Fate::Malformed => errors.malformed += 1,
-            Fate::Body => errors.body += 1,
-            Fate::Closed => errors.closed += 1,
-            Fate::Timeout => errors.timeout += 1,
-            Fate::Unfinished => errors.unfinished += 1,
+        self.tally.bin(fate).add(1);
+        if fate == Fate::Answered {
+            self.score(request);
         }
         // A request that was given up took at least as long as it was waited for; to leave it
         // out would make a server that hangs look fast. Other failures say nothing of speed.
@@ -159,7 +138,7 @@ impl Recorder {
             return;
         }
         self.due_unsent += 1;
-        if let Some(distributions) = &mut self.distributions {
+        if let Some(distributions) = &self.tally.distributions {
             let waited_ns = now_ns.saturating_sub(intended_ns);
             distributions.response.record(waited_ns);
             distributions.lateness.record(waited_ns);
@@ -167,15 +146,14 @@ impl Recorder {
     }
 
     #[inline]
-    fn count_answer(&mut self, request: Request) {
-        self.ledger.answered += 1;
-        self.scored += u64::from(self.is_open);
+    fn score(&mut self, request: Request) {
+        self.tally.scored.add(u64::from(self.is_open));
         self.due_answered += u64::from(self.edges.hold(request.intended_ns));
     }
 
     #[inline]
     fn record(&mut self, request: Request, now_ns: u64) {
-        let Some(distributions) = &mut self.distributions else {
+        let Some(distributions) = &self.tally.distributions else {
             return;
         };
         match self.scoring {
@@ -201,14 +179,17 @@ impl Recorder {
     pub(super) fn tick(&mut self, now_ns: u64) {
         let tick = (now_ns.saturating_sub(self.edges.start_ns) / TICK_NS) as usize;
         if let Some(count) = self.ticks.get_mut(tick) {
-            *count += self.ledger.answered - self.ticked;
-            self.ticked = self.ledger.answered;
+            let answered = self.tally.bin(Fate::Answered).get();
+            *count += answered - self.ticked;
+            self.ticked = answered;
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use model::reading::Ledger;
+
     use super::*;
 
     const EDGES: Edges = Edges {
@@ -226,7 +207,8 @@ mod tests {
 
     #[test]
     fn each_fate_has_its_bin_and_the_bins_add_up() {
-        let mut recorder = Recorder::new(EDGES, Scoring::ByEnd, true);
+        let tally = Tally::new(true);
+        let mut recorder = Recorder::new(EDGES, Scoring::ByEnd, &tally);
         let fates = [
             Fate::Answered,
             Fate::Status,
@@ -240,25 +222,25 @@ mod tests {
             recorder.sent(request(0, 0));
             assert!(recorder.has_open_requests());
             recorder.ended(request(0, 0), fate, 1);
-            assert!(recorder.ledger.balances());
+            assert!(tally.ledger().balances());
         }
-        let errors = recorder.ledger.errors;
-        assert_eq!(
-            (recorder.ledger.answered, errors.failed(), errors.unfinished),
-            (1, 5, 1)
-        );
+        let Ledger {
+            answered, errors, ..
+        } = tally.ledger();
+        assert_eq!((answered, errors.failed(), errors.unfinished), (1, 5, 1));
     }
 
     #[test]
     fn in_an_open_loop_what_was_due_in_the_window_counts_whenever_it_ends() {
-        let mut recorder = Recorder::new(EDGES, Scoring::ByIntention, true);
+        let tally = Tally::new(true);
+        let mut recorder = Recorder::new(EDGES, Scoring::ByIntention, &tally);
         let late = request(3_000, 3_000 + TICK_NS);
         recorder.sent(late);
         recorder.ended(late, Fate::Answered, EDGES.close_ns + 500);
         let before = request(1_500, 1_500);
         recorder.sent(before);
         recorder.ended(before, Fate::Answered, 2_500);
-        let found = recorder.distributions.unwrap();
+        let found = tally.latency(0.0).unwrap();
         assert_eq!(found.lateness.total(), 1);
         assert!(found.lateness.quantile(1.0) >= Some(TICK_NS));
         assert_eq!((found.response.total(), found.service.total()), (1, 1));
@@ -268,19 +250,21 @@ mod tests {
 
     #[test]
     fn a_request_that_never_left_has_waited_and_is_in_no_bin() {
-        let mut recorder = Recorder::new(EDGES, Scoring::ByIntention, true);
+        let tally = Tally::new(true);
+        let mut recorder = Recorder::new(EDGES, Scoring::ByIntention, &tally);
         recorder.never_sent(3_000, 3_000 + TICK_NS);
         recorder.never_sent(1_500, 3_000 + TICK_NS);
-        let found = recorder.distributions.unwrap();
+        let found = tally.latency(0.0).unwrap();
         assert_eq!((found.service.total(), found.response.total()), (0, 1));
         assert!(found.lateness.quantile(1.0) >= Some(TICK_NS));
-        assert_eq!((recorder.due_unsent, recorder.ledger.sent), (1, 0));
+        assert_eq!((recorder.due_unsent, tally.ledger().sent), (1, 0));
     }
 
     #[test]
     fn in_a_closed_loop_only_the_open_window_is_scored() {
-        let mut recorder = Recorder::new(EDGES, Scoring::ByEnd, true);
-        let answer = |recorder: &mut Recorder| {
+        let tally = Tally::new(true);
+        let mut recorder = Recorder::new(EDGES, Scoring::ByEnd, &tally);
+        let answer = |recorder: &mut Recorder<'_>| {
             recorder.sent(request(0, 0));
             recorder.ended(request(0, 0), Fate::Answered, 10);
         };
@@ -289,18 +273,20 @@ mod tests {
         answer(&mut recorder);
         recorder.close_window();
         answer(&mut recorder);
-        assert_eq!((recorder.ledger.answered, recorder.scored), (3, 1));
-        assert_eq!(recorder.distributions.unwrap().service.total(), 1);
+        assert_eq!((tally.ledger().answered, tally.scored.get()), (3, 1));
+        assert_eq!(tally.latency(0.0).unwrap().service.total(), 1);
     }
 
     #[test]
     fn answers_are_booked_under_the_tick_in_which_they_came() {
-        let mut recorder = Recorder::new(EDGES, Scoring::ByEnd, false);
-        recorder.ledger.answered = 3;
+        let tally = Tally::new(false);
+        let mut recorder = Recorder::new(EDGES, Scoring::ByEnd, &tally);
+        let answered = tally.bin(Fate::Answered);
+        answered.add(3);
         recorder.tick(1_000 + TICK_NS / 2);
-        recorder.ledger.answered = 4;
+        answered.add(1);
         recorder.tick(1_000 + 2 * TICK_NS);
-        recorder.ledger.answered = 9;
+        answered.add(5);
         recorder.tick(1_000 + 3 * TICK_NS);
         assert_eq!(recorder.ticks, [3, 0, 1]);
     }

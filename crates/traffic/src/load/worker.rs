@@ -15,6 +15,7 @@ use super::outcome::WorkerOutcome;
 use super::plan::LoadPlan;
 use super::recorder::{Edges, Recorder, Scoring};
 use super::schedule::Schedule;
+use super::tally::Tally;
 use super::usage::Usage;
 use super::{LoadError, Observer};
 use crate::protocol::{Fate, Protocol};
@@ -42,7 +43,7 @@ pub(super) struct Worker<'a, P: Protocol, C: Carrier> {
     protocol: &'a P,
     connections: Connections<P::Exchange, C>,
     memory: P::Memory,
-    recorder: Recorder,
+    recorder: Recorder<'a>,
     edges: Edges,
     phase: Phase,
     /// `None` in closed loop.
@@ -59,11 +60,11 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
     pub(super) fn live(
         plan: &'a LoadPlan,
         protocol: &'a P,
-        index: u32,
+        (index, tally): (u32, &'a Tally),
         gate: &Gate,
         observer: Option<&mut dyn Observer>,
-    ) -> Result<WorkerOutcome, LoadError> {
-        let prepared = Self::prepare(plan, protocol, index).and_then(|mut worker| {
+    ) -> Result<WorkerOutcome<'a>, LoadError> {
+        let prepared = Self::prepare(plan, protocol, index, tally).and_then(|mut worker| {
             worker.open_connections().map_err(LoadError::Wait)?;
             Ok(worker)
         });
@@ -80,7 +81,12 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
         Ok(worker.finish())
     }
 
-    fn prepare(plan: &'a LoadPlan, protocol: &'a P, index: u32) -> Result<Self, LoadError> {
+    fn prepare(
+        plan: &'a LoadPlan,
+        protocol: &'a P,
+        index: u32,
+        tally: &'a Tally,
+    ) -> Result<Self, LoadError> {
         if let Some(cpu) = plan.cpu_of(index) {
             sys::cpu::pin(&[cpu]).map_err(|source| LoadError::Pin { cpu, source })?;
         }
@@ -103,7 +109,7 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
             protocol,
             connections,
             memory: protocol.memory(),
-            recorder: Recorder::new(edges, Scoring::ByEnd, false),
+            recorder: Recorder::new(edges, Scoring::ByEnd, tally),
             edges,
             phase: Phase::Draining,
             schedule: None,
@@ -172,7 +178,7 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
                 self.plan.threads,
             ));
         }
-        self.recorder = Recorder::new(self.edges, scoring, self.plan.record_latency);
+        self.recorder = Recorder::new(self.edges, scoring, self.recorder.tally);
         for slot in 0..self.connections.len() {
             if self.connections.stage(slot) == Stage::Idle {
                 self.ready(slot, clock::monotonic_ns());
@@ -307,7 +313,7 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
     }
 
     /// Closes everything and counts what is still out and what was never sent.
-    fn finish(mut self) -> WorkerOutcome {
+    fn finish(mut self) -> WorkerOutcome<'a> {
         let now_ns = clock::monotonic_ns();
         for slot in 0..self.connections.len() {
             let connection = self.connections.at(slot);
@@ -319,9 +325,9 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
         }
         self.give_up_unsent(now_ns);
         debug_assert!(
-            self.recorder.ledger.balances(),
+            !self.recorder.has_open_requests(),
             "{:?}",
-            self.recorder.ledger
+            self.recorder.tally
         );
         WorkerOutcome {
             used: self.closed.since(&self.opened),

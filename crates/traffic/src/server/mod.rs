@@ -31,6 +31,9 @@ pub struct Options {
     /// Send head and body of each small answer by themselves, as many servers do. It costs a system
     /// call per request, and a segment on the wire.
     pub split_send: bool,
+    /// Send the plain message without a copy of it, in two calls: its head is made anew each time. The
+    /// message must not be empty.
+    pub zero_copy: bool,
     /// Compute so long for each request: a slowdown of known size.
     pub busy_work_ns: u64,
 }
@@ -62,7 +65,7 @@ impl Http {
     #[must_use]
     pub fn new(options: Options) -> Self {
         Self {
-            answers: Answers::new(options.message),
+            answers: Answers::new(options.message, options.zero_copy),
             files: options.files,
             busy_work: BusyWork::of_ns(options.busy_work_ns),
             limits: Limits::default(),
@@ -142,7 +145,13 @@ impl Http {
         persistence: Persistence,
         output: &mut Output,
     ) -> usize {
-        let content = match (asked(request), &mut self.files) {
+        let asked = asked(request);
+        if let (Asked::Small(Content::Plaintext), Method::Get) = (&asked, request.method)
+            && let Some(body_at) = self.answers.attach(output, persistence)
+        {
+            return body_at;
+        }
+        let content = match (asked, &mut self.files) {
             (Asked::Small(content), _) => content,
             (Asked::Other, None) => Content::Error(Status::NotFound),
             (Asked::Other, Some(_)) if !is_read(request.method) => {

@@ -64,6 +64,14 @@ pub enum ClientError {
     NoVersion(rustls::Error),
 }
 
+impl ClientError {
+    /// Whether the certificates are the trouble that were to vouch for servers.
+    #[must_use]
+    pub fn is_of_roots(&self) -> bool {
+        matches!(self, Self::Roots(_) | Self::NoRoot { .. })
+    }
+}
+
 /// How one server is spoken to, made once and shared by its connections, and their sessions.
 #[derive(Clone, Debug)]
 pub struct Client {

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
-use clap::builder::ArgPredicate;
 use clap::{ArgGroup, ValueHint};
 use model::Pace;
 use model::objective::Objective;
@@ -14,7 +13,10 @@ use traffic::load::{Engine, LoadPlan};
 use super::sweep::{DEFAULT_ROUNDS, Sweep};
 use super::tls::TlsFlags;
 use super::values;
+use super::watching::WatchFlags;
+use crate::console::Console;
 
+const DEFAULT_CONNECTIONS: u32 = 64;
 /// What is scored begins so long after the first request, unless told otherwise.
 const DEFAULT_SETTLE: Duration = Duration::from_millis(500);
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
@@ -42,8 +44,9 @@ const BLOCK_DURATION: Duration = Duration::from_secs(1);
 /// --timeout mean the same. Where they are left out the defaults differ: wrk takes 10 connections,
 /// 2 threads and 2 s for a timeout.
 ///
-/// The exit code is 1 when not one request was answered rightly within the scored window. Single
-/// failures are counted by kind and doubted, and change no exit code.
+/// The exit code is 1 when not one request was answered rightly within the scored window; with
+/// --download, when nothing came, or when bodies failed and none was whole. Single failures are
+/// counted by kind and doubted, and change no exit code.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 #[command(group = ArgGroup::new("open").args(["rate", "slo", "sweep"]))]
@@ -52,11 +55,9 @@ pub(crate) struct Arguments {
     #[arg(value_hint = ValueHint::Url)]
     pub(super) url: String,
 
-    /// Connections held open at once
-    ///
-    /// With --download, one unless told otherwise.
-    #[arg(short, long, value_name = "N", default_value = "64", default_value_if("download", ArgPredicate::IsPresent, "1"), value_parser = values::parse_count)]
-    connections: u32,
+    /// Connections held open at once [default: 64, with --download 1]
+    #[arg(short, long, value_name = "N", value_parser = values::parse_count)]
+    pub(super) connections: Option<u32>,
     /// Load threads; connections are dealt evenly between them
     #[arg(short, long, value_name = "N", default_value = "1", value_parser = values::parse_count)]
     threads: u32,
@@ -69,7 +70,7 @@ pub(crate) struct Arguments {
     ///
     /// Without it, when throughput turns out to have settled later than after 500 ms, the load is
     /// put on once more and so much longer is waited. Before each block of --slo and --sweep it
-    /// is 250ms.
+    /// is 250ms, and with --download 500ms.
     #[arg(long, value_name = "TIME", value_parser = values::parse_duration)]
     pub(super) settle: Option<Duration>,
     /// A request unanswered for so long has failed
@@ -117,16 +118,16 @@ pub(crate) struct Arguments {
     /// Levels double where that makes eight to sixteen of them; each comes once a round, in random
     /// order, so that drift falls on all alike. Throughput, latency and CPU time per request have
     /// intervals over the rounds. The knee is where throughput over time to an answer is highest. For
-    /// connections, of which -c then says nothing, the Universal Scalability Law is fitted, and its
-    /// peak is printed only where the data carry one.
+    /// connections the Universal Scalability Law is fitted, and its peak is printed only where the
+    /// data carry one.
     #[arg(long, value_name = "RANGE", help_heading = OPEN)]
     pub(super) sweep: Option<Sweep>,
     /// Rounds of a sweep; six are the fewest whose intervals are worth 95 %
     #[arg(long, value_name = "N", default_value_t = DEFAULT_ROUNDS, value_parser = clap::value_parser!(u32).range(2..=1000), requires = "sweep", hide_short_help = true, help_heading = OPEN)]
     pub(super) rounds: u32,
-    /// How the requests are spread over time: uniform or poisson
-    #[arg(long, value_name = "SPREAD", value_enum, default_value = "uniform", hide_possible_values = true, hide_short_help = true, requires = "open", help_heading = OPEN)]
-    arrivals: Spread,
+    /// How the requests are spread over time: uniform or poisson [default: uniform]
+    #[arg(long, value_name = "SPREAD", value_enum, hide_possible_values = true, hide_short_help = true, requires = "open", help_heading = OPEN)]
+    pub(super) arrivals: Option<Spread>,
     /// Seed of Poisson arrivals and of the order of blocks
     #[arg(long, value_name = "NUMBER", default_value_t = 1, hide_short_help = true, requires = "open", help_heading = OPEN)]
     pub(super) seed: u64,
@@ -166,15 +167,17 @@ pub(crate) struct Arguments {
     /// than ten requests beyond it is left out.
     #[arg(long, conflicts_with_all = ["slo", "sweep"], help_heading = OUTPUT)]
     pub(super) latency: bool,
-    /// Print one JSON value (docs/schema/load.json, load-slo.json, load-sweep.json)
+    /// Print one JSON value (docs/schema/load*.json)
     #[arg(long, help_heading = OUTPUT)]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) watching: WatchFlags,
 }
 
 const OPEN: &str = "Open loop";
 const REQUEST: &str = "Request";
 pub(super) const WHERE: &str = "Where and by what";
-const OUTPUT: &str = "Output";
+pub(super) const OUTPUT: &str = "Output";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -202,7 +205,7 @@ Examples:
     linerate load http://10.0.0.7:8080/ --mine 10.0.0.7";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Spread {
+pub(super) enum Spread {
     /// Evenly: one each 1/rate
     Uniform,
     /// At random, as from many independent users
@@ -249,8 +252,28 @@ impl Arguments {
         })
     }
 
+    /// Whether a start that settled late is left in: how long to wait was said, or what was measured
+    /// was written already.
+    pub(super) fn is_put_on_once(&self) -> bool {
+        self.settle.is_some() || self.watching.writes()
+    }
+
+    /// Says the answer, beside standard output where that is taken.
+    pub(super) fn answer(&self, console: &Console, text: &str) {
+        if self.watching.takes_standard_output() {
+            console.note(text);
+        } else {
+            console.say(text);
+        }
+    }
+
     fn most_connections(&self) -> u32 {
-        let held = self.connections;
+        let default = if self.download {
+            1
+        } else {
+            DEFAULT_CONNECTIONS
+        };
+        let held = self.connections.unwrap_or(default);
         self.sweep
             .map_or(held, |sweep| sweep.most_connections(held))
     }
@@ -263,8 +286,8 @@ impl Arguments {
     /// An open loop at a rate, with the arrivals asked for; those of each block are others.
     pub(super) fn open(&self, rate_rps: f64, block: u32) -> Pace {
         let arrivals = match self.arrivals {
-            Spread::Uniform => Arrivals::Uniform,
-            Spread::Poisson => Arrivals::Poisson,
+            None | Some(Spread::Uniform) => Arrivals::Uniform,
+            Some(Spread::Poisson) => Arrivals::Poisson,
         };
         Pace::Open {
             rate_rps,
@@ -276,8 +299,8 @@ impl Arguments {
     /// The arrivals by the name that the flag takes.
     pub(super) fn arrivals_shown(&self) -> &'static str {
         match self.arrivals {
-            Spread::Uniform => "uniform",
-            Spread::Poisson => "poisson",
+            None | Some(Spread::Uniform) => "uniform",
+            Some(Spread::Poisson) => "poisson",
         }
     }
 }

@@ -7,6 +7,9 @@ use traffic::load::{LoadOutcome, LoadPlan, Observer};
 use super::Arguments;
 use super::target::Target;
 
+/// Plain lines of progress where no line can be drawn.
+pub(super) const PLAIN_LINES: usize = 10;
+
 pub(super) struct Case<'a> {
     pub(super) arguments: &'a Arguments,
     pub(super) target: &'a Target,

@@ -13,15 +13,15 @@ use machine::instruments::senders::{SenderReading, SenderWatch};
 use machine::instruments::threads::ThreadWatch;
 use sys::stop::{Again, StopSignal};
 use traffic::load::http::HttpProtocol;
-use traffic::load::{Engine, HeadProbe, LoadOutcome, LoadPlan, Observer, ProbeError, probe_head};
+use traffic::load::{Engine, HeadProbe, LoadOutcome, LoadPlan, Observer, probe_head};
 use wire::url::HttpUrl;
 
-use super::{Arguments, request, tls};
+use super::target::first_answer;
+use super::watching::Watching;
+use super::{Arguments, request};
+use crate::commands::limits::full_sides;
 use crate::console::Console;
 use crate::{ownership, stopping};
-
-/// From this share of the window on, a thread could not have done more.
-const FULL_SHARE: f64 = 0.95;
 
 /// One download as it was asked for and as it went: what the pages show.
 struct Report {
@@ -68,11 +68,7 @@ impl Report {
 
     /// The sides of which one thread had a CPU for the whole window.
     fn full_sides(&self) -> Vec<&'static str> {
-        let client = Some(self.outcome.client_busy_share);
-        let sides = [("client", client), ("server", self.server_busy_share())];
-        let is_full = |share: Option<f64>| share.is_some_and(|share| share >= FULL_SHARE);
-        let full = sides.into_iter().filter(|(_, share)| is_full(*share));
-        full.map(|(side, _)| side).collect()
+        full_sides(self.outcome.client_busy_share, self.server_busy_share())
     }
 
     /// Whether a body came, or is on its way after others.
@@ -90,7 +86,9 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     plan.address = address;
     let mut watch = Watch::new(address);
     let stop = StopSignal::listen(Again::Kills)?;
-    let mut outcome = traffic::load::run(&plan, &request, &mut watch)?;
+    let watching = Watching::prepare(arguments, &plan, console)?;
+    let load = |observer: &mut dyn Observer| traffic::load::run(&plan, &request, observer);
+    let mut outcome = watching.over(&mut watch, load)?;
     drop(stop);
     outcome.doubts.extend(super::cpu_doubts(&plan)?);
     let report = Report {
@@ -101,11 +99,14 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         first,
         outcome,
     };
-    console.say(&if arguments.json {
-        json::render(&report)
-    } else {
-        page::render(&report)
-    });
+    arguments.answer(
+        console,
+        &if arguments.json {
+            json::render(&report)
+        } else {
+            page::render(&report)
+        },
+    );
     if let Some(signal) = sys::stop::heard() {
         return Ok(stopping::exit_code(signal));
     }
@@ -136,19 +137,9 @@ fn find(
     request: &HttpProtocol,
     plan: &LoadPlan,
 ) -> anyhow::Result<(SocketAddr, HeadProbe)> {
-    let mut refusal = None;
-    for address in ownership::addresses(url, &arguments.mine)? {
-        match probe_head(address, plan.tls.as_ref(), request, plan.timeout_ns) {
-            Ok(first) => return Ok((address, first)),
-            Err(error @ ProbeError::Connect { .. }) => refusal = Some(error.into()),
-            Err(error) => {
-                refusal = Some(tls::advised(error));
-                break;
-            }
-        }
-    }
-    let refusal = refusal.unwrap_or_else(|| anyhow::anyhow!("the host has no address"));
-    Err(refusal).with_context(|| format!("{} does not answer", url.without_query()))
+    let probe = |address| probe_head(address, plan.tls.as_ref(), request, plan.timeout_ns);
+    first_answer(&ownership::addresses(url, &arguments.mine)?, probe)
+        .with_context(|| format!("{} does not answer", url.without_query()))
 }
 
 fn notes(first: &HeadProbe, plan: &LoadPlan) -> Vec<String> {
@@ -161,7 +152,8 @@ fn notes(first: &HeadProbe, plan: &LoadPlan) -> Vec<String> {
     let engine = (plan.engine == Engine::Uring).then(|| {
         "io_uring receives into small buffers; --engine epoll takes more at once".to_owned()
     });
-    status.into_iter().chain(engine).collect()
+    let stopped = super::stopped_early(plan);
+    status.into_iter().chain(engine).chain(stopped).collect()
 }
 
 /// Reads both sides in step with the load, and lets a signal end it early.

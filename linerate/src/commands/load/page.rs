@@ -3,6 +3,7 @@
 use model::reading::{Errors, LatencyReading};
 use model::{Doubt, Pace};
 use report::numbers;
+use traffic::load::LoadPlan;
 use traffic::tls::Agreed;
 
 use super::Report;
@@ -13,7 +14,7 @@ use crate::commands::quantiles::carried;
 pub(super) fn render(report: &Report<'_>, in_full: bool) -> String {
     let mut parts = vec![answer(report), table(report)];
     parts.extend(distributions::render(report, in_full));
-    parts.extend(failures(&report.outcome.ledger.errors));
+    parts.extend(failures(&report.outcome.ledger.errors, report.plan));
     parts.extend(doubts(&report.outcome.doubts, &report.notes));
     parts.join("\n\n")
 }
@@ -165,12 +166,12 @@ fn requests(report: &Report<'_>) -> String {
     )
 }
 
-/// Each bin that is not empty, and what it means.
-pub(super) fn failures(errors: &Errors) -> Option<String> {
+/// Each bin that is not empty, and what it means in this load.
+pub(super) fn failures(errors: &Errors, plan: &LoadPlan) -> Option<String> {
     if errors.failed() == 0 {
         return None;
     }
-    let lines = bins(errors)
+    let lines = bins(errors, plan.bulk)
         .into_iter()
         .filter(|(_, count, _)| *count > 0)
         .map(|(name, count, meaning)| {
@@ -185,7 +186,15 @@ pub(super) fn failures(errors: &Errors) -> Option<String> {
     ))
 }
 
-fn bins(errors: &Errors) -> [(&'static str, u64, &'static str); 5] {
+fn bins(errors: &Errors, is_download: bool) -> [(&'static str, u64, &'static str); 5] {
+    let (body, timeout) = if is_download {
+        ("another length than --length", "nothing came for --timeout")
+    } else {
+        (
+            "another body than the first (one in 64 is compared)",
+            "no whole answer within --timeout",
+        )
+    };
     [
         (
             "status",
@@ -197,21 +206,13 @@ fn bins(errors: &Errors) -> [(&'static str, u64, &'static str); 5] {
             errors.malformed,
             "no HTTP answer, or a length that does not hold",
         ),
-        (
-            "body",
-            errors.body,
-            "another body than the first (one in 64 is compared)",
-        ),
+        ("body", errors.body, body),
         (
             "closed",
             errors.closed,
             "closed or reset before the answer was whole",
         ),
-        (
-            "timeout",
-            errors.timeout,
-            "no whole answer within --timeout",
-        ),
+        ("timeout", errors.timeout, timeout),
     ]
 }
 

@@ -32,8 +32,6 @@ const LIMITS_IN_A_BLOCK: u64 = 10;
 /// Less of what was due than this is answered in time only where a queue grows: with limits of a
 /// tenth of the block at most, no more than a tenth is under way when the block ends.
 const KEPT_UP_SHARE: f64 = 0.9;
-/// Plain lines of progress where no line can be drawn.
-const PLAIN_LINES: usize = 10;
 
 /// One search as it was asked for and as it went: what the pages show.
 struct Report<'a> {
@@ -145,7 +143,7 @@ fn measure(
     look: &Look,
     console: &Console,
 ) -> anyhow::Result<Vec<Block>> {
-    let mut line = ProgressLine::new(console, PLAIN_LINES);
+    let mut line = ProgressLine::new(console, super::case::PLAIN_LINES);
     let mut blocks = Vec::new();
     for index in 0.. {
         let Some(rate_rps) = search.next_rps() else {

@@ -7,6 +7,7 @@ mod page;
 
 use std::process::ExitCode;
 
+use anyhow::ensure;
 use judge::sweep::{Knee, UslFit};
 use machine::instruments::cpu::CpuWatch;
 use model::random::SplitMix64;
@@ -17,6 +18,7 @@ use study::order;
 use sys::stop::{Again, StopSignal};
 use traffic::load::{LoadOutcome, LoadPlan, Observer};
 
+use super::Arguments;
 use super::case::Case;
 use crate::console::Console;
 use crate::progress_line::ProgressLine;
@@ -26,8 +28,6 @@ pub(super) use levels::{Axis, Sweep};
 
 /// Rounds with which an interval at 95 % is one, and not the whole range.
 pub(super) const DEFAULT_ROUNDS: u32 = 6;
-/// Plain lines of progress where no line can be drawn.
-const PLAIN_LINES: usize = 10;
 
 /// One sweep as it was asked for and as it went: what the pages show.
 struct Report<'a> {
@@ -88,8 +88,23 @@ pub(super) fn run(sweep: &Sweep, case: &Case<'_>, console: &Console) -> anyhow::
     Ok(exit_code(&report))
 }
 
-/// Whether the highest level can be offered at all.
+/// Whether every level can be offered at all, and nothing was asked for that it leaves out.
 fn check(sweep: &Sweep, loads: &[f64], case: &Case<'_>) -> anyhow::Result<()> {
+    if sweep.axis == Axis::Connections {
+        let Arguments {
+            connections,
+            arrivals,
+            ..
+        } = case.arguments;
+        ensure!(
+            connections.is_none(),
+            "--sweep connections says itself how many are held open: leave -c out"
+        );
+        ensure!(
+            arrivals.is_none(),
+            "--sweep connections is a closed loop, in which --arrivals has no say: leave it out"
+        );
+    }
     for load in loads {
         let (connections, pace) = sweep.at(*load, case, 0);
         let plan = LoadPlan {
@@ -125,7 +140,7 @@ fn measure(
     case: &Case<'_>,
     console: &Console,
 ) -> anyhow::Result<Vec<Block>> {
-    let mut line = ProgressLine::new(console, PLAIN_LINES);
+    let mut line = ProgressLine::new(console, super::case::PLAIN_LINES);
     let pids = machine::targets::listening_on(case.plan.address).unwrap_or_default();
     let rounds = order::rounds(loads.len(), case.arguments.rounds, case.arguments.seed);
     let mut blocks = Vec::new();
@@ -216,8 +231,17 @@ fn notes(case: &Case<'_>, levels: &[LevelFigures], blocks: usize) -> Vec<String>
     notes.extend(named(&|level| level.is_silent).map(|loads| {
         format!("at {loads} a block had no right answer: knee and law leave that out")
     }));
-    let rounds = |level: &LevelFigures| level.throughput_rps.map_or(0, |found| found.n);
-    let has_few = levels.iter().any(|level| rounds(level) < DEFAULT_ROUNDS);
+    let lowest = levels.first().map_or(f64::INFINITY, |level| level.load);
+    let has_fewer_threads = case
+        .arguments
+        .sweep
+        .is_some_and(|sweep| sweep.axis == Axis::Connections)
+        && lowest < f64::from(case.plan.threads);
+    notes.extend(has_fewer_threads.then(|| {
+        "levels below the number of threads (-t) are offered by fewer of them".to_owned()
+    }));
+    let mut judged = levels.iter().filter_map(|level| level.throughput_rps);
+    let has_few = judged.any(|found| found.n < DEFAULT_ROUNDS);
     notes.extend(has_few.then(|| {
         format!(
             "with fewer than {DEFAULT_ROUNDS} rounds an interval is the whole range, and worth less \

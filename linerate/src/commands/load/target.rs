@@ -30,7 +30,7 @@ impl Target {
         plan: &LoadPlan,
     ) -> anyhow::Result<Self> {
         let addresses = ownership::addresses(url, mine)?;
-        let (address, first) = first_answer(&addresses, request, plan)
+        let (address, first) = first_answer(&addresses, |address| ask(address, request, plan))
             .with_context(|| format!("{} does not answer", url.without_query()))?;
         let second = ask(address, request, plan)
             .map_err(tls::advised)
@@ -64,14 +64,14 @@ impl Target {
     }
 }
 
-fn first_answer(
+/// The first address that can be connected to, and what it answers.
+pub(super) fn first_answer<Answer>(
     addresses: &[SocketAddr],
-    request: &HttpProtocol,
-    plan: &LoadPlan,
-) -> anyhow::Result<(SocketAddr, Probe)> {
+    ask: impl Fn(SocketAddr) -> Result<Answer, ProbeError>,
+) -> anyhow::Result<(SocketAddr, Answer)> {
     let mut refusal = None;
     for address in addresses {
-        match ask(*address, request, plan) {
+        match ask(*address) {
             Ok(answer) => return Ok((*address, answer)),
             Err(error @ ProbeError::Connect { .. }) => refusal = Some(error),
             Err(error) => return Err(tls::advised(error)),

@@ -29,14 +29,15 @@ pub(super) struct TlsFlags {
     insecure: bool,
     /// Trust the certificates of this PEM file, and no others
     ///
-    /// Those of CAs, or one that a server made for itself. Without it the CAs that this system trusts: of SSL_CERT_FILE where that is set, else of the
-    /// bundle where distributions keep it.
+    /// Those of CAs, or one that a server made for itself. Without it the CAs that this system
+    /// trusts: of SSL_CERT_FILE where that is set, else of the bundle where distributions keep it.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = WHERE)]
     ca: Option<PathBuf>,
     /// Resume sessions when a connection is opened again [default: on]
     ///
     /// Where the server gives tickets. It saves the server a signature and the client its check,
-    /// and with TLS 1.2 the exchange of keys. How often it came to pass is in the report.
+    /// and with TLS 1.2 the exchange of keys. How often it came to pass is in the report
+    /// of a load that is none of --slo, --sweep and --download.
     #[arg(long, value_name = "on|off", hide_possible_values = true, hide_short_help = true, help_heading = WHERE)]
     resume: Option<Switch>,
     /// Speak this version alone [default: 1.3, or 1.2 where the server has no other]
@@ -69,7 +70,10 @@ impl TlsFlags {
             resumption: self.resume != Some(Switch::Off),
         };
         let client = Client::new(&url.host, &options);
-        client.map(Some).with_context(|| from.unwrap_or_default())
+        client.map(Some).map_err(|error| match from {
+            Some(from) if error.is_of_roots() => anyhow::Error::new(error).context(from),
+            _ => error.into(),
+        })
     }
 
     fn check_unused(&self) -> anyhow::Result<()> {

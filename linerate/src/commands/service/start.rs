@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use agent::service::register::{self, Claim, Entry, Register};
-use agent::service::{RunningService, Wish, new_folder};
+use agent::service::{Offer, RunningService, Wish, new_folder};
 use anyhow::{Context as _, anyhow};
 use model::Service;
 use model::message::Failure;
@@ -175,6 +175,7 @@ fn wish(arguments: &Arguments, folder: std::path::PathBuf) -> anyhow::Result<Wis
         cpus,
         setup: ChildSetup::default(),
         folder,
+        offer: Offer::default(),
     })
 }
 

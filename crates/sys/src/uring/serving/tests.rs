@@ -127,3 +127,90 @@ fn receiving_that_is_stopped_tells_its_end_and_can_be_started_again() {
     assert!(matches!(next(&mut ring, CONNECTION), What::Received));
     assert_eq!(ring.received(), b"late");
 }
+
+/// Both ends of several connections.
+fn pairs(count: u32) -> Vec<(Owner, TcpStream, TcpStream)> {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let pair = |slot| {
+        let far = TcpStream::connect(address).unwrap();
+        let (near, _) = listener.accept().unwrap();
+        near.set_nonblocking(true).unwrap();
+        (Owner::new(slot, 0), far, near)
+    };
+    (0..count).map(pair).collect()
+}
+
+#[test]
+fn what_did_not_leave_is_told_at_once_even_where_there_was_no_room_to_tell_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let _far: Vec<TcpStream> = (0..5)
+        .map(|_| TcpStream::connect(address).unwrap())
+        .collect();
+    let pairs = pairs(7);
+    // Those that are accepted take places of the eight that there are.
+    let mut ring = ServingRing::sized(8, 8, BUFFERS).unwrap();
+    ring.accept(LISTENER, listener.as_fd(), true).unwrap();
+    for (owner, _, near) in &pairs {
+        near.shutdown(std::net::Shutdown::Write).unwrap();
+        ring.append(b"hello");
+        ring.send(*owner, near.as_fd()).unwrap();
+    }
+    ring.enter(false).unwrap();
+    let mut told = 0;
+    while let Some(unsent) = ring.next_unsent() {
+        assert!(unsent.rest.is_err());
+        told += 1;
+    }
+    assert_eq!((told, ring.untaken_sockets()), (7, 5));
+}
+
+#[test]
+fn more_bytes_than_there_are_buffers_for_come_once_receiving_is_started_again() {
+    let mut pairs = pairs(8);
+    let mut ring = ServingRing::sized(16, 16, 2).unwrap();
+    for (owner, far, near) in &mut pairs {
+        far.write_all(b"hello").unwrap();
+        ring.receive(*owner, near.as_fd(), true).unwrap();
+    }
+    let (mut received, mut had_to_wait) = (0, 0);
+    while received < pairs.len() {
+        while !ring.has_untaken() {
+            ring.enter(true).unwrap();
+        }
+        let completion = ring.take().unwrap();
+        let (_, _, near) = &pairs[completion.owner.slot as usize];
+        match completion.what {
+            What::Received => {
+                assert_eq!(ring.received(), b"hello");
+                received += 1;
+            }
+            What::Nothing => {
+                assert!(!completion.goes_on);
+                had_to_wait += 1;
+                ring.receive(completion.owner, near.as_fd(), true).unwrap();
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(had_to_wait >= 6, "{had_to_wait}");
+}
+
+#[test]
+fn connections_count_from_when_they_were_accepted_until_they_are_taken() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let _far: Vec<TcpStream> = (0..5)
+        .map(|_| TcpStream::connect(address).unwrap())
+        .collect();
+    let mut ring = ServingRing::new().unwrap();
+    ring.accept(LISTENER, listener.as_fd(), true).unwrap();
+    while ring.untaken_sockets() < 5 {
+        ring.enter(true).unwrap();
+    }
+    for left in (0..5).rev() {
+        assert!(matches!(ring.take().unwrap().what, What::Accepted(_)));
+        assert_eq!(ring.untaken_sockets(), left);
+    }
+}

@@ -15,6 +15,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use slab::Slab;
 use sys::timer::SecondTimer;
 use sys::uring::serving::{Completion, Owner, ServingRing, Unsent, What};
+use sys::zero_copy::Tally;
 
 use super::channel::Channel;
 use super::connection::{Connection, Fate};
@@ -41,12 +42,13 @@ pub(super) fn carriage(settings: Settings) -> io::Result<Carriage> {
     Ok(Carriage::new(ring))
 }
 
-/// Serves until `stop` is readable, then lets the answers under way finish.
+/// Serves until `stop` is readable, then lets the answers under way finish. Tells what became of
+/// sends without a copy.
 pub(super) fn run<S: Service, C: Channel>(
     listener: TcpListener,
     stop: BorrowedFd<'_>,
     shared: Shared<S, C, Carriage>,
-) -> io::Result<()> {
+) -> io::Result<Tally> {
     let mut worker = Worker::new(listener, shared)?;
     worker.ring().watch(STOP, stop)?;
     while !worker.shared.has_finished(worker.seats.len()) {
@@ -65,7 +67,7 @@ pub(super) fn run<S: Service, C: Channel>(
             worker.close_idle()?;
         }
     }
-    Ok(())
+    worker.ring().zero_copy()
 }
 
 struct Worker<S: Service, C: Channel> {

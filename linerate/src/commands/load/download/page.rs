@@ -1,14 +1,14 @@
 //! What a person sees of a download: the rate, who had no more to give, and what it cost.
 
-use machine::instruments::senders::SenderReading;
 use report::numbers;
 
 use super::{Report, Server};
+use crate::commands::limits;
 use crate::commands::load::page::{doubts, failures};
 
 pub(super) fn render(report: &Report) -> String {
     let mut parts = vec![answer(report), table(report)];
-    parts.extend(failures(&report.outcome.ledger.errors));
+    parts.extend(failures(&report.outcome.ledger.errors, &report.plan));
     parts.extend(doubts(&report.outcome.doubts, &report.notes));
     parts.join("\n\n")
 }
@@ -23,14 +23,12 @@ fn answer(report: &Report) -> String {
         Some(share) => format!(", the server's at {}", numbers::share(share)),
         None => String::new(),
     };
-    let full = match report.full_sides()[..] {
+    let full = match &report.full_sides()[..] {
         [] if report.server_busy_share().is_none() => {
             "the client was not at its limit of one CPU, and of the server's that is not known"
         }
         [] => "neither side was at its limit of one CPU",
-        ["client"] => "the client was the limit",
-        ["server"] => "the server was the limit",
-        _ => "both sides were at their limit",
+        full => limits::words(full),
     };
     format!(
         "{:.2} Gbit/s over {}; the client's busiest thread had a CPU at {client}{server}: {full}.",
@@ -116,23 +114,11 @@ fn cost(report: &Report, cpu_ns: Option<u64>) -> String {
 
 fn server_rows(report: &Report, server: &Server) -> Vec<(&'static str, String)> {
     let sending = match &server.sending {
-        Some(sending) => held_back(sending, report),
+        Some(sending) => limits::held_back(sending, report.seconds()),
         None => "not known: the kernel does not tell".to_owned(),
     };
     vec![
         ("server CPU", cost(report, server.cpu_ns)),
         ("its sending", sending),
     ]
-}
-
-/// Shares of the time of all its connections.
-fn held_back(sending: &SenderReading, report: &Report) -> String {
-    let all_us = (report.seconds() * 1e6 * sending.connections as f64).max(1.0);
-    let share = |us: u64| numbers::share((us as f64 / all_us).min(1.0));
-    format!(
-        "under way {} of the time; held back {} by the client's window, {} by its own buffer",
-        share(sending.busy_us),
-        share(sending.rwnd_limited_us),
-        share(sending.sndbuf_limited_us)
-    )
 }

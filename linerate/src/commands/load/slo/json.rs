@@ -4,6 +4,7 @@ use judge::capacity::{Agreed, Seen, TRUST, Tally};
 use serde_json::{Value, json};
 
 use super::{Block, Report};
+use crate::commands::quantiles::carried;
 use crate::commands::worded::worded;
 
 /// The version of this shape. Keys may be added under the same version; none is renamed, taken
@@ -67,7 +68,7 @@ fn tally(tally: &Tally) -> Value {
 }
 
 fn block(block: &Block) -> Value {
-    let micros = |quantile| block.response.quantile(quantile).map(|ns| ns as f64 / 1e3);
+    let micros = |quantile| carried(&block.response, quantile).map(|ns| ns as f64 / 1e3);
     json!({
         "rate_rps": block.rate_rps,
         "purpose": block.purpose,

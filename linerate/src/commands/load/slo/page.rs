@@ -6,6 +6,7 @@ use model::objective::{Figure, Term};
 use report::numbers;
 
 use super::{Report, fails_at_the_lowest};
+use crate::commands::load::page::doubts;
 
 /// The whole page.
 pub(super) fn render(report: &Report<'_>) -> String {
@@ -13,7 +14,7 @@ pub(super) fn render(report: &Report<'_>) -> String {
         Some(answer(report)),
         Some(table(report)),
         decisive(report),
-        remarks(report),
+        doubts(&report.doubts, &report.notes),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
 }
@@ -192,13 +193,4 @@ fn response_ns(response: &Histogram, figure: Figure) -> Option<u64> {
         Figure::Max => response.quantile(1.0),
         Figure::Mean => response.mean().map(|mean| mean.round() as u64),
     }
-}
-
-fn remarks(report: &Report<'_>) -> Option<String> {
-    let doubts = report.doubts.iter();
-    let lines: Vec<String> = doubts
-        .map(|doubt| format!("  doubt: {}; {}", doubt.what(), doubt.advice()))
-        .chain(report.notes.iter().map(|note| format!("  note: {note}")))
-        .collect();
-    (!lines.is_empty()).then(|| lines.join("\n"))
 }

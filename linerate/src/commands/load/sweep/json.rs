@@ -20,6 +20,7 @@ pub(super) fn render(report: &Report<'_>) -> String {
 fn value(report: &Report<'_>) -> Value {
     let case = report.case;
     let plan = &case.plan;
+    let open = report.sweep.axis == Axis::Rate;
     json!({
         "format": FORMAT,
         "linerate_version": env!("CARGO_PKG_VERSION"),
@@ -30,6 +31,8 @@ fn value(report: &Report<'_>) -> Value {
             Axis::Connections => "connections",
             Axis::Rate => "rate",
         },
+        "connections": open.then_some(plan.connections),
+        "arrivals": open.then(|| case.arguments.arrivals_shown()),
         "threads": plan.threads,
         "rounds": case.arguments.rounds,
         "seed": case.arguments.seed,
@@ -78,7 +81,7 @@ fn law(fit: &UslFit) -> Value {
     let (is, at) = match fit.peak {
         Peak::At(at) => ("within", Some(at)),
         Peak::NotSeen => ("not_seen", None),
-        Peak::BeyondLevels => ("above", None),
+        Peak::OutsideLevels => ("outside", None),
     };
     json!({
         "lambda_rps": estimate(fit.lambda_rps),

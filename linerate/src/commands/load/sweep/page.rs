@@ -6,6 +6,7 @@ use model::judgement::QuantileEstimate;
 use report::numbers;
 
 use super::{Axis, LevelFigures, Report};
+use crate::commands::load::page::doubts;
 
 /// A law that misses a level by more than this is a rough likeness.
 const ROUGH_MISS_SHARE: f64 = 0.15;
@@ -17,7 +18,7 @@ pub(super) fn render(report: &Report<'_>) -> String {
         Some(head(report)),
         Some(table(report)),
         law(report),
-        remarks(report),
+        doubts(&report.doubts, &report.notes),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
 }
@@ -36,8 +37,13 @@ fn most(report: &Report<'_>) -> String {
     let Some((level, throughput)) = most else {
         return format!("No request to {} was answered.", report.case.target.shown);
     };
+    let limit = if level.client_is_limit {
+        "; there the client was the limit, and the target may carry more"
+    } else {
+        ""
+    };
     format!(
-        "At most {} requests/s ({}), at {} {}.",
+        "At most {} requests/s ({}), at {} {}{limit}.",
         numbers::rate(throughput.value),
         numbers::interval(&throughput, numbers::rate),
         numbers::rate(level.load),
@@ -71,8 +77,16 @@ fn offered(axis: Axis) -> &'static str {
 fn head(report: &Report<'_>) -> String {
     let plan = &report.case.plan;
     let rounds = report.blocks.iter().map(|block| block.round).max();
+    let open = match report.sweep.axis {
+        Axis::Connections => String::new(),
+        Axis::Rate => format!(
+            "  load          {} arrivals over {} connections\n",
+            report.case.arguments.arrivals_shown(),
+            numbers::whole(f64::from(plan.connections))
+        ),
+    };
     format!(
-        "  target        {} ({})\n  sweep         {}, {} levels in {} rounds of random order\n  \
+        "  target        {} ({})\n  sweep         {}, {} levels in {} rounds of random order\n{open}  \
          block         {} after {} of settling",
         report.case.target.shown,
         plan.address,
@@ -169,7 +183,7 @@ fn peak(fit: &UslFit, report: &Report<'_>) -> String {
     match fit.peak {
         Peak::At(at) => format!("at {} connections", with_interval(Some(at), numbers::rate)),
         Peak::NotSeen => format!("none that these levels tell of, up to {most} connections"),
-        Peak::BeyondLevels => format!("perhaps beyond the {most} connections that the law has"),
+        Peak::OutsideLevels => "perhaps outside the levels that the law has".to_owned(),
     }
 }
 
@@ -181,13 +195,4 @@ fn rough(fit: &UslFit) -> String {
         "\n  the law misses a level by {}: take it for a rough likeness",
         numbers::share(fit.worst_miss_share)
     )
-}
-
-fn remarks(report: &Report<'_>) -> Option<String> {
-    let doubts = report.doubts.iter();
-    let lines: Vec<String> = doubts
-        .map(|doubt| format!("  doubt: {}; {}", doubt.what(), doubt.advice()))
-        .chain(report.notes.iter().map(|note| format!("  note: {note}")))
-        .collect();
-    (!lines.is_empty()).then(|| lines.join("\n"))
 }

@@ -1,0 +1,200 @@
+//! The processes that download, one for each connection, on the client's CPUs.
+
+use std::fs::File;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::fs::FileExt as _;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use model::braces;
+use model::message::Failure;
+use sys::clock;
+use sys::descent::Descent;
+use sys::epoll::{Epoll, Events, Interest};
+use sys::group::Leader;
+use sys::memory_file;
+use sys::pidfd;
+use sys::process::ChildSetup;
+
+use super::{DownloadOrder, failed};
+
+/// How much is shown of what a client wrote to its standard error.
+const SHOWN_BYTES: usize = 600;
+
+/// Clients at work. Dropping them ends them.
+pub(super) struct Clients {
+    all: Vec<Client>,
+    /// Their ends, each by its number in `all`.
+    ends: Epoll,
+    /// The command.
+    shown: String,
+}
+
+struct Client {
+    process: Leader,
+    /// Its standard error: a pipe that nobody reads would stop one that talks.
+    said: File,
+    /// Readable once it has ended; watched for as long as it is open.
+    _end: OwnedFd,
+}
+
+impl Clients {
+    pub(super) fn start(order: &DownloadOrder, url: &str, cpus: &[usize]) -> Result<Self, Failure> {
+        let value = |variable: &str| (variable == "url").then(|| url.to_owned());
+        let fill = |word: &String| braces::fill(word, value);
+        let words: Vec<String> = order.client.iter().map(fill).collect();
+        let shown = words.join(" ");
+        let watching = |error| failed("watching clients", &error);
+        let mut clients = Self {
+            all: Vec::new(),
+            ends: Epoll::new().map_err(watching)?,
+            shown,
+        };
+        for number in 0..u64::from(order.connections) {
+            let said = memory_file::empty().map_err(watching)?;
+            let process = clients.one(&words, &said, cpus)?;
+            let end = pidfd::open_any(process.id()).map_err(watching)?;
+            let added = clients.ends.add(end.as_fd(), number, Interest::READ);
+            added.map_err(watching)?;
+            clients.all.push(Client {
+                process,
+                said,
+                _end: end,
+            });
+        }
+        Ok(clients)
+    }
+
+    fn one(&self, words: &[String], said: &File, cpus: &[usize]) -> Result<Leader, Failure> {
+        let (program, arguments) = words.split_first().ok_or_else(|| Failure {
+            what: "the client is an empty command".to_owned(),
+            advice: "give a program".to_owned(),
+        })?;
+        let said = said.try_clone();
+        let said = said.map_err(|error| failed("watching clients", &error))?;
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(said);
+        let descent = Descent::from_here().map_err(|error| failed("/proc/self/uid_map", &error))?;
+        let setup = ChildSetup {
+            cpus: cpus.to_vec(),
+            descent,
+            ..ChildSetup::default()
+        };
+        sys::process::prepare_child(&mut command, setup);
+        Leader::start(&mut command).map_err(|error| Failure {
+            what: format!("the client `{program}` could not be started: {error}"),
+            advice: "give a program that every user may run, by its path or as it is on the PATH"
+                .to_owned(),
+        })
+    }
+
+    pub(super) fn pids(&self) -> Vec<u32> {
+        let ids = self.all.iter().map(|client| client.process.id());
+        ids.collect()
+    }
+
+    /// Lets them work for so long.
+    pub(super) fn work_for(&mut self, time: Duration) -> Result<(), Failure> {
+        let mut events = Events::with_capacity(1);
+        let deadline = clock::now() + time;
+        loop {
+            if sys::stop::heard().is_some() {
+                return Err(failed("the download", &"it was stopped by a signal"));
+            }
+            let left = deadline.saturating_duration_since(clock::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            let left_ns = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
+            let waited = self.ends.wait(&mut events, Some(left_ns));
+            waited.map_err(|error| failed("waiting", &error))?;
+            if let Some(event) = events.iter().next() {
+                return Err(self.ended(event.token));
+            }
+        }
+    }
+
+    /// Lets them work until something holds, which is asked every so often, or the time is over;
+    /// whether it held.
+    pub(super) fn work_until(
+        &mut self,
+        limit: Duration,
+        pause: Duration,
+        mut holds: impl FnMut() -> bool,
+    ) -> Result<bool, Failure> {
+        let deadline = clock::now() + limit;
+        while !holds() {
+            if clock::now() >= deadline {
+                return Ok(false);
+            }
+            self.work_for(pause)?;
+        }
+        Ok(true)
+    }
+
+    /// Why one of them is no longer there.
+    fn ended(&mut self, number: u64) -> Failure {
+        let index = usize::try_from(number).unwrap_or(usize::MAX);
+        let (how, words) = self.all.get_mut(index).map(end_of).unwrap_or_default();
+        Failure {
+            what: format!(
+                "the client `{}` ended in the midst: {how}{words}",
+                self.shown
+            ),
+            advice:
+                "it must download for as long as it is let: over and over, or something without \
+                     an end"
+                    .to_owned(),
+        }
+    }
+
+    pub(super) fn got_nothing(&self, within: Duration) -> Failure {
+        Failure {
+            what: format!(
+                "`{}` got nothing from the server over its connection within {} s",
+                self.shown,
+                within.as_secs()
+            ),
+            advice: "each process of the client must download `{url}` over one connection"
+                .to_owned(),
+        }
+    }
+}
+
+impl Drop for Clients {
+    fn drop(&mut self) {
+        for client in &mut self.all {
+            let _ = client.process.end();
+        }
+    }
+}
+
+/// How a client ended, and what it said at last.
+fn end_of(client: &mut Client) -> (String, String) {
+    let how = match client.process.end() {
+        Ok(status) => status.to_string(),
+        Err(error) => error.to_string(),
+    };
+    let said = String::from_utf8_lossy(&last_words(&client.said))
+        .trim()
+        .to_owned();
+    let words = if said.is_empty() {
+        said
+    } else {
+        format!(", after it had said `{}`", said.escape_debug())
+    };
+    (how, words)
+}
+
+fn last_words(said: &File) -> Vec<u8> {
+    let all = said.metadata().map_or(0, |found| found.len());
+    let mut last = vec![0; SHOWN_BYTES];
+    let from = all.saturating_sub(SHOWN_BYTES as u64);
+    let read = said.read_at(&mut last, from).unwrap_or(0);
+    last.truncate(read);
+    last
+}

@@ -1,0 +1,219 @@
+//! What sends the file: our own server or a service, started with the folder that the file is in.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use model::Service;
+use model::message::Failure;
+use sys::descent::Descent;
+use sys::process::ChildSetup;
+use traffic::load::http::HttpProtocol;
+use traffic::load::probe_head;
+use traffic::tls::{Agreed, Client};
+
+use super::{DownloadOrder, failed};
+use crate::children::ServerProcess;
+use crate::service::register::{Claim, studies};
+use crate::service::{self, Offer, RunningService, Wish};
+
+/// How long the head of the first answer may take.
+const PROBE_TIMEOUT_NS: u64 = 5_000_000_000;
+/// Of TLS 1.3 with the cipher that programs written in Go take by themselves where the CPU has AES,
+/// which cannot be told otherwise: all servers shall use the same.
+const CIPHER: &str = "TLS_AES_128_GCM_SHA256";
+
+/// A server of files.
+#[derive(Clone, Debug)]
+pub enum FileServer {
+    /// `linerate serve`, with these arguments more where it speaks TLS.
+    Serve {
+        over_tls: Vec<String>,
+    },
+    Service(Box<Service>),
+}
+
+/// A server that is up. Dropping it stops it.
+pub(super) struct Server {
+    pub(super) address: SocketAddr,
+    pub(super) pid: u32,
+    pub(super) title: String,
+    pub(super) version: Option<String>,
+    scheme: &'static str,
+    /// Of the file, as it is asked for.
+    path: String,
+    tls: Option<Client>,
+    process: Process,
+}
+
+enum Process {
+    Ours {
+        _stops_when_dropped: ServerProcess,
+    },
+    Service {
+        service: Box<RunningService>,
+        /// What is left of it after a crash of ours is found by this.
+        _found_by: Claim,
+    },
+}
+
+/// Where a server runs, and with what.
+struct Place<'a> {
+    program: &'a Path,
+    cpus: &'a [usize],
+    offer: Offer,
+    name: String,
+}
+
+impl Server {
+    pub(super) fn start(
+        program: &Path,
+        order: &DownloadOrder,
+        cpus: &[usize],
+    ) -> Result<Self, Failure> {
+        let (root, name) = folder_and_name(&order.file)?;
+        let offer = Offer {
+            root: Some(root),
+            identity: order.identity.clone(),
+        };
+        let place = Place {
+            program,
+            cpus,
+            offer,
+            name,
+        };
+        match &order.server {
+            FileServer::Serve { over_tls } => place.serve(over_tls),
+            FileServer::Service(service) => place.service(service),
+        }
+    }
+
+    pub(super) fn url(&self) -> String {
+        format!("{}://{}{}", self.scheme, self.address, self.path)
+    }
+
+    /// Whether it is still up.
+    pub(super) fn check(&mut self) -> Result<(), Failure> {
+        match &mut self.process {
+            Process::Ours { .. } => Ok(()),
+            Process::Service { service, .. } => service.check().map(drop),
+        }
+    }
+
+    /// How long the file is that it serves, and what it speaks with our own client.
+    pub(super) fn look(&self, file: &Path) -> Result<(u64, Option<Agreed>), Failure> {
+        let host = self.address.to_string();
+        let request = HttpProtocol::new("GET", &host, &self.path, &[], &[]);
+        let request = request.map_err(|error| failed("asking for the file", &error))?;
+        let head = probe_head(self.address, self.tls.as_ref(), &request, PROBE_TIMEOUT_NS)
+            .map_err(|error| failed(&self.title, &error))?;
+        let there = std::fs::metadata(file).map_err(|error| unreadable(file, &error))?;
+        if head.status == 200 && head.body_bytes == Some(there.len()) {
+            return Ok((there.len(), head.tls));
+        }
+        Err(Failure {
+            what: format!(
+                "{} answers `GET {}` with status {} and {} bytes, where the file has {}",
+                self.title,
+                self.path,
+                head.status,
+                head.body_bytes
+                    .map_or_else(|| "unknown".to_owned(), |bytes| bytes.to_string()),
+                there.len()
+            ),
+            advice:
+                "servers never run as root: the file and the folders above it must be readable \
+                     for every user"
+                    .to_owned(),
+        })
+    }
+}
+
+impl Place<'_> {
+    fn serve(self, over_tls: &[String]) -> Result<Server, Failure> {
+        let root = self.offer.root.clone().unwrap_or_default();
+        let mut command = Command::new(self.program);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--root"]);
+        command.arg(root);
+        command.args(["--cpus", &sys::cpu::format_list(self.cpus)]);
+        if self.offer.identity.is_some() {
+            command.args(["--tls-self-signed", "--tls-ciphers", CIPHER]);
+            command.args(over_tls);
+        }
+        let descent = Descent::from_here().map_err(|error| failed("/proc/self/uid_map", &error))?;
+        let setup = ChildSetup {
+            descent,
+            ..ChildSetup::default()
+        };
+        let process = ServerProcess::start(command, setup)?;
+        Ok(Server {
+            address: process.address,
+            pid: process.pid(),
+            title: "linerate serve".to_owned(),
+            version: None,
+            scheme: self.offer.scheme(),
+            path: format!("/{}", self.name),
+            tls: self.offer.client(process.address)?,
+            process: Process::Ours {
+                _stops_when_dropped: process,
+            },
+        })
+    }
+
+    fn service(self, service: &Service) -> Result<Server, Failure> {
+        let version = service::find(service)?.version;
+        let folder = service::new_folder();
+        let found_by = studies::enter(service, &folder)?;
+        let wish = Wish {
+            address: Ipv4Addr::LOCALHOST.into(),
+            port: None,
+            workers: u32::try_from(self.cpus.len()).unwrap_or(u32::MAX),
+            cpus: self.cpus.to_vec(),
+            setup: ChildSetup::default(),
+            folder,
+            offer: self.offer.clone(),
+        };
+        let running = RunningService::start(self.program, service, wish)?;
+        Ok(Server {
+            address: running.address,
+            pid: running.pid,
+            title: service.title.clone(),
+            version: Some(version),
+            scheme: self.offer.scheme(),
+            path: format!("/files/{}", self.name),
+            tls: self.offer.client(running.address)?,
+            process: Process::Service {
+                service: Box::new(running),
+                _found_by: found_by,
+            },
+        })
+    }
+}
+
+/// The folder that a file is in, as every process finds it, and its name there.
+fn folder_and_name(file: &Path) -> Result<(PathBuf, String), Failure> {
+    let real = file
+        .canonicalize()
+        .map_err(|error| unreadable(file, &error))?;
+    let name = real.file_name().and_then(|name| name.to_str());
+    let (Some(folder), Some(name)) = (real.parent(), name.filter(|name| is_plain(name))) else {
+        return Err(Failure {
+            what: format!("{} cannot be asked for by its name", real.display()),
+            advice: "call it by letters, digits, `.`, `-` and `_`".to_owned(),
+        });
+    };
+    Ok((folder.to_owned(), name.to_owned()))
+}
+
+/// Whether a name stands in URLs as it is.
+fn is_plain(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    name.bytes().all(plain)
+}
+
+fn unreadable(file: &Path, error: &std::io::Error) -> Failure {
+    Failure {
+        what: format!("{}: {error}", file.display()),
+        advice: "give a file that is there".to_owned(),
+    }
+}

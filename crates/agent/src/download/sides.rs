@@ -1,0 +1,124 @@
+//! What is read of both sides at the two ends of the window.
+
+use std::net::SocketAddr;
+
+use machine::cpus::CpuSplit;
+use machine::instruments::cpu::CpuWatch;
+use machine::instruments::senders::{SenderReading, SenderWatch};
+use machine::instruments::threads::ThreadWatch;
+use model::message::Failure;
+use sys::clock;
+
+use super::Side;
+use super::clients::Clients;
+use super::server::Server;
+
+/// More than may be under way in the buffers of a connection, and so have cost its CPU time before
+/// the window.
+const FEWEST_BYTES: u64 = 10_000_000;
+
+/// How many of a server's connections have got something from it.
+pub(super) fn connections_with_bytes(server: SocketAddr) -> usize {
+    let all = sys::tcp_diag::sending_from(server.port()).unwrap_or_default();
+    all.iter().filter(|one| one.acked_bytes > 0).count()
+}
+
+/// The counters of both sides.
+pub(super) struct Sides {
+    server: SideWatch,
+    client: SideWatch,
+    senders: SenderWatch,
+    opened_ns: u64,
+    closed_ns: u64,
+}
+
+struct SideWatch {
+    cpus: Vec<usize>,
+    cpu: CpuWatch,
+    threads: ThreadWatch,
+}
+
+impl Sides {
+    pub(super) fn new(server: &Server, clients: &Clients, cpus: &CpuSplit) -> Self {
+        Self {
+            server: SideWatch::new(&[server.pid], &cpus.server),
+            client: SideWatch::new(&clients.pids(), &cpus.client),
+            senders: SenderWatch::new(server.address.port()),
+            opened_ns: 0,
+            closed_ns: 0,
+        }
+    }
+
+    /// The same in the same order at both ends, so that all windows are of one length.
+    pub(super) fn open(&mut self) {
+        self.server.threads.open();
+        self.client.threads.open();
+        self.server.cpu.open();
+        self.client.cpu.open();
+        self.senders.open();
+        self.opened_ns = clock::monotonic_ns();
+    }
+
+    pub(super) fn close(&mut self) {
+        self.server.threads.close();
+        self.client.threads.close();
+        self.server.cpu.close();
+        self.client.cpu.close();
+        self.senders.close();
+        self.closed_ns = clock::monotonic_ns();
+    }
+
+    pub(super) fn window_ns(&self) -> u64 {
+        (self.closed_ns - self.opened_ns).max(1)
+    }
+
+    /// What came within the window; `None` where that is too little to tell a cost from.
+    pub(super) fn sent(&self) -> Option<SenderReading> {
+        let reading = self.senders.reading();
+        reading.filter(|read| read.acked_bytes >= FEWEST_BYTES)
+    }
+
+    /// What the server and the clients spent.
+    pub(super) fn spent(&self) -> Result<[Side; 2], Failure> {
+        let of = |side: &SideWatch, name: &str| {
+            side.spent(self.window_ns()).ok_or_else(|| Failure {
+                what: format!("the CPU time of the {name} could not be read"),
+                advice: "one of its processes ended within the window".to_owned(),
+            })
+        };
+        Ok([of(&self.server, "server")?, of(&self.client, "client")?])
+    }
+
+    /// What others had of the time of all CPUs.
+    pub(super) fn others_share(&self) -> Option<f64> {
+        let window_ns = self.window_ns();
+        let client_ns = self.client.cpu.counts(window_ns).server_ns?;
+        let others_ns = self.server.cpu.counts(window_ns).foreign_ns(client_ns)?;
+        let online = sys::kernel_file::text("/sys/devices/system/cpu/online")?;
+        let cpus = sys::cpu::parse_list(&online).ok()?.len();
+        Some(others_ns as f64 / (window_ns as f64 * cpus as f64))
+    }
+}
+
+impl SideWatch {
+    fn new(pids: &[u32], cpus: &[usize]) -> Self {
+        Self {
+            cpus: cpus.to_vec(),
+            cpu: CpuWatch::new(pids),
+            threads: ThreadWatch::new(pids),
+        }
+    }
+
+    fn spent(&self, window_ns: u64) -> Option<Side> {
+        // Whose processes are watched is that instrument's target, whichever side it is.
+        let cpu_ns = self.cpu.counts(window_ns).server_ns?;
+        let all_cpus_ns = window_ns as f64 * self.cpus.len().max(1) as f64;
+        let of_all = cpu_ns as f64 / all_cpus_ns;
+        let of_one = self.threads.busiest_share().unwrap_or(0.0);
+        Some(Side {
+            cpus: self.cpus.clone(),
+            cpu_ns,
+            busy_share: of_all.max(of_one).min(1.0),
+        })
+    }
+}

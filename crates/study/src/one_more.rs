@@ -1,0 +1,156 @@
+//! One more program in a comparison: the one that the command line names.
+
+use model::study::{SERVE, StepSpec};
+use model::{Service, Study};
+
+use crate::arms::{BASELINE, CONTROL, FLOOR};
+
+/// Why a comparison cannot have a program beside those of its file.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotComparable {
+    #[error("the study `{study}` compares `{name}` already")]
+    There { study: String, name: String },
+    #[error(
+        "an arm of the study `{study}` is called `{name}`; give the service another name, which is \
+         that of its file"
+    )]
+    Taken { study: String, name: String },
+    #[error("`{service}` serves no `{path}`, which the study `{study}` asks for")]
+    OtherPath {
+        service: String,
+        path: String,
+        study: String,
+    },
+}
+
+/// Has a comparison measure one more program, on each of its paths that the service serves.
+///
+/// # Errors
+/// When it is in the comparison already, an arm has its name, or it does not serve what the study
+/// asks for first.
+pub fn add(study: &mut Study, service: &Service) -> Result<(), NotComparable> {
+    let name = &service.name;
+    let mut programs = study.own_targets();
+    programs.extend(study.baseline.target.as_deref());
+    if programs.contains(&name.as_str()) || name == SERVE {
+        return Err(NotComparable::There {
+            study: study.name.clone(),
+            name: name.clone(),
+        });
+    }
+    let path = &study.workload.path;
+    if !service.serves.contains_key(path) {
+        return Err(NotComparable::OtherPath {
+            service: name.clone(),
+            path: path.clone(),
+            study: study.name.clone(),
+        });
+    }
+    let steps = steps(study, service);
+    if let Some(step) = steps.iter().find(|step| is_taken(study, &step.name)) {
+        return Err(NotComparable::Taken {
+            study: study.name.clone(),
+            name: step.name.clone(),
+        });
+    }
+    study.steps.extend(steps);
+    Ok(())
+}
+
+fn is_taken(study: &Study, name: &str) -> bool {
+    [BASELINE, CONTROL, FLOOR].contains(&name) || study.steps.iter().any(|step| step.name == name)
+}
+
+/// A step for each path, compared with the first of the file on that path.
+fn steps(study: &Study, service: &Service) -> Vec<StepSpec> {
+    let mut paths: Vec<(Option<String>, Option<String>)> = vec![(None, None)];
+    for step in &study.steps {
+        let Some(path) = &step.path else { continue };
+        let is_new = paths.iter().all(|(known, _)| *known != step.path);
+        if is_new && service.serves.contains_key(path) {
+            paths.push((step.path.clone(), Some(step.name.clone())));
+        }
+    }
+    let step = |(path, against)| step(service, path, against);
+    paths.into_iter().map(step).collect()
+}
+
+fn step(service: &Service, path: Option<String>, against: Option<String>) -> StepSpec {
+    let [name, title] = match &path {
+        None => [service.name.clone(), service.title.clone()],
+        Some(path) => [
+            format!("{}{}", service.name, path.replace('/', "-")),
+            format!("{}, {path}", service.title),
+        ],
+    };
+    StepSpec {
+        name,
+        title,
+        why: String::new(),
+        whole: false,
+        target: Some(service.name.clone()),
+        path,
+        against,
+        add: Vec::new(),
+        take_away: Vec::new(),
+        published: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frameworks() -> Study {
+        let found = crate::catalogue::find("http-frameworks").unwrap();
+        found.study.load().unwrap()
+    }
+
+    /// Python's own server under another name.
+    fn service(name: &str, paths: &[&str]) -> Service {
+        let known = crate::services::find("python-http").unwrap();
+        let mut service = known.service;
+        name.clone_into(&mut service.name);
+        service
+            .serves
+            .retain(|path, _| paths.contains(&path.as_str()));
+        service
+    }
+
+    #[test]
+    fn it_is_measured_on_each_path_that_it_serves() {
+        let mut study = frameworks();
+        let before = study.steps.len();
+        add(&mut study, &service("mine", &["/json"])).unwrap();
+        assert_eq!(study.steps[before].name, "mine");
+        assert_eq!(study.steps.len(), before + 1);
+        add(&mut study, &service("yours", &["/json", "/plaintext"])).unwrap();
+        assert_eq!(study.steps[before + 2].name, "yours-plaintext");
+        assert_eq!(
+            study.steps[before + 2].against.as_deref(),
+            Some("plaintext")
+        );
+    }
+
+    #[test]
+    fn a_name_that_an_arm_has_is_not_taken_again() {
+        let both = ["/json", "/plaintext"];
+        for (name, is_there) in [
+            ("nginx", true),
+            ("serve", true),
+            ("python", false),
+            ("baseline", false),
+            ("floor", false),
+        ] {
+            let refused = add(&mut frameworks(), &service(name, &both)).unwrap_err();
+            let found_there = matches!(refused, NotComparable::There { .. });
+            assert_eq!(found_there, is_there, "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_service_without_the_path_of_the_study_is_refused() {
+        let refused = add(&mut frameworks(), &service("mine", &["/plaintext"]));
+        assert!(matches!(refused, Err(NotComparable::OtherPath { .. })));
+    }
+}

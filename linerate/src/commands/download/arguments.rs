@@ -1,0 +1,150 @@
+//! The flags of `linerate download`, and the order that they say.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use agent::download::{DownloadOrder, FileServer};
+use anyhow::{Context as _, ensure};
+use clap::ValueHint;
+
+use crate::ourselves::OURSELVES;
+use crate::target::TrustFlag;
+use crate::tls_flags::self_signed_pems;
+
+/// Longer than settling and window together: it is ended by then.
+const OWN_CLIENT_DURATION: &str = "24h";
+/// Of settling, and of the window.
+const LONGEST: Duration = Duration::from_hours(1);
+
+/// How fast a server sends a file to a client, and what it costs each
+///
+/// The server is started with the file's folder on a port of loopback, and the client as often as
+/// there are connections, each side on CPUs of its own and neither as root. The clients download
+/// until they are ended, over and over; what is scored begins when all get something and have had
+/// time to settle. Whatever programs they are, the same is counted: the bytes that the kernel knows
+/// to have come, heads and what TLS adds included, and the CPU time of each side's processes.
+///
+/// The file should be in the page cache: read it once before.
+#[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The file to send
+    #[arg(value_hint = ValueHint::FilePath)]
+    file: PathBuf,
+    /// The server: caddy, go-http, h2o, nginx, or a service file of yours that has `{root}`
+    /// [default: linerate serve]
+    #[arg(long, value_name = "SERVICE")]
+    server: Option<String>,
+    #[command(flatten)]
+    trust: TrustFlag,
+    /// The client's command, run once for each connection [default: linerate load --download]
+    ///
+    /// `{url}` in it is what it shall download for as long as it is let, over one connection; the
+    /// certificate is one that nobody vouches for. There is no shell.
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) client: Option<String>,
+    /// Connections, each with a client process of its own
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    connections: u32,
+    /// Over HTTPS, with a certificate that is made for it
+    ///
+    /// Where it can be chosen the cipher suite is TLS_AES_128_GCM_SHA256.
+    #[arg(long)]
+    tls: bool,
+    /// Have the kernel make the records of `linerate serve` (kTLS); without TLS it changes nothing
+    #[arg(long, conflicts_with = "server")]
+    kernel_tls: bool,
+    /// The most bytes of content in a record of `linerate serve` [default: 16384]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(64..=16384), requires = "tls", conflicts_with_all = ["server", "kernel_tls"])]
+    record_size: Option<u16>,
+    /// From the first bytes to the scored window
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = parse_time)]
+    settle: Duration,
+    /// Length of the scored window; it goes on until 10 MB came
+    #[arg(short, long, value_name = "TIME", default_value = "2s", value_parser = parse_time)]
+    duration: Duration,
+    /// Print one JSON value (docs/schema/download.json)
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if time > LONGEST {
+        return Err("longer than an hour".to_owned());
+    }
+    Ok(time)
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  A file of 1 GB, in the page cache, and what it costs to send it and to receive it:
+    head -c 1G /dev/urandom > /tmp/big.img
+    linerate download /tmp/big.img
+  nginx to curl, over HTTPS:
+    linerate download /tmp/big.img --server nginx --tls --client 'curl -sk {url}?[1-1000000]'
+  Four connections to Caddy, for a script:
+    linerate download /tmp/big.img --server caddy -c 4 --json | jq .throughput_gbit_per_second
+  What do smaller records cost?
+    linerate download /tmp/big.img --tls --record-size 1400";
+
+impl Arguments {
+    pub(super) fn order(&self) -> anyhow::Result<DownloadOrder> {
+        ensure!(
+            !self.duration.is_zero(),
+            "--duration 0 leaves nothing to be scored"
+        );
+        Ok(DownloadOrder {
+            server: self.server()?,
+            file: self.file.clone(),
+            identity: self.tls.then(self_signed_pems).transpose()?,
+            client: self.client()?,
+            connections: self.connections,
+            settle: self.settle,
+            score: self.duration,
+        })
+    }
+
+    fn server(&self) -> anyhow::Result<FileServer> {
+        let Some(name) = &self.server else {
+            return Ok(FileServer::Serve {
+                over_tls: self.over_tls(),
+            });
+        };
+        let service = study::services::find(name)?.service;
+        self.trust.check(&service)?;
+        Ok(FileServer::Service(Box::new(service)))
+    }
+
+    /// By itself our server leaves the records to a kernel that makes them, which would be another
+    /// server on another machine.
+    fn over_tls(&self) -> Vec<String> {
+        let by_kernel = if self.kernel_tls { "on" } else { "off" };
+        let mut words = vec!["--kernel-tls".to_owned(), by_kernel.to_owned()];
+        if let Some(bytes) = self.record_size {
+            words.extend(["--tls-record-size".to_owned(), bytes.to_string()]);
+        }
+        words
+    }
+
+    fn client(&self) -> anyhow::Result<Vec<String>> {
+        let Some(line) = &self.client else {
+            return Ok(self.own_client());
+        };
+        let words = shell_words::split(line).context("--client")?;
+        ensure!(
+            line.contains("{url}"),
+            "--client has no `{{url}}`, which is what it shall download"
+        );
+        Ok(words)
+    }
+
+    fn own_client(&self) -> Vec<String> {
+        let mut words = vec![OURSELVES, "load", "{url}", "--download"];
+        words.extend(["--duration", OWN_CLIENT_DURATION]);
+        if self.tls {
+            words.push("--insecure");
+        }
+        words.into_iter().map(str::to_owned).collect()
+    }
+}

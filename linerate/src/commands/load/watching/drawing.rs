@@ -1,0 +1,70 @@
+//! The line on a terminal, and the plain lines elsewhere, of a load under way.
+
+use super::sight::Sight;
+use super::words::Recent;
+use crate::progress_line::ProgressLine;
+
+/// After so long the line is changed. Its words and its bar may be drawn one after the other, which
+/// makes eight pictures a second.
+const FRAME_NS: u64 = 250_000_000;
+
+pub(super) struct Drawing<'a> {
+    line: ProgressLine<'a>,
+    begun_ns: u64,
+    settle_ns: u64,
+    score_ns: u64,
+    bulk: bool,
+    recent: Recent,
+    next_ns: u64,
+}
+
+impl<'a> Drawing<'a> {
+    /// Of a load that is about to begin and has so long to settle and is scored for so long.
+    pub(super) fn new(
+        line: ProgressLine<'a>,
+        now_ns: u64,
+        (settle_ns, score_ns): (u64, u64),
+        bulk: bool,
+    ) -> Self {
+        Self {
+            line,
+            begun_ns: now_ns,
+            settle_ns,
+            score_ns,
+            bulk,
+            recent: Recent::default(),
+            next_ns: now_ns + FRAME_NS,
+        }
+    }
+
+    /// When it is to be drawn next.
+    pub(super) fn next_ns(&self) -> u64 {
+        self.next_ns
+    }
+
+    /// Draws it, if it is time.
+    pub(super) fn look(&mut self, sight: &Sight, now_ns: u64) {
+        if now_ns < self.next_ns {
+            return;
+        }
+        self.next_ns = now_ns + FRAME_NS;
+        let Some(live) = sight.live.get() else {
+            return;
+        };
+        let total_ns = self.settle_ns + self.score_ns;
+        let done_ns = match sight.opened.get() {
+            Some(opened) => self.settle_ns + now_ns.saturating_sub(opened.at_ns),
+            None => now_ns.saturating_sub(self.begun_ns).min(self.settle_ns),
+        };
+        let left_ns = total_ns.saturating_sub(done_ns);
+        let so_far = live.so_far();
+        let words = self.recent.words(now_ns, &so_far, left_ns, self.bulk);
+        let parts = |ns: u64| usize::try_from(ns / 1_000_000).unwrap_or(usize::MAX);
+        self.line.step(parts(done_ns), parts(total_ns), &words);
+    }
+
+    /// Takes the changing line away.
+    pub(super) fn end(&self) {
+        self.line.end();
+    }
+}

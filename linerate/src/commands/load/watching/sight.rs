@@ -1,0 +1,76 @@
+//! What a load under way lets others see of it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use sys::clock;
+use traffic::load::{Live, Observer, SoFar};
+
+/// One load, from its beginning to its end, as it is known by now.
+#[derive(Debug, Default)]
+pub(super) struct Sight {
+    pub(super) live: OnceLock<Arc<Live>>,
+    pub(super) opened: OnceLock<Opened>,
+    /// When the scored window closed, on the monotonic clock.
+    pub(super) closed_ns: OnceLock<u64>,
+    is_over: AtomicBool,
+}
+
+/// The opening of the scored window.
+#[derive(Clone, Debug)]
+pub(super) struct Opened {
+    /// On the monotonic clock.
+    pub(super) at_ns: u64,
+    /// On the wall clock.
+    pub(super) wall_ns: u64,
+    /// What was counted before it.
+    pub(super) before: SoFar,
+}
+
+impl Sight {
+    /// No more will be counted.
+    pub(super) fn end(&self) {
+        self.is_over.store(true, Ordering::Release);
+    }
+
+    /// Whether what is read from now on is all.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+}
+
+/// Shows what another observer observes.
+pub(super) struct Showing<'a> {
+    pub(super) observer: &'a mut dyn Observer,
+    pub(super) sight: &'a Sight,
+}
+
+impl Observer for Showing<'_> {
+    fn begins(&mut self, live: &Arc<Live>) {
+        let _ = self.sight.live.set(Arc::clone(live));
+        self.observer.begins(live);
+    }
+
+    fn window_opens(&mut self) {
+        self.observer.window_opens();
+        // Of the window nothing is counted yet.
+        let before = self.sight.live.get().map(|live| SoFar {
+            ledger: live.ledger(),
+            ..SoFar::default()
+        });
+        let _ = self.sight.opened.set(Opened {
+            at_ns: clock::monotonic_ns(),
+            wall_ns: clock::wall_ns(),
+            before: before.unwrap_or_default(),
+        });
+    }
+
+    fn window_closes(&mut self) {
+        let _ = self.sight.closed_ns.set(clock::monotonic_ns());
+        self.observer.window_closes();
+    }
+
+    fn is_over(&self) -> bool {
+        self.observer.is_over()
+    }
+}

@@ -1,0 +1,151 @@
+//! `--zero-copy`: answers that leave without a copy, and what is told of them at the end.
+
+use std::fmt;
+use std::ops::AddAssign;
+
+use anyhow::{Context as _, ensure};
+use serde::{Deserialize, Serialize};
+use sys::uring::usable;
+use sys::zero_copy::{Tally, WORTHWHILE_BYTES};
+
+use crate::socket_flags::SOCKETS;
+use crate::tls_flags::Switch;
+
+#[derive(clap::Args)]
+pub(crate) struct ZeroCopyFlag {
+    /// Send a large message from where it lies, without a copy (`MSG_ZEROCOPY`), on or off
+    ///
+    /// On /plaintext, for a --message of 10240 bytes and more, in the clear; by a ring with
+    /// `IORING_OP_SEND_ZC` (Linux 6.2). The kernel tells later of each send whether it copied all the
+    /// same, as it must over loopback and veth; how many there were is said when the server ends.
+    #[arg(long, hide_short_help = true, value_name = "WHEN", default_value = "off", hide_possible_values = true, help_heading = SOCKETS)]
+    zero_copy: Switch,
+}
+
+impl ZeroCopyFlag {
+    /// Whether it is to be, on this message.
+    ///
+    /// # Errors
+    /// Why it would be for nothing, or cannot be.
+    pub(crate) fn is_on(
+        &self,
+        message: &str,
+        is_secured: bool,
+        is_by_ring: bool,
+    ) -> anyhow::Result<bool> {
+        if self.zero_copy == Switch::Off {
+            return Ok(false);
+        }
+        ensure!(
+            !is_secured,
+            "--zero-copy on: over TLS each answer is encrypted anew, so there is nothing that could \
+             leave from where it lies; --kernel-tls saves copies of files there"
+        );
+        ensure!(
+            message.len() >= WORTHWHILE_BYTES,
+            "--zero-copy on: the --message has {} bytes, and below {WORTHWHILE_BYTES} a copy is cheaper; \
+             it is sent so on /plaintext, as by --message \"$(printf %065536d 0)\"",
+            message.len()
+        );
+        if is_by_ring {
+            usable::try_out_zero_copy()
+                .context("--zero-copy on cannot be had with --engine uring here")?;
+        }
+        Ok(true)
+    }
+}
+
+/// What became of the sends of a server.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Account {
+    sends: u64,
+    copied: u64,
+    uncopied: u64,
+    untold: u64,
+    declined: u64,
+}
+
+impl Account {
+    /// All workers together, each by its last words; of one that was killed nothing is known.
+    pub(crate) fn of_workers(last_words: &[String]) -> Self {
+        let mut sum = Self::default();
+        let each = last_words.iter().map(|words| serde_json::from_str(words));
+        each.flatten().for_each(|account: Self| sum += account);
+        sum
+    }
+}
+
+impl From<Tally> for Account {
+    fn from(tally: Tally) -> Self {
+        Self {
+            sends: tally.sends,
+            copied: tally.copied,
+            uncopied: tally.uncopied,
+            untold: tally.untold(),
+            declined: tally.declined,
+        }
+    }
+}
+
+impl AddAssign for Account {
+    fn add_assign(&mut self, other: Self) {
+        self.sends += other.sends;
+        self.copied += other.copied;
+        self.uncopied += other.uncopied;
+        self.untold += other.untold;
+        self.declined += other.declined;
+    }
+}
+
+impl fmt::Display for Account {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            sends,
+            copied,
+            uncopied,
+            untold,
+            declined,
+        } = self;
+        if *sends == 0 && *declined == 0 {
+            return formatter.write_str(
+                "zero-copy: nothing was sent so; what /plaintext answers is, and nothing else",
+            );
+        }
+        write!(
+            formatter,
+            "zero-copy: of {sends} sends the kernel copied {copied} all the same and {uncopied} not"
+        )?;
+        if *untold > 0 {
+            write!(formatter, ", and {untold} it had not told of")?;
+        }
+        if *declined > 0 {
+            write!(
+                formatter,
+                "; {declined} more were sent as usual, for want of memory to keep account of them \
+                 (net.core.optmem_max, ulimit -l)"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_workers_said_last_is_added_up_and_silence_is_left_out() {
+        let words = [
+            r#"{"sends":5,"copied":2,"uncopied":1,"untold":2,"declined":4}"#,
+            "",
+            r#"{"sends":1,"copied":0,"uncopied":1,"untold":0,"declined":0}"#,
+        ];
+        let sum = Account::of_workers(&words.map(str::to_owned));
+        assert_eq!(
+            sum.to_string(),
+            "zero-copy: of 6 sends the kernel copied 2 all the same and 2 not, and 2 it had not told \
+             of; 4 more were sent as usual, for want of memory to keep account of them \
+             (net.core.optmem_max, ulimit -l)"
+        );
+    }
+}

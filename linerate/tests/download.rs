@@ -1,0 +1,200 @@
+//! `linerate download`: files from servers to clients, through the program as a user has it.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+#[expect(dead_code, reason = "a test uses what it needs of it")]
+mod common;
+#[path = "common/schema.rs"]
+mod schema;
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use common::{Folder, answer, errors, linerate};
+use serde_json::Value;
+
+const FILE_BYTES: usize = 1 << 20;
+const SHORT: [&str; 4] = ["--settle", "20ms", "--duration", "100ms"];
+const CURL: &str = "curl --silent --insecure --http1.1 --output /dev/null {url}?[1-1000000]";
+
+/// A folder with a file that every user may read.
+fn folder(name: &str) -> Folder {
+    let folder = Folder::new(&format!("download-{name}"));
+    std::fs::write(folder.path().join("file"), vec![7; FILE_BYTES]).unwrap();
+    folder
+}
+
+/// What a download says as JSON, by its schema.
+fn download(folder: &Folder, flags: &[&str]) -> Value {
+    let words = [&["download", "file", "--json"], &SHORT[..], flags].concat();
+    let said: Value = serde_json::from_str(&answer(&mut linerate(folder, &words))).unwrap();
+    schema::holds("download", &said);
+    said
+}
+
+/// What is said of one that cannot be done.
+fn refused(folder: &Folder, words: &[&str]) -> String {
+    let words = [&["download"], words].concat();
+    let output = linerate(folder, &words).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+    errors(&output)
+}
+
+fn number(value: &Value) -> f64 {
+    value
+        .as_f64()
+        .unwrap_or_else(|| panic!("no number: {value}"))
+}
+
+#[test]
+fn our_own_server_and_client_give_figures_that_hold_together() {
+    let folder = folder("own");
+    let said = download(&folder, &["--connections", "2"]);
+    let window_seconds = number(&said["window_seconds"]);
+    assert!(window_seconds >= 0.1, "{said:#}");
+    assert_eq!(said["file_bytes"], FILE_BYTES);
+    assert_eq!(said["tls"], Value::Null);
+    let gigabytes = number(&said["acknowledged_bytes"]) / 1e9;
+    let gbit = number(&said["throughput_gbit_per_second"]);
+    assert!(
+        (gbit * window_seconds / 8.0 / gigabytes - 1.0).abs() < 1e-6,
+        "{said:#}"
+    );
+    for side in ["server", "client"] {
+        let cpu_seconds = number(&said[side]["cpu_seconds_per_gb"]) * gigabytes;
+        let cpus = sys::cpu::parse_list(said[side]["cpus"].as_str().unwrap()).unwrap();
+        // The kernel's count of a thread that runs is a tick old at most, at either end.
+        let most_seconds = window_seconds * cpus.len() as f64 + 0.02;
+        assert!(
+            (0.0..most_seconds).contains(&cpu_seconds),
+            "{side}: {said:#}"
+        );
+    }
+}
+
+#[test]
+fn each_service_with_files_sends_them_to_curl_by_both_schemes() {
+    let folder = folder("services");
+    for service in ["nginx", "caddy", "h2o", "go-http"] {
+        for tls in [&[][..], &["--tls"]] {
+            let flags = [&["--server", service, "--client", CURL], tls].concat();
+            let said = download(&folder, &flags);
+            let scheme = if tls.is_empty() { "http" } else { "https" };
+            assert_eq!(said["scheme"], scheme);
+            assert!(said["server"]["version"].is_string(), "{said:#}");
+            assert_eq!(said["client"]["command"], CURL);
+            let cipher = said["tls"]["cipher"].as_str().unwrap_or_default();
+            assert_eq!(cipher.contains("AES_128_GCM"), !tls.is_empty(), "{said:#}");
+        }
+    }
+}
+
+#[test]
+fn a_person_is_told_the_rate_the_limit_and_the_cost_of_either_side() {
+    let folder = folder("words");
+    let words = [
+        &["download", "file", "--tls", "--record-size", "4096"],
+        &SHORT[..],
+    ]
+    .concat();
+    let said = answer(&mut linerate(&folder, &words));
+    for piece in [
+        "Gbit/s over 1 connection; the client was busy",
+        "file          1,048,576 bytes, over and over",
+        "TLS 1.3, TLS_AES_128_GCM_SHA256",
+        "server CPU",
+        "CPU-s per GB",
+    ] {
+        assert!(said.contains(piece), "{piece} is not in\n{said}");
+    }
+}
+
+#[test]
+fn a_client_that_ends_is_named_with_what_it_said() {
+    let folder = folder("ends");
+    let said = refused(&folder, &["file", "--client", "ls --no-such-flag {url}"]);
+    assert!(
+        said.contains("ended in the midst: exit status: 2"),
+        "{said}"
+    );
+    assert!(said.contains("unrecognized option"), "{said}");
+    let said = refused(&folder, &["file", "--client", "no-such-program {url}"]);
+    assert!(
+        said.contains("`no-such-program` could not be started"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_cannot_be_downloaded_is_refused_with_what_to_do() {
+    let folder = folder("refused");
+    let path = folder.path();
+    std::fs::write(path.join("a file"), "").unwrap();
+    std::fs::write(path.join("mine"), "text").unwrap();
+    std::fs::set_permissions(path.join("mine"), Permissions::from_mode(0o000)).unwrap();
+    for (words, pieces) in [
+        (
+            &["absent"][..],
+            ["absent: No such file", "give a file that is there"],
+        ),
+        (
+            &["a file"],
+            ["cannot be asked for by its name", "call it by letters"],
+        ),
+        (&["mine"], ["with status 403", "readable for every user"]),
+        (
+            &["file", "--client", "curl"],
+            ["--client has no `{url}`", "download"],
+        ),
+        (
+            &["file", "--server", "redis"],
+            ["Redis cannot serve files", "`{root}`"],
+        ),
+        (&["file", "--duration", "0s"], ["--duration 0", "nothing"]),
+    ] {
+        let said = refused(&folder, words);
+        for piece in pieces {
+            assert!(said.contains(piece), "{piece} is not in {said}");
+        }
+    }
+}
+
+#[test]
+fn one_that_is_stopped_leaves_neither_server_nor_client() {
+    let folder = folder("stopped");
+    let words = [
+        "download",
+        "file",
+        "--server",
+        "nginx",
+        "--duration",
+        "300s",
+    ];
+    let mut command = linerate(&folder, &words);
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let list = format!("/proc/{0}/task/{0}/children", child.id());
+    // The keeper of the server, and the client.
+    let mut children = String::new();
+    let both_there = || {
+        children = std::fs::read_to_string(&list).unwrap();
+        children.split_whitespace().count() == 2
+    };
+    assert!(sys::clock::wait_until(Duration::from_secs(60), both_there));
+    sys::process::terminate(&child).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    let is_there = |pid: &str| Path::new("/proc").join(pid).exists();
+    let left: Vec<&str> = children
+        .split_whitespace()
+        .filter(|pid| is_there(pid))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}

@@ -1,0 +1,350 @@
+//! A load that is watched: what is drawn for a person, and what is written of each interval.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+#[expect(dead_code, reason = "a test uses what it needs of it")]
+mod common;
+mod load_program;
+mod load_server;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::process::{Command, Output};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use common::{Folder, errors};
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use load_program::{load, load_json, parse};
+use load_server::{OK, answer_with};
+use serde_json::Value;
+
+/// Five intervals and a half.
+const SHORT: [&str; 8] = [
+    "-c",
+    "4",
+    "-d",
+    "550ms",
+    "--settle",
+    "50ms",
+    "--interval",
+    "100ms",
+];
+/// Long enough to be shown: two seconds and a little.
+const SHOWN: [&str; 6] = ["-c", "2", "-d", "2s", "--settle", "150ms"];
+
+/// One histogram of a log.
+struct Logged {
+    start_seconds: f64,
+    seconds: f64,
+    histogram: Histogram<u64>,
+}
+
+/// What a log has, by tag; the start of each line is that of the run where the log says when.
+fn read_log(text: &str) -> BTreeMap<String, Vec<Logged>> {
+    let mut found: BTreeMap<String, Vec<Logged>> = BTreeMap::new();
+    let mut deserializer = Deserializer::new();
+    for entry in IntervalLogIterator::new(text.as_bytes()) {
+        let LogEntry::Interval(line) = entry.unwrap() else {
+            continue;
+        };
+        let tag = line.tag().map_or("", |tag| tag.as_str()).to_owned();
+        let bytes = BASE64_STANDARD.decode(line.encoded_histogram()).unwrap();
+        found.entry(tag).or_default().push(Logged {
+            start_seconds: line.start_timestamp().as_secs_f64(),
+            seconds: line.duration().as_secs_f64(),
+            histogram: deserializer.deserialize(&mut &bytes[..]).unwrap(),
+        });
+    }
+    found
+}
+
+/// All of a tag's histograms added up.
+fn whole(lines: &[Logged]) -> Histogram<u64> {
+    let mut sum = Histogram::new(2).unwrap();
+    for line in lines {
+        sum.add(&line.histogram).unwrap();
+    }
+    sum
+}
+
+/// The log of a load, and its page.
+fn logged(address: SocketAddr, arguments: &[&str]) -> (String, Value) {
+    let folder = Folder::new(&format!("hlog-{}", address.port()));
+    let file = folder.path().join("run.hlog");
+    let flags = ["--hlog", file.to_str().unwrap()];
+    let report = load_json(address, &[&SHORT[..], &flags, arguments].concat());
+    (folder.text("run.hlog"), report)
+}
+
+fn assert_is_that_of_the_page(lines: &[Logged], page: &Value) {
+    let sum = whole(lines);
+    assert_eq!(page["count"], sum.len(), "{page}");
+    for (name, quantile) in [("p50", 0.5), ("p90", 0.9)] {
+        let us = page[name].as_f64().unwrap();
+        assert!((us - sum.value_at_quantile(quantile) as f64 / 1e3).abs() < 1e-6);
+    }
+}
+
+#[test]
+fn the_intervals_of_the_log_follow_one_another_and_add_up_to_the_page() {
+    let before = sys::clock::wall();
+    let (text, report) = logged(answer_with(OK), &["--rate", "400"]);
+    let log = read_log(&text);
+    assert_eq!(log.keys().collect::<Vec<_>>(), ["", "lateness", "service"]);
+    let latency = &report["latency_us"];
+    assert_is_that_of_the_page(&log[""], &latency["response"]);
+    assert_is_that_of_the_page(&log["service"], &latency["service"]);
+    assert_eq!(latency["lateness"]["count"], whole(&log["lateness"]).len());
+    let mut end_seconds = 0.0;
+    for line in &log[""] {
+        assert!((line.start_seconds - end_seconds).abs() < 0.002, "{text}");
+        end_seconds = line.start_seconds + line.seconds;
+    }
+    let window_seconds = report["window_seconds"].as_f64().unwrap();
+    assert!((end_seconds - window_seconds).abs() < 0.05, "{end_seconds}");
+    // A machine that is busy cuts late, and may skip an edge.
+    assert!((3..=6).contains(&log[""].len()), "{text}");
+    let start = text.split("#[StartTime: ").nth(1).unwrap();
+    let start: f64 = start.split(' ').next().unwrap().parse().unwrap();
+    let began = before.duration_since(std::time::UNIX_EPOCH).unwrap();
+    let until_start_seconds = start - began.as_secs_f64();
+    assert!((0.0..60.0).contains(&until_start_seconds), "{start}");
+}
+
+#[test]
+fn in_closed_loop_the_log_has_the_service_times_alone() {
+    let (text, report) = logged(answer_with(OK), &[]);
+    let log = read_log(&text);
+    assert_eq!(log.keys().collect::<Vec<_>>(), [""]);
+    assert_is_that_of_the_page(&log[""], &report["latency_us"]["service"]);
+}
+
+/// A line of figures, each cell by the name of its column.
+type Row = BTreeMap<String, String>;
+
+fn rows(text: &str) -> Vec<Row> {
+    let cells = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
+    let mut lines = text.lines().map(cells);
+    let names = lines.next().unwrap();
+    lines
+        .map(|line| names.iter().cloned().zip(line).collect())
+        .collect()
+}
+
+fn sum(rows: &[Row], name: &str) -> f64 {
+    let number = |row: &Row| row[name].parse::<f64>().unwrap();
+    rows.iter().map(number).sum()
+}
+
+#[test]
+fn the_rows_of_the_figures_add_up_to_the_page() {
+    let folder = Folder::new("csv");
+    let file = folder.path().join("run.csv");
+    let flags = ["--csv", file.to_str().unwrap(), "--rate", "400"];
+    let report = load_json(answer_with(OK), &[&SHORT[..], &flags].concat());
+    let text = folder.text("run.csv");
+    let rows = rows(&text);
+    assert!((3..=6).contains(&rows.len()), "{text}");
+    assert_eq!(report["answered_in_window"], sum(&rows, "answered"));
+    assert_eq!(report["received_bytes"], sum(&rows, "received_bytes"));
+    assert!(sum(&rows, "sent") >= sum(&rows, "answered"), "{text}");
+    let window_seconds = report["window_seconds"].as_f64().unwrap();
+    assert!((sum(&rows, "length_seconds") - window_seconds).abs() < 0.05);
+    for row in &rows {
+        assert_eq!(row["offered_rps"], "400");
+        assert_eq!(row["failed_status"], "0");
+        assert_eq!(row["response_us_p99"], "", "too few to tell: {text}");
+        // Twenty requests tell a median.
+        let answered: u64 = row["answered"].parse().unwrap();
+        assert!(
+            answered < 25 || !row["response_us_p50"].is_empty(),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_failure_is_in_the_row_of_its_interval_and_closed_loop_has_no_response() {
+    let address = answer_with(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".as_slice());
+    let output = load(
+        &format!("http://{address}/"),
+        &[&SHORT[..], &["--csv", "-", "--quiet"]].concat(),
+    );
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let rows = rows(&text);
+    assert!(sum(&rows, "failed_status") > 0.0, "{text}");
+    assert!(
+        rows.iter()
+            .all(|row| row["response_us_p50"].is_empty() && row["offered_rps"].is_empty())
+    );
+    assert!(output.stderr.is_empty());
+}
+
+#[test]
+fn figures_on_standard_output_put_the_page_on_standard_error() {
+    let url = format!("http://{}/", answer_with(OK));
+    let output = load(&url, &[&SHORT[..], &["--csv", "-"]].concat());
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    assert!(
+        text.starts_with("time_unix_seconds,start_seconds,"),
+        "{text}"
+    );
+    assert!(!text.contains("requests/s"), "{text}");
+    assert!(errors(&output).contains(" requests/s from 4 connections"));
+    let output = load(&url, &["--csv", "-", "--json"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(errors(&output).contains("both want standard output"));
+}
+
+#[test]
+fn what_cannot_be_written_is_named_and_costs_nothing_that_was_measured() {
+    let url = format!("http://{}/", answer_with(OK));
+    for flag in ["--csv", "--hlog"] {
+        let output = load(&url, &[flag, "/nowhere/at/all", "-d", "100ms"]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(errors(&output).contains("cannot write `/nowhere/at/all`"));
+        let output = load(&url, &[&SHORT[..], &[flag, "/dev/full"]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        let told = errors(&output);
+        assert!(told.contains("`/dev/full`: No space left"), "{told}");
+        let page = String::from_utf8(output.stdout).unwrap();
+        assert!(page.contains(" requests/s from 4 connections"), "{page}");
+    }
+}
+
+#[test]
+fn flags_of_intervals_go_with_what_has_such() {
+    for (arguments, reason) in [
+        (&["--interval", "1s"][..], "--csv"),
+        (&["--csv", "-", "--interval", "1ms"], "the shortest is 10ms"),
+        (&["--hlog", "x", "--throughput"], "--throughput"),
+        (&["--hlog", "x", "--download"], "--download"),
+        (&["--csv", "x", "--slo", "p99<5ms"], "--slo"),
+    ] {
+        let output = load("http://127.0.0.1:1/", arguments);
+        assert_eq!(output.status.code(), Some(2));
+        let told = errors(&output);
+        assert!(told.contains(reason), "{arguments:?}: {told}");
+    }
+}
+
+/// What a terminal of its own is shown of a load.
+fn on_a_terminal(address: SocketAddr, flags: &str) -> String {
+    let program = env!("CARGO_BIN_EXE_linerate");
+    let arguments = SHOWN.join(" ");
+    let line =
+        format!("stty cols 100 rows 20; {program} load http://{address}/ {arguments} {flags}");
+    let mut script = Command::new("script");
+    script.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+    let output = script.stdin(std::process::Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_terminal_shows_rate_latency_errors_and_time_left_and_then_the_page_alone() {
+    let shown = on_a_terminal(answer_with(OK), "--rate 2000");
+    let (drawn, page) = shown
+        .split_once("of 2,000 requests/s were answered")
+        .unwrap();
+    let frames: Vec<&str> = drawn
+        .split('\r')
+        .filter(|frame| frame.contains(" s left"))
+        .collect();
+    assert!(!frames.is_empty(), "{shown}");
+    // Eight a second for 2.15 s, and a few as the line begins and ends.
+    assert!(frames.len() <= 20, "{} frames: {shown}", frames.len());
+    let last = frames.last().unwrap();
+    for what in [" requests/s", "p50 ", "p99 ", "0 failed", " s left"] {
+        assert!(last.contains(what), "{what} in {last}");
+    }
+    assert!(!page.contains(" s left"), "{page}");
+}
+
+#[test]
+fn nothing_is_drawn_for_programs_nor_for_who_wants_quiet() {
+    let address = answer_with(OK);
+    std::thread::scope(|scope| {
+        for flags in ["--quiet", "--json", "--csv -"] {
+            scope.spawn(move || {
+                let shown = on_a_terminal(address, flags);
+                assert!(!shown.contains(" s left"), "{flags}: {shown}");
+            });
+        }
+    });
+}
+
+#[test]
+fn where_there_is_no_terminal_plain_lines_tell_how_far_it_is() {
+    let output = load(&format!("http://{}/", answer_with(OK)), &SHOWN);
+    let told = errors(&output);
+    assert!(output.status.success(), "{told}");
+    let lines: Vec<&str> = told
+        .lines()
+        .filter(|line| line.contains(" s left"))
+        .collect();
+    assert!((1..=10).contains(&lines.len()), "{told}");
+    assert!(
+        lines.iter().all(|line| line.contains(" requests/s, ")),
+        "{told}"
+    );
+    assert!(!told.contains('\u{1b}'), "{told}");
+}
+
+/// CPU time of the client per request, in µs.
+fn cost(address: SocketAddr, flags: &[&str]) -> f64 {
+    let arguments = ["-c", "8", "-d", "300ms", "--settle", "50ms"];
+    let report = load_json(address, &[&arguments[..], flags].concat());
+    report["client_cpu_us_per_request"].as_f64().unwrap()
+}
+
+/// A hundred looks a second, where four are drawn.
+#[test]
+fn a_load_that_is_watched_costs_its_threads_what_one_costs_that_is_not() {
+    let folder = Folder::new("watched");
+    let file = folder.path().join("run.csv");
+    let watched = ["--csv", file.to_str().unwrap(), "--interval", "10ms"];
+    let address = answer_with(OK);
+    let (mut alone_us, mut watched_us) = (0.0, 0.0);
+    for _ in 0..3 {
+        alone_us += cost(address, &[]);
+        watched_us += cost(address, &watched);
+    }
+    assert!(folder.text("run.csv").lines().count() > 10);
+    let ratio = watched_us / alone_us;
+    assert!((0.5..1.5).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn a_load_that_is_stopped_has_written_what_was_measured_until_then() {
+    let folder = Folder::new("csv-stopped");
+    let file = folder.path().join("run.csv");
+    let address = answer_with(OK);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_linerate"));
+    let url = format!("http://{address}/");
+    command.args(["load", &url, "--json", "-d", "60s", "--interval", "100ms"]);
+    command.args(["--csv", file.to_str().unwrap()]);
+    let child = command
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let has_rows = || folder.text("run.csv").lines().count() > 2;
+    assert!(sys::clock::wait_until(
+        std::time::Duration::from_secs(30),
+        has_rows
+    ));
+    sys::process::terminate(&child).unwrap();
+    let output: Output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(143));
+    let text = folder.text("run.csv");
+    assert_eq!(
+        parse(&output)["answered_in_window"],
+        sum(&rows(&text), "answered")
+    );
+}
