@@ -6,6 +6,7 @@ use std::thread;
 
 use anyhow::Context as _;
 use sys::attribute::Attribute;
+use sys::scheduling::Scheduling;
 
 use crate::stage::{Counts, Stages};
 use crate::{fuzz, release, target};
@@ -15,9 +16,6 @@ pub(crate) const PROFILE: &str = "checks";
 
 /// What a test program says before its first test; by then cargo has built them all.
 const TESTS_BEGIN: &str = "running ";
-/// The last to be given a CPU.
-const LOWEST_PRIORITY: Attribute = Attribute::Nice(19);
-
 /// Runs every test and adds up what the test programs said of themselves.
 pub(crate) fn cargo_tests(stages: &mut Stages) -> anyhow::Result<Counts> {
     let begun = sys::clock::now();
@@ -48,10 +46,10 @@ pub(crate) fn cargo_tests(stages: &mut Stages) -> anyhow::Result<Counts> {
     Ok(counts)
 }
 
-/// Builds what later stages run, while tests wait and leave CPUs idle. What fails here fails again in
+/// Builds what later stages run, while tests wait and leave CPUs idle; it gives way at once to a test that wakes. What fails here fails again in
 /// its stage, which says so.
 fn build_ahead() {
-    if LOWEST_PRIORITY.take_on().is_ok() {
+    if Attribute::Scheduling(Scheduling::Idle).take_on().is_ok() {
         let _ = release::static_program(PROFILE);
         let _ = fuzz::build();
     }

@@ -1,6 +1,6 @@
 //! A study that sets levers of the whole machine, where one cannot be put back.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::common::{Folder, errors};
@@ -55,8 +55,19 @@ fn a_study_that_cannot_put_a_lever_of_the_machine_back_says_so_by_its_exit_code(
         .spawn()
         .unwrap();
     let is_set = || held() == "10\n" && folder.text("run/blocks.jsonl").lines().count() > 0;
-    assert!(sys::clock::wait_until(Duration::from_secs(60), is_set));
+    // It stands still meanwhile, so that what was set cannot have been put back before the disk is
+    // read-only.
+    let is_caught = || {
+        signal("STOP", run.id());
+        let caught = is_stopped(run.id()) && is_set();
+        if !caught {
+            signal("CONT", run.id());
+        }
+        caught
+    };
+    assert!(sys::clock::wait_until(Duration::from_secs(60), is_caught));
     sandbox.prints(&["mount", "-o", "remount,ro", disk]);
+    signal("CONT", run.id());
     let output = run.wait_with_output().unwrap();
     let said = errors(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");
@@ -65,4 +76,21 @@ fn a_study_that_cannot_put_a_lever_of_the_machine_back_says_so_by_its_exit_code(
     sandbox.prints(&["mount", "-o", "remount,rw", disk]);
     assert!(sandbox.levers(&["undo"]).status.success());
     assert_eq!(held(), "60\n");
+}
+
+fn signal(name: &str, pid: u32) {
+    let signal = format!("-{name}");
+    let status = Command::new("kill")
+        .args([signal, pid.to_string()])
+        .status();
+    assert!(status.unwrap().success());
+}
+
+/// Whether each of its threads stands still.
+fn is_stopped(pid: u32) -> bool {
+    let mut threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    threads.all(|thread| {
+        let stat = std::fs::read_to_string(thread.unwrap().path().join("stat"));
+        stat.is_ok_and(|stat| stat.contains(") T "))
+    })
 }
