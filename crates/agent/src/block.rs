@@ -4,7 +4,6 @@ use machine::cpus::CpuSplit;
 use machine::instruments::cpu::CpuWatch;
 use model::message::{BlockAsk, Failure, Loaded};
 use model::{Pace, Reading};
-use sys::clock;
 use traffic::load::{self, Engine, LoadError, LoadOutcome, LoadPlan, Observer};
 
 use crate::target::{Speaks, Target};
@@ -29,7 +28,9 @@ pub(crate) fn measure(target: &Target, ask: &BlockAsk, cpus: &CpuSplit) -> Resul
         bulk: false,
         tls: None,
     };
-    let mut window = Window::new(&target.pids);
+    let mut window = Window {
+        watch: CpuWatch::new(&target.pids),
+    };
     let outcome = match &target.speaks {
         Speaks::Http(protocol, _) => load::run(&plan, protocol, &mut window),
         Speaks::Echo(protocol) => load::run(&plan, protocol, &mut window),
@@ -42,37 +43,23 @@ pub(crate) fn measure(target: &Target, ask: &BlockAsk, cpus: &CpuSplit) -> Resul
     }
     let outcome = outcome.map_err(|error| failure(ask, &error))?;
     Ok(Loaded {
-        opened_ns: window.opened_ns,
-        closed_ns: window.closed_ns,
+        opened_ns: outcome.opened_ns,
+        closed_ns: outcome.opened_ns + outcome.window_ns,
         reading: reading(outcome, &window.watch),
     })
 }
 
-/// Reads the counters in step with the load, and when that was.
+/// Reads the counters in step with the load.
 struct Window {
     watch: CpuWatch,
-    opened_ns: u64,
-    closed_ns: u64,
-}
-
-impl Window {
-    fn new(pids: &[u32]) -> Self {
-        Self {
-            watch: CpuWatch::new(pids),
-            opened_ns: 0,
-            closed_ns: 0,
-        }
-    }
 }
 
 impl Observer for Window {
     fn window_opens(&mut self) {
         self.watch.open();
-        self.opened_ns = clock::monotonic_ns();
     }
 
     fn window_closes(&mut self) {
-        self.closed_ns = clock::monotonic_ns();
         self.watch.close();
     }
 

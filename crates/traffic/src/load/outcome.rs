@@ -38,6 +38,8 @@ pub struct ConnectionCounts {
 pub struct LoadOutcome {
     /// What carried the bytes: never [`Engine::Auto`].
     pub engine: Engine,
+    /// When the scored window opened, by [`sys::clock::monotonic_ns`].
+    pub opened_ns: u64,
     /// Length of the scored window as it was.
     pub window_ns: u64,
     /// Right answers that came in within the scored window.
@@ -73,6 +75,8 @@ pub struct LoadOutcome {
 #[derive(Debug)]
 pub(super) struct WorkerOutcome<'a> {
     pub(super) recorder: Recorder<'a>,
+    /// When its scored window opened.
+    pub(super) opened_ns: u64,
     /// Over the scored window.
     pub(super) used: Usage,
     pub(super) connections: ConnectionCounts,
@@ -89,10 +93,13 @@ impl LoadOutcome {
         workers: Vec<WorkerOutcome<'_>>,
     ) -> Self {
         let counted = live.so_far();
-        let window_ns = workers.first().map_or(0, |first| first.used.at_ns);
+        let (opened_ns, window_ns) = workers
+            .first()
+            .map_or((0, 0), |first| (first.opened_ns, first.used.at_ns));
         let first = workers.iter().find_map(|worker| worker.first);
         let mut outcome = Self {
             engine,
+            opened_ns,
             window_ns,
             answered: counted.answered,
             received_bytes: counted.received_bytes,
@@ -246,6 +253,7 @@ mod tests {
         let spun_ns = 100_000_000;
         WorkerOutcome {
             recorder,
+            opened_ns: 0,
             used: Usage {
                 at_ns: SECOND,
                 cpu_ns: work_ns + spun_ns,

@@ -330,6 +330,7 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
             self.recorder.tally
         );
         WorkerOutcome {
+            opened_ns: self.opened.at_ns,
             used: self.closed.since(&self.opened),
             connections: self.connections.counts(),
             handshakes: self.connections.handshakes().cloned(),
