@@ -7,6 +7,8 @@
 mod common;
 #[expect(dead_code, reason = "a test uses what it needs of it")]
 mod load_server;
+#[path = "common/offspring.rs"]
+mod offspring;
 #[path = "common/server.rs"]
 mod server;
 
@@ -16,6 +18,7 @@ use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use common::{Folder, answer, errors, linerate};
+use offspring::offspring;
 use server::Server;
 
 /// How long anything here may take. Nothing that is waited for would happen by itself meanwhile:
@@ -92,15 +95,6 @@ fn is_alive(pid: u32) -> bool {
         .next()
         .and_then(|rest| rest.chars().next());
     !matches!(state, None | Some('Z' | 'X'))
-}
-
-/// The processes below one, whole.
-fn offspring(pid: u32) -> Vec<u32> {
-    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
-    let children = children.unwrap_or_default();
-    let pids = children.split_whitespace().map(|pid| pid.parse().unwrap());
-    pids.flat_map(|pid: u32| [vec![pid], offspring(pid)].concat())
-        .collect()
 }
 
 /// Starts a study whose blocks take half a minute, or so many ms in closed loop.

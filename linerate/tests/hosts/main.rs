@@ -10,6 +10,8 @@ mod as_nobody;
 mod common;
 mod cut_session;
 mod links;
+#[path = "../common/offspring.rs"]
+mod offspring;
 mod reboot;
 mod rigs;
 #[path = "../common/schema.rs"]

@@ -10,6 +10,7 @@ use machine::rig::Lab;
 use model::Topology;
 
 use crate::common::{Folder, linerate};
+use crate::offspring::offspring;
 use crate::wait_for;
 
 const HOSTS: [&str; 3] = ["client", "router", "server"];
@@ -273,15 +274,6 @@ fn write_program(path: &Path, script: &str) {
 fn processes() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-}
-
-/// The processes below one.
-fn offspring(pid: u32) -> Vec<u32> {
-    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
-    let children = children.unwrap_or_default();
-    let pids = children.split_whitespace().map(|pid| pid.parse().unwrap());
-    pids.flat_map(|pid: u32| [vec![pid], offspring(pid)].concat())
-        .collect()
 }
 
 /// Sends a signal to a process, if it is still there.
