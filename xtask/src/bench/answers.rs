@@ -1,7 +1,10 @@
 //! Small answers over connections that are kept: the load generator beside wrk, and the server
 //! beside the floor, nginx and whatever else is named.
 
+use std::collections::BTreeSet;
 use std::net::TcpStream;
+
+use anyhow::{Context as _, ensure};
 
 use super::claim::{Bar, Bars, Tally};
 use super::client::Client;
@@ -118,13 +121,22 @@ fn compete(
     let further: Vec<Recipe> = further.map(|command| peers::other(command)).collect();
     let names: Vec<String> = further.iter().map(|recipe| recipe.name.clone()).collect();
     recipes.extend(further);
+    let different: BTreeSet<&str> = recipes.iter().map(|recipe| recipe.name.as_str()).collect();
+    ensure!(
+        different.len() == recipes.len(),
+        "two servers are called by one name, that of the program: of {names:?}, start one through a \
+         link with another name"
+    );
     let wrk = Client::wrk(connections);
     let title = format!("servers, keep-alive JSON, under {}", wrk.shown());
     let mut race = Race::new(title, OF_REQUESTS);
     for (index, recipe) in recipes.iter().enumerate() {
         let server = Server::start(lab, recipe)?;
+        let answer = exchange::ask(&mut TcpStream::connect(server.address())?)
+            .with_context(|| recipe.shown())?;
         if index == 0 {
-            keep_answer(lab, &server)?;
+            // The floor is to send what ours sends.
+            std::fs::write(lab.path(ANSWER), answer)?;
         }
         let wrk = &wrk;
         let lap = move || Lap::run(lab, wrk, &server);
@@ -137,10 +149,4 @@ fn compete(
     race.claim(&SERVER, SERVE, &names, PARITY);
     race.claim(&PAIR, SERVE, &names, PARITY);
     race.run(lab.options.rounds)
-}
-
-/// The floor is to send what ours sends.
-fn keep_answer(lab: &Lab, server: &Server) -> anyhow::Result<()> {
-    let answer = exchange::ask(&mut TcpStream::connect(server.address())?)?;
-    Ok(std::fs::write(lab.path(ANSWER), answer)?)
 }

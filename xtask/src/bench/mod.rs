@@ -64,6 +64,13 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<bool> {
             names.join(", ")
         );
     }
+    let takes_servers = |name: &str| name.starts_with("server-");
+    if !options.against.is_empty() && !names().any(|name| wanted(name) && takes_servers(name)) {
+        bail!(
+            "--against is for the benches of servers, and `{}` picks none",
+            options.filter
+        );
+    }
     let lab = Lab::new(crate::target::release()?, options.clone())?;
     println!("{}", lab.versions());
     let mut tally = Tally::default();

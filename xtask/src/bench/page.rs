@@ -2,6 +2,9 @@
 
 use super::race::{Race, median};
 
+/// Below it no two signs are so rare that an interval of 95 % could be told.
+const FEWEST_ROUNDS: usize = 6;
+
 /// Title, arms with their commands, and medians.
 pub(super) fn head<L>(race: &Race<'_, L>, rounds: usize) -> String {
     let mut lines = vec![format!("  {}; {rounds} rounds", race.title)];
@@ -33,7 +36,11 @@ pub(super) fn head<L>(race: &Race<'_, L>, rounds: usize) -> String {
             digits(median(&arm.values(race.columns[column].0)))
         });
     }
-    lines.push("  ratios, each with its exact 95 % signed-rank interval:".to_owned());
+    let interval = match rounds {
+        FEWEST_ROUNDS.. => "its exact 95 % signed-rank interval",
+        _ => "the range of its means of two, too few for 95 %",
+    };
+    lines.push(format!("  ratios, each with {interval}:"));
     lines.join("\n")
 }
 
