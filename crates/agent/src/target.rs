@@ -17,8 +17,9 @@ use wire::url::HttpUrl;
 
 use crate::Setup;
 use crate::children::ServerProcess;
+use crate::held_server::HeldServer;
 use crate::live;
-use crate::service::register::{Claim, studies};
+use crate::service::register::studies;
 use crate::service::{self, Offer, RunningService, Wish};
 use crate::starting::Starting;
 
@@ -36,23 +37,10 @@ pub(crate) struct Target {
     pub(crate) live_levers: Vec<LeverSetting>,
     /// What a client's agent on another host must know; `None` where it could not get there.
     pub(crate) reach: Option<Reach>,
-    process: Process,
+    /// Stopped with the target; `None` of one that was not started by this agent.
+    process: Option<HeldServer>,
     /// Outlives the process.
     _start: Start,
-}
-
-/// What is stopped with the target.
-enum Process {
-    Ours {
-        _stops_when_dropped: ServerProcess,
-    },
-    Service {
-        service: Box<RunningService>,
-        /// What is left of it after a crash of ours is found by this.
-        _found_by: Claim,
-    },
-    /// Not started by this agent.
-    Running,
 }
 
 /// The protocol that a target speaks.
@@ -79,10 +67,7 @@ impl Target {
 
     /// Whether it is still up, as far as that can be told, and what it makes doubtful.
     pub(crate) fn check(&mut self) -> Result<Option<Doubt>, Failure> {
-        match &mut self.process {
-            Process::Service { service, .. } => service.check(),
-            Process::Ours { .. } | Process::Running => Ok(None),
-        }
+        self.process.as_mut().map_or(Ok(None), HeldServer::check)
     }
 }
 
@@ -172,9 +157,7 @@ pub(crate) fn serve(
         pids: vec![process.pid()],
         live_levers: plan.live,
         reach: listen.reach(address, http(workload)),
-        process: Process::Ours {
-            _stops_when_dropped: process,
-        },
+        process: Some(HeldServer::ours(process)),
         _start: starting.into_start(),
     };
     Ok((target, Vec::new()))
@@ -222,10 +205,7 @@ pub(crate) fn service(
         pids: vec![process.pid],
         live_levers: plan.live,
         reach: listen.reach(address, http(workload)),
-        process: Process::Service {
-            service: Box::new(process),
-            _found_by: found_by,
-        },
+        process: Some(HeldServer::service(process, found_by)),
         _start: starting.into_start(),
     };
     Ok((target, Vec::new()))
@@ -267,9 +247,7 @@ pub(crate) fn echo(
                 answer_bytes: answer,
             },
         ),
-        process: Process::Ours {
-            _stops_when_dropped: process,
-        },
+        process: Some(HeldServer::ours(process)),
         _start: starting.into_start(),
     };
     Ok((target, Vec::new()))
@@ -302,7 +280,7 @@ pub(crate) fn running(
         pids,
         live_levers: plan.live,
         reach: None,
-        process: Process::Running,
+        process: None,
         _start: Start::default(),
     };
     Ok((target, doubts))
@@ -324,7 +302,7 @@ pub(crate) fn met(reach: &Reach) -> Result<Target, Failure> {
         pids: Vec::new(),
         live_levers: Vec::new(),
         reach: None,
-        process: Process::Running,
+        process: None,
         _start: Start::default(),
     })
 }

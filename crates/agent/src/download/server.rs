@@ -14,7 +14,8 @@ use traffic::tls::{Agreed, Client};
 
 use super::{DownloadOrder, failed};
 use crate::children::ServerProcess;
-use crate::service::register::{Claim, studies};
+use crate::held_server::HeldServer;
+use crate::service::register::studies;
 use crate::service::{self, Offer, RunningService, Wish};
 
 /// How long the head of the first answer may take.
@@ -43,18 +44,7 @@ pub(super) struct Server {
     /// Of the file, as it is asked for.
     path: String,
     tls: Option<Client>,
-    process: Process,
-}
-
-enum Process {
-    Ours {
-        _stops_when_dropped: ServerProcess,
-    },
-    Service {
-        service: Box<RunningService>,
-        /// What is left of it after a crash of ours is found by this.
-        _found_by: Claim,
-    },
+    process: HeldServer,
 }
 
 /// Where a server runs, and with what.
@@ -94,10 +84,7 @@ impl Server {
 
     /// Whether it is still up.
     pub(super) fn check(&mut self) -> Result<(), Failure> {
-        match &mut self.process {
-            Process::Ours { .. } => Ok(()),
-            Process::Service { service, .. } => service.check().map(drop),
-        }
+        self.process.check().map(drop)
     }
 
     /// How long the file is that it serves, and what it speaks with our own client.
@@ -154,9 +141,7 @@ impl Place<'_> {
             scheme: self.offer.scheme(),
             path: format!("/{}", self.name),
             tls: self.offer.client(process.address)?,
-            process: Process::Ours {
-                _stops_when_dropped: process,
-            },
+            process: HeldServer::ours(process),
         })
     }
 
@@ -182,10 +167,7 @@ impl Place<'_> {
             scheme: self.offer.scheme(),
             path: format!("/files/{}", self.name),
             tls: self.offer.client(running.address)?,
-            process: Process::Service {
-                service: Box::new(running),
-                _found_by: found_by,
-            },
+            process: HeldServer::service(running, found_by),
         })
     }
 }
