@@ -63,14 +63,22 @@ pub(crate) struct Account {
     uncopied: u64,
     untold: u64,
     declined: u64,
+    /// Workers whose sends are in none of the others.
+    #[serde(default)]
+    silent_workers: u64,
 }
 
 impl Account {
-    /// All workers together, each by its last words; of one that was killed nothing is known.
+    /// All workers together, each by its last words; one that was killed has none.
     pub(crate) fn of_workers(last_words: &[String]) -> Self {
+        let silent = Self {
+            silent_workers: 1,
+            ..Self::default()
+        };
         let mut sum = Self::default();
-        let each = last_words.iter().map(|words| serde_json::from_str(words));
-        each.flatten().for_each(|account: Self| sum += account);
+        for words in last_words {
+            sum += serde_json::from_str(words).unwrap_or(silent);
+        }
         sum
     }
 }
@@ -83,6 +91,7 @@ impl From<Tally> for Account {
             uncopied: tally.uncopied,
             untold: tally.untold(),
             declined: tally.declined,
+            silent_workers: 0,
         }
     }
 }
@@ -94,6 +103,7 @@ impl AddAssign for Account {
         self.uncopied += other.uncopied;
         self.untold += other.untold;
         self.declined += other.declined;
+        self.silent_workers += other.silent_workers;
     }
 }
 
@@ -105,8 +115,9 @@ impl fmt::Display for Account {
             uncopied,
             untold,
             declined,
+            silent_workers,
         } = self;
-        if *sends == 0 && *declined == 0 {
+        if *sends == 0 && *declined == 0 && *silent_workers == 0 {
             return formatter.write_str(
                 "zero-copy: nothing was sent so; what /plaintext answers is, and nothing else",
             );
@@ -125,6 +136,12 @@ impl fmt::Display for Account {
                  (net.core.optmem_max, ulimit -l)"
             )?;
         }
+        if *silent_workers > 0 {
+            write!(
+                formatter,
+                "; {silent_workers} of the workers ended without a word, and theirs are not counted"
+            )?;
+        }
         Ok(())
     }
 }
@@ -134,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_workers_said_last_is_added_up_and_silence_is_left_out() {
+    fn what_workers_said_last_is_added_up_and_silence_is_told() {
         let words = [
             r#"{"sends":5,"copied":2,"uncopied":1,"untold":2,"declined":4}"#,
             "",
@@ -145,7 +162,8 @@ mod tests {
             sum.to_string(),
             "zero-copy: of 6 sends the kernel copied 2 all the same and 2 not, and 2 it had not told \
              of; 4 more were sent as usual, for want of memory to keep account of them \
-             (net.core.optmem_max, ulimit -l)"
+             (net.core.optmem_max, ulimit -l); 1 of the workers ended without a word, and theirs are \
+             not counted"
         );
     }
 }

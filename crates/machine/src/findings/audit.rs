@@ -49,7 +49,8 @@ fn judge(seen: &Seen<'_>) -> Finding {
         }
         Ok(enabled) if seen.spares_new => fine(
             NAME,
-            "System calls of processes that are started now are not audited.",
+            "System calls of processes that are started now are not audited; a server from before the \
+             rule goes the slow way until it is started anew.",
             format!("a rule `never,task`; AUDIT_GET says enabled = {enabled}; {boot}"),
         ),
         Ok(0) => off(&seen.log, &boot),

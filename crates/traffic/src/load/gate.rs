@@ -9,7 +9,7 @@ pub(super) struct Gate {
     barrier: Barrier,
     broken: AtomicBool,
     open_connections: AtomicU64,
-    failed_attempts: AtomicU64,
+    attempts: AtomicU64,
     start_ns: OnceLock<u64>,
     /// When the block was cut short; `u64::MAX` while it was not.
     cut_ns: AtomicU64,
@@ -31,7 +31,7 @@ impl Gate {
             barrier: Barrier::new(threads as usize),
             broken: AtomicBool::new(false),
             open_connections: AtomicU64::new(0),
-            failed_attempts: AtomicU64::new(0),
+            attempts: AtomicU64::new(0),
             start_ns: OnceLock::new(),
             cut_ns: AtomicU64::new(u64::MAX),
         }
@@ -47,10 +47,10 @@ impl Gate {
         self.cut_ns.load(Ordering::Relaxed)
     }
 
-    /// Waits for all, having so many connections open after so many failed attempts.
-    pub(super) fn pass(&self, open: u64, failed: u64) -> Passage {
+    /// Waits for all, having so many connections open after so many attempts.
+    pub(super) fn pass(&self, open: u64, attempts: u64) -> Passage {
         self.open_connections.fetch_add(open, Ordering::Relaxed);
-        self.failed_attempts.fetch_add(failed, Ordering::Relaxed);
+        self.attempts.fetch_add(attempts, Ordering::Relaxed);
         // The barrier's lock orders these counters for everyone behind it.
         self.barrier.wait();
         if self.broken.load(Ordering::Relaxed) {
@@ -58,7 +58,7 @@ impl Gate {
         }
         if self.open_connections.load(Ordering::Relaxed) == 0 {
             return Passage::Nobody {
-                attempts: self.failed_attempts.load(Ordering::Relaxed),
+                attempts: self.attempts.load(Ordering::Relaxed),
             };
         }
         Passage::Start {

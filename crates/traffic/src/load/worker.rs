@@ -140,8 +140,10 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
     }
 
     fn pass(&self, gate: &Gate) -> Result<u64, LoadError> {
-        let failed = self.connections.counts().failed;
-        match gate.pass(self.connections.open_count() as u64, failed) {
+        // Those that have not even failed are tried as well.
+        let tried = self.connections.counts().failed;
+        let tried = tried.max(self.connections.len() as u64);
+        match gate.pass(self.connections.open_count() as u64, tried) {
             Passage::Start { start_ns } => Ok(start_ns),
             Passage::Broken => Err(LoadError::OtherThread),
             Passage::Nobody { attempts } => Err(LoadError::NobodyAccepted {

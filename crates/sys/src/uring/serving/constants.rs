@@ -81,8 +81,14 @@ impl ServingRing {
     /// # Errors
     /// As of [`Self::enter`].
     pub fn zero_copy(&mut self) -> io::Result<Tally> {
-        self.enter(false)?;
-        Ok(self.constants.tally)
+        // The kernel tells of as many at a time as the ring has room for.
+        loop {
+            let untold = self.constants.tally.untold();
+            self.enter(false)?;
+            if self.constants.tally.untold() == untold {
+                return Ok(self.constants.tally);
+            }
+        }
     }
 }
 

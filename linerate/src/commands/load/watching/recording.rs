@@ -26,6 +26,7 @@ pub(super) struct Recording<'o, 'a> {
     outputs: Option<&'o mut Outputs<'a>>,
     begun: Option<Begun<'o, 'a>>,
     now_ns: u64,
+    is_closed: bool,
 }
 
 /// What is known from the opening of the window on.
@@ -43,6 +44,7 @@ impl<'o, 'a> Recording<'o, 'a> {
             outputs: Some(outputs),
             begun: None,
             now_ns: 0,
+            is_closed: false,
         }
     }
 
@@ -50,6 +52,8 @@ impl<'o, 'a> Recording<'o, 'a> {
     pub(super) fn next_ns(&self) -> u64 {
         match &self.begun {
             None => self.now_ns + PEEK_NS,
+            // What is left is written when all threads have closed their windows.
+            Some(_) if self.is_closed => u64::MAX,
             Some(begun) => begun.next_ns(),
         }
     }
@@ -57,13 +61,14 @@ impl<'o, 'a> Recording<'o, 'a> {
     /// Writes what is due: the intervals that are over and, when the load `is_over`, the last.
     pub(super) fn look(&mut self, sight: &Sight, now_ns: u64, is_over: bool) {
         self.now_ns = now_ns;
+        self.is_closed = sight.closed_ns.get().is_some();
         if let Some(opened) = sight.opened.get()
             && let Some(outputs) = self.outputs.take()
         {
             self.begun = Some(Begun::new(outputs, opened.clone()));
         }
         if let Some(begun) = &mut self.begun
-            && (is_over || begun.next_ns() <= now_ns)
+            && (is_over || (!self.is_closed && begun.next_ns() <= now_ns))
         {
             begun.cut(sight, now_ns, is_over);
         }

@@ -17,7 +17,7 @@ const TIMES: [(&str, bool, &str); 5] = [
     (
         "spared",
         false,
-        "System calls of processes that are started now are not audited.",
+        "System calls of processes that are started now are not audited;",
     ),
     ("again", true, LATCHED),
 ];
