@@ -6,16 +6,18 @@
 
 #[expect(dead_code, reason = "a test uses what it needs of it")]
 mod common;
+#[path = "common/offspring.rs"]
+mod offspring;
 #[path = "common/schema.rs"]
 mod schema;
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 use common::{Folder, answer, errors, linerate};
+use offspring::offspring;
 use serde_json::Value;
 
 const FILE_BYTES: usize = 1 << 20;
@@ -130,6 +132,63 @@ fn a_client_that_ends_is_named_with_what_it_said() {
     );
 }
 
+/// A client of several commands; `{url}` is its first argument.
+fn client(folder: &Folder, script: &str) -> String {
+    std::fs::write(folder.path().join("client.sh"), script).unwrap();
+    format!("sh {} {{url}}", folder.path().join("client.sh").display())
+}
+
+#[test]
+fn a_client_that_connects_anew_is_refused_since_what_it_got_cannot_be_counted() {
+    let folder = folder("anew");
+    let again = "while curl --silent --output /dev/null \"$1\"; do :; done";
+    let client = client(&folder, again);
+    let words = [&["file", "--client", &client], &SHORT[..]].concat();
+    let said = refused(&folder, &words);
+    assert!(said.contains("came or went within the window"), "{said}");
+    assert!(said.contains("over one connection that stays"), "{said}");
+}
+
+#[test]
+fn a_client_may_say_as_much_as_it_likes() {
+    let folder = folder("talks");
+    let talks = "head -c 300000 /dev/zero | tr '\\0' x >&2\n\
+                 exec curl --silent --output /dev/null \"$1?[1-1000000]\"";
+    let client = client(&folder, talks);
+    let said = download(&folder, &["--client", &client]);
+    assert!(number(&said["acknowledged_bytes"]) > 0.0, "{said:#}");
+}
+
+#[test]
+fn each_client_process_is_told_its_number_and_how_many_connections_are_its() {
+    let folder = folder("each");
+    let program = env!("CARGO_BIN_EXE_linerate");
+    let told = folder.path().join("told");
+    let pulls = format!(
+        "echo $2 $3 >>{}; exec {program} load \"$1\" --download -c $3 -d 1h",
+        told.display()
+    );
+    std::fs::write(&told, "").unwrap();
+    std::fs::set_permissions(&told, Permissions::from_mode(0o666)).unwrap();
+    let client = format!("{} {{number}} {{connections}}", client(&folder, &pulls));
+    let flags = ["--client", &client, "-c", "6", "--each", "3"];
+    let said = download(&folder, &flags);
+    assert_eq!(said["connections"], 6);
+    let mut told: Vec<String> = folder.text("told").lines().map(str::to_owned).collect();
+    told.sort_unstable();
+    assert_eq!(told, ["0 3", "1 3"]);
+}
+
+#[test]
+fn our_own_server_says_how_often_a_byte_crosses_the_memory_and_another_is_not_guessed_at() {
+    let folder = folder("crossings");
+    let per_byte =
+        |flags: &[&str]| download(&folder, flags)["memory_crossings"]["per_byte"].clone();
+    assert_eq!(per_byte(&[]), 1);
+    assert_eq!(per_byte(&["--tls"]), 11);
+    assert_eq!(per_byte(&["--server", "nginx"]), Value::Null);
+}
+
 #[test]
 fn what_cannot_be_downloaded_is_refused_with_what_to_do() {
     let folder = folder("refused");
@@ -156,6 +215,10 @@ fn what_cannot_be_downloaded_is_refused_with_what_to_do() {
             ["Redis cannot serve files", "`{root}`"],
         ),
         (&["file", "--duration", "0s"], ["--duration 0", "nothing"]),
+        (
+            &["file", "-c", "6", "--each", "4"],
+            ["--connections 6 cannot", "--each 4"],
+        ),
     ] {
         let said = refused(&folder, words);
         for piece in pieces {
@@ -181,20 +244,15 @@ fn one_that_is_stopped_leaves_neither_server_nor_client() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let list = format!("/proc/{0}/task/{0}/children", child.id());
-    // The keeper of the server, and the client.
-    let mut children = String::new();
-    let both_there = || {
-        children = std::fs::read_to_string(&list).unwrap();
-        children.split_whitespace().count() == 2
+    // The keeper of the server, the server and its worker, and the client.
+    let mut below = Vec::new();
+    let all_there = || {
+        below = offspring(child.id());
+        below.len() >= 4
     };
-    assert!(sys::clock::wait_until(Duration::from_secs(60), both_there));
+    assert!(sys::clock::wait_until(Duration::from_secs(60), all_there));
     sys::process::terminate(&child).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(143));
-    let is_there = |pid: &str| Path::new("/proc").join(pid).exists();
-    let left: Vec<&str> = children
-        .split_whitespace()
-        .filter(|pid| is_there(pid))
-        .collect();
-    assert!(left.is_empty(), "{left:?}");
+    below.retain(|pid| std::fs::exists(format!("/proc/{pid}")).unwrap());
+    assert!(below.is_empty(), "{below:?}");
 }

@@ -42,6 +42,7 @@ const BUILT_IN: &[(&str, &str)] = &[
         "https-download.toml",
         include_str!("../../../studies/https-download.toml"),
     ),
+    ("video.toml", include_str!("../../../studies/video.toml")),
 ];
 
 /// Where studies of the user's own are looked for, from the current folder.

@@ -14,6 +14,7 @@ mod page_size;
 mod python;
 mod rsqrt;
 mod strength_reduction;
+mod video;
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,4 +1,4 @@
-//! The processes that download, one for each connection, on the client's CPUs.
+//! The processes that download, each over as many connections, on the client's CPUs.
 
 use std::fs::File;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -26,7 +26,7 @@ pub(super) struct Clients {
     all: Vec<Client>,
     /// Their ends, each by its number in `all`.
     ends: Epoll,
-    /// The command.
+    /// The command of the first.
     shown: String,
 }
 
@@ -40,18 +40,15 @@ struct Client {
 
 impl Clients {
     pub(super) fn start(order: &DownloadOrder, url: &str, cpus: &[usize]) -> Result<Self, Failure> {
-        let value = |variable: &str| (variable == "url").then(|| url.to_owned());
-        let fill = |word: &String| braces::fill(word, value);
-        let words: Vec<String> = order.client.iter().map(fill).collect();
-        let shown = words.join(" ");
         let watching = |error| failed("watching clients", &error);
         let mut clients = Self {
             all: Vec::new(),
             ends: Epoll::new().map_err(watching)?,
-            shown,
+            shown: words(order, url, 0).join(" "),
         };
-        for number in 0..u64::from(order.connections) {
+        for number in 0..u64::from(order.connections / order.connections_each.max(1)) {
             let said = memory_file::empty().map_err(watching)?;
+            let words = words(order, url, number);
             let process = clients.one(&words, &said, cpus)?;
             let end = pidfd::open_any(process.id()).map_err(watching)?;
             let added = clients.ends.add(end.as_fd(), number, Interest::READ);
@@ -155,11 +152,12 @@ impl Clients {
     pub(super) fn got_nothing(&self, within: Duration) -> Failure {
         Failure {
             what: format!(
-                "`{}` got nothing from the server over its connection within {} s",
+                "`{}` got nothing from the server over one of its connections within {} s",
                 self.shown,
                 within.as_secs()
             ),
-            advice: "each process of the client must download `{url}` over one connection"
+            advice: "each process of the client must download `{url}` over `{connections}` \
+                     connections"
                 .to_owned(),
         }
     }
@@ -171,6 +169,18 @@ impl Drop for Clients {
             let _ = client.process.end();
         }
     }
+}
+
+/// The command of one of them.
+fn words(order: &DownloadOrder, url: &str, number: u64) -> Vec<String> {
+    let value = |variable: &str| match variable {
+        "url" => Some(url.to_owned()),
+        "connections" => Some(order.connections_each.to_string()),
+        "number" => Some(number.to_string()),
+        _ => None,
+    };
+    let words = order.client.iter();
+    words.map(|word| braces::fill(word, value)).collect()
 }
 
 /// How a client ended, and what it said at last.

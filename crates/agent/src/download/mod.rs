@@ -35,9 +35,13 @@ pub struct DownloadOrder {
     /// Who the server is over TLS; `None` in the clear.
     pub identity: Option<Pems>,
     /// The client's program and its arguments, in which `{url}` is what it shall download until it is
-    /// ended. Each connection has a process of its own.
+    /// ended, `{connections}` over how many connections, and `{number}` which of the processes it is,
+    /// from 0 on.
     pub client: Vec<String>,
+    /// Of all processes.
     pub connections: u32,
+    /// Connections of each process; `connections` is a multiple of it.
+    pub connections_each: u32,
     /// From the first bytes of every connection to the window.
     pub settle: Duration,
     /// The window.
@@ -114,12 +118,10 @@ pub fn download(program: &Path, order: &DownloadOrder) -> Result<Downloaded, Fai
     // One in which next to nothing came would tell nothing.
     clients.work_until(LONGEST_WAIT, PAUSE, || {
         sides.close();
-        sides.sent().is_some()
+        sides.has_enough()
     })?;
     server.check()?;
-    let sending = sides
-        .sent()
-        .ok_or_else(|| clients.got_nothing(LONGEST_WAIT))?;
+    let sending = sides.sent()?;
     let [server_side, client_side] = sides.spent()?;
     Ok(Downloaded {
         server_title: server.title.clone(),

@@ -8,6 +8,7 @@ use machine::instruments::senders::{SenderReading, SenderWatch};
 use machine::instruments::threads::ThreadWatch;
 use model::message::Failure;
 use sys::clock;
+use sys::tcp_diag::Sending;
 
 use super::Side;
 use super::clients::Clients;
@@ -17,10 +18,19 @@ use super::server::Server;
 /// the window.
 const FEWEST_BYTES: u64 = 10_000_000;
 
-/// How many of a server's connections have got something from it.
+/// What is asked of a client.
+const STAY: &str = "each process of the client must download `{url}` over one connection that stays, \
+                    as `curl -s '{url}?[1-1000000]'` does";
+
+/// More than a handshake and a head: a client may ask first what there is, over a connection that it
+/// closes.
+const BEGUN_BYTES: u64 = 1 << 16;
+
+/// How many of a server's connections have got something of the file.
 pub(super) fn connections_with_bytes(server: SocketAddr) -> usize {
     let all = sys::tcp_diag::sending_from(server.port()).unwrap_or_default();
-    all.iter().filter(|one| one.acked_bytes > 0).count()
+    let has_begun = |one: &&Sending| one.acked_bytes > BEGUN_BYTES;
+    all.iter().filter(has_begun).count()
 }
 
 /// The counters of both sides.
@@ -72,10 +82,38 @@ impl Sides {
         (self.closed_ns - self.opened_ns).max(1)
     }
 
-    /// What came within the window; `None` where that is too little to tell a cost from.
-    pub(super) fn sent(&self) -> Option<SenderReading> {
+    /// Whether as much came within the window as a cost can be told from.
+    pub(super) fn has_enough(&self) -> bool {
         let reading = self.senders.reading();
-        reading.filter(|read| read.acked_bytes >= FEWEST_BYTES)
+        reading.is_some_and(|read| read.acked_bytes >= FEWEST_BYTES)
+    }
+
+    /// What came within the window over connections that stayed for all of it.
+    pub(super) fn sent(&self) -> Result<SenderReading, Failure> {
+        let reading = self.senders.reading().ok_or_else(|| Failure {
+            what: "no connection to the server was left at the end of the window".to_owned(),
+            advice: STAY.to_owned(),
+        })?;
+        if reading.changes > 0 {
+            return Err(Failure {
+                what: format!(
+                    "{} connections to the server came or went within the window, and what those \
+                     carried that went cannot be counted",
+                    reading.changes
+                ),
+                advice: STAY.to_owned(),
+            });
+        }
+        if reading.acked_bytes < FEWEST_BYTES {
+            return Err(Failure {
+                what: format!(
+                    "only {} bytes came from the server, too few to tell a cost from",
+                    reading.acked_bytes
+                ),
+                advice: "give a longer --duration".to_owned(),
+            });
+        }
+        Ok(reading)
     }
 
     /// What the server and the clients spent.

@@ -17,6 +17,8 @@ pub struct SenderWatch {
 pub struct SenderReading {
     /// Connections that were there at the end of the window.
     pub connections: u64,
+    /// Connections that came or went within it: what those carried that went is not known.
+    pub changes: u64,
     /// What the other ends acknowledged, bytes.
     pub acked_bytes: u64,
     /// There was something to send, or to be acknowledged, µs.
@@ -60,10 +62,13 @@ impl SenderWatch {
 /// A connection that came within the window counts from its start.
 fn between(opened: &[Sending], closed: &[Sending]) -> SenderReading {
     let mut sum = SenderReading::default();
+    let mut stayed = 0;
     for end in closed {
         let same =
             |begin: &&Sending| begin.peer_port == end.peer_port && begin.busy_us <= end.busy_us;
-        let begin = opened.iter().find(same).copied().unwrap_or_default();
+        let found = opened.iter().find(same);
+        stayed += usize::from(found.is_some());
+        let begin = found.copied().unwrap_or_default();
         sum.connections += 1;
         sum.acked_bytes += end.acked_bytes.saturating_sub(begin.acked_bytes);
         sum.busy_us += end.busy_us.saturating_sub(begin.busy_us);
@@ -72,6 +77,7 @@ fn between(opened: &[Sending], closed: &[Sending]) -> SenderReading {
             .sndbuf_limited_us
             .saturating_sub(begin.sndbuf_limited_us);
     }
+    sum.changes = (opened.len() + closed.len() - 2 * stayed) as u64;
     sum
 }
 
@@ -92,6 +98,8 @@ mod tests {
         let closed = [sending(1, 300, 90), sending(2, 50, 30)];
         let expected = SenderReading {
             connections: 2,
+            // The third went; the second went and another came.
+            changes: 3,
             acked_bytes: 10 * (200 + 50),
             busy_us: 200 + 50,
             rwnd_limited_us: 50 + 30,

@@ -7,6 +7,7 @@ use agent::download::{DownloadOrder, FileServer};
 use anyhow::{Context as _, ensure};
 use clap::ValueHint;
 
+use super::crossings::FilePath;
 use crate::ourselves::OURSELVES;
 use crate::target::TrustFlag;
 use crate::tls_flags::self_signed_pems;
@@ -39,13 +40,17 @@ pub(crate) struct Arguments {
     trust: TrustFlag,
     /// The client's command, run once for each connection [default: linerate load --download]
     ///
-    /// `{url}` in it is what it shall download for as long as it is let, over one connection; the
-    /// certificate is one that nobody vouches for. There is no shell.
+    /// `{url}` in it is what it shall download for as long as it is let, over `{connections}`
+    /// connections that stay, which is 1 without --each; `{number}` is which of its processes it is,
+    /// from 0 on. The certificate is one that nobody vouches for. There is no shell.
     #[arg(long, value_name = "COMMAND")]
     pub(super) client: Option<String>,
-    /// Connections, each with a client process of its own
+    /// Connections, all client processes together
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     connections: u32,
+    /// Connections of each client process
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    each: u32,
     /// Over HTTPS, with a certificate that is made for it
     ///
     /// Where it can be chosen the cipher suite is TLS_AES_128_GCM_SHA256.
@@ -85,6 +90,8 @@ Examples:
     linerate download /tmp/big.img --server nginx --tls --client 'curl -sk {url}?[1-1000000]'
   Four connections to Caddy, for a script:
     linerate download /tmp/big.img --server caddy -c 4 --json | jq .throughput_gbit_per_second
+  To wrk, two processes of it with 32 connections each:
+    linerate download /tmp/big.img -c 64 --each 32 --client 'wrk -c {connections} -d 1h {url}'
   What do smaller records cost?
     linerate download /tmp/big.img --tls --record-size 1400";
 
@@ -94,15 +101,32 @@ impl Arguments {
             !self.duration.is_zero(),
             "--duration 0 leaves nothing to be scored"
         );
+        ensure!(
+            self.connections.is_multiple_of(self.each),
+            "--connections {} cannot be shared out by --each {}: give a multiple of it",
+            self.connections,
+            self.each
+        );
         Ok(DownloadOrder {
             server: self.server()?,
             file: self.file.clone(),
             identity: self.tls.then(self_signed_pems).transpose()?,
             client: self.client()?,
             connections: self.connections,
+            connections_each: self.each,
             settle: self.settle,
             score: self.duration,
         })
+    }
+
+    /// What the bytes go through in our own server; `None` of another's.
+    pub(super) fn path(&self) -> Option<FilePath> {
+        match (&self.server, self.tls, self.kernel_tls) {
+            (Some(_), ..) => None,
+            (None, false, _) => Some(FilePath::Sendfile),
+            (None, true, true) => Some(FilePath::KernelRecords),
+            (None, true, false) => Some(FilePath::OwnRecords),
+        }
     }
 
     fn server(&self) -> anyhow::Result<FileServer> {
@@ -141,6 +165,7 @@ impl Arguments {
 
     fn own_client(&self) -> Vec<String> {
         let mut words = vec![OURSELVES, "load", "{url}", "--download"];
+        words.extend(["--connections", "{connections}"]);
         words.extend(["--duration", OWN_CLIENT_DURATION]);
         if self.tls {
             words.push("--insecure");

@@ -4,6 +4,7 @@ use agent::download::Side;
 use serde_json::{Value, json};
 
 use super::Report;
+use super::crossings::{FilePath, Step};
 use crate::commands::worded::worded;
 
 /// The version of this shape.
@@ -30,6 +31,8 @@ fn value(report: &Report) -> Value {
         "acknowledged_bytes": went.sending.acked_bytes,
         "throughput_gbit_per_second": report.gbit_per_second(),
         "server": side(report, &went.server, server),
+        "gbit_per_second_per_server_cpu_percent": report.gbit_per_cpu_percent(),
+        "memory_crossings": report.path.map(crossings),
         "client": side(report, &went.client, json!({ "command": report.client })),
         "full_sides": report.full_sides(),
         "sending": {
@@ -38,6 +41,17 @@ fn value(report: &Report) -> Value {
             "sndbuf_limited_seconds": seconds(went.sending.sndbuf_limited_us),
         },
         "doubts": worded(&report.doubts()),
+    })
+}
+
+/// A byte's way through the server.
+fn crossings(path: FilePath) -> Value {
+    let step = |step: &Step| json!({ "what": step.what, "crossings": step.crossings });
+    json!({
+        "source": "computed",
+        "path": path.name(),
+        "per_byte": path.crossings(),
+        "steps": path.steps().iter().map(step).collect::<Vec<_>>(),
     })
 }
 

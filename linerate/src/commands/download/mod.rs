@@ -1,6 +1,7 @@
 //! `linerate download`: a file from a server to clients, whatever programs both are.
 
 mod arguments;
+mod crossings;
 mod json;
 mod table;
 
@@ -17,6 +18,7 @@ use crate::failure::words;
 use crate::ourselves::OURSELVES;
 use crate::stopping;
 pub(crate) use arguments::Arguments;
+use crossings::FilePath;
 
 /// More than this of the CPUs' time for others, and the sides may have waited for theirs.
 const OTHERS_LIMIT_SHARE: f64 = 0.1;
@@ -26,6 +28,8 @@ struct Report {
     order: DownloadOrder,
     /// The client's command as it was typed; `None` of our own.
     client: Option<String>,
+    /// `None` of a server that is not ours.
+    path: Option<FilePath>,
     went: Downloaded,
 }
 
@@ -36,6 +40,14 @@ impl Report {
 
     fn gbit_per_second(&self) -> f64 {
         self.went.bytes_per_second() * 8.0 / 1e9
+    }
+
+    /// Gbit/s for each percent that the server had of the time of all its CPUs.
+    fn gbit_per_cpu_percent(&self) -> f64 {
+        let side = &self.went.server;
+        let all_ns = self.went.window_ns as f64 * side.cpus.len().max(1) as f64;
+        let percent = side.cpu_ns.max(1) as f64 / all_ns * 100.0;
+        self.gbit_per_second() / percent
     }
 
     fn scheme(&self) -> &'static str {
@@ -71,6 +83,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     }
     let report = Report {
         client: arguments.client.clone(),
+        path: arguments.path(),
         went: went.map_err(words)?,
         order,
     };

@@ -4,6 +4,7 @@
 use agent::download::Side;
 use report::numbers;
 
+use super::crossings::{FilePath, Step};
 use super::{Report, limits};
 
 pub(super) fn render(report: &Report) -> String {
@@ -59,9 +60,19 @@ fn table(report: &Report) -> String {
     rows.push(("server CPU", cost(report, &went.server)));
     rows.push(("client CPU", cost(report, &went.client)));
     rows.push((
+        "efficiency",
+        format!(
+            "{:.3} Gbit/s per % of the server's CPU time",
+            report.gbit_per_cpu_percent()
+        ),
+    ));
+    rows.push((
         "sending",
         limits::held_back(&went.sending, report.seconds()),
     ));
+    if let Some(path) = report.path {
+        rows.push(("memory", ledger(path)));
+    }
     let lines = rows
         .iter()
         .map(|(name, value)| format!("  {name:<14}{value}"));
@@ -96,6 +107,18 @@ fn scored(report: &Report) -> String {
         numbers::duration(report.went.window_ns),
         report.order.settle.as_secs_f64()
     )
+}
+
+/// A line for the sum and one for each step of it.
+fn ledger(path: FilePath) -> String {
+    let sum = path.crossings();
+    let name = path.name();
+    let mut lines = vec![format!(
+        "{sum} crossings per byte, computed from the path ({name}):"
+    )];
+    let step = |step: &Step| format!("{:16}{} {}", "", step.crossings, step.what);
+    lines.extend(path.steps().iter().map(step));
+    lines.join("\n")
 }
 
 fn cost(report: &Report, side: &Side) -> String {
