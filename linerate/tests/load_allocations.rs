@@ -10,6 +10,8 @@
 #[path = "common/server.rs"]
 mod server;
 
+use std::net::SocketAddr;
+
 use model::Pace;
 use server::Server;
 use sys::alloc::{CountingAllocator, allocations};
@@ -44,7 +46,7 @@ impl Observer for Allocations {
 /// Allocations, and requests that were answered, within a window.
 fn load(server: &Server, engine: Engine, tls: Option<Client>) -> (u64, u64) {
     let plan = LoadPlan {
-        address: server.address.parse().unwrap(),
+        address: server.address.parse::<SocketAddr>().unwrap().into(),
         connections: 8,
         threads: 1,
         cpus: Vec::new(),

@@ -20,7 +20,7 @@ use traffic::load::{Engine, LoadError, LoadOutcome, LoadPlan, NoObserver, run};
 
 fn plan(address: SocketAddr) -> LoadPlan {
     LoadPlan {
-        address,
+        address: address.into(),
         connections: 5,
         threads: 2,
         cpus: Vec::new(),

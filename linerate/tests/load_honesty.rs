@@ -122,7 +122,7 @@ fn one_stall_is_seen_by_all_who_came_meanwhile() {
         seed: 1,
     };
     let plan = LoadPlan {
-        address,
+        address: address.into(),
         connections: 1,
         threads: 1,
         cpus: Vec::new(),

@@ -14,7 +14,7 @@ const TIMEOUT_NS: u64 = 2_000_000_000;
 /// Measures one block. Of a target on another host there are no processes to be read.
 pub(crate) fn measure(target: &Target, ask: &BlockAsk, cpus: &CpuSplit) -> Result<Loaded, Failure> {
     let plan = LoadPlan {
-        address: target.address,
+        address: target.address.into(),
         connections: ask.workload.connections,
         threads: ask.workload.threads,
         cpus: cpus.client.clone(),

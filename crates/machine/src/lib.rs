@@ -28,6 +28,7 @@ mod rtnetlink;
 pub mod targets;
 mod tcp_table;
 mod tree;
+mod unix_table;
 mod watch;
 
 pub use watch::watch;

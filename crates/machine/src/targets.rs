@@ -3,10 +3,12 @@
 use std::fs;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 
 use thiserror::Error;
 
 use crate::tcp_table::{self, TcpSocket, TcpState};
+use crate::unix_table;
 
 /// Why no process is known.
 #[derive(Debug, Error)]
@@ -35,16 +37,25 @@ pub fn listening_on(address: SocketAddr) -> Result<Vec<u32>, TargetError> {
     if inodes.is_empty() {
         return Err(TargetError::NobodyListens(address));
     }
-    let links: Vec<String> = inodes
-        .iter()
-        .map(|inode| format!("socket:[{inode}]"))
-        .collect();
-    let (pids, hidden) = holders(&links);
+    let (pids, hidden) = holders(&links(&inodes));
     match (pids.is_empty(), hidden) {
         (false, _) => Ok(pids),
         (true, 0) => Err(TargetError::NoProcess(address)),
         (true, hidden) => Err(TargetError::Hidden { address, hidden }),
     }
+}
+
+/// The same for a socket among the files; none where none can be seen.
+#[must_use]
+pub fn listening_at(path: &Path) -> Vec<u32> {
+    let table = sys::kernel_file::text("/proc/net/unix").unwrap_or_default();
+    holders(&links(&unix_table::listeners(&table, path))).0
+}
+
+/// What the open files of their holders point to.
+fn links(inodes: &[u64]) -> Vec<String> {
+    let link = |inode| format!("socket:[{inode}]");
+    inodes.iter().map(link).collect()
 }
 
 /// The addresses on which a process or one of its descendants listens, as far as they can be seen.
@@ -170,6 +181,7 @@ fn listener_inodes(sockets: &[TcpSocket], address: SocketAddr) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
+    use std::os::unix::net::UnixListener;
 
     use super::*;
 
@@ -178,6 +190,16 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let pids = listening_on(listener.local_addr().unwrap()).unwrap();
         assert_eq!(pids, [std::process::id()]);
+    }
+
+    #[test]
+    fn our_own_socket_among_the_files_is_ours() {
+        let path = std::env::temp_dir().join(format!("linerate-own-{}", std::process::id()));
+        let _listener = UnixListener::bind(&path).unwrap();
+        let pids = listening_at(&path);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(pids, [std::process::id()]);
+        assert!(listening_at(Path::new("/nowhere")).is_empty());
     }
 
     #[test]

@@ -7,6 +7,7 @@
     reason = "this is the one crate that speaks to the kernel; each block says why it is sound"
 )]
 
+pub mod address;
 pub mod alloc;
 pub mod attribute;
 pub mod bpf;

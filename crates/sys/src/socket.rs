@@ -288,7 +288,7 @@ fn open_stream(address: SocketAddr) -> io::Result<OwnedFd> {
     open(family, libc::SOCK_STREAM | libc::SOCK_NONBLOCK)
 }
 
-fn open(family: libc::c_int, kind: libc::c_int) -> io::Result<OwnedFd> {
+pub(crate) fn open(family: libc::c_int, kind: libc::c_int) -> io::Result<OwnedFd> {
     // SAFETY: no pointers.
     let fd = check(unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, 0) })?;
     // SAFETY: `fd` was just opened and nobody else owns it.

@@ -12,6 +12,7 @@ mod slo;
 mod sweep;
 mod target;
 mod tls;
+mod unix_socket;
 mod values;
 mod watching;
 
@@ -62,8 +63,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     plan.check()?;
     plan.make_room()?;
     plan.tls = arguments.tls.client(&url)?;
-    let target = Target::find(&url, &arguments.mine, &request, &plan)?;
-    plan.address = target.address;
+    let target = Target::find(&url, arguments, &request, &plan)?;
+    plan.address = target.address.clone();
     let notes = target.notes();
     let request = match target.body_is_steady {
         true => request,
@@ -190,7 +191,7 @@ fn cpu_doubts(plan: &LoadPlan) -> anyhow::Result<Vec<Doubt>> {
         [] => sys::cpu::allowed().context("reading which CPUs may be used")?,
         named => named.to_vec(),
     };
-    let server_pids = machine::targets::listening_on(plan.address).unwrap_or_default();
+    let server_pids = target::pids(&plan.address);
     let sharing = machine::cpus::sharing(&server_pids, &client_cpus);
     let quota = study::preflight::quota_doubt(&machine::facts::collect(false));
     Ok(sharing.into_iter().chain(quota).collect())

@@ -11,9 +11,9 @@ mod rings;
 mod secured;
 
 use std::io;
-use std::net::SocketAddr;
 
 use model::Pace;
+use sys::address::Address;
 
 use super::{Engine, LoadError, LoadPlan};
 use crate::tls::Client;
@@ -69,7 +69,7 @@ pub(super) trait Carrier: Sized {
     fn new(load: &Load<'_>) -> io::Result<Self>;
 
     /// Starts to connect in an empty slot; news tells when that has ended.
-    fn open(&mut self, slot: usize, address: SocketAddr) -> io::Result<()>;
+    fn open(&mut self, slot: usize, address: &Address) -> io::Result<()>;
 
     /// Learns how the attempt to connect ended, and takes news of the connection from now on;
     /// false while there is more to be done, of which there will be news.

@@ -1,7 +1,8 @@
 //! The connections of one worker: opening, waiting, giving up, opening again.
 
 use std::io;
-use std::net::SocketAddr;
+
+use sys::address::Address;
 
 use super::carrier::{Carrier, Handshakes, Load, News, Piece};
 use super::outcome::ConnectionCounts;
@@ -69,7 +70,7 @@ impl<E> Connection<E> {
 
 /// All connections of one worker, and what carries their bytes.
 pub(super) struct Connections<E, C> {
-    address: SocketAddr,
+    address: Address,
     carrier: C,
     slots: Vec<Connection<E>>,
     counts: ConnectionCounts,
@@ -82,7 +83,7 @@ pub(super) struct Connections<E, C> {
 impl<E, C: Carrier> Connections<E, C> {
     /// Makes as many closed connections as there are exchanges.
     pub(super) fn new(
-        address: SocketAddr,
+        address: Address,
         load: &Load<'_>,
         exchanges: impl Iterator<Item = E>,
     ) -> io::Result<Self> {
@@ -248,7 +249,7 @@ impl<E, C: Carrier> Connections<E, C> {
     }
 
     fn open(&mut self, slot: usize, now_ns: u64) {
-        match self.carrier.open(slot, self.address) {
+        match self.carrier.open(slot, &self.address) {
             Ok(()) => {
                 self.slots[slot].stage = Stage::Opening { since_ns: now_ns };
                 self.open_not_before(now_ns + C::PATIENCE_NS);

@@ -1,8 +1,9 @@
 //! Why a block of load could not be put on a target at all.
 
 use std::io;
-use std::net::SocketAddr;
 use std::ops::RangeInclusive;
+
+use sys::address::Address;
 
 /// The requests per second that an open loop may offer: one in a quarter of an hour, and more
 /// than any client can send.
@@ -57,10 +58,10 @@ pub enum LoadError {
     Wait(io::Error),
     #[error(
         "{address} accepted none of {attempts} connections: {reason}; \
-         is the server running, and listening on this address and port?"
+         is the server running, and listening there?"
     )]
     NobodyAccepted {
-        address: SocketAddr,
+        address: Address,
         attempts: u64,
         reason: String,
     },

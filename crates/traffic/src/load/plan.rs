@@ -1,8 +1,7 @@
 //! What one block of load is to be.
 
-use std::net::SocketAddr;
-
 use model::Pace;
+use sys::address::Address;
 
 use super::LoadError;
 use super::error::{CONNECTIONS_MAX, RATE_RANGE, THREADS_MAX};
@@ -25,7 +24,7 @@ pub enum Engine {
 /// One block of load on one address.
 #[derive(Clone, Debug)]
 pub struct LoadPlan {
-    pub address: SocketAddr,
+    pub address: Address,
     /// Connections held open at once, over all threads.
     pub connections: u32,
     pub threads: u32,
@@ -56,10 +55,12 @@ impl LoadPlan {
     /// The first thing that makes no sense.
     pub fn check(&self) -> Result<(), LoadError> {
         let (threads, connections) = (self.threads, self.connections);
+        let needs_ports = matches!(self.address, Address::Tcp(_));
         let rate = self.rate_rps().filter(|rate| !RATE_RANGE.contains(rate));
         let wrong = [
             (connections == 0).then_some(LoadError::NoConnections),
-            (connections > CONNECTIONS_MAX).then_some(LoadError::ManyConnections { connections }),
+            (needs_ports && connections > CONNECTIONS_MAX)
+                .then_some(LoadError::ManyConnections { connections }),
             (threads > THREADS_MAX).then_some(LoadError::ManyThreads { threads }),
             (threads == 0 || threads > connections).then_some(LoadError::IdleThreads {
                 threads,
@@ -115,13 +116,15 @@ impl LoadPlan {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::net::SocketAddr;
+
     use model::workload::Arrivals;
 
     use super::*;
 
     pub(in crate::load) fn plan() -> LoadPlan {
         LoadPlan {
-            address: SocketAddr::from(([127, 0, 0, 1], 1)),
+            address: SocketAddr::from(([127, 0, 0, 1], 1)).into(),
             connections: 10,
             threads: 4,
             cpus: vec![0, 1],

@@ -1,17 +1,18 @@
 //! One request and its answer, without a loop: is the target ready, and how long are its bytes?
 
 mod line;
+mod stream;
 
 use std::io;
-use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
 
+use sys::address::Address;
 use sys::clock;
 use wire::response::{BodyMark, KnownHead, Malformed, Progress, Reply};
 
 use super::http::HttpProtocol;
 use crate::tls::{Agreed, Client, TlsFailure};
 use line::Line;
+use stream::Stream;
 
 /// What one exchange with a target showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,25 +33,16 @@ pub enum ProbeError {
     #[error(
         "{address} accepts no connection: {source}; is the server running and listening there?"
     )]
-    Connect {
-        address: SocketAddr,
-        source: io::Error,
-    },
+    Connect { address: Address, source: io::Error },
     #[error("{address}: {source}")]
     Tls {
-        address: SocketAddr,
+        address: Address,
         source: TlsFailure,
     },
     #[error("{address} closed the connection or fell silent before its answer was whole: {source}")]
-    Exchange {
-        address: SocketAddr,
-        source: io::Error,
-    },
+    Exchange { address: Address, source: io::Error },
     #[error("{address} answered with something that is not HTTP/1: {reason:?}")]
-    Malformed {
-        address: SocketAddr,
-        reason: Malformed,
-    },
+    Malformed { address: Address, reason: Malformed },
 }
 
 /// Sends one request on a connection of its own and reads the answer, within `timeout_ns`; by TLS
@@ -59,11 +51,12 @@ pub enum ProbeError {
 /// # Errors
 /// [`ProbeError`] when there is no whole answer; one with an error status is an answer.
 pub fn probe(
-    address: SocketAddr,
+    address: impl Into<Address>,
     tls: Option<&Client>,
     protocol: &HttpProtocol,
     timeout_ns: u64,
 ) -> Result<Probe, ProbeError> {
+    let address = &address.into();
     let mut line = connect(address, tls, timeout_ns)?;
     let reply = exchange(&mut line, protocol).map_err(|failure| failure.at(address))?;
     Ok(Probe {
@@ -93,11 +86,12 @@ pub struct HeadProbe {
 /// # Errors
 /// As of [`probe`].
 pub fn probe_head(
-    address: SocketAddr,
+    address: impl Into<Address>,
     tls: Option<&Client>,
     protocol: &HttpProtocol,
     timeout_ns: u64,
 ) -> Result<HeadProbe, ProbeError> {
+    let address = &address.into();
     let mut line = connect(address, tls, timeout_ns)?;
     let head = head(&mut line, protocol).map_err(|failure| failure.at(address))?;
     Ok(HeadProbe {
@@ -107,13 +101,19 @@ pub fn probe_head(
     })
 }
 
-fn connect(address: SocketAddr, tls: Option<&Client>, timeout_ns: u64) -> Result<Line, ProbeError> {
-    let timeout = Duration::from_nanos(timeout_ns.max(1));
-    let connected = TcpStream::connect_timeout(&address, timeout);
-    let stream = connected.map_err(|source| ProbeError::Connect { address, source })?;
+fn connect(address: &Address, tls: Option<&Client>, timeout_ns: u64) -> Result<Line, ProbeError> {
     let deadline_ns = clock::monotonic_ns().saturating_add(timeout_ns);
+    let at = || address.clone();
+    let connected = Stream::connect(address, timeout_ns);
+    let stream = connected.map_err(|source| ProbeError::Connect {
+        address: at(),
+        source,
+    })?;
     let line = Line::open(stream, tls, deadline_ns);
-    line.map_err(|source| ProbeError::Tls { address, source })
+    line.map_err(|source| ProbeError::Tls {
+        address: at(),
+        source,
+    })
 }
 
 enum Failure {
@@ -128,7 +128,8 @@ impl From<io::Error> for Failure {
 }
 
 impl Failure {
-    fn at(self, address: SocketAddr) -> ProbeError {
+    fn at(self, address: &Address) -> ProbeError {
+        let address = address.clone();
         match self {
             Self::Io(source) => ProbeError::Exchange { address, source },
             Self::Malformed(reason) => ProbeError::Malformed { address, reason },

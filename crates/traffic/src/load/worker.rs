@@ -102,7 +102,7 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
             tls: plan.tls.as_ref(),
         };
         let connections =
-            Connections::new(plan.address, &load, exchanges).map_err(LoadError::Wait)?;
+            Connections::new(plan.address.clone(), &load, exchanges).map_err(LoadError::Wait)?;
         let edges = Edges::default();
         Ok(Self {
             plan,
@@ -147,7 +147,7 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
             Passage::Start { start_ns } => Ok(start_ns),
             Passage::Broken => Err(LoadError::OtherThread),
             Passage::Nobody { attempts } => Err(LoadError::NobodyAccepted {
-                address: self.plan.address,
+                address: self.plan.address.clone(),
                 attempts,
                 reason: self.connections.last_failure(),
             }),

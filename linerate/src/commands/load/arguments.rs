@@ -1,5 +1,6 @@
 //! The flags of `linerate load`, and the plan that they say.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -8,12 +9,13 @@ use model::Pace;
 use model::objective::Objective;
 use model::random::SplitMix64;
 use model::workload::Arrivals;
+use sys::address::{Address, SocketPath};
 use traffic::load::{Engine, LoadPlan};
 
 use super::sweep::{DEFAULT_ROUNDS, Sweep};
 use super::tls::TlsFlags;
-use super::values;
 use super::watching::WatchFlags;
+use super::{unix_socket, values};
 use crate::console::Console;
 
 const DEFAULT_CONNECTIONS: u32 = 64;
@@ -150,6 +152,13 @@ pub(crate) struct Arguments {
     /// Load can put a server out of service, so it goes only where you say, by name, that it may.
     #[arg(long, value_name = "HOST", help_heading = WHERE)]
     pub(super) mine: Vec<String>,
+    /// Connect to this socket of the server, and not to the host of the URL
+    ///
+    /// A socket among the files of this machine (AF_UNIX), as `listen unix:PATH` of nginx makes one.
+    /// The URL still says the Host header and the path. --download is for TCP alone: it reads what
+    /// the kernel tells of connections of TCP.
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath, value_parser = unix_socket::parser(), conflicts_with_all = ["mine", "download"], hide_short_help = true, help_heading = WHERE)]
+    pub(super) unix_socket: Option<SocketPath>,
     /// CPUs for the load threads, in turn: 0 or 0-3,8 [default: any]
     #[arg(long, value_name = "LIST", value_parser = sys::cpu::parse_list, help_heading = WHERE)]
     cpus: Option<std::vec::Vec<usize>>,
@@ -201,6 +210,8 @@ Examples:
     linerate load https://127.0.0.1:8443/json --insecure
   How fast does a large file come, and who is the limit?
     linerate load http://127.0.0.1:8080/big.img --download
+  A server that listens on a socket among the files:
+    linerate load http://localhost/ --unix-socket /run/app.sock
   A machine of yours:
     linerate load http://10.0.0.7:8080/ --mine 10.0.0.7";
 
@@ -233,7 +244,7 @@ impl Arguments {
             (DEFAULT_SETTLE, DEFAULT_DURATION)
         };
         Ok(LoadPlan {
-            address: ([0, 0, 0, 0], 0).into(),
+            address: self.address(),
             connections: self.most_connections(),
             threads: self.threads,
             cpus,
@@ -250,6 +261,12 @@ impl Arguments {
             bulk: false,
             tls: None,
         })
+    }
+
+    /// Where to connect to, as far as it is known before the host was looked up.
+    fn address(&self) -> Address {
+        let unknown = || SocketAddr::from(([0, 0, 0, 0], 0)).into();
+        self.unix_socket.clone().map_or_else(unknown, Address::Unix)
     }
 
     /// Whether a start that settled late is left in: how long to wait was said, or what was measured

@@ -83,7 +83,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let request = request::prepare(arguments, &url)?.counting_bodies(arguments.length);
     let mut plan = plan(arguments, &url)?;
     let (address, first) = find(&url, arguments, &request, &plan)?;
-    plan.address = address;
+    plan.address = address.into();
     let mut watch = Watch::new(address);
     let stop = StopSignal::listen(Again::Kills)?;
     let watching = Watching::prepare(arguments, &plan, console)?;
@@ -137,7 +137,8 @@ fn find(
     request: &HttpProtocol,
     plan: &LoadPlan,
 ) -> anyhow::Result<(SocketAddr, HeadProbe)> {
-    let probe = |address| probe_head(address, plan.tls.as_ref(), request, plan.timeout_ns);
+    let probe =
+        |address: &SocketAddr| probe_head(*address, plan.tls.as_ref(), request, plan.timeout_ns);
     first_answer(&ownership::addresses(url, &arguments.mine)?, probe)
         .with_context(|| format!("{} does not answer", url.without_query()))
 }

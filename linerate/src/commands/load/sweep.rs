@@ -20,6 +20,7 @@ use traffic::load::{LoadOutcome, LoadPlan, Observer};
 
 use super::Arguments;
 use super::case::Case;
+use super::target;
 use crate::console::Console;
 use crate::progress_line::ProgressLine;
 use crate::stopping;
@@ -141,7 +142,7 @@ fn measure(
     console: &Console,
 ) -> anyhow::Result<Vec<Block>> {
     let mut line = ProgressLine::new(console, super::case::PLAIN_LINES);
-    let pids = machine::targets::listening_on(case.plan.address).unwrap_or_default();
+    let pids = target::pids(&case.plan.address);
     let rounds = order::rounds(loads.len(), case.arguments.rounds, case.arguments.seed);
     let mut blocks = Vec::new();
     for (round, order) in (1..).zip(&rounds) {

@@ -1,13 +1,12 @@
 //! What is loaded: the address pinned, and a first look.
 
-use std::net::SocketAddr;
-
 use anyhow::Context as _;
+use sys::address::Address;
 use traffic::load::http::HttpProtocol;
 use traffic::load::{LoadPlan, Probe, ProbeError, probe};
 use wire::url::HttpUrl;
 
-use super::tls;
+use super::{Arguments, tls, unix_socket};
 use crate::ownership;
 
 /// A target that answers: its address is looked up once and kept.
@@ -15,7 +14,7 @@ use crate::ownership;
 pub(super) struct Target {
     /// The URL without its query.
     pub(super) shown: String,
-    pub(super) address: SocketAddr,
+    pub(super) address: Address,
     pub(super) first: Probe,
     /// Two answers had the same body.
     pub(super) body_is_steady: bool,
@@ -25,14 +24,14 @@ impl Target {
     /// Looks the host up, sees that it may be loaded, and takes the first address that answers.
     pub(super) fn find(
         url: &HttpUrl,
-        mine: &[String],
+        arguments: &Arguments,
         request: &HttpProtocol,
         plan: &LoadPlan,
     ) -> anyhow::Result<Self> {
-        let addresses = ownership::addresses(url, mine)?;
+        let addresses = addresses(url, arguments)?;
         let (address, first) = first_answer(&addresses, |address| ask(address, request, plan))
             .with_context(|| format!("{} does not answer", url.without_query()))?;
-        let second = ask(address, request, plan)
+        let second = ask(&address, request, plan)
             .map_err(tls::advised)
             .with_context(|| format!("{} answered once and no more", url.without_query()))?;
         Ok(Self {
@@ -65,21 +64,41 @@ impl Target {
 }
 
 /// The first address that can be connected to, and what it answers.
-pub(super) fn first_answer<Answer>(
-    addresses: &[SocketAddr],
-    ask: impl Fn(SocketAddr) -> Result<Answer, ProbeError>,
-) -> anyhow::Result<(SocketAddr, Answer)> {
+pub(super) fn first_answer<Place: Clone, Answer>(
+    addresses: &[Place],
+    ask: impl Fn(&Place) -> Result<Answer, ProbeError>,
+) -> anyhow::Result<(Place, Answer)> {
     let mut refusal = None;
     for address in addresses {
-        match ask(*address) {
-            Ok(answer) => return Ok((*address, answer)),
+        match ask(address) {
+            Ok(answer) => return Ok((address.clone(), answer)),
             Err(error @ ProbeError::Connect { .. }) => refusal = Some(error),
             Err(error) => return Err(tls::advised(error)),
         }
     }
-    Err(refusal.map_or_else(|| anyhow::anyhow!("the host has no address"), Into::into))
+    let none = || anyhow::anyhow!("the host has no address");
+    Err(refusal.map_or_else(none, unix_socket::advised))
 }
 
-fn ask(address: SocketAddr, request: &HttpProtocol, plan: &LoadPlan) -> Result<Probe, ProbeError> {
-    probe(address, plan.tls.as_ref(), request, plan.timeout_ns)
+/// Where the target may be: at the addresses of its host, or at the socket that was named, which
+/// is on this machine whatever the host is.
+fn addresses(url: &HttpUrl, arguments: &Arguments) -> anyhow::Result<Vec<Address>> {
+    if let Some(socket) = &arguments.unix_socket {
+        unix_socket::check(socket)?;
+        return Ok(vec![Address::Unix(socket.clone())]);
+    }
+    let found = ownership::addresses(url, &arguments.mine)?;
+    Ok(found.into_iter().map(Address::from).collect())
+}
+
+/// The processes of the server, where they can be seen.
+pub(super) fn pids(address: &Address) -> Vec<u32> {
+    match address {
+        Address::Tcp(address) => machine::targets::listening_on(*address).unwrap_or_default(),
+        Address::Unix(socket) => machine::targets::listening_at(socket.path()),
+    }
+}
+
+fn ask(address: &Address, request: &HttpProtocol, plan: &LoadPlan) -> Result<Probe, ProbeError> {
+    probe(address.clone(), plan.tls.as_ref(), request, plan.timeout_ns)
 }

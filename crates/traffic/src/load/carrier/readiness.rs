@@ -1,9 +1,9 @@
 //! The carrier that is told of readiness and moves the bytes itself: epoll, `send` and `recv`.
 
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::{AsFd as _, OwnedFd};
 
+use sys::address::Address;
 use sys::epoll::{Epoll, Event, Events, Interest};
 use sys::socket;
 
@@ -46,8 +46,8 @@ impl<L: Layer> Carrier for EpollCarrier<L> {
         })
     }
 
-    fn open(&mut self, slot: usize, address: SocketAddr) -> io::Result<()> {
-        let socket = socket::connect(address)?;
+    fn open(&mut self, slot: usize, address: &Address) -> io::Result<()> {
+        let socket = address.connect()?;
         let token = token(slot, self.slots[slot].generation);
         self.epoll.add(socket.as_fd(), token, Interest::WRITE)?;
         self.slots[slot].socket = Some(socket);

@@ -1,10 +1,10 @@
 //! The carrier that has the bytes moved and is told when that is done: io_uring.
 
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use model::Pace;
+use sys::address::Address;
 use sys::socket;
 use sys::uring::{Completion, Patience, Ring, What};
 
@@ -54,8 +54,8 @@ impl Carrier for UringCarrier {
         })
     }
 
-    fn open(&mut self, slot: usize, address: SocketAddr) -> io::Result<()> {
-        let socket = socket::connect(address)?;
+    fn open(&mut self, slot: usize, address: &Address) -> io::Result<()> {
+        let socket = address.connect()?;
         self.ring.watch_connecting(slot, socket.as_fd())?;
         self.sockets[slot] = Some(socket);
         Ok(())

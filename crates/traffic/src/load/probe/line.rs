@@ -1,12 +1,11 @@
 //! A connection that is waited for, in the clear or by TLS, until a deadline.
 
 use std::io;
-use std::net::TcpStream;
-use std::os::fd::AsFd as _;
 use std::time::Duration;
 
 use sys::{clock, socket};
 
+use super::stream::Stream;
 use crate::tls::{Agreed, Buffers, Client, ClientEnd, Handshake, TlsFailure};
 
 /// What is received at once in the clear.
@@ -14,7 +13,7 @@ const BUFFER_BYTES: usize = 64 * 1024;
 
 /// One connection, whose calls fail with `TimedOut` after the deadline.
 pub(super) struct Line {
-    stream: TcpStream,
+    stream: Stream,
     deadline_ns: u64,
     carried: Carried,
 }
@@ -30,11 +29,10 @@ impl Line {
     /// # Errors
     /// Why there is no TLS; without it only those of the socket.
     pub(super) fn open(
-        stream: TcpStream,
+        stream: Stream,
         tls: Option<&Client>,
         deadline_ns: u64,
     ) -> Result<Self, TlsFailure> {
-        stream.set_nodelay(true)?;
         let carried = match tls {
             None => Carried::Clear(vec![0; BUFFER_BYTES]),
             Some(client) => {
@@ -108,7 +106,7 @@ impl Line {
 
 /// Tries again until something is there.
 fn wait<T>(
-    stream: &TcpStream,
+    stream: &Stream,
     deadline_ns: u64,
     mut attempt: impl FnMut() -> io::Result<Option<T>>,
 ) -> io::Result<T> {
@@ -121,13 +119,12 @@ fn wait<T>(
 }
 
 /// What is left until the deadline is all that the next call may take.
-fn set_patience(stream: &TcpStream, deadline_ns: u64) -> io::Result<()> {
+fn set_patience(stream: &Stream, deadline_ns: u64) -> io::Result<()> {
     let left_ns = deadline_ns.saturating_sub(clock::monotonic_ns());
     if left_ns == 0 {
         return Err(io::ErrorKind::TimedOut.into());
     }
     // The kernel takes microseconds, and none at all for forever.
     let left = Duration::from_nanos(left_ns).max(Duration::from_micros(1));
-    stream.set_read_timeout(Some(left))?;
-    stream.set_write_timeout(Some(left))
+    stream.set_patience(left)
 }

@@ -1,0 +1,164 @@
+//! Where a stream of bytes is connected to: an address of TCP, or a socket among the files.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::{check, socket};
+
+/// The longest path that a socket may have: `sun_path` with its NUL, unix(7).
+const PATH_MAX_BYTES: usize = 107;
+
+/// Where to connect to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    Tcp(SocketAddr),
+    Unix(SocketPath),
+}
+
+/// The path of a socket, of a length that the kernel takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SocketPath(PathBuf);
+
+/// Why a path is none of a socket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BadSocketPath {
+    Empty,
+    Nul,
+    Long { bytes: usize },
+}
+
+impl fmt::Display for BadSocketPath {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => to.write_str("the path of a socket is not empty"),
+            Self::Nul => to.write_str("the path of a socket holds no NUL byte"),
+            Self::Long { bytes } => write!(
+                to,
+                "the path of a socket has at most {PATH_MAX_BYTES} bytes, and this one has {bytes}: \
+                 give a shorter one, such as one from the folder that it is in, or a symbolic link"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for BadSocketPath {}
+
+impl Address {
+    /// Starts to connect without waiting; writable means done, then
+    /// [`connect_outcome`](socket::connect_outcome) tells how.
+    ///
+    /// # Errors
+    /// Of TCP those of [`socket::connect`]. Of a socket among the files all of connect(2):
+    /// `ENOENT`, `ECONNREFUSED` when nobody listens on it, `EAGAIN` while the queue of those who
+    /// wait to be accepted is full.
+    pub fn connect(&self) -> io::Result<OwnedFd> {
+        match self {
+            Self::Tcp(address) => socket::connect(*address),
+            Self::Unix(path) => path.connect(),
+        }
+    }
+}
+
+/// Whether a socket refused a connection because it is one of datagrams or packets.
+#[must_use]
+pub fn carries_no_stream(refusal: &io::Error) -> bool {
+    refusal.raw_os_error() == Some(libc::EPROTOTYPE)
+}
+
+impl From<SocketAddr> for Address {
+    fn from(address: SocketAddr) -> Self {
+        Self::Tcp(address)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(to),
+            Self::Unix(path) => write!(to, "unix:{}", path.0.display()),
+        }
+    }
+}
+
+impl SocketPath {
+    /// Takes a path that may be one of a socket; whether there is one is not looked at.
+    ///
+    /// # Errors
+    /// [`BadSocketPath`].
+    pub fn new(path: PathBuf) -> Result<Self, BadSocketPath> {
+        let bytes = path.as_os_str().as_bytes();
+        match bytes.len() {
+            0 => Err(BadSocketPath::Empty),
+            _ if bytes.contains(&0) => Err(BadSocketPath::Nul),
+            bytes if bytes > PATH_MAX_BYTES => Err(BadSocketPath::Long { bytes }),
+            _ => Ok(Self(path)),
+        }
+    }
+
+    /// The path as it was given.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    fn connect(&self) -> io::Result<OwnedFd> {
+        let socket = socket::open(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_NONBLOCK)?;
+        let raw = self.raw();
+        let length = libc::socklen_t::try_from(size_of_val(&raw)).map_err(io::Error::other)?;
+        // SAFETY: `raw` is a valid socket address that outlives the call, and all of it is passed:
+        // the path ends at its first NUL.
+        check(unsafe { libc::connect(socket.as_raw_fd(), (&raw const raw).cast(), length) })?;
+        Ok(socket)
+    }
+
+    fn raw(&self) -> libc::sockaddr_un {
+        // SAFETY: all-zero is a valid sockaddr_un.
+        let mut raw: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+        raw.sun_family = libc::sa_family_t::try_from(libc::AF_UNIX).unwrap_or(0);
+        // At least one byte of NUL is left behind the path.
+        for (to, from) in raw.sun_path.iter_mut().zip(self.0.as_os_str().as_bytes()) {
+            *to = libc::c_char::from_ne_bytes([*from]);
+        }
+        raw
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd as _;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    fn path(text: &str) -> Result<SocketPath, BadSocketPath> {
+        SocketPath::new(PathBuf::from(text))
+    }
+
+    #[test]
+    fn a_path_that_no_socket_can_have_is_refused() {
+        assert_eq!(path(""), Err(BadSocketPath::Empty));
+        assert_eq!(path("a\0b"), Err(BadSocketPath::Nul));
+        assert_eq!(
+            path(&"a".repeat(108)),
+            Err(BadSocketPath::Long { bytes: 108 })
+        );
+        assert!(path(&"a".repeat(107)).is_ok());
+    }
+
+    #[test]
+    fn the_longest_path_of_all_can_be_connected_to() {
+        let folder = std::env::temp_dir().join(format!("linerate-address-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let rest = PATH_MAX_BYTES - folder.as_os_str().len() - 1;
+        let longest = SocketPath::new(folder.join("s".repeat(rest))).unwrap();
+        let listener = UnixListener::bind(longest.path()).unwrap();
+        let socket = Address::Unix(longest).connect().unwrap();
+        socket::connect_outcome(socket.as_fd()).unwrap();
+        assert!(listener.accept().is_ok());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
