@@ -16,7 +16,9 @@ use model::Pace;
 use server::Server;
 use sys::alloc::{CountingAllocator, allocations};
 use traffic::load::http::HttpProtocol;
+use traffic::load::mix::{Content, KindSpec, Mix};
 use traffic::load::{Engine, LoadPlan, Observer, run};
+use traffic::protocol::Protocol;
 use traffic::tls::{Client, ClientOptions, Trust};
 
 #[global_allocator]
@@ -44,7 +46,12 @@ impl Observer for Allocations {
 }
 
 /// Allocations, and requests that were answered, within a window.
-fn load(server: &Server, engine: Engine, tls: Option<Client>) -> (u64, u64) {
+fn load(
+    server: &Server,
+    request: &impl Protocol,
+    engine: Engine,
+    tls: Option<Client>,
+) -> (u64, u64) {
     let plan = LoadPlan {
         address: server.address.parse::<SocketAddr>().unwrap().into(),
         connections: 8,
@@ -59,21 +66,43 @@ fn load(server: &Server, engine: Engine, tls: Option<Client>) -> (u64, u64) {
         bulk: false,
         tls,
     };
-    let request = HttpProtocol::new("GET", "a", "/json", &[], b"").unwrap();
     let mut counted = Allocations::default();
-    let outcome = run(&plan, &request, &mut counted).unwrap();
+    let outcome = run(&plan, request, &mut counted).unwrap();
     assert!(outcome.answered > 100, "{outcome:?}");
     (counted.closed - counted.opened, outcome.answered)
+}
+
+fn get() -> HttpProtocol {
+    HttpProtocol::new("GET", "a", "/json", &[], b"").unwrap()
+}
+
+/// Requests that are the same, and such with numbers of all lengths in path and body.
+fn mix() -> Mix {
+    let kind = |method: &str, path: &str, body: &str| KindSpec {
+        weight: 1,
+        method: method.to_owned(),
+        path: path.to_owned(),
+        headers: Vec::new(),
+        body: Content::Text(body.to_owned()),
+    };
+    let kinds = [
+        kind("GET", "/json", ""),
+        kind("HEAD", "/plaintext", ""),
+        kind("GET", "/plaintext?{id:0..9999999999}", "{\"id\": {id}}"),
+    ];
+    Mix::new("a", &kinds, 7).unwrap()
 }
 
 #[test]
 fn a_request_is_sent_and_its_answer_read_without_allocating() {
     let clear = Server::start(&[]);
     for engine in [Engine::Epoll, Engine::Uring] {
-        let (allocated, answered) = load(&clear, engine, None);
+        let (allocated, answered) = load(&clear, &get(), engine, None);
         // A reading of the thread's usage at either edge is no part of a request.
         assert!(allocated < 20, "{engine:?}: {allocated} for {answered}");
     }
+    let (allocated, answered) = load(&clear, &mix(), Engine::Epoll, None);
+    assert!(allocated < 20, "a mix: {allocated} for {answered}");
     let secured = Server::start(&["--tls-self-signed"]);
     let options = ClientOptions {
         trust: Trust::Anybody,
@@ -81,7 +110,7 @@ fn a_request_is_sent_and_its_answer_read_without_allocating() {
         resumption: true,
     };
     let client = Client::new("127.0.0.1", &options).unwrap();
-    let (allocated, answered) = load(&secured, Engine::Epoll, Some(client));
+    let (allocated, answered) = load(&secured, &get(), Engine::Epoll, Some(client));
     let most = BY_RUSTLS * answered + 20;
     assert!(allocated <= most, "{allocated} for {answered}");
 }

@@ -68,7 +68,8 @@ fn every_property_of_every_schema_is_explained_and_none_may_come_unannounced() {
 #[test]
 fn a_load_is_of_its_shape_in_each_mode() {
     let short = ["-d", "100ms", "-c", "2", "--settle", "0ms"];
-    for mode in [&[][..], &["--rate", "200"], &["--throughput"]] {
+    let mixed = ["-H", "X-Id: {id:1..9}"];
+    for mode in [&[][..], &["--rate", "200"], &["--throughput"], &mixed] {
         schema::holds(
             "load",
             &load_json(answer_with(OK), &[&short, mode].concat()),

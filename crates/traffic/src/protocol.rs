@@ -1,5 +1,6 @@
 //! What the load loop must know of a protocol: the next request, and where its answer ends.
 
+use model::reading::Ledger;
 use wire::response::BodyMark;
 
 /// A protocol of requests and answers, one at a time on each connection. It is shared by all
@@ -13,14 +14,17 @@ pub trait Protocol: Sync {
     /// Memory for one more thread.
     fn memory(&self) -> Self::Memory;
 
-    /// State for one more connection.
-    fn exchange(&self) -> Self::Exchange;
+    /// State for the connection of this number among all those of a load.
+    fn exchange(&self, connection: u32) -> Self::Exchange;
 
     /// Starts the next request of a connection.
     fn begin(&self, memory: &mut Self::Memory, exchange: &mut Self::Exchange);
 
-    /// The bytes of a request; the same for every one, because io_uring is given them once.
-    fn request(&self) -> &[u8];
+    /// The bytes of the request that an exchange has begun.
+    fn request<'a>(&'a self, exchange: &'a Self::Exchange) -> &'a [u8];
+
+    /// The bytes of a request where they are the same for every one: io_uring is given them once.
+    fn constant_request(&self) -> Option<&[u8]>;
 
     /// Takes the next bytes of the answer.
     fn read(
@@ -35,6 +39,15 @@ pub trait Protocol: Sync {
 
     /// The first answer that this thread saw, where there was one.
     fn first(&self, memory: &Self::Memory) -> Option<FirstAnswer>;
+
+    /// The request of an exchange has met its fate.
+    #[inline]
+    fn ended(&self, _memory: &mut Self::Memory, _exchange: &Self::Exchange, _fate: Fate) {}
+
+    /// What became of the requests of this thread, kind by kind, where there are kinds.
+    fn kinds(&self, _memory: &Self::Memory) -> Vec<Ledger> {
+        Vec::new()
+    }
 }
 
 /// What came of a piece of an answer.

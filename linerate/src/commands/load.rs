@@ -5,8 +5,10 @@ mod case;
 mod distributions;
 mod download;
 mod json;
+mod mix;
 mod page;
 mod request;
+mod requests;
 mod settling;
 mod slo;
 mod sweep;
@@ -21,14 +23,14 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use model::Doubt;
 use sys::stop::{Again, StopSignal};
-use traffic::load::http::HttpProtocol;
 use traffic::load::{Engine, LoadOutcome, LoadPlan, Observer};
-use wire::url::HttpUrl;
 
 use crate::console::Console;
 use crate::stopping;
 pub(crate) use arguments::Arguments;
 use case::Case;
+use mix::Mixed;
+use requests::Requests;
 use settling::Settling;
 use target::Target;
 use watching::Watching;
@@ -38,6 +40,8 @@ struct Report<'a> {
     target: &'a Target,
     plan: &'a LoadPlan,
     outcome: &'a LoadOutcome,
+    /// Where there are several kinds of request.
+    mixed: Option<&'a Mixed>,
     /// Remarks about how it was measured, each a sentence.
     notes: Vec<String>,
 }
@@ -57,24 +61,21 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     if arguments.download {
         return download::run(arguments, console);
     }
-    let url = HttpUrl::parse(&arguments.url)?;
-    let request = request::prepare(arguments, &url)?;
+    let urls = requests::urls(arguments)?;
+    let url = &urls[0];
+    let requests = Requests::prepare(arguments, &urls)?;
     let mut plan = arguments.plan()?;
     plan.check()?;
     plan.make_room()?;
-    plan.tls = arguments.tls.client(&url)?;
-    let target = Target::find(&url, arguments, &request, &plan)?;
+    plan.tls = arguments.tls.client(url)?;
+    let target = Target::find(url, arguments, &requests, &plan)?;
     plan.address = target.address.clone();
-    let notes = target.notes();
-    let request = match target.body_is_steady {
-        true => request,
-        false => request.without_comparing_bodies(),
-    };
+    let (requests, notes) = requests.look(&target, &plan)?;
     let case = Case {
         arguments,
         target: &target,
         plan,
-        request,
+        requests,
         notes,
     };
     match (&arguments.slo, &arguments.sweep) {
@@ -90,16 +91,17 @@ fn once(case: Case<'_>, console: &Console) -> anyhow::Result<ExitCode> {
         arguments,
         target,
         mut plan,
-        request,
+        requests,
         mut notes,
     } = case;
     announce(&plan, target, console);
-    let mut outcome = load(arguments, &mut plan, &request, &mut notes, console)?;
+    let mut outcome = load(arguments, &mut plan, &requests, &mut notes, console)?;
     outcome.doubts.extend(cpu_doubts(&plan)?);
     let report = Report {
         target,
         plan: &plan,
         outcome: &outcome,
+        mixed: requests.mixed(),
         notes,
     };
     arguments.answer(
@@ -146,14 +148,14 @@ fn stopped_early(plan: &LoadPlan) -> Option<String> {
 fn load(
     arguments: &Arguments,
     plan: &mut LoadPlan,
-    request: &HttpProtocol,
+    requests: &Requests,
     notes: &mut Vec<String>,
     console: &Console,
 ) -> anyhow::Result<LoadOutcome> {
     let _stop = StopSignal::listen(Again::Kills)?;
     let run = |plan: &LoadPlan| {
         let watching = Watching::prepare(arguments, plan, console)?;
-        let load = |observer: &mut dyn Observer| traffic::load::run(plan, request, observer);
+        let load = |observer: &mut dyn Observer| requests.put_on(plan, observer);
         anyhow::Ok(watching.over(&mut UntilStopped, load)?)
     };
     let outcome = run(plan)?;

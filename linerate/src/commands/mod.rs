@@ -46,7 +46,7 @@ pub(crate) enum Command {
     Service(service::Arguments),
     Rig(rig::Arguments),
     Serve(serve::Arguments),
-    Load(load::Arguments),
+    Load(Box<load::Arguments>),
     Download(download::Arguments),
     Link(Box<link::Arguments>),
     Page(page::Arguments),

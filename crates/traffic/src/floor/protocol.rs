@@ -35,7 +35,7 @@ impl Protocol for EchoProtocol {
         false
     }
 
-    fn exchange(&self) -> usize {
+    fn exchange(&self, _connection: u32) -> usize {
         0
     }
 
@@ -45,8 +45,12 @@ impl Protocol for EchoProtocol {
     }
 
     #[inline]
-    fn request(&self) -> &[u8] {
+    fn request<'a>(&'a self, _left: &'a usize) -> &'a [u8] {
         &self.request
+    }
+
+    fn constant_request(&self) -> Option<&[u8]> {
+        Some(&self.request)
     }
 
     #[inline]
@@ -84,9 +88,9 @@ mod tests {
     #[test]
     fn an_answer_is_whole_when_its_last_byte_is_there() {
         let protocol = EchoProtocol::new(3, 5);
-        let (mut seen, mut left) = (protocol.memory(), protocol.exchange());
+        let (mut seen, mut left) = (protocol.memory(), protocol.exchange(0));
         protocol.begin(&mut seen, &mut left);
-        assert_eq!(protocol.request(), b"xxx");
+        assert_eq!(protocol.request(&left), b"xxx");
         assert_eq!(protocol.read(&mut seen, &mut left, b"1234"), Framing::More);
         assert_eq!(protocol.first(&seen), None);
         let whole = Framing::Whole {

@@ -30,8 +30,8 @@ const CONNECT_PATIENCE_NS: u64 = 2_000_000_000;
 /// What a carrier is made for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load<'a> {
-    /// What [`Carrier::send`] sends.
-    pub(super) request: &'a [u8],
+    /// What [`Carrier::send`] sends each time, where that is the same.
+    pub(super) constant_request: Option<&'a [u8]>,
     pub(super) connections: usize,
     pub(super) pace: Pace,
     /// Requests and answers may wait for others, to be moved together.
@@ -86,10 +86,10 @@ pub(super) trait Carrier: Sized {
     fn next(&mut self) -> Option<(usize, News)>;
 
     /// Starts to send the request; true when it has left, or will but for a failure.
-    fn send(&mut self, slot: usize) -> io::Result<bool>;
+    fn send(&mut self, slot: usize, request: &[u8]) -> io::Result<bool>;
 
-    /// Goes on with it after [`News::Room`].
-    fn resume(&mut self, slot: usize) -> io::Result<bool>;
+    /// Goes on with the same after [`News::Room`].
+    fn resume(&mut self, slot: usize, request: &[u8]) -> io::Result<bool>;
 
     /// Receives what the last [`News::Input`] was about; `None` when nothing is there.
     fn receive(&mut self, slot: usize) -> io::Result<Option<Piece<'_>>>;
@@ -114,12 +114,13 @@ pub(super) trait Carrier: Sized {
 
 /// The engine to use where one was asked for. io_uring saves CPU where it moves many answers
 /// together, and there alone: with latency recorded it measured no cheaper than epoll, and it
-/// would note sends before they leave. A ring is given one message for good, and records of TLS
-/// differ each time.
-pub(super) fn choose(plan: &LoadPlan) -> Result<Engine, LoadError> {
+/// would note sends before they leave. A ring is given one message for good; records of TLS
+/// differ each time, and so do requests that are none of them `constant`.
+pub(super) fn choose(plan: &LoadPlan, is_constant: bool) -> Result<Engine, LoadError> {
     match plan.engine {
         Engine::Uring if plan.tls.is_some() => Err(LoadError::NoUringUnderTls),
-        Engine::Auto if plan.tls.is_some() => Ok(Engine::Epoll),
+        Engine::Uring if !is_constant => Err(LoadError::NoUringForMix),
+        Engine::Auto if plan.tls.is_some() || !is_constant => Ok(Engine::Epoll),
         Engine::Auto if !plan.may_batch() => Ok(Engine::Epoll),
         Engine::Auto if sys::uring::Ring::new(&[], 1).is_err() => Ok(Engine::Epoll),
         Engine::Auto => Ok(Engine::Uring),

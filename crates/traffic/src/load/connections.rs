@@ -7,6 +7,7 @@ use sys::address::Address;
 use super::carrier::{Carrier, Handshakes, Load, News, Piece};
 use super::outcome::ConnectionCounts;
 use super::recorder::Request;
+use crate::protocol::Protocol;
 
 /// Before the first attempt after a failure; doubles with each further one.
 const BACKOFF_MIN_NS: u64 = 1_000_000;
@@ -170,13 +171,19 @@ impl<E, C: Carrier> Connections<E, C> {
         self.carrier.handshakes()
     }
 
-    /// Sends the request, or the rest of it, as far as that can be done at once.
+    /// Sends the request of the exchange, or the rest of it, as far as that can be done at once.
     #[inline]
-    pub(super) fn send(&mut self, slot: usize, is_new: bool) -> io::Result<()> {
+    pub(super) fn send(
+        &mut self,
+        slot: usize,
+        is_new: bool,
+        protocol: &impl Protocol<Exchange = E>,
+    ) -> io::Result<()> {
+        let request = protocol.request(&self.slots[slot].exchange);
         let is_whole = if is_new {
-            self.carrier.send(slot)
+            self.carrier.send(slot, request)
         } else {
-            self.carrier.resume(slot)
+            self.carrier.resume(slot, request)
         }?;
         self.slots[slot].stage = if is_whole {
             Stage::Waiting

@@ -54,6 +54,8 @@ pub enum LoadError {
     NoUring(io::Error),
     #[error("io_uring carries no TLS here: leave the choice open, or use epoll")]
     NoUringUnderTls,
+    #[error("io_uring sends one request again and again here: leave the choice open, or use epoll")]
+    NoUringForMix,
     #[error("the kernel refused to wait for sockets: {0}; Linux 5.11 or later is needed")]
     Wait(io::Error),
     #[error(

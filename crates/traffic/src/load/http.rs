@@ -81,11 +81,19 @@ impl HttpProtocol {
     /// The same request, with the comparison of bodies switched off: for a target whose answers
     /// differ from one another by right.
     #[must_use]
-    pub fn without_comparing_bodies(self) -> Self {
-        Self {
-            compares_bodies: false,
-            ..self
-        }
+    pub fn without_comparing_bodies(mut self) -> Self {
+        self.compare_no_bodies();
+        self
+    }
+
+    /// Switches the comparison of bodies off.
+    pub(super) fn compare_no_bodies(&mut self) {
+        self.compares_bodies = false;
+    }
+
+    /// Puts another request in the place of this one, for the same answers.
+    pub(super) fn replace_bytes(&mut self, request: Vec<u8>) {
+        self.request = request;
     }
 
     /// The same request, for bodies so long that they are counted and not looked at; each must have
@@ -103,6 +111,12 @@ impl HttpProtocol {
     #[must_use]
     pub fn request_bytes(&self) -> usize {
         self.request.len()
+    }
+
+    /// Whether answers have no body.
+    #[inline]
+    pub(super) fn is_head(&self) -> bool {
+        self.is_head
     }
 
     /// The request as it goes over the wire.
@@ -177,7 +191,7 @@ impl Protocol for HttpProtocol {
         Memory::default()
     }
 
-    fn exchange(&self) -> ResponseReader {
+    fn exchange(&self, _connection: u32) -> ResponseReader {
         self.reader()
     }
 
@@ -190,8 +204,12 @@ impl Protocol for HttpProtocol {
     }
 
     #[inline]
-    fn request(&self) -> &[u8] {
+    fn request<'a>(&'a self, _exchange: &'a ResponseReader) -> &'a [u8] {
         &self.request
+    }
+
+    fn constant_request(&self) -> Option<&[u8]> {
+        Some(&self.request)
     }
 
     #[inline]
@@ -297,7 +315,7 @@ mod tests {
     }
 
     fn answer(protocol: &HttpProtocol, memory: &mut Memory, text: &str) -> Framing {
-        let mut exchange = protocol.exchange();
+        let mut exchange = protocol.exchange(0);
         protocol.begin(memory, &mut exchange);
         protocol.read(memory, &mut exchange, text.as_bytes())
     }

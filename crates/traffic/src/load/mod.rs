@@ -16,6 +16,7 @@ mod error;
 mod free;
 mod gate;
 pub mod http;
+pub mod mix;
 mod outcome;
 mod plan;
 mod probe;
@@ -82,7 +83,7 @@ pub fn run<P: Protocol>(
 ) -> Result<LoadOutcome, LoadError> {
     plan.check()?;
     plan.make_room()?;
-    let engine = carrier::choose(plan)?;
+    let engine = carrier::choose(plan, protocol.constant_request().is_some())?;
     let offered_rps = plan.rate_rps().unwrap_or(0.0);
     let live = Arc::new(Live::new(plan.threads, plan.record_latency, offered_rps));
     observer.begins(&live);

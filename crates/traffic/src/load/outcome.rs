@@ -62,6 +62,8 @@ pub struct LoadOutcome {
     pub connections: ConnectionCounts,
     /// Handshakes of the whole block, settling included; `None` in the clear.
     pub handshakes: Option<Handshakes>,
+    /// What became of the requests of the whole block, kind by kind, where there are kinds.
+    pub kinds: Vec<Ledger>,
     /// Status of the first answer; 0 when there was none.
     pub first_status: u16,
     /// Body of the first answer.
@@ -82,6 +84,8 @@ pub(super) struct WorkerOutcome<'a> {
     pub(super) connections: ConnectionCounts,
     pub(super) handshakes: Option<Handshakes>,
     pub(super) first: Option<FirstAnswer>,
+    /// As the protocol tells them apart.
+    pub(super) kinds: Vec<Ledger>,
 }
 
 impl LoadOutcome {
@@ -110,6 +114,7 @@ impl LoadOutcome {
             latency: counted.latency,
             connections: ConnectionCounts::default(),
             handshakes: plan.tls.as_ref().map(|_| Handshakes::default()),
+            kinds: Vec::new(),
             first_status: first.map_or(0, |first| first.status),
             first_body: first.map(|first| first.body),
             window_counts: Vec::new(),
@@ -133,6 +138,11 @@ impl LoadOutcome {
         self.connections.reopened += worker.connections.reopened;
         if let (Some(mine), Some(theirs)) = (&mut self.handshakes, &worker.handshakes) {
             mine.merge(theirs);
+        }
+        self.kinds
+            .resize(worker.kinds.len().max(self.kinds.len()), Ledger::default());
+        for (sum, kind) in self.kinds.iter_mut().zip(&worker.kinds) {
+            sum.add(kind);
         }
         let counts = worker.recorder.ticks;
         self.window_counts
@@ -263,6 +273,7 @@ mod tests {
             connections: ConnectionCounts::default(),
             handshakes: None,
             first: None,
+            kinds: Vec::new(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! What one block of load is to be.
 
+use std::ops::Range;
+
 use model::Pace;
 use sys::address::Address;
 
@@ -103,8 +105,17 @@ impl LoadPlan {
 
     /// Connections of one thread; the first threads take what does not divide evenly.
     pub(super) fn connections_of(&self, thread: u32) -> usize {
-        let extra = u32::from(thread < self.connections % self.threads);
-        (self.connections / self.threads + extra) as usize
+        self.numbers_of(thread).len()
+    }
+
+    /// The numbers of these connections among those of all threads.
+    pub(super) fn numbers_of(&self, thread: u32) -> Range<u32> {
+        let (each, extra) = (
+            self.connections / self.threads,
+            self.connections % self.threads,
+        );
+        let before = |thread: u32| thread * each + thread.min(extra);
+        before(thread)..before(thread + 1)
     }
 
     /// The CPU of one thread; `None` for any.
@@ -143,6 +154,8 @@ pub(super) mod tests {
     fn every_connection_has_a_thread() {
         let shares: Vec<usize> = (0..4).map(|thread| plan().connections_of(thread)).collect();
         assert_eq!(shares, [3, 3, 2, 2]);
+        let numbers = (0..4).flat_map(|thread| plan().numbers_of(thread));
+        assert!(numbers.eq(0..10));
     }
 
     #[test]

@@ -93,9 +93,10 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
         // Without it requests leave later, and their lateness says so.
         let _ = sys::process::set_timer_slack_ns(1);
         let count = plan.connections_of(index);
-        let exchanges = (0..count).map(|_| protocol.exchange());
+        let numbers = plan.numbers_of(index);
+        let exchanges = numbers.map(|number| protocol.exchange(number));
         let load = Load {
-            request: protocol.request(),
+            constant_request: protocol.constant_request(),
             connections: count,
             pace: plan.pace,
             may_batch: plan.may_batch(),
@@ -318,10 +319,8 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
     fn finish(mut self) -> WorkerOutcome<'a> {
         let now_ns = clock::monotonic_ns();
         for slot in 0..self.connections.len() {
-            let connection = self.connections.at(slot);
-            if connection.stage.has_request() {
-                self.recorder
-                    .ended(connection.request, Fate::Unfinished, now_ns);
+            if self.connections.stage(slot).has_request() {
+                self.end(slot, Fate::Unfinished, now_ns);
             }
             self.connections.close(slot);
         }
@@ -337,6 +336,7 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
             connections: self.connections.counts(),
             handshakes: self.connections.handshakes().cloned(),
             first: self.protocol.first(&self.memory),
+            kinds: self.protocol.kinds(&self.memory),
             recorder: self.recorder,
         }
     }

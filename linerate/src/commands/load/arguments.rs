@@ -1,6 +1,7 @@
 //! The flags of `linerate load`, and the plan that they say.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -37,9 +38,9 @@ const BLOCK_DURATION: Duration = Duration::from_secs(1);
 /// it waits for one, and that wait counts: latency runs from the moment it was due. Give it enough
 /// connections, or the wait is for them and not for the server.
 ///
-/// Two requests are sent beforehand to see that the target answers and whether its body stays the
-/// same; if so, one body in 64 is compared with the first. Redirects are answers and are not
-/// followed. Over https:// the handshakes have figures of their own: a connection that is opened
+/// Two requests, of a mix two of each kind, are sent beforehand to see that the target answers and
+/// whether its body stays the same; if so, one body in 64 is compared with the first. Redirects are
+/// answers and are not followed. Over https:// the handshakes have figures of their own: a connection that is opened
 /// again is open when its handshake is done.
 ///
 /// It takes a command line of wrk as it stands, but for Lua scripts: -c, -t, -d, -H, --latency and
@@ -53,9 +54,14 @@ const BLOCK_DURATION: Duration = Duration::from_secs(1);
 #[command(after_long_help = EXAMPLES)]
 #[command(group = ArgGroup::new("open").args(["rate", "slo", "sweep"]))]
 pub(crate) struct Arguments {
-    /// What to load, such as http://127.0.0.1:8080/json
-    #[arg(value_hint = ValueHint::Url)]
-    pub(super) url: String,
+    /// What to load, such as http://127.0.0.1:8080/json; several are mixed
+    ///
+    /// Those of one server, each as often as the others, and one that stands there twice twice as
+    /// often. Which comes next is drawn from a generator that --seed repeats. In a URL, a header and
+    /// --body TEXT `{id:1..1000}` is a number that is drawn anew for each request, and `{id}` the same
+    /// once more.
+    #[arg(value_name = "URL", required = true, value_hint = ValueHint::Url)]
+    pub(super) urls: Vec<String>,
 
     /// Connections held open at once [default: 64, with --download 1]
     #[arg(short, long, value_name = "N", value_parser = values::parse_count)]
@@ -130,9 +136,6 @@ pub(crate) struct Arguments {
     /// How the requests are spread over time: uniform or poisson [default: uniform]
     #[arg(long, value_name = "SPREAD", value_enum, hide_possible_values = true, hide_short_help = true, requires = "open", help_heading = OPEN)]
     pub(super) arrivals: Option<Spread>,
-    /// Seed of Poisson arrivals and of the order of blocks
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, hide_short_help = true, requires = "open", help_heading = OPEN)]
-    pub(super) seed: u64,
 
     /// HTTP method [default: GET, or POST with a body]
     #[arg(short = 'X', long, help_heading = REQUEST)]
@@ -143,6 +146,17 @@ pub(crate) struct Arguments {
     /// Body to send: a text, or @FILE for the content of a file
     #[arg(long, value_name = "TEXT|@FILE", help_heading = REQUEST)]
     pub(super) body: Option<String>,
+    /// Requests of several kinds, with weights: a TOML file (docs/mixes.md)
+    ///
+    /// A table [[request]] for each, with its path, and as it needs them weight, method, headers, body
+    /// or body_file. The URL says the server alone, and -H adds to the headers of all.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["method", "body", "download"], help_heading = REQUEST)]
+    pub(super) mix: Option<PathBuf>,
+    /// Seed of mixed requests, of Poisson arrivals and of the order of blocks [default: 1]
+    ///
+    /// The same seed has each connection send the same sequence of requests.
+    #[arg(long, value_name = "NUMBER", hide_short_help = true, conflicts_with = "download", help_heading = REQUEST)]
+    pub(super) seed: Option<u64>,
     /// For wrk's fingers: answered with what to say instead
     #[arg(short, long, hide = true, value_parser = values::refuse_script)]
     script: Option<String>,
@@ -206,6 +220,9 @@ Examples:
     linerate load http://127.0.0.1:8080/json --rate 20000 -t 2 --cpus 0-1
   A POST with a body from a file:
     linerate load http://127.0.0.1:8080/items --body @item.json
+  Nine requests in ten for some item, and one that orders it, the same ones each time:
+    linerate load http://127.0.0.1:8080 --mix requests.toml --seed 7
+    linerate load 'http://127.0.0.1:8080/items/{id:1..100000}'
   A server of yours with a certificate that it made itself:
     linerate load https://127.0.0.1:8443/json --insecure
   How fast does a large file come, and who is the limit?
@@ -269,6 +286,16 @@ impl Arguments {
         self.unix_socket.clone().map_or_else(unknown, Address::Unix)
     }
 
+    /// The seed of all that is drawn.
+    pub(super) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
+
+    /// Whether the load is one of open loop, or many blocks.
+    pub(super) fn is_searched_or_open(&self) -> bool {
+        self.rate.is_some() || self.slo.is_some() || self.sweep.is_some()
+    }
+
     /// Whether a start that settled late is left in: how long to wait was said, or what was measured
     /// was written already.
     pub(super) fn is_put_on_once(&self) -> bool {
@@ -309,7 +336,7 @@ impl Arguments {
         Pace::Open {
             rate_rps,
             arrivals,
-            seed: SplitMix64::new(self.seed).stream(block).bits(),
+            seed: SplitMix64::new(self.seed()).stream(block).bits(),
         }
     }
 

@@ -1,10 +1,10 @@
 //! A target that was looked at and how it is to be loaded: what a search and a sweep repeat.
 
 use model::Pace;
-use traffic::load::http::HttpProtocol;
 use traffic::load::{LoadOutcome, LoadPlan, Observer};
 
 use super::Arguments;
+use super::requests::Requests;
 use super::target::Target;
 
 /// Plain lines of progress where no line can be drawn.
@@ -15,7 +15,7 @@ pub(super) struct Case<'a> {
     pub(super) target: &'a Target,
     /// With the pace left open.
     pub(super) plan: LoadPlan,
-    pub(super) request: HttpProtocol,
+    pub(super) requests: Requests,
     /// Remarks about how it is measured, each a sentence.
     pub(super) notes: Vec<String>,
 }
@@ -34,7 +34,7 @@ impl Case<'_> {
             pace,
             ..self.plan.clone()
         };
-        let outcome = traffic::load::run(&plan, &self.request, observer)?;
+        let outcome = self.requests.put_on(&plan, observer)?;
         Ok(sys::stop::heard().is_none().then_some(outcome))
     }
 

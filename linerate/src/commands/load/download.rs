@@ -7,7 +7,7 @@ mod page;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use machine::instruments::cpu::CpuWatch;
 use machine::instruments::senders::{SenderReading, SenderWatch};
 use machine::instruments::threads::ThreadWatch;
@@ -79,7 +79,10 @@ impl Report {
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
-    let url = HttpUrl::parse(&arguments.url)?;
+    let [url] = &arguments.urls[..] else {
+        bail!("--download takes one URL: start one for each");
+    };
+    let url = HttpUrl::parse(url)?;
     let request = request::prepare(arguments, &url)?.counting_bodies(arguments.length);
     let mut plan = plan(arguments, &url)?;
     let (address, first) = find(&url, arguments, &request, &plan)?;

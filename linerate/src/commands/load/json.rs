@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use traffic::load::Handshakes;
 use traffic::tls::Agreed;
 
-use super::Report;
+use super::{Report, mix};
 use crate::commands::quantiles::{QUANTILES, carried};
 use crate::commands::worded::worded;
 
@@ -53,7 +53,8 @@ fn value(report: &Report<'_>) -> Value {
         "connections_opened": outcome.connections.opened,
         "connections_failed": outcome.connections.failed,
         "connections_reopened": outcome.connections.reopened,
-        "tls": report.target.first.tls.as_ref().map(|agreed| tls(agreed, outcome.handshakes.as_ref())),
+        "tls": report.target.look.first.tls.as_ref().map(|agreed| tls(agreed, outcome.handshakes.as_ref())),
+        "mix": report.mixed.map(|mixed| mix::json(mixed, &outcome.kinds)),
         "answered_per_100_ms": outcome.window_counts,
         "doubts": worded(&outcome.doubts),
         "notes": report.notes,

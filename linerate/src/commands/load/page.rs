@@ -6,13 +6,13 @@ use report::numbers;
 use traffic::load::LoadPlan;
 use traffic::tls::Agreed;
 
-use super::Report;
-use super::distributions;
+use super::{Report, distributions, mix};
 use crate::commands::quantiles::carried;
 
 /// The whole page; `in_full` with a line for each quantile of the latency.
 pub(super) fn render(report: &Report<'_>, in_full: bool) -> String {
     let mut parts = vec![answer(report), table(report)];
+    parts.extend(kinds(report));
     parts.extend(distributions::render(report, in_full));
     parts.extend(failures(&report.outcome.ledger.errors, report.plan));
     parts.extend(doubts(&report.outcome.doubts, &report.notes));
@@ -95,7 +95,7 @@ fn table(report: &Report<'_>) -> String {
         ("transfer", transfer(report)),
         ("requests", requests(report)),
     ];
-    if let Some(agreed) = &report.target.first.tls {
+    if let Some(agreed) = &report.target.look.first.tls {
         rows.insert(2, ("tls", tls(agreed, report)));
     }
     let lines = rows
@@ -104,8 +104,14 @@ fn table(report: &Report<'_>) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// What became of each kind of request, where there are several.
+fn kinds(report: &Report<'_>) -> Option<String> {
+    let mixed = report.mixed?;
+    Some(mix::page(mixed, &report.outcome.kinds))
+}
+
 fn first_answer(report: &Report<'_>) -> String {
-    let first = &report.target.first;
+    let first = &report.target.look.first;
     format!(
         "status {}, {} bytes, body {}",
         first.status, first.response_bytes, first.body.bytes

@@ -71,7 +71,7 @@ pub(super) fn run(
     };
     let range = look.range(objective, case)?;
     forecast(objective, case, console);
-    let random = SplitMix64::new(case.arguments.seed);
+    let random = SplitMix64::new(case.arguments.seed());
     let mut search = Search::new(range, random);
     let blocks = measure(&mut search, objective, case, &look, console)?;
     let found = search.found();

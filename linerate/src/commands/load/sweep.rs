@@ -66,7 +66,7 @@ pub(super) fn run(sweep: &Sweep, case: &Case<'_>, console: &Console) -> anyhow::
     let blocks = measure(sweep, &loads, case, console)?;
     let planned = loads.len() * case.arguments.rounds as usize;
     let levels = figures::of_levels(&loads, &blocks, sweep.axis);
-    let random = SplitMix64::new(case.arguments.seed);
+    let random = SplitMix64::new(case.arguments.seed());
     let judged = figures::judged(&levels);
     let report = Report {
         law: (sweep.axis == Axis::Connections)
@@ -143,7 +143,7 @@ fn measure(
 ) -> anyhow::Result<Vec<Block>> {
     let mut line = ProgressLine::new(console, super::case::PLAIN_LINES);
     let pids = target::pids(&case.plan.address);
-    let rounds = order::rounds(loads.len(), case.arguments.rounds, case.arguments.seed);
+    let rounds = order::rounds(loads.len(), case.arguments.rounds, case.arguments.seed());
     let mut blocks = Vec::new();
     for (round, order) in (1..).zip(&rounds) {
         for load in order.iter().map(|level| loads[*level]) {

@@ -6,17 +6,24 @@ use traffic::load::http::HttpProtocol;
 use traffic::load::{LoadPlan, Probe, ProbeError, probe};
 use wire::url::HttpUrl;
 
+use super::requests::Requests;
 use super::{Arguments, tls, unix_socket};
 use crate::ownership;
 
 /// A target that answers: its address is looked up once and kept.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// The URL without its query.
+    /// The URL without its query, or the server alone where requests are mixed.
     pub(super) shown: String,
     pub(super) address: Address,
+    pub(super) look: Look,
+}
+
+/// Two answers to the same request.
+#[derive(Clone, Debug)]
+pub(super) struct Look {
     pub(super) first: Probe,
-    /// Two answers had the same body.
+    /// Both had the same body.
     pub(super) body_is_steady: bool,
 }
 
@@ -25,39 +32,59 @@ impl Target {
     pub(super) fn find(
         url: &HttpUrl,
         arguments: &Arguments,
-        request: &HttpProtocol,
+        requests: &Requests,
         plan: &LoadPlan,
     ) -> anyhow::Result<Self> {
         let addresses = addresses(url, arguments)?;
+        let request = requests.first();
         let (address, first) = first_answer(&addresses, |address| ask(address, request, plan))
             .with_context(|| format!("{} does not answer", url.without_query()))?;
         let second = ask(&address, request, plan)
             .map_err(tls::advised)
             .with_context(|| format!("{} answered once and no more", url.without_query()))?;
+        let shown = requests.mixed().map(|mixed| mixed.shown().to_owned());
         Ok(Self {
-            shown: url.without_query(),
+            shown: shown.unwrap_or_else(|| url.without_query()),
             address,
-            body_is_steady: first.body == second.body,
-            first,
+            look: Look::of(first, &second),
         })
     }
+}
 
-    /// What a reader should know about how this target is taken.
-    pub(super) fn notes(&self) -> Vec<String> {
+impl Look {
+    /// Asks twice.
+    pub(super) fn take(
+        address: &Address,
+        request: &HttpProtocol,
+        plan: &LoadPlan,
+    ) -> Result<Self, ProbeError> {
+        let first = ask(address, request, plan)?;
+        Ok(Self::of(first, &ask(address, request, plan)?))
+    }
+
+    fn of(first: Probe, second: &Probe) -> Self {
+        Self {
+            body_is_steady: first.body == second.body,
+            first,
+        }
+    }
+
+    /// What a reader should know about how this is taken.
+    pub(super) fn notes(&self, who: &str) -> Vec<String> {
         let mut notes = Vec::new();
         let status = self.first.status;
         if (300..400).contains(&status) {
             notes.push(format!(
-                "the target answers {status}; a redirect is an answer here and is not followed"
+                "{who} answers {status}; a redirect is an answer here and is not followed"
             ));
         }
         if status >= 400 {
-            notes.push(format!(
-                "the target answers {status}, which counts as a failure"
-            ));
+            notes.push(format!("{who} answers {status}, which counts as a failure"));
         }
         if !self.body_is_steady {
-            notes.push("two answers had different bodies, so bodies are not compared".to_owned());
+            notes.push(format!(
+                "two answers of {who} had different bodies, so bodies are not compared"
+            ));
         }
         notes
     }

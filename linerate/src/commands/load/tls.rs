@@ -31,7 +31,7 @@ pub(super) struct TlsFlags {
     ///
     /// Those of CAs, or one that a server made for itself. Without it the CAs that this system
     /// trusts: of SSL_CERT_FILE where that is set, else of the bundle where distributions keep it.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = WHERE)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true, help_heading = WHERE)]
     ca: Option<PathBuf>,
     /// Resume sessions when a connection is opened again [default: on]
     ///

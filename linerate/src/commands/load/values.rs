@@ -49,7 +49,8 @@ pub(super) fn parse_count(text: &str) -> Result<u32, String> {
 pub(super) fn refuse_script(_: &str) -> Result<String, String> {
     Err(
         "Lua scripts are not run. A method is said with -X, a header with -H, a body with \
-         --body TEXT or --body @FILE; each request is the same"
+         --body TEXT or --body @FILE; requests that differ \
+         from one another with --mix FILE"
             .to_owned(),
     )
 }

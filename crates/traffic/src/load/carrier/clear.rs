@@ -18,9 +18,8 @@ pub(in crate::load) struct Clear {
     taken: usize,
 }
 
-/// The request, and room for a piece of an answer.
+/// Room for a piece of an answer.
 pub(in crate::load) struct ClearCommon {
-    request: Box<[u8]>,
     buffer: Box<[u8]>,
 }
 
@@ -28,9 +27,8 @@ impl Layer for Clear {
     type Common = ClearCommon;
     const PATIENCE_NS: u64 = CONNECT_PATIENCE_NS;
 
-    fn common(load: &Load<'_>) -> io::Result<ClearCommon> {
+    fn common(_: &Load<'_>) -> io::Result<ClearCommon> {
         Ok(ClearCommon {
-            request: load.request.into(),
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
         })
     }
@@ -42,12 +40,13 @@ impl Layer for Clear {
     #[inline]
     fn send(
         &mut self,
-        common: &mut ClearCommon,
+        _: &mut ClearCommon,
         socket: BorrowedFd<'_>,
+        request: &[u8],
         is_new: bool,
     ) -> io::Result<bool> {
         self.taken = if is_new { 0 } else { self.taken };
-        let rest = &common.request[self.taken..];
+        let rest = &request[self.taken..];
         let count = socket::send(socket, rest)?.unwrap_or(0);
         self.taken += count;
         Ok(count == rest.len())

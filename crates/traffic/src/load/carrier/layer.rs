@@ -24,6 +24,7 @@ pub(in crate::load) trait Layer: Default {
         &mut self,
         common: &mut Self::Common,
         socket: BorrowedFd<'_>,
+        request: &[u8],
         is_new: bool,
     ) -> io::Result<bool>;
 

@@ -101,13 +101,13 @@ impl<L: Layer> Carrier for EpollCarrier<L> {
     }
 
     #[inline]
-    fn send(&mut self, slot: usize) -> io::Result<bool> {
-        self.push(slot, true)
+    fn send(&mut self, slot: usize, request: &[u8]) -> io::Result<bool> {
+        self.push(slot, request, true)
     }
 
     #[inline]
-    fn resume(&mut self, slot: usize) -> io::Result<bool> {
-        self.push(slot, false)
+    fn resume(&mut self, slot: usize, request: &[u8]) -> io::Result<bool> {
+        self.push(slot, request, false)
     }
 
     #[inline]
@@ -139,12 +139,14 @@ impl<L: Layer> Carrier for EpollCarrier<L> {
 impl<L: Layer> EpollCarrier<L> {
     /// Sends the request, or the rest of it, and asks to be woken when there is room for more.
     #[inline]
-    fn push(&mut self, index: usize, is_new: bool) -> io::Result<bool> {
+    fn push(&mut self, index: usize, request: &[u8], is_new: bool) -> io::Result<bool> {
         let slot = &mut self.slots[index];
         let Some(socket) = &slot.socket else {
             return Err(io::ErrorKind::NotConnected.into());
         };
-        let is_whole = slot.layer.send(&mut self.common, socket.as_fd(), is_new)?;
+        let is_whole = slot
+            .layer
+            .send(&mut self.common, socket.as_fd(), request, is_new)?;
         if slot.wants_room == is_whole {
             self.want_room(index, !is_whole)?;
         }

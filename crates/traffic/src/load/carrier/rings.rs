@@ -46,7 +46,7 @@ impl Carrier for UringCarrier {
             Pace::Closed => (SENDS_AT_ONCE, 1),
         };
         Ok(Self {
-            ring: Ring::new(load.request, load.connections)?,
+            ring: Ring::new(load.constant_request.unwrap_or_default(), load.connections)?,
             sockets: (0..load.connections).map(|_| None).collect(),
             input: Input::None,
             sends_at_once,
@@ -106,8 +106,9 @@ impl Carrier for UringCarrier {
         Some((slot, news))
     }
 
+    /// The ring has had the request from the beginning.
     #[inline]
-    fn send(&mut self, slot: usize) -> io::Result<bool> {
+    fn send(&mut self, slot: usize, _request: &[u8]) -> io::Result<bool> {
         let is_whole = self.ring.send(slot)?;
         if self.ring.queued() >= self.sends_at_once {
             self.ring.submit()?;
@@ -116,7 +117,7 @@ impl Carrier for UringCarrier {
     }
 
     /// The ring tells of room only when everything has left.
-    fn resume(&mut self, _slot: usize) -> io::Result<bool> {
+    fn resume(&mut self, _slot: usize, _request: &[u8]) -> io::Result<bool> {
         Ok(true)
     }
 

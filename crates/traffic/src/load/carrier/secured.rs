@@ -41,9 +41,8 @@ pub(in crate::load) struct Secured {
     taken: usize,
 }
 
-/// The request, whom it goes to, and memory to encrypt and decrypt in.
+/// Whom requests go to, and memory to encrypt and decrypt in.
 pub(in crate::load) struct SecuredCommon {
-    request: Box<[u8]>,
     client: Client,
     buffers: Buffers,
     handshakes: Handshakes,
@@ -55,7 +54,6 @@ impl Layer for Secured {
 
     fn common(load: &Load<'_>) -> io::Result<SecuredCommon> {
         Ok(SecuredCommon {
-            request: load.request.into(),
             client: load.tls.cloned().ok_or(io::ErrorKind::InvalidInput)?,
             buffers: Buffers::default(),
             handshakes: Handshakes::default(),
@@ -85,13 +83,14 @@ impl Layer for Secured {
         &mut self,
         common: &mut SecuredCommon,
         socket: BorrowedFd<'_>,
+        request: &[u8],
         is_new: bool,
     ) -> io::Result<bool> {
         let end = self.end.as_mut().ok_or(io::ErrorKind::NotConnected)?;
         self.taken = if is_new { 0 } else { self.taken };
-        let rest = &common.request[self.taken..];
+        let rest = &request[self.taken..];
         self.taken += end.send(&mut common.buffers, socket, rest)?;
-        Ok(self.taken == common.request.len() && !end.has_output())
+        Ok(self.taken == request.len() && !end.has_output())
     }
 
     #[inline]

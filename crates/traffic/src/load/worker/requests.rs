@@ -134,7 +134,7 @@ impl<P: Protocol, C: Carrier> Worker<'_, P, C> {
         let connection = self.connections.at(slot);
         connection.bore_fruit();
         connection.stage = Stage::Idle;
-        self.recorder.ended(connection.request, fate, now_ns);
+        self.end(slot, fate, now_ns);
         if is_last {
             self.connections.reopen(slot, now_ns);
         } else {
@@ -142,9 +142,17 @@ impl<P: Protocol, C: Carrier> Worker<'_, P, C> {
         }
     }
 
+    /// Books a request that has met its fate.
+    #[inline]
+    pub(super) fn end(&mut self, slot: usize, fate: Fate, now_ns: u64) {
+        let connection = self.connections.at(slot);
+        self.recorder.ended(connection.request, fate, now_ns);
+        self.protocol
+            .ended(&mut self.memory, &connection.exchange, fate);
+    }
+
     pub(super) fn fail(&mut self, slot: usize, fate: Fate, now_ns: u64) {
-        self.recorder
-            .ended(self.connections.at(slot).request, fate, now_ns);
+        self.end(slot, fate, now_ns);
         self.connections.reopen(slot, now_ns);
     }
 
@@ -182,7 +190,7 @@ impl<P: Protocol, C: Carrier> Worker<'_, P, C> {
     /// Lets the carrier take what it takes of the request.
     #[inline]
     fn push(&mut self, slot: usize, is_new: bool, now_ns: u64) {
-        if self.connections.send(slot, is_new).is_err() {
+        if self.connections.send(slot, is_new, self.protocol).is_err() {
             self.fail(slot, Fate::Closed, now_ns);
         }
     }

@@ -29,7 +29,7 @@ fn value(report: &Report<'_>) -> Value {
         "connections": plan.connections,
         "threads": plan.threads,
         "arrivals": case.arguments.arrivals_shown(),
-        "seed": case.arguments.seed,
+        "seed": case.arguments.seed(),
         "settle_seconds": seconds(plan.settle_ns),
         "block_seconds": seconds(plan.score_ns),
         "closed_loop_rps": report.look.closed_loop_rps,

@@ -35,7 +35,7 @@ fn value(report: &Report<'_>) -> Value {
         "arrivals": open.then(|| case.arguments.arrivals_shown()),
         "threads": plan.threads,
         "rounds": case.arguments.rounds,
-        "seed": case.arguments.seed,
+        "seed": case.arguments.seed(),
         "settle_seconds": seconds(plan.settle_ns),
         "block_seconds": seconds(plan.score_ns),
         "is_over": report.is_over,

@@ -1,0 +1,75 @@
+//! One kind of request of a mix: as it was asked for, and ready to be sent.
+
+use model::random::SplitMix64;
+
+use super::MixError;
+use super::template::Template;
+use crate::load::http::HttpProtocol;
+
+/// One kind of request, as it is asked for. Path, values of headers and a body of text may have
+/// templates in them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KindSpec {
+    /// How often it comes, beside the weights of the others.
+    pub weight: u32,
+    pub method: String,
+    /// With its query.
+    pub path: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Content,
+}
+
+/// What a request carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    Text(String),
+    /// Sent as it is, whatever braces are in it.
+    Bytes(Vec<u8>),
+}
+
+impl Content {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+/// One kind of request.
+#[derive(Debug)]
+pub(super) struct Kind {
+    /// A request of this kind, whose bytes are sent where there is no template, and the check of
+    /// the answers to all of them.
+    pub(super) request: HttpProtocol,
+    pub(super) template: Option<Template>,
+}
+
+impl Kind {
+    /// Puts it together; the request to show is drawn from `samples`.
+    pub(super) fn new(
+        host: &str,
+        spec: &KindSpec,
+        mut samples: SplitMix64,
+    ) -> Result<Self, MixError> {
+        if spec.weight == 0 {
+            return Err(MixError::Weightless);
+        }
+        let (path, body) = (&spec.path, spec.body.bytes());
+        let mut request = HttpProtocol::new(&spec.method, host, path, &spec.headers, body)?;
+        let takes_body = matches!(spec.body, Content::Text(_));
+        let template = Template::of_request(request.bytes(), takes_body)?;
+        if let Some(template) = &template {
+            let mut sample = Vec::with_capacity(template.most_bytes());
+            template.render(&mut samples, &mut sample);
+            request.replace_bytes(sample);
+            request.compare_no_bodies();
+        }
+        Ok(Self { request, template })
+    }
+
+    /// Length of the longest request that is made from the template, bytes.
+    pub(super) fn most_bytes(&self) -> usize {
+        self.template.as_ref().map_or(0, Template::most_bytes)
+    }
+}

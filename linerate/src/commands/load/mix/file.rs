@@ -1,0 +1,97 @@
+//! The file of `--mix`: a table `[[request]]` for each kind.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, ensure};
+use serde::Deserialize;
+use traffic::load::mix::{Content, KindSpec};
+
+use super::{Named, name};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    request: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    path: String,
+    name: Option<String>,
+    /// GET, or POST with a body.
+    method: Option<String>,
+    #[serde(default = "once")]
+    weight: u32,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    body: Option<String>,
+    /// From the folder of the file on.
+    body_file: Option<PathBuf>,
+}
+
+fn once() -> u32 {
+    1
+}
+
+/// The kinds of a file, each with these headers besides its own.
+pub(super) fn read(file: &Path, headers: &[(String, String)]) -> anyhow::Result<Vec<Named>> {
+    let shown = file.display();
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
+    let read: File = toml::from_str(&text).with_context(|| {
+        format!("{shown} is no list of requests, each a table [[request]] with a path")
+    })?;
+    ensure!(
+        !read.request.is_empty(),
+        "{shown} holds no request: each is a table [[request]] with a path"
+    );
+    let folder = file.parent().unwrap_or_else(|| Path::new(""));
+    let entries = (1..).zip(read.request);
+    entries
+        .map(|(number, entry)| {
+            let kind = entry.kind(folder, headers);
+            kind.with_context(|| format!("{shown}, request {number}"))
+        })
+        .collect()
+}
+
+impl Entry {
+    fn kind(self, folder: &Path, headers: &[(String, String)]) -> anyhow::Result<Named> {
+        let shown = self.name.iter().chain([&self.path]);
+        ensure!(
+            !shown.flat_map(|text| text.chars()).any(char::is_control),
+            "its name or its path holds a control character"
+        );
+        let has_body = self.body.is_some() || self.body_file.is_some();
+        let method = self
+            .method
+            .unwrap_or_else(|| if has_body { "POST" } else { "GET" }.to_owned());
+        let spec = KindSpec {
+            weight: self.weight,
+            method: method.to_ascii_uppercase(),
+            path: self.path,
+            headers: self.headers.into_iter().chain(headers.to_vec()).collect(),
+            body: content(self.body, self.body_file, folder)?,
+        };
+        Ok(Named {
+            name: self.name.unwrap_or_else(|| name(&spec)),
+            spec,
+        })
+    }
+}
+
+fn content(text: Option<String>, file: Option<PathBuf>, folder: &Path) -> anyhow::Result<Content> {
+    ensure!(
+        text.is_none() || file.is_none(),
+        "it has both `body` and `body_file`, and a request has one body"
+    );
+    let Some(file) = file else {
+        return Ok(Content::Text(text.unwrap_or_default()));
+    };
+    let file = folder.join(file);
+    let bytes = std::fs::read(&file);
+    let bytes = bytes.with_context(|| format!("cannot read the body {}", file.display()))?;
+    Ok(Content::Bytes(bytes))
+}

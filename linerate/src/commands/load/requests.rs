@@ -1,0 +1,106 @@
+//! What is sent: one request again and again, or several kinds of request, mixed.
+
+use anyhow::{Context as _, ensure};
+use traffic::load::http::HttpProtocol;
+use traffic::load::{LoadError, LoadOutcome, LoadPlan, Observer};
+use wire::url::HttpUrl;
+
+use super::mix::Mixed;
+use super::target::{Look, Target};
+use super::{Arguments, mix, request};
+
+pub(super) enum Requests {
+    One(HttpProtocol),
+    Mix(Mixed),
+}
+
+impl Requests {
+    /// Puts together what the arguments ask for.
+    pub(super) fn prepare(arguments: &Arguments, urls: &[HttpUrl]) -> anyhow::Result<Self> {
+        if let Some(file) = &arguments.mix {
+            return mix::from_file(file, arguments, urls).map(Self::Mix);
+        }
+        if urls.len() > 1 || request::has_templates(arguments, urls) {
+            return mix::from_urls(arguments, urls).map(Self::Mix);
+        }
+        ensure!(
+            arguments.seed.is_none() || arguments.is_searched_or_open(),
+            "--seed has nothing to decide where one and the same request follows upon the answer to \
+             the last: it is for --rate, --slo and --sweep, and for requests that are mixed (--mix, \
+             several URLs) or hold a number to draw ({{id:1..1000}})"
+        );
+        request::prepare(arguments, &urls[0]).map(Self::One)
+    }
+
+    /// The request that shows whether the target answers.
+    pub(super) fn first(&self) -> &HttpProtocol {
+        match self {
+            Self::One(request) => request,
+            Self::Mix(mixed) => mixed.first(),
+        }
+    }
+
+    /// Makes the best of a first look, takes one at each other kind of request, and says what a
+    /// reader should know of them.
+    pub(super) fn look(
+        self,
+        target: &Target,
+        plan: &LoadPlan,
+    ) -> anyhow::Result<(Self, Vec<String>)> {
+        match self {
+            Self::One(request) => {
+                let Look { body_is_steady, .. } = target.look;
+                let request = match body_is_steady {
+                    true => request,
+                    false => request.without_comparing_bodies(),
+                };
+                Ok((Self::One(request), target.look.notes("the target")))
+            }
+            Self::Mix(mut mixed) => {
+                let notes = mixed.look(target, plan)?;
+                Ok((Self::Mix(mixed), notes))
+            }
+        }
+    }
+
+    /// Puts one block of load on.
+    pub(super) fn put_on(
+        &self,
+        plan: &LoadPlan,
+        observer: &mut dyn Observer,
+    ) -> Result<LoadOutcome, LoadError> {
+        match self {
+            Self::One(request) => traffic::load::run(plan, request, observer),
+            Self::Mix(mixed) => traffic::load::run(plan, mixed.protocol(), observer),
+        }
+    }
+
+    pub(super) fn mixed(&self) -> Option<&Mixed> {
+        match self {
+            Self::One(_) => None,
+            Self::Mix(mixed) => Some(mixed),
+        }
+    }
+}
+
+/// The URLs in their parts; a load goes to one server.
+pub(super) fn urls(arguments: &Arguments) -> anyhow::Result<Vec<HttpUrl>> {
+    let parse = |(number, text): (usize, &String)| match arguments.urls.len() {
+        1 => Ok(HttpUrl::parse(text)?),
+        _ => HttpUrl::parse(text).with_context(|| format!("URL {number}")),
+    };
+    let urls: Vec<HttpUrl> = (1..)
+        .zip(&arguments.urls)
+        .map(parse)
+        .collect::<anyhow::Result<_>>()?;
+    let place = |url: &HttpUrl| (url.scheme, url.host.to_ascii_lowercase(), url.port);
+    let other = urls.iter().position(|url| place(url) != place(&urls[0]));
+    if let Some(other) = other {
+        anyhow::bail!(
+            "a load goes to one server, and URL {} is of another than URL 1: start one load for \
+             each",
+            other + 1
+        );
+    }
+    Ok(urls)
+}
