@@ -27,6 +27,10 @@ pub(crate) trait Drivers: Debug + Send + Sync {
     /// # Errors
     /// As those of [`Ethtool::switch_feature`].
     fn switch_feature(&self, device: &str, name: &str, on: bool) -> io::Result<()>;
+
+    /// # Errors
+    /// As those of [`Ethtool::receive_hash_table`].
+    fn receive_hash_table(&self, device: &str) -> io::Result<Vec<u32>>;
 }
 
 /// The drivers of the network namespace that the caller is in.
@@ -48,5 +52,9 @@ impl Drivers for OfThisMachine {
 
     fn switch_feature(&self, device: &str, name: &str, on: bool) -> io::Result<()> {
         Ethtool::open()?.switch_feature(device, name, on)
+    }
+
+    fn receive_hash_table(&self, device: &str) -> io::Result<Vec<u32>> {
+        Ethtool::open()?.receive_hash_table(device)
     }
 }

@@ -14,6 +14,7 @@ const GET_STRINGS: u32 = 0x1b;
 const GET_SET_SIZES: u32 = 0x37;
 const GET_FEATURES: u32 = 0x3a;
 const SET_FEATURES: u32 = 0x3b;
+const GET_HASH_TABLE: u32 = 0x38;
 /// The set of strings that names the features (`ETH_SS_FEATURES`).
 const FEATURE_NAMES: u32 = 4;
 /// Length of each string of a set (`ETH_GSTRING_LEN`).
@@ -22,6 +23,9 @@ const NAME_BYTES: usize = 32;
 const BLOCK_BITS: usize = 32;
 /// More features than any kernel has; 64 of them are in use.
 const MOST_FEATURES: usize = 4096;
+
+/// More entries than any card's table of queues has; 2048 are known.
+const MOST_ENTRIES: usize = 1 << 16;
 
 /// What a device leaves to hardware of what it sends, by parts of the features' names: filling in
 /// checksums, cutting packets to the MTU, putting VLAN tags in.
@@ -201,6 +205,24 @@ impl Ethtool {
         self.ask(device, SET_FEATURES, &mut order)
     }
 
+    /// The table that the hash of a packet chooses its receive queue from (RSS): a queue for each entry.
+    ///
+    /// # Errors
+    /// As [`Self::driver`]: `EOPNOTSUPP` is [`ErrorKind::Unsupported`](io::ErrorKind).
+    pub fn receive_hash_table(&self, device: &str) -> io::Result<Vec<u32>> {
+        // cmd, size; asked for none, the kernel tells how many there are.
+        let mut counted = [0; 2];
+        self.ask(device, GET_HASH_TABLE, &mut counted)?;
+        let count = usize::try_from(counted[1]).map_err(io::Error::other)?;
+        if count > MOST_ENTRIES {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let mut answer = vec![0_u32; 2 + count];
+        answer[1] = counted[1];
+        self.ask(device, GET_HASH_TABLE, &mut answer)?;
+        Ok(answer.split_off(2))
+    }
+
     fn feature_names(&self, device: &str) -> io::Result<Vec<String>> {
         // cmd, reserved, mask of 64 bits, and the size of the one set asked for.
         let mut sizes = [0; 5];
@@ -232,7 +254,7 @@ impl Ethtool {
         // SAFETY: `request` lives through the call, and the answer it points at is writable for
         // what the kernel writes to this question: each caller gives the length of its structure.
         // The names end after as many as the kernel has just counted, which is constant while it
-        // runs, and the blocks after as many as the question says.
+        // runs, and the blocks and the entries after as many as the question says.
         check(unsafe {
             libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request)
         })?;
@@ -263,6 +285,8 @@ mod tests {
         let fixed = feature("loopback").unwrap();
         assert!(fixed.is_on && !fixed.can_change, "{fixed:?}");
         let error = ethtool.rings("lo").unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP));
+        let error = ethtool.receive_hash_table("lo").unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP));
     }
 

@@ -25,6 +25,19 @@ const WINDOW: &str = "
 info = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
 print(struct.unpack_from('I', info, 80)[0])
 ";
+/// How many acknowledgements without data are sent for 200 requests that are answered each.
+const ACKNOWLEDGED: &str = "
+served = listener.accept()[0]
+for s in client, served:
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+for _ in range(200):
+    served.sendall(b'?')
+    assert client.recv(1) == b'?'
+    client.sendall(b'!')
+    assert served.recv(1) == b'!'
+info = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192)
+print(struct.unpack_from('I', info, 136)[0] - struct.unpack_from('I', info, 156)[0])
+";
 /// The longest packet of a megabyte, without the 14 bytes of Ethernet's header.
 const LONGEST: &str = "
 served = listener.accept()[0]
@@ -57,6 +70,17 @@ fn a_connection_begins_with_the_window_that_its_route_was_given() {
     assert_eq!(told(&sandbox, WINDOW), 30);
     sandbox.undo(&[]);
     assert_eq!(told(&sandbox, WINDOW), 10);
+}
+
+#[test]
+fn what_comes_by_a_route_is_acknowledged_with_the_answer_or_at_once() {
+    let sandbox = Sandbox::new();
+    sandbox.prints(&["sh", "-c", MAKE_PEER]);
+    assert!(told(&sandbox, ACKNOWLEDGED) < 100);
+    sandbox.apply(&["quick-acknowledgements=1"]);
+    assert!(told(&sandbox, ACKNOWLEDGED) >= 200);
+    sandbox.undo(&[]);
+    assert!(told(&sandbox, ACKNOWLEDGED) < 100);
 }
 
 #[test]

@@ -13,7 +13,7 @@ const ASK_TOOLS: &str = r#"
     rx-channels) ethtool -l "$2" | awk '/^RX:/ { last = $2 } END { print last }' ;;
     tx-channels) ethtool -l "$2" | awk '/^TX:/ { last = $2 } END { print last }' ;;
     qdisc) tc qdisc show dev "$2" root | awk '{ print $2 }' ;;
-    init*) ip route show "$(echo "$1" | awk '{ print $5 }')" dev "$2" | tr ' ' '\n' |
+    init* | quickack*) ip route show "$(echo "$1" | awk '{ print $5 }')" dev "$2" | tr ' ' '\n' |
         awk -v name="${1%% *}" 'last == name { print } { last = $1 }' ;;
     gso_*|gro_*) ip -details link show "$2" | tr ' ' '\n' |
         awk -v name="$1" 'last == name { print } { last = $1 }' ;;

@@ -146,4 +146,18 @@ impl Drivers for Recorded {
     fn switch_feature(&self, _: &str, _: &str, _: bool) -> io::Result<()> {
         Err(io::Error::other("a record takes nothing"))
     }
+
+    fn receive_hash_table(&self, _: &str) -> io::Result<Vec<u32>> {
+        if !self.0.contains_key("ethtool -x eth0") {
+            return Err(io::Error::from_raw_os_error(NOT_SUPPORTED));
+        }
+        // Lines such as `    8:      0     1     2     3`, and behind them the key.
+        let rows = self.printed("x")?.iter();
+        let rows = rows.filter_map(|line| line.trim().split_once(':'));
+        let rows = rows.filter(|(entry, _)| entry.parse::<u32>().is_ok());
+        Ok(rows
+            .flat_map(|(_, queues)| queues.split_whitespace())
+            .map(number)
+            .collect())
+    }
 }

@@ -33,14 +33,19 @@ fn set_for(device: &DeviceName, queue: Queue, tree: &Tree) -> Option<Knob> {
     let of_way = QueueSetting::ALL
         .into_iter()
         .filter(|setting| setting.is_of_receiving() == matches!(queue, Queue::Rx(_)));
-    let mut knobs = of_way.map(|setting| Knob::Queue {
-        device: device.clone(),
-        queue,
-        setting,
+    let mut knobs = of_way.map(|setting| {
+        let device = device.clone();
+        let knob = Knob::Queue {
+            device,
+            queue,
+            setting,
+        };
+        (knob, setting.usual_number())
     });
-    knobs.find(|knob| match knob.read(tree) {
-        Ok(Value::Number(number)) => number != 0,
+    let set = knobs.find(|(knob, usual)| match knob.read(tree) {
+        Ok(Value::Number(number)) => number != *usual,
         Ok(Value::Numbers(cpus)) => !cpus.is_empty(),
         _ => false,
-    })
+    });
+    set.map(|(knob, _)| knob)
 }

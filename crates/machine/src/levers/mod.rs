@@ -17,6 +17,7 @@ mod places;
 mod plan;
 pub mod program;
 mod serving;
+mod sights;
 mod site;
 mod tested;
 mod tunable;

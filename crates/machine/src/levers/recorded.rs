@@ -123,6 +123,17 @@ fn the_most_that_a_driver_takes_bounds_its_rings_and_channels() {
 }
 
 #[test]
+fn the_table_by_which_packets_find_their_queue_is_told_where_there_is_one() {
+    let ena = Machine::new("hash-ena", ENA).now("receive-hash");
+    let even = "of 128 entries 32 to queue 0, 32 to queue 1, 32 to queue 2, 32 to queue 3";
+    assert_eq!(ena, even);
+    assert_eq!(
+        Machine::new("hash-virtio", VIRTIO).now("receive-hash"),
+        NONE
+    );
+}
+
+#[test]
 fn what_is_only_told_is_left_to_a_person_with_the_command() {
     let machine = Machine::new("told", MLX5);
     for (lever, command) in [
@@ -130,6 +141,7 @@ fn what_is_only_told_is_left_to_a_person_with_the_command() {
         ("transmit-coalescing", "ethtool -C DEVICE tx-usecs 256"),
         ("combined-channels", "ethtool -L DEVICE combined N"),
         ("large-receive-offload", "ethtool -K DEVICE lro on"),
+        ("receive-hash", "ethtool -X DEVICE equal 4"),
     ] {
         let said = machine.refusal(lever, "1");
         assert!(said.contains(command), "{lever}: {said}");

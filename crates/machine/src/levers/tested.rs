@@ -26,7 +26,7 @@ pub enum TestBench {
 }
 
 /// In a network namespace, with devices that have no hardware.
-const HERE: [&str; 34] = [
+const HERE: [&str; 37] = [
     "abort-on-overflow",
     "accept-queue",
     "big-tcp",
@@ -40,6 +40,8 @@ const HERE: [&str; 34] = [
     "napi-defer-hard-irqs",
     "notsent-lowat",
     "qdisc",
+    "quick-acknowledgements",
+    "receive-buffer-growth",
     "receive-channels",
     "receive-coalescing-frames",
     "receive-flow-count",
@@ -58,6 +60,7 @@ const HERE: [&str; 34] = [
     "tcp-time-wait-reuse",
     "threaded-napi",
     "transmit-channels",
+    "transmit-checksum",
     "transmit-packet-steering",
     "transmit-queue-length",
     "udp-receive-offload",
@@ -114,7 +117,12 @@ const GUEST: [&str; 43] = [
 const BY_HAND: [&str; 1] = ["syscall-audit"];
 
 /// Over planted files alone, since no machine of the tests has what they set.
-pub(super) const PLANTED: [&str; 3] = ["energy-preference", "frequency-governor", "nmi-watchdog"];
+pub(super) const PLANTED: [&str; 4] = [
+    "energy-preference",
+    "frequency-governor",
+    "nmi-watchdog",
+    "transmit-byte-limit",
+];
 
 /// Of one program.
 const PROGRAM: [&str; 7] = [

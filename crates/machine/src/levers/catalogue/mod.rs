@@ -14,6 +14,8 @@ mod serving;
 mod sockets;
 mod tcp;
 mod told;
+mod told_devices;
+mod told_host;
 
 use super::Lever;
 use super::tunable::Tunable;
@@ -34,7 +36,8 @@ static TABLES: [&[Tunable]; 11] = [
 ];
 
 pub(super) fn all() -> impl Iterator<Item = &'static dyn Lever> {
-    let told = told::ROWS.iter().map(as_lever);
+    let told = [told::ROWS, told_devices::ROWS, told_host::ROWS];
+    let told = told.into_iter().flatten().map(as_lever);
     let rows = TABLES.iter().flat_map(|table| table.iter());
     let of_programs = process::ROWS.iter().map(as_lever);
     let of_our_server = serving::ROWS.iter().map(as_lever);

@@ -92,6 +92,28 @@ pub(super) static ROWS: &[Tunable] = &[
     },
     Tunable {
         card: Card {
+            name: "transmit-checksum",
+            title: "the device fills in checksums",
+            group: Group::Offloads,
+            scope: Scope::Device,
+            binds: Binds::Live,
+            risk: Risk::None,
+            about: "With off the kernel adds up each byte that it sends, and what rests on it is off as \
+                well: cutting by the device (TSO), and sending pieces from where they lie.",
+            helps: "off: looking for a card, a driver or a tunnel that spoils packets",
+            hurts: "off: bulk takes far more CPU",
+            published: None,
+        },
+        places: Places::Features(&[
+            FeatureName::TxChecksumIpGeneric,
+            FeatureName::TxChecksumIpv4,
+            FeatureName::TxChecksumIpv6,
+        ]),
+        accepts: ON_OR_OFF,
+        advised: Advised::Value("on"),
+    },
+    Tunable {
+        card: Card {
             name: "mtu",
             title: "largest packet of a device",
             group: Group::Offloads,

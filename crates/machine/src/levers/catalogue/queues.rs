@@ -3,7 +3,7 @@
 use model::Binds;
 
 use crate::levers::card::{Card, Group, Risk, Scope};
-use crate::levers::knob::DeviceSetting;
+use crate::levers::knob::{DeviceSetting, QueueSetting};
 use crate::levers::tunable::{Advised, Tunable};
 use crate::levers::{Accepts, Places};
 
@@ -55,6 +55,28 @@ pub(super) static ROWS: &[Tunable] = &[
         places: Places::Device(DeviceSetting::TransmitQueueLength),
         accepts: Accepts::Range(1, 1_000_000),
         advised: Advised::Depends("1000 is the usual"),
+    },
+    Tunable {
+        card: Card {
+            name: "transmit-byte-limit",
+            title: "bytes that a card may have to send (BQL)",
+            group: Group::QueueDisciplines,
+            scope: Scope::Device,
+            binds: Binds::Live,
+            risk: Risk::None,
+            about: "The kernel counts what it has handed to a sending queue of the card, and learns how little \
+                keeps it busy; what is more waits in the queue discipline. This bounds what it may learn, \
+                for each queue.",
+            helps: "less: small answers that wait behind bulk, on slow ways out; the queue discipline can \
+                order what still waits there",
+            hurts: "less than the card sends between two interrupts: the way out idles",
+            published: None,
+        },
+        places: Places::EachQueue(QueueSetting::ByteLimit),
+        accepts: Accepts::Range(0, 1_879_048_192),
+        advised: Advised::Depends(
+            "1879048192, which bounds nothing, unless delay under load says otherwise",
+        ),
     },
     Tunable {
         card: Card {

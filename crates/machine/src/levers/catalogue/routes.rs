@@ -51,4 +51,24 @@ pub(super) static ROWS: &[Tunable] = &[
         accepts: SEGMENTS,
         advised: Advised::Depends("as many as the other end's initial window"),
     },
+    Tunable {
+        card: Card {
+            name: "quick-acknowledgements",
+            title: "what is received is acknowledged at once",
+            group: Group::Tcp,
+            scope: Scope::Device,
+            binds: Binds::Connect,
+            risk: Risk::None,
+            about: "With 1, TCP sends an acknowledgement for each segment that it receives by a route, \
+                for each route of IPv4 through the device; with 0 it waits for up to 40 ms whether an \
+                answer can take it along.",
+            helps: "1: programs at the other end that wait for an acknowledgement before they send \
+                more, as those without TCP_NODELAY do",
+            hurts: "1: a segment for each request, where the answer would have told the same",
+            published: None,
+        },
+        places: Places::Routes(RouteMetric::QuickAcknowledgements),
+        accepts: Accepts::Range(0, 1),
+        advised: Advised::Depends("0, unless the other end waits and cannot be changed"),
+    },
 ];

@@ -153,6 +153,26 @@ pub(super) static ROWS: &[Tunable] = &[
     },
     Tunable {
         card: Card {
+            name: "receive-buffer-growth",
+            title: "receive buffers grow as they are used",
+            group: Group::Tcp,
+            scope: Scope::Namespace,
+            binds: Binds::Live,
+            risk: Risk::None,
+            about: "With 1, the kernel measures how much a program reads in a round trip and grows its \
+                receive buffer to twice that, up to the third number of `tcp-receive-buffer`; with 0 \
+                it stays at the second.",
+            helps: "1: bulk to this machine over long ways; 0: memory that is the same for every \
+                connection, and measurements of a fixed window",
+            hurts: "0: no connection is faster than its first window in each round trip",
+            published: None,
+        },
+        places: Places::Sysctls(&["net.ipv4.tcp_moderate_rcvbuf"]),
+        accepts: Accepts::Range(0, 1),
+        advised: Advised::Value("1"),
+    },
+    Tunable {
+        card: Card {
             name: "tcp-send-buffer",
             title: "least, usual and largest send buffer",
             group: Group::Tcp,

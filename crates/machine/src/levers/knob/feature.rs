@@ -22,6 +22,11 @@ pub enum FeatureName {
     TxGenericSegmentation,
     TxTcpSegmentation,
     TxTcp6Segmentation,
+    TxChecksumIpGeneric,
+    TxChecksumIpv4,
+    TxChecksumIpv6,
+    TlsHwTxOffload,
+    TlsHwRxOffload,
 }
 
 impl FeatureName {
@@ -33,6 +38,11 @@ impl FeatureName {
             Self::TxGenericSegmentation => "tx-generic-segmentation",
             Self::TxTcpSegmentation => "tx-tcp-segmentation",
             Self::TxTcp6Segmentation => "tx-tcp6-segmentation",
+            Self::TxChecksumIpGeneric => "tx-checksum-ip-generic",
+            Self::TxChecksumIpv4 => "tx-checksum-ipv4",
+            Self::TxChecksumIpv6 => "tx-checksum-ipv6",
+            Self::TlsHwTxOffload => "tls-hw-tx-offload",
+            Self::TlsHwRxOffload => "tls-hw-rx-offload",
         }
     }
 

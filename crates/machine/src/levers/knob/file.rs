@@ -79,6 +79,9 @@ impl DeviceSetting {
     }
 }
 
+/// What every queue begins with (`DQL_MAX_LIMIT` of linux/dynamic_queue_limits.h).
+const BYTE_LIMIT: i64 = 1_879_048_192;
+
 /// A setting of each queue of a network device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -86,23 +89,38 @@ pub enum QueueSetting {
     RpsCpus,
     RpsFlowCount,
     XpsCpus,
+    ByteLimit,
 }
 
 impl QueueSetting {
-    pub(crate) const ALL: [Self; 3] = [Self::RpsCpus, Self::RpsFlowCount, Self::XpsCpus];
+    pub(crate) const ALL: [Self; 4] = [
+        Self::RpsCpus,
+        Self::RpsFlowCount,
+        Self::XpsCpus,
+        Self::ByteLimit,
+    ];
 
     pub(crate) fn file(self) -> &'static str {
         match self {
             Self::RpsCpus => "rps_cpus",
             Self::RpsFlowCount => "rps_flow_cnt",
             Self::XpsCpus => "xps_cpus",
+            Self::ByteLimit => "byte_queue_limits/limit_max",
         }
     }
 
     pub(super) fn form(self) -> Form {
         match self {
             Self::RpsCpus | Self::XpsCpus => Form::CpuMask,
-            Self::RpsFlowCount => Form::Number,
+            Self::RpsFlowCount | Self::ByteLimit => Form::Number,
+        }
+    }
+
+    /// The number that a queue begins with, of those that have one.
+    pub(crate) fn usual_number(self) -> i64 {
+        match self {
+            Self::RpsCpus | Self::RpsFlowCount | Self::XpsCpus => 0,
+            Self::ByteLimit => BYTE_LIMIT,
         }
     }
 

@@ -18,6 +18,7 @@ use crate::tree::Tree;
 pub enum RouteMetric {
     InitialWindow,
     InitialReceiveWindow,
+    QuickAcknowledgements,
 }
 
 impl RouteMetric {
@@ -26,14 +27,16 @@ impl RouteMetric {
         match self {
             Self::InitialWindow => "initcwnd",
             Self::InitialReceiveWindow => "initrwnd",
+            Self::QuickAcknowledgements => "quickack",
         }
     }
 
-    /// `RTAX_INITCWND` and `RTAX_INITRWND` of linux/rtnetlink.h.
+    /// `RTAX_INITCWND`, `RTAX_INITRWND` and `RTAX_QUICKACK` of linux/rtnetlink.h.
     fn kind(self) -> u16 {
         match self {
             Self::InitialWindow => 11,
             Self::InitialReceiveWindow => 14,
+            Self::QuickAcknowledgements => 15,
         }
     }
 }

@@ -38,6 +38,19 @@ fn planted(lever: &str) -> (&'static [(&'static str, &'static str)], &'static st
             ],
             "schedutil",
         ),
+        "transmit-byte-limit" => (
+            &[
+                (
+                    "../../../class/net/eth0/queues/tx-0/byte_queue_limits/limit_max",
+                    "1879048192",
+                ),
+                (
+                    "../../../class/net/eth0/queues/tx-1/byte_queue_limits/limit_max",
+                    "1000000000",
+                ),
+            ],
+            "1500000000",
+        ),
         "nmi-watchdog" => (&[("../../../../proc/sys/kernel/nmi_watchdog", "1")], "0"),
         other => panic!("nothing is planted for {other}"),
     }

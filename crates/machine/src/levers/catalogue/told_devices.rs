@@ -1,0 +1,139 @@
+//! What network cards and their drivers do by themselves: found and explained, and left to a person.
+
+use model::Binds;
+
+use crate::levers::Places;
+use crate::levers::advice::{Advice, Look};
+use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::knob::FeatureName;
+use crate::levers::sights;
+
+pub(super) static ROWS: &[Advice] = &[
+    Advice {
+        card: Card {
+            name: "packet-programs",
+            title: "programs that a device runs on each packet (XDP)",
+            group: Group::Netfilter,
+            scope: Scope::Device,
+            binds: Binds::Live,
+            risk: Risk::Security,
+            about: "An XDP program sees each packet as the driver has received it, and drops it, sends \
+                it back, hands it to a program's own memory (AF_XDP) or lets it go on into the kernel. \
+                What it takes, the kernel never sees.",
+            helps: "who drops floods or balances load at millions of packets a second, or has a \
+                network stack of his own; where a program was left behind: taking it off",
+            hurts: "what it takes passes firewall, connection tracking, packet taps and accounting \
+                by; attaching may set the device up anew, and turns off what cannot be had with it, \
+                such as large receive offload",
+            published: None,
+        },
+        look: Look::Sight(sights::packet_programs),
+        by_hand: "the program is what counts, and it is nobody's but yours: `ip link set dev DEVICE \
+            xdpdrv obj PROGRAM.o sec xdp` attaches one, `ip link set dev DEVICE xdp off` takes it \
+            off, `bpftool net show` and `ip link` tell which is there, and `linerate doctor` which \
+            programs run",
+    },
+    Advice {
+        card: Card {
+            name: "receive-hash",
+            title: "which queue a packet comes to (RSS)",
+            group: Group::Locality,
+            scope: Scope::Device,
+            binds: Binds::Live,
+            risk: Risk::Stability,
+            about: "The card takes a hash of a packet's addresses and ports with a key, and of a table \
+                with as many entries as that has values the queue. Rules (ntuple) send single \
+                connections to a queue of their own.",
+            helps: "machines on whose CPUs the connections fall unevenly: count with `ethtool -S`; \
+                and who keeps queues for one program alone",
+            hurts: "connections change their queue, and their packets may overtake each other once; \
+                a queue without an entry idles",
+            published: Some(
+                "part of +38 % requests/s (603 to 834 k) for all of locality in \
+                https://talawah.io/blog/extreme-http-performance-tuning-one-point-two-million/",
+            ),
+        },
+        look: Look::Sight(sights::receive_hash),
+        by_hand: "no driver that we could try it on has it, so it is yours to do: note `ethtool -x \
+            DEVICE` first, then `ethtool -X DEVICE equal 4` deals out to the first 4 queues, \
+            `ethtool -X DEVICE weight 6 2` by weights, `ethtool -X DEVICE hkey KEY` sets the key, \
+            `ethtool -N DEVICE flow-type tcp4 dst-port 443 action 2` sends a port to queue 2; \
+            `ethtool -X DEVICE default` and `ethtool -N DEVICE delete RULE` go back",
+    },
+    Advice {
+        card: Card {
+            name: "interrupt-suspension",
+            title: "no interrupts for as long as a program asks by itself",
+            group: Group::Interrupts,
+            scope: Scope::Device,
+            binds: Binds::Live,
+            risk: Risk::Stability,
+            about: "Since Linux 6.13 a NAPI may have a time for which its interrupts stay off while a \
+                program that prefers to poll (EPIOCSPARAMS of epoll) finds packets at each look; when \
+                it finds none, gro-flush-timeout and napi-defer-hard-irqs hold as before.",
+            helps: "servers that are busy and then not: the throughput of busy polling under load, and \
+                sleep without it",
+            hurts: "a program that stalls leaves packets lying for up to the time; all connections of \
+                one epoll must be of one NAPI",
+            published: Some(
+                "memcached: at most 1.22 in the place of 1.006 M requests/s, and at 1 M offered a p99 of 0.32 \
+                in the place of 14.2 ms, in the cover letter of the patches “Suspend IRQs during \
+                application busy periods” (netdev, 2024)",
+            ),
+        },
+        look: Look::Sight(sights::interrupt_suspension),
+        by_hand: "it hangs on a program that polls as is said, and on a card with NAPIs that keep \
+            their settings, which we could not try: `echo 2 > /sys/class/net/DEVICE/napi_defer_hard_irqs`, \
+            `echo 20000 > /sys/class/net/DEVICE/gro_flush_timeout`, the ids by `ynl --family netdev --dump \
+            napi-get`, and for each `ynl --family netdev --do napi-set --json '{\"id\": ID, \
+            \"irq-suspend-timeout\": 20000000}'`; then a server that asks for it, such as `linerate serve \
+            --busy-poll 50us --prefer-busy-poll`; \"irq-suspend-timeout\": 0 goes back",
+    },
+    Advice {
+        card: Card {
+            name: "zero-copy-receive",
+            title: "what is received is put where the program reads it",
+            group: Group::Tcp,
+            scope: Scope::Device,
+            binds: Binds::Fork,
+            risk: Risk::Stability,
+            about: "Since Linux 6.15 a ring of io_uring may lend memory to a queue of the card, which \
+                puts there what follows the headers of a packet; nothing is copied then, and the \
+                program hands the memory back.",
+            helps: "bulk to a program at 100 Gbit/s and more, where the copy is what the CPU does",
+            hurts: "it takes a queue from all other traffic, headers split from data cost small \
+                packets, and the program must be written for it",
+            published: None,
+        },
+        look: Look::Sight(sights::zero_copy_receive),
+        by_hand: "it takes a card that splits headers from data and a program that is written for it \
+            (IORING_REGISTER_ZCRX_IFQ), of which we have neither: `ethtool -g DEVICE` tells of `TCP data \
+            split`, `ethtool -G DEVICE tcp-data-split on`, `ethtool -X DEVICE equal 3` keeps queue 3 from \
+            all others, `ethtool -N DEVICE flow-type tcp4 dst-port 9000 action 3` sends the \
+            connection there; see https://docs.kernel.org/networking/iou-zcrx.html",
+    },
+    Advice {
+        card: Card {
+            name: "tls-offload",
+            title: "the card makes the records of TLS",
+            group: Group::Offloads,
+            scope: Scope::Device,
+            binds: Binds::Connect,
+            risk: Risk::Stability,
+            about: "Sessions that are the kernel's (see `kernel-tls`) leave unencrypted, and the \
+                card encrypts each record on its way out; some decrypt what comes as well.",
+            helps: "downloads over TLS at 100 Gbit/s and more",
+            hurts: "what is sent again must be encrypted by the CPU after all, and the card has room for \
+                so many sessions; few cards can",
+            published: None,
+        },
+        look: Look::Knobs(Places::Features(&[
+            FeatureName::TlsHwTxOffload,
+            FeatureName::TlsHwRxOffload,
+        ])),
+        by_hand: "no card that we could try it on has it, so it is yours to do: `ethtool -K DEVICE \
+            tls-hw-tx-offload on`, then start servers that use kTLS anew; TlsTxDevice of \
+            /proc/net/tls_stat counts the sessions that the card has; `ethtool -K DEVICE \
+            tls-hw-tx-offload off` goes back",
+    },
+];

@@ -1,0 +1,224 @@
+//! What there is to see of levers that are told and never set, where no check of `linerate doctor` looks at it.
+
+use std::io;
+
+use super::{Obstacle, Site};
+
+/// One thread on each core, or two; boards without the choice say so in a word of the kernel's.
+pub(super) fn core_sharing(site: &Site) -> Result<String, Obstacle> {
+    file(site, "sys/devices/system/cpu/smt/control")
+}
+
+/// The CPUs that ordinary work is kept from since the boot.
+pub(super) fn isolated_cpus(site: &Site) -> Result<String, Obstacle> {
+    let isolated = file(site, "sys/devices/system/cpu/isolated")?;
+    let tickless = site.tree.text("sys/devices/system/cpu/nohz_full");
+    // The kernel writes `(null)` for none in some versions.
+    let tickless =
+        tickless.filter(|list| sys::cpu::parse_list(list).is_ok_and(|it| !it.is_empty()));
+    let isolated = match isolated.as_str() {
+        "" => "none".to_owned(),
+        list => list.to_owned(),
+    };
+    Ok(match tickless {
+        Some(list) => format!("{isolated}; without a tick {list}"),
+        None => isolated,
+    })
+}
+
+/// The way that the kernel was built or booted with, as far as it tells.
+pub(super) fn preemption(site: &Site) -> Result<String, Obstacle> {
+    // It may be root's alone, and then the build is all that can be seen.
+    if let Some(modes) = site.tree.text("sys/kernel/debug/sched/preempt") {
+        return Ok(modes);
+    }
+    let version = file(site, "proc/version")?;
+    let is_word = |word: &&str| word.starts_with("PREEMPT");
+    let word = version.split_whitespace().find(is_word);
+    Ok(match word {
+        Some("PREEMPT_DYNAMIC") => "chosen at boot (PREEMPT_DYNAMIC)".to_owned(),
+        Some("PREEMPT_RT") => "real-time (PREEMPT_RT)".to_owned(),
+        Some("PREEMPT") => "full (PREEMPT)".to_owned(),
+        _ => "voluntary or none".to_owned(),
+    })
+}
+
+/// How many nodes of memory there are, and which the device is near.
+pub(super) fn memory_nodes(site: &Site) -> Result<String, Obstacle> {
+    let online = file(site, "sys/devices/system/node/online")?;
+    if sys::cpu::parse_list(&online).is_ok_and(|nodes| nodes.len() == 1) {
+        return Ok("one node".to_owned());
+    }
+    let of_device = site.device().ok().and_then(|device| {
+        let node = format!("sys/class/net/{device}/device/numa_node");
+        let node: u32 = site.tree.number(&node)?;
+        Some(format!("; {device} is at node {node}"))
+    });
+    Ok(format!("nodes {online}{}", of_device.unwrap_or_default()))
+}
+
+/// The programs that devices run on each packet, by the kernel's numbers.
+pub(super) fn packet_programs(site: &Site) -> Result<String, Obstacle> {
+    let programs = site.packet_programs()?;
+    let words: Vec<String> = programs
+        .iter()
+        .map(|(device, program)| format!("{device}: program {program}"))
+        .collect();
+    Ok(match words.as_slice() {
+        [] => "no device has one".to_owned(),
+        words => words.join(", "),
+    })
+}
+
+/// How many entries of the table that a hash chooses from lead to each queue.
+pub(super) fn receive_hash(site: &Site) -> Result<String, Obstacle> {
+    let device = site.device()?;
+    let table = site.tree.drivers().receive_hash_table(device.as_str());
+    match table {
+        Ok(table) if !table.is_empty() => Ok(shares(&table)),
+        Ok(_) => Err(none_of(device)),
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Err(none_of(device)),
+        Err(error) => Err(Obstacle::Absent(format!("{device}: {error}"))),
+    }
+}
+
+/// Whether the kernel is one that suspends interrupts.
+pub(super) fn interrupt_suspension(site: &Site) -> Result<String, Obstacle> {
+    since(site, (6, 13), "each NAPI may have a time for it")
+}
+
+/// Whether the kernel is one that receives without a copy.
+pub(super) fn zero_copy_receive(site: &Site) -> Result<String, Obstacle> {
+    since(
+        site,
+        (6, 15),
+        "the card must split headers from data as well",
+    )
+}
+
+/// Whether the kernel is one that cuts and merges the packets of UDP sockets.
+pub(super) fn udp_batches(site: &Site) -> Result<String, Obstacle> {
+    since(site, (5, 0), "programs ask for it by themselves")
+}
+
+/// It is of each program, and a machine shows nothing of it.
+pub(super) fn of_each_program(_: &Site) -> Result<String, Obstacle> {
+    Ok("of each program".to_owned())
+}
+
+fn none_of(device: &super::DeviceName) -> Obstacle {
+    Obstacle::Absent(format!("the driver of {device} shows no such table"))
+}
+
+fn shares(table: &[u32]) -> String {
+    let mut queues = table.to_vec();
+    queues.sort_unstable();
+    let of_each: Vec<String> = queues
+        .chunk_by(|one, next| one == next)
+        .map(|same| format!("{} to queue {}", same.len(), same[0]))
+        .collect();
+    format!("of {} entries {}", table.len(), of_each.join(", "))
+}
+
+/// What a kernel can do from a version on.
+fn since(site: &Site, wanted: (u32, u32), words: &str) -> Result<String, Obstacle> {
+    let release = file(site, "proc/sys/kernel/osrelease")?;
+    if version(&release).is_some_and(|version| version >= wanted) {
+        return Ok(format!("Linux {release} has it; {words}"));
+    }
+    let (major, minor) = wanted;
+    Err(Obstacle::Absent(format!(
+        "it came with Linux {major}.{minor}, and this is {release}"
+    )))
+}
+
+/// The first two numbers of a release such as 6.12.3-generic.
+fn version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|letter: char| !letter.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+fn file(site: &Site, file: &str) -> Result<String, Obstacle> {
+    let absent = || Obstacle::Absent(format!("this kernel or machine has no /{file}"));
+    site.tree.text(file).ok_or_else(absent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::planted::Planted;
+
+    fn seen(
+        test: &str,
+        files: &[(&str, &str)],
+        look: fn(&Site) -> Result<String, Obstacle>,
+    ) -> String {
+        let machine = Planted::new(&format!("sights-{test}"), files);
+        match look(&Site::below(&machine.tree, None)) {
+            Ok(words) => words,
+            Err(obstacle) => obstacle.to_string(),
+        }
+    }
+
+    #[test]
+    fn cpus_that_are_kept_for_somebody_are_listed() {
+        let isolated = "sys/devices/system/cpu/isolated";
+        let tickless = "sys/devices/system/cpu/nohz_full";
+        for (files, words) in [
+            (
+                &[(isolated, "2-3\n"), (tickless, "3\n")][..],
+                "2-3; without a tick 3",
+            ),
+            (&[(isolated, "\n"), (tickless, "(null)\n")], "none"),
+            (&[(isolated, "\n")], "none"),
+        ] {
+            assert_eq!(seen("isolated", files, isolated_cpus), words);
+        }
+    }
+
+    #[test]
+    fn the_way_of_preemption_is_told_by_root_or_by_the_build() {
+        let version = |words| ("proc/version", words);
+        let modes = ("sys/kernel/debug/sched/preempt", "none (voluntary) full\n");
+        for (files, words) in [
+            (
+                &[modes, version("Linux 6.1 PREEMPT_DYNAMIC")][..],
+                "none (voluntary) full",
+            ),
+            (
+                &[version("Linux 6.1 #1 SMP PREEMPT_DYNAMIC Mon")],
+                "chosen at boot (PREEMPT_DYNAMIC)",
+            ),
+            (&[version("Linux 6.1 #1 SMP Mon")], "voluntary or none"),
+        ] {
+            assert_eq!(seen("preemption", files, preemption), words);
+        }
+    }
+
+    #[test]
+    fn an_older_kernel_is_told_what_it_has_not() {
+        let release = |release| [("proc/sys/kernel/osrelease", release)];
+        let old = seen("old", &release("6.12.9-arch1\n"), interrupt_suspension);
+        assert_eq!(old, "it came with Linux 6.13, and this is 6.12.9-arch1");
+        for new in ["6.13.0\n", "7.0-rc1\n"] {
+            let words = seen("new", &release(new), interrupt_suspension);
+            assert!(words.starts_with("Linux "), "{words}");
+        }
+    }
+
+    #[test]
+    fn entries_of_a_hash_are_counted_by_their_queue() {
+        let words = shares(&[0, 1, 0, 1, 0, 3]);
+        assert_eq!(
+            words,
+            "of 6 entries 3 to queue 0, 2 to queue 1, 1 to queue 3"
+        );
+    }
+
+    #[test]
+    fn several_nodes_of_memory_are_told_from_one() {
+        let online = |nodes| [("sys/devices/system/node/online", nodes)];
+        assert_eq!(seen("one", &online("0\n"), memory_nodes), "one node");
+        assert_eq!(seen("two", &online("0-1\n"), memory_nodes), "nodes 0-1");
+    }
+}
