@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use clap::ValueEnum;
+use model::link::spelling;
 use sys::listener::{self, BusyPoll};
 use traffic::engine::listeners::{self, Steering};
 
@@ -14,6 +15,8 @@ use crate::tls_flags::Switch;
 pub(crate) const SOCKETS: &str = "Sockets";
 /// Packets in one go where nobody says, the kernel's own (`BUSY_POLL_BUDGET` of net/busy_poll.h).
 const BUDGET: &str = "8";
+/// With less, a full segment would take longer than clients wait.
+const LEAST_BITS_PER_SECOND: u64 = 8_000;
 
 #[derive(clap::Args)]
 pub(crate) struct SocketFlags {
@@ -52,6 +55,13 @@ pub(crate) struct SocketFlags {
     /// Connections that may wait to be taken [default: 4096, or net.core.somaxconn if that is less]
     #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_535), help_heading = SOCKETS)]
     backlog: Option<u32>,
+
+    /// Let a connection send no faster, and spread over the time (`SO_MAX_PACING_RATE`)
+    ///
+    /// Bits a second of what TCP carries, such as 100Mbit/s. TCP keeps the time itself; where `fq` is the
+    /// queue discipline of the device, that does.
+    #[arg(long, hide_short_help = true, value_name = "RATE", value_parser = parse_pacing, help_heading = SOCKETS)]
+    pacing: Option<BytesPerSecond>,
 }
 
 /// How connections are dealt out to workers.
@@ -65,6 +75,10 @@ enum Steer {
 /// A time in µs, at least one.
 #[derive(Clone, Copy, Debug)]
 struct TimeUs(u32);
+
+/// How fast a connection may send.
+#[derive(Clone, Copy, Debug)]
+struct BytesPerSecond(u64);
 
 impl SocketFlags {
     /// Connections that may wait, as the kernel is asked.
@@ -117,6 +131,9 @@ impl SocketFlags {
                 Some(_) => "--prefer-busy-poll takes root or CAP_NET_ADMIN",
             })?;
         }
+        if let Some(BytesPerSecond(rate)) = self.pacing {
+            listener::pace(socket, rate).context("--pacing")?;
+        }
         self.has_backlog(listener)
     }
 
@@ -152,6 +169,13 @@ impl From<Steer> for Steering {
             Steer::Hash => Self::Hash,
             Steer::IncomingCpu => Self::IncomingCpu,
         }
+    }
+}
+
+fn parse_pacing(text: &str) -> Result<BytesPerSecond, String> {
+    match spelling::parse_rate(text)? {
+        bits @ LEAST_BITS_PER_SECOND.. => Ok(BytesPerSecond(bits / 8)),
+        _ => Err("expected a rate from 8kbit/s".to_owned()),
     }
 }
 

@@ -48,7 +48,7 @@ pub struct BusyPoll {
 /// None are known.
 pub fn set_no_delay(listener: BorrowedFd<'_>, is_on: bool) -> Result<(), Refused> {
     let place = Place("TCP_NODELAY", libc::IPPROTO_TCP, libc::TCP_NODELAY);
-    place.set(listener, is_on.into())
+    place.set(listener, libc::c_int::from(is_on))
 }
 
 /// Has connections accepted only once they have sent something, or after about so long
@@ -85,7 +85,7 @@ pub fn poll_busily(listener: BorrowedFd<'_>, wish: BusyPoll) -> Result<(), Refus
     };
     of_socket("SO_PREFER_BUSY_POLL", SO_PREFER_BUSY_POLL).set(listener, 1)?;
     // The one that the kernel does not tell (`sk_getsockopt` in net/core/sock.c).
-    of_socket("SO_BUSY_POLL_BUDGET", SO_BUSY_POLL_BUDGET).write(listener, budget.into())
+    of_socket("SO_BUSY_POLL_BUDGET", SO_BUSY_POLL_BUDGET).write(listener, libc::c_int::from(budget))
 }
 
 /// Lets connections send without a copy ([`crate::zero_copy`]).
@@ -107,6 +107,16 @@ pub fn choose_by_name_of_cpu(listener: BorrowedFd<'_>, cpu: usize) -> Result<(),
     place.set(listener, cpu)
 }
 
+/// Lets each connection send at most so many bytes a second, and spread over the time
+/// (`SO_MAX_PACING_RATE`).
+///
+/// # Errors
+/// `EINVAL` before Linux 4.20, which takes 32 bits alone.
+pub fn pace(listener: BorrowedFd<'_>, bytes_per_s: u64) -> Result<(), Refused> {
+    let option = libc::SO_MAX_PACING_RATE;
+    Place("SO_MAX_PACING_RATE", libc::SOL_SOCKET, option).set(listener, bytes_per_s)
+}
+
 /// How many connections may wait to be accepted, after what the kernel has cut: of a listener it
 /// tells this as `tcpi_sacked` (`tcp_get_info` in net/ipv4/tcp.c).
 ///
@@ -119,12 +129,18 @@ pub fn backlog(listener: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(info.tcpi_sacked)
 }
 
+/// What an option holds: the kernel goes by its length.
+trait Number: Copy + Default + PartialEq + fmt::Display {}
+
+impl Number for libc::c_int {}
+impl Number for u64 {}
+
 /// An option by its name, level and number.
 #[derive(Clone, Copy)]
 struct Place(&'static str, libc::c_int, libc::c_int);
 
 impl Place {
-    fn set(self, socket: BorrowedFd<'_>, value: libc::c_int) -> Result<(), Refused> {
+    fn set<T: Number>(self, socket: BorrowedFd<'_>, value: T) -> Result<(), Refused> {
         self.write(socket, value)?;
         match self.read(socket)? {
             held if held == value => Ok(()),
@@ -132,15 +148,15 @@ impl Place {
         }
     }
 
-    fn write(self, socket: BorrowedFd<'_>, value: libc::c_int) -> Result<(), Refused> {
+    fn write<T: Number>(self, socket: BorrowedFd<'_>, value: T) -> Result<(), Refused> {
         let Self(_, level, number) = self;
         let written = set_option(socket, level, number, &value);
         written.map_err(|error| self.refused(error))
     }
 
-    fn read(self, socket: BorrowedFd<'_>) -> Result<libc::c_int, Refused> {
+    fn read<T: Number>(self, socket: BorrowedFd<'_>) -> Result<T, Refused> {
         let Self(_, level, number) = self;
-        option(socket, level, number, 0).map_err(|error| self.refused(error))
+        option(socket, level, number, T::default()).map_err(|error| self.refused(error))
     }
 
     fn refused(self, source: io::Error) -> Refused {
@@ -148,7 +164,7 @@ impl Place {
         Refused { option, source }
     }
 
-    fn holds(self, held: libc::c_int, set: libc::c_int) -> Refused {
+    fn holds<T: Number>(self, held: T, set: T) -> Refused {
         let what = format!("the socket holds {held} after {set} was set");
         self.refused(io::Error::other(what))
     }

@@ -2,10 +2,12 @@
 //! holds of those that are live.
 
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::client::Client;
+use crate::common::Folder;
 use crate::server::{Server, program, sockets};
 
 /// What Python prints for a script; `words` are its arguments.
@@ -37,14 +39,17 @@ fn refused_here(flags: &[&str]) -> String {
 
 /// The levers of our own server, and the flags by which the tests here, of its workers and of its TLS set
 /// them.
-const FLAGS: [(&str, &str); 9] = [
+const FLAGS: [(&str, &str); 12] = [
     ("connection-steering", "--steer"),
     ("defer-accept", "--defer-accept"),
     ("engine", "--engine"),
     ("kernel-tls", "--kernel-tls"),
     ("listen-backlog", "--backlog"),
     ("no-delay", "--no-delay"),
+    ("pacing", "--pacing"),
     ("socket-busy-poll", "--busy-poll"),
+    ("tls-ciphers", "--tls-ciphers"),
+    ("tls-record-size", "--tls-record-size"),
     ("workers", "--workers"),
     ("zero-copy", "--zero-copy"),
 ];
@@ -235,4 +240,63 @@ fn a_backlog_is_what_was_asked_for_or_refused() {
     command.args(["--net", "sh", "-c", lowered, "sh"]);
     let said = refused(command, &["--backlog", "100"]);
     assert!(said.contains("the kernel holds 99"), "{said}");
+}
+
+/// Prints of each TCP socket of a process the most that it may send in a second, and what it is held to.
+const ASK_PACES: &str = r"
+import ctypes, os, socket, struct, sys
+pid = int(sys.argv[1])
+process = os.pidfd_open(pid)
+for fd in os.listdir(f'/proc/{pid}/fd'):
+    if os.readlink(f'/proc/{pid}/fd/{fd}').startswith('socket:'):
+        s = socket.socket(fileno=ctypes.CDLL(None).syscall(438, process, int(fd), 0))
+        if s.family == socket.AF_INET:
+            print(*struct.unpack_from('QQ', s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192), 104))
+";
+
+/// 40 Mbit/s.
+const BYTES_A_SECOND: u64 = 5_000_000;
+const FILE_BYTES: usize = 2_000_000;
+
+#[test]
+fn a_connection_that_is_paced_sends_no_faster_and_without_it_does() {
+    let folder = Folder::new("paced");
+    std::fs::write(folder.path().join("a"), vec![7; FILE_BYTES]).unwrap();
+    let root = folder.path().to_str().unwrap().to_owned();
+    let at_pace = Duration::from_secs_f64(FILE_BYTES as f64 / BYTES_A_SECOND as f64);
+    for (flags, is_paced) in [
+        (&[][..], false),
+        (&["--pacing", "40Mbit/s"], true),
+        (&[], false),
+    ] {
+        let server = Server::start(&[&["--workers", "1", "--root", &root], flags].concat());
+        let mut client = server.connect();
+        let begin = sys::clock::now();
+        assert_eq!(client.get("/a").body.len(), FILE_BYTES);
+        // What is on its way when the last of it is sent, the client has at once.
+        assert_eq!(
+            begin.elapsed() > at_pace.mul_f64(0.8),
+            is_paced,
+            "{:?}",
+            begin.elapsed()
+        );
+        let told = python(ASK_PACES, &[server.pid().to_string()]);
+        let of_sockets = told.lines().map(|line| {
+            let mut numbers = line.split(' ').map(|number| number.parse::<u64>().unwrap());
+            (numbers.next().unwrap(), numbers.next().unwrap())
+        });
+        let of_sockets: Vec<(u64, u64)> = of_sockets.collect();
+        // The listener's, and its connection's.
+        assert_eq!(of_sockets.len(), 2, "{told}");
+        for (now, most) in of_sockets {
+            assert_eq!(most, if is_paced { BYTES_A_SECOND } else { u64::MAX });
+            assert!(now <= most, "{told}");
+        }
+    }
+    for wrong in ["7kbit/s", "100", "fast"] {
+        assert!(
+            refused_here(&["--pacing", wrong]).contains("--pacing"),
+            "{wrong}"
+        );
+    }
 }

@@ -136,14 +136,17 @@ const PROGRAM: [&str; 7] = [
 ];
 
 /// Of our own server.
-const SERVER: [&str; 9] = [
+const SERVER: [&str; 12] = [
     "connection-steering",
     "defer-accept",
     "engine",
     "kernel-tls",
     "listen-backlog",
     "no-delay",
+    "pacing",
     "socket-busy-poll",
+    "tls-ciphers",
+    "tls-record-size",
     "workers",
     "zero-copy",
 ];

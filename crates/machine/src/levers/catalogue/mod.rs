@@ -11,6 +11,7 @@ mod queues;
 mod routes;
 mod scheduling;
 mod serving;
+mod serving_tls;
 mod sockets;
 mod tcp;
 mod told;
@@ -40,7 +41,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static dyn Lever> {
     let told = told.into_iter().flatten().map(as_lever);
     let rows = TABLES.iter().flat_map(|table| table.iter());
     let of_programs = process::ROWS.iter().map(as_lever);
-    let of_our_server = serving::ROWS.iter().map(as_lever);
+    let of_our_server = serving::ROWS.iter().chain(serving_tls::ROWS).map(as_lever);
     told.chain(rows.map(as_lever))
         .chain(of_programs)
         .chain(of_our_server)

@@ -5,6 +5,7 @@ use std::os::fd::AsFd as _;
 use std::time::Duration;
 
 use model::Binds;
+use model::link::spelling::parse_rate;
 use sys::epoll::Epoll;
 use sys::listener::{self, BusyPoll};
 use sys::socket::{self, ListenOptions};
@@ -12,7 +13,6 @@ use sys::uring::usable;
 
 use crate::levers::card::{Card, Group, Risk, Scope};
 use crate::levers::serving::{OfOurServer, why_not};
-use crate::tree::Tree;
 
 pub(super) static ROWS: &[OfOurServer] = &[
     OfOurServer {
@@ -203,32 +203,29 @@ pub(super) static ROWS: &[OfOurServer] = &[
     },
     OfOurServer {
         card: Card {
-            name: "kernel-tls",
-            title: "the kernel makes the records of TLS (kTLS)",
+            name: "pacing",
+            title: "how fast one connection of our server may send",
             group: Group::Tcp,
             scope: Scope::Socket,
-            binds: Binds::Connect,
+            binds: Binds::Listen,
             risk: Risk::None,
-            about: "A server that has agreed on keys with its client hands them to the kernel, and \
-                then sends as in the clear: files too, by sendfile(2), without a copy to user space.",
-            helps: "downloads over TLS from the page cache; most where the network card encrypts",
-            hurts: "small answers, for which the library's cipher may be the faster one; a client \
-                that asks for new keys in the midst of a connection is told by an alert that it ends",
-            published: Some(
-                "as fast with curl and one connection or four, for a fifth of the server's CPU \
-                (10 % to 2 %) in \
-                https://michael.stapelberg.ch/posts/2022-05-14-http-and-https-download-25gbit",
-            ),
+            about: "What a window would let leave in one burst leaves in pieces that are spread over the \
+                round trip, and never faster than this (SO_MAX_PACING_RATE). TCP keeps the time by \
+                itself; with `fq` as the `qdisc` of the device that does, for UDP as well.",
+            helps: "short queues on the way, which bursts overflow; instances whose credit of packets or \
+                bytes is used up by bursts; a server from which no client is to have all",
+            hurts: "it is the most that a connection gets, however wide the way is; a timer for each piece",
+            published: None,
         },
-        flag: "--kernel-tls",
-        values: "auto, on, off",
-        takes: |value| ["auto", "on", "off"].contains(&value),
-        unset: "auto",
-        absent: no_kernel_tls,
-        depends: "on for downloads alone; with auto a session is the kernel's once a file is sent",
-        sets: &["TCP_ULP", "TLS_TX", "TLS_RX"],
-        by_hand: "linerate serve --tls-self-signed --kernel-tls on",
-        refused_in_studies: |_| Some(IN_THE_CLEAR.to_owned()),
+        flag: "--pacing",
+        values: "a rate from 8kbit/s, such as 100Mbit/s",
+        takes: |value| parse_rate(value).is_ok_and(|bits| bits >= 8_000),
+        unset: "off",
+        absent: |_| None,
+        depends: "a little less than the narrowest part of the way carries",
+        sets: &["SO_MAX_PACING_RATE"],
+        by_hand: "linerate serve --pacing 100Mbit/s --root /srv/www",
+        refused_in_studies: |_| None,
     },
     OfOurServer {
         card: Card {
@@ -268,12 +265,10 @@ pub(super) static ROWS: &[OfOurServer] = &[
     },
 ];
 
-const IN_THE_CLEAR: &str = "the server of a study speaks no TLS";
-
 const ONE_WORKER: &str = "the server of a study is one worker on one CPU, so there is nothing to \
     choose from";
 
-fn is_from_to(value: &str, least: u32, most: u32) -> bool {
+pub(super) fn is_from_to(value: &str, least: u32, most: u32) -> bool {
     value
         .parse()
         .is_ok_and(|number: u32| (least..=most).contains(&number))
@@ -294,20 +289,6 @@ fn polls_busily() -> std::io::Result<()> {
 fn allows_zero_copy() -> std::io::Result<()> {
     let listener = any_listener(1)?;
     listener::allow_zero_copy(listener.as_fd()).map_err(std::io::Error::other)
-}
-
-/// By what the kernel lists: to ask it for kTLS would have it load the module, which is no look.
-fn no_kernel_tls(tree: &Tree) -> Option<String> {
-    let offered = tree.text("proc/sys/net/ipv4/tcp_available_ulp");
-    let release = tree.text("proc/sys/kernel/osrelease").unwrap_or_default();
-    let modules = tree.text(&format!("lib/modules/{release}/modules.dep"));
-    let is_there = offered.is_some_and(|names| names.split(' ').any(|name| name == "tls"))
-        || modules.is_some_and(|paths| paths.contains("/tls.ko"));
-    (!is_there).then(|| {
-        "this kernel has no kTLS: net.ipv4.tcp_available_ulp does not name `tls`, and no module is \
-         called so"
-            .to_owned()
-    })
 }
 
 fn any_listener(backlog: i32) -> std::io::Result<TcpListener> {
