@@ -43,6 +43,7 @@ pub mod timer;
 pub mod tun;
 pub mod uring;
 pub mod usage;
+pub mod wake_latency;
 pub mod zero_copy;
 
 use std::io;

@@ -1,5 +1,6 @@
 //! Levers of a program: it has them, by what the kernel shows of it, and ends with them.
 
+use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
@@ -98,6 +99,10 @@ fn an_ordinary_user_is_refused_by_name_before_the_program_starts() {
             "cpu-weight=200",
             "Permission denied (EACCES); groups are made by root",
         ),
+        (
+            "cpu-dma-latency=20us",
+            "Permission denied (EACCES); it takes root",
+        ),
     ] {
         let words = ["levers", "run", lever, "--", "touch", "started"];
         let output = linerate_as_nobody(&folder, &words).output().unwrap();
@@ -172,4 +177,80 @@ fn a_weight_is_of_a_group_that_goes_with_the_program() {
     let killed = run_shell(&folder, &["cpu-weight=7"], "kill -KILL $$");
     assert!(!killed.status.success());
     groups::assert_none_but(&before);
+}
+
+/// The least that anybody holds for the CPUs of the machine, as the kernel tells it to root, µs.
+fn wake_latency() -> String {
+    let mut od = Command::new("od");
+    let told = answer(od.args(["-An", "-td4", "-N4", "/dev/cpu_dma_latency"]));
+    told.trim().to_owned()
+}
+
+#[test]
+fn a_wake_latency_is_held_while_the_program_runs_and_by_hand_it_comes_out_the_same() {
+    let folder = Folder::new("levers-wake-latency");
+    let before = wake_latency();
+    let script = "echo started; read until_the_test_is_over; exit 0";
+    let mut by_hand = Command::new("sh");
+    let hold = "exec 3> /dev/cpu_dma_latency; head -c 4 /dev/zero >&3; exec \"$@\"";
+    by_hand.args(["-c", hold, "sh", "sh", "-c", script]);
+    for (mut command, held) in [
+        (
+            run(&folder, &["cpu-dma-latency=17us"], &["sh", "-c", script]),
+            "17",
+        ),
+        (
+            run(&folder, &["cpu-dma-latency=0s"], &["sh", "-c", script]),
+            "0",
+        ),
+        (by_hand, "0"),
+    ] {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut program = command.spawn().unwrap();
+        let mut line = String::new();
+        let said = program.stdout.as_mut().unwrap();
+        BufReader::new(said).read_line(&mut line).unwrap();
+        assert_eq!(
+            (line.as_str(), wake_latency().as_str()),
+            ("started\n", held)
+        );
+        assert!(program.wait().unwrap().success());
+        assert_eq!(wake_latency(), before);
+    }
+    cpus_sleep_but_while_it_is_held(&folder);
+}
+
+/// Naps as often as it is told, or until CPUs have gone to sleep fifty times; prints how often it napped, and how often
+/// they went into a state that takes time to leave.
+const COUNT_SLEEPS: &str = r"
+import glob, sys, time
+states = [s for s in glob.glob('/sys/devices/system/cpu/cpu*/cpuidle/state*') if int(open(s + '/latency').read())]
+def count():
+    return sum(int(open(s + '/usage').read()) for s in states)
+wanted = int(sys.argv[1])
+# Whoever slept before is counted once he is awake.
+time.sleep(0.01)
+before, naps = count(), 0
+while states and naps < (wanted or 5000) and (wanted or count() < before + 50):
+    time.sleep(0.001)
+    naps += 1
+print(naps, count() - before)
+";
+
+/// How often CPUs went to sleep while a program with that lever napped so often.
+fn sleeps(folder: &Folder, lever: &str, naps: u32) -> (u32, u32) {
+    let words = ["python3", "-c", COUNT_SLEEPS, &naps.to_string()];
+    let told = answer(&mut run(folder, &[lever], &words));
+    let (naps, sleeps) = told.trim().split_once(' ').unwrap();
+    (naps.parse().unwrap(), sleeps.parse().unwrap())
+}
+
+/// On a machine that is busy throughout, or has one way of being idle, there is nothing to see.
+fn cpus_sleep_but_while_it_is_held(folder: &Folder) {
+    let (naps, before) = sleeps(folder, "nice=0", 0);
+    if before < 50 {
+        return;
+    }
+    let (_, held) = sleeps(folder, "cpu-dma-latency=0s", naps);
+    assert!(held < before / 5, "{held} of {before} in {naps}");
 }

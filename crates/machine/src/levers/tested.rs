@@ -125,8 +125,9 @@ pub(super) const PLANTED: [&str; 4] = [
 ];
 
 /// Of one program.
-const PROGRAM: [&str; 7] = [
+const PROGRAM: [&str; 8] = [
     "cpu-affinity",
+    "cpu-dma-latency",
     "cpu-weight",
     "nice",
     "open-files",

@@ -292,6 +292,26 @@ mod tests {
     }
 
     #[test]
+    fn what_a_program_holds_for_the_whole_machine_takes_leave_to_go_there() {
+        let lever = find("cpu-dma-latency").unwrap();
+        let wanted = |on_host| Wanted {
+            value: Some("20us"),
+            on_host,
+        };
+        assert!(matches!(
+            lever.set(wanted(false)),
+            Err(PlantedError::BeyondUs { .. })
+        ));
+        assert!(lever.unavailable(wanted(false)).unwrap().contains("--host"));
+        assert!(matches!(lever.set(wanted(true)), Ok(Setting::Child(_))));
+        let of_the_program = find("timer-slack").unwrap().set(Wanted {
+            value: Some("1us"),
+            on_host: false,
+        });
+        assert!(matches!(of_the_program, Ok(Setting::Child(_))));
+    }
+
+    #[test]
     fn a_value_out_of_range_is_refused_with_the_range() {
         for (name, value) in [
             ("nft-rules", "0"),

@@ -55,9 +55,9 @@ impl Planted for Tuned {
     }
 
     fn unavailable(&self, wanted: Wanted<'_>) -> Option<String> {
-        if let Some(at_start) = self.0.at_start(wanted.value) {
-            let refused = at_start.and_then(|at_start| at_start.rehearse()).err()?;
-            return Some(refused.to_string());
+        if let Some(at_start) = self.at_start(wanted) {
+            let rehearsed = at_start.and_then(|at_start| Ok(at_start.rehearse()?));
+            return rehearsed.err().map(|refused| refused.to_string());
         }
         let can_be_held = |reach: Reach| {
             reach.at(|| {
@@ -71,8 +71,8 @@ impl Planted for Tuned {
     }
 
     fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
-        if let Some(at_start) = self.0.at_start(wanted.value) {
-            return Ok(Setting::from(at_start?));
+        if let Some(at_start) = self.at_start(wanted) {
+            return at_start.map(Setting::from);
         }
         let reach = self.reach(wanted)?;
         let held = reach.at(|| -> Result<_, PlantedError> {
@@ -123,6 +123,16 @@ impl Reach {
 }
 
 impl Tuned {
+    /// What a program is to be started with; if that reaches the whole machine, the study must be allowed to.
+    fn at_start(&self, wanted: Wanted<'_>) -> Option<Result<AtStart, PlantedError>> {
+        let at_start = self.0.at_start(wanted.value)?;
+        let may_reach = match self.0.card().scope {
+            Scope::Host => self.reach(wanted).map(drop),
+            _ => Ok(()),
+        };
+        Some(may_reach.and_then(|()| Ok(at_start?)))
+    }
+
     /// How far it reaches, if the study may go so far.
     fn reach(&self, wanted: Wanted<'_>) -> Result<Reach, PlantedError> {
         let lever = self.name();

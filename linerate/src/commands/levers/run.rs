@@ -22,8 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Start a program with levers of its own
 ///
 /// They are set before the program takes our place, and end with it: nothing has to be undone. A
-/// control group that was made for `cpu-weight` is taken away when nobody is in it any more. What the kernel shows is compared with what was asked for before
-/// the program starts; what was refused is named with its errno, and then it is not started.
+/// control group that was made for `cpu-weight` is taken away when nobody is in it any more, and what
+/// `cpu-dma-latency` holds for all CPUs goes with the last descriptor. What the kernel shows is compared
+/// with what was asked for before the program starts; what was refused is named with its errno, and then it is not started.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -31,6 +32,8 @@ Examples:
   linerate levers run nice=10 scheduler=batch -- make -j8
   A share of its own for it and all that it starts:
     sudo linerate levers run cpu-weight=300 -- ./server
+  No idle state that takes time to leave, on any CPU, for as long as it runs:
+    sudo linerate levers run cpu-dma-latency=0s -- ./server
   Which levers are of programs, and what has one that is started from here?
     linerate levers status | grep 'of a program'
 

@@ -132,6 +132,30 @@ pub(super) static ROWS: &[OfAProgram] = &[
     },
     OfAProgram {
         card: Card {
+            name: "cpu-dma-latency",
+            title: "how long CPUs may take to wake while one program runs",
+            group: Group::Power,
+            scope: Scope::Host,
+            binds: Binds::Fork,
+            risk: Risk::None,
+            about: "The program is given a descriptor of /dev/cpu_dma_latency with a time written to it. For \
+                as long as it is open, in the program or in any that inherits it, no CPU of the machine goes into an \
+                idle state (C-state) that takes longer to leave; at 0s idle CPUs spin. Of several that are held the \
+                least counts.",
+            helps: "few connections at a time, whose every request wakes a CPU",
+            hurts: "power and heat, and with them the turbo of the other cores; in a guest time of the host, and \
+                credit of burstable instances; the other thread of each core",
+            published: None,
+        },
+        kind: Kind::WakeLatency,
+        values: "a time from 0s to 1s, in whole microseconds",
+        depends: "0s or some microseconds where single answers count, else any",
+        needs: "it takes root, and a kernel with idle states to choose from (CONFIG_CPU_IDLE)",
+        sets: &["/dev/cpu_dma_latency, held open"],
+        by_hand: "sh -c 'exec 3> /dev/cpu_dma_latency; head -c 4 /dev/zero >&3; exec \"$@\"' sh CMD",
+    },
+    OfAProgram {
+        card: Card {
             name: "scheduler",
             title: "how one program is dealt the CPU",
             group: Group::Scheduling,

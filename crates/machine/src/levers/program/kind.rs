@@ -18,10 +18,14 @@ pub(in crate::levers) enum Kind {
     Speculation(Flaw),
     HugePages,
     CpuWeight,
+    WakeLatency,
 }
 
 /// Beyond a second it is no slack but a wait.
 const SLACK_NS: std::ops::RangeInclusive<u64> = 1..=1_000_000_000;
+
+/// No idle state takes as long to leave.
+const MOST_WAKE_US: u32 = 1_000_000;
 
 impl Kind {
     /// The value that a person means; `None` for what is none.
@@ -37,6 +41,7 @@ impl Kind {
             Self::OpenFiles => Attribute::OpenFiles(within(8..=1 << 30, text)?),
             Self::Speculation(flaw) => Attribute::Speculation(flaw, is_allowed(text)?),
             Self::HugePages => Attribute::HugePages(is_allowed(text)?),
+            Self::WakeLatency => Attribute::WakeLatencyUs(wake_latency_us(text)?),
             Self::CpuWeight => return within(1..=10_000, text).map(ProgramSetting::CpuWeight),
         };
         Some(ProgramSetting::Attribute(attribute))
@@ -90,6 +95,14 @@ fn time_ns(text: &str) -> Option<u64> {
     u64::try_from(time.as_nanos()).ok()
 }
 
+/// Whole microseconds: the kernel counts no others.
+fn wake_latency_us(text: &str) -> Option<u32> {
+    let time_ns = time_ns(text).filter(|time_ns| time_ns % 1000 == 0)?;
+    u32::try_from(time_ns / 1000)
+        .ok()
+        .filter(|time_us| *time_us <= MOST_WAKE_US)
+}
+
 fn within<N: std::str::FromStr + PartialOrd>(
     range: std::ops::RangeInclusive<N>,
     text: &str,
@@ -102,7 +115,7 @@ fn within<N: std::str::FromStr + PartialOrd>(
 mod tests {
     use super::*;
 
-    const KINDS: [(Kind, &str); 8] = [
+    const KINDS: [(Kind, &str); 9] = [
         (
             Kind::Scheduling,
             "other other:3ms batch batch:100us idle fifo:1 fifo:99 rr:10",
@@ -114,6 +127,7 @@ mod tests {
         (Kind::Speculation(Flaw::StoreBypass), "allowed disabled"),
         (Kind::HugePages, "allowed disabled"),
         (Kind::CpuWeight, "1 100 10000"),
+        (Kind::WakeLatency, "0s 20us 1s"),
     ];
 
     #[test]
@@ -138,6 +152,7 @@ mod tests {
             (Kind::OpenFiles, "7 -1 all"),
             (Kind::HugePages, "on off never"),
             (Kind::CpuWeight, "0 10001 1.5"),
+            (Kind::WakeLatency, "1ns 1500ns 2s 20 -1us"),
         ] {
             for value in wrong.split(' ') {
                 assert!(kind.parse(value).is_none(), "{kind:?} took {value}");

@@ -29,6 +29,7 @@ fn write_attribute(attribute: &Attribute, formatter: &mut fmt::Formatter<'_>) ->
         Attribute::Scheduling(scheduling) => write_scheduling(*scheduling, formatter),
         Attribute::Nice(nice) => write!(formatter, "{nice}"),
         Attribute::TimerSlackNs(slack_ns) => formatter.write_str(&time(*slack_ns)),
+        Attribute::WakeLatencyUs(most_us) => formatter.write_str(&time(u64::from(*most_us) * 1000)),
         Attribute::Cpus(cpus) => formatter.write_str(&sys::cpu::format_list(cpus)),
         Attribute::OpenFiles(count) => write!(formatter, "{count}"),
         Attribute::Speculation(_, is_allowed) | Attribute::HugePages(is_allowed) => {

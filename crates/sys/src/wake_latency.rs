@@ -1,0 +1,57 @@
+//! How long the CPUs of the machine may take to wake: the deeper they sleep, the longer. The least that
+//! anybody holds counts, for as long as he has `/dev/cpu_dma_latency` open
+//! (Documentation/power/pm_qos_interface.rst).
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, IntoRawFd as _, OwnedFd, RawFd};
+
+use crate::{check, check_size};
+
+const DEVICE: &CStr = c"/dev/cpu_dma_latency";
+/// What the kernel tells where nobody holds anything, µs (`PM_QOS_CPU_LATENCY_DEFAULT_VALUE`).
+pub const ANY_US: u32 = 2_000_000_000;
+/// What it tells and takes, a number of 32 bits.
+const NUMBER_BYTES: usize = 4;
+
+/// What holds now.
+///
+/// # Errors
+/// `EACCES` without root, `ENOENT` where the kernel has no idle states to choose from.
+pub fn now_us() -> io::Result<u32> {
+    let device = open(libc::O_RDONLY | libc::O_CLOEXEC)?;
+    read_us(device.as_raw_fd())
+}
+
+/// Holds it for this process and all that it hands its open files on to. Async-signal-safe.
+pub(crate) fn hold(most_us: u32) -> io::Result<()> {
+    let device = open(libc::O_RDWR)?;
+    let number = most_us.to_ne_bytes();
+    let file = device.as_raw_fd();
+    // SAFETY: `number` is readable for its length.
+    check_size(unsafe { libc::write(file, number.as_ptr().cast(), NUMBER_BYTES) })?;
+    if read_us(file)? > most_us {
+        return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
+    }
+    // It stays open, for what is executed.
+    let _ = device.into_raw_fd();
+    Ok(())
+}
+
+fn open(flags: libc::c_int) -> io::Result<OwnedFd> {
+    // SAFETY: the path ends with a zero.
+    let fd = check(unsafe { libc::open(DEVICE.as_ptr(), flags) })?;
+    // SAFETY: `fd` was just opened and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn read_us(device: RawFd) -> io::Result<u32> {
+    let mut number = [0_u8; NUMBER_BYTES];
+    // SAFETY: `number` is writable for its length.
+    let read = unsafe { libc::pread(device, number.as_mut_ptr().cast(), NUMBER_BYTES, 0) };
+    match check_size(read)? {
+        NUMBER_BYTES => Ok(u32::from_ne_bytes(number)),
+        // Its number is all that a child can tell of an error.
+        _ => Err(io::Error::from_raw_os_error(libc::EIO)),
+    }
+}
