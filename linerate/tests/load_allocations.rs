@@ -48,7 +48,7 @@ impl Observer for Allocations {
 /// Allocations, and requests that were answered, within a window.
 fn load(
     server: &Server,
-    request: &impl Protocol,
+    request: &impl Protocol<Request = [u8], Input = [u8]>,
     engine: Engine,
     tls: Option<Client>,
 ) -> (u64, u64) {
@@ -65,6 +65,7 @@ fn load(
         engine,
         bulk: false,
         tls,
+        streams: None,
     };
     let mut counted = Allocations::default();
     let outcome = run(&plan, request, &mut counted).unwrap();
@@ -108,6 +109,7 @@ fn a_request_is_sent_and_its_answer_read_without_allocating() {
         trust: Trust::Anybody,
         version: None,
         resumption: true,
+        http2: false,
     };
     let client = Client::new("127.0.0.1", &options).unwrap();
     let (allocated, answered) = load(&secured, &get(), Engine::Epoll, Some(client));

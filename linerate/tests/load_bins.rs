@@ -32,6 +32,7 @@ fn plan(address: SocketAddr) -> LoadPlan {
         engine: Engine::Auto,
         bulk: false,
         tls: None,
+        streams: None,
     }
 }
 

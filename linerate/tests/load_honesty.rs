@@ -134,6 +134,7 @@ fn one_stall_is_seen_by_all_who_came_meanwhile() {
         engine: Engine::Auto,
         bulk: false,
         tls: None,
+        streams: None,
     };
     let protocol = HttpProtocol::new("GET", "test", "/", &[], b"").unwrap();
     let latency = run(&plan, &protocol, &mut NoObserver)

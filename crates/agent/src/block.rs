@@ -27,6 +27,7 @@ pub(crate) fn measure(target: &Target, ask: &BlockAsk, cpus: &CpuSplit) -> Resul
         engine: Engine::Epoll,
         bulk: false,
         tls: None,
+        streams: None,
     };
     let mut window = Window {
         watch: CpuWatch::new(&target.pids),

@@ -3,9 +3,33 @@
 use model::reading::Ledger;
 use wire::response::BodyMark;
 
+/// What is received of an answer at once: bytes, or what somebody made of them before.
+pub trait Received {
+    /// Bytes that came over the wire for it.
+    fn wire_bytes(&self) -> usize;
+
+    /// Whether it is the end of the connection.
+    fn is_end(&self) -> bool;
+}
+
+impl Received for [u8] {
+    #[inline]
+    fn wire_bytes(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn is_end(&self) -> bool {
+        self.is_empty()
+    }
+}
+
 /// A protocol of requests and answers, one at a time on each connection. It is shared by all
 /// threads; what changes lives in the memory of a thread and the exchange of a connection.
 pub trait Protocol: Sync {
+    /// What a carrier sends as a request, and what it receives of an answer.
+    type Request: ?Sized;
+    type Input: Received + ?Sized;
     /// What one thread remembers across its connections.
     type Memory;
     /// Where one connection is within a request and its answer.
@@ -20,18 +44,18 @@ pub trait Protocol: Sync {
     /// Starts the next request of a connection.
     fn begin(&self, memory: &mut Self::Memory, exchange: &mut Self::Exchange);
 
-    /// The bytes of the request that an exchange has begun.
-    fn request<'a>(&'a self, exchange: &'a Self::Exchange) -> &'a [u8];
+    /// The request that an exchange has begun.
+    fn request<'a>(&'a self, exchange: &'a Self::Exchange) -> &'a Self::Request;
 
-    /// The bytes of a request where they are the same for every one: io_uring is given them once.
-    fn constant_request(&self) -> Option<&[u8]>;
+    /// The request where it is the same every time: io_uring is given its bytes once.
+    fn constant_request(&self) -> Option<&Self::Request>;
 
     /// Takes the next bytes of the answer.
     fn read(
         &self,
         memory: &mut Self::Memory,
         exchange: &mut Self::Exchange,
-        input: &[u8],
+        input: &Self::Input,
     ) -> Framing;
 
     /// The peer closed the connection; for some answers that is their end.

@@ -9,10 +9,9 @@ mod mark;
 
 use chunked::Chunks;
 use head::{BodyFrame, Head};
-use mark::Marker;
 
 pub use head::{HEAD_LIMIT_BYTES, KnownHead};
-pub use mark::BodyMark;
+pub use mark::{BodyMark, Marker};
 
 /// Why bytes are no HTTP/1 answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

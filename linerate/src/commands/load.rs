@@ -56,6 +56,23 @@ impl Report<'_> {
     }
 }
 
+/// The version of HTTP that a plan is for.
+fn version(plan: &LoadPlan) -> &'static str {
+    if plan.streams.is_some() { "2" } else { "1.1" }
+}
+
+/// Connections, and what is at once on each, in words.
+fn connections(plan: &LoadPlan) -> String {
+    let connections = report::numbers::whole(f64::from(plan.connections));
+    match plan.streams {
+        None => format!("{connections} connections"),
+        Some(streams) => {
+            let streams = report::numbers::whole(f64::from(streams));
+            format!("{connections} connections of HTTP/2, {streams} streams each")
+        }
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     arguments.watching.check(arguments.json)?;
     if arguments.download {
@@ -67,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let mut plan = arguments.plan()?;
     plan.check()?;
     plan.make_room()?;
-    plan.tls = arguments.tls.client(url)?;
+    plan.tls = arguments.tls.client(url, arguments.http2)?;
     let target = Target::find(url, arguments, &requests, &plan)?;
     plan.address = target.address.clone();
     let (requests, notes) = requests.look(&target, &plan)?;

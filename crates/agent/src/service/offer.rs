@@ -96,6 +96,7 @@ impl Offer {
     /// How it is spoken to: nobody vouches for a server of the lab. `None` in the clear.
     pub(crate) fn client(&self, address: SocketAddr) -> Result<Option<Client>, Failure> {
         let options = ClientOptions {
+            http2: false,
             trust: Trust::Anybody,
             version: None,
             resumption: false,

@@ -26,6 +26,8 @@ impl EchoProtocol {
 }
 
 impl Protocol for EchoProtocol {
+    type Request = [u8];
+    type Input = [u8];
     /// Whether an answer was seen.
     type Memory = bool;
     /// Bytes of the answer still to come.

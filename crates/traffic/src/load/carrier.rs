@@ -1,20 +1,22 @@
 //! What carries the bytes of one worker: the sockets behind its connections, by slot.
 //!
-//! There are two, chosen at compile time: [`EpollCarrier`] is told of readiness and moves the
+//! There are three, chosen at compile time: [`EpollCarrier`] is told of readiness and moves the
 //! bytes itself, in the clear or by TLS; [`UringCarrier`] has them moved and is told when that is
-//! done.
+//! done; of [`StreamsCarrier`] a slot is a stream of HTTP/2, and many of them share a connection.
 
 mod clear;
 mod layer;
 mod readiness;
 mod rings;
 mod secured;
+mod streams;
 
 use std::io;
 
 use model::Pace;
 use sys::address::Address;
 
+use super::outcome::ConnectionCounts;
 use super::{Engine, LoadError, LoadPlan};
 use crate::tls::Client;
 
@@ -23,16 +25,19 @@ pub(super) use readiness::EpollCarrier;
 pub(super) use rings::UringCarrier;
 pub use secured::Handshakes;
 pub(super) use secured::Secured;
+pub(super) use streams::StreamsCarrier;
 
 /// The longest that a connection in the clear may take to open.
 const CONNECT_PATIENCE_NS: u64 = 2_000_000_000;
 
 /// What a carrier is made for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Load<'a> {
+pub(super) struct Load<'a, R: ?Sized = [u8]> {
     /// What [`Carrier::send`] sends each time, where that is the same.
-    pub(super) constant_request: Option<&'a [u8]>,
+    pub(super) constant_request: Option<&'a R>,
     pub(super) connections: usize,
+    /// Slots of one connection.
+    pub(super) streams: usize,
     pub(super) pace: Pace,
     /// Requests and answers may wait for others, to be moved together.
     pub(super) may_batch: bool,
@@ -52,21 +57,25 @@ pub(super) enum News {
     Failed,
 }
 
-/// What was received at once; no bytes are the end of the connection.
+/// What was received at once.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece<'a> {
-    pub(super) bytes: &'a [u8],
+pub(super) struct Piece<'a, I: ?Sized = [u8]> {
+    pub(super) input: &'a I,
     /// There may be another piece to receive right now.
     pub(super) may_go_on: bool,
 }
 
 /// Sockets in slots, each of them empty, connecting or open.
 pub(super) trait Carrier: Sized {
+    /// What it sends as a request, and what it receives of an answer.
+    type Request: ?Sized;
+    type Input: ?Sized;
+
     /// The longest that a connection may take to open.
     const PATIENCE_NS: u64;
 
     /// Makes empty slots.
-    fn new(load: &Load<'_>) -> io::Result<Self>;
+    fn new(load: &Load<'_, Self::Request>) -> io::Result<Self>;
 
     /// Starts to connect in an empty slot; news tells when that has ended.
     fn open(&mut self, slot: usize, address: &Address) -> io::Result<()>;
@@ -86,13 +95,13 @@ pub(super) trait Carrier: Sized {
     fn next(&mut self) -> Option<(usize, News)>;
 
     /// Starts to send the request; true when it has left, or will but for a failure.
-    fn send(&mut self, slot: usize, request: &[u8]) -> io::Result<bool>;
+    fn send(&mut self, slot: usize, request: &Self::Request) -> io::Result<bool>;
 
     /// Goes on with the same after [`News::Room`].
-    fn resume(&mut self, slot: usize, request: &[u8]) -> io::Result<bool>;
+    fn resume(&mut self, slot: usize, request: &Self::Request) -> io::Result<bool>;
 
     /// Receives what the last [`News::Input`] was about; `None` when nothing is there.
-    fn receive(&mut self, slot: usize) -> io::Result<Option<Piece<'_>>>;
+    fn receive(&mut self, slot: usize) -> io::Result<Option<Piece<'_, Self::Input>>>;
 
     /// Has there be news again of input that was not received; false where the carrier has taken
     /// all of it already.
@@ -108,6 +117,11 @@ pub(super) trait Carrier: Sized {
 
     /// The handshakes of TLS so far, where there are any.
     fn handshakes(&self) -> Option<&Handshakes> {
+        None
+    }
+
+    /// What happened to connections, where they are other than slots.
+    fn counts(&self) -> Option<ConnectionCounts> {
         None
     }
 }
@@ -129,5 +143,13 @@ pub(super) fn choose(plan: &LoadPlan, is_constant: bool) -> Result<Engine, LoadE
             Ok(_) => Ok(Engine::Uring),
             Err(error) => Err(LoadError::NoUring(error)),
         },
+    }
+}
+
+/// The engine of a load of HTTP/2, whose connections are told of readiness.
+pub(super) fn choose_for_streams(plan: &LoadPlan) -> Result<Engine, LoadError> {
+    match plan.engine {
+        Engine::Uring => Err(LoadError::NoUringForHttp2),
+        Engine::Auto | Engine::Epoll => Ok(Engine::Epoll),
     }
 }

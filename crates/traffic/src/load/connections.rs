@@ -85,7 +85,7 @@ impl<E, C: Carrier> Connections<E, C> {
     /// Makes as many closed connections as there are exchanges.
     pub(super) fn new(
         address: Address,
-        load: &Load<'_>,
+        load: &Load<'_, C::Request>,
         exchanges: impl Iterator<Item = E>,
     ) -> io::Result<Self> {
         Ok(Self {
@@ -104,7 +104,7 @@ impl<E, C: Carrier> Connections<E, C> {
     }
 
     pub(super) fn counts(&self) -> ConnectionCounts {
-        self.counts
+        self.carrier.counts().unwrap_or(self.counts)
     }
 
     /// Why a connection last failed to open.
@@ -150,7 +150,10 @@ impl<E, C: Carrier> Connections<E, C> {
 
     /// Takes what came on a connection, for its exchange; `None` when nothing is there.
     #[inline]
-    pub(super) fn receive(&mut self, slot: usize) -> Option<(io::Result<Piece<'_>>, &mut E)> {
+    pub(super) fn receive(
+        &mut self,
+        slot: usize,
+    ) -> Option<(io::Result<Piece<'_, C::Input>>, &mut E)> {
         let piece = self.carrier.receive(slot).transpose()?;
         Some((piece, &mut self.slots[slot].exchange))
     }
@@ -177,7 +180,7 @@ impl<E, C: Carrier> Connections<E, C> {
         &mut self,
         slot: usize,
         is_new: bool,
-        protocol: &impl Protocol<Exchange = E>,
+        protocol: &impl Protocol<Exchange = E, Request = C::Request>,
     ) -> io::Result<()> {
         let request = protocol.request(&self.slots[slot].exchange);
         let is_whole = if is_new {

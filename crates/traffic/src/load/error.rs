@@ -13,6 +13,9 @@ pub(super) const THREADS_MAX: u32 = 1024;
 /// The most connections to one address: each takes a port of ours.
 pub(super) const CONNECTIONS_MAX: u32 = 65_535;
 
+/// The most requests under way at once, over all streams: what is kept of each takes memory.
+pub(super) const REQUESTS_AT_ONCE_MAX: u64 = 1_000_000;
+
 /// What stopped a block of load: what happened, where, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -41,6 +44,11 @@ pub enum LoadError {
     )]
     ManyConnections { connections: u32 },
     #[error(
+        "{streams} streams on each of {connections} connections are more than the \
+         {REQUESTS_AT_ONCE_MAX} requests that may be under way at once"
+    )]
+    ManyStreams { streams: u32, connections: u32 },
+    #[error(
         "{connections} connections need as many open files, and this process may have {limit}: ask \
          for fewer, or raise the hard limit (as root: `ulimit -Hn {connections}0`, or LimitNOFILE= \
          of a service)"
@@ -56,6 +64,8 @@ pub enum LoadError {
     NoUringUnderTls,
     #[error("io_uring sends one request again and again here: leave the choice open, or use epoll")]
     NoUringForMix,
+    #[error("io_uring carries no HTTP/2 here: leave the choice open, or use epoll")]
+    NoUringForHttp2,
     #[error("the kernel refused to wait for sockets: {0}; Linux 5.11 or later is needed")]
     Wait(io::Error),
     #[error(

@@ -1,13 +1,9 @@
 //! HTTP/1.1 as a protocol of the load loop: one request, prepared once and sent again and again.
 
-use std::sync::OnceLock;
+use wire::response::{KnownHead, Progress, Reply, ResponseReader};
 
-use wire::response::{BodyMark, KnownHead, Progress, Reply, ResponseReader};
-
-use crate::protocol::{Fate, FirstAnswer, Framing, Protocol};
-
-/// One answer in so many has its body compared with the first.
-const VERIFIED_EVERY: u32 = 64;
+use super::answers::{Answer, Answers, Seen};
+use crate::protocol::{FirstAnswer, Framing, Protocol};
 
 /// Why a request cannot be put into words.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +18,8 @@ pub enum RequestError {
     Header(String),
     #[error("the header `{0}` follows from the body and is set by us")]
     Framing(String),
+    #[error(transparent)]
+    Http2(#[from] http2::RequestError),
 }
 
 /// One HTTP/1.1 request, and the check of its answers.
@@ -29,13 +27,7 @@ pub enum RequestError {
 pub struct HttpProtocol {
     request: Vec<u8>,
     is_head: bool,
-    compares_bodies: bool,
-    /// Whether bodies are read at all, not counted alone.
-    reads_bodies: bool,
-    /// The length that each right body has, where it is known.
-    body_bytes: Option<u64>,
-    /// The first answer that was no error, on whichever thread it came.
-    first_right: OnceLock<FirstAnswer>,
+    answers: Answers,
 }
 
 impl HttpProtocol {
@@ -71,10 +63,7 @@ impl HttpProtocol {
         Ok(Self {
             request,
             is_head: method == "HEAD",
-            compares_bodies: true,
-            reads_bodies: true,
-            body_bytes: None,
-            first_right: OnceLock::new(),
+            answers: Answers::compared(),
         })
     }
 
@@ -88,7 +77,7 @@ impl HttpProtocol {
 
     /// Switches the comparison of bodies off.
     pub(super) fn compare_no_bodies(&mut self) {
-        self.compares_bodies = false;
+        self.answers.compares_bodies = false;
     }
 
     /// Puts another request in the place of this one, for the same answers.
@@ -99,12 +88,10 @@ impl HttpProtocol {
     /// The same request, for bodies so long that they are counted and not looked at; each must have
     /// this length, where one is given.
     #[must_use]
-    pub fn counting_bodies(self, body_bytes: Option<u64>) -> Self {
-        Self {
-            reads_bodies: false,
-            body_bytes,
-            ..self
-        }
+    pub fn counting_bodies(mut self, body_bytes: Option<u64>) -> Self {
+        self.answers.reads_bodies = false;
+        self.answers.body_bytes = body_bytes;
+        self
     }
 
     /// Length of the request, in bytes.
@@ -131,32 +118,16 @@ impl HttpProtocol {
 
     #[inline]
     fn framing(&self, memory: &mut Memory, reply: Reply, used: usize) -> Framing {
-        let fate = match reply.mark {
-            _ if reply.status >= 400 => Fate::Status,
-            Some(mark) if !self.is_right(reply.status, mark) => Fate::Body,
-            _ if self
-                .body_bytes
-                .is_some_and(|bytes| bytes != reply.body_bytes) =>
-            {
-                Fate::Body
-            }
-            _ => Fate::Answered,
+        let answer = Answer {
+            status: reply.status,
+            body_bytes: reply.body_bytes,
+            mark: reply.mark,
         };
-        if memory.first.is_none() {
-            memory.remember_first(&reply);
-        }
         Framing::Whole {
             used,
-            fate,
+            fate: self.answers.fate(&mut memory.seen, answer),
             closes: reply.closes,
         }
-    }
-
-    /// Whether a body is the one seen first; the first of all is.
-    #[cold]
-    fn is_right(&self, status: u16, body: BodyMark) -> bool {
-        let answer = FirstAnswer { status, body };
-        *self.first_right.get_or_init(|| answer) == answer || !self.compares_bodies
     }
 }
 
@@ -164,26 +135,12 @@ impl HttpProtocol {
 #[derive(Debug, Default)]
 pub struct Memory {
     known: KnownHead,
-    begun: u32,
-    first: Option<FirstAnswer>,
-}
-
-impl Memory {
-    #[cold]
-    fn remember_first(&mut self, reply: &Reply) {
-        let unwatched = BodyMark {
-            bytes: reply.body_bytes,
-            hash: 0,
-        };
-        let body = reply.mark.unwrap_or(unwatched);
-        self.first = Some(FirstAnswer {
-            status: reply.status,
-            body,
-        });
-    }
+    seen: Seen,
 }
 
 impl Protocol for HttpProtocol {
+    type Request = [u8];
+    type Input = [u8];
     type Memory = Memory;
     type Exchange = ResponseReader;
 
@@ -197,10 +154,7 @@ impl Protocol for HttpProtocol {
 
     #[inline]
     fn begin(&self, memory: &mut Memory, exchange: &mut ResponseReader) {
-        // Until a first answer is known, each could be it.
-        let watched = memory.begun.is_multiple_of(VERIFIED_EVERY) || memory.first.is_none();
-        memory.begun = memory.begun.wrapping_add(1);
-        exchange.begin(watched && self.reads_bodies);
+        exchange.begin(self.answers.watches_next(&mut memory.seen));
     }
 
     #[inline]
@@ -229,11 +183,11 @@ impl Protocol for HttpProtocol {
     }
 
     fn first(&self, memory: &Memory) -> Option<FirstAnswer> {
-        self.first_right.get().copied().or(memory.first)
+        self.answers.first(&memory.seen)
     }
 }
 
-fn check_request_line(method: &str, host: &str, path: &str) -> Result<(), RequestError> {
+pub(super) fn check_request_line(method: &str, host: &str, path: &str) -> Result<(), RequestError> {
     if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return Err(RequestError::Method(method.to_owned()));
     }
@@ -255,7 +209,7 @@ fn check_request_line(method: &str, host: &str, path: &str) -> Result<(), Reques
     Ok(())
 }
 
-fn check_header(name: &str, value: &str) -> Result<(), RequestError> {
+pub(super) fn check_header(name: &str, value: &str) -> Result<(), RequestError> {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if name.is_empty()
         || !name.bytes().all(is_token)
@@ -273,7 +227,9 @@ fn check_header(name: &str, value: &str) -> Result<(), RequestError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::answers::VERIFIED_EVERY;
     use super::*;
+    use crate::protocol::Fate;
 
     fn request(
         method: &str,

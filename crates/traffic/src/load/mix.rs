@@ -118,6 +118,8 @@ pub struct MixExchange {
 }
 
 impl Protocol for Mix {
+    type Request = [u8];
+    type Input = [u8];
     type Memory = MixMemory;
     type Exchange = MixExchange;
 

@@ -9,6 +9,7 @@
 //! worker sends it on a free connection (`worker`, `connections`, `carrier`), the protocol says where its
 //! answer ends (`http`), and it lands in exactly one bin (`recorder`).
 
+mod answers;
 mod borrowed;
 mod carrier;
 mod connections;
@@ -16,6 +17,7 @@ mod error;
 mod free;
 mod gate;
 pub mod http;
+pub mod http2;
 pub mod mix;
 mod outcome;
 mod plan;
@@ -29,8 +31,9 @@ mod worker;
 use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
 
+use self::http2::Http2Protocol;
 use borrowed::BorrowedThread;
-use carrier::{Carrier, Clear, EpollCarrier, Secured, UringCarrier};
+use carrier::{Carrier, Clear, EpollCarrier, Secured, StreamsCarrier, UringCarrier};
 use gate::Gate;
 use worker::Worker;
 
@@ -42,7 +45,7 @@ use outcome::WorkerOutcome;
 
 pub use outcome::{ConnectionCounts, LoadOutcome};
 pub use plan::{Engine, LoadPlan};
-pub use probe::{HeadProbe, Probe, ProbeError, probe, probe_head};
+pub use probe::{HeadProbe, Http2Probe, Probe, ProbeError, probe, probe_head, probe_http2};
 pub use recorder::TICK_NS;
 pub use tally::{Live, SoFar};
 
@@ -76,17 +79,13 @@ impl Observer for NoObserver {
 /// # Errors
 /// [`LoadError`] for a plan that makes no sense, a CPU that cannot be had, or a target that
 /// accepts no connection at all. Requests that fail are no error: they are in the ledger.
-pub fn run<P: Protocol>(
+pub fn run<P: Protocol<Request = [u8], Input = [u8]>>(
     plan: &LoadPlan,
     protocol: &P,
     observer: &mut dyn Observer,
 ) -> Result<LoadOutcome, LoadError> {
-    plan.check()?;
-    plan.make_room()?;
     let engine = carrier::choose(plan, protocol.constant_request().is_some())?;
-    let offered_rps = plan.rate_rps().unwrap_or(0.0);
-    let live = Arc::new(Live::new(plan.threads, plan.record_latency, offered_rps));
-    observer.begins(&live);
+    let live = prepare(plan, observer)?;
     let outcomes = match (engine, &plan.tls) {
         (Engine::Uring, _) => carry::<P, UringCarrier>(plan, protocol, &live, observer),
         (_, None) => carry::<P, EpollCarrier<Clear>>(plan, protocol, &live, observer),
@@ -95,13 +94,45 @@ pub fn run<P: Protocol>(
     Ok(LoadOutcome::merge(plan, engine, &live, outcomes))
 }
 
+/// As [`run`], of HTTP/2: with as many requests under way on each connection as the plan has streams.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_http2(
+    plan: &LoadPlan,
+    protocol: &Http2Protocol,
+    observer: &mut dyn Observer,
+) -> Result<LoadOutcome, LoadError> {
+    let engine = carrier::choose_for_streams(plan)?;
+    let live = prepare(plan, observer)?;
+    let outcomes = match &plan.tls {
+        None => carry::<_, StreamsCarrier<Clear>>(plan, protocol, &live, observer),
+        Some(_) => carry::<_, StreamsCarrier<Secured>>(plan, protocol, &live, observer),
+    }?;
+    Ok(LoadOutcome::merge(plan, engine, &live, outcomes))
+}
+
+/// Sees that a plan can be carried out, and makes what can be watched of it.
+fn prepare(plan: &LoadPlan, observer: &mut dyn Observer) -> Result<Arc<Live>, LoadError> {
+    plan.check()?;
+    plan.make_room()?;
+    let offered_rps = plan.rate_rps().unwrap_or(0.0);
+    let live = Arc::new(Live::new(plan.threads, plan.record_latency, offered_rps));
+    observer.begins(&live);
+    Ok(live)
+}
+
 /// All threads of a block, from the first connection to the last answer.
-fn carry<'a, P: Protocol, C: Carrier>(
+fn carry<'a, P, C>(
     plan: &'a LoadPlan,
     protocol: &'a P,
     live: &'a Live,
     observer: &mut dyn Observer,
-) -> Result<Vec<WorkerOutcome<'a>>, LoadError> {
+) -> Result<Vec<WorkerOutcome<'a>>, LoadError>
+where
+    P: Protocol,
+    C: Carrier<Request = P::Request, Input = P::Input>,
+{
     let gate = Gate::new(plan.threads);
     thread::scope(|scope| {
         let mut workers = (0..).zip(live.tallies());

@@ -6,7 +6,7 @@ use model::Pace;
 use sys::address::Address;
 
 use super::LoadError;
-use super::error::{CONNECTIONS_MAX, RATE_RANGE, THREADS_MAX};
+use super::error::{CONNECTIONS_MAX, RATE_RANGE, REQUESTS_AT_ONCE_MAX, THREADS_MAX};
 use crate::tls::Client;
 
 /// Open files that are no connections: standard streams and what the program holds. Each thread
@@ -48,6 +48,8 @@ pub struct LoadPlan {
     pub bulk: bool,
     /// By TLS, and with whom; in the clear when `None`.
     pub tls: Option<Client>,
+    /// Requests under way at once on each connection of HTTP/2; `None` for protocols that have one.
+    pub streams: Option<u32>,
 }
 
 impl LoadPlan {
@@ -56,7 +58,8 @@ impl LoadPlan {
     /// # Errors
     /// The first thing that makes no sense.
     pub fn check(&self) -> Result<(), LoadError> {
-        let (threads, connections) = (self.threads, self.connections);
+        let (threads, connections, streams) = (self.threads, self.connections, self.streams());
+        let at_once = u64::from(connections) * u64::from(streams);
         let needs_ports = matches!(self.address, Address::Tcp(_));
         let rate = self.rate_rps().filter(|rate| !RATE_RANGE.contains(rate));
         let wrong = [
@@ -66,6 +69,10 @@ impl LoadPlan {
             (threads > THREADS_MAX).then_some(LoadError::ManyThreads { threads }),
             (threads == 0 || threads > connections).then_some(LoadError::IdleThreads {
                 threads,
+                connections,
+            }),
+            (at_once > REQUESTS_AT_ONCE_MAX).then_some(LoadError::ManyStreams {
+                streams,
                 connections,
             }),
             (self.score_ns == 0).then_some(LoadError::NoTime),
@@ -96,6 +103,12 @@ impl LoadPlan {
             Pace::Closed => None,
             Pace::Open { rate_rps, .. } => Some(rate_rps),
         }
+    }
+
+    /// Requests under way at once on each connection.
+    #[must_use]
+    pub fn streams(&self) -> u32 {
+        self.streams.unwrap_or(1)
     }
 
     /// Whether only throughput counts, so that single requests may wait for company.
@@ -147,6 +160,7 @@ pub(super) mod tests {
             engine: Engine::Auto,
             bulk: false,
             tls: None,
+            streams: None,
         }
     }
 
@@ -189,6 +203,10 @@ pub(super) mod tests {
             },
             LoadPlan {
                 threads: 11,
+                ..plan()
+            },
+            LoadPlan {
+                streams: Some(1_000_000),
                 ..plan()
             },
             LoadPlan {

@@ -1,5 +1,6 @@
 //! One request and its answer, without a loop: is the target ready, and how long are its bytes?
 
+mod http2;
 mod line;
 mod stream;
 
@@ -9,6 +10,7 @@ use sys::address::Address;
 use sys::clock;
 use wire::response::{BodyMark, KnownHead, Malformed, Progress, Reply};
 
+pub use self::http2::{Http2Probe, probe_http2};
 use super::http::HttpProtocol;
 use crate::tls::{Agreed, Client, TlsFailure};
 use line::Line;
@@ -41,6 +43,10 @@ pub enum ProbeError {
     },
     #[error("{address} closed the connection or fell silent before its answer was whole: {source}")]
     Exchange { address: Address, source: io::Error },
+    #[error("{address} speaks HTTP/1 there and no HTTP/2 in the clear (h2c with prior knowledge)")]
+    SpeaksHttp1 { address: Address },
+    #[error("{address} answered with something that is not HTTP/2")]
+    NoHttp2 { address: Address },
     #[error("{address} answered with something that is not HTTP/1: {reason:?}")]
     Malformed { address: Address, reason: Malformed },
 }

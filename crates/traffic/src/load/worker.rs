@@ -55,7 +55,11 @@ pub(super) struct Worker<'a, P: Protocol, C: Carrier> {
     closed: Usage,
 }
 
-impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
+impl<'a, P, C> Worker<'a, P, C>
+where
+    P: Protocol,
+    C: Carrier<Request = P::Request, Input = P::Input>,
+{
     /// The whole life of one thread. The first one has the observer.
     pub(super) fn live(
         plan: &'a LoadPlan,
@@ -92,12 +96,16 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
         }
         // Without it requests leave later, and their lateness says so.
         let _ = sys::process::set_timer_slack_ns(1);
-        let count = plan.connections_of(index);
+        let connections = plan.connections_of(index);
+        let streams = plan.streams();
         let numbers = plan.numbers_of(index);
+        let numbers = numbers.start * streams..numbers.end * streams;
+        let slots = numbers.len();
         let exchanges = numbers.map(|number| protocol.exchange(number));
         let load = Load {
             constant_request: protocol.constant_request(),
-            connections: count,
+            connections,
+            streams: streams as usize,
             pace: plan.pace,
             may_batch: plan.may_batch(),
             tls: plan.tls.as_ref(),
@@ -114,7 +122,7 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
             edges,
             phase: Phase::Draining,
             schedule: None,
-            free: FreeQueue::new(count),
+            free: FreeQueue::new(slots),
             next_sweep_ns: u64::MAX,
             spun_ns: 0,
             opened: Usage::default(),
@@ -143,7 +151,8 @@ impl<'a, P: Protocol, C: Carrier> Worker<'a, P, C> {
     fn pass(&self, gate: &Gate) -> Result<u64, LoadError> {
         // Those that have not even failed are tried as well.
         let tried = self.connections.counts().failed;
-        let tried = tried.max(self.connections.len() as u64);
+        let wanted = self.connections.len() as u64 / u64::from(self.plan.streams());
+        let tried = tried.max(wanted);
         match gate.pass(self.connections.open_count() as u64, tried) {
             Passage::Start { start_ns } => Ok(start_ns),
             Passage::Broken => Err(LoadError::OtherThread),

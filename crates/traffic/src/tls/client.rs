@@ -10,7 +10,7 @@ use rustls::pki_types::ServerName;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, CommonState, HandshakeKind, ProtocolVersion, RootCertStore};
 
-use super::config::{ALPN, FULL_CONTENT_BYTES, name};
+use super::config::{ALPN, ALPN_HTTP2, FULL_CONTENT_BYTES, name};
 use super::end::{End, room_for_piece};
 use super::failure::TlsFailure;
 use super::identity::{IdentityError, chain};
@@ -21,6 +21,8 @@ use crate::engine::transfer::Calls;
 const INCOMING_BYTES: usize = 128 * 1024;
 /// Full reads on end of records without content, of which a peer could send any number.
 const MOST_EMPTY_READS: u32 = 32;
+/// The alert of a server that shares no protocol with us: `no_application_protocol` (RFC 7301 §3.2).
+const NO_PROTOCOL: u8 = 120;
 /// Sessions kept to be resumed; there is one server, and rustls keeps eight tickets for it.
 const SESSIONS: usize = 8;
 
@@ -49,6 +51,14 @@ pub struct ClientOptions {
     /// Resume sessions where the server gives tickets: without a signature, and with TLS 1.2
     /// without an exchange of keys.
     pub resumption: bool,
+    /// Speak HTTP/2, or not at all; else HTTP/1.1.
+    pub http2: bool,
+}
+
+impl ClientOptions {
+    fn protocol(&self) -> &'static [u8] {
+        if self.http2 { ALPN_HTTP2 } else { ALPN }
+    }
 }
 
 /// Why a client cannot speak TLS so.
@@ -103,7 +113,7 @@ impl Client {
                 .with_custom_certificate_verifier(Arc::new(Unchecked(provider))),
         }
         .with_no_client_auth();
-        config.alpn_protocols = vec![ALPN.to_vec()];
+        config.alpn_protocols = vec![options.protocol().to_vec()];
         config.resumption = if options.resumption {
             Resumption::in_memory_sessions(SESSIONS)
         } else {
@@ -111,6 +121,13 @@ impl Client {
         };
         let config = Arc::new(config);
         Ok(Self { config, name })
+    }
+
+    fn speaks_http2(&self) -> bool {
+        self.config
+            .alpn_protocols
+            .iter()
+            .any(|name| name == ALPN_HTTP2)
     }
 }
 
@@ -181,6 +198,10 @@ pub struct ClientEnd {
     end: End<UnbufferedClientConnection>,
     /// Nothing was received so far.
     is_new: bool,
+    /// The one protocol that is asked for.
+    wants_http2: bool,
+    /// Content that came with the end of the handshake: settings of HTTP/2, which wait for nobody.
+    early: Vec<u8>,
 }
 
 impl ClientEnd {
@@ -195,7 +216,12 @@ impl ClientEnd {
             client.name.clone(),
         )?);
         end.read(&mut [], &mut [])?;
-        Ok(Self { end, is_new: true })
+        Ok(Self {
+            end,
+            is_new: true,
+            wants_http2: client.speaks_http2(),
+            early: Vec::new(),
+        })
     }
 
     /// Goes on with the handshake, as far as that is possible without waiting.
@@ -225,17 +251,46 @@ impl ClientEnd {
             let read = self.end.read(records, &mut buffers.content);
             // An alert to the server is a courtesy.
             let sent = self.end.send_unsent(&mut Calls, socket);
+            let count = read.map_err(|error| self.named(error.into()))?;
             // Nobody has asked anything yet.
-            if read? > 0 {
+            if count > 0 && !self.wants_http2 {
                 return Err(TlsFailure::SpeaksOther);
             }
+            self.early.extend_from_slice(&buffers.content[..count]);
             sent?;
         }
+        self.check_protocol()?;
         Ok(if self.end.has_output() {
             Handshake::NeedsRoom
         } else {
             Handshake::Done
         })
+    }
+
+    /// An alert of a server that knows no protocol of ours says that of HTTP/2.
+    fn named(&self, failure: TlsFailure) -> TlsFailure {
+        match failure {
+            TlsFailure::Alert { number, .. } if self.wants_http2 && number == NO_PROTOCOL => {
+                TlsFailure::NoHttp2
+            }
+            other => other,
+        }
+    }
+
+    /// A server may leave out of its answer which protocol is spoken, and means HTTP/1.1 then.
+    fn check_protocol(&self) -> Result<(), TlsFailure> {
+        let agreed = self.end.state().and_then(CommonState::alpn_protocol);
+        let is_agreed = agreed == Some(ALPN_HTTP2) || self.end.is_handshaking();
+        match self.wants_http2 && !is_agreed {
+            true => Err(TlsFailure::NoHttp2),
+            false => Ok(()),
+        }
+    }
+
+    /// What came with the end of the handshake, once.
+    #[must_use]
+    pub fn take_early(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.early)
     }
 
     /// What the handshake came to; `None` before it is done.

@@ -12,6 +12,8 @@ use super::tickets::Tickets;
 
 /// The one protocol that is spoken over it (RFC 7301).
 pub(super) const ALPN: &[u8] = b"http/1.1";
+/// And that of a client that asks for HTTP/2.
+pub(super) const ALPN_HTTP2: &[u8] = b"h2";
 /// Tickets that a client of TLS 1.3 gets for each session, as many as most servers give.
 const TICKETS: usize = 2;
 /// What rustls puts before its names of TLS 1.3; the registry of IANA does not.

@@ -29,6 +29,8 @@ pub enum TlsFailure {
     Certificate(CertificateProblem),
     #[error("the server refused the TLS handshake with the alert `{name}` ({number})")]
     Alert { name: String, number: u8 },
+    #[error("the server did not agree on HTTP/2 (`h2`) in the TLS handshake")]
+    NoHttp2,
     #[error("the TLS handshake failed: {0}")]
     Other(Error),
 }

@@ -22,7 +22,7 @@ impl BodyMark {
 /// same hash however they are cut, and a page that answers in place of the right one needs no
 /// cryptography to be caught.
 #[derive(Clone, Debug)]
-pub(super) struct Marker {
+pub struct Marker {
     hash: u64,
 }
 
@@ -36,13 +36,16 @@ impl Default for Marker {
 }
 
 impl Marker {
-    pub(super) fn add(&mut self, data: &[u8]) {
+    /// Takes the next bytes of it.
+    pub fn add(&mut self, data: &[u8]) {
         self.hash = data.iter().fold(self.hash, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(PRIME)
         });
     }
 
-    pub(super) fn mark(&self, bytes: u64) -> BodyMark {
+    /// The mark of all that was taken, which is so long.
+    #[must_use]
+    pub fn mark(&self, bytes: u64) -> BodyMark {
         BodyMark {
             bytes,
             hash: self.hash,

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use clap::{ArgGroup, ValueHint};
 use model::Pace;
 use model::objective::Objective;
@@ -88,6 +88,19 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["rate", "slo", "sweep", "latency"])]
     throughput: bool,
 
+    /// Speak HTTP/2, with --streams N so many requests at once on each connection
+    ///
+    /// By TLS the server must agree to it (ALPN h2); in the clear it is taken for granted that the
+    /// server speaks it (h2c with prior knowledge). What one thread sends and receives at once goes
+    /// together, so a request may leave some µs later than its time says. A server that ends a
+    /// connection in good order, as nginx does after 1000 requests, is asked once more on a new one
+    /// what it did not begin with.
+    #[arg(long, conflicts_with = "download")]
+    pub(super) http2: bool,
+    /// With --http2: requests under way at once on each connection [default: 1]
+    #[arg(long, value_name = "N", value_parser = values::parse_count, requires = "http2", hide_short_help = true)]
+    pub(super) streams: Option<u32>,
+
     /// Download mode, for long bodies: Gbit/s, CPU per GB, who was the limit
     ///
     /// Bodies are counted and thrown away, and not compared. Nothing is asked for beforehand but one
@@ -150,7 +163,7 @@ pub(crate) struct Arguments {
     ///
     /// A table [[request]] for each, with its path, and as it needs them weight, method, headers, body
     /// or body_file. The URL says the server alone, and -H adds to the headers of all.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["method", "body", "download"], help_heading = REQUEST)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["method", "body", "download", "http2"], help_heading = REQUEST)]
     pub(super) mix: Option<PathBuf>,
     /// Seed of mixed requests, of Poisson arrivals and of the order of blocks [default: 1]
     ///
@@ -177,7 +190,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LIST", value_parser = sys::cpu::parse_list, help_heading = WHERE)]
     cpus: Option<std::vec::Vec<usize>>,
     /// What carries the bytes: epoll, uring or auto
-    #[arg(long, value_enum, default_value = "auto", hide_possible_values = true, help_heading = WHERE)]
+    #[arg(long, value_enum, default_value = "auto", hide_possible_values = true, hide_short_help = true, help_heading = WHERE)]
     engine: Carrier,
 
     #[command(flatten)]
@@ -225,6 +238,8 @@ Examples:
     linerate load 'http://127.0.0.1:8080/items/{id:1..100000}'
   A server of yours with a certificate that it made itself:
     linerate load https://127.0.0.1:8443/json --insecure
+  The same by HTTP/2, with 32 requests at once on each of 4 connections:
+    linerate load https://127.0.0.1:8443/json --insecure --http2 --streams 32 -c 4
   How fast does a large file come, and who is the limit?
     linerate load http://127.0.0.1:8080/big.img --download
   A server that listens on a socket among the files:
@@ -242,7 +257,7 @@ pub(super) enum Spread {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Carrier {
-    /// io_uring in throughput mode where the kernel lets us, else epoll; epoll for https://
+    /// io_uring in throughput mode where the kernel lets us, else epoll; epoll for https:// and HTTP/2
     Auto,
     /// One system call for each request and each answer
     Epoll,
@@ -253,6 +268,14 @@ enum Carrier {
 impl Arguments {
     /// What the flags say, the address left open.
     pub(super) fn plan(&self) -> anyhow::Result<LoadPlan> {
+        ensure!(
+            !(self.http2 && self.engine == Carrier::Uring),
+            "--engine uring carries no HTTP/2: leave --engine out with --http2, or say epoll"
+        );
+        ensure!(
+            self.streams != Some(0),
+            "--streams 0 carries nothing: 1 is the least"
+        );
         let cpus = self.cpus.clone().unwrap_or_default();
         sys::cpu::all_allowed(&cpus).context("--cpus")?;
         let (settle, duration) = if self.slo.is_some() || self.sweep.is_some() {
@@ -277,6 +300,7 @@ impl Arguments {
             },
             bulk: false,
             tls: None,
+            streams: self.http2.then(|| self.streams.unwrap_or(1)),
         })
     }
 

@@ -125,7 +125,7 @@ fn plan(arguments: &Arguments, url: &HttpUrl) -> anyhow::Result<LoadPlan> {
     let plan = LoadPlan {
         bulk: true,
         record_latency: false,
-        tls: arguments.tls.client(url)?,
+        tls: arguments.tls.client(url, false)?,
         ..plan
     };
     plan.check()?;

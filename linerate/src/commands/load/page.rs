@@ -31,9 +31,9 @@ fn answer(report: &Report<'_>) -> String {
         numbers::micros_roughly(cpu_us)
     );
     let rate = numbers::whole(outcome.throughput_rps());
-    let connections = numbers::whole(f64::from(report.plan.connections));
+    let connections = super::connections(report.plan);
     match report.plan.pace {
-        Pace::Closed => format!("{rate} requests/s from {connections} connections, {cpu}."),
+        Pace::Closed => format!("{rate} requests/s from {connections}, {cpu}."),
         Pace::Open { rate_rps, .. } => {
             let offered = numbers::whole(rate_rps);
             let waits = waits(outcome.latency.as_ref());
@@ -72,9 +72,9 @@ fn table(report: &Report<'_>) -> String {
         (
             "load",
             format!(
-                "{}, {} connections on {} thread{} by {}{reopened}{refused}",
+                "{}, {} on {} thread{} by {}{reopened}{refused}",
                 pace(&plan.pace),
-                numbers::whole(f64::from(plan.connections)),
+                super::connections(plan),
                 plan.threads,
                 if plan.threads == 1 { "" } else { "s" },
                 report.engine(),

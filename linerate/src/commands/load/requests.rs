@@ -1,26 +1,33 @@
 //! What is sent: one request again and again, or several kinds of request, mixed.
 
 use anyhow::{Context as _, ensure};
-use traffic::load::http::HttpProtocol;
-use traffic::load::{LoadError, LoadOutcome, LoadPlan, Observer};
+use sys::address::Address;
+use traffic::load::{LoadError, LoadOutcome, LoadPlan, Observer, ProbeError};
 use wire::url::HttpUrl;
 
 use super::mix::Mixed;
+use super::request::{Asked, Prepared};
 use super::target::{Look, Target};
 use super::{Arguments, mix, request};
 
 pub(super) enum Requests {
-    One(HttpProtocol),
+    One(Prepared),
     Mix(Mixed),
 }
 
 impl Requests {
     /// Puts together what the arguments ask for.
     pub(super) fn prepare(arguments: &Arguments, urls: &[HttpUrl]) -> anyhow::Result<Self> {
+        let is_mix = urls.len() > 1 || request::has_templates(arguments, urls);
+        ensure!(
+            !(arguments.http2 && is_mix),
+            "--http2 sends one request again and again: give one URL, without a number to draw \
+             ({{id:1..1000}}), or leave --http2 out"
+        );
         if let Some(file) = &arguments.mix {
             return mix::from_file(file, arguments, urls).map(Self::Mix);
         }
-        if urls.len() > 1 || request::has_templates(arguments, urls) {
+        if is_mix {
             return mix::from_urls(arguments, urls).map(Self::Mix);
         }
         ensure!(
@@ -29,14 +36,14 @@ impl Requests {
              the last: it is for --rate, --slo and --sweep, and for requests that are mixed (--mix, \
              several URLs) or hold a number to draw ({{id:1..1000}})"
         );
-        request::prepare(arguments, &urls[0]).map(Self::One)
+        Prepared::new(arguments, &urls[0]).map(Self::One)
     }
 
-    /// The request that shows whether the target answers.
-    pub(super) fn first(&self) -> &HttpProtocol {
+    /// Sends the first of them once, on a connection of its own.
+    pub(super) fn ask(&self, address: &Address, plan: &LoadPlan) -> Result<Asked, ProbeError> {
         match self {
-            Self::One(request) => request,
-            Self::Mix(mixed) => mixed.first(),
+            Self::One(request) => request.ask(address, plan),
+            Self::Mix(mixed) => Asked::once(address, mixed.first(), plan),
         }
     }
 
@@ -70,7 +77,7 @@ impl Requests {
         observer: &mut dyn Observer,
     ) -> Result<LoadOutcome, LoadError> {
         match self {
-            Self::One(request) => traffic::load::run(plan, request, observer),
+            Self::One(request) => request.load(plan, observer),
             Self::Mix(mixed) => traffic::load::run(plan, mixed.protocol(), observer),
         }
     }

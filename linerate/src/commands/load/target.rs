@@ -3,9 +3,10 @@
 use anyhow::Context as _;
 use sys::address::Address;
 use traffic::load::http::HttpProtocol;
-use traffic::load::{LoadPlan, Probe, ProbeError, probe};
+use traffic::load::{LoadPlan, Probe, ProbeError};
 use wire::url::HttpUrl;
 
+use super::request::Asked;
 use super::requests::Requests;
 use super::{Arguments, tls, unix_socket};
 use crate::ownership;
@@ -36,10 +37,11 @@ impl Target {
         plan: &LoadPlan,
     ) -> anyhow::Result<Self> {
         let addresses = addresses(url, arguments)?;
-        let request = requests.first();
-        let (address, first) = first_answer(&addresses, |address| ask(address, request, plan))
+        let (address, first) = first_answer(&addresses, |address| requests.ask(address, plan))
             .with_context(|| format!("{} does not answer", url.without_query()))?;
-        let second = ask(&address, request, plan)
+        first.check_streams(plan.streams())?;
+        let second = requests
+            .ask(&address, plan)
             .map_err(tls::advised)
             .with_context(|| format!("{} answered once and no more", url.without_query()))?;
         let shown = requests.mixed().map(|mixed| mixed.shown().to_owned());
@@ -58,14 +60,15 @@ impl Look {
         request: &HttpProtocol,
         plan: &LoadPlan,
     ) -> Result<Self, ProbeError> {
-        let first = ask(address, request, plan)?;
-        Ok(Self::of(first, &ask(address, request, plan)?))
+        let first = Asked::once(address, request, plan)?;
+        let second = Asked::once(address, request, plan)?;
+        Ok(Self::of(first, &second))
     }
 
-    fn of(first: Probe, second: &Probe) -> Self {
+    fn of(first: Asked, second: &Asked) -> Self {
         Self {
-            body_is_steady: first.body == second.body,
-            first,
+            body_is_steady: first.answer.body == second.answer.body,
+            first: first.answer,
         }
     }
 
@@ -124,8 +127,4 @@ pub(super) fn pids(address: &Address) -> Vec<u32> {
         Address::Tcp(address) => machine::targets::listening_on(*address).unwrap_or_default(),
         Address::Unix(socket) => machine::targets::listening_at(socket.path()),
     }
-}
-
-fn ask(address: &Address, request: &HttpProtocol, plan: &LoadPlan) -> Result<Probe, ProbeError> {
-    probe(address.clone(), plan.tls.as_ref(), request, plan.timeout_ns)
 }

@@ -22,6 +22,9 @@ const BUNDLES: [&str; 4] = [
     "/etc/ssl/cert.pem",
 ];
 
+/// Most servers speak HTTP/2 by TLS alone.
+const NO_HTTP2: &str = "leave --http2 out, or give an https:// URL of it";
+
 #[derive(clap::Args)]
 pub(super) struct TlsFlags {
     /// For https://: take any certificate, as of a server that made its own
@@ -56,7 +59,7 @@ enum Spoken {
 
 impl TlsFlags {
     /// With whom TLS is spoken; `None` for a URL in the clear.
-    pub(super) fn client(&self, url: &HttpUrl) -> anyhow::Result<Option<Client>> {
+    pub(super) fn client(&self, url: &HttpUrl, http2: bool) -> anyhow::Result<Option<Client>> {
         if url.scheme == Scheme::Http {
             return self.check_unused().map(|()| None);
         }
@@ -68,6 +71,7 @@ impl TlsFlags {
                 Spoken::Tls13 => Version::Tls13,
             }),
             resumption: self.resume != Some(Switch::Off),
+            http2,
         };
         let client = Client::new(&url.host, &options);
         client.map(Some).map_err(|error| match from {
@@ -125,6 +129,7 @@ fn bundle() -> anyhow::Result<PathBuf> {
 pub(super) fn advised(error: ProbeError) -> anyhow::Error {
     let advice = match &error {
         ProbeError::Tls { source, .. } => advice(source),
+        ProbeError::SpeaksHttp1 { .. } | ProbeError::NoHttp2 { .. } => Some(NO_HTTP2),
         _ => None,
     };
     match advice {
@@ -156,8 +161,10 @@ fn advice(failure: &TlsFailure) -> Option<&'static str> {
         TlsFailure::SpeaksHttp => "give an http:// URL",
         TlsFailure::SpeaksOther | TlsFailure::Closed => "is this the port that speaks TLS?",
         TlsFailure::Alert { .. } => {
-            "spoken here are TLS 1.2 and 1.3 with HTTP/1.1 in it; its log may say what it wants"
+            "spoken here are TLS 1.2 and 1.3, with HTTP/1.1 in it or, by --http2, HTTP/2; its log \
+             may say what it wants"
         }
+        TlsFailure::NoHttp2 => "leave --http2 out, or have the server offer h2 by ALPN",
         TlsFailure::Socket(_) | TlsFailure::Other(_) => return None,
     })
 }

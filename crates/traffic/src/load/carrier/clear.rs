@@ -52,6 +52,15 @@ impl Layer for Clear {
         Ok(count == rest.len())
     }
 
+    fn pass(
+        &mut self,
+        _: &mut ClearCommon,
+        socket: BorrowedFd<'_>,
+        bytes: &[u8],
+    ) -> io::Result<usize> {
+        Ok(socket::send(socket, bytes)?.unwrap_or(0))
+    }
+
     /// A piece shorter than the buffer has emptied the socket, so a read that finds nothing is
     /// not made; only the end of a connection needs one more.
     #[inline]
@@ -62,7 +71,7 @@ impl Layer for Clear {
     ) -> io::Result<Option<Piece<'c>>> {
         let received = socket::receive(socket, &mut common.buffer)?;
         Ok(received.map(|count| Piece {
-            bytes: &common.buffer[..count],
+            input: &common.buffer[..count],
             may_go_on: count == common.buffer.len(),
         }))
     }

@@ -28,6 +28,25 @@ pub(in crate::load) trait Layer: Default {
         is_new: bool,
     ) -> io::Result<bool>;
 
+    /// Sends bytes that are no request of ours, and tells how many it took; with none, what it took
+    /// before.
+    fn pass(
+        &mut self,
+        common: &mut Self::Common,
+        socket: BorrowedFd<'_>,
+        bytes: &[u8],
+    ) -> io::Result<usize>;
+
+    /// Whether something that was taken is not yet sent.
+    fn has_output(&self) -> bool {
+        false
+    }
+
+    /// What the peer said before it was asked anything, once.
+    fn early(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
+
     /// Receives a piece of an answer; `None` when nothing of one is there.
     fn receive<'c>(
         &mut self,

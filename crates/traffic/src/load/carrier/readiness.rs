@@ -34,6 +34,9 @@ struct Slot<L> {
 }
 
 impl<L: Layer> Carrier for EpollCarrier<L> {
+    type Request = [u8];
+    type Input = [u8];
+
     const PATIENCE_NS: u64 = L::PATIENCE_NS;
 
     fn new(load: &Load<'_>) -> io::Result<Self> {

@@ -37,6 +37,9 @@ enum Input {
 }
 
 impl Carrier for UringCarrier {
+    type Request = [u8];
+    type Input = [u8];
+
     const PATIENCE_NS: u64 = CONNECT_PATIENCE_NS;
 
     fn new(load: &Load<'_>) -> io::Result<Self> {
@@ -130,7 +133,7 @@ impl Carrier for UringCarrier {
             Input::Failure(error) => return Err(error),
         };
         Ok(Some(Piece {
-            bytes,
+            input: bytes,
             may_go_on: false,
         }))
     }

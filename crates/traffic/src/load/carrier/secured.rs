@@ -93,6 +93,26 @@ impl Layer for Secured {
         Ok(self.taken == request.len() && !end.has_output())
     }
 
+    fn pass(
+        &mut self,
+        common: &mut SecuredCommon,
+        socket: BorrowedFd<'_>,
+        bytes: &[u8],
+    ) -> io::Result<usize> {
+        let end = self.end.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        end.send(&mut common.buffers, socket, bytes)
+    }
+
+    fn has_output(&self) -> bool {
+        self.end.as_ref().is_some_and(ClientEnd::has_output)
+    }
+
+    fn early(&mut self) -> Vec<u8> {
+        self.end
+            .as_mut()
+            .map_or_else(Vec::new, ClientEnd::take_early)
+    }
+
     #[inline]
     fn receive<'c>(
         &mut self,
@@ -102,7 +122,7 @@ impl Layer for Secured {
         let end = self.end.as_mut().ok_or(io::ErrorKind::NotConnected)?;
         let content = end.receive(&mut common.buffers, socket)?;
         Ok(content.map(|content| Piece {
-            bytes: content.bytes,
+            input: content.bytes,
             may_go_on: content.perhaps_more,
         }))
     }

@@ -28,6 +28,15 @@ pub enum Content {
 }
 
 impl Content {
+    /// The bytes as they stand, whatever templates are in them.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Text(text) => text.into_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+
     fn bytes(&self) -> &[u8] {
         match self {
             Self::Text(text) => text.as_bytes(),

@@ -60,6 +60,14 @@ impl Line {
         }
     }
 
+    /// What came before anything was sent.
+    pub(super) fn take_early(&mut self) -> Vec<u8> {
+        match &mut self.carried {
+            Carried::Clear(_) => Vec::new(),
+            Carried::Secured(secured) => secured.0.take_early(),
+        }
+    }
+
     pub(super) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut taken = 0;
         loop {

@@ -8,12 +8,16 @@ use super::{Phase, Worker};
 use crate::load::carrier::{Carrier, News};
 use crate::load::connections::Stage;
 use crate::load::recorder::Request;
-use crate::protocol::{Fate, Framing, Protocol};
+use crate::protocol::{Fate, Framing, Protocol, Received as _};
 
 /// What is taken of one answer before others have their turn: a millisecond or so of work.
 const TURN_BYTES: usize = 4 << 20;
 
-impl<P: Protocol, C: Carrier> Worker<'_, P, C> {
+impl<P, C> Worker<'_, P, C>
+where
+    P: Protocol,
+    C: Carrier<Request = P::Request, Input = P::Input>,
+{
     /// Sends what is due in an open loop, on connections that are free, in the order in which it
     /// was due. What finds none waits for the next one, its intended time kept.
     #[inline]
@@ -110,12 +114,12 @@ impl<P: Protocol, C: Carrier> Worker<'_, P, C> {
             }
             Err(_) => return Some((Framing::CutShort, 0, false)),
         };
-        let bytes = piece.bytes.len();
+        let bytes = piece.input.wire_bytes();
         self.recorder.received(bytes);
-        if piece.bytes.is_empty() {
+        if piece.input.is_end() {
             return Some((self.protocol.read_end(memory, exchange), 0, false));
         }
-        let framing = match self.protocol.read(memory, exchange, piece.bytes) {
+        let framing = match self.protocol.read(memory, exchange, piece.input) {
             // Only one request was out, so bytes after its answer belong to nothing.
             Framing::Whole { used, .. } if used < bytes => Framing::Malformed,
             framing => framing,

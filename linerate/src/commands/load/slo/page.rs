@@ -104,9 +104,9 @@ fn table(report: &Report<'_>) -> String {
         (
             "load",
             format!(
-                "open loop, {} arrivals, {} connections on {} thread{}",
+                "open loop, {} arrivals, {} on {} thread{}",
                 case.arguments.arrivals_shown(),
-                numbers::whole(f64::from(plan.connections)),
+                crate::commands::load::connections(plan),
                 plan.threads,
                 if plan.threads == 1 { "" } else { "s" }
             ),

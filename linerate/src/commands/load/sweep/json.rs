@@ -31,6 +31,8 @@ fn value(report: &Report<'_>) -> Value {
             Axis::Connections => "connections",
             Axis::Rate => "rate",
         },
+        "http": crate::commands::load::version(plan),
+        "streams": plan.streams(),
         "connections": open.then_some(plan.connections),
         "arrivals": open.then(|| case.arguments.arrivals_shown()),
         "threads": plan.threads,

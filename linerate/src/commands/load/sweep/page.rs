@@ -78,11 +78,13 @@ fn head(report: &Report<'_>) -> String {
     let plan = &report.case.plan;
     let rounds = report.blocks.iter().map(|block| block.round).max();
     let open = match report.sweep.axis {
-        Axis::Connections => String::new(),
+        Axis::Connections => plan.streams.map_or_else(String::new, |streams| {
+            format!("  load          HTTP/2, {streams} streams on each connection\n")
+        }),
         Axis::Rate => format!(
-            "  load          {} arrivals over {} connections\n",
+            "  load          {} arrivals over {}\n",
             report.case.arguments.arrivals_shown(),
-            numbers::whole(f64::from(plan.connections))
+            crate::commands::load::connections(plan)
         ),
     };
     format!(

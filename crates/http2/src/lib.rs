@@ -1,0 +1,18 @@
+//! A client's side of HTTP/2 as bytes in and bytes out: no I/O, no clock, no runtime.
+//!
+//! `h2` knows the protocol. Its futures are polled by whoever has bytes for them or wants some of
+//! them: [`Connection`] holds one connection, [`Stream`] one request and its answer, and [`Woken`]
+//! the numbers of those streams that something happened to.
+
+mod connection;
+mod failure;
+mod pipe;
+mod request;
+mod stream;
+mod woken;
+
+pub use connection::Connection;
+pub use failure::Failure;
+pub use request::{Request, RequestError};
+pub use stream::{Part, Stream};
+pub use woken::Woken;

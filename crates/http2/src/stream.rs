@@ -1,0 +1,86 @@
+//! One request on its way and the answer to it.
+
+use std::future::Future as _;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use h2::client::ResponseFuture;
+use h2::{RecvStream, SendStream};
+
+use crate::Failure;
+
+/// A piece of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    Head {
+        status: u16,
+    },
+    /// Of the body, in order.
+    Data(Bytes),
+    /// All has come. What may stand in trailers is not looked at.
+    End,
+}
+
+/// Dropping it before its end resets the stream.
+#[derive(Debug)]
+pub struct Stream {
+    stage: Stage,
+    waker: Waker,
+    /// What is still to be sent of a body ends with this.
+    _sending: Option<SendStream<Bytes>>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Head(ResponseFuture),
+    Body(RecvStream),
+}
+
+impl Stream {
+    /// Of a request that was given to h2; the waker is told of news from now on.
+    pub(crate) fn new(
+        answer: ResponseFuture,
+        sending: Option<SendStream<Bytes>>,
+        waker: Waker,
+    ) -> Self {
+        Self {
+            stage: Stage::Head(answer),
+            waker,
+            _sending: sending,
+        }
+    }
+
+    /// The next piece of the answer; `None` while there is none, and the waker tells when.
+    pub fn poll(&mut self) -> Option<Result<Part, Failure>> {
+        let context = &mut Context::from_waker(&self.waker);
+        let polled = match &mut self.stage {
+            Stage::Head(answer) => {
+                let head = Pin::new(answer).poll(context);
+                head.map_ok(|answer| {
+                    let (head, body) = answer.into_parts();
+                    self.stage = Stage::Body(body);
+                    Part::Head {
+                        status: head.status.as_u16(),
+                    }
+                })
+            }
+            Stage::Body(body) => data(body, context),
+        };
+        match polled {
+            Poll::Pending => None,
+            Poll::Ready(part) => Some(part.map_err(Failure::from)),
+        }
+    }
+}
+
+/// What was taken of a body makes room for more of it.
+fn data(body: &mut RecvStream, context: &mut Context<'_>) -> Poll<Result<Part, h2::Error>> {
+    body.poll_data(context).map(|data| {
+        let Some(data) = data.transpose()? else {
+            return Ok(Part::End);
+        };
+        body.flow_control().release_capacity(data.len())?;
+        Ok(Part::Data(data))
+    })
+}

@@ -1,0 +1,105 @@
+//! Whether an answer of HTTP is right, whatever version it came in.
+
+use std::sync::OnceLock;
+
+use wire::response::BodyMark;
+
+use crate::protocol::{Fate, FirstAnswer};
+
+/// One answer in so many has its body compared with the first.
+pub(super) const VERIFIED_EVERY: u32 = 64;
+
+/// What right answers have in common.
+#[derive(Debug)]
+pub(super) struct Answers {
+    pub(super) compares_bodies: bool,
+    /// Whether bodies are read at all, not counted alone.
+    pub(super) reads_bodies: bool,
+    /// The length that each right body has, where it is known.
+    pub(super) body_bytes: Option<u64>,
+    /// The first answer that was no error, on whichever thread it came.
+    first_right: OnceLock<FirstAnswer>,
+}
+
+/// A whole answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) body_bytes: u64,
+    /// Present when the body was watched.
+    pub(super) mark: Option<BodyMark>,
+}
+
+/// What one thread remembers of answers.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    begun: u32,
+    first: Option<FirstAnswer>,
+}
+
+impl Answers {
+    /// Of which a sample is compared with the first right one.
+    pub(super) fn compared() -> Self {
+        Self {
+            compares_bodies: true,
+            reads_bodies: true,
+            body_bytes: None,
+            first_right: OnceLock::new(),
+        }
+    }
+
+    /// Whether the body of the answer to the next request is watched.
+    #[inline]
+    pub(super) fn watches_next(&self, seen: &mut Seen) -> bool {
+        // Until a first answer is known, each could be it.
+        let watched = seen.begun.is_multiple_of(VERIFIED_EVERY) || seen.first.is_none();
+        seen.begun = seen.begun.wrapping_add(1);
+        watched && self.reads_bodies
+    }
+
+    /// The bin that a whole answer belongs into.
+    #[inline]
+    pub(super) fn fate(&self, seen: &mut Seen, answer: Answer) -> Fate {
+        let fate = match answer.mark {
+            _ if answer.status >= 400 => Fate::Status,
+            Some(mark) if !self.is_right(answer.status, mark) => Fate::Body,
+            _ if self
+                .body_bytes
+                .is_some_and(|bytes| bytes != answer.body_bytes) =>
+            {
+                Fate::Body
+            }
+            _ => Fate::Answered,
+        };
+        if seen.first.is_none() {
+            seen.remember_first(answer);
+        }
+        fate
+    }
+
+    /// The first right answer of all, or the first that this thread saw.
+    pub(super) fn first(&self, seen: &Seen) -> Option<FirstAnswer> {
+        self.first_right.get().copied().or(seen.first)
+    }
+
+    /// Whether a body is the one seen first; the first of all is.
+    #[cold]
+    fn is_right(&self, status: u16, body: BodyMark) -> bool {
+        let answer = FirstAnswer { status, body };
+        *self.first_right.get_or_init(|| answer) == answer || !self.compares_bodies
+    }
+}
+
+impl Seen {
+    #[cold]
+    fn remember_first(&mut self, answer: Answer) {
+        let unwatched = BodyMark {
+            bytes: answer.body_bytes,
+            hash: 0,
+        };
+        self.first = Some(FirstAnswer {
+            status: answer.status,
+            body: answer.mark.unwrap_or(unwatched),
+        });
+    }
+}

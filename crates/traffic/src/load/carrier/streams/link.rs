@@ -1,0 +1,210 @@
+//! One connection of HTTP/2: its socket, what lies between, and h2.
+
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::task::Waker;
+
+use http2::{Connection, Failure, Request, Stream};
+use sys::epoll::{Epoll, Interest};
+use sys::socket;
+
+use crate::load::carrier::layer::{Layer, Opening};
+
+/// What has become of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// The server has not said its settings.
+    Opening,
+    Open,
+    /// It takes no more requests, and may answer those that it has.
+    Leaving,
+    Over,
+}
+
+/// A socket and the streams over it.
+pub(super) struct Link<L> {
+    socket: OwnedFd,
+    layer: L,
+    /// `None` until the first bytes of HTTP/2 can be sent.
+    connection: Option<Connection>,
+    pub(super) standing: Standing,
+    /// Why it is over.
+    end: Option<io::Error>,
+    pub(super) group: usize,
+    /// Distinguishes an event of this socket from one of the socket before it.
+    pub(super) generation: u32,
+    /// Slots that are on it.
+    pub(super) attached: usize,
+    /// Something may wait to be sent.
+    pub(super) is_touched: bool,
+    /// Bytes that came and were not yet booked.
+    pub(super) heard_bytes: usize,
+    is_connected: bool,
+    wants_room: bool,
+    /// Whether it is watched for room to write, as the kernel knows it.
+    is_watched_for_room: Option<bool>,
+}
+
+impl<L: Layer> Link<L> {
+    /// Of a socket that connects.
+    pub(super) fn new(socket: OwnedFd, group: usize, generation: u32) -> Self {
+        Self {
+            socket,
+            layer: L::default(),
+            connection: None,
+            standing: Standing::Opening,
+            end: None,
+            group,
+            generation,
+            attached: 0,
+            is_touched: false,
+            heard_bytes: 0,
+            is_connected: false,
+            wants_room: false,
+            is_watched_for_room: None,
+        }
+    }
+
+    /// Goes on with whatever is next: the handshake, the server's bytes, and ours.
+    pub(super) fn hear(&mut self, common: &mut L::Common, is_last: bool) {
+        let heard = self.open(common).and_then(|is_open| match is_open {
+            true => self.receive(common, is_last),
+            false => Ok(()),
+        });
+        self.settle(heard);
+        self.flush(common);
+    }
+
+    /// Sends what waits, as far as there is room.
+    pub(super) fn flush(&mut self, common: &mut L::Common) {
+        let sent = self.send(common);
+        self.settle(sent);
+    }
+
+    pub(super) fn begin(&mut self, request: &Request, waker: &Waker) -> Result<Stream, Failure> {
+        match &mut self.connection {
+            Some(connection) => connection.begin(request, waker),
+            None => Err(Failure::Closed),
+        }
+    }
+
+    /// Streams that the server takes at once.
+    pub(super) fn streams_at_once(&self) -> usize {
+        let connection = self.connection.as_ref();
+        connection.map_or(0, Connection::streams_at_once)
+    }
+
+    /// Why nothing can be sent on it.
+    pub(super) fn refusal(&self) -> io::Error {
+        match &self.end {
+            Some(end) => io::Error::new(end.kind(), end.to_string()),
+            None => error(Failure::Unprocessed),
+        }
+    }
+
+    /// Has the kernel tell of room where there was none, and of bytes always.
+    pub(super) fn watch(&mut self, epoll: &Epoll, token: u64) {
+        let is_right = self.is_watched_for_room == Some(self.wants_room);
+        if !self.is_connected || self.standing == Standing::Over || is_right {
+            return;
+        }
+        self.is_watched_for_room = Some(self.wants_room);
+        let interest = match self.wants_room {
+            true => Interest::READ_WRITE.on_change(),
+            false => Interest::READ.on_change(),
+        };
+        if let Err(error) = epoll.modify(self.socket.as_fd(), token, interest) {
+            self.settle(Err(error));
+        }
+    }
+
+    /// Whether HTTP/2 can be spoken.
+    fn open(&mut self, common: &mut L::Common) -> io::Result<bool> {
+        if self.connection.is_some() {
+            return Ok(true);
+        }
+        if !self.is_connected {
+            socket::connect_outcome(self.socket.as_fd())?;
+            self.is_connected = true;
+        }
+        let opening = self.layer.open(common, self.socket.as_fd())?;
+        self.wants_room = opening == Opening::NeedsRoom;
+        if opening != Opening::Done {
+            return Ok(false);
+        }
+        let mut connection = Connection::new()?;
+        connection.take(&self.layer.early());
+        self.connection = Some(connection);
+        Ok(true)
+    }
+
+    fn receive(&mut self, common: &mut L::Common, is_last: bool) -> io::Result<()> {
+        let Some(connection) = &mut self.connection else {
+            return Ok(());
+        };
+        while let Some(piece) = self.layer.receive(common, self.socket.as_fd())? {
+            if piece.input.is_empty() {
+                connection.take_end();
+                break;
+            }
+            self.heard_bytes += piece.input.len();
+            connection.take(piece.input);
+            if !piece.may_go_on && !is_last {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, common: &mut L::Common) -> io::Result<()> {
+        let Some(connection) = &mut self.connection else {
+            return Ok(());
+        };
+        let (layer, socket) = (&mut self.layer, self.socket.as_fd());
+        if layer.has_output() {
+            layer.pass(common, socket, &[])?;
+        }
+        let has_left = connection.pass_on(|bytes| layer.pass(common, socket, bytes))?;
+        self.wants_room = !has_left || layer.has_output();
+        Ok(())
+    }
+
+    /// What stands after something was tried. Streams of a connection that is over learn it by the
+    /// end of h2's, and keep what had come for them whole.
+    fn settle(&mut self, tried: io::Result<()>) {
+        let standing = tried.and_then(|()| self.look());
+        self.standing = standing.unwrap_or_else(|error| {
+            self.end.get_or_insert(error);
+            self.connection = None;
+            Standing::Over
+        });
+    }
+
+    fn look(&mut self) -> io::Result<Standing> {
+        let Some(connection) = &mut self.connection else {
+            return Ok(self.standing);
+        };
+        match connection.refusal() {
+            Some(failure) if connection.is_over() => Err(error(failure)),
+            Some(_) => Ok(Standing::Leaving),
+            None if connection.streams_at_once() == 0 => Ok(self.standing),
+            None => Ok(Standing::Open),
+        }
+    }
+}
+
+/// Nothing is left behind that would use up local ports.
+impl<L> Drop for Link<L> {
+    fn drop(&mut self) {
+        let _ = socket::reset_on_close(self.socket.as_fd());
+    }
+}
+
+/// A failure as the load books it: what breaks the rules is invalid.
+pub(super) fn error(failure: Failure) -> io::Error {
+    let kind = match failure {
+        Failure::Broken => io::ErrorKind::InvalidData,
+        Failure::Closed | Failure::Unprocessed => io::ErrorKind::ConnectionAborted,
+    };
+    io::Error::new(kind, failure)
+}

@@ -1,0 +1,251 @@
+//! The connections of a worker, by group: the one that new streams of it go to, and those that
+//! still have some.
+
+use std::io;
+use std::ops::Range;
+use std::os::fd::AsFd as _;
+use std::task::Waker;
+
+use http2::{Failure, Request, Stream};
+use slab::Slab;
+use sys::address::Address;
+use sys::epoll::{Epoll, Events, Interest};
+
+use super::link::{Link, Standing};
+use crate::load::carrier::layer::Layer;
+use crate::load::carrier::{Handshakes, Load};
+use crate::load::outcome::ConnectionCounts;
+
+const EVENTS_MAX: usize = 256;
+
+pub(super) struct Links<L: Layer> {
+    epoll: Epoll,
+    events: Events,
+    /// Events of the last wait that were looked at.
+    looked_at: usize,
+    common: L::Common,
+    address: Address,
+    links: Slab<Link<L>>,
+    groups: Vec<Group>,
+    /// Slots of a group.
+    streams: usize,
+    /// Links on which something may wait to be sent.
+    touched: Vec<usize>,
+    /// What a link stood like before it was last worked on.
+    before: Standing,
+    counts: ConnectionCounts,
+    generation: u32,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Group {
+    /// Where new streams go.
+    link: Option<usize>,
+    was_open: bool,
+}
+
+impl<L: Layer> Links<L> {
+    pub(super) fn new(load: &Load<'_, Request>) -> io::Result<Self> {
+        let bytes: Load<'_> = Load {
+            constant_request: None,
+            connections: load.connections,
+            streams: load.streams,
+            pace: load.pace,
+            may_batch: load.may_batch,
+            tls: load.tls,
+        };
+        Ok(Self {
+            epoll: Epoll::new()?,
+            events: Events::with_capacity(EVENTS_MAX.min(load.connections)),
+            looked_at: 0,
+            common: L::common(&bytes)?,
+            address: Address::Tcp(([0, 0, 0, 0], 0).into()),
+            links: Slab::new(),
+            groups: vec![Group::default(); load.connections],
+            streams: load.streams,
+            touched: Vec::new(),
+            before: Standing::Opening,
+            counts: ConnectionCounts::default(),
+            generation: 0,
+        })
+    }
+
+    /// Where connections go from now on.
+    pub(super) fn set_address(&mut self, address: &Address) {
+        self.address.clone_from(address);
+    }
+
+    pub(super) fn counts(&self) -> ConnectionCounts {
+        self.counts
+    }
+
+    pub(super) fn handshakes(&self) -> Option<&Handshakes> {
+        L::handshakes(&self.common)
+    }
+
+    pub(super) fn standing(&self, key: usize) -> Option<Standing> {
+        self.links.get(key).map(|link| link.standing)
+    }
+
+    /// The connection of a slot's group, opened where there is none, with one slot more.
+    pub(super) fn attach(&mut self, slot: usize) -> io::Result<usize> {
+        let group = slot / self.streams;
+        let key = match self.groups[group].link {
+            Some(key) => key,
+            None => self.connect(group)?,
+        };
+        self.links[key].attached += 1;
+        Ok(key)
+    }
+
+    /// Takes a slot off a connection, which goes with the last one unless it can be used again.
+    pub(super) fn detach(&mut self, key: usize) {
+        let link = &mut self.links[key];
+        link.attached -= 1;
+        if link.attached == 0 && link.standing != Standing::Open {
+            self.leave(key);
+            self.links.remove(key);
+        }
+    }
+
+    /// Whether a slot may send on it.
+    ///
+    /// # Errors
+    /// Why it never will.
+    pub(super) fn is_open_for(&self, key: usize, slot: usize) -> io::Result<bool> {
+        let link = &self.links[key];
+        match link.standing {
+            Standing::Opening => Ok(false),
+            Standing::Open if slot % self.streams < link.streams_at_once() => Ok(true),
+            Standing::Open => Err(io::Error::other(format!(
+                "the server takes {} streams of a connection at once",
+                link.streams_at_once()
+            ))),
+            Standing::Leaving | Standing::Over => Err(link.refusal()),
+        }
+    }
+
+    pub(super) fn begin(
+        &mut self,
+        key: usize,
+        request: &Request,
+        waker: &Waker,
+    ) -> Result<Stream, Failure> {
+        self.touch(key);
+        self.links[key].begin(request, waker)
+    }
+
+    /// Has what waits on a connection be sent soon.
+    pub(super) fn touch(&mut self, key: usize) {
+        if !std::mem::replace(&mut self.links[key].is_touched, true) {
+            self.touched.push(key);
+        }
+    }
+
+    /// Sends what waits on one connection, and says which that was.
+    pub(super) fn flush_next(&mut self) -> Option<usize> {
+        let key = self.touched.pop()?;
+        if let Some(link) = self.links.get_mut(key) {
+            link.is_touched = false;
+        }
+        self.work(key, |link, common| link.flush(common));
+        Some(key)
+    }
+
+    /// Bytes that came over a connection since the last call.
+    pub(super) fn take_heard(&mut self, key: usize) -> usize {
+        std::mem::take(&mut self.links[key].heard_bytes)
+    }
+
+    /// Waits for sockets; true when there is something.
+    pub(super) fn wait(&mut self, timeout_ns: u64) -> io::Result<bool> {
+        self.looked_at = 0;
+        self.epoll.wait(&mut self.events, Some(timeout_ns))?;
+        Ok(self.events.at(0).is_some())
+    }
+
+    /// Hears out the next connection that the last wait told of, and says which that was.
+    pub(super) fn hear_next(&mut self) -> Option<usize> {
+        loop {
+            let event = self.events.at(self.looked_at)?;
+            self.looked_at += 1;
+            let (key, generation) = parts(event.token);
+            let link = self.links.get(key);
+            if link.is_some_and(|link| link.generation == generation) {
+                self.work(key, |link, common| link.hear(common, event.hung_up));
+                return Some(key);
+            }
+        }
+    }
+
+    /// What a connection became when it was last worked on, if that is news, and the slots that it
+    /// may concern.
+    pub(super) fn take_change(&mut self, key: usize) -> Option<(Standing, Range<usize>)> {
+        let (group, now) = self
+            .links
+            .get(key)
+            .map(|link| (link.group, link.standing))?;
+        let before = std::mem::replace(&mut self.before, now);
+        if before == now {
+            return None;
+        }
+        self.count(group, before, now);
+        if now != Standing::Open {
+            self.leave(key);
+        }
+        Some((now, group * self.streams..(group + 1) * self.streams))
+    }
+
+    fn count(&mut self, group: usize, before: Standing, now: Standing) {
+        match (before, now) {
+            (Standing::Opening, Standing::Open) => {
+                let was_open = std::mem::replace(&mut self.groups[group].was_open, true);
+                self.counts.opened += u64::from(!was_open);
+                self.counts.reopened += u64::from(was_open);
+            }
+            (Standing::Opening, _) => self.counts.failed += 1,
+            _ => {}
+        }
+    }
+
+    /// Has new streams go elsewhere.
+    fn leave(&mut self, key: usize) {
+        let group = &mut self.groups[self.links[key].group];
+        if group.link == Some(key) {
+            group.link = None;
+        }
+    }
+
+    fn connect(&mut self, group: usize) -> io::Result<usize> {
+        let socket = self.address.connect()?;
+        self.generation = self.generation.wrapping_add(1);
+        let entry = self.links.vacant_entry();
+        let key = entry.key();
+        let token = token(key, self.generation);
+        self.epoll.add(socket.as_fd(), token, Interest::WRITE)?;
+        entry.insert(Link::new(socket, group, self.generation));
+        self.groups[group].link = Some(key);
+        Ok(key)
+    }
+
+    fn work(&mut self, key: usize, act: impl FnOnce(&mut Link<L>, &mut L::Common)) {
+        let Some(link) = self.links.get_mut(key) else {
+            return;
+        };
+        self.before = link.standing;
+        act(link, &mut self.common);
+        link.watch(&self.epoll, token(key, link.generation));
+    }
+}
+
+fn token(key: usize, generation: u32) -> u64 {
+    u64::from(generation) << 32 | key as u64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the token holds two numbers of 32 bits each"
+)]
+fn parts(token: u64) -> (usize, u32) {
+    ((token & u64::from(u32::MAX)) as usize, (token >> 32) as u32)
+}

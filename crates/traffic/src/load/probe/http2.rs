@@ -1,0 +1,169 @@
+//! One request of HTTP/2 and its answer, waited for.
+
+use std::io;
+use std::task::Waker;
+
+use http2::{Connection, Failure};
+use sys::address::Address;
+
+use super::line::Line;
+use super::{Probe, ProbeError, connect};
+use crate::load::answers::Answer;
+use crate::load::http2::{Exchange, Http2Protocol};
+use crate::protocol::Protocol as _;
+use crate::tls::Client;
+use wire::response::BodyMark;
+
+/// How an answer of HTTP/1 begins, to whom HTTP/2 is no request.
+const HTTP1: &[u8] = b"HTTP/1.";
+
+/// What one exchange with a target showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Http2Probe {
+    /// Of its lengths, that of the answer is of all that came for it, other frames included.
+    pub answer: Probe,
+    /// Streams of a connection that the server takes at once.
+    pub streams_at_once: usize,
+}
+
+/// As [`probe`](super::probe), by HTTP/2.
+///
+/// # Errors
+/// As of [`probe`](super::probe), and for a server that does not speak HTTP/2.
+pub fn probe_http2(
+    address: impl Into<Address>,
+    tls: Option<&Client>,
+    protocol: &Http2Protocol,
+    timeout_ns: u64,
+) -> Result<Http2Probe, ProbeError> {
+    let address = &address.into();
+    let line = connect(address, tls, timeout_ns)?;
+    let at = |trouble: Trouble| trouble.at(address);
+    let mut talk = Talk::begin(line).map_err(at)?;
+    let answer = talk.ask(protocol).map_err(at)?;
+    Ok(Http2Probe {
+        answer: Probe {
+            status: answer.status,
+            request_bytes: talk.sent_bytes,
+            response_bytes: talk.heard_bytes,
+            body: answer.mark.unwrap_or(BodyMark {
+                bytes: answer.body_bytes,
+                hash: 0,
+            }),
+            tls: talk.line.agreed(),
+        },
+        streams_at_once: talk.connection.streams_at_once(),
+    })
+}
+
+/// Why there was no answer.
+enum Trouble {
+    Io(io::Error),
+    Http1,
+    Failed(Failure),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl Trouble {
+    fn at(self, address: &Address) -> ProbeError {
+        let address = address.clone();
+        match self {
+            Self::Io(source) => ProbeError::Exchange { address, source },
+            Self::Http1 => ProbeError::SpeaksHttp1 { address },
+            Self::Failed(Failure::Broken) => ProbeError::NoHttp2 { address },
+            Self::Failed(failure) => ProbeError::Exchange {
+                address,
+                source: io::Error::other(failure),
+            },
+        }
+    }
+}
+
+/// A connection on which the server has said its settings.
+struct Talk {
+    line: Line,
+    connection: Connection,
+    is_new: bool,
+    sent_bytes: usize,
+    heard_bytes: u64,
+}
+
+impl Talk {
+    fn begin(mut line: Line) -> Result<Self, Trouble> {
+        let mut connection = Connection::new()?;
+        connection.take(&line.take_early());
+        let mut talk = Self {
+            line,
+            connection,
+            is_new: true,
+            sent_bytes: 0,
+            heard_bytes: 0,
+        };
+        talk.send()?;
+        while talk.connection.streams_at_once() == 0 {
+            talk.exchange()?;
+        }
+        // What was told about the connection is no part of a request.
+        talk.send()?;
+        (talk.sent_bytes, talk.heard_bytes) = (0, 0);
+        Ok(talk)
+    }
+
+    fn ask(&mut self, protocol: &Http2Protocol) -> Result<Answer, Trouble> {
+        let mut exchange = Exchange::new(true);
+        let request = protocol.request(&exchange);
+        let mut stream = self.connection.begin(request, Waker::noop())?;
+        loop {
+            match stream.poll() {
+                None => self.exchange()?,
+                Some(part) => {
+                    if let Some(answer) = exchange.take(&part?) {
+                        return Ok(answer);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends what waits, and receives what comes next.
+    fn exchange(&mut self) -> Result<(), Trouble> {
+        self.send()?;
+        if let Some(refusal) = self
+            .connection
+            .refusal()
+            .filter(|_| self.connection.is_over())
+        {
+            return Err(refusal.into());
+        }
+        let piece = self.line.receive()?;
+        if std::mem::take(&mut self.is_new) && piece.starts_with(HTTP1) {
+            return Err(Trouble::Http1);
+        }
+        self.heard_bytes += piece.len() as u64;
+        match piece {
+            [] => self.connection.take_end(),
+            bytes => self.connection.take(bytes),
+        }
+        Ok(())
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        self.connection.pass_on(|bytes| {
+            self.line.send(bytes)?;
+            self.sent_bytes += bytes.len();
+            Ok(bytes.len())
+        })?;
+        Ok(())
+    }
+}
