@@ -179,6 +179,8 @@ fn builder() -> client::Builder {
         .initial_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
         .max_concurrent_reset_streams(RESET_STREAMS)
+        // Nor is one that sends small pieces: what is not yet polled is no more than the windows.
+        .data_frame_budget(usize::MAX >> 1)
         // A server that gets many answers wrong is measured, not left.
         .max_local_error_reset_streams(None)
         // None before its settings have come, which say how many.

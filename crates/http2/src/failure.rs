@@ -9,7 +9,8 @@ pub enum Failure {
     /// sent again elsewhere (RFC 9113 §8.7).
     #[error("the server closes the connection and did not begin with the request")]
     Unprocessed,
-    /// The server reset the stream, or its connection ended.
+    /// The server reset the stream, or its connection ended; also where h2 ended it for more empty
+    /// pieces than it bears (`ENHANCE_YOUR_CALM`).
     #[error("closed by the server")]
     Closed,
     /// What came breaks the rules of HTTP/2.
@@ -20,6 +21,7 @@ pub enum Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
+            error if error.reason() == Some(Reason::ENHANCE_YOUR_CALM) => Self::Closed,
             error if error.is_library() => Self::Broken,
             error if is_orderly_end(&error) => Self::Unprocessed,
             _ => Self::Closed,

@@ -24,7 +24,8 @@ impl Received for [u8] {
     }
 }
 
-/// A protocol of requests and answers, one at a time on each connection. It is shared by all
+/// A protocol of requests and answers, one at a time in each slot of a load: a connection, or a stream
+/// of one. It is shared by all
 /// threads; what changes lives in the memory of a thread and the exchange of a connection.
 pub trait Protocol: Sync {
     /// What a carrier sends as a request, and what it receives of an answer.
@@ -38,8 +39,8 @@ pub trait Protocol: Sync {
     /// Memory for one more thread.
     fn memory(&self) -> Self::Memory;
 
-    /// State for the connection of this number among all those of a load.
-    fn exchange(&self, connection: u32) -> Self::Exchange;
+    /// State for the slot of this number among all those of a load.
+    fn exchange(&self, slot: u32) -> Self::Exchange;
 
     /// Starts the next request of a connection.
     fn begin(&self, memory: &mut Self::Memory, exchange: &mut Self::Exchange);

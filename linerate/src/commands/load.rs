@@ -67,8 +67,9 @@ fn connections(plan: &LoadPlan) -> String {
     match plan.streams {
         None => format!("{connections} connections"),
         Some(streams) => {
+            let plural = if streams == 1 { "" } else { "s" };
             let streams = report::numbers::whole(f64::from(streams));
-            format!("{connections} connections of HTTP/2, {streams} streams each")
+            format!("{connections} connections of HTTP/2, {streams} stream{plural} each")
         }
     }
 }

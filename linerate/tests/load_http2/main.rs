@@ -54,7 +54,7 @@ fn measure_briefly(address: SocketAddr, arguments: &[&str]) -> Value {
         ["--streams", "4"],
         ["-d", "300ms"],
         ["--settle", "0ms"],
-        ["--timeout", "200ms"],
+        ["--timeout", "2s"],
     ];
     let unsaid = briefly.iter().filter(|[flag, _]| !arguments.contains(flag));
     let flags: Vec<&str> = unsaid.flatten().chain(arguments).copied().collect();

@@ -117,7 +117,7 @@ fn a_stream_that_stalls_is_given_up_and_the_connection_goes_on() {
             wire.answer(stream);
         }
     });
-    let report = measure_briefly(address, &["--timeout", "50ms"]);
+    let report = measure_briefly(address, &["--timeout", "200ms", "-d", "1s"]);
     assert_fails_as(&report, "timeout");
     assert!(number(&report["answered"]) > 0, "{report:#}");
     assert_eq!(report["connections_reopened"], 0, "{report:#}");
@@ -139,7 +139,10 @@ fn a_late_answer_to_a_request_that_was_given_up_harms_nobody() {
             }
         }
     });
-    let report = measure_briefly(address, &["--timeout", "20ms", "--streams", "8"]);
+    let report = measure_briefly(
+        address,
+        &["--timeout", "200ms", "-d", "1s", "--streams", "8"],
+    );
     assert_fails_as(&report, "timeout");
     assert_eq!(report["connections_reopened"], 0, "{report:#}");
 }

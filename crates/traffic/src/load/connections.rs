@@ -208,6 +208,7 @@ impl<E, C: Carrier> Connections<E, C> {
                 Stage::Opening { since_ns } if since_ns + C::PATIENCE_NS <= now_ns => {
                     self.fail(slot, now_ns, io::Error::from(io::ErrorKind::TimedOut));
                 }
+                Stage::Opening { since_ns } => self.open_not_before(since_ns + C::PATIENCE_NS),
                 _ => {}
             }
         }

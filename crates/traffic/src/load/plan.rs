@@ -89,7 +89,9 @@ impl LoadPlan {
     /// [`LoadError::FewFiles`].
     pub fn make_room(&self) -> Result<(), LoadError> {
         let connections = self.connections;
-        let needed = u64::from(connections) + OTHER_FILES + 4 * u64::from(self.threads);
+        // One of HTTP/2 that a server ends has its successor beside it for a while.
+        let each = if self.streams.is_some() { 2 } else { 1 };
+        let needed = each * u64::from(connections) + OTHER_FILES + 4 * u64::from(self.threads);
         // A kernel that does not say leaves it to the connections to fail.
         match sys::process::raise_open_file_limit() {
             Ok(limit) if limit < needed => Err(LoadError::FewFiles { connections, limit }),

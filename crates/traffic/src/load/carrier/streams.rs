@@ -118,10 +118,15 @@ impl<L: Layer> Carrier for StreamsCarrier<L> {
 
     fn close(&mut self, index: usize) {
         let slot = &mut self.slots[index];
+        let gives_up = slot.is_opening || slot.is_moving;
         (slot.is_opening, slot.is_moving) = (false, false);
         // A stream that has not ended is reset by this, and the server is to know.
         let is_reset = slot.stream.take().is_some();
         if let Some(key) = slot.link.take() {
+            // The next attempt is not to wait for the same connection.
+            if gives_up && self.links.standing(key) == Some(Standing::Opening) {
+                self.links.leave(key);
+            }
             if is_reset {
                 self.links.touch(key);
             }

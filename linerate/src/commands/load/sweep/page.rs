@@ -79,7 +79,8 @@ fn head(report: &Report<'_>) -> String {
     let rounds = report.blocks.iter().map(|block| block.round).max();
     let open = match report.sweep.axis {
         Axis::Connections => plan.streams.map_or_else(String::new, |streams| {
-            format!("  load          HTTP/2, {streams} streams on each connection\n")
+            let plural = if streams == 1 { "" } else { "s" };
+            format!("  load          HTTP/2, {streams} stream{plural} on each connection\n")
         }),
         Axis::Rate => format!(
             "  load          {} arrivals over {}\n",

@@ -192,6 +192,10 @@ impl<L: Layer> Links<L> {
         self.count(group, before, now);
         if now != Standing::Open {
             self.leave(key);
+            if self.links[key].attached == 0 {
+                self.links.remove(key);
+                return None;
+            }
         }
         Some((now, group * self.streams..(group + 1) * self.streams))
     }
@@ -209,7 +213,7 @@ impl<L: Layer> Links<L> {
     }
 
     /// Has new streams go elsewhere.
-    fn leave(&mut self, key: usize) {
+    pub(super) fn leave(&mut self, key: usize) {
         let group = &mut self.groups[self.links[key].group];
         if group.link == Some(key) {
             group.link = None;
@@ -217,7 +221,8 @@ impl<L: Layer> Links<L> {
     }
 
     fn connect(&mut self, group: usize) -> io::Result<usize> {
-        let socket = self.address.connect()?;
+        let failed = &mut self.counts.failed;
+        let socket = self.address.connect().inspect_err(|_| *failed += 1)?;
         self.generation = self.generation.wrapping_add(1);
         let entry = self.links.vacant_entry();
         let key = entry.key();
