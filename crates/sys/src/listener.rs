@@ -111,7 +111,7 @@ pub fn choose_by_name_of_cpu(listener: BorrowedFd<'_>, cpu: usize) -> Result<(),
 /// (`SO_MAX_PACING_RATE`).
 ///
 /// # Errors
-/// `EINVAL` before Linux 4.20, which takes 32 bits alone.
+/// What the kernel refuses. Linux before 4.20 takes 32 bits alone, which is seen in what it holds.
 pub fn pace(listener: BorrowedFd<'_>, bytes_per_s: u64) -> Result<(), Refused> {
     let option = libc::SO_MAX_PACING_RATE;
     Place("SO_MAX_PACING_RATE", libc::SOL_SOCKET, option).set(listener, bytes_per_s)

@@ -23,19 +23,52 @@ pub fn now_us() -> io::Result<u32> {
     read_us(device.as_raw_fd())
 }
 
+/// A time that is held until this is dropped, by this process alone.
+#[derive(Debug)]
+pub struct HeldLatency {
+    _device: OwnedFd,
+    most_us: u32,
+}
+
+impl HeldLatency {
+    /// Holds it from now on, µs.
+    ///
+    /// # Errors
+    /// As of [`now_us`].
+    pub fn take(most_us: u32) -> io::Result<Self> {
+        let device = open(libc::O_RDWR | libc::O_CLOEXEC)?;
+        write_us(&device, most_us)?;
+        Ok(Self {
+            _device: device,
+            most_us,
+        })
+    }
+
+    /// The time that it is.
+    #[must_use]
+    pub fn most_us(&self) -> u32 {
+        self.most_us
+    }
+}
+
 /// Holds it for this process and all that it hands its open files on to. Async-signal-safe.
 pub(crate) fn hold(most_us: u32) -> io::Result<()> {
     let device = open(libc::O_RDWR)?;
+    write_us(&device, most_us)?;
+    // It stays open, for what is executed.
+    let _ = device.into_raw_fd();
+    Ok(())
+}
+
+fn write_us(device: &OwnedFd, most_us: u32) -> io::Result<()> {
     let number = most_us.to_ne_bytes();
     let file = device.as_raw_fd();
     // SAFETY: `number` is readable for its length.
     check_size(unsafe { libc::write(file, number.as_ptr().cast(), NUMBER_BYTES) })?;
-    if read_us(file)? > most_us {
-        return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
+    match read_us(file)? {
+        held_us if held_us <= most_us => Ok(()),
+        _ => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
     }
-    // It stays open, for what is executed.
-    let _ = device.into_raw_fd();
-    Ok(())
 }
 
 fn open(flags: libc::c_int) -> io::Result<OwnedFd> {

@@ -38,7 +38,7 @@ pub(super) fn preemption(site: &Site) -> Result<String, Obstacle> {
     Ok(match word {
         Some("PREEMPT_DYNAMIC") => "chosen at boot (PREEMPT_DYNAMIC)".to_owned(),
         Some("PREEMPT_RT") => "real-time (PREEMPT_RT)".to_owned(),
-        Some("PREEMPT") => "full (PREEMPT)".to_owned(),
+        Some("PREEMPT") => "full, or lazy since Linux 6.13 (PREEMPT)".to_owned(),
         _ => "voluntary or none".to_owned(),
     })
 }

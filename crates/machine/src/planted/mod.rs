@@ -255,6 +255,8 @@ fn check_value(lever: &dyn Planted, wanted: Wanted<'_>) -> Result<(), PlantedErr
 
 #[cfg(test)]
 mod tests {
+    use sys::wake_latency;
+
     use super::*;
 
     #[test]
@@ -303,7 +305,16 @@ mod tests {
             Err(PlantedError::BeyondUs { .. })
         ));
         assert!(lever.unavailable(wanted(false)).unwrap().contains("--host"));
-        assert!(matches!(lever.set(wanted(true)), Ok(Setting::Child(_))));
+        // Servers of other arms are up meanwhile, so it holds for an arm's blocks alone.
+        assert_eq!(lever.binds(), Binds::Live);
+        if let Ok(before_us) = wake_latency::now_us()
+            && let Ok(Setting::Held(held)) = lever.set(wanted(true))
+        {
+            held.verify().unwrap();
+            assert_eq!(wake_latency::now_us().unwrap(), before_us.min(20));
+            held.undo().unwrap();
+            assert_eq!(wake_latency::now_us().unwrap(), before_us);
+        }
         let of_the_program = find("timer-slack").unwrap().set(Wanted {
             value: Some("1us"),
             on_host: false,

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use model::Binds;
 use model::lever::Takes;
+use sys::wake_latency::{self, HeldLatency};
 
 use super::{ChildPart, Held, Planted, PlantedError, Setting, Wanted};
 use crate::levers::carry::{self, Fate};
@@ -26,6 +27,9 @@ impl Planted for Tuned {
     }
 
     fn binds(&self) -> Binds {
+        if self.is_held_for_all() {
+            return Binds::Live;
+        }
         self.0.card().binds
     }
 
@@ -72,7 +76,7 @@ impl Planted for Tuned {
 
     fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
         if let Some(at_start) = self.at_start(wanted) {
-            return at_start.map(Setting::from);
+            return at_start.and_then(|at_start| self.of_an_arm(at_start));
         }
         let reach = self.reach(wanted)?;
         let held = reach.at(|| -> Result<_, PlantedError> {
@@ -123,6 +127,27 @@ impl Reach {
 }
 
 impl Tuned {
+    /// Whether a program that is started with it holds it for all others too. Servers of several arms
+    /// are up at a time, so it would be that of all of them.
+    fn is_held_for_all(&self) -> bool {
+        self.0.card().scope == Scope::Host && self.0.at_start(None).is_some()
+    }
+
+    /// What a program would hold for all others is held by us, for the arm's blocks.
+    fn of_an_arm(&self, at_start: AtStart) -> Result<Setting, PlantedError> {
+        let held = match &at_start {
+            AtStart::Program(part) => part.hold_here(),
+            AtStart::Server(_) => None,
+        };
+        let Some(held) = held else {
+            return Ok(at_start.into());
+        };
+        Ok(Setting::Held(Box::new(HeldForAll {
+            lever: self.name(),
+            held: held?,
+        })))
+    }
+
     /// What a program is to be started with; if that reaches the whole machine, the study must be allowed to.
     fn at_start(&self, wanted: Wanted<'_>) -> Option<Result<AtStart, PlantedError>> {
         let at_start = self.0.at_start(wanted.value)?;
@@ -156,6 +181,28 @@ impl Tuned {
             }
             _ => Ok(plan),
         }
+    }
+}
+
+/// Open for as long as it holds.
+struct HeldForAll {
+    lever: &'static str,
+    held: HeldLatency,
+}
+
+impl Held for HeldForAll {
+    fn verify(&self) -> Result<(), PlantedError> {
+        let (lever, most_us) = (self.lever, self.held.most_us());
+        let what = match wake_latency::now_us() {
+            Ok(now_us) if now_us <= most_us => return Ok(()),
+            Ok(now_us) => format!("{now_us} µs hold where {most_us} were asked for"),
+            Err(error) => error.to_string(),
+        };
+        Err(PlantedError::WithoutEffect { lever, what })
+    }
+
+    fn undo(self: Box<Self>) -> Result<(), PlantedError> {
+        Ok(())
     }
 }
 

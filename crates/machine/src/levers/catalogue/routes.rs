@@ -60,7 +60,7 @@ pub(super) static ROWS: &[Tunable] = &[
             binds: Binds::Connect,
             risk: Risk::None,
             about: "With 1, TCP sends an acknowledgement for each segment that it receives by a route, \
-                for each route of IPv4 through the device; with 0 it waits for up to 40 ms whether an \
+                for each route of IPv4 through the device; with 0 it waits for 40 to 200 ms whether an \
                 answer can take it along.",
             helps: "1: programs at the other end that wait for an acknowledgement before they send \
                 more, as those without TCP_NODELAY do",

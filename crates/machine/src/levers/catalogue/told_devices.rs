@@ -30,7 +30,7 @@ pub(super) static ROWS: &[Advice] = &[
         look: Look::Sight(sights::packet_programs),
         by_hand: "the program is what counts, and it is nobody's but yours: `ip link set dev DEVICE \
             xdpdrv obj PROGRAM.o sec xdp` attaches one, `ip link set dev DEVICE xdp off` takes it \
-            off, `bpftool net show` and `ip link` tell which is there, and `linerate doctor` which \
+            off, or `xdpgeneric off` where `ip link` says xdpgeneric; `bpftool net show` and `ip link` tell which is there, and `linerate doctor` which \
             programs run",
     },
     Advice {
@@ -58,7 +58,8 @@ pub(super) static ROWS: &[Advice] = &[
             DEVICE` first, then `ethtool -X DEVICE equal 4` deals out to the first 4 queues, \
             `ethtool -X DEVICE weight 6 2` by weights, `ethtool -X DEVICE hkey KEY` sets the key, \
             `ethtool -N DEVICE flow-type tcp4 dst-port 443 action 2` sends a port to queue 2; \
-            `ethtool -X DEVICE default` and `ethtool -N DEVICE delete RULE` go back",
+            `ethtool -X DEVICE default`, `ethtool -X DEVICE hkey OLD` and `ethtool -N DEVICE delete \
+            RULE` go back",
     },
     Advice {
         card: Card {
@@ -83,7 +84,7 @@ pub(super) static ROWS: &[Advice] = &[
         },
         look: Look::Sight(sights::interrupt_suspension),
         by_hand: "it hangs on a program that polls as is said, and on a card with NAPIs that keep \
-            their settings, which we could not try: `echo 2 > /sys/class/net/DEVICE/napi_defer_hard_irqs`, \
+            their settings, which we could not try; note what the two files hold, to write it back: `echo 2 > /sys/class/net/DEVICE/napi_defer_hard_irqs`, \
             `echo 20000 > /sys/class/net/DEVICE/gro_flush_timeout`, the ids by `ynl --family netdev --dump \
             napi-get`, and for each `ynl --family netdev --do napi-set --json '{\"id\": ID, \
             \"irq-suspend-timeout\": 20000000}'`; then a server that asks for it, such as `linerate serve \
@@ -132,7 +133,7 @@ pub(super) static ROWS: &[Advice] = &[
             FeatureName::TlsHwRxOffload,
         ])),
         by_hand: "no card that we could try it on has it, so it is yours to do: `ethtool -K DEVICE \
-            tls-hw-tx-offload on`, then start servers that use kTLS anew; TlsTxDevice of \
+            tls-hw-tx-offload on`, then start servers that use kTLS anew; TlsCurrTxDevice of \
             /proc/net/tls_stat counts the sessions that the card has; `ethtool -K DEVICE \
             tls-hw-tx-offload off` goes back",
     },

@@ -51,8 +51,8 @@ pub(super) static ROWS: &[Advice] = &[
         look: Look::Sight(sights::udp_batches),
         by_hand: "whoever writes the program asks for it: setsockopt(SOL_UDP, UDP_SEGMENT, 1472) or a \
             control message at each sendmsg(2), setsockopt(SOL_UDP, UDP_GRO, 1); nginx has `quic_gso \
-            on`, iperf3 3.21 asks by itself; `nstat UdpOutDatagrams` against the system calls of `strace \
-            -c` tells how many go at a time; our own server speaks no UDP; what is passed on is \
+            on`, iperf3 3.21 `--gsro`; `strace -f -e trace=sendmsg,sendmmsg` shows the bytes of each \
+            call, which go in datagrams of the segment's size; our own server speaks no UDP; what is passed on is \
             udp-receive-offload",
     },
     Advice {
@@ -85,17 +85,17 @@ pub(super) static ROWS: &[Advice] = &[
             risk: Risk::Reboot,
             about: "isolcpus= takes CPUs from the scheduler, nohz_full= lets them run without a tick \
                 while one thread has them, rcu_nocbs= moves the kernel's clean-up elsewhere. A partition of \
-                cgroups (Linux 5.19) does the first while the machine runs.",
+                cgroups (Linux 6.1) does the first while the machine runs.",
             helps: "one thread for each such CPU that polls or must answer in microseconds",
             hurts: "nothing else runs there: the work of all others has fewer CPUs, and a program that is \
                 put on several of them is not balanced among them",
             published: None,
         },
         look: Look::Sight(sights::isolated_cpus),
-        by_hand: "it takes CPUs from everybody else on the machine, so it is yours to do: `mkdir \
-            /sys/fs/cgroup/apart; cd /sys/fs/cgroup/apart; echo 2-3 > cpuset.cpus; echo 2-3 > \
-            cpuset.cpus.exclusive; echo isolated > cpuset.cpus.partition; echo PID > cgroup.procs`, and `echo member > \
-            cpuset.cpus.partition` goes back; or add isolcpus=2-3 nohz_full=2-3 rcu_nocbs=2-3 to the \
+        by_hand: "it takes CPUs from everybody else on the machine, so it is yours to do: `cd \
+            /sys/fs/cgroup && echo +cpuset > cgroup.subtree_control && mkdir apart && cd apart && echo 2-3 > \
+            cpuset.cpus && echo isolated > cpuset.cpus.partition && echo PID > cgroup.procs`; `echo PID > \
+            /sys/fs/cgroup/cgroup.procs && rmdir /sys/fs/cgroup/apart` goes back; or add isolcpus=2-3 nohz_full=2-3 rcu_nocbs=2-3 to the \
             kernel command line and reboot; one program on chosen CPUs, beside others, is cpu-affinity",
     },
     Advice {

@@ -20,7 +20,8 @@ use super::card::Card;
 use super::{AtStart, Lever, Obstacle, Plan, Reading, Site};
 use group::OwnGroup;
 use shown::{Shown, shown};
-use sys::attribute::rehearse_entering;
+use sys::attribute::{Attribute, rehearse_entering};
+use sys::wake_latency::HeldLatency;
 
 /// A row.
 pub(super) struct OfAProgram {
@@ -137,6 +138,16 @@ impl ProgramPart {
             }
         };
         rehearsed.map_err(|error| self.row.refused(error))
+    }
+
+    /// Holds it in the place of the program, where that holds it for the whole machine; `None` of what
+    /// is the program's alone.
+    pub(crate) fn hold_here(&self) -> Option<Result<HeldLatency, Obstacle>> {
+        let ProgramSetting::Attribute(Attribute::WakeLatencyUs(most_us)) = &self.setting else {
+            return None;
+        };
+        let held = HeldLatency::take(*most_us);
+        Some(held.map_err(|error| self.row.refused(error)))
     }
 
     /// Whether a program that was given it has it, by what the kernel shows of that.
