@@ -145,7 +145,12 @@ fn a_client_that_connects_anew_is_refused_since_what_it_got_cannot_be_counted() 
     let client = client(&folder, again);
     let words = [&["file", "--client", &client], &SHORT[..]].concat();
     let said = refused(&folder, &words);
-    assert!(said.contains("came or went within the window"), "{said}");
+    // At the very end there may be none at all.
+    let ways = [
+        "came or went within the window",
+        "no connection to the server",
+    ];
+    assert!(ways.iter().any(|way| said.contains(way)), "{said}");
     assert!(said.contains("over one connection that stays"), "{said}");
 }
 
@@ -162,10 +167,9 @@ fn a_client_may_say_as_much_as_it_likes() {
 #[test]
 fn each_client_process_is_told_its_number_and_how_many_connections_are_its() {
     let folder = folder("each");
-    let program = env!("CARGO_BIN_EXE_linerate");
     let told = folder.path().join("told");
     let pulls = format!(
-        "echo $2 $3 >>{}; exec {program} load \"$1\" --download -c $3 -d 1h",
+        "echo $2 $3 >>{}; exec wrk --threads 1 --connections $3 --duration 1h \"$1\"",
         told.display()
     );
     std::fs::write(&told, "").unwrap();

@@ -7,6 +7,7 @@
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -30,6 +31,12 @@ fn kill_server(bench: &Bench) {
 fn signal(signal: &str, pid: &str) {
     let sent = Command::new("kill").args([signal, pid]).status().unwrap();
     assert!(sent.success(), "kill {signal} {pid}");
+}
+
+fn has_ended(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.is_ok_and(|stat| stat.contains(") Z "))
+        || !std::fs::exists(format!("/proc/{pid}")).unwrap()
 }
 
 /// The process that keeps the service of another.
@@ -106,6 +113,9 @@ fn a_service_left_by_a_crash_of_all_its_owners_is_found_and_cleared() {
         ] {
             signal(how, pid);
         }
+        // On a busy machine a process that was killed is there for a while.
+        let both_ended = || has_ended(&starter.to_string()) && has_ended(&keeper);
+        assert!(sys::clock::wait_until(Duration::from_secs(30), both_ended));
         assert!(!bench.0.names("tmp").is_empty());
         if clears_by_stop {
             assert_eq!(bench.stop("fake"), "cleared");

@@ -22,9 +22,9 @@ const FEWEST_BYTES: u64 = 10_000_000;
 const STAY: &str = "each process of the client must download `{url}` over one connection that stays, \
                     as `curl -s '{url}?[1-1000000]'` does";
 
-/// More than a handshake and a head: a client may ask first what there is, over a connection that it
-/// closes.
-const BEGUN_BYTES: u64 = 1 << 16;
+/// More than the kernel takes of an answer that nobody reads on: a client may ask first what there is,
+/// over a connection that it closes.
+const BEGUN_BYTES: u64 = 1 << 20;
 
 /// How many of a server's connections have got something of the file.
 pub(super) fn connections_with_bytes(server: SocketAddr) -> usize {
