@@ -161,7 +161,7 @@ pub(crate) struct Arguments {
     pub(super) body: Option<String>,
     /// Requests of several kinds, with weights: a TOML file (docs/mixes.md)
     ///
-    /// A table [[request]] for each, with its path, and as it needs them weight, method, headers, body
+    /// A table `[[request]]` for each, with its path, and as it needs them weight, method, headers, body
     /// or body_file. The URL says the server alone, and -H adds to the headers of all.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["method", "body", "download", "http2"], help_heading = REQUEST)]
     pub(super) mix: Option<PathBuf>,
