@@ -13,7 +13,7 @@ mod link;
 mod memory;
 mod options;
 mod page;
-mod peers;
+pub(crate) mod peers;
 mod race;
 mod server;
 

@@ -41,8 +41,13 @@ fn nginx_on(listen: &str) -> Recipe {
     recipe(
         "nginx",
         command,
-        &[("nginx.conf", NGINX.replace("{listen}", listen))],
+        &[("nginx.conf", nginx_configuration(listen))],
     )
+}
+
+/// nginx's configuration for that `listen` directive; `{root}` is left to whoever starts it.
+pub(crate) fn nginx_configuration(listen: &str) -> String {
+    NGINX.replace("{listen}", listen)
 }
 
 pub(super) fn h2o_tls() -> Recipe {

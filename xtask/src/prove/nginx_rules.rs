@@ -6,6 +6,8 @@ use std::process::Command;
 
 use model::{Judgement, Verdict};
 
+use crate::bench::peers::nginx_configuration;
+
 use super::{Lab, Proof, claims_a_difference, read_judgement, verdict};
 
 const PLAIN_PORT: u16 = 18_090;
@@ -36,11 +38,11 @@ pub(crate) fn nginx_is_not_called_different_from_itself(lab: &Lab) -> anyhow::Re
 pub(super) fn versus(lab: &Lab, name: &str, rules: usize) -> anyhow::Result<Judgement> {
     let folder = lab.folder().join(name);
     std::fs::create_dir_all(&folder)?;
-    let configuration = include_str!("../../../bench/nginx.conf");
     for port in [PLAIN_PORT, RULED_PORT] {
         std::fs::create_dir_all(folder.join(port.to_string()))?;
         let file = folder.join(port.to_string()).join("nginx.conf");
-        std::fs::write(file, configuration.replace("PORT", &port.to_string()))?;
+        let configuration = nginx_configuration(&format!("127.0.0.1:{port}"));
+        std::fs::write(file, configuration.replace("{root}", "."))?;
     }
     std::fs::write(folder.join("rules.nft"), ruleset(rules))?;
     let script = format!(
@@ -48,10 +50,10 @@ pub(super) fn versus(lab: &Lab, name: &str, rules: usize) -> anyhow::Result<Judg
          nginx -p {PLAIN_PORT} -c nginx.conf -e error.log & one=$!
          nginx -p {RULED_PORT} -c nginx.conf -e error.log & other=$!
          for try in 1 2 3 4 5 6 7 8 9 10; do
-             curl -sf http://127.0.0.1:{PLAIN_PORT}/ http://127.0.0.1:{RULED_PORT}/ >/dev/null && break
+             curl -sf http://127.0.0.1:{PLAIN_PORT}/json http://127.0.0.1:{RULED_PORT}/json >/dev/null && break
              sleep 0.2
          done
-         '{}' versus http://127.0.0.1:{PLAIN_PORT}/ http://127.0.0.1:{RULED_PORT}/ --yes --json --out run
+         '{}' versus http://127.0.0.1:{PLAIN_PORT}/json http://127.0.0.1:{RULED_PORT}/json --yes --json --out run
          code=$?; kill $one $other; wait; exit $code",
         lab.linerate.display()
     );
