@@ -121,6 +121,15 @@ impl Canvas<'_> {
         );
     }
 
+    /// The band between two heights in which the same thing differs from itself. Its ends are drawn
+    /// too: a thin band could not be seen without them.
+    pub(crate) fn noise(&self, (low, high): (f64, f64), (top, bottom): (f64, f64)) {
+        self.fill((low, top), (high, bottom), Ink::Noise);
+        for end in [low, high] {
+            self.line((end, top), (end, bottom), Ink::Floor, 1.0);
+        }
+    }
+
     pub(crate) fn dot(&self, at: At, radius: f64, ink: Ink) {
         let style = ink.stand_in().filled();
         sure(

@@ -343,10 +343,7 @@ impl Plot<'_> {
         let one = self.scale.at(1.0);
         for (from, to) in self.spans() {
             if let Some((low, high)) = noise {
-                let (low, high) = (self.scale.at(low), self.scale.at(high));
-                // A band thinner than two pixels could not be seen.
-                let widen = ((2.0 - (high - low)) / 2.0).max(0.0);
-                canvas.fill((low - widen, from), (high + widen, to), Ink::Floor);
+                canvas.noise((self.scale.at(low), self.scale.at(high)), (from, to));
             }
             canvas.line((one, from), (one, to), Ink::Muted, 1.0);
         }

@@ -149,10 +149,8 @@ impl Plot<'_> {
     /// The line of no gain, and about it the band in which identical servers differ.
     fn ground(&self, canvas: &Canvas<'_>, top: f64, bottom: f64) {
         if let Some(noise) = &self.noise {
-            let (from, to) = (self.scale.at(noise.low), self.scale.at(noise.high));
-            // A band thinner than two pixels could not be seen.
-            let widen = ((2.0 - (to - from)) / 2.0).max(0.0);
-            canvas.fill((from - widen, top), (to + widen, bottom), Ink::Floor);
+            let ends = (self.scale.at(noise.low), self.scale.at(noise.high));
+            canvas.noise(ends, (top, bottom));
         }
         let zero = self.scale.at(0.0);
         canvas.line((zero, top), (zero, bottom), Ink::Muted, 1.0);

@@ -17,8 +17,10 @@ pub(crate) enum Ink {
     Accent,
     /// The body of a bar.
     Soft,
-    /// What the kernel alone costs, and what identical servers differ by.
+    /// What the kernel alone costs, and the ends of what identical servers differ by.
     Floor,
+    /// The body of what identical servers differ by.
+    Noise,
     /// What the article has.
     Published,
     /// The body of the article's bars.
@@ -27,13 +29,14 @@ pub(crate) enum Ink {
     Paper,
 }
 
-const ALL: [(Ink, &str); 9] = [
+const ALL: [(Ink, &str); 10] = [
     (Ink::Text, "var(--ink)"),
     (Ink::Muted, "var(--muted)"),
     (Ink::Rule, "var(--rule)"),
     (Ink::Accent, "var(--accent)"),
     (Ink::Soft, "var(--soft)"),
     (Ink::Floor, "var(--floor)"),
+    (Ink::Noise, "var(--noise)"),
     (Ink::Published, "var(--published)"),
     (Ink::PublishedSoft, "var(--published-soft)"),
     (Ink::Paper, "var(--paper)"),

@@ -17,7 +17,7 @@ use crate::{numbers, rows, sentences};
 const TOP: f64 = 56.0;
 const FOOT: f64 = 46.0;
 /// Right of a lane: the arm's median.
-const MEDIAN: f64 = 74.0;
+const MEDIAN: f64 = 96.0;
 /// Above and below the marks of a lane.
 const MARGIN: f64 = 5.0;
 /// A lane spans at least so much either way, so that a quiet run does not look like a wild one, %.
@@ -36,6 +36,8 @@ struct Plot {
     /// Where the run was stopped and taken up again, s.
     resumed: Vec<f64>,
     seconds: Scale,
+    /// What all lanes have in common, where there is more to compare than these arms.
+    cell: String,
     /// Lowest and highest distance from a median, %.
     span: (f64, f64),
     heading: String,
@@ -49,7 +51,8 @@ pub(crate) fn series(blocks: &[BlockRecord], judgement: &Judgement, form: Form) 
         .arms
         .iter()
         .filter_map(|arm| lane(arm, blocks, &times, judgement.outcome));
-    drawn(lanes.collect(), resumed, heading(judgement.outcome), form)
+    let heading = heading(judgement.outcome);
+    drawn(lanes.collect(), resumed, [heading, String::new()], form)
 }
 
 /// The same of runs of commands: the cell of the baseline, where the control is.
@@ -59,17 +62,22 @@ pub(crate) fn command_series(
     form: Form,
 ) -> Option<String> {
     let (times, resumed) = run_times(blocks);
-    let cells = view.cells();
-    let arms = cells.first()?.arms.iter().copied().chain(view.control());
+    let cell = view.cells().into_iter().next()?;
+    let arms = cell.arms.into_iter().chain(view.control());
     let lanes = arms.filter_map(|arm| command_lane(view, arm, blocks, &times));
     let heading = format!(
         "{}, run by run",
         sentences::capitalised(&view.metric().title)
     );
-    drawn(lanes.collect(), resumed, heading, form)
+    drawn(lanes.collect(), resumed, [heading, cell.title], form)
 }
 
-fn drawn(lanes: Vec<Lane>, resumed: Vec<f64>, heading: String, form: Form) -> Option<String> {
+fn drawn(
+    lanes: Vec<Lane>,
+    resumed: Vec<f64>,
+    [heading, cell]: [String; 2],
+    form: Form,
+) -> Option<String> {
     let end = lanes.iter().flat_map(|lane| &lane.blocks).map(|at| at.0);
     let end = end.reduce(f64::max)?;
     let left = if form == Form::Wide { TITLES } else { 0.0 };
@@ -79,6 +87,7 @@ fn drawn(lanes: Vec<Lane>, resumed: Vec<f64>, heading: String, form: Form) -> Op
         lanes,
         resumed,
         heading,
+        cell,
         form,
     };
     let words = Words {
@@ -150,8 +159,8 @@ fn command_lane(
     });
     Some(Lane {
         title: match arm.role {
-            Role::Control => format!("control: {}", arm.title),
-            _ => arm.title.clone(),
+            Role::Control => format!("control: {}", view.own_level(arm)),
+            _ => view.own_level(arm).to_owned(),
         },
         role: arm.role,
         median: numbers::quantity(median, &metric.unit),
@@ -193,7 +202,8 @@ impl Plot {
         let set = Type::BODY.bold();
         let heading = fitted(&self.heading, self.form.width() - left, set);
         canvas.text(&heading, (left, 10.0), set);
-        canvas.text(&self.remark(), (left, 28.0), Type::SMALL);
+        let remark = fitted(&self.remark(), self.form.width() - left, Type::SMALL);
+        canvas.text(&remark, (left, 28.0), Type::SMALL);
         let at = (self.form.width(), 46.0);
         canvas.text("median", at, Type::SMALL.align(HPos::Right));
         for seconds in &self.resumed {
@@ -265,7 +275,11 @@ impl Plot {
     fn remark(&self) -> String {
         let (low, high) = self.span;
         let [low, high] = [low, high].map(numbers::signed);
-        format!("each lane spans {low} … {high} % of its median")
+        let span = format!("each lane spans {low} … {high} % of its median");
+        match self.cell.as_str() {
+            "" => span,
+            cell => format!("{cell}; {span}"),
+        }
     }
 
     fn sides(&self) -> (f64, f64) {

@@ -54,6 +54,15 @@ fn nothing_from_a_study_or_a_program_becomes_markup_or_steers_the_terminal() {
 }
 
 #[test]
+fn the_lanes_of_runs_are_told_by_their_level_and_the_cell_that_they_share_once() {
+    let page = made_up::strength().page();
+    let chart = page.split("id=\"series\"").nth(1).unwrap();
+    let chart = chart.split("</svg>").next().unwrap();
+    assert_eq!(chart.matches("GCC, -O0").count(), 1, "{chart}");
+    assert!(chart.contains("GCC, -O0; each lane spans"), "{chart}");
+}
+
+#[test]
 fn a_page_has_the_charts_that_prove_its_kind_of_answer() {
     let charts = |made: &MadeUp, name: &str| made.page().contains(&format!("id=\"{name}-wide"));
     let [strength, settings, benchmarks, sizes] = all().map(|(_, made)| made);
