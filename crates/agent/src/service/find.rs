@@ -47,12 +47,12 @@ fn found(program: &Path, title: &str, find: &Find) -> Result<FoundService, Failu
     let said = version_words(program, title, find)?;
     let version = version_in(&said, &find.version_pattern).ok_or_else(|| Failure {
         what: format!(
-            "{} does not tell its version as `{}`: it says `{}`",
+            "{title} was not found: {} says `{}`, which is not `{}`",
             program.display(),
+            said.lines().next().unwrap_or_default().escape_debug(),
             find.version_pattern,
-            said.lines().next().unwrap_or_default().escape_debug()
         ),
-        advice: unless(title, find),
+        advice: way_to_have(find),
     })?;
     Ok(FoundService {
         program: program.display().to_string(),
