@@ -1,9 +1,13 @@
-//! Two loads with one seed send the same requests in the same order.
+//! What is sent: in an order that a seed repeats, with numbers that are drawn, and headers of both
+//! the file and the command.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
 use crate::common::Folder;
 use crate::load_program::load;
 use crate::mixed_json;
-use crate::recording::Recording;
+use crate::recording::{Recording, ok};
 
 const REQUESTS: &str = r#"
     [[request]]
@@ -61,4 +65,30 @@ fn a_number_is_drawn_for_each_request_and_a_name_is_one_number_within_it() {
     let expected = [10, 11, 12].map(|id| format!("POST /a/{id}?again={id} {{\"id\": {id}}}"));
     assert_eq!(kinds, expected);
     assert!(asked.windows(2).any(|two| two[0] != two[1]));
+}
+
+#[test]
+fn a_header_of_the_command_is_in_all_requests_in_place_of_those_of_its_name() {
+    const TOLD: &str = r#"
+        [[request]]
+        path = "/told"
+        headers = { host = "of.the.file", Accept = "text/plain", A = "b" }
+
+        [[request]]
+        path = "/plain"
+    "#;
+    let folder = Folder::new("mix-headers");
+    let heads = Arc::new(Mutex::new(BTreeSet::new()));
+    let seen = Arc::clone(&heads);
+    let server = Recording::start(move |request| {
+        seen.lock().unwrap().insert(request.head.clone());
+        ok("here")
+    });
+    let headers = ["-H", "Host: of.the.command", "-H", "accept: */*"];
+    mixed_json(&folder, &server.url, TOLD, &headers);
+    let expected = [
+        "GET /plain HTTP/1.1\r\nHost: of.the.command\r\naccept: */*\r\n\r\n",
+        "GET /told HTTP/1.1\r\nA: b\r\nHost: of.the.command\r\naccept: */*\r\n\r\n",
+    ];
+    assert!(heads.lock().unwrap().iter().eq(expected));
 }

@@ -16,6 +16,8 @@ pub enum RequestError {
     Host,
     #[error("the header `{0}` is not `Name: value` without control characters")]
     Header(String),
+    #[error("the header `Host` is given twice, and a request has one")]
+    Hosts,
     #[error("the header `{0}` follows from the body and is set by us")]
     Framing(String),
     #[error(transparent)]
@@ -44,15 +46,12 @@ impl HttpProtocol {
         body: &[u8],
     ) -> Result<Self, RequestError> {
         check_request_line(method, host, path)?;
+        check_headers(headers)?;
         let mut request = format!("{method} {path} HTTP/1.1\r\n");
-        if !headers
-            .iter()
-            .any(|(name, _)| name.eq_ignore_ascii_case("host"))
-        {
+        if !headers.iter().any(is_host) {
             request += &format!("Host: {host}\r\n");
         }
         for (name, value) in headers {
-            check_header(name, value)?;
             request += &format!("{name}: {value}\r\n");
         }
         if !body.is_empty() || matches!(method, "POST" | "PUT" | "PATCH") {
@@ -209,7 +208,20 @@ pub(super) fn check_request_line(method: &str, host: &str, path: &str) -> Result
     Ok(())
 }
 
-pub(super) fn check_header(name: &str, value: &str) -> Result<(), RequestError> {
+pub(super) fn check_headers(headers: &[(String, String)]) -> Result<(), RequestError> {
+    if headers.iter().filter(|header| is_host(header)).count() > 1 {
+        return Err(RequestError::Hosts);
+    }
+    headers
+        .iter()
+        .try_for_each(|(name, value)| check_header(name, value))
+}
+
+fn is_host((name, _): &(String, String)) -> bool {
+    name.eq_ignore_ascii_case("host")
+}
+
+fn check_header(name: &str, value: &str) -> Result<(), RequestError> {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if name.is_empty()
         || !name.bytes().all(is_token)

@@ -4,7 +4,7 @@ use http2::{Part, Request};
 use wire::response::Marker;
 
 use super::answers::{Answer, Answers, Seen};
-use super::http::{RequestError, check_header, check_request_line};
+use super::http::{RequestError, check_headers, check_request_line};
 use crate::protocol::{FirstAnswer, Framing, Protocol, Received};
 
 /// One HTTP/2 request, and the check of its answers.
@@ -28,9 +28,7 @@ impl Http2Protocol {
         body: &[u8],
     ) -> Result<Self, RequestError> {
         check_request_line(method, host, path)?;
-        for (name, value) in headers {
-            check_header(name, value)?;
-        }
+        check_headers(headers)?;
         Ok(Self {
             request: Request::new(scheme, method, (host, path), headers, body)?,
             answers: Answers::compared(),

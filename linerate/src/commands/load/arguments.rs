@@ -162,7 +162,8 @@ pub(crate) struct Arguments {
     /// Requests of several kinds, with weights: a TOML file (docs/mixes.md)
     ///
     /// A table `[[request]]` for each, with its path, and as it needs them weight, method, headers, body
-    /// or body_file. The URL says the server alone, and -H adds to the headers of all.
+    /// or body_file. The URL says the server alone. A header of -H is one of all, in place of any of
+    /// its name.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["method", "body", "download", "http2"], help_heading = REQUEST)]
     pub(super) mix: Option<PathBuf>,
     /// Seed of mixed requests, of Poisson arrivals and of the order of blocks [default: 1]

@@ -36,7 +36,7 @@ fn once() -> u32 {
     1
 }
 
-/// The kinds of a file, each with these headers besides its own.
+/// The kinds of a file, each with these headers besides its own, and in place of those of their names.
 pub(super) fn read(file: &Path, headers: &[(String, String)]) -> anyhow::Result<Vec<Named>> {
     let shown = file.display();
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
@@ -72,7 +72,7 @@ impl Entry {
             weight: self.weight,
             method: method.to_ascii_uppercase(),
             path: self.path,
-            headers: self.headers.into_iter().chain(headers.to_vec()).collect(),
+            headers: together(self.headers, headers),
             body: content(self.body, self.body_file, folder)?,
         };
         Ok(Named {
@@ -80,6 +80,12 @@ impl Entry {
             spec,
         })
     }
+}
+
+fn together(own: BTreeMap<String, String>, given: &[(String, String)]) -> Vec<(String, String)> {
+    let is_given = |name: &String| given.iter().any(|given| given.0.eq_ignore_ascii_case(name));
+    let own = own.into_iter().filter(|(name, _)| !is_given(name));
+    own.chain(given.to_vec()).collect()
 }
 
 fn content(text: Option<String>, file: Option<PathBuf>, folder: &Path) -> anyhow::Result<Content> {
