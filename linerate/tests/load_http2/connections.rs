@@ -1,9 +1,11 @@
 //! What becomes of streams whose connection ends or is to end.
 
+use std::io::Read as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::frames::{HEADERS, INTERNAL_ERROR, NO_ERROR, STATUS_200, serve_with};
+use crate::frames::{HEADERS, INTERNAL_ERROR, NO_ERROR, STATUS_200, greet, serve_with};
+use crate::load_server::serve;
 use crate::{Booked, assert_fails_as, failed, measure_briefly, number};
 
 /// Requests of a connection until it ends.
@@ -123,4 +125,40 @@ fn a_server_that_breaks_the_rules_is_in_the_bin_malformed() {
     let report = measure_briefly(address, &[]);
     assert_fails_as(&report, "malformed");
     assert!(number(&report["connections_reopened"]) > 0, "{report:#}");
+}
+
+#[test]
+fn a_connection_on_which_all_times_out_is_given_up_for_a_new_one() {
+    let address = serve_with(&[], |wire| {
+        while let Some(stream) = wire.next_request() {
+            // The first behind the first look never says anything.
+            if wire.index != 2 {
+                wire.answer(stream);
+            }
+        }
+    });
+    let report = measure_briefly(address, &["--timeout", "100ms", "-d", "500ms"]);
+    assert_fails_as(&report, "timeout");
+    assert_eq!(report["errors"]["timeout"], 4, "{report:#}");
+    assert!(number(&report["answered"]) > 0, "{report:#}");
+    assert_eq!(report["connections_reopened"], 1, "{report:#}");
+}
+
+#[test]
+fn a_connection_that_never_opens_has_failed_and_one_that_is_opening_at_the_end_has_not() {
+    // An attempt is given up after two seconds; at the end of this the next is a second old.
+    let address = serve(|mut stream, index| {
+        if index > 2 {
+            let _ = stream.read_to_end(&mut Vec::new());
+        } else if let Some(mut wire) = greet(stream, index, &[]) {
+            while let Some(stream) = wire.next_request() {
+                wire.answer(stream);
+            }
+        }
+    });
+    let flags = ["-c", "2", "--timeout", "500ms", "-d", "2500ms"];
+    let report = measure_briefly(address, &flags);
+    assert_eq!(failed(&report), 0, "{report:#}");
+    assert_eq!(report["connections_opened"], 1, "{report:#}");
+    assert_eq!(report["connections_failed"], 1, "{report:#}");
 }

@@ -12,6 +12,8 @@ const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const GOAWAY: u8 = 7;
 pub(crate) const ACK: u8 = 1;
+/// What a client's first request has (§5.1.1).
+pub(crate) const FIRST_STREAM: u32 = 1;
 pub(crate) const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
@@ -31,6 +33,8 @@ pub(crate) struct Wire {
     stream: TcpStream,
     /// How many connections came before.
     pub(crate) index: usize,
+    /// Streams that the client has reset.
+    pub(crate) resets: u32,
 }
 
 /// Starts a server whose connections do `behave` for each request, told its stream.
@@ -49,14 +53,24 @@ pub(crate) fn serve_with(
     settings: &'static [u8],
     behave: impl Fn(&mut Wire) + Send + Sync + 'static,
 ) -> SocketAddr {
-    serve(move |mut stream, index| {
-        stream.set_nodelay(true).unwrap();
-        if stream.read_exact(&mut [0; PREFACE_BYTES]).is_ok() {
-            let mut wire = Wire { stream, index };
-            wire.say(SETTINGS, 0, 0, settings);
+    serve(move |stream, index| {
+        if let Some(mut wire) = greet(stream, index, settings) {
             behave(&mut wire);
         }
     })
+}
+
+/// Hears a client's preface and says these settings; `None` when the client is gone.
+pub(crate) fn greet(mut stream: TcpStream, index: usize, settings: &[u8]) -> Option<Wire> {
+    stream.set_nodelay(true).unwrap();
+    stream.read_exact(&mut [0; PREFACE_BYTES]).ok()?;
+    let mut wire = Wire {
+        stream,
+        index,
+        resets: 0,
+    };
+    wire.say(SETTINGS, 0, 0, settings);
+    Some(wire)
 }
 
 impl Wire {
@@ -67,6 +81,7 @@ impl Wire {
             match (kind, flags & ACK) {
                 (HEADERS, _) => return Some(stream),
                 (SETTINGS, 0) => self.say(SETTINGS, ACK, 0, &[]),
+                (RST_STREAM, _) => self.resets += 1,
                 _ => {}
             }
         }

@@ -22,6 +22,8 @@ mod load_program;
 mod load_server;
 mod nginx;
 mod refused;
+#[path = "../load_tls/relay.rs"]
+mod relay;
 #[path = "../common/schema.rs"]
 mod schema;
 #[path = "../common/server.rs"]

@@ -1,12 +1,13 @@
 //! nginx as a target, which counts what it was asked itself.
 
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::certificates::{Authority, file};
 use crate::common::Folder;
-use crate::{Booked, failed, measure, number};
+use crate::relay::{Misdeed, relay};
+use crate::{Booked, assert_fails_as, failed, measure, number};
 
 /// nginx in the foreground; dropping it ends it.
 pub(crate) struct Nginx {
@@ -121,4 +122,20 @@ fn nginx_agrees_on_http_2_by_tls_and_its_sessions_are_resumed() {
         booked.add(&report);
     }
     booked.assert_agrees_with(nginx.end_and_count(&folder));
+}
+
+#[test]
+fn what_breaks_tls_in_mid_answer_is_malformed_and_what_cuts_it_off_is_closed() {
+    let folder = Folder::new("load-http2-breach");
+    Authority::new(&folder, "ca", "The CA").sign(&folder, "good", &["localhost"]);
+    std::fs::write(folder.path().join("long"), "x".repeat(200_000)).unwrap();
+    let root = format!("root {};", folder.path().display());
+    let nginx = Nginx::start(&folder, "ssl http2", &root);
+    let changes: Misdeed = |_, piece| piece[piece.len() / 2] ^= 1;
+    let cuts: Misdeed = |client, _| drop(client.shutdown(Shutdown::Both));
+    for (misdeed, bin) in [(changes, "malformed"), (cuts, "closed")] {
+        let url = format!("https://{}/long", relay(nginx.address, misdeed));
+        let flags = ["--insecure", "-c", "1", "-d", "300ms", "--settle", "0ms"];
+        assert_fails_as(&measure(&url, &flags), bin);
+    }
 }

@@ -1,8 +1,7 @@
 //! Servers that do TLS wrong, and those that do none.
 
 use std::io::{Read as _, Write as _};
-use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::thread;
+use std::net::Shutdown;
 
 use serde_json::Value;
 
@@ -10,41 +9,8 @@ use crate::common::{Folder, errors};
 use crate::load_program::{load, parse};
 use crate::load_server::{OK, answer_with, serve};
 use crate::refusal;
+use crate::relay::{Misdeed, relay};
 use crate::server::Server;
-
-/// Of the bytes that a server sends: behind the handshake, within a record of a long answer.
-const MID_RECORD: usize = 40_000;
-
-/// What is done to the bytes of a server that come behind [`MID_RECORD`].
-type Misdeed = fn(&mut TcpStream, &mut [u8]);
-
-/// Passes everything on, on the first two connections, which are the first look, for good.
-fn relay(to: SocketAddr, misdeed: Misdeed) -> SocketAddr {
-    serve(move |client, index| {
-        let server = TcpStream::connect(to).unwrap();
-        let [mut from, mut upwards] = [&client, &server].map(|end| end.try_clone().unwrap());
-        thread::spawn(move || std::io::copy(&mut from, &mut upwards));
-        pass_on(server, client, (index >= 2).then_some(misdeed));
-    })
-}
-
-fn pass_on(mut server: TcpStream, mut client: TcpStream, mut misdeed: Option<Misdeed>) {
-    let mut passed = 0;
-    let mut room = vec![0; 16 * 1024];
-    while let Ok(count @ 1..) = server.read(&mut room) {
-        let piece = &mut room[..count];
-        passed += count;
-        if passed > MID_RECORD
-            && let Some(misdeed) = misdeed.take()
-        {
-            misdeed(&mut client, piece);
-        }
-        if client.write_all(piece).is_err() {
-            break;
-        }
-    }
-    let _ = server.shutdown(Shutdown::Both);
-}
 
 fn load_through(name: &str, misdeed: Misdeed) -> Value {
     let folder = Folder::new(name);

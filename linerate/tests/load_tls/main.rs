@@ -16,6 +16,7 @@ mod load_program;
 mod load_server;
 mod measured;
 mod nginx;
+mod relay;
 #[path = "../common/schema.rs"]
 mod schema;
 #[path = "../common/server.rs"]

@@ -327,6 +327,8 @@ where
     /// Closes everything and counts what is still out and what was never sent.
     fn finish(mut self) -> WorkerOutcome<'a> {
         let now_ns = clock::monotonic_ns();
+        // What is closed now has not failed.
+        let connections = self.connections.counts();
         for slot in 0..self.connections.len() {
             if self.connections.stage(slot).has_request() {
                 self.end(slot, Fate::Unfinished, now_ns);
@@ -342,7 +344,7 @@ where
         WorkerOutcome {
             opened_ns: self.opened.at_ns,
             used: self.closed.since(&self.opened),
-            connections: self.connections.counts(),
+            connections,
             handshakes: self.connections.handshakes().cloned(),
             first: self.protocol.first(&self.memory),
             kinds: self.protocol.kinds(&self.memory),

@@ -3,6 +3,8 @@
 //!
 //! A connection that the server ends in good order keeps the streams that it has; the next request
 //! of each goes to a new connection of the group, and so does one that the server did not begin with.
+//! A request that is given up takes its connection along, as over HTTP/1.1, unless that has answered
+//! others meanwhile.
 
 mod link;
 mod links;
@@ -54,6 +56,8 @@ struct Slot {
     is_moving: bool,
     /// It has done so once, which is enough.
     has_moved: bool,
+    /// Answers that had ended on its connection when its request began.
+    answered_before: u64,
 }
 
 impl Slot {
@@ -65,6 +69,7 @@ impl Slot {
             is_opening: false,
             is_moving: false,
             has_moved: false,
+            answered_before: 0,
         }
     }
 }
@@ -122,6 +127,7 @@ impl<L: Layer> Carrier for StreamsCarrier<L> {
         (slot.is_opening, slot.is_moving) = (false, false);
         // A stream that has not ended is reset by this, and the server is to know.
         let is_reset = slot.stream.take().is_some();
+        let answered_before = slot.answered_before;
         if let Some(key) = slot.link.take() {
             // The next attempt is not to wait for the same connection.
             if gives_up && self.links.standing(key) == Some(Standing::Opening) {
@@ -129,6 +135,9 @@ impl<L: Layer> Carrier for StreamsCarrier<L> {
             }
             if is_reset {
                 self.links.touch(key);
+                if self.links.give_up_if_mute(key, answered_before) {
+                    self.have_noticed(key);
+                }
             }
             self.links.detach(key);
         }
@@ -184,7 +193,10 @@ impl<L: Layer> Carrier for StreamsCarrier<L> {
                 self.move_on(index)?;
                 Ok(None)
             }
-            Some(Err(failure)) => Err(link::error(failure)),
+            Some(Err(failure)) => {
+                slot.stream = None;
+                Err(self.links.reason(key, failure))
+            }
         }
     }
 
@@ -228,6 +240,7 @@ impl<L: Layer> StreamsCarrier<L> {
         match self.links.begin(key, &self.request, &slot.waker) {
             Ok(stream) => {
                 slot.stream = Some(stream);
+                slot.answered_before = self.links.answered(key);
                 self.waiting += 1;
                 Ok(())
             }
@@ -267,6 +280,9 @@ impl<L: Layer> StreamsCarrier<L> {
         if matches!(part, Part::Data(_)) {
             self.links.touch(key);
         }
+        if !may_go_on {
+            self.links.note_answer(key);
+        }
         let wire_bytes = self.links.take_heard(key);
         self.heard = Heard { part, wire_bytes };
         Piece {
@@ -281,6 +297,14 @@ impl<L: Layer> StreamsCarrier<L> {
         while let Some(key) = self.links.flush_next() {
             self.follow(key);
         }
+    }
+
+    /// Has the slots of a connection notice that it was given up.
+    fn have_noticed(&mut self, key: usize) {
+        let slots = &self.slots;
+        let its = self.links.slots_of(key);
+        self.noticed
+            .extend(its.filter(|slot| slots[*slot].link == Some(key)));
     }
 
     /// Has the slots of a connection notice that something has become of it.

@@ -37,6 +37,10 @@ pub(super) struct Link<L> {
     pub(super) attached: usize,
     /// Something may wait to be sent.
     pub(super) is_touched: bool,
+    /// Answers that have ended on it.
+    pub(super) answered: u64,
+    /// It was answering nothing, and gets no more requests.
+    is_given_up: bool,
     /// Bytes that came and were not yet booked.
     pub(super) heard_bytes: usize,
     is_connected: bool,
@@ -58,6 +62,8 @@ impl<L: Layer> Link<L> {
             generation,
             attached: 0,
             is_touched: false,
+            answered: 0,
+            is_given_up: false,
             heard_bytes: 0,
             is_connected: false,
             wants_room: false,
@@ -88,6 +94,12 @@ impl<L: Layer> Link<L> {
         }
     }
 
+    /// Asks nothing more of it.
+    pub(super) fn give_up(&mut self) {
+        self.is_given_up = true;
+        self.standing = Standing::Leaving;
+    }
+
     /// Streams that the server takes at once.
     pub(super) fn streams_at_once(&self) -> usize {
         let connection = self.connection.as_ref();
@@ -99,6 +111,14 @@ impl<L: Layer> Link<L> {
         match &self.end {
             Some(end) => io::Error::new(end.kind(), end.to_string()),
             None => error(Failure::Unprocessed),
+        }
+    }
+
+    /// Why a stream of it failed: what ended the connection says more than that it has ended.
+    pub(super) fn reason(&self, failure: Failure) -> io::Error {
+        match (failure, &self.end) {
+            (Failure::Closed | Failure::Unprocessed, Some(_)) => self.refusal(),
+            _ => error(failure),
         }
     }
 
@@ -188,6 +208,7 @@ impl<L: Layer> Link<L> {
             Some(failure) if connection.is_over() => Err(error(failure)),
             Some(_) => Ok(Standing::Leaving),
             None if connection.streams_at_once() == 0 => Ok(self.standing),
+            None if self.is_given_up => Ok(Standing::Leaving),
             None => Ok(Standing::Open),
         }
     }

@@ -103,9 +103,27 @@ impl<L: Layer> Links<L> {
         let link = &mut self.links[key];
         link.attached -= 1;
         if link.attached == 0 && link.standing != Standing::Open {
+            self.counts.failed += u64::from(link.standing == Standing::Opening);
             self.leave(key);
             self.links.remove(key);
         }
+    }
+
+    /// Gives a connection up that has answered nobody since it had answered so many; whether it was one.
+    pub(super) fn give_up_if_mute(&mut self, key: usize, answered_before: u64) -> bool {
+        let link = &mut self.links[key];
+        let is_mute = link.standing == Standing::Open && link.answered == answered_before;
+        if is_mute {
+            link.give_up();
+            self.leave(key);
+        }
+        is_mute
+    }
+
+    /// The slots that may be on a connection.
+    pub(super) fn slots_of(&self, key: usize) -> Range<usize> {
+        let group = self.links[key].group;
+        group * self.streams..(group + 1) * self.streams
     }
 
     /// Whether a slot may send on it.
@@ -150,6 +168,21 @@ impl<L: Layer> Links<L> {
         }
         self.work(key, |link, common| link.flush(common));
         Some(key)
+    }
+
+    /// Why a stream of a connection failed.
+    pub(super) fn reason(&self, key: usize, failure: Failure) -> io::Error {
+        self.links[key].reason(failure)
+    }
+
+    /// Answers that have ended on a connection.
+    pub(super) fn answered(&self, key: usize) -> u64 {
+        self.links[key].answered
+    }
+
+    /// One more of them has.
+    pub(super) fn note_answer(&mut self, key: usize) {
+        self.links[key].answered += 1;
     }
 
     /// Bytes that came over a connection since the last call.
@@ -197,7 +230,7 @@ impl<L: Layer> Links<L> {
                 return None;
             }
         }
-        Some((now, group * self.streams..(group + 1) * self.streams))
+        Some((now, self.slots_of(key)))
     }
 
     fn count(&mut self, group: usize, before: Standing, now: Standing) {
