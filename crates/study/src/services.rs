@@ -82,7 +82,8 @@ impl KnownService {
         })
     }
 
-    /// It is found by the one, and started, stopped and recorded by the other.
+    /// Itself, if it is named as its file: it is found by the name of the file, and started, stopped and
+    /// recorded by its own.
     fn named_as_its_file(self) -> Result<Self, SpecError> {
         let path = self.file.as_deref().unwrap_or_default();
         let stem = Path::new(path).file_stem().unwrap_or_default();

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 
 use crate::client::Client;
-use crate::server::{Server, program};
+use crate::server::{Server, program, refusal};
 
 /// Runs a command whose process gets an error from io_uring_setup(2), by a seccomp filter.
 const WITHOUT_RINGS: &str = r"
@@ -103,20 +103,8 @@ fn a_ring_looks_at_devices_in_its_own_way_or_says_that_it_cannot() {
     assert_eq!(server.connect().get("/json").status, 200);
     let told = ring_information(server.pid());
     assert!(told.contains("NAPI:\tenabled\n"), "{told}");
-    let mut command = Command::new("timeout");
-    command.args([
-        "20",
-        program(),
-        "serve",
-        "--listen",
-        "0",
-        "--engine",
-        "uring",
-    ]);
-    command.args(["--busy-poll", "50us", "--prefer-busy-poll", "16"]);
-    let output = command.output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let busily = ["--busy-poll", "50us", "--prefer-busy-poll", "16"];
+    let said = refusal(&[&["--engine", "uring"], &busily[..]].concat());
     assert!(said.contains("a ring takes 8 packets in one go"), "{said}");
 }
 

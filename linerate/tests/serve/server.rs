@@ -95,6 +95,20 @@ impl Drop for Server {
     }
 }
 
+/// What `linerate serve` says that must not start with these flags, on the engine of this test program.
+pub(crate) fn refusal(flags: &[&str]) -> String {
+    let mut command = Command::new("timeout");
+    command.args(["20", program(), "serve", "--listen", "0"]);
+    if !flags.contains(&"--engine") {
+        command.args(["--engine", ENGINE]);
+    }
+    let output = command.args(flags).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(output.stdout.is_empty(), "{said}");
+    said
+}
+
 pub(crate) fn program() -> &'static str {
     env!("CARGO_BIN_EXE_linerate")
 }

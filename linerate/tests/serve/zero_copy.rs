@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::ENGINE;
 use crate::client::{Answer, Client, get};
-use crate::server::{Server, program};
+use crate::server::{Server, program, refusal};
 
 const CLIENTS: u64 = 16;
 const REQUESTS: u64 = 20;
@@ -189,20 +189,7 @@ fn where_it_would_be_for_nothing_it_is_refused_with_the_reason() {
             "over TLS each answer is encrypted anew",
         ),
     ] {
-        let mut command = Command::new("timeout");
-        command.args([
-            "20",
-            program(),
-            "serve",
-            "--listen",
-            "0",
-            "--engine",
-            ENGINE,
-        ]);
-        let output = command.args(["--zero-copy", "on"]).args(flags).output();
-        let output = output.unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = refusal(&[&["--zero-copy", "on"], flags].concat());
         assert!(said.contains(why), "{said}");
     }
 }
