@@ -156,7 +156,7 @@ impl Serving {
             listeners
                 .iter()
                 .try_for_each(allow)
-                .context("--zero-copy on")?;
+                .context("sending without a copy")?;
         }
         if listeners.len() > 1 {
             let handed_over = needs.tls.map(Speaking::hand_over).transpose()?;

@@ -1,12 +1,15 @@
-//! `--zero-copy`: answers that leave without a copy, and what is told of them at the end.
+//! `--zero-copy` and `--files-by`: answers and files that leave without a copy, and what is told of
+//! them at the end.
 
 use std::fmt;
 use std::ops::AddAssign;
 
 use anyhow::{Context as _, ensure};
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use sys::uring::usable;
 use sys::zero_copy::{Tally, WORTHWHILE_BYTES};
+use traffic::engine::FileWay;
 
 use crate::socket_flags::SOCKETS;
 use crate::tls_flags::Switch;
@@ -52,6 +55,53 @@ impl ZeroCopyFlag {
                 .context("--zero-copy on cannot be had with --engine uring here")?;
         }
         Ok(true)
+    }
+}
+
+/// How files leave in the clear.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FilesBy {
+    #[default]
+    Sendfile,
+    Copy,
+    ZeroCopy,
+}
+
+impl FilesBy {
+    /// As the flag takes it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Sendfile => "sendfile",
+            Self::Copy => "copy",
+            Self::ZeroCopy => "zero-copy",
+        }
+    }
+
+    /// # Errors
+    /// Why files cannot leave so.
+    pub(crate) fn check(self, is_secured: bool, is_by_ring: bool) -> anyhow::Result<()> {
+        let name = self.name();
+        ensure!(
+            self == Self::Sendfile || !is_secured,
+            "--files-by {name}: over TLS files are read and encrypted, here or by the kernel \
+             (--kernel-tls)"
+        );
+        ensure!(
+            self != Self::ZeroCopy || !is_by_ring,
+            "--files-by {name} takes --engine epoll: files leave by calls of their own there, of \
+             which a ring is not told"
+        );
+        Ok(())
+    }
+}
+
+impl From<FilesBy> for FileWay {
+    fn from(files_by: FilesBy) -> Self {
+        match files_by {
+            FilesBy::Sendfile => Self::Sendfile,
+            FilesBy::Copy => Self::Copy,
+            FilesBy::ZeroCopy => Self::ZeroCopy,
+        }
     }
 }
 
@@ -119,7 +169,8 @@ impl fmt::Display for Account {
         } = self;
         if *sends == 0 && *declined == 0 && *silent_workers == 0 {
             return formatter.write_str(
-                "zero-copy: nothing was sent so; what /plaintext answers is, and nothing else",
+                "zero-copy: nothing was sent so; what /plaintext answers is with --zero-copy, and files \
+                 with --files-by zero-copy",
             );
         }
         write!(

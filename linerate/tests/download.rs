@@ -189,6 +189,9 @@ fn our_own_server_says_how_often_a_byte_crosses_the_memory_and_another_is_not_gu
     let per_byte =
         |flags: &[&str]| download(&folder, flags)["memory_crossings"]["per_byte"].clone();
     assert_eq!(per_byte(&[]), 1);
+    for way in ["copy", "zero-copy"] {
+        assert_eq!(per_byte(&["--files-by", way]), 3);
+    }
     assert_eq!(per_byte(&["--tls"]), 11);
     assert_eq!(per_byte(&["--server", "nginx"]), Value::Null);
 }

@@ -25,6 +25,7 @@ pub mod kernel_log;
 pub mod ktls;
 pub mod launch;
 pub mod listener;
+pub mod mapped_file;
 pub mod memory_file;
 pub mod namespace;
 pub mod netlink;

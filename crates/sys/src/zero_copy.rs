@@ -3,7 +3,8 @@
 //!
 //! Until it has told, the memory must stay as it is; of a connection that was closed meanwhile it
 //! never tells, and goes on sending. So only bytes are taken that nothing changes or frees before the
-//! process ends. Documentation/networking/msg_zerocopy.rst.
+//! process ends, and pages of files, which are the kernel's ([`crate::mapped_file`]).
+//! Documentation/networking/msg_zerocopy.rst.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
@@ -59,9 +60,16 @@ pub fn send(
     constant: &'static [u8],
     tally: &mut Tally,
 ) -> io::Result<Option<usize>> {
-    let flags = libc::MSG_NOSIGNAL | libc::MSG_ZEROCOPY;
-    match socket::send_with(socket, constant, flags) {
-        Err(error) if is_declined(&error) => send_copied(socket, constant, tally),
+    send_by(tally, |flags| socket::send_with(socket, constant, flags))
+}
+
+/// Sends by a function of the flags, and again without this one where the kernel would keep no account.
+pub(crate) fn send_by(
+    tally: &mut Tally,
+    send: impl Fn(libc::c_int) -> io::Result<Option<usize>>,
+) -> io::Result<Option<usize>> {
+    match send(libc::MSG_NOSIGNAL | libc::MSG_ZEROCOPY) {
+        Err(error) if is_declined(&error) => note_declined(send(libc::MSG_NOSIGNAL), tally),
         outcome => {
             tally.sends += u64::from(matches!(outcome, Ok(Some(_))));
             outcome
@@ -75,7 +83,13 @@ pub(crate) fn send_copied(
     constant: &'static [u8],
     tally: &mut Tally,
 ) -> io::Result<Option<usize>> {
-    let outcome = socket::send(socket, constant);
+    note_declined(socket::send(socket, constant), tally)
+}
+
+fn note_declined(
+    outcome: io::Result<Option<usize>>,
+    tally: &mut Tally,
+) -> io::Result<Option<usize>> {
     tally.declined += u64::from(matches!(outcome, Ok(Some(_))));
     outcome
 }

@@ -9,7 +9,7 @@ use traffic::server::{Files, Http, Options};
 use crate::console::Console;
 use crate::serving::{Descriptors, MEASURED, Needs, Serving};
 use crate::tls_flags::TlsFlags;
-use crate::zero_copy::ZeroCopyFlag;
+use crate::zero_copy::{FilesBy, ZeroCopyFlag};
 
 const NO_LOOKUP: &str = "files are looked up by openat2(2), which takes Linux 5.6 and may be forbidden \
     in a container (seccomp)";
@@ -57,6 +57,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 
+    /// How files leave in the clear: sendfile, copy or zero-copy [default: sendfile]
+    ///
+    /// By sendfile(2) from the page cache; or mapped, a quarter of a megabyte at a time, and sent from
+    /// that memory: with a copy, or with --engine epoll without one (`MSG_ZEROCOPY`), of which is told
+    /// as with --zero-copy. They are here to be measured.
+    #[arg(long, value_name = "HOW", value_enum, requires = "root", hide_possible_values = true, hide_short_help = true, help_heading = MEASURED)]
+    files_by: Option<FilesBy>,
+
     #[command(flatten)]
     zero_copy: ZeroCopyFlag,
 
@@ -81,9 +89,14 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let speaking = arguments.tls.speaking(is_by_ring)?;
     let flag = &arguments.zero_copy;
     let zero_copy = flag.is_on(message, speaking.is_some(), is_by_ring)?;
+    let files_by = arguments.files_by.unwrap_or_default();
+    files_by.check(speaking.is_some(), is_by_ring)?;
     let options = Options {
         message: message.clone(),
-        files: arguments.root.as_deref().map(files).transpose()?,
+        files: match &arguments.root {
+            Some(root) => Some(files(root)?.by(files_by.into())),
+            None => None,
+        },
         split_send: arguments.split_send,
         zero_copy,
         busy_work_ns: arguments.busy_work_ns,
@@ -94,7 +107,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             Some(_) => Descriptors::Two,
             None => Descriptors::One,
         },
-        zero_copy,
+        zero_copy: zero_copy || files_by == FilesBy::ZeroCopy,
     };
     serving.run(console, needs, || Http::new(options))
 }

@@ -11,6 +11,7 @@ mod client;
 mod common;
 mod engines;
 mod file_limits;
+mod file_ways;
 mod files;
 mod limits;
 mod server;

@@ -14,6 +14,8 @@ mod client;
 mod common;
 #[path = "../serve/file_limits.rs"]
 mod file_limits;
+#[path = "../serve/file_ways.rs"]
+mod file_ways;
 #[path = "../serve/files.rs"]
 mod files;
 #[path = "../serve/limits.rs"]

@@ -27,9 +27,9 @@ const CIPHER: &str = "TLS_AES_128_GCM_SHA256";
 /// A server of files.
 #[derive(Clone, Debug)]
 pub enum FileServer {
-    /// `linerate serve`, with these arguments more where it speaks TLS.
+    /// `linerate serve`, with these arguments more.
     Serve {
-        over_tls: Vec<String>,
+        flags: Vec<String>,
     },
     Service(Box<Service>),
 }
@@ -73,7 +73,7 @@ impl Server {
             name,
         };
         match &order.server {
-            FileServer::Serve { over_tls } => place.serve(over_tls),
+            FileServer::Serve { flags } => place.serve(flags),
             FileServer::Service(service) => place.service(service),
         }
     }
@@ -117,15 +117,15 @@ impl Server {
 }
 
 impl Place<'_> {
-    fn serve(self, over_tls: &[String]) -> Result<Server, Failure> {
+    fn serve(self, flags: &[String]) -> Result<Server, Failure> {
         let root = self.offer.root.clone().unwrap_or_default();
         let mut command = Command::new(self.program);
         command.args(["serve", "--listen", "127.0.0.1:0", "--root"]);
         command.arg(root);
         command.args(["--cpus", &sys::cpu::format_list(self.cpus)]);
+        command.args(flags);
         if self.offer.identity.is_some() {
             command.args(["--tls-self-signed", "--tls-ciphers", CIPHER]);
-            command.args(over_tls);
         }
         let descent = Descent::from_here().map_err(|error| failed("/proc/self/uid_map", &error))?;
         let setup = ChildSetup {

@@ -4,9 +4,10 @@ use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsFd as _;
 
+use sys::mapped_file::MappedPart;
 use sys::socket;
 
-use super::output::FilePart;
+use super::output::{FilePart, FileWay};
 use super::transfer::Transfer;
 
 /// Carries what a service takes and gives over one connection. Chosen when the program is built:
@@ -164,10 +165,14 @@ impl Channel for Clear {
     fn send_file<T: Transfer>(
         &mut self,
         (): &mut (),
-        _transfer: &mut T,
+        transfer: &mut T,
         part: &FilePart,
         most: usize,
     ) -> io::Result<usize> {
+        if part.way != FileWay::Sendfile {
+            let mapped = MappedPart::of(part.file.as_fd(), part.offset, most)?;
+            return transfer.send_mapped(self.socket.as_fd(), &mapped, part.way);
+        }
         // Which needs no copy in this process.
         match socket::send_file(self.socket.as_fd(), part.file.as_fd(), part.offset, most)? {
             None => Ok(0),

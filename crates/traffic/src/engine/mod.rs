@@ -26,7 +26,7 @@ use std::net::TcpListener;
 use std::os::fd::BorrowedFd;
 
 use channel::{Channel, Clear};
-pub use output::{FilePart, Output};
+pub use output::{FilePart, FileWay, Output};
 pub use service::{Next, Service, Step};
 pub use shared::Settings;
 use shared::Shared;

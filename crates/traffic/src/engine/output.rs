@@ -31,13 +31,26 @@ enum Tail {
     Constant(&'static [u8]),
 }
 
-/// A part of a file that is sent from the page cache, in the clear without a copy in this process.
+/// How the bytes of a file get from the page cache into a socket in the clear.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FileWay {
+    /// sendfile(2), without a copy.
+    #[default]
+    Sendfile,
+    /// Mapped into memory, and copied from there.
+    Copy,
+    /// Mapped, and sent without a copy if that can be, on the engine that is told of readiness.
+    ZeroCopy,
+}
+
+/// A part of a file that is sent from the page cache.
 #[derive(Debug)]
 pub struct FilePart {
     pub(crate) file: File,
     pub(crate) offset: u64,
     /// At least one.
     bytes: u64,
+    pub(crate) way: FileWay,
     content: Content,
     /// Something of it is sent.
     is_begun: bool,
@@ -51,9 +64,16 @@ impl FilePart {
             file,
             offset,
             bytes,
+            way: FileWay::default(),
             content: Content::of(metadata),
             is_begun: false,
         }
+    }
+
+    /// The same, by another way.
+    #[must_use]
+    pub fn by(self, way: FileWay) -> Self {
+        Self { way, ..self }
     }
 
     fn advance(&mut self, sent: u64) {

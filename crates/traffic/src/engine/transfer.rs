@@ -3,7 +3,10 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use sys::mapped_file::MappedPart;
 use sys::socket;
+
+use super::output::FileWay;
 
 /// Moves the bytes of a worker's connections. Each engine has its own, and what lies above does
 /// not know which.
@@ -32,6 +35,19 @@ pub trait Transfer {
     /// As of [`Self::send`].
     fn send_constant(&mut self, socket: BorrowedFd<'_>, bytes: &'static [u8]) -> io::Result<usize> {
         self.send(socket, bytes, false)
+    }
+
+    /// As [`Self::send`], of a part of a file that is to leave by way of memory.
+    ///
+    /// # Errors
+    /// As of [`Self::send`], and `EFAULT` where the file was cut.
+    fn send_mapped(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        part: &MappedPart,
+        _way: FileWay,
+    ) -> io::Result<usize> {
+        Ok(part.send(socket)?.unwrap_or(0))
     }
 }
 

@@ -11,6 +11,7 @@ use super::crossings::FilePath;
 use crate::ourselves::OURSELVES;
 use crate::target::TrustFlag;
 use crate::tls_flags::self_signed_pems;
+use crate::zero_copy::FilesBy;
 
 /// Longer than settling and window together: it is ended by then.
 const OWN_CLIENT_DURATION: &str = "24h";
@@ -62,6 +63,12 @@ pub(crate) struct Arguments {
     /// The most bytes of content in a record of `linerate serve` [default: 16384]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(64..=16384), requires = "tls", conflicts_with_all = ["server", "kernel_tls"])]
     record_size: Option<u16>,
+    /// How the file leaves `linerate serve` in the clear: sendfile, copy or zero-copy [default: sendfile]
+    ///
+    /// By sendfile(2), or from memory that it is mapped into: with a copy, or without one
+    /// (`MSG_ZEROCOPY`), where the kernel copies all the same over loopback.
+    #[arg(long, value_name = "HOW", value_enum, hide_possible_values = true, conflicts_with_all = ["server", "tls"])]
+    files_by: Option<FilesBy>,
     /// From the first bytes to the scored window
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = parse_time)]
     settle: Duration,
@@ -123,7 +130,11 @@ impl Arguments {
     pub(super) fn path(&self) -> Option<FilePath> {
         match (&self.server, self.tls, self.kernel_tls) {
             (Some(_), ..) => None,
-            (None, false, _) => Some(FilePath::Sendfile),
+            (None, false, _) => Some(match self.files_by.unwrap_or_default() {
+                FilesBy::Sendfile => FilePath::Sendfile,
+                FilesBy::Copy => FilePath::Copy,
+                FilesBy::ZeroCopy => FilePath::ZeroCopy,
+            }),
             (None, true, true) => Some(FilePath::KernelRecords),
             (None, true, false) => Some(FilePath::OwnRecords),
         }
@@ -132,7 +143,7 @@ impl Arguments {
     fn server(&self) -> anyhow::Result<FileServer> {
         let Some(name) = &self.server else {
             return Ok(FileServer::Serve {
-                over_tls: self.over_tls(),
+                flags: self.serve_flags(),
             });
         };
         let service = study::services::find(name)?.service;
@@ -142,7 +153,11 @@ impl Arguments {
 
     /// By itself our server leaves the records to a kernel that makes them, which would be another
     /// server on another machine.
-    fn over_tls(&self) -> Vec<String> {
+    fn serve_flags(&self) -> Vec<String> {
+        if !self.tls {
+            let files_by = self.files_by.unwrap_or_default();
+            return vec!["--files-by".to_owned(), files_by.name().to_owned()];
+        }
         let by_kernel = if self.kernel_tls { "on" } else { "off" };
         let mut words = vec!["--kernel-tls".to_owned(), by_kernel.to_owned()];
         if let Some(bytes) = self.record_size {

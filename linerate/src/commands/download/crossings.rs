@@ -10,7 +10,11 @@
 pub(super) enum FilePath {
     /// sendfile(2) in the clear.
     Sendfile,
-    /// The same under kTLS: the kernel encrypts.
+    /// Sent from where it is mapped.
+    Copy,
+    /// The same by MSG_ZEROCOPY.
+    ZeroCopy,
+    /// sendfile(2) under kTLS: the kernel encrypts.
     KernelRecords,
     /// Read, encrypted and sent by the server itself.
     OwnRecords,
@@ -23,6 +27,12 @@ pub(super) struct Step {
 }
 
 const SENDFILE: &[Step] = &[OUT];
+const COPY: &[Step] = &[step("copied into the socket", 2), OUT];
+/// `skb_orphan_frags` in linux/skbuff.h.
+const ZERO_COPY: &[Step] = &[
+    step("copied all the same, as it does not leave by a card", 2),
+    OUT,
+];
 const KERNEL_RECORDS: &[Step] = &[step("the kernel encrypts it into pages of its own", 2), OUT];
 /// `write_plaintext` of rustls takes a copy, encrypts that in place, and copies it out.
 const OWN_RECORDS: &[Step] = &[
@@ -39,6 +49,8 @@ impl FilePath {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Sendfile => "sendfile",
+            Self::Copy => "from memory, copied",
+            Self::ZeroCopy => "from memory, zero copy over loopback",
             Self::KernelRecords => "sendfile, records made by the kernel",
             Self::OwnRecords => "read, records made by the server",
         }
@@ -47,6 +59,8 @@ impl FilePath {
     pub(super) fn steps(self) -> &'static [Step] {
         match self {
             Self::Sendfile => SENDFILE,
+            Self::Copy => COPY,
+            Self::ZeroCopy => ZERO_COPY,
             Self::KernelRecords => KERNEL_RECORDS,
             Self::OwnRecords => OWN_RECORDS,
         }
@@ -70,9 +84,10 @@ mod tests {
     fn a_step_less_is_a_crossing_less() {
         let paths = [
             FilePath::Sendfile,
+            FilePath::Copy,
             FilePath::KernelRecords,
             FilePath::OwnRecords,
         ];
-        assert_eq!(paths.map(FilePath::crossings), [1, 3, 11]);
+        assert_eq!(paths.map(FilePath::crossings), [1, 3, 3, 11]);
     }
 }

@@ -113,8 +113,9 @@ fn scored(report: &Report) -> String {
 fn ledger(path: FilePath) -> String {
     let sum = path.crossings();
     let name = path.name();
+    let plural = if sum == 1 { "" } else { "s" };
     let mut lines = vec![format!(
-        "{sum} crossings per byte, computed from the path ({name}):"
+        "{sum} crossing{plural} per byte, computed from the path ({name}):"
     )];
     let step = |step: &Step| format!("{:16}{} {}", "", step.crossings, step.what);
     lines.extend(path.steps().iter().map(step));

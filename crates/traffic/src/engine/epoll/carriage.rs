@@ -3,8 +3,10 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use sys::mapped_file::MappedPart;
 use sys::zero_copy::{self, Tally};
 
+use crate::engine::output::FileWay;
 use crate::engine::transfer::{Calls, Transfer};
 
 #[derive(Default)]
@@ -38,5 +40,18 @@ impl Transfer for Carriage {
 
     fn send_constant(&mut self, socket: BorrowedFd<'_>, bytes: &'static [u8]) -> io::Result<usize> {
         Ok(zero_copy::send(socket, bytes, &mut self.tally)?.unwrap_or(0))
+    }
+
+    fn send_mapped(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        part: &MappedPart,
+        way: FileWay,
+    ) -> io::Result<usize> {
+        let sent = match way {
+            FileWay::ZeroCopy => part.send_uncopied(socket, &mut self.tally)?,
+            FileWay::Sendfile | FileWay::Copy => part.send(socket)?,
+        };
+        Ok(sent.unwrap_or(0))
     }
 }

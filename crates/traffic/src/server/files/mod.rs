@@ -19,7 +19,7 @@ use wire::status::Status;
 
 use self::conditions::{Answer, Version};
 use self::heads::{Answering, Heads};
-use crate::engine::{FilePart, Output};
+use crate::engine::{FilePart, FileWay, Output};
 
 /// What is sent for a folder.
 const INDEX: &[u8] = b"index.html";
@@ -33,6 +33,7 @@ const TIME_STEP_S: u64 = 2;
 /// and `/a` is sent on to `/a/`.
 pub struct Files {
     root: RootFolder,
+    way: FileWay,
     content_type: ContentType,
     heads: Heads,
     now: SystemTime,
@@ -52,12 +53,19 @@ impl Files {
     pub fn below(root: &Path, content_type: ContentType) -> Result<Self, NoRoot> {
         Ok(Self {
             root: RootFolder::open(root)?,
+            way: FileWay::default(),
             content_type,
             heads: Heads::new(),
             now: SystemTime::UNIX_EPOCH,
             path: Vec::new(),
             tag: String::new(),
         })
+    }
+
+    /// The same, by another way out in the clear.
+    #[must_use]
+    pub fn by(self, way: FileWay) -> Self {
+        Self { way, ..self }
     }
 
     pub(super) fn set_date(&mut self, now: SystemTime, date: &[u8; DATE_BYTES]) {
@@ -156,7 +164,8 @@ impl Files {
             }
         };
         if request.method == Method::Get && bytes > 0 {
-            output.attach(FilePart::new(file, metadata, (offset, bytes)));
+            let part = FilePart::new(file, metadata, (offset, bytes));
+            output.attach(part.by(self.way));
         }
         Ok(output.bytes().len())
     }

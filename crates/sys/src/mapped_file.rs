@@ -1,0 +1,119 @@
+//! A part of a file as memory to send from. Nothing here looks at it: others may write to the file at
+//! any time, or cut it, and only the kernel takes that as an error (`EFAULT`).
+
+use std::io;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::ptr;
+
+use crate::socket::{or_later, send_memory};
+use crate::zero_copy::{self, Tally};
+
+/// Some bytes of a file, mapped until this is dropped. What was sent without a copy the kernel holds
+/// for itself: pages of the file, mapped or not.
+#[derive(Debug)]
+pub struct MappedPart {
+    pages: *mut libc::c_void,
+    pages_bytes: usize,
+    /// Bytes of the first page before those that were asked for.
+    before: usize,
+}
+
+impl MappedPart {
+    /// Maps so many bytes, at least one, from an offset on, with the pages that the cache has of them.
+    ///
+    /// # Errors
+    /// `ENODEV` where the file system cannot do it, `ENOMEM`.
+    pub fn of(file: BorrowedFd<'_>, offset: u64, bytes: usize) -> io::Result<Self> {
+        let before = offset % page_bytes()?;
+        let from = libc::off_t::try_from(offset - before).map_err(io::Error::other)?;
+        let before = usize::try_from(before).map_err(io::Error::other)?;
+        let pages_bytes = before + bytes;
+        // SAFETY: the kernel chooses the place, so nothing of ours is there; the descriptor is open.
+        let pages = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                pages_bytes,
+                libc::PROT_READ,
+                libc::MAP_SHARED | libc::MAP_POPULATE,
+                file.as_raw_fd(),
+                from,
+            )
+        };
+        if pages == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self {
+            pages,
+            pages_bytes,
+            before,
+        })
+    }
+
+    /// Sends as much as there is room for, copied; `None` when there is no room.
+    ///
+    /// # Errors
+    /// `EPIPE` or `ECONNRESET` when the peer is gone, `EFAULT` when the file was cut.
+    pub fn send(&self, socket: BorrowedFd<'_>) -> io::Result<Option<usize>> {
+        self.send_with(socket, libc::MSG_NOSIGNAL)
+    }
+
+    /// The same without a copy, if that can be, as [`zero_copy::send`].
+    ///
+    /// # Errors
+    /// As of [`Self::send`].
+    pub fn send_uncopied(
+        &self,
+        socket: BorrowedFd<'_>,
+        tally: &mut Tally,
+    ) -> io::Result<Option<usize>> {
+        zero_copy::send_by(tally, |flags| self.send_with(socket, flags))
+    }
+
+    fn send_with(&self, socket: BorrowedFd<'_>, flags: libc::c_int) -> io::Result<Option<usize>> {
+        let from = self.pages.cast::<u8>().wrapping_add(self.before);
+        // SAFETY: the bytes are mapped for as long as we are; the kernel reads them by itself, and says
+        // EFAULT where there is none behind the mapping.
+        or_later(unsafe { send_memory(socket, from, self.pages_bytes - self.before, flags) })
+    }
+}
+
+impl Drop for MappedPart {
+    fn drop(&mut self) {
+        // SAFETY: the pages were mapped by us with this length, and nobody was given a reference.
+        unsafe { libc::munmap(self.pages, self.pages_bytes) };
+    }
+}
+
+fn page_bytes() -> io::Result<u64> {
+    // SAFETY: no pointers.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(bytes).map_err(|_| io::Error::last_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::Read as _;
+    use std::os::fd::AsFd as _;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn bytes_from_anywhere_in_a_file_are_sent_and_none_from_behind_its_end() {
+        let path = std::env::temp_dir().join(format!("linerate-mapped-{}", std::process::id()));
+        let content: Vec<u8> = (0..20_000_u32).map(|number| (number % 251) as u8).collect();
+        std::fs::write(&path, &content).unwrap();
+        let file = File::options().read(true).write(true).open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let part = MappedPart::of(file.as_fd(), 9_000, 5_000).unwrap();
+        assert_eq!(part.send(ours.as_fd()).unwrap(), Some(5_000));
+        let mut came = vec![0; 5_000];
+        theirs.read_exact(&mut came).unwrap();
+        assert!(came == content[9_000..14_000]);
+        file.set_len(0).unwrap();
+        let error = part.send(ours.as_fd()).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EFAULT));
+    }
+}
