@@ -10,6 +10,7 @@ mod failure;
 mod in_our_place;
 mod ladder_flags;
 mod left_set;
+mod listening;
 mod ourselves;
 mod ownership;
 mod progress;

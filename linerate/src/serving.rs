@@ -1,23 +1,24 @@
 //! What `serve` and `echo` have in common: flags, the ready line, one worker or several.
 
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::os::fd::AsFd as _;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
+use sys::address::Address;
 use sys::listener;
 use sys::stop::{Again, StopSignal};
 use sys::zero_copy::Tally;
 use traffic::engine::supervisor::Workers;
-use traffic::engine::{self, Engine, Service, Settings, listeners};
+use traffic::engine::{self, Engine, Service, Settings};
 use traffic::tls::{Common, Secured};
 
 use crate::console::Console;
 use crate::engine_flag::{Chosen, EngineFlag};
+use crate::listening::{self, Listening};
 use crate::socket_flags::SocketFlags;
-use crate::tls_flags::{KernelPart, Speaking};
+use crate::tls_flags::{BY_RING, KernelPart, ON_FILE, Speaking};
 use crate::zero_copy::Account;
 
 /// Descriptors that are no connection's: listener, epoll, timer, signals, standard streams.
@@ -60,9 +61,13 @@ const FORMAT: u32 = 1;
 
 #[derive(clap::Args)]
 pub(crate) struct Serving {
-    /// Where to listen; a port alone means loopback, port 0 any free port
-    #[arg(long, value_name = "[ADDR:]PORT", default_value = "127.0.0.1:8080", value_parser = parse_address)]
-    listen: SocketAddr,
+    /// Where to listen; a port alone means loopback, port 0 any free port; or unix:PATH
+    ///
+    /// A socket among the files may be connected to by whoever may enter its folder. One that a server
+    /// left behind is taken over, one that somebody listens on is not; it is removed at the end. All
+    /// workers take connections from it, whoever comes first.
+    #[arg(long, value_name = "[ADDR:]PORT", default_value = "127.0.0.1:8080", value_parser = listening::parse)]
+    listen: Address,
 
     /// Worker processes [default: one per CPU]
     ///
@@ -148,9 +153,15 @@ impl Serving {
         let stop = StopSignal::listen(Again::Kills)?;
         let cpus = self.cpus()?;
         let count = self.worker_count(&cpus);
-        let mut listeners = self.open_listeners(count)?;
-        let address = listeners[0].local_addr()?;
-        self.sockets.set(&listeners, &cpus)?;
+        let Listening {
+            mut listeners,
+            address,
+            file: _file,
+        } = self.listen(count, needs)?;
+        match address {
+            Address::Tcp(_) => self.sockets.set(&listeners, &cpus)?,
+            Address::Unix(_) => self.sockets.has_backlog(&listeners[0])?,
+        }
         if needs.zero_copy {
             let allow = |listener: &TcpListener| listener::allow_zero_copy(listener.as_fd());
             listeners
@@ -162,7 +173,7 @@ impl Serving {
             let handed_over = needs.tls.map(Speaking::hand_over).transpose()?;
             let arguments = handed_over.iter().flat_map(|(_, arguments)| arguments);
             let workers = Workers::start(listeners, &cpus, worker_command(arguments)?)?;
-            self.say_ready(address, &engine, needs.tls, console);
+            self.say_ready(&address, &engine, needs.tls, console);
             let drain_timeout = Duration::from_secs(self.drain_timeout.0.into());
             let last_words = workers.supervise(stop.as_fd(), drain_timeout)?;
             self.say_end(needs, || Account::of_workers(&last_words), console);
@@ -170,11 +181,32 @@ impl Serving {
         }
         sys::cpu::pin(&cpus[..1]).with_context(|| format!("running on CPU {}", cpus[0]))?;
         let service = service();
-        self.say_ready(address, &engine, needs.tls, console);
+        self.say_ready(&address, &engine, needs.tls, console);
         let place = (listeners.remove(0), &stop);
         let tally = self.work(engine.engine, place, needs, service)?;
         self.say_end(needs, || Account::from(tally), console);
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Why the kernel can make no records of TLS for the server.
+    pub(crate) fn without_kernel_tls(&self) -> Option<&'static str> {
+        match self.listen {
+            Address::Unix(_) => Some(ON_FILE),
+            Address::Tcp(_) => self.is_by_ring().then_some(BY_RING),
+        }
+    }
+
+    /// Listens where it was asked for, after what does not go with that was refused.
+    fn listen(&self, count: usize, needs: Needs<'_>) -> anyhow::Result<Listening> {
+        if let Address::Unix(_) = self.listen {
+            self.sockets.refuse_those_of_tcp()?;
+            ensure!(
+                !needs.zero_copy,
+                "a socket among the files sends nothing without a copy (`MSG_ZEROCOPY`): leave \
+                 --zero-copy or --files-by zero-copy out, or --listen at a port"
+            );
+        }
+        listening::open(&self.listen, count, self.sockets.backlog())
     }
 
     /// Whether a ring receives for the server, ahead of what it reads.
@@ -185,7 +217,7 @@ impl Serving {
     /// The port that was taken is known only now, where any free one was asked for.
     fn say_ready(
         &self,
-        address: SocketAddr,
+        address: &Address,
         engine: &Chosen,
         tls: Option<&Speaking>,
         console: &Console,
@@ -202,7 +234,7 @@ impl Serving {
             "format": FORMAT,
             "linerate_version": env!("CARGO_PKG_VERSION"),
             "listening": address.to_string(),
-            "port": address.port(),
+            "port": listening::port(address),
             "engine": engine.name(),
             "engine_reason": engine.reason,
         });
@@ -273,52 +305,6 @@ impl Serving {
             (None, None) => cpus.len().min(by_quota),
         }
     }
-
-    fn open_listeners(&self, count: usize) -> anyhow::Result<Vec<TcpListener>> {
-        let address = self.listen;
-        listeners::open(address, count, self.sockets.backlog()).map_err(|error| {
-            let advice = advice(address, &error);
-            anyhow::Error::new(error).context(format!("cannot listen on {address}: {advice}"))
-        })
-    }
-}
-
-/// Why an address cannot be had, and what to do.
-fn advice(address: SocketAddr, error: &io::Error) -> String {
-    let (ip, port) = (address.ip(), address.port());
-    match error.kind() {
-        io::ErrorKind::AddrInUse => format!(
-            "{}; stop it, or take any free port with `--listen {ip}:0`",
-            holder(address)
-        ),
-        io::ErrorKind::PermissionDenied => format!(
-            "port {port} needs root or CAP_NET_BIND_SERVICE; ports from 1024 on do not, such as \
-             `--listen {ip}:8080`"
-        ),
-        io::ErrorKind::AddrNotAvailable => {
-            format!("this machine has no address {ip}; `ip address` shows those it has")
-        }
-        _ => "try another address".to_owned(),
-    }
-}
-
-/// Who has a port, as far as we may see.
-fn holder(address: SocketAddr) -> String {
-    let port = address.port();
-    let name = |pid: &u32| {
-        let name = sys::kernel_file::text(format!("/proc/{pid}/comm")).unwrap_or_default();
-        format!("`{name}` (process {pid})")
-    };
-    match machine::targets::listening_on(address) {
-        Ok(pids) => {
-            let names: Vec<String> = pids.iter().map(name).collect();
-            format!("the port is taken by {}", names.join(", "))
-        }
-        Err(_) => format!(
-            "the port is taken by somebody we may not see, and \
-             `sudo ss -ltnp 'sport = :{port}'` shows who"
-        ),
-    }
 }
 
 /// This program again, with the same arguments and some more.
@@ -332,14 +318,6 @@ fn worker_command<'a>(
         command.args(more.clone());
         command
     })
-}
-
-fn parse_address(text: &str) -> Result<SocketAddr, String> {
-    if let Ok(port) = text.parse() {
-        return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
-    }
-    text.parse()
-        .map_err(|_| "expected a port or ADDR:PORT, such as 8080 or 0.0.0.0:8080".to_owned())
 }
 
 pub(crate) fn parse_cpus(text: &str) -> Result<Cpus, String> {
@@ -363,15 +341,6 @@ pub(crate) fn parse_seconds(text: &str) -> Result<Seconds, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_port_alone_means_loopback() {
-        assert_eq!(parse_address("8080"), Ok("127.0.0.1:8080".parse().unwrap()));
-        assert_eq!(parse_address("[::]:1"), Ok("[::]:1".parse().unwrap()));
-        for wrong in ["", "70000", "localhost:80", "127.0.0.1"] {
-            assert!(parse_address(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn times_are_rounded_up_to_seconds() {

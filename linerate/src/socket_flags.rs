@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::os::fd::AsFd as _;
 use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use clap::ValueEnum;
 use model::link::spelling;
 use sys::listener::{self, BusyPoll};
@@ -137,14 +137,30 @@ impl SocketFlags {
         self.has_backlog(listener)
     }
 
+    /// On a socket among the files, what is about TCP or about devices is for nothing.
+    pub(crate) fn refuse_those_of_tcp(&self) -> anyhow::Result<()> {
+        let used = [
+            (self.steer.is_some(), "--steer"),
+            (self.no_delay == Switch::Off, "--no-delay off"),
+            (self.busy_poll.is_some(), "--busy-poll"),
+            (self.defer_accept.is_some(), "--defer-accept"),
+            (self.pacing.is_some(), "--pacing"),
+        ];
+        let used = used.iter().find(|(is_used, _)| *is_used);
+        if let Some((_, flag)) = used {
+            bail!("{flag} is about TCP, and --listen is at a socket among the files; leave it out");
+        }
+        Ok(())
+    }
+
     /// What nobody asked for may be cut in silence.
-    fn has_backlog(&self, listener: &TcpListener) -> anyhow::Result<()> {
+    pub(crate) fn has_backlog(&self, listener: &TcpListener) -> anyhow::Result<()> {
         let Some(wanted) = self.backlog else {
             return Ok(());
         };
         let held = listener::backlog(listener.as_fd()).context("--backlog")?;
         ensure!(
-            held == wanted,
+            held >= wanted,
             "--backlog {wanted}: the kernel holds {held}, the most that net.core.somaxconn lets it \
              have; `linerate levers show accept-queue` tells how to raise that"
         );

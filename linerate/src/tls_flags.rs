@@ -12,7 +12,9 @@ const TLS: &str = "TLS 1.2 and 1.3";
 /// Why the kernel has no part in it then.
 const SIZED: &str =
     "with --tls-record-size the records are made here, as the kernel's have a size of their own";
-const BY_RING: &str = "with --engine uring the records are made here, as its ring receives ahead of the handshake's end";
+pub(crate) const BY_RING: &str = "with --engine uring the records are made here, as its ring receives ahead of the handshake's end";
+pub(crate) const ON_FILE: &str =
+    "on a socket among the files the records are made here, as the kernel makes those of TCP alone";
 /// Names that a certificate of our own is for.
 const OWN_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
@@ -97,8 +99,12 @@ pub(crate) struct Speaking {
 }
 
 impl TlsFlags {
-    /// `None` for a server in the clear. What is wrong with the files is told here.
-    pub(crate) fn speaking(&self, is_by_ring: bool) -> anyhow::Result<Option<Speaking>> {
+    /// `None` for a server in the clear. What is wrong with the files is told here. It may be said why
+    /// the kernel can have no part in it.
+    pub(crate) fn speaking(
+        &self,
+        without_kernel: Option<&'static str>,
+    ) -> anyhow::Result<Option<Speaking>> {
         let Some(identity) = self.identity()? else {
             return Ok(None);
         };
@@ -106,10 +112,10 @@ impl TlsFlags {
             ciphers: self.tls_ciphers.clone(),
             resumption: self.tls_resumption != Some(Switch::Off),
             record_bytes: self.tls_record_size.map(usize::from),
-            handover: self.handover(is_by_ring)?,
+            handover: self.handover(without_kernel)?,
         };
         let config = Config::new(&identity, &options).context("TLS")?;
-        let kernel = self.kernel_part(&config, is_by_ring)?;
+        let kernel = self.kernel_part(&config, without_kernel)?;
         Ok(Some(Speaking {
             identity,
             config,
@@ -117,17 +123,14 @@ impl TlsFlags {
         }))
     }
 
-    /// Why the kernel can have no part in it, by other flags.
-    fn excluded(&self, is_by_ring: bool) -> Option<&'static str> {
-        match self.tls_record_size {
-            Some(_) => Some(SIZED),
-            None => is_by_ring.then_some(BY_RING),
-        }
+    /// Why the kernel can have no part in it, by these flags or others.
+    fn excluded(&self, without_kernel: Option<&'static str>) -> Option<&'static str> {
+        self.tls_record_size.map(|_| SIZED).or(without_kernel)
     }
 
-    fn handover(&self, is_by_ring: bool) -> anyhow::Result<Handover> {
+    fn handover(&self, without_kernel: Option<&'static str>) -> anyhow::Result<Handover> {
         let wanted = self.kernel_tls.unwrap_or(KernelTls::Auto);
-        Ok(match (wanted, self.excluded(is_by_ring)) {
+        Ok(match (wanted, self.excluded(without_kernel)) {
             (KernelTls::On, Some(why)) => bail!("--kernel-tls on: {why}"),
             (KernelTls::On, None) => Handover::AtOnce,
             (KernelTls::Auto, None) => Handover::AtFile,
@@ -135,7 +138,11 @@ impl TlsFlags {
         })
     }
 
-    fn kernel_part(&self, config: &Config, is_by_ring: bool) -> anyhow::Result<KernelPart> {
+    fn kernel_part(
+        &self,
+        config: &Config,
+        without_kernel: Option<&'static str>,
+    ) -> anyhow::Result<KernelPart> {
         let offer = config.offer();
         if let (Some(KernelTls::On), Some(refused)) = (self.kernel_tls, &offer.refused) {
             bail!(
@@ -146,7 +153,7 @@ impl TlsFlags {
         }
         let asked_for = match self.kernel_tls {
             Some(KernelTls::Off) => Some("--kernel-tls off"),
-            _ => self.excluded(is_by_ring),
+            _ => self.excluded(without_kernel),
         };
         let reason = asked_for.map(str::to_owned);
         Ok(KernelPart {

@@ -106,16 +106,29 @@ impl SocketPath {
     }
 
     fn connect(&self) -> io::Result<OwnedFd> {
-        let socket = socket::open(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_NONBLOCK)?;
-        let raw = self.raw();
-        let length = libc::socklen_t::try_from(size_of_val(&raw)).map_err(io::Error::other)?;
-        // SAFETY: `raw` is a valid socket address that outlives the call, and all of it is passed:
-        // the path ends at its first NUL.
+        let socket = open()?;
+        let (raw, length) = self.raw();
+        // SAFETY: `raw` is a valid socket address of this length that outlives the call.
         check(unsafe { libc::connect(socket.as_raw_fd(), (&raw const raw).cast(), length) })?;
         Ok(socket)
     }
 
-    fn raw(&self) -> libc::sockaddr_un {
+    /// Makes the socket, and listens on it.
+    ///
+    /// # Errors
+    /// `EADDRINUSE` when there is something of that name, and those of bind(2).
+    pub(crate) fn listen(&self, backlog: i32) -> io::Result<OwnedFd> {
+        let socket = open()?;
+        let (raw, length) = self.raw();
+        // SAFETY: `raw` is a valid socket address of this length that outlives the call.
+        check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const raw).cast(), length) })?;
+        // SAFETY: no pointers; the socket is open and bound.
+        check(unsafe { libc::listen(socket.as_raw_fd(), backlog) })?;
+        Ok(socket)
+    }
+
+    /// All of it is the length: the path ends at its first NUL.
+    fn raw(&self) -> (libc::sockaddr_un, libc::socklen_t) {
         // SAFETY: all-zero is a valid sockaddr_un.
         let mut raw: libc::sockaddr_un = unsafe { std::mem::zeroed() };
         raw.sun_family = libc::sa_family_t::try_from(libc::AF_UNIX).unwrap_or(0);
@@ -123,8 +136,13 @@ impl SocketPath {
         for (to, from) in raw.sun_path.iter_mut().zip(self.0.as_os_str().as_bytes()) {
             *to = libc::c_char::from_ne_bytes([*from]);
         }
-        raw
+        let length = libc::socklen_t::try_from(size_of_val(&raw));
+        (raw, length.unwrap_or(libc::socklen_t::MAX))
     }
+}
+
+fn open() -> io::Result<OwnedFd> {
+    socket::open(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_NONBLOCK)
 }
 
 #[cfg(test)]

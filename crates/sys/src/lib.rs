@@ -37,6 +37,7 @@ pub mod process;
 pub mod root_folder;
 pub mod scheduling;
 pub mod socket;
+pub mod socket_file;
 pub mod standard_input;
 pub mod stop;
 pub mod tcp_diag;

@@ -118,15 +118,23 @@ pub fn pace(listener: BorrowedFd<'_>, bytes_per_s: u64) -> Result<(), Refused> {
 }
 
 /// How many connections may wait to be accepted, after what the kernel has cut: of a listener it
-/// tells this as `tcpi_sacked` (`tcp_get_info` in net/ipv4/tcp.c).
+/// tells this as `tcpi_sacked` (`tcp_get_info` in net/ipv4/tcp.c). Of a socket among the files it tells
+/// nothing, and this is the most that it may be.
 ///
 /// # Errors
-/// None are known for a TCP socket.
+/// None are known for a TCP socket; of another, that `net.core.somaxconn` cannot be read.
 pub fn backlog(listener: BorrowedFd<'_>) -> io::Result<u32> {
     // SAFETY: an all-zero tcp_info is valid: it holds numbers alone.
     let nothing: libc::tcp_info = unsafe { std::mem::zeroed() };
-    let info = option(listener, libc::IPPROTO_TCP, libc::TCP_INFO, nothing)?;
-    Ok(info.tcpi_sacked)
+    match option(listener, libc::IPPROTO_TCP, libc::TCP_INFO, nothing) {
+        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => longest_backlog(),
+        info => Ok(info?.tcpi_sacked),
+    }
+}
+
+fn longest_backlog() -> io::Result<u32> {
+    let text = std::fs::read_to_string("/proc/sys/net/core/somaxconn")?;
+    text.trim().parse().map_err(io::Error::other)
 }
 
 /// What an option holds: the kernel goes by its length.

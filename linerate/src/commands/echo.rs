@@ -20,7 +20,7 @@ const LONGEST_ANSWER_BYTES: usize = 1 << 20;
 /// For every --request-bytes received it sends the same answer, over the same sockets and the
 /// same loop as `linerate serve`. What a request costs here, no server on this kernel can save.
 ///
-/// It prints one line, `listening on ADDR:PORT`, when it is ready.
+/// It prints one line, `listening on ADDR:PORT` or `listening on unix:PATH`, when it is ready.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:

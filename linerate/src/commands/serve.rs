@@ -22,9 +22,9 @@ const NO_LOOKUP: &str = "files are looked up by openat2(2), which takes Linux 5.
 /// With --root every other path is a file, sent from the page cache. It is a server to measure
 /// with, not to deploy.
 ///
-/// It prints one line, `listening on ADDR:PORT`, when it is ready, and serves until SIGTERM,
-/// SIGINT or SIGHUP; then it finishes the answers under way and exits with 0. With --json the line
-/// is one JSON value.
+/// It prints one line, `listening on ADDR:PORT` or `listening on unix:PATH`, when it is ready, and
+/// serves until SIGTERM, SIGINT or SIGHUP; then it finishes the answers under way and exits with 0.
+/// With --json the line is one JSON value.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -39,6 +39,9 @@ Examples:
   Over TLS, with a certificate of its own that no client knows:
     linerate serve --listen 8443 --tls-self-signed &
     curl --insecure https://localhost:8443/json
+  On a socket among the files, as behind a proxy:
+    linerate serve --listen unix:/tmp/linerate.sock &
+    curl --unix-socket /tmp/linerate.sock http://localhost/json
   For other machines to reach:
     linerate serve --listen 0.0.0.0:8080")]
 pub(crate) struct Arguments {
@@ -86,7 +89,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let (serving, message) = (&arguments.serving, &arguments.message);
     let is_by_ring = serving.is_by_ring();
-    let speaking = arguments.tls.speaking(is_by_ring)?;
+    let speaking = arguments.tls.speaking(serving.without_kernel_tls())?;
     let flag = &arguments.zero_copy;
     let zero_copy = flag.is_on(message, speaking.is_some(), is_by_ring)?;
     let files_by = arguments.files_by.unwrap_or_default();

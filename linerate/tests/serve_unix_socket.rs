@@ -1,0 +1,213 @@
+//! A server on a socket among the files: `linerate serve --listen unix:PATH`.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+#[expect(dead_code, reason = "a test uses what it needs of it")]
+mod common;
+#[expect(dead_code, reason = "a test uses what it needs of it")]
+mod load_program;
+#[path = "common/schema.rs"]
+mod schema;
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixDatagram, UnixListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use common::{Folder, answer, errors, linerate};
+use load_program::{load, parse};
+
+const ENGINES: [&str; 2] = ["epoll", "uring"];
+
+/// A server of ours, which is killed when this is dropped.
+struct Server {
+    child: Child,
+    ready: String,
+}
+
+impl Server {
+    fn start(folder: &Folder, path: &str, flags: &[&str]) -> Self {
+        let listen = format!("unix:{path}");
+        let words = [&["serve", "--listen", &listen], flags].concat();
+        let mut command = linerate(folder, &words);
+        let streams = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = streams.spawn().unwrap();
+        let mut ready = String::new();
+        let output = child.stdout.as_mut().unwrap();
+        BufReader::new(output).read_line(&mut ready).unwrap();
+        Self { child, ready }
+    }
+
+    /// Ends it as a person does; what it said besides.
+    fn end(mut self) -> String {
+        sys::process::terminate(&self.child).unwrap();
+        assert!(self.child.wait().unwrap().success());
+        let mut said = String::new();
+        let errors = self.child.stderr.as_mut().unwrap();
+        errors.read_to_string(&mut said).unwrap();
+        said
+    }
+
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn curl(path: &Path, words: &[&str]) -> String {
+    let mut command = Command::new("curl");
+    command.args(["--silent", "--show-error", "--unix-socket"]);
+    answer(command.arg(path).args(words))
+}
+
+fn refused(folder: &Folder, path: &str, flags: &[&str]) -> String {
+    let listen = format!("unix:{path}");
+    let words = [&["serve", "--listen", &listen], flags].concat();
+    let output = linerate(folder, &words).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+    assert!(output.stdout.is_empty(), "{output:?}");
+    errors(&output)
+}
+
+#[test]
+fn either_engine_serves_load_and_curl_with_one_worker_and_with_two() {
+    let folder = Folder::new("serve-unix");
+    let path = folder.path().join("s");
+    std::fs::write(folder.path().join("file"), "of the folder").unwrap();
+    for engine in ENGINES {
+        for workers in ["1", "2"] {
+            let flags = ["--engine", engine, "--workers", workers, "--root", "."];
+            let server = Server::start(&folder, "s", &flags);
+            assert_eq!(server.ready, "listening on unix:s\n");
+            assert_eq!(curl(&path, &["http://any/plaintext"]), "Hello, World!");
+            assert_eq!(curl(&path, &["http://any/file"]), "of the folder");
+            let flags = ["--unix-socket", path.to_str().unwrap(), "--json"];
+            let short = ["-c", "4", "-d", "200ms", "--settle", "20ms"];
+            let report = parse(&load("http://any/json", &[&flags[..], &short].concat()));
+            assert!(report["answered"].as_u64() > Some(50), "{report:#}");
+            for (bin, count) in report["errors"].as_object().unwrap() {
+                assert!(bin == "unfinished" || count == 0, "{report:#}");
+            }
+            server.end();
+            assert!(!path.exists(), "{engine}");
+        }
+    }
+}
+
+#[test]
+fn over_tls_the_records_are_made_by_the_server() {
+    let folder = Folder::new("serve-unix-tls");
+    let server = Server::start(&folder, "s", &["--tls-self-signed", "--root", "."]);
+    let path = folder.path().join("s");
+    std::fs::write(folder.path().join("file"), "of the folder").unwrap();
+    let words = ["--insecure", "https://localhost/file"];
+    assert_eq!(curl(&path, &words), "of the folder");
+    server.end();
+    let said = refused(&folder, "s", &["--tls-self-signed", "--kernel-tls", "on"]);
+    assert!(
+        said.contains("the kernel makes those of TCP alone"),
+        "{said}"
+    );
+}
+
+#[test]
+fn everybody_may_connect_who_may_enter_the_folder() {
+    let folder = Folder::new("serve-unix-mode");
+    let mut command = Command::new("sh");
+    let script = "umask 077; exec \"$0\" serve --listen unix:s";
+    command.args(["-c", script, env!("CARGO_BIN_EXE_linerate")]);
+    let output = command.current_dir(folder.path()).stdout(Stdio::piped());
+    let mut child = output.spawn().unwrap();
+    let mut ready = String::new();
+    let output = child.stdout.as_mut().unwrap();
+    BufReader::new(output).read_line(&mut ready).unwrap();
+    let _server = Server { child, ready };
+    let mode = std::fs::metadata(folder.path().join("s")).unwrap();
+    assert_eq!(mode.permissions().mode() & 0o777, 0o666);
+}
+
+#[test]
+fn what_a_server_left_is_taken_over_and_what_another_has_is_neither_taken_nor_removed() {
+    let folder = Folder::new("serve-unix-left");
+    let path = folder.path().join("s");
+    Server::start(&folder, "s", &[]).kill();
+    assert!(path.exists());
+    let first = Server::start(&folder, "s", &[]);
+    let said = refused(&folder, "s", &[]);
+    let holder = format!("`linerate` (process {})", first.child.id());
+    for words in ["cannot listen on unix:s", &holder, "take another path"] {
+        assert!(said.contains(words), "{said}");
+    }
+    assert_eq!(curl(&path, &["http://any/plaintext"]), "Hello, World!");
+    // Somebody else's by now.
+    std::fs::remove_file(&path).unwrap();
+    let _other = UnixListener::bind(&path).unwrap();
+    first.end();
+    assert!(path.exists());
+}
+
+#[test]
+fn where_there_can_be_no_socket_it_is_refused_and_nothing_is_touched() {
+    let folder = Folder::new("serve-unix-refused");
+    std::fs::write(folder.path().join("file"), "kept").unwrap();
+    let _datagrams = UnixDatagram::bind(folder.path().join("datagrams")).unwrap();
+    let long = "l".repeat(108);
+    for (path, reason) in [
+        ("file", "what is there is no socket, and is left as it is"),
+        (".", "what is there is no socket"),
+        ("datagrams", "listens on it"),
+        ("nowhere/s", "its folder is not there"),
+        ("", "is not empty"),
+        (&long, "at most 107 bytes"),
+    ] {
+        let said = refused(&folder, path, &[]);
+        assert!(said.contains(reason), "{path}: {said}");
+    }
+    assert_eq!(folder.text("file"), "kept");
+    assert_eq!(folder.names(""), ["datagrams", "file"]);
+}
+
+#[test]
+fn flags_of_tcp_are_refused_by_name_before_anything_is_made() {
+    let folder = Folder::new("serve-unix-flags");
+    for flags in [
+        &["--steer", "hash"][..],
+        &["--no-delay", "off"],
+        &["--busy-poll", "50us"],
+        &["--defer-accept", "1s"],
+        &["--pacing", "1Gbit/s"],
+        &["--root", ".", "--files-by", "zero-copy"],
+    ] {
+        let said = refused(&folder, "s", flags);
+        let name = flags[flags.len() - 2];
+        assert!(
+            said.contains(name) && said.contains("among the files"),
+            "{said}"
+        );
+    }
+    assert!(folder.names("").is_empty());
+    let said = refused(&folder, "s", &["--backlog", "65535"]);
+    assert!(said.contains("net.core.somaxconn"), "{said}");
+    assert!(folder.names("").is_empty());
+}
+
+#[test]
+fn the_ready_line_for_scripts_has_the_path_and_no_port() {
+    let folder = Folder::new("serve-unix-json");
+    let path: PathBuf = folder.path().join("s");
+    let server = Server::start(&folder, path.to_str().unwrap(), &["--json"]);
+    let ready: serde_json::Value = serde_json::from_str(&server.ready).unwrap();
+    schema::holds("serve", &ready);
+    assert_eq!(ready["listening"], format!("unix:{}", path.display()));
+    assert!(ready["port"].is_null());
+}
