@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::client::Client;
+use crate::client::{Client, PATIENCE};
 use crate::server::{Server, program, refusal};
 
 /// Runs a command whose process gets an error from io_uring_setup(2), by a seccomp filter.
@@ -91,7 +91,8 @@ fn workers_of_one_server_run_on_the_ring_too() {
     let server = on_ring(&["--workers", "2"]);
     assert_eq!(server.connect().get("/json").status, 200);
     for pid in server.workers() {
-        assert!(places(pid).contains(&"anon_inode:[io_uring]".to_owned()));
+        let has_ring = || places(pid).contains(&"anon_inode:[io_uring]".to_owned());
+        assert!(sys::clock::wait_until(PATIENCE, has_ring));
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
         assert!(status.contains("Threads:\t1\n"), "{status}");
     }
