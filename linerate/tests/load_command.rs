@@ -206,7 +206,7 @@ fn a_target_that_only_fails_exits_with_one() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        text.starts_with("No request to ") && text.contains("doubt: "),
+        text.starts_with("No request to ") && text.contains("the target says 500"),
         "{text}"
     );
 }

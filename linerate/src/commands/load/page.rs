@@ -19,11 +19,22 @@ pub(super) fn render(report: &Report<'_>, in_full: bool) -> String {
     parts.join("\n\n")
 }
 
+/// With the reason, where the target refuses what it is asked.
+fn nothing_answered(report: &Report<'_>) -> String {
+    let shown = &report.target.shown;
+    match report.target.look.first.status {
+        status @ 400.. => format!(
+            "No request to {shown} was answered: the target says {status}, which counts as a failure."
+        ),
+        _ => format!("No request to {shown} was answered."),
+    }
+}
+
 /// The answer in one sentence.
 fn answer(report: &Report<'_>) -> String {
     let outcome = report.outcome;
     let Some(cpu_us) = outcome.client_cpu_us_per_request() else {
-        return format!("No request to {} was answered.", report.target.shown);
+        return nothing_answered(report);
     };
     let busy = numbers::share(outcome.client_busy_share);
     let cpu = format!(

@@ -47,17 +47,17 @@ fn most(report: &Report<'_>) -> String {
         numbers::rate(throughput.value),
         numbers::interval(&throughput, numbers::rate),
         numbers::rate(level.load),
-        offered(report.sweep.axis)
+        offered(report.sweep.axis, level.load)
     )
 }
 
 fn knee(report: &Report<'_>) -> String {
-    let axis = offered(report.sweep.axis);
     let none = "No knee within the range:";
     match report.knee {
         Knee::At { load, low, high } => format!(
-            "The knee is at {} {axis} ({} … {}): more load costs more in waiting than it brings.",
+            "The knee is at {} {} ({} … {}): more load costs more in waiting than it brings.",
             numbers::rate(load),
+            offered(report.sweep.axis, load),
             numbers::rate(low),
             numbers::rate(high)
         ),
@@ -67,8 +67,9 @@ fn knee(report: &Report<'_>) -> String {
     }
 }
 
-fn offered(axis: Axis) -> &'static str {
+fn offered(axis: Axis, load: f64) -> &'static str {
     match axis {
+        Axis::Connections if load.total_cmp(&1.0).is_eq() => "connection",
         Axis::Connections => "connections",
         Axis::Rate => "requests/s offered",
     }
