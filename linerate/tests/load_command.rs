@@ -210,3 +210,12 @@ fn a_target_that_only_fails_exits_with_one() {
         "{text}"
     );
 }
+
+#[test]
+fn two_hosts_are_refused_by_name() {
+    let hosts = ["-H", "Host: one.test", "-H", "host: other.test"];
+    for version in [&[][..], &["--http2"]] {
+        let said = refusal("http://127.0.0.1:1/", &[&hosts[..], version].concat());
+        assert!(said.contains("the header `Host` is given twice"), "{said}");
+    }
+}

@@ -4,7 +4,6 @@
     reason = "a helper of tests may fail as a test does"
 )]
 
-#[expect(dead_code, reason = "a test uses what it needs of it")]
 mod common;
 #[expect(dead_code, reason = "a test uses what it needs of it")]
 mod load_program;
@@ -14,7 +13,7 @@ mod schema;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixDatagram, UnixListener};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use common::{Folder, answer, errors, linerate};
@@ -204,7 +203,7 @@ fn flags_of_tcp_are_refused_by_name_before_anything_is_made() {
 #[test]
 fn the_ready_line_for_scripts_has_the_path_and_no_port() {
     let folder = Folder::new("serve-unix-json");
-    let path: PathBuf = folder.path().join("s");
+    let path = folder.path().join("s");
     let server = Server::start(&folder, path.to_str().unwrap(), &["--json"]);
     let ready: serde_json::Value = serde_json::from_str(&server.ready).unwrap();
     schema::holds("serve", &ready);
