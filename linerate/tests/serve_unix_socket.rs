@@ -71,8 +71,10 @@ fn curl(path: &Path, words: &[&str]) -> String {
 
 fn refused(folder: &Folder, path: &str, flags: &[&str]) -> String {
     let listen = format!("unix:{path}");
-    let words = [&["serve", "--listen", &listen], flags].concat();
-    let output = linerate(folder, &words).output().unwrap();
+    let mut command = Command::new("timeout");
+    command.args(["20", env!("CARGO_BIN_EXE_linerate"), "serve", "--listen"]);
+    command.arg(&listen).args(flags).current_dir(folder.path());
+    let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
     assert!(output.stdout.is_empty(), "{output:?}");
     errors(&output)
