@@ -5,7 +5,8 @@ use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::ptr;
 
-use crate::socket::{or_later, send_memory};
+use crate::check_size;
+use crate::socket::or_later;
 use crate::zero_copy::{self, Tally};
 
 /// Some bytes of a file, mapped until this is dropped. What was sent without a copy the kernel holds
@@ -70,10 +71,13 @@ impl MappedPart {
     }
 
     fn send_with(&self, socket: BorrowedFd<'_>, flags: libc::c_int) -> io::Result<Option<usize>> {
-        let from = self.pages.cast::<u8>().wrapping_add(self.before);
+        let from = self.pages.wrapping_byte_add(self.before);
+        let bytes = self.pages_bytes - self.before;
         // SAFETY: the bytes are mapped for as long as we are; the kernel reads them by itself, and says
         // EFAULT where there is none behind the mapping.
-        or_later(unsafe { send_memory(socket, from, self.pages_bytes - self.before, flags) })
+        or_later(check_size(unsafe {
+            libc::send(socket.as_raw_fd(), from, bytes, flags)
+        }))
     }
 }
 

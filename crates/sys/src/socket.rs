@@ -238,20 +238,15 @@ pub(crate) fn send_with(
     flags: libc::c_int,
 ) -> io::Result<Option<usize>> {
     // SAFETY: the bytes are readable for their length, which is passed along.
-    or_later(unsafe { send_memory(socket, bytes.as_ptr(), bytes.len(), flags) })
-}
-
-/// # Safety
-/// So many bytes from there on must be ours, and stay so during the call.
-#[inline]
-pub(crate) unsafe fn send_memory(
-    socket: BorrowedFd<'_>,
-    from: *const u8,
-    bytes: usize,
-    flags: libc::c_int,
-) -> io::Result<usize> {
-    // SAFETY: as the caller says.
-    check_size(unsafe { libc::send(socket.as_raw_fd(), from.cast(), bytes, flags) })
+    let sent = check_size(unsafe {
+        libc::send(
+            socket.as_raw_fd(),
+            bytes.as_ptr().cast(),
+            bytes.len(),
+            flags,
+        )
+    });
+    or_later(sent)
 }
 
 /// Sends at most so many bytes of a file from an offset on, straight from the page cache; `None`
