@@ -15,8 +15,9 @@ mod schema;
 mod server;
 
 use std::fs::File;
-use std::io::Write as _;
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::io::{ErrorKind, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use common::{Folder, errors};
@@ -36,6 +37,12 @@ fn serve_long(folder: &Folder, flags: &[&str]) -> Server {
     file.set_len(LONG_BYTES).unwrap();
     let root = folder.path().to_str().unwrap().to_owned();
     Server::start(&[&["--root", &root], flags].concat())
+}
+
+/// Whether a process waits in read(2) for its standard input.
+fn reads_input(pid: u32) -> bool {
+    let call = std::fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
+    call.starts_with("0 0x0 ")
 }
 
 fn number(value: &Value) -> f64 {
@@ -235,4 +242,45 @@ fn flags_that_do_not_fit_a_download_are_refused() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(words), "{arguments:?}: {said}");
     }
+}
+
+#[test]
+fn one_that_holds_connects_and_asks_for_nothing_before_its_input_ends() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/long", listener.local_addr().unwrap());
+    let words = [
+        "load",
+        &url,
+        "--download",
+        "--hold",
+        "-c",
+        "2",
+        "-d",
+        "100ms",
+    ];
+    let mut client = Command::new(env!("CARGO_BIN_EXE_linerate"))
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    // The first asks for the head alone.
+    let mut first = listener.accept().unwrap().0;
+    read_request(&mut first).unwrap();
+    first.write_all(OK).unwrap();
+    let mut streams = [(); 2].map(|()| listener.accept().unwrap().0);
+    let holds = || reads_input(client.id());
+    assert!(sys::clock::wait_until(Duration::from_secs(30), holds));
+    for stream in &streams {
+        stream.set_nonblocking(true).unwrap();
+        let peeked = stream.peek(&mut [0]).map_err(|error| error.kind());
+        assert_eq!(peeked, Err(ErrorKind::WouldBlock));
+        stream.set_nonblocking(false).unwrap();
+    }
+    drop(client.stdin.take());
+    for stream in &mut streams {
+        read_request(stream).unwrap();
+    }
+    client.kill().unwrap();
+    client.wait().unwrap();
 }

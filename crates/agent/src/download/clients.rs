@@ -1,6 +1,7 @@
 //! The processes that download, each over as many connections, on the client's CPUs.
 
 use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::FileExt as _;
 use std::process::{Command, Stdio};
@@ -26,6 +27,8 @@ pub(super) struct Clients {
     all: Vec<Client>,
     /// Their ends, each by its number in `all`.
     ends: Epoll,
+    /// The other end of what they have as standard input: those that hold go off when it is closed.
+    hold: Option<PipeWriter>,
     /// The command of the first.
     shown: String,
 }
@@ -41,15 +44,17 @@ struct Client {
 impl Clients {
     pub(super) fn start(order: &DownloadOrder, url: &str, cpus: &[usize]) -> Result<Self, Failure> {
         let watching = |error| failed("watching clients", &error);
+        let (input, hold) = io::pipe().map_err(watching)?;
         let mut clients = Self {
             all: Vec::new(),
             ends: Epoll::new().map_err(watching)?,
+            hold: Some(hold),
             shown: words(order, url, 0).join(" "),
         };
         for number in 0..u64::from(order.connections / order.connections_each.max(1)) {
             let said = memory_file::empty().map_err(watching)?;
             let words = words(order, url, number);
-            let process = clients.one(&words, &said, cpus)?;
+            let process = clients.one(&words, &input, &said, cpus)?;
             let end = pidfd::open_any(process.id()).map_err(watching)?;
             let added = clients.ends.add(end.as_fd(), number, Interest::READ);
             added.map_err(watching)?;
@@ -62,17 +67,24 @@ impl Clients {
         Ok(clients)
     }
 
-    fn one(&self, words: &[String], said: &File, cpus: &[usize]) -> Result<Leader, Failure> {
+    fn one(
+        &self,
+        words: &[String],
+        input: &PipeReader,
+        said: &File,
+        cpus: &[usize],
+    ) -> Result<Leader, Failure> {
         let (program, arguments) = words.split_first().ok_or_else(|| Failure {
             what: "the client is an empty command".to_owned(),
             advice: "give a program".to_owned(),
         })?;
-        let said = said.try_clone();
-        let said = said.map_err(|error| failed("watching clients", &error))?;
+        let watching = |error| failed("watching clients", &error);
+        let input = input.try_clone().map_err(watching)?;
+        let said = said.try_clone().map_err(watching)?;
         let mut command = Command::new(program);
         command
             .args(arguments)
-            .stdin(Stdio::null())
+            .stdin(input)
             .stdout(Stdio::null())
             .stderr(said);
         let descent = Descent::from_here().map_err(|error| failed("/proc/self/uid_map", &error))?;
@@ -92,6 +104,11 @@ impl Clients {
     pub(super) fn pids(&self) -> Vec<u32> {
         let ids = self.all.iter().map(|client| client.process.id());
         ids.collect()
+    }
+
+    /// Lets those go off that hold until all are connected.
+    pub(super) fn let_go(&mut self) {
+        self.hold = None;
     }
 
     /// Lets them work for so long.
@@ -133,6 +150,29 @@ impl Clients {
         Ok(true)
     }
 
+    /// Lets them work until a count that is asked every so often has come to what is wanted, or has
+    /// not grown for the limit; whether it came to that.
+    pub(super) fn work_until_all(
+        &mut self,
+        limit: Duration,
+        pause: Duration,
+        wanted: usize,
+        count: impl Fn() -> usize,
+    ) -> Result<bool, Failure> {
+        let mut found = count();
+        while found < wanted {
+            let before = found;
+            let has_grown = self.work_until(limit, pause, || {
+                found = count();
+                found > before
+            })?;
+            if !has_grown {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Why one of them is no longer there.
     fn ended(&mut self, number: u64) -> Failure {
         let index = usize::try_from(number).unwrap_or(usize::MAX);
@@ -149,12 +189,12 @@ impl Clients {
         }
     }
 
-    pub(super) fn got_nothing(&self, within: Duration) -> Failure {
+    pub(super) fn got_nothing(&self, waited: Duration) -> Failure {
         Failure {
             what: format!(
-                "`{}` got nothing from the server over one of its connections within {} s",
+                "`{}` got nothing from the server over one of its connections for {} s",
                 self.shown,
-                within.as_secs()
+                waited.as_secs()
             ),
             advice: "each process of the client must download `{url}` over `{connections}` \
                      connections"

@@ -21,8 +21,13 @@ pub use server::FileServer;
 use server::Server;
 use sides::Sides;
 
-/// How long bytes may take to come, on a machine that has much else to do.
+/// How long no further connection may be had, or get bytes, on a machine that has much else to do.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// A server's part of a handshake of TLS has more: its certificate alone.
+const HANDSHAKE_BYTES: u64 = 256;
+/// More than the kernel takes of an answer that nobody reads on: a client may ask first what there is,
+/// over a connection that it closes.
+const BEGUN_BYTES: u64 = 1 << 20;
 /// Between two looks whether they have come.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -108,10 +113,7 @@ pub fn download(program: &Path, order: &DownloadOrder) -> Result<Downloaded, Fai
     let (file_bytes, tls) = server.look(&order.file)?;
     let mut clients = Clients::start(order, &server.url(), &cpus.client)?;
     let mut sides = Sides::new(&server, &clients, &cpus);
-    let all_get = || sides::connections_with_bytes(server.address) >= order.connections as usize;
-    if !clients.work_until(LONGEST_WAIT, PAUSE, all_get)? {
-        return Err(clients.got_nothing(LONGEST_WAIT));
-    }
+    begin_together(&mut clients, &server, order)?;
     clients.work_for(order.settle)?;
     sides.open();
     clients.work_for(order.score)?;
@@ -135,6 +137,26 @@ pub fn download(program: &Path, order: &DownloadOrder) -> Result<Downloaded, Fai
         others_share: sides.others_share(),
         is_shared: cpus.is_shared(),
     })
+}
+
+/// Lets the clients go when all are connected, and waits until each connection got something. A server
+/// may send to one that reads as fast for as long as it has something for it: nginx over TLS sends all
+/// of a file at one go, and accepts nobody meanwhile.
+fn begin_together(
+    clients: &mut Clients,
+    server: &Server,
+    order: &DownloadOrder,
+) -> Result<(), Failure> {
+    let connected_bytes = order.identity.as_ref().map_or(0, |_| HANDSHAKE_BYTES);
+    for bytes in [connected_bytes, BEGUN_BYTES] {
+        let count = || sides::connections_with(server.address, bytes);
+        let wanted = order.connections as usize;
+        if !clients.work_until_all(LONGEST_WAIT, PAUSE, wanted, count)? {
+            return Err(clients.got_nothing(LONGEST_WAIT));
+        }
+        clients.let_go();
+    }
+    Ok(())
 }
 
 fn failed(doing: &str, error: &dyn std::fmt::Display) -> Failure {

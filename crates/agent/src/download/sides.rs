@@ -22,15 +22,11 @@ const FEWEST_BYTES: u64 = 10_000_000;
 const STAY: &str = "each process of the client must download `{url}` over one connection that stays, \
                     as `curl -s '{url}?[1-1000000]'` does";
 
-/// More than the kernel takes of an answer that nobody reads on: a client may ask first what there is,
-/// over a connection that it closes.
-const BEGUN_BYTES: u64 = 1 << 20;
-
-/// How many of a server's connections have got something of the file.
-pub(super) fn connections_with_bytes(server: SocketAddr) -> usize {
+/// How many of a server's connections have got at least so many bytes.
+pub(super) fn connections_with(server: SocketAddr, bytes: u64) -> usize {
     let all = sys::tcp_diag::sending_from(server.port()).unwrap_or_default();
-    let has_begun = |one: &&Sending| one.acked_bytes > BEGUN_BYTES;
-    all.iter().filter(has_begun).count()
+    let has_them = |one: &&Sending| one.acked_bytes >= bytes;
+    all.iter().filter(has_them).count()
 }
 
 /// The counters of both sides.

@@ -54,6 +54,8 @@ pub use tally::{Live, SoFar};
 pub trait Observer {
     /// A block begins, which can be watched from any thread from now on.
     fn begins(&mut self, _live: &Arc<Live>) {}
+    /// The connections of the first worker are open; nothing is asked for before this returns.
+    fn is_connected(&mut self) {}
     /// The scored window is about to open.
     fn window_opens(&mut self);
     /// The scored window has just closed.

@@ -66,7 +66,7 @@ where
         protocol: &'a P,
         (index, tally): (u32, &'a Tally),
         gate: &Gate,
-        observer: Option<&mut dyn Observer>,
+        mut observer: Option<&mut dyn Observer>,
     ) -> Result<WorkerOutcome<'a>, LoadError> {
         let prepared = Self::prepare(plan, protocol, index, tally).and_then(|mut worker| {
             worker.open_connections().map_err(LoadError::Wait)?;
@@ -79,6 +79,9 @@ where
                 return Err(error);
             }
         };
+        if let Some(observer) = &mut observer {
+            observer.is_connected();
+        }
         let start_ns = worker.pass(gate)?;
         worker.begin(start_ns, index);
         worker.drive(gate, observer).map_err(LoadError::Wait)?;

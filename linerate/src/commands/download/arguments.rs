@@ -15,6 +15,8 @@ use crate::zero_copy::FilesBy;
 
 /// Longer than settling and window together: it is ended by then.
 const OWN_CLIENT_DURATION: &str = "24h";
+/// Longer than a server may send to the other connections alone: giving one up would end the download.
+const OWN_CLIENT_TIMEOUT: &str = "1m";
 /// Of settling, and of the window.
 const LONGEST: Duration = Duration::from_hours(1);
 
@@ -179,9 +181,10 @@ impl Arguments {
     }
 
     fn own_client(&self) -> Vec<String> {
-        let mut words = vec![OURSELVES, "load", "{url}", "--download"];
+        let mut words = vec![OURSELVES, "load", "{url}", "--download", "--hold"];
         words.extend(["--connections", "{connections}"]);
         words.extend(["--duration", OWN_CLIENT_DURATION]);
+        words.extend(["--timeout", OWN_CLIENT_TIMEOUT]);
         if self.tls {
             words.push("--insecure");
         }

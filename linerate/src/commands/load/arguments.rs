@@ -117,6 +117,12 @@ pub(crate) struct Arguments {
         hide_short_help = true
     )]
     pub(super) length: Option<u64>,
+    /// With --download: connect, and ask for nothing before standard input ends
+    ///
+    /// So several processes begin together, when all of them are connected: some servers do not
+    /// accept anybody while they send to others who read as fast.
+    #[arg(long, requires = "download", hide_short_help = true)]
+    pub(super) hold: bool,
 
     /// Requests per second to offer
     #[arg(long, value_name = "RPS", help_heading = OPEN)]

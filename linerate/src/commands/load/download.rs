@@ -4,6 +4,7 @@
 mod json;
 mod page;
 
+use std::io::{ErrorKind, Read as _};
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
@@ -87,7 +88,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let mut plan = plan(arguments, &url)?;
     let (address, first) = find(&url, arguments, &request, &plan)?;
     plan.address = address.into();
-    let mut watch = Watch::new(address);
+    let mut watch = Watch::new(address, arguments.hold);
     let stop = StopSignal::listen(Again::Kills)?;
     let watching = Watching::prepare(arguments, &plan, console)?;
     let load = |observer: &mut dyn Observer| traffic::load::run(&plan, &request, observer);
@@ -162,6 +163,8 @@ fn notes(first: &HeadProbe, plan: &LoadPlan) -> Vec<String> {
 
 /// Reads both sides in step with the load, and lets a signal end it early.
 struct Watch {
+    /// The beginning waits for the end of standard input.
+    holds: bool,
     /// Why a server of this machine is not known, where it is not.
     unknown: Option<String>,
     cpu: CpuWatch,
@@ -170,11 +173,12 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(address: SocketAddr) -> Self {
+    fn new(address: SocketAddr, holds: bool) -> Self {
         let found = machine::targets::listening_on(address);
         let unknown = found.as_ref().err().map(ToString::to_string);
         let pids = found.unwrap_or_default();
         Self {
+            holds,
             unknown,
             cpu: CpuWatch::new(&pids),
             threads: ThreadWatch::new(&pids),
@@ -195,6 +199,12 @@ impl Watch {
 }
 
 impl Observer for Watch {
+    fn is_connected(&mut self) {
+        if self.holds {
+            await_end_of_input();
+        }
+    }
+
     fn window_opens(&mut self) {
         self.senders.open();
         self.threads.open();
@@ -209,5 +219,17 @@ impl Observer for Watch {
 
     fn is_over(&self) -> bool {
         sys::stop::heard().is_some()
+    }
+}
+
+/// Waits until standard input ends or cannot be read, or a signal asks to stop.
+fn await_end_of_input() {
+    let mut input = std::io::stdin().lock();
+    while sys::stop::heard().is_none() {
+        match input.read(&mut [0; 512]) {
+            Ok(1..) => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Ok(0) | Err(_) => return,
+        }
     }
 }

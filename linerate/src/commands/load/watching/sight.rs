@@ -51,6 +51,10 @@ impl Observer for Showing<'_> {
         self.observer.begins(live);
     }
 
+    fn is_connected(&mut self) {
+        self.observer.is_connected();
+    }
+
     fn window_opens(&mut self) {
         self.observer.window_opens();
         // Of the window nothing is counted yet.
