@@ -1,5 +1,7 @@
 //! What several fuzz targets hold their subjects to.
 
+pub mod tls;
+
 use std::fmt::Debug;
 
 use serde::Serialize;

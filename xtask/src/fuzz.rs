@@ -9,13 +9,16 @@ use crate::stage::Stages;
 use crate::target;
 
 /// The programs of `fuzz/src/bin`; `cargo xtask tidy` holds this list against that folder.
-const TARGETS: [&str; 6] = [
+const TARGETS: [&str; 9] = [
     "agent_protocol",
     "file_request",
+    "http2",
     "request",
     "response",
     "run_folder",
     "study_file",
+    "tls_client",
+    "tls_server",
 ];
 /// The same seconds for every target.
 const SECONDS: u32 = 5;
