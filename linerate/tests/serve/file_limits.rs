@@ -97,7 +97,7 @@ fn a_stop_lets_a_file_under_way_finish() {
 #[test]
 fn a_file_leaves_by_sendfile_in_turns_and_its_head_with_its_first_segment() {
     let folder = Folder::new("serve-traced");
-    fs::write(folder.path().join("a"), "hello".repeat(200_000)).unwrap();
+    fs::write(folder.path().join("a"), "hello".repeat(1_000_000)).unwrap();
     let trace = folder.path().join("trace");
     let calls = "trace=sendto,sendfile,read,pread64,mmap";
     let mut command = Command::new("strace");
@@ -111,7 +111,7 @@ fn a_file_leaves_by_sendfile_in_turns_and_its_head_with_its_first_segment() {
         .arg(folder.path());
     let server = Server::spawn(command);
     let mut client = server.connect();
-    assert_eq!(client.get("/a").body.len(), 1_000_000);
+    assert_eq!(client.get("/a").body.len(), 5_000_000);
     // The other answer says that what came before it was written down. The last one of a
     // connection leaves by a system call on every engine.
     client.send(get("/json").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
@@ -125,7 +125,7 @@ fn a_file_leaves_by_sendfile_in_turns_and_its_head_with_its_first_segment() {
     // The last argument is what was asked for.
     let asked = |line: &str| line.split([',', ')']).nth(3)?.trim().parse().ok();
     let turns: Vec<u32> = turns.map(|line| asked(line).unwrap()).collect();
-    assert!(turns.len() >= 4 && turns.iter().all(|asked| *asked <= 262_144));
+    assert!(turns.len() >= 3 && turns.iter().all(|asked| *asked <= 2 << 20));
     assert!(!text.contains("hello"), "{text}");
 }
 

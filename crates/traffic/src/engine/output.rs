@@ -8,10 +8,6 @@ use std::os::unix::fs::MetadataExt as _;
 use super::channel::Channel;
 use super::transfer::Transfer;
 
-/// Of a file no more leaves at one go, so that a large one does not keep the other connections of
-/// its worker waiting: some tens of microseconds, over TLS more.
-const TURN_BYTES: u64 = 256 * 1024;
-
 /// As so many bytes counts what is sent of a file at least: to look it up, open and close it takes
 /// as long as sending these.
 const FILE_COST_BYTES: u64 = 16 * 1024;
@@ -114,8 +110,8 @@ impl Content {
 pub(super) struct Turn(u64);
 
 impl Turn {
-    pub(super) fn new() -> Self {
-        Self(TURN_BYTES)
+    pub(super) fn of<C: Channel>() -> Self {
+        Self(C::FILE_TURN_BYTES)
     }
 
     fn charge(&mut self, sent: u64) {
