@@ -1,4 +1,4 @@
-//! What the drivers of network devices tell and take, as ethtool(8) asks them.
+//! What the drivers of network devices tell and take, as ethtool(8) asks them, and of what takes their packets.
 
 #[cfg(test)]
 pub(crate) mod recorded;
@@ -7,6 +7,9 @@ use std::fmt::Debug;
 use std::io;
 
 use sys::ethtool::{Ethtool, Feature, Setting};
+use sys::netdev::{self, Napi};
+
+use crate::rtnetlink;
 
 /// Who answers for the drivers: the kernel, or in a test what another machine's kernel would say.
 pub(crate) trait Drivers: Debug + Send + Sync {
@@ -31,6 +34,14 @@ pub(crate) trait Drivers: Debug + Send + Sync {
     /// # Errors
     /// As those of [`Ethtool::receive_hash_table`].
     fn receive_hash_table(&self, device: &str) -> io::Result<Vec<u32>>;
+
+    /// # Errors
+    /// As those of [`netdev::napis`].
+    fn napis(&self, device: &str) -> io::Result<Vec<Napi>>;
+
+    /// # Errors
+    /// As those of [`netdev::suspend_for`].
+    fn suspend_for(&self, napi_id: u32, timeout_ns: u32) -> io::Result<()>;
 }
 
 /// The drivers of the network namespace that the caller is in.
@@ -56,5 +67,13 @@ impl Drivers for OfThisMachine {
 
     fn receive_hash_table(&self, device: &str) -> io::Result<Vec<u32>> {
         Ethtool::open()?.receive_hash_table(device)
+    }
+
+    fn napis(&self, device: &str) -> io::Result<Vec<Napi>> {
+        netdev::napis(rtnetlink::index_of(device)?)
+    }
+
+    fn suspend_for(&self, napi_id: u32, timeout_ns: u32) -> io::Result<()> {
+        netdev::suspend_for(napi_id, timeout_ns)
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Device {
     /// Kind of a virtual device, such as veth or bridge.
     pub(crate) virtual_kind: Option<String>,
     pub(crate) xdp_program: Option<u32>,
+    /// `XDP_ATTACHED_…` of linux/if_link.h: by whom it is run.
+    pub(crate) xdp_mode: u8,
     pub(crate) address: Vec<u8>,
 }
 
@@ -109,7 +111,11 @@ impl Device {
             31 => self.transmit_queues = number(value),
             32 => self.receive_queues = number(value),
             // IFLA_XDP_PROG_ID; IFLA_XDP alone says that there could be one.
-            XDP => self.xdp_program = within(value, 4).map(number),
+            XDP => {
+                self.xdp_program = within(value, 4).map(number);
+                let mode = within(value, 2).and_then(<[u8]>::first);
+                self.xdp_mode = mode.copied().unwrap_or(0);
+            }
             _ => {}
         }
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::process::{set_timer_slack_ns, timer_slack_ns};
 use crate::scheduling::{self, Scheduling};
-use crate::{cgroup, check, cpu, wake_latency};
+use crate::{cgroup, check, cpu};
 
 /// One attribute, and what it is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,9 +27,6 @@ pub enum Attribute {
     Speculation(Flaw, bool),
     /// Whether it may be given transparent huge pages.
     HugePages(bool),
-    /// How long a CPU of the machine may take to wake, µs: held for as long as a descriptor that is
-    /// handed on is open.
-    WakeLatencyUs(u32),
 }
 
 /// A flaw of processors that a program may be kept from, in exchange for speed.
@@ -67,7 +64,6 @@ impl Attribute {
             Self::OpenFiles(count) => limit_open_files(*count),
             Self::Speculation(flaw, is_allowed) => speculate(*flaw, *is_allowed),
             Self::HugePages(is_allowed) => allow_huge_pages(*is_allowed),
-            Self::WakeLatencyUs(most_us) => wake_latency::hold(*most_us),
         }
     }
 

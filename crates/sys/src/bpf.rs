@@ -1,14 +1,19 @@
-//! The BPF programs that the kernel holds: what bpf(2) tells of them. None is loaded or run.
+//! The BPF programs that the kernel holds: what bpf(2) tells of them, and the one that we have it run.
+
+mod pass;
 
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 
 use crate::check_size;
+pub use pass::{Mode, PassProgram};
 
 // enum bpf_cmd of linux/bpf.h.
 const NEXT_PROGRAM: libc::c_int = 11;
 const PROGRAM_FD: libc::c_int = 13;
 const INFO: libc::c_int = 15;
+/// `BPF_PROG_TYPE_XDP` of linux/bpf.h.
+const PROGRAM_XDP: u32 = 6;
 /// More programs than any machine has loaded, so that a list that grows meanwhile has an end.
 const MOST_PROGRAMS: usize = 10_000;
 
@@ -71,7 +76,8 @@ fn next_after(id: u32) -> io::Result<Option<u32>> {
         subject: id,
         ..Request::default()
     };
-    match call(NEXT_PROGRAM, &mut request) {
+    // SAFETY: NEXT_PROGRAM follows no pointer.
+    match unsafe { call(NEXT_PROGRAM, &mut request) } {
         Ok(_) => Ok(Some(request.next_or_length)),
         Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
         Err(error) => Err(error),
@@ -83,17 +89,11 @@ fn program(id: u32) -> io::Result<Program> {
         subject: id,
         ..Request::default()
     };
-    let fd = call(PROGRAM_FD, &mut request)?;
+    // SAFETY: PROGRAM_FD follows no pointer.
+    let fd = unsafe { call(PROGRAM_FD, &mut request) }?;
     // SAFETY: the descriptor was just opened and nobody else owns it.
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-    let mut info = Info::default();
-    let length = u32::try_from(size_of::<Info>()).map_err(io::Error::other)?;
-    let mut request = Request {
-        subject: u32::try_from(fd.as_raw_fd()).map_err(io::Error::other)?,
-        next_or_length: length,
-        info: (&raw mut info).expose_provenance() as u64,
-    };
-    call(INFO, &mut request)?;
+    let info = info(&fd)?;
     let name = info.name.split(|byte| *byte == 0).next();
     Ok(Program {
         id,
@@ -102,12 +102,32 @@ fn program(id: u32) -> io::Result<Program> {
     })
 }
 
-fn call(command: libc::c_int, request: &mut Request) -> io::Result<libc::c_int> {
+/// The number of a program that is open.
+fn id_of(program: &OwnedFd) -> io::Result<u32> {
+    Ok(info(program)?.id)
+}
+
+fn info(program: &OwnedFd) -> io::Result<Info> {
+    let mut info = Info::default();
+    let length = u32::try_from(size_of::<Info>()).map_err(io::Error::other)?;
+    let mut request = Request {
+        subject: u32::try_from(program.as_raw_fd()).map_err(io::Error::other)?,
+        next_or_length: length,
+        info: (&raw mut info).expose_provenance() as u64,
+    };
+    // SAFETY: INFO writes to an `Info` of the length beside it, whose lengths of further lists are nought, so
+    // nothing else is written to.
+    unsafe { call(INFO, &mut request) }?;
+    Ok(info)
+}
+
+/// # Safety
+/// What the command follows pointers of the request to must be as the command takes it.
+unsafe fn call<R>(command: libc::c_int, request: &mut R) -> io::Result<libc::c_int> {
     let request = std::ptr::from_mut(request);
     // SAFETY: the request is writable for its size, which is passed along, and lives through the
-    // call. Of the three commands only INFO follows a pointer in it, to an `Info` of the length
-    // beside it, whose lengths of further lists are nought, so nothing else is written to.
-    let returned = unsafe { libc::syscall(libc::SYS_bpf, command, request, size_of::<Request>()) };
+    // call; what it points at is the caller's word.
+    let returned = unsafe { libc::syscall(libc::SYS_bpf, command, request, size_of::<R>()) };
     let returned = check_size(isize::try_from(returned).map_err(io::Error::other)?)?;
     libc::c_int::try_from(returned).map_err(io::Error::other)
 }

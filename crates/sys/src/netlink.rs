@@ -25,6 +25,8 @@ pub enum Family {
     Route,
     /// What is known of sockets.
     SocketDiagnostics,
+    /// The parts that have no number of their own, and are asked for by name.
+    Generic,
 }
 
 /// One message: its type, whether it is one of several, its sequence number and what it holds.
@@ -53,6 +55,7 @@ impl Netlink {
             Family::Audit => libc::NETLINK_AUDIT,
             Family::Route => libc::NETLINK_ROUTE,
             Family::SocketDiagnostics => libc::NETLINK_SOCK_DIAG,
+            Family::Generic => libc::NETLINK_GENERIC,
         };
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
         // SAFETY: no pointers.

@@ -4,9 +4,9 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, IntoRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 
-use crate::{check, check_size};
+use crate::{check, check_size, descriptor};
 
 const DEVICE: &CStr = c"/dev/cpu_dma_latency";
 /// What the kernel tells where nobody holds anything, µs (`PM_QOS_CPU_LATENCY_DEFAULT_VALUE`).
@@ -23,10 +23,10 @@ pub fn now_us() -> io::Result<u32> {
     read_us(device.as_raw_fd())
 }
 
-/// A time that is held until this is dropped, by this process alone.
+/// A time that is held until this is dropped, or until what it is handed on to ends.
 #[derive(Debug)]
 pub struct HeldLatency {
-    _device: OwnedFd,
+    device: OwnedFd,
     most_us: u32,
 }
 
@@ -38,10 +38,15 @@ impl HeldLatency {
     pub fn take(most_us: u32) -> io::Result<Self> {
         let device = open(libc::O_RDWR | libc::O_CLOEXEC)?;
         write_us(&device, most_us)?;
-        Ok(Self {
-            _device: device,
-            most_us,
-        })
+        Ok(Self { device, most_us })
+    }
+
+    /// Leaves it open for what is executed in the place of this process.
+    ///
+    /// # Errors
+    /// None are known for a descriptor that is open.
+    pub fn hand_on(&self) -> io::Result<()> {
+        descriptor::hand_on(&self.device)
     }
 
     /// The time that it is.
@@ -49,15 +54,6 @@ impl HeldLatency {
     pub fn most_us(&self) -> u32 {
         self.most_us
     }
-}
-
-/// Holds it for this process and all that it hands its open files on to. Async-signal-safe.
-pub(crate) fn hold(most_us: u32) -> io::Result<()> {
-    let device = open(libc::O_RDWR)?;
-    write_us(&device, most_us)?;
-    // It stays open, for what is executed.
-    let _ = device.into_raw_fd();
-    Ok(())
 }
 
 fn write_us(device: &OwnedFd, most_us: u32) -> io::Result<()> {
@@ -84,7 +80,6 @@ fn read_us(device: RawFd) -> io::Result<u32> {
     let read = unsafe { libc::pread(device, number.as_mut_ptr().cast(), NUMBER_BYTES, 0) };
     match check_size(read)? {
         NUMBER_BYTES => Ok(u32::from_ne_bytes(number)),
-        // Its number is all that a child can tell of an error.
-        _ => Err(io::Error::from_raw_os_error(libc::EIO)),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
     }
 }

@@ -145,3 +145,37 @@ fn the_commands_that_change_a_route_keep_all_else_of_it() {
     sandbox.apply(&["initial-window=30"]);
     assert_eq!(sandbox.state(), by_hand);
 }
+
+#[test]
+fn a_time_without_interrupts_is_put_back_though_the_device_was_down_and_has_others_to_ask() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.suspensions("bench0"), "0\n0\n");
+    sandbox.apply(&["interrupt-suspension=20000000"]);
+    assert_eq!(sandbox.suspensions("bench0"), "20000000\n20000000\n");
+    let ids = || sandbox.apply(&["interrupt-suspension=1", "--dry-run"])["commands"].clone();
+    let before = ids();
+    sandbox.prints(&["ip", "link", "set", "bench0", "down"]);
+    sandbox.prints(&["ip", "link", "set", "bench0", "up"]);
+    assert_ne!(ids(), before);
+    sandbox.undo(&[]);
+    assert_eq!(sandbox.suspensions("bench0"), "0\n0\n");
+    is_refused(
+        &sandbox,
+        "interrupt-suspension=20000000",
+        "tap0",
+        "the kernel lists no NAPI of tap0: its driver has none, or it is down",
+    );
+}
+
+#[test]
+fn what_a_napi_has_of_its_own_is_not_overwritten_with_what_its_device_is_given() {
+    let sandbox = Sandbox::new();
+    sandbox.asks_kernel("flush-first-napi-after", "bench0", &["777"]);
+    is_refused(
+        &sandbox,
+        "gro-flush-timeout=20000",
+        "bench0",
+        "has 777 of its own, and an undo would not bring that back",
+    );
+    sandbox.apply(&["napi-defer-hard-irqs=2"]);
+}

@@ -33,8 +33,10 @@ fn another(lever: &str, now: &str) -> Option<String> {
         "receive-packet-steering" | "transmit-packet-steering" => "0",
         "mtu" => "1400",
         "tcp-fastopen" => "3",
+        "syn-cookies" if now == "1" => "2",
+        "syn-cookies" => "1",
         "qdisc" => "pfifo_fast",
-        "big-tcp" => "150000",
+        "big-tcp" | "big-tcp-ipv4" => "150000",
         _ if now == "on" => "off",
         _ if now == "off" => "on",
         _ => return number(now),
@@ -103,9 +105,19 @@ fn set_and_put_back(sandbox: &Sandbox, asked: &str, before: &str) {
     assert!(sandbox.journal().is_empty());
 }
 
-/// What a person finds in a knob: a path, a sysctl below `/proc/sys`, or what ethtool knows of.
+/// What a person finds in a knob: a path, a sysctl below `/proc/sys`, or what the kernel tells of a device.
 fn held(sandbox: &Sandbox, knob: &str) -> String {
     if let Some((setting, device)) = knob.rsplit_once(" of ") {
+        if let Some(nth) = setting.strip_prefix("irq-suspend-timeout ") {
+            let told = sandbox.suspensions(device);
+            let nth: usize = nth.parse().unwrap();
+            return told.lines().nth(nth).unwrap().to_owned();
+        }
+        if setting.contains("_ipv4_") {
+            let told = sandbox.asks_kernel("ipv4-sizes", device, &[]);
+            let held = told.lines().find_map(|line| line.strip_prefix(setting));
+            return held.unwrap().trim().to_owned();
+        }
         let told = sandbox.prints(&["sh", "-c", ASK_TOOLS, "sh", setting, device]);
         return told.trim().to_owned();
     }

@@ -2,12 +2,14 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::as_nobody::linerate_as_nobody;
 use crate::common::{Folder, answer, errors};
 use crate::groups;
+use crate::sandbox::Sandbox;
 
 /// Where a program that has become `nobody` finds Linerate, to say what it has been given.
 fn ours(folder: &Folder) -> String {
@@ -186,9 +188,21 @@ fn wake_latency() -> String {
     told.trim().to_owned()
 }
 
+/// Whether the kernel takes a wake latency that nobody would ever look at.
+fn idle_driver_obeys_nobody() -> bool {
+    let driver = std::fs::read_to_string("/sys/devices/system/cpu/cpuidle/current_driver");
+    driver.is_ok_and(|driver| driver.trim() == "none")
+}
+
 #[test]
 fn a_wake_latency_is_held_while_the_program_runs_and_by_hand_it_comes_out_the_same() {
     let folder = Folder::new("levers-wake-latency");
+    if idle_driver_obeys_nobody() {
+        let output = run_shell(&folder, &["cpu-dma-latency=0s"], "echo started");
+        assert_eq!(output.status.code(), Some(2));
+        assert!(errors(&output).contains("no idle driver is there to obey it"));
+        return;
+    }
     let before = wake_latency();
     let at_most = |most_us: u32| before.parse::<u32>().unwrap().min(most_us).to_string();
     let script = "echo started; read until_the_test_is_over; exit 0";
@@ -216,6 +230,67 @@ fn a_wake_latency_is_held_while_the_program_runs_and_by_hand_it_comes_out_the_sa
         assert_eq!(wake_latency(), before);
     }
     cpus_sleep_but_while_it_is_held(&folder);
+}
+
+/// A connection over loopback, which each packet program must let pass.
+const CONNECT: &str = "import socket\n\
+    listener = socket.create_server(('127.0.0.1', 0))\n\
+    socket.create_connection(listener.getsockname(), 10)";
+
+/// What ip(8) says of the program that a device of the sandbox runs on each packet.
+fn packet_program(sandbox: &Sandbox, device: &str) -> Option<String> {
+    let told = sandbox.prints(&["ip", "-details", "link", "show", device]);
+    let told = told.split_once("prog/xdp")?.1;
+    told.split_whitespace().nth(1).map(str::to_owned)
+}
+
+#[test]
+fn a_packet_program_is_on_the_device_while_the_program_runs_and_goes_when_it_is_killed() {
+    let sandbox = Sandbox::new();
+    let before = sandbox.state();
+    let told = |device| sandbox.prints(&["ip", "link", "show", device]);
+    for (lever, device, mode) in [
+        ("packet-programs=native", "bench0", " xdp "),
+        ("packet-programs=generic:bench1", "bench1", " xdpgeneric "),
+        ("packet-programs=generic:lo", "lo", " xdpgeneric "),
+    ] {
+        let ours = env!("CARGO_BIN_EXE_linerate");
+        let script = "echo started; read until_the_test_is_over";
+        let words = [ours, "levers", "run", lever, "--", "sh", "-c", script];
+        let mut command = sandbox.command(&words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut program = command.spawn().unwrap();
+        let mut line = String::new();
+        let said = program.stdout.as_mut().unwrap();
+        BufReader::new(said).read_line(&mut line).unwrap();
+        assert_eq!(line, "started\n");
+        assert!(told(device).contains(mode), "{lever}: {}", told(device));
+        let id = packet_program(&sandbox, device).unwrap();
+        let seen = sandbox.now("packet-programs");
+        assert!(
+            seen.starts_with(&format!("{device} runs program {id}, ")),
+            "{seen}"
+        );
+        let second = format!("packet-programs=generic:{device}");
+        let output = sandbox.levers(&["run", &second, "--", "echo", "started"]);
+        let refused = errors(&output);
+        assert_eq!(output.status.code(), Some(2), "{refused}");
+        assert!(
+            refused.contains(&format!("{device} runs program {id}")),
+            "{refused}"
+        );
+        assert!(
+            refused.contains("(EBUSY)") || refused.contains("(EEXIST)"),
+            "{refused}"
+        );
+        sandbox.prints(&["python3", "-c", CONNECT]);
+        assert_eq!(packet_program(&sandbox, device), Some(id));
+        program.kill().unwrap();
+        program.wait().unwrap();
+        let is_gone = || packet_program(&sandbox, device).is_none();
+        assert!(sys::clock::wait_until(Duration::from_secs(10), is_gone));
+    }
+    assert_eq!(sandbox.state(), before);
 }
 
 /// Naps as often as it is told, or until CPUs have gone to sleep fifty times; prints how often it napped, and how often

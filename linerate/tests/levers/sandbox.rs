@@ -10,7 +10,8 @@ use crate::common::errors;
 use crate::schema;
 
 /// `bench0` is one end of a pair with two queues each way; with GRO it has a NAPI, as a card has.
-/// `tap0` is one of the few virtual devices whose driver has a number to hold, and rounds it.
+/// `tap0` is one of the few virtual devices whose driver has a number to hold, and rounds it; `ifb9`
+/// one of those whose queues count what they are to send.
 const PREPARE: &str = "mount -t sysfs none /sys && mount -t tmpfs -o mode=0755 none /var/lib && \
                        ip link set lo up && \
                        ip link add bench0 numrxqueues 2 numtxqueues 2 type veth \
@@ -20,18 +21,23 @@ const PREPARE: &str = "mount -t sysfs none /sys && mount -t tmpfs -o mode=0755 n
                        ip address add 10.79.0.1/24 dev bench0 && \
                        ip route add default via 10.79.0.2 dev bench0 metric 50 mtu lock 1400 && \
                        ip tuntap add tap0 mode tap && ip link set tap0 up && \
+                       ip link add ifb9 type ifb && ip link set ifb9 up && \
                        echo ready && read until_the_test_is_over";
 /// What levers of a namespace or a device can touch, as text.
 const STATE: &str = "cd /proc/sys && grep -r . net/ipv4 net/core | grep -v -e flow_limit -e fib_sync; \
                      cd /sys/class/net/bench0 && grep . mtu tx_queue_len gro_flush_timeout \
                      napi_defer_hard_irqs threaded queues/*/rps_cpus queues/*/rps_flow_cnt \
                      queues/*/xps_cpus; ethtool -k bench0; ethtool -l bench0; ethtool -c tap0; \
-                     tc qdisc show; ip -4 route show table all; ip -details link show bench0; true";
+                     grep . /sys/class/net/ifb9/queues/*/byte_queue_limits/limit_max; tc qdisc show; ip -4 route show table all; ip -details link show bench0; true";
+
+/// What no tool tells of a device, or of some kernels no tool of theirs.
+const ASK_KERNEL: &str = include_str!("ask_kernel.py");
 
 /// The device on which a lever is tried: `bench0`, or the one that has what it sets.
 pub(crate) fn device_of(lever: &str) -> &'static str {
     match lever.split('=').next() {
         Some("receive-coalescing-frames") => "tap0",
+        Some("transmit-byte-limit") => "ifb9",
         _ => "bench0",
     }
 }
@@ -141,7 +147,21 @@ impl Sandbox {
 
     /// All that the levers could change.
     pub(crate) fn state(&self) -> String {
-        self.prints(&["sh", "-c", STATE])
+        let files = self.prints(&["sh", "-c", STATE]);
+        let of_device =
+            ["suspensions", "ipv4-sizes"].map(|what| self.asks_kernel(what, "bench0", &[]));
+        files + &of_device.concat()
+    }
+
+    /// How long the interrupts of each NAPI of a device may stay off, in the order of their ids.
+    pub(crate) fn suspensions(&self, device: &str) -> String {
+        self.asks_kernel("suspensions", device, &[])
+    }
+
+    /// What the kernel tells over netlink of a device, or takes.
+    pub(crate) fn asks_kernel(&self, what: &str, device: &str, words: &[&str]) -> String {
+        let index = self.holds(&format!("/sys/class/net/{device}/ifindex"));
+        self.prints(&[&["python3", "-c", ASK_KERNEL, what, &index], words].concat())
     }
 
     /// The text of a kernel file.

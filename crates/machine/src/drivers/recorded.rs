@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use sys::ethtool::{Feature, Setting};
+use sys::netdev::Napi;
 
 use super::Drivers;
 use crate::tree::planted::Planted;
@@ -159,5 +160,30 @@ impl Drivers for Recorded {
             .flat_map(|(_, queues)| queues.split_whitespace())
             .map(number)
             .collect())
+    }
+
+    /// Lines such as `[{'id': 8193, 'ifindex': 2, 'irq-suspend-timeout': 0},`.
+    fn napis(&self, _: &str) -> io::Result<Vec<Napi>> {
+        let napi = |line: &&'static str| {
+            let number = |name: &str| {
+                let (_, rest) = line.split_once(&format!("'{name}': "))?;
+                rest.split([',', '}']).next()?.parse().ok()
+            };
+            Some(Napi {
+                id: u32::try_from(number("id")?).ok()?,
+                defer_hard_irqs: number("defer-hard-irqs"),
+                flush_timeout_ns: number("gro-flush-timeout"),
+                suspend_timeout_ns: number("irq-suspend-timeout"),
+            })
+        };
+        let printed = self.0.get("ynl --family netdev --dump napi-get");
+        let lines = printed.map(Vec::as_slice).unwrap_or_default();
+        let mut napis: Vec<Napi> = lines.iter().filter_map(napi).collect();
+        napis.sort_by_key(|napi| napi.id);
+        Ok(napis)
+    }
+
+    fn suspend_for(&self, _: u32, _: u32) -> io::Result<()> {
+        Err(io::Error::other("a record takes nothing"))
     }
 }

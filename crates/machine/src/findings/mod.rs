@@ -133,6 +133,8 @@ pub(crate) fn errno(error: &io::Error) -> String {
         Some(2) => "ENOENT",
         Some(6) => "ENXIO",
         Some(13) => "EACCES",
+        Some(16) => "EBUSY",
+        Some(17) => "EEXIST",
         Some(19) => "ENODEV",
         Some(22) => "EINVAL",
         Some(28) => "ENOSPC",

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::knob::napi_count;
 use super::knob::{
     CpuSetting, DeviceSetting, DriverSetting, FeatureName, HostSetting, LinkSetting, Queue,
     QueueSetting, RouteMetric,
@@ -19,6 +20,8 @@ pub(super) enum Places {
     /// The CPUs of each interrupt of a device.
     Interrupts,
     Driver(DriverSetting),
+    /// Each of those that take the packets of a device.
+    EachNapi,
     Links(&'static [LinkSetting]),
     RootQdisc,
     /// Each route through the device.
@@ -49,6 +52,7 @@ impl Places {
             (Self::EachQueue(ours), Knob::Queue { setting, .. }) => ours == setting,
             (Self::Interrupts, Knob::Interrupt { .. }) => true,
             (Self::Driver(ours), Knob::Driver { setting, .. }) => ours == setting,
+            (Self::EachNapi, Knob::Napi { .. }) => true,
             (Self::Links(ours), Knob::Link { setting, .. }) => ours.contains(setting),
             (Self::RootQdisc, Knob::Qdisc { .. }) => true,
             (Self::Routes(ours), Knob::Route { metric, .. }) => ours == metric,
@@ -72,6 +76,7 @@ impl Places {
                 let (device, setting) = (site.device()?.clone(), *setting);
                 Ok(vec![Knob::Driver { device, setting }])
             }
+            Self::EachNapi => napis(site),
             Self::Links(settings) => {
                 let device = site.device()?;
                 let knob = |setting: &LinkSetting| Knob::Link {
@@ -109,6 +114,7 @@ impl Places {
             }
             Self::Interrupts => vec!["/proc/irq/N/smp_affinity_list".to_owned()],
             Self::Driver(setting) => vec![setting.command("DEVICE")],
+            Self::EachNapi => vec!["irq-suspend-timeout of each NAPI of DEVICE".to_owned()],
             Self::Links(settings) => {
                 let pattern = |it: &LinkSetting| format!("ip link set dev DEVICE {}", it.word());
                 settings.iter().map(pattern).collect()
@@ -133,6 +139,22 @@ pub(super) fn shown(held: &[(Knob, Value)]) -> String {
     let mut shown: Vec<String> = held.iter().map(|(knob, value)| knob.show(value)).collect();
     shown.dedup();
     shown.join(" | ")
+}
+
+/// Those that take the packets of the device.
+fn napis(site: &Site) -> Result<Vec<Knob>, Obstacle> {
+    let device = site.device()?;
+    let knob = |nth| Knob::Napi {
+        device: device.clone(),
+        nth,
+    };
+    let count = napi_count(device, &site.tree).map_err(|error| Obstacle::of(&knob(0), error))?;
+    if count == 0 {
+        return Err(Obstacle::Absent(format!(
+            "the kernel lists no NAPI of {device}: its driver has none, or it is down"
+        )));
+    }
+    Ok((0..count).map(knob).collect())
 }
 
 /// The routes of IPv4, of the main table, that lead through the device.

@@ -176,3 +176,25 @@ fn the_interrupts_of_each_driver_are_known_by_the_names_that_it_gives_them() {
     assert_eq!(virtio, wanted);
     assert_eq!(named("names-gve", GVE).len(), 9);
 }
+
+#[test]
+fn each_napi_of_a_card_may_stay_without_interrupts_for_a_time() {
+    let card = Machine::new("napis", MLX5);
+    assert_eq!(card.now("interrupt-suspension"), "20000000 | 0");
+    let plan = card.plan("interrupt-suspension", "20000000").unwrap();
+    let knobs: Vec<String> = plan
+        .steps
+        .iter()
+        .map(|step| step.knob.to_string())
+        .collect();
+    assert_eq!(knobs, ["irq-suspend-timeout 1 of eth0"]);
+    let said = card.refusal("interrupt-suspension", "1000000001");
+    assert!(
+        said.ends_with("expected a number from 0 to 1000000000"),
+        "{said}"
+    );
+    assert_eq!(
+        Machine::new("no-napis", GVE).now("interrupt-suspension"),
+        NONE
+    );
+}

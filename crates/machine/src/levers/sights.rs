@@ -57,19 +57,6 @@ pub(super) fn memory_nodes(site: &Site) -> Result<String, Obstacle> {
     Ok(format!("nodes {online}{}", of_device.unwrap_or_default()))
 }
 
-/// The programs that devices run on each packet, by the kernel's numbers.
-pub(super) fn packet_programs(site: &Site) -> Result<String, Obstacle> {
-    let programs = site.packet_programs()?;
-    let words: Vec<String> = programs
-        .iter()
-        .map(|(device, program)| format!("{device}: program {program}"))
-        .collect();
-    Ok(match words.as_slice() {
-        [] => "no device has one".to_owned(),
-        words => words.join(", "),
-    })
-}
-
 /// How many entries of the table that a hash chooses from lead to each queue.
 pub(super) fn receive_hash(site: &Site) -> Result<String, Obstacle> {
     let device = site.device()?;
@@ -80,11 +67,6 @@ pub(super) fn receive_hash(site: &Site) -> Result<String, Obstacle> {
         Err(error) if error.kind() == io::ErrorKind::Unsupported => Err(none_of(device)),
         Err(error) => Err(Obstacle::Absent(format!("{device}: {error}"))),
     }
-}
-
-/// Whether the kernel is one that suspends interrupts.
-pub(super) fn interrupt_suspension(site: &Site) -> Result<String, Obstacle> {
-    since(site, (6, 13), "each NAPI may have a time for it")
 }
 
 /// Whether the kernel is one that receives without a copy.
@@ -198,10 +180,10 @@ mod tests {
     #[test]
     fn an_older_kernel_is_told_what_it_has_not() {
         let release = |release| [("proc/sys/kernel/osrelease", release)];
-        let old = seen("old", &release("6.12.9-arch1\n"), interrupt_suspension);
-        assert_eq!(old, "it came with Linux 6.13, and this is 6.12.9-arch1");
-        for new in ["6.13.0\n", "7.0-rc1\n"] {
-            let words = seen("new", &release(new), interrupt_suspension);
+        let old = seen("old", &release("6.14.9-arch1\n"), zero_copy_receive);
+        assert_eq!(old, "it came with Linux 6.15, and this is 6.14.9-arch1");
+        for new in ["6.15.0\n", "7.0-rc1\n"] {
+            let words = seen("new", &release(new), zero_copy_receive);
             assert!(words.starts_with("Linux "), "{words}");
         }
     }

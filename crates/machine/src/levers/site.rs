@@ -84,15 +84,6 @@ impl Site {
         links.iter().find(named).map(|link| link.index)
     }
 
-    /// The programs that devices run on each packet that comes (XDP), by the devices' names.
-    pub(super) fn packet_programs(&self) -> Result<Vec<(&str, u32)>, Obstacle> {
-        let links = self.links.as_ref().map_err(Clone::clone)?;
-        let programs = links
-            .iter()
-            .filter_map(|link| Some((link.name.as_str(), link.xdp_program?)));
-        Ok(programs.collect())
-    }
-
     /// What a device is called now that had this name and number, of which the number counts where
     /// it is known; `None` where it is no more.
     ///

@@ -26,14 +26,16 @@ pub enum TestBench {
 }
 
 /// In a network namespace, with devices that have no hardware.
-const HERE: [&str; 37] = [
+const HERE: [&str; 41] = [
     "abort-on-overflow",
     "accept-queue",
     "big-tcp",
+    "big-tcp-ipv4",
     "congestion-control",
     "gro-flush-timeout",
     "initial-receive-window",
     "initial-window",
+    "interrupt-suspension",
     "local-ports",
     "migrate-requests",
     "mtu",
@@ -52,6 +54,7 @@ const HERE: [&str; 37] = [
     "socket-option-memory",
     "software-segmentation",
     "syn-backlog",
+    "syn-cookies",
     "tcp-autocorking",
     "tcp-fastopen",
     "tcp-metrics",
@@ -60,6 +63,7 @@ const HERE: [&str; 37] = [
     "tcp-time-wait-reuse",
     "threaded-napi",
     "transmit-channels",
+    "transmit-byte-limit",
     "transmit-checksum",
     "transmit-packet-steering",
     "transmit-queue-length",
@@ -67,7 +71,7 @@ const HERE: [&str; 37] = [
 ];
 
 /// In a guest, whose host settings and card are nobody else's.
-const GUEST: [&str; 43] = [
+const GUEST: [&str; 45] = [
     "big-tcp",
     "busy-poll",
     "busy-read",
@@ -106,10 +110,12 @@ const GUEST: [&str; 43] = [
     "software-segmentation",
     "statistics-interval",
     "swappiness",
+    "tcp-memory",
     "threaded-napi",
     "timer-migration",
     "transmit-queue-length",
     "transmit-ring",
+    "udp-memory",
     "udp-receive-offload",
 ];
 
@@ -117,20 +123,16 @@ const GUEST: [&str; 43] = [
 const BY_HAND: [&str; 1] = ["syscall-audit"];
 
 /// Over planted files alone, since no machine of the tests has what they set.
-pub(super) const PLANTED: [&str; 4] = [
-    "energy-preference",
-    "frequency-governor",
-    "nmi-watchdog",
-    "transmit-byte-limit",
-];
+pub(super) const PLANTED: [&str; 3] = ["energy-preference", "frequency-governor", "nmi-watchdog"];
 
 /// Of one program.
-const PROGRAM: [&str; 8] = [
+const PROGRAM: [&str; 9] = [
     "cpu-affinity",
     "cpu-dma-latency",
     "cpu-weight",
     "nice",
     "open-files",
+    "packet-programs",
     "program-huge-pages",
     "scheduler",
     "timer-slack",

@@ -5,11 +5,10 @@ use std::sync::LazyLock;
 
 use model::Binds;
 use model::lever::Takes;
-use sys::wake_latency::{self, HeldLatency};
 
 use super::{ChildPart, Held, Planted, PlantedError, Setting, Wanted};
 use crate::levers::carry::{self, Fate};
-use crate::levers::{self, AtStart, Knob, Lever, Plan, Scope, Site};
+use crate::levers::{self, AtStart, Knob, Lever, Plan, Scope, Site, program};
 use crate::namespace::{self, PrivateNamespace};
 
 static ALL: LazyLock<Vec<Tuned>> = LazyLock::new(|| levers::all().map(Tuned).collect());
@@ -27,9 +26,6 @@ impl Planted for Tuned {
     }
 
     fn binds(&self) -> Binds {
-        if self.is_held_for_all() {
-            return Binds::Live;
-        }
         self.0.card().binds
     }
 
@@ -127,33 +123,28 @@ impl Reach {
 }
 
 impl Tuned {
-    /// Whether a program that is started with it holds it for all others too. Servers of several arms
-    /// are up at a time, so it would be that of all of them.
-    fn is_held_for_all(&self) -> bool {
-        self.0.card().scope == Scope::Host && self.0.at_start(None).is_some()
-    }
-
-    /// What a program would hold for all others is held by us, for the arm's blocks.
+    /// What a program would hold for others too is held by us, for the arm's blocks: servers of several
+    /// arms are up at a time.
     fn of_an_arm(&self, at_start: AtStart) -> Result<Setting, PlantedError> {
         let held = match &at_start {
-            AtStart::Program(part) => part.hold_here(),
+            AtStart::Program(part) => part.hold(),
             AtStart::Server(_) => None,
         };
         let Some(held) = held else {
             return Ok(at_start.into());
         };
-        Ok(Setting::Held(Box::new(HeldForAll {
+        Ok(Setting::Held(Box::new(HeldOpen {
             lever: self.name(),
             held: held?,
         })))
     }
 
-    /// What a program is to be started with; if that reaches the whole machine, the study must be allowed to.
+    /// What a program is to be started with; if that reaches further than the program, the study must be allowed to.
     fn at_start(&self, wanted: Wanted<'_>) -> Option<Result<AtStart, PlantedError>> {
         let at_start = self.0.at_start(wanted.value)?;
         let may_reach = match self.0.card().scope {
-            Scope::Host => self.reach(wanted).map(drop),
-            _ => Ok(()),
+            Scope::Process | Scope::Socket => Ok(()),
+            _ => self.reach(wanted).map(drop),
         };
         Some(may_reach.and_then(|()| Ok(at_start?)))
     }
@@ -185,20 +176,16 @@ impl Tuned {
 }
 
 /// Open for as long as it holds.
-struct HeldForAll {
+struct HeldOpen {
     lever: &'static str,
-    held: HeldLatency,
+    held: program::Held,
 }
 
-impl Held for HeldForAll {
+impl Held for HeldOpen {
     fn verify(&self) -> Result<(), PlantedError> {
-        let (lever, most_us) = (self.lever, self.held.most_us());
-        let what = match wake_latency::now_us() {
-            Ok(now_us) if now_us <= most_us => return Ok(()),
-            Ok(now_us) => format!("{now_us} µs hold where {most_us} were asked for"),
-            Err(error) => error.to_string(),
-        };
-        Err(PlantedError::WithoutEffect { lever, what })
+        let lever = self.lever;
+        let verified = self.held.verify();
+        verified.map_err(|what| PlantedError::WithoutEffect { lever, what })
     }
 
     fn undo(self: Box<Self>) -> Result<(), PlantedError> {

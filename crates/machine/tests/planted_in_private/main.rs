@@ -23,7 +23,7 @@ use model::finding::Severity;
 
 const NOBODY: u32 = 65_534;
 
-const TESTS: [(&str, fn()); 18] = [
+const TESTS: [(&str, fn()); 19] = [
     (
         "a_set_is_one_rule_however_many_addresses_it_has",
         packet_filter::a_set_is_one_rule_however_many_addresses_it_has,
@@ -91,6 +91,10 @@ const TESTS: [(&str, fn()); 18] = [
     (
         "what_only_the_namespace_of_the_machine_has_is_seen_from_ours_by_root",
         what_only_the_namespace_of_the_machine_has_is_seen_from_ours_by_root,
+    ),
+    (
+        "a_packet_program_is_on_our_device_until_it_is_undone_or_refused_by_name",
+        a_packet_program_is_on_our_device_until_it_is_undone_or_refused_by_name,
     ),
     (
         "levers_of_devices_see_those_of_our_namespace_alone",
@@ -231,6 +235,33 @@ fn a_lever_of_the_machine_that_somebody_else_has_set_since_is_left_alone_and_tol
     assert!(told.contains("somebody else has set it since"), "{told}");
     assert_eq!(fs::read_to_string(LOWAT).unwrap().trim(), "16384");
     fs::write(LOWAT, before).unwrap();
+}
+
+/// It takes root of the machine; a user in a namespace of his own is told so.
+fn a_packet_program_is_on_our_device_until_it_is_undone_or_refused_by_name() {
+    let told = || {
+        let told = Command::new("ip").args(["link", "show", "lo"]).output();
+        String::from_utf8(told.unwrap().stdout).unwrap()
+    };
+    let lever = planted::find("packet-programs").unwrap();
+    assert_eq!(lever.binds(), Binds::Live);
+    let generic = wanted(Some("generic:lo"));
+    match lever.set(generic) {
+        Ok(Setting::Held(held)) => {
+            held.verify().unwrap();
+            assert!(told().contains(" xdpgeneric "), "{}", told());
+            let said = lever.unavailable(generic).unwrap();
+            assert!(said.contains("lo runs program"), "{said}");
+            held.undo().unwrap();
+        }
+        Ok(_) => panic!("it is nobody's at his start"),
+        Err(refused) => {
+            let said = refused.to_string();
+            assert!(said.contains("(EPERM); it takes root"), "{said}");
+            assert_eq!(lever.unavailable(generic), Some(said));
+        }
+    }
+    assert!(!told().contains("xdp"), "{}", told());
 }
 
 fn a_lever_that_reaches_the_machine_needs_its_owners_word() {

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 ///
 /// They are set before the program takes our place, and end with it: nothing has to be undone. A
 /// control group that was made for `cpu-weight` is taken away when nobody is in it any more, and what
-/// `cpu-dma-latency` holds for all CPUs goes with the last descriptor. What the kernel shows is compared
+/// `cpu-dma-latency` holds for all CPUs, or `packet-programs` for a device, goes with the last descriptor. What the kernel shows is compared
 /// with what was asked for before the program starts; what was refused is named with its errno, and then it is not started.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
@@ -34,6 +34,8 @@ Examples:
     sudo linerate levers run cpu-weight=300 -- ./server
   No idle state that takes time to leave, on any CPU, for as long as it runs:
     sudo linerate levers run cpu-dma-latency=0s -- ./server
+  A program on each packet of a device that lets it pass (XDP), to see what that costs:
+    sudo linerate levers run packet-programs=generic:eth0 -- ./server
   Which levers are of programs, and what has one that is started from here?
     linerate levers status | grep 'of a program'
 

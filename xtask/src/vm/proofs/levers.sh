@@ -7,7 +7,7 @@ device-weight=32 default-qdisc=pfifo_fast receive-flow-table=32768 receive-buffe
 send-buffer-limit=4194304 swappiness=10 dirty-ratio=11 dirty-background-ratio=3 memory-reserve=20000
 huge-pages=always huge-pages-defrag=madvise timer-migration=0 statistics-interval=10
 realtime-share=900000 numa-balancing=1 nmi-watchdog=1 scheduler-autogroup=$autogroup clocksource=hpet
-guest-halt-poll=100000 frequency-governor=powersave energy-preference=power"
+tcp-memory=10000,20000,30000 udp-memory=10000,20000,30000 guest-halt-poll=100000 frequency-governor=powersave energy-preference=power"
 of_card="mtu=1400 transmit-queue-length=500 gro-flush-timeout=20000 napi-defer-hard-irqs=2 threaded-napi=1
 receive-packet-steering=0-1 interrupt-affinity=1 receive-coalescing=9000 receive-ring=1024 transmit-ring=512
 receive-offload=on segmentation-offload=off software-segmentation=off udp-receive-offload=on
@@ -63,7 +63,7 @@ held() {
             /*) cat "$knob" ;;
             *) cat "/proc/sys/$(echo "$knob" | tr . /)" ;;
         esac
-    done | sed 's/.*\[\(.*\)\].*/\1/' | sort -u
+    done | sed 's/.*\[\(.*\)\].*/\1/' | tr '\t' , | sort -u
 }
 for lever in $asked $of_card; do
     if [ "$lever" = "${of_card%% *}" ]; then state=state_of_card; fi

@@ -157,4 +157,24 @@ pub(super) static ROWS: &[Tunable] = &[
         accepts: Accepts::UpToMost(4096),
         advised: Advised::Depends("185000 is what its author tried, on a device of 100 Gbit/s"),
     },
+    Tunable {
+        card: Card {
+            name: "big-tcp-ipv4",
+            title: "larger packets than 64 KiB inside the machine, of IPv4",
+            group: Group::Offloads,
+            scope: Scope::Device,
+            binds: Binds::Live,
+            risk: Risk::Stability,
+            about: "BIG TCP of Linux 6.3: bytes that TCP over IPv4 may hand to the device in one piece \
+                (gso_ipv4_max_size), and that GRO may merge (gro_ipv4_max_size). Such a packet says of its own \
+                length 0. On the wire nothing changes.",
+            helps: "bulk and large answers on fast devices: fewer ways through the protocols",
+            hurts: "programs that look at packets and believe the length in the IPv4 header: captures, BPF \
+                filters",
+            published: None,
+        },
+        places: Places::Links(&[LinkSetting::GsoIpv4MaxSize, LinkSetting::GroIpv4MaxSize]),
+        accepts: Accepts::UpToMost(4096),
+        advised: Advised::Depends("185000 is what was tried of IPv6, on a device of 100 Gbit/s"),
+    },
 ];

@@ -136,7 +136,7 @@ pub(super) static ROWS: &[OfAProgram] = &[
             title: "how long CPUs may take to wake while one program runs",
             group: Group::Power,
             scope: Scope::Host,
-            binds: Binds::Fork,
+            binds: Binds::Live,
             risk: Risk::None,
             about: "The program is given a descriptor of /dev/cpu_dma_latency with a time written to it. For \
                 as long as it is open, in the program or in any that inherits it, no CPU of the machine goes into an \
@@ -150,9 +150,36 @@ pub(super) static ROWS: &[OfAProgram] = &[
         kind: Kind::WakeLatency,
         values: "a time from 0s to 1s, in whole microseconds",
         depends: "0s or some microseconds where single answers count, else any",
-        needs: "it takes root, and a kernel with idle states to choose from (CONFIG_CPU_IDLE)",
+        needs: "it takes root, and a kernel with idle states to choose from (CONFIG_CPU_IDLE and an idle driver)",
         sets: &["/dev/cpu_dma_latency, held open"],
         by_hand: "sh -c 'exec 3> /dev/cpu_dma_latency; head -c 4 /dev/zero >&3; exec \"$@\"' sh CMD",
+    },
+    OfAProgram {
+        card: Card {
+            name: "packet-programs",
+            title: "programs that a device runs on each packet (XDP)",
+            group: Group::Netfilter,
+            scope: Scope::Device,
+            binds: Binds::Live,
+            risk: Risk::Stability,
+            about: "An XDP program sees each packet as the driver has received it, and drops it, sends it \
+                back, hands it to a program's own memory (AF_XDP) or lets it go on into the kernel. This puts one \
+                of two instructions there that lets every packet pass, for as long as the program runs: it \
+                measures what the hook itself costs. One that is there already is never replaced.",
+            helps: "to know the price before a program of your own is there: that may drop floods or balance \
+                load at millions of packets a second; what is there now was perhaps left behind",
+            hurts: "each packet takes the way through it, generic more than native; native may set the device up anew \
+                when it comes and when it goes, and turns off what cannot be had with it, such as large receive \
+                offload",
+            published: None,
+        },
+        kind: Kind::PacketProgram,
+        values: "native, for the driver, or generic; behind a colon the device, as in native:eth0, else the usual",
+        depends: "native where the driver can, to measure it; generic is for the others",
+        needs: "it takes root of the machine (CAP_BPF and CAP_NET_ADMIN), and for native a driver that has it",
+        sets: &["bpf(BPF_LINK_CREATE), held open"],
+        by_hand: "sh -c 'ip link set dev DEVICE xdpdrv obj PASS.o sec xdp; \"$@\"; ip link set dev DEVICE xdp off' \
+            sh CMD",
     },
     OfAProgram {
         card: Card {

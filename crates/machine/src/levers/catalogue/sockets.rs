@@ -122,6 +122,67 @@ pub(super) static ROWS: &[Tunable] = &[
     },
     Tunable {
         card: Card {
+            name: "tcp-memory",
+            title: "memory of all TCP sockets together",
+            group: Group::Tcp,
+            scope: Scope::Host,
+            binds: Binds::Live,
+            risk: Risk::Stability,
+            about: "Three numbers of pages. Above the second, buffers stop to grow, until they are \
+                below the first again; above the third, what arrives is dropped, and connections without an \
+                owner are reset.",
+            helps: "machines with very many connections, or large buffers of few: the kernel's log says \
+                `TCP: out of memory`, and TCPMemoryPressures of `nstat -az` grows",
+            hurts: "more: less is left for programs, since the kernel gives none of it back to them; less: \
+                connections stall",
+            published: None,
+        },
+        places: Places::Sysctls(&["net.ipv4.tcp_mem"]),
+        accepts: Accepts::Rising(3),
+        advised: Advised::Depends("the kernel has reckoned it from the memory that there is"),
+    },
+    Tunable {
+        card: Card {
+            name: "udp-memory",
+            title: "memory of all UDP sockets together",
+            group: Group::Tcp,
+            scope: Scope::Host,
+            binds: Binds::Live,
+            risk: Risk::Stability,
+            about: "Three numbers of pages, of which the third counts: what is received beyond it is dropped \
+                (MemErrors of Udp in /proc/net/snmp).",
+            helps: "receivers with many sockets or large buffers, such as QUIC and media servers",
+            hurts: "less is left for programs",
+            published: None,
+        },
+        places: Places::Sysctls(&["net.ipv4.udp_mem"]),
+        accepts: Accepts::Rising(3),
+        advised: Advised::Depends("the kernel has reckoned it from the memory that there is"),
+    },
+    Tunable {
+        card: Card {
+            name: "syn-cookies",
+            title: "handshakes that are remembered by the client",
+            group: Group::Tcp,
+            scope: Scope::Namespace,
+            binds: Binds::Live,
+            risk: Risk::Stability,
+            about: "With 1, a listener whose backlog is full answers a SYN with a number that it knows \
+                again, and keeps nothing; with 2 every SYN is answered so. With 0 it drops the SYN, and \
+                `syn-backlog` counts.",
+            helps: "1: a server that stays within reach under a flood of SYNs; 2: whoever tests what that costs \
+                its connections",
+            hurts: "2, and 1 while the backlog is full: connections without window scaling and SACK unless the \
+                client sends timestamps; 0 is not offered, since a flood of SYNs then shuts everybody out",
+            published: None,
+        },
+        places: Places::Sysctls(&["net.ipv4.tcp_syncookies"]),
+        // Protection is not taken from a machine.
+        accepts: Accepts::Range(1, 2),
+        advised: Advised::Value("1"),
+    },
+    Tunable {
+        card: Card {
             name: "socket-option-memory",
             title: "memory for what belongs to a socket",
             group: Group::Tcp,

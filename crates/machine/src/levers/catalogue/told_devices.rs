@@ -11,30 +11,6 @@ use crate::levers::sights;
 pub(super) static ROWS: &[Advice] = &[
     Advice {
         card: Card {
-            name: "packet-programs",
-            title: "programs that a device runs on each packet (XDP)",
-            group: Group::Netfilter,
-            scope: Scope::Device,
-            binds: Binds::Live,
-            risk: Risk::Security,
-            about: "An XDP program sees each packet as the driver has received it, and drops it, sends \
-                it back, hands it to a program's own memory (AF_XDP) or lets it go on into the kernel. \
-                What it takes, the kernel never sees.",
-            helps: "who drops floods or balances load at millions of packets a second, or has a \
-                network stack of his own; where a program was left behind: taking it off",
-            hurts: "what it takes passes firewall, connection tracking, packet taps and accounting \
-                by; attaching may set the device up anew, and turns off what cannot be had with it, \
-                such as large receive offload",
-            published: None,
-        },
-        look: Look::Sight(sights::packet_programs),
-        by_hand: "the program is what counts, and it is nobody's but yours: `ip link set dev DEVICE \
-            xdpdrv obj PROGRAM.o sec xdp` attaches one, `ip link set dev DEVICE xdp off` takes it \
-            off, or `xdpgeneric off` where `ip link` says xdpgeneric; `bpftool net show` and `ip link` tell which is there, and `linerate doctor` which \
-            programs run",
-    },
-    Advice {
-        card: Card {
             name: "receive-hash",
             title: "which queue a packet comes to (RSS)",
             group: Group::Locality,
@@ -60,35 +36,6 @@ pub(super) static ROWS: &[Advice] = &[
             `ethtool -N DEVICE flow-type tcp4 dst-port 443 action 2` sends a port to queue 2; \
             `ethtool -X DEVICE default`, `ethtool -X DEVICE hkey OLD` and `ethtool -N DEVICE delete \
             RULE` go back",
-    },
-    Advice {
-        card: Card {
-            name: "interrupt-suspension",
-            title: "no interrupts for as long as a program asks by itself",
-            group: Group::Interrupts,
-            scope: Scope::Device,
-            binds: Binds::Live,
-            risk: Risk::Stability,
-            about: "Since Linux 6.13 a NAPI may have a time for which its interrupts stay off while a \
-                program that prefers to poll (EPIOCSPARAMS of epoll) finds packets at each look; when \
-                it finds none, gro-flush-timeout and napi-defer-hard-irqs hold as before.",
-            helps: "servers that are busy and then not: the throughput of busy polling under load, and \
-                sleep without it",
-            hurts: "a program that stalls leaves packets lying for up to the time; all connections of \
-                one epoll must be of one NAPI",
-            published: Some(
-                "memcached: at most 1.22 in the place of 1.006 M requests/s, and at 1 M offered a p99 of 0.32 \
-                in the place of 14.2 ms, in the cover letter of the patches “Suspend IRQs during \
-                application busy periods” (netdev, 2024)",
-            ),
-        },
-        look: Look::Sight(sights::interrupt_suspension),
-        by_hand: "it hangs on a program that polls as is said, and on a card with NAPIs that keep \
-            their settings, which we could not try; note what the two files hold, to write it back: `echo 2 > /sys/class/net/DEVICE/napi_defer_hard_irqs`, \
-            `echo 20000 > /sys/class/net/DEVICE/gro_flush_timeout`, the ids by `ynl --family netdev --dump \
-            napi-get`, and for each `ynl --family netdev --do napi-set --json '{\"id\": ID, \
-            \"irq-suspend-timeout\": 20000000}'`; then a server that asks for it, such as `linerate serve \
-            --busy-poll 50us --prefer-busy-poll`; \"irq-suspend-timeout\": 0 goes back",
     },
     Advice {
         card: Card {

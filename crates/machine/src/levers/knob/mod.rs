@@ -10,6 +10,7 @@ mod interrupt;
 mod kernel_file;
 mod link;
 mod names;
+mod napi;
 mod place;
 mod qdisc;
 mod route;
@@ -33,6 +34,8 @@ use interrupt::OfInterrupt;
 pub(super) use interrupt::action;
 use kernel_file::KernelFile;
 use link::OfLink;
+use napi::OfNapi;
+pub(super) use napi::count as napi_count;
 use place::Place;
 use qdisc::OfRoot;
 use route::OfRoute;
@@ -73,6 +76,9 @@ pub enum Knob {
         device: DeviceName,
         setting: DriverSetting,
     },
+    /// How long the interrupts of one that takes a device's packets may stay off: which of them, in
+    /// the order of their ids, which a device that is taken down gives anew.
+    Napi { device: DeviceName, nth: usize },
     /// A size that a network device has.
     Link {
         device: DeviceName,
@@ -114,6 +120,7 @@ impl Knob {
             Self::Device { .. }
             | Self::Queue { .. }
             | Self::Driver { .. }
+            | Self::Napi { .. }
             | Self::Feature { .. }
             | Self::Link { .. }
             | Self::Qdisc { .. }
@@ -130,6 +137,7 @@ impl Knob {
             Self::Device { device, .. }
             | Self::Queue { device, .. }
             | Self::Driver { device, .. }
+            | Self::Napi { device, .. }
             | Self::Feature { device, .. }
             | Self::Link { device, .. }
             | Self::Qdisc { device }
@@ -143,6 +151,7 @@ impl Knob {
         if let Self::Device { device, .. }
         | Self::Queue { device, .. }
         | Self::Driver { device, .. }
+        | Self::Napi { device, .. }
         | Self::Feature { device, .. }
         | Self::Link { device, .. }
         | Self::Qdisc { device }
@@ -191,6 +200,7 @@ impl Knob {
     pub(crate) fn loss(&self, tree: &Tree) -> Option<String> {
         match self {
             Self::Qdisc { device } => OfRoot { device }.loss(tree),
+            Self::Device { device, setting } => napi::of_its_own(device, *setting, tree),
             _ => None,
         }
     }
@@ -264,6 +274,7 @@ impl Knob {
                 device,
                 setting: *setting,
             }),
+            Self::Napi { device, nth } => Box::new(OfNapi { device, nth: *nth }),
             Self::Link { device, setting } => Box::new(OfLink {
                 device,
                 setting: *setting,
@@ -336,6 +347,7 @@ mod tests {
             r#"{"qdisc":{"device":"eth0/x"}}"#,
             r#"{"link":{"device":"eth0","setting":"address"}}"#,
             r#"{"interrupt":{"number":"../24"}}"#,
+            r#"{"napi":{"device":"eth0","nth":-1}}"#,
         ];
         for text in foreign {
             assert!(serde_json::from_str::<Knob>(text).is_err(), "{text}");
@@ -344,6 +356,7 @@ mod tests {
             r#"{"queue":{"device":"eth0","queue":"tx-1","setting":"xps_cpus"}}"#,
             r#"{"driver":{"device":"eth0","setting":"rx-usecs"}}"#,
             r#"{"interrupt":{"number":24}}"#,
+            r#"{"napi":{"device":"eth0","nth":1}}"#,
             r#"{"interrupt":{"number":24,"action":"eth0-rx-0"}}"#,
             r#"{"feature":{"device":"eth0","feature":"tx-tcp6-segmentation"}}"#,
         ];

@@ -17,6 +17,9 @@ pub struct SysctlName(String);
 /// `netns_core_table`). The limits of buffers stand there too, but only the host's can be written.
 const CORE_OF_A_NAMESPACE: [&str; 2] = ["net.core.somaxconn", "net.core.optmem_max"];
 
+/// Of `net.ipv4`, those that the machine has one of (`ipv4_table` of net/ipv4/sysctl_net_ipv4.c).
+const IPV4_OF_THE_HOST: [&str; 2] = ["net.ipv4.tcp_mem", "net.ipv4.udp_mem"];
+
 impl SysctlName {
     pub(super) fn file(&self) -> String {
         format!("proc/sys/{}", self.0.replace('.', "/"))
@@ -26,17 +29,20 @@ impl SysctlName {
         &self.0
     }
 
-    /// Whether each network namespace has its own, as of `net.ipv4` all that the catalogue sets.
+    /// Whether each network namespace has its own, as of `net.ipv4` nearly all that the catalogue sets.
     pub(super) fn is_of_a_namespace(&self) -> bool {
         let name = self.0.as_str();
-        name.starts_with("net.ipv4.") || CORE_OF_A_NAMESPACE.contains(&name)
+        let is_of_ipv4 = name.starts_with("net.ipv4.") && !IPV4_OF_THE_HOST.contains(&name);
+        is_of_ipv4 || CORE_OF_A_NAMESPACE.contains(&name)
     }
 
     pub(super) fn form(&self) -> Form {
         match self.0.as_str() {
-            "net.ipv4.tcp_rmem" | "net.ipv4.tcp_wmem" | "net.ipv4.ip_local_port_range" => {
-                Form::Numbers
-            }
+            "net.ipv4.tcp_rmem"
+            | "net.ipv4.tcp_wmem"
+            | "net.ipv4.tcp_mem"
+            | "net.ipv4.udp_mem"
+            | "net.ipv4.ip_local_port_range" => Form::Numbers,
             "net.ipv4.tcp_congestion_control" | "net.core.default_qdisc" => Form::Word,
             _ => Form::Number,
         }

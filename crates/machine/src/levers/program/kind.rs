@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use sys::attribute::{Attribute, Flaw};
+use sys::bpf::Mode;
 use sys::scheduling::{SLICE_NS, Scheduling};
 
-use super::ProgramSetting;
+use super::{Holding, ProgramSetting};
 
 /// Which lever of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,7 @@ pub(in crate::levers) enum Kind {
     HugePages,
     CpuWeight,
     WakeLatency,
+    PacketProgram,
 }
 
 /// Beyond a second it is no slack but a wait.
@@ -41,7 +43,11 @@ impl Kind {
             Self::OpenFiles => Attribute::OpenFiles(within(8..=1 << 30, text)?),
             Self::Speculation(flaw) => Attribute::Speculation(flaw, is_allowed(text)?),
             Self::HugePages => Attribute::HugePages(is_allowed(text)?),
-            Self::WakeLatency => Attribute::WakeLatencyUs(wake_latency_us(text)?),
+            Self::WakeLatency => {
+                let held = Holding::WakeLatencyUs(wake_latency_us(text)?);
+                return Some(ProgramSetting::Holding(held));
+            }
+            Self::PacketProgram => return packet_program(text).map(ProgramSetting::Holding),
             Self::CpuWeight => return within(1..=10_000, text).map(ProgramSetting::CpuWeight),
         };
         Some(ProgramSetting::Attribute(attribute))
@@ -82,6 +88,20 @@ fn cpus(text: &str) -> Option<Vec<usize>> {
     Some(cpus)
 }
 
+/// `native`, `generic:eth0`.
+fn packet_program(text: &str) -> Option<Holding> {
+    let (mode, device) = match text.split_once(':') {
+        Some((mode, device)) => (mode, Some(device.parse().ok()?)),
+        None => (text, None),
+    };
+    let mode = match mode {
+        "native" => Mode::Native,
+        "generic" => Mode::Generic,
+        _ => return None,
+    };
+    Some(Holding::PacketProgram { mode, device })
+}
+
 fn is_allowed(text: &str) -> Option<bool> {
     match text {
         "allowed" => Some(true),
@@ -115,7 +135,7 @@ fn within<N: std::str::FromStr + PartialOrd>(
 mod tests {
     use super::*;
 
-    const KINDS: [(Kind, &str); 9] = [
+    const KINDS: [(Kind, &str); 10] = [
         (
             Kind::Scheduling,
             "other other:3ms batch batch:100us idle fifo:1 fifo:99 rr:10",
@@ -128,6 +148,7 @@ mod tests {
         (Kind::HugePages, "allowed disabled"),
         (Kind::CpuWeight, "1 100 10000"),
         (Kind::WakeLatency, "0s 20us 1s"),
+        (Kind::PacketProgram, "native generic native:eth0 generic:lo"),
     ];
 
     #[test]
@@ -153,6 +174,7 @@ mod tests {
             (Kind::HugePages, "on off never"),
             (Kind::CpuWeight, "0 10001 1.5"),
             (Kind::WakeLatency, "1ns 1500ns 2s 20 -1us"),
+            (Kind::PacketProgram, "pass native: generic:a/b offload"),
         ] {
             for value in wrong.split(' ') {
                 assert!(kind.parse(value).is_none(), "{kind:?} took {value}");

@@ -2,12 +2,15 @@
 //! nothing to journal. A row says what may be typed; `shown` reads back what the kernel holds.
 
 mod group;
+mod holding;
 mod kind;
 mod shown;
 mod spelling;
 mod start;
 
 pub use group::sweep_after;
+pub(crate) use holding::Held;
+pub use holding::Holding;
 pub(super) use kind::Kind;
 pub use spelling::ProgramSetting;
 pub use start::Start;
@@ -20,8 +23,7 @@ use super::card::Card;
 use super::{AtStart, Lever, Obstacle, Plan, Reading, Site};
 use group::OwnGroup;
 use shown::{Shown, shown};
-use sys::attribute::{Attribute, rehearse_entering};
-use sys::wake_latency::HeldLatency;
+use sys::attribute::rehearse_entering;
 
 /// A row.
 pub(super) struct OfAProgram {
@@ -136,18 +138,18 @@ impl ProgramPart {
             ProgramSetting::CpuWeight(weight) => {
                 OwnGroup::make(*weight).and_then(|group| rehearse_entering(group.processes.clone()))
             }
+            ProgramSetting::Holding(holding) => holding.take().map(drop),
         };
         rehearsed.map_err(|error| self.row.refused(error))
     }
 
-    /// Holds it in the place of the program, where that holds it for the whole machine; `None` of what
-    /// is the program's alone.
-    pub(crate) fn hold_here(&self) -> Option<Result<HeldLatency, Obstacle>> {
-        let ProgramSetting::Attribute(Attribute::WakeLatencyUs(most_us)) = &self.setting else {
+    /// Holds it for as long as the answer lives, whoever may run meanwhile; `None` of what is the program's
+    /// alone.
+    pub(crate) fn hold(&self) -> Option<Result<Held, Obstacle>> {
+        let ProgramSetting::Holding(holding) = &self.setting else {
             return None;
         };
-        let held = HeldLatency::take(*most_us);
-        Some(held.map_err(|error| self.row.refused(error)))
+        Some(holding.take().map_err(|error| self.row.refused(error)))
     }
 
     /// Whether a program that was given it has it, by what the kernel shows of that.
@@ -159,10 +161,18 @@ impl ProgramPart {
         if shown.is(&self.setting) {
             return Ok(());
         }
-        Err(Obstacle::NotHeld {
+        Err(self.not_held(shown.to_string()))
+    }
+
+    fn not_held(&self, held: String) -> Obstacle {
+        Obstacle::NotHeld {
             lever: self.row.card.name,
             wanted: self.setting.to_string(),
-            held: shown.to_string(),
-        })
+            held,
+        }
+    }
+
+    fn is_held_open(&self) -> bool {
+        matches!(self.setting, ProgramSetting::Holding(_))
     }
 }

@@ -6,9 +6,8 @@ use std::io;
 
 use sys::attribute::{Attribute, Flaw};
 use sys::scheduling::{self, Scheduling};
-use sys::wake_latency;
 
-use super::{Kind, ProgramSetting, group};
+use super::{Kind, ProgramSetting, group, holding};
 
 /// What a process has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +58,7 @@ impl fmt::Display for Shown {
     }
 }
 
-/// A slice that was not asked for may be any. Of wake latencies the least counts, whoever holds it. A real-time thread has no slack: its timers are exact,
+/// A slice that was not asked for may be any. A real-time thread has no slack: its timers are exact,
 /// which is what less than the usual is wanted for.
 fn is_as_good(held: &ProgramSetting, wanted: &ProgramSetting) -> bool {
     let (ProgramSetting::Attribute(held), ProgramSetting::Attribute(wanted)) = (held, wanted)
@@ -80,9 +79,6 @@ fn is_as_good(held: &ProgramSetting, wanted: &ProgramSetting) -> bool {
         (Attribute::TimerSlackNs(0), Attribute::TimerSlackNs(wanted_ns)) => {
             *wanted_ns < USUAL_SLACK_NS
         }
-        (Attribute::WakeLatencyUs(held_us), Attribute::WakeLatencyUs(wanted_us)) => {
-            held_us <= wanted_us
-        }
         _ => false,
     }
 }
@@ -98,17 +94,10 @@ pub(super) fn shown(kind: Kind, pid: u32) -> io::Result<Shown> {
         Kind::Speculation(flaw) => return Ok(speculation(flaw, &status(pid, line_of(flaw))?)),
         Kind::HugePages => Attribute::HugePages(status(pid, "THP_enabled")? == "1"),
         Kind::CpuWeight => return group::weight_of(pid).map(of_weight),
-        Kind::WakeLatency => return wake_latency::now_us().map(of_wake_latency),
+        Kind::WakeLatency => return holding::wake_latency_now().map(Shown::Words),
+        Kind::PacketProgram => return holding::packet_programs_now().map(Shown::Words),
     };
     Ok(Shown::Setting(ProgramSetting::Attribute(attribute)))
-}
-
-/// The machine's, by whoever holds the least.
-fn of_wake_latency(held_us: u32) -> Shown {
-    match held_us {
-        wake_latency::ANY_US => Shown::Words("any".to_owned()),
-        held_us => Shown::Setting(ProgramSetting::Attribute(Attribute::WakeLatencyUs(held_us))),
-    }
 }
 
 fn of_weight(weight: u32) -> Shown {
@@ -234,19 +223,6 @@ mod tests {
         assert!(none.is(&typed(Kind::TimerSlack, "1us")));
         assert!(!none.is(&typed(Kind::TimerSlack, "10ms")));
         assert!(!held(Kind::TimerSlack, "50us").is(&typed(Kind::TimerSlack, "1us")));
-    }
-
-    #[test]
-    fn a_wake_latency_that_somebody_holds_lower_is_as_good_and_any_is_not() {
-        let wanted = typed(Kind::WakeLatency, "20us");
-        for (held_us, is_so) in [
-            (0, true),
-            (20, true),
-            (21, false),
-            (wake_latency::ANY_US, false),
-        ] {
-            assert_eq!(of_wake_latency(held_us).is(&wanted), is_so, "{held_us}");
-        }
     }
 
     #[test]

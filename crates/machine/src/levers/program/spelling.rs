@@ -6,6 +6,8 @@ use std::time::Duration;
 use sys::attribute::Attribute;
 use sys::scheduling::Scheduling;
 
+use super::Holding;
+
 /// What a program is given by one lever.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProgramSetting {
@@ -13,12 +15,15 @@ pub enum ProgramSetting {
     /// The weight of a control group of its own among its neighbours, from 1 to 10,000; 100 is
     /// usual.
     CpuWeight(u32),
+    /// What holds for as long as a descriptor is open.
+    Holding(Holding),
 }
 
 impl fmt::Display for ProgramSetting {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::CpuWeight(weight) => write!(formatter, "{weight}"),
+            Self::Holding(holding) => holding.fmt(formatter),
             Self::Attribute(attribute) => write_attribute(attribute, formatter),
         }
     }
@@ -29,7 +34,6 @@ fn write_attribute(attribute: &Attribute, formatter: &mut fmt::Formatter<'_>) ->
         Attribute::Scheduling(scheduling) => write_scheduling(*scheduling, formatter),
         Attribute::Nice(nice) => write!(formatter, "{nice}"),
         Attribute::TimerSlackNs(slack_ns) => formatter.write_str(&time(*slack_ns)),
-        Attribute::WakeLatencyUs(most_us) => formatter.write_str(&time(u64::from(*most_us) * 1000)),
         Attribute::Cpus(cpus) => formatter.write_str(&sys::cpu::format_list(cpus)),
         Attribute::OpenFiles(count) => write!(formatter, "{count}"),
         Attribute::Speculation(_, is_allowed) | Attribute::HugePages(is_allowed) => {
@@ -53,7 +57,7 @@ fn write_scheduling(scheduling: Scheduling, formatter: &mut fmt::Formatter<'_>) 
 }
 
 /// One word, so that it can be typed: the parts without white space between them.
-fn time(time_ns: u64) -> String {
+pub(super) fn time(time_ns: u64) -> String {
     let words = humantime::format_duration(Duration::from_nanos(time_ns));
     words.to_string().replace(' ', "")
 }

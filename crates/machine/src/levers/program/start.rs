@@ -3,14 +3,16 @@
 use sys::attribute::Attribute;
 use sys::process::ChildSetup;
 
-use super::{Obstacle, OwnGroup, ProgramPart, ProgramSetting};
+use super::{Held, Obstacle, OwnGroup, ProgramPart, ProgramSetting};
 
-/// What a program is given. Dropping it takes the control group away that was made for it, so it
-/// must outlive the program.
+/// What a program is given. Dropping it takes the control group away that was made for it, and lets go of
+/// what is held open, so it must outlive the program.
 #[derive(Default)]
 pub struct Start {
     parts: Vec<ProgramPart>,
     group: Option<OwnGroup>,
+    /// Of parts that hold for as long as a descriptor is open.
+    held: Vec<(ProgramPart, Held)>,
 }
 
 impl Start {
@@ -20,13 +22,17 @@ impl Start {
     /// Where no control group can be made.
     pub fn prepare(parts: Vec<ProgramPart>) -> Result<Self, Obstacle> {
         let mut group = None;
+        let mut held = Vec::new();
         for part in &parts {
+            if let Some(taken) = part.hold() {
+                held.push((part.clone(), taken?));
+            }
             if let ProgramSetting::CpuWeight(weight) = part.setting {
                 let made = OwnGroup::make(weight);
                 group = Some(made.map_err(|error| part.row.refused(error))?);
             }
         }
-        Ok(Self { parts, group })
+        Ok(Self { parts, group, held })
     }
 
     /// Puts it into the start of a child.
@@ -61,6 +67,9 @@ impl Start {
         for (part, group) in self.weighted().zip(&self.group) {
             sys::cgroup::enter(&group.processes).map_err(|error| part.row.refused(error))?;
         }
+        for (part, held) in &self.held {
+            held.hand_on().map_err(|error| part.row.refused(error))?;
+        }
         self.verify(std::process::id())
     }
 
@@ -69,7 +78,11 @@ impl Start {
     /// # Errors
     /// The first that it has not, and what it has instead.
     pub fn verify(&self, pid: u32) -> Result<(), Obstacle> {
-        self.parts.iter().try_for_each(|part| part.verify(pid))
+        for part in self.parts.iter().filter(|part| !part.is_held_open()) {
+            part.verify(pid)?;
+        }
+        let mut held = self.held.iter();
+        held.try_for_each(|(part, held)| held.verify().map_err(|now| part.not_held(now)))
     }
 
     /// As they are typed; empty where nothing is given.
@@ -88,7 +101,7 @@ impl Start {
     fn attributes(&self) -> impl Iterator<Item = (&ProgramPart, &Attribute)> {
         self.parts.iter().filter_map(|part| match &part.setting {
             ProgramSetting::Attribute(attribute) => Some((part, attribute)),
-            ProgramSetting::CpuWeight(_) => None,
+            ProgramSetting::CpuWeight(_) | ProgramSetting::Holding(_) => None,
         })
     }
 

@@ -1,0 +1,99 @@
+//! A knob of those that take a device's packets (NAPI): how long interrupts stay off while a program asks.
+
+use std::fmt;
+use std::io;
+
+use sys::netdev::Napi;
+
+use super::place::{Place, absent_as_not_found, small};
+use super::{DeviceName, DeviceSetting};
+use crate::levers::value::{Form, Value};
+use crate::tree::Tree;
+
+/// `ENOENT`: a kernel that does not know the family, or no NAPI of that id.
+const NONE: i32 = 2;
+
+/// How many a device has; none while it is down.
+///
+/// # Errors
+/// `NotFound` where the kernel does not tell.
+pub(in crate::levers) fn count(device: &DeviceName, tree: &Tree) -> io::Result<usize> {
+    Ok(napis(device, tree)?.len())
+}
+
+/// One that has another value than its device, which to set the device would set as well; in words.
+pub(super) fn of_its_own(
+    device: &DeviceName,
+    setting: DeviceSetting,
+    tree: &Tree,
+) -> Option<String> {
+    let of = |napi: &Napi| match setting {
+        DeviceSetting::GroFlushTimeout => napi.flush_timeout_ns,
+        DeviceSetting::NapiDeferHardIrqs => napi.defer_hard_irqs,
+        DeviceSetting::ThreadedNapi | DeviceSetting::TransmitQueueLength | DeviceSetting::Mtu => {
+            None
+        }
+    };
+    let of_device: u64 = tree.number(&format!("sys/class/net/{device}/{}", setting.file()))?;
+    let napis = napis(device, tree).ok()?;
+    let mut own = napis
+        .iter()
+        .filter_map(|napi| Some((napi.id, of(napi)?)))
+        .filter(|(_, number)| *number != of_device);
+    let (id, number) = own.next()?;
+    Some(format!("the NAPI {id} has {number} of its own"))
+}
+
+fn napis(device: &DeviceName, tree: &Tree) -> io::Result<Vec<Napi>> {
+    let told = tree.drivers().napis(device.as_str());
+    told.map_err(|error| match error.raw_os_error() {
+        Some(NONE) => io::ErrorKind::NotFound.into(),
+        _ => absent_as_not_found(error),
+    })
+}
+
+/// That of the nth of a device.
+pub(super) struct OfNapi<'k> {
+    pub(super) device: &'k DeviceName,
+    pub(super) nth: usize,
+}
+
+impl Place for OfNapi<'_> {
+    fn form(&self) -> Form {
+        Form::Number
+    }
+
+    fn read(&self, tree: &Tree) -> io::Result<Value> {
+        let timeout_ns = self.ask(tree)?.suspend_timeout_ns;
+        let timeout_ns = timeout_ns.ok_or(io::ErrorKind::NotFound)?;
+        let number = i64::try_from(timeout_ns).map_err(io::Error::other)?;
+        Ok(Value::Number(number))
+    }
+
+    fn write(&self, tree: &Tree, value: &Value) -> io::Result<()> {
+        let napi = self.ask(tree)?;
+        tree.drivers().suspend_for(napi.id, small(value)?)
+    }
+
+    /// With the id that it has now.
+    fn command(&self, value: &Value) -> String {
+        let napi = self.ask(&Tree::of_this_machine());
+        let id = napi.map_or_else(|_| "ID".to_owned(), |napi| napi.id.to_string());
+        let order = format!("{{\"id\": {id}, \"irq-suspend-timeout\": {value}}}");
+        format!("ynl --family netdev --do napi-set --json '{order}'")
+    }
+}
+
+impl OfNapi<'_> {
+    fn ask(&self, tree: &Tree) -> io::Result<Napi> {
+        let napis = napis(self.device, tree)?;
+        let found = napis.get(self.nth).copied();
+        found.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+impl fmt::Display for OfNapi<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "irq-suspend-timeout {} of {}", self.nth, self.device)
+    }
+}

@@ -1,0 +1,245 @@
+//! What holds for as long as a descriptor is open, and for others than the program as well: for the whole
+//! machine, or a network device.
+
+use std::fmt;
+use std::io;
+
+use sys::bpf::{Mode, PassProgram};
+use sys::wake_latency::{self, HeldLatency};
+
+use super::spelling::time;
+use crate::findings::errno;
+use crate::levers::{DeviceName, Site};
+use crate::links::{self, Device};
+use crate::tree::Tree;
+
+/// Who decides how deep idle CPUs sleep.
+const IDLE_DRIVER: &str = "sys/devices/system/cpu/cpuidle/current_driver";
+/// `EEXIST` and `EBUSY`: another program is there, which stays.
+const TAKEN: [i32; 2] = [17, 16];
+
+/// What is to hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holding {
+    /// How long a CPU of the machine may take to wake, µs.
+    WakeLatencyUs(u32),
+    /// A program that lets each packet of a device pass; without one of the usual.
+    PacketProgram {
+        mode: Mode,
+        device: Option<DeviceName>,
+    },
+}
+
+/// What holds until this is dropped.
+pub(crate) enum Held {
+    WakeLatency(HeldLatency),
+    PacketProgram {
+        program: PassProgram,
+        mode: Mode,
+        device: DeviceName,
+    },
+}
+
+impl Holding {
+    /// Has it hold from now on.
+    ///
+    /// # Errors
+    /// What the kernel refused, or that nothing would obey it.
+    pub(super) fn take(&self) -> io::Result<Held> {
+        match self {
+            Self::WakeLatencyUs(most_us) => {
+                is_obeyed(&Tree::of_this_machine())?;
+                HeldLatency::take(*most_us).map(Held::WakeLatency)
+            }
+            Self::PacketProgram { mode, device } => attach(*mode, device.clone()),
+        }
+    }
+}
+
+impl Held {
+    /// Leaves it open for what is executed in the place of this process.
+    pub(super) fn hand_on(&self) -> io::Result<()> {
+        match self {
+            Self::WakeLatency(latency) => latency.hand_on(),
+            Self::PacketProgram { program, .. } => program.hand_on(),
+        }
+    }
+
+    /// Whether it holds, by what the kernel shows.
+    ///
+    /// # Errors
+    /// What holds instead.
+    pub(crate) fn verify(&self) -> Result<(), String> {
+        match self {
+            Self::WakeLatency(latency) => {
+                let now_us = wake_latency::now_us().map_err(|error| errno(&error))?;
+                is_as_low(now_us, latency.most_us())
+            }
+            Self::PacketProgram {
+                program,
+                mode,
+                device,
+            } => {
+                let devices = links::list().map_err(|error| errno(&error))?;
+                let runs = devices.iter().find(|link| link.name == device.as_str());
+                is_run(runs.unwrap_or(&Device::default()), program.id(), *mode)
+            }
+        }
+    }
+}
+
+/// The least that anybody holds counts.
+fn is_as_low(now_us: u32, most_us: u32) -> Result<(), String> {
+    match now_us <= most_us {
+        true => Ok(()),
+        false => Err(latency(now_us)),
+    }
+}
+
+fn is_run(device: &Device, program: u32, mode: Mode) -> Result<(), String> {
+    let is_it = device.xdp_program == Some(program) && device.xdp_mode == attached(mode);
+    match is_it {
+        true => Ok(()),
+        false => Err(told(device).unwrap_or_else(|| "none".to_owned())),
+    }
+}
+
+/// `XDP_ATTACHED_…` of linux/if_link.h.
+fn attached(mode: Mode) -> u8 {
+    match mode {
+        Mode::Native => 1,
+        Mode::Generic => 2,
+    }
+}
+
+fn attach(mode: Mode, device: Option<DeviceName>) -> io::Result<Held> {
+    let site = Site::here(device);
+    let device = site.device().map_err(io::Error::other)?.clone();
+    let index = site.index_of(&device).ok_or(io::ErrorKind::NotFound)?;
+    let program =
+        PassProgram::attach(index, mode).map_err(|error| with_who_is_there(error, &device))?;
+    Ok(Held::PacketProgram {
+        program,
+        mode,
+        device,
+    })
+}
+
+/// A refusal for the sake of another program names it.
+fn with_who_is_there(error: io::Error, device: &DeviceName) -> io::Error {
+    let devices = links::list().unwrap_or_default();
+    let there = devices.iter().find(|link| link.name == device.as_str());
+    let is_taken = error
+        .raw_os_error()
+        .is_some_and(|errno| TAKEN.contains(&errno));
+    match there.and_then(told).filter(|_| is_taken) {
+        Some(told) => io::Error::other(format!("{told} already, which stays: {}", errno(&error))),
+        None => error,
+    }
+}
+
+/// What a device runs on each packet; `None` where that is nothing.
+fn told(device: &Device) -> Option<String> {
+    let program = device.xdp_program?;
+    let by = match device.xdp_mode {
+        1 => ", native",
+        2 => ", generic",
+        _ => "",
+    };
+    Some(format!("{} runs program {program}{by}", device.name))
+}
+
+/// Of all devices of our namespace.
+pub(super) fn packet_programs_now() -> io::Result<String> {
+    let told: Vec<String> = links::list()?.iter().filter_map(told).collect();
+    Ok(match told.as_slice() {
+        [] => "no device has one".to_owned(),
+        told => told.join("; "),
+    })
+}
+
+/// The machine's, by whoever holds the least.
+pub(super) fn wake_latency_now() -> io::Result<String> {
+    is_obeyed(&Tree::of_this_machine())?;
+    wake_latency::now_us().map(latency)
+}
+
+fn latency(held_us: u32) -> String {
+    match held_us {
+        wake_latency::ANY_US => "any".to_owned(),
+        held_us => time(u64::from(held_us) * 1000),
+    }
+}
+
+/// The kernel takes a wake latency where no idle driver would ever look at it, too.
+fn is_obeyed(tree: &Tree) -> io::Result<()> {
+    match tree.text(IDLE_DRIVER).as_deref() {
+        Some("none") => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            format!("no idle driver is there to obey it (/{IDLE_DRIVER} is none)"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+impl fmt::Display for Holding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WakeLatencyUs(most_us) => formatter.write_str(&latency(*most_us)),
+            Self::PacketProgram { mode, device } => {
+                formatter.write_str(match mode {
+                    Mode::Native => "native",
+                    Mode::Generic => "generic",
+                })?;
+                device
+                    .iter()
+                    .try_for_each(|device| write!(formatter, ":{device}"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::planted::Planted;
+
+    #[test]
+    fn a_wake_latency_that_somebody_holds_lower_is_as_good_and_any_is_not() {
+        for (now_us, verified) in [
+            (0, Ok(())),
+            (20, Ok(())),
+            (21, Err("21us".to_owned())),
+            (wake_latency::ANY_US, Err("any".to_owned())),
+        ] {
+            assert_eq!(is_as_low(now_us, 20), verified, "{now_us}");
+        }
+    }
+
+    #[test]
+    fn a_wake_latency_that_no_idle_driver_obeys_is_refused_with_the_reason() {
+        for (driver, refused) in [("none\n", true), ("intel_idle\n", false)] {
+            let machine = Planted::new("idle-driver", &[(IDLE_DRIVER, driver)]);
+            assert_eq!(is_obeyed(&machine.tree).is_err(), refused, "{driver}");
+        }
+        let machine = Planted::new("no-idle-driver", &[(IDLE_DRIVER, "none\n")]);
+        let said = is_obeyed(&machine.tree).unwrap_err().to_string();
+        assert!(said.contains("current_driver is none"), "{said}");
+    }
+
+    #[test]
+    fn only_our_own_program_in_the_mode_that_was_asked_for_is_what_was_wanted() {
+        let device = Device {
+            name: "eth0".to_owned(),
+            xdp_program: Some(7),
+            xdp_mode: 2,
+            ..Device::default()
+        };
+        assert_eq!(is_run(&device, 7, Mode::Generic), Ok(()));
+        let other = Err("eth0 runs program 7, generic".to_owned());
+        assert_eq!(is_run(&device, 7, Mode::Native), other);
+        assert_eq!(is_run(&device, 8, Mode::Generic), other);
+        let none = Err("none".to_owned());
+        assert_eq!(is_run(&Device::default(), 7, Mode::Native), none);
+    }
+}

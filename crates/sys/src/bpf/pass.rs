@@ -1,0 +1,116 @@
+//! A program of two instructions that a network device runs on each packet, and which lets it pass (XDP):
+//! it does nothing but cost what a hook costs.
+
+use std::io;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+
+use super::{PROGRAM_XDP, call, id_of};
+use crate::descriptor;
+
+// enum bpf_cmd, enum bpf_attach_type of linux/bpf.h.
+const LOAD: libc::c_int = 5;
+const LINK: libc::c_int = 28;
+const AT_XDP: u32 = 37;
+/// `r0 = XDP_PASS` and `exit`, as `struct bpf_insn` of linux/bpf.h has them.
+const INSTRUCTIONS: [[u8; 8]; 2] = [[0xb7, 0, 0, 0, 2, 0, 0, 0], [0x95, 0, 0, 0, 0, 0, 0, 0]];
+const LICENCE: &[u8] = b"MIT\0";
+
+/// Where a device runs the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// In the driver, before the kernel makes anything of the packet.
+    Native,
+    /// In the kernel, after it has.
+    Generic,
+}
+
+impl Mode {
+    /// `XDP_FLAGS_…` of linux/if_link.h.
+    fn flag(self) -> u32 {
+        match self {
+            Self::Native => 1 << 2,
+            Self::Generic => 1 << 1,
+        }
+    }
+}
+
+/// Such a program on a device, for as long as this, or what it is handed on to, is open.
+#[derive(Debug)]
+pub struct PassProgram {
+    link: OwnedFd,
+    id: u32,
+}
+
+/// The start of `union bpf_attr` for [`LOAD`].
+#[repr(C, align(8))]
+#[derive(Default)]
+struct Load {
+    kind: u32,
+    instruction_count: u32,
+    instructions: u64,
+    licence: u64,
+}
+
+/// The same for [`LINK`].
+#[repr(C, align(8))]
+struct Link {
+    program: u32,
+    device_index: u32,
+    place: u32,
+    flags: u32,
+}
+
+impl PassProgram {
+    /// Puts it on the device of that number in the network namespace of the caller.
+    ///
+    /// # Errors
+    /// `EPERM` without `CAP_BPF` and `CAP_NET_ADMIN` in the first user namespace; `EBUSY` or `EEXIST` where the
+    /// device runs another, which stays; `EOPNOTSUPP` where its driver runs none.
+    pub fn attach(device_index: u32, mode: Mode) -> io::Result<Self> {
+        let program = load()?;
+        let mut link = Link {
+            program: descriptor_number(&program)?,
+            device_index,
+            place: AT_XDP,
+            flags: mode.flag(),
+        };
+        // SAFETY: LINK follows no pointer for a program of this kind.
+        let link = unsafe { call(LINK, &mut link) }?;
+        // SAFETY: the descriptor was just opened and nobody else owns it.
+        let link = unsafe { OwnedFd::from_raw_fd(link) };
+        let id = id_of(&program)?;
+        Ok(Self { link, id })
+    }
+
+    /// The kernel's number of the program.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Leaves it open for what is executed in the place of this process.
+    ///
+    /// # Errors
+    /// None are known for a descriptor that is open.
+    pub fn hand_on(&self) -> io::Result<()> {
+        descriptor::hand_on(&self.link)
+    }
+}
+
+fn load() -> io::Result<OwnedFd> {
+    let mut load = Load {
+        kind: PROGRAM_XDP,
+        instruction_count: u32::try_from(INSTRUCTIONS.len()).map_err(io::Error::other)?,
+        instructions: INSTRUCTIONS.as_ptr().expose_provenance() as u64,
+        licence: LICENCE.as_ptr().expose_provenance() as u64,
+    };
+    // SAFETY: LOAD reads as many instructions as it is told, which is how many there are, and the licence up to
+    // its zero; both are constants. It writes nothing, since it is given no room for a log.
+    let program = unsafe { call(LOAD, &mut load) }?;
+    // SAFETY: the descriptor was just opened and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(program) })
+}
+
+fn descriptor_number(file: &OwnedFd) -> io::Result<u32> {
+    u32::try_from(file.as_raw_fd()).map_err(io::Error::other)
+}

@@ -1,0 +1,62 @@
+"""What no tool of the machine tells of a network device, asked of the kernel over netlink:
+suspensions INDEX | ipv4-sizes INDEX | flush-first-napi-after INDEX NANOSECONDS"""
+import socket, struct, sys
+
+GENERIC, ROUTE = 16, 0
+
+
+def ask(protocol, kind, flags, payload):
+    netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol)
+    netlink.send(struct.pack("IHHII", 16 + len(payload), kind, flags | 4, 1, 0) + payload)
+    told = []
+    while True:
+        datagram = netlink.recv(65536)
+        while datagram:
+            length, kind = struct.unpack_from("IH", datagram)
+            if kind == 2 and (error := struct.unpack_from("i", datagram, 16)[0]):
+                sys.exit(f"errno {-error}")
+            if kind in (2, 3):
+                return told
+            told.append(datagram[16:length])
+            datagram = datagram[length + -length % 4 :]
+
+
+def attribute(kind, value):
+    return struct.pack("HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)
+
+
+def attributes(payload):
+    found = {}
+    while payload:
+        length, kind = struct.unpack_from("HH", payload)
+        found[kind] = int.from_bytes(payload[4:length], sys.byteorder)
+        payload = payload[length + -length % 4 :]
+    return found
+
+
+def number(number):
+    return struct.pack("I", number)
+
+
+def netdev(command, flags, payload):
+    family = ask(GENERIC, 16, 1, struct.pack("BBxx", 3, 1) + attribute(2, b"netdev\0"))
+    family = attributes(family[0][4:])[1]
+    told = ask(GENERIC, family, flags, struct.pack("BBxx", command, 1) + payload)
+    return [attributes(napi[4:]) for napi in told]
+
+
+what, index, *words = sys.argv[1:]
+index = int(index)
+if what == "ipv4-sizes":
+    link = ask(ROUTE, 18, 1, struct.pack("BxHiII", 0, 0, index, 0, 0))[0]
+    sizes = attributes(link[16:])
+    print("gso_ipv4_max_size", sizes[63])
+    print("gro_ipv4_max_size", sizes[64])
+    sys.exit()
+napis = netdev(11, 0x301, attribute(1, number(index)))
+napis.sort(key=lambda napi: napi[2])
+if what == "suspensions":
+    for napi in napis:
+        print(napi.get(7))
+else:
+    netdev(14, 1, attribute(2, number(napis[0][2])) + attribute(6, number(int(words[0]))))
