@@ -76,7 +76,7 @@ fn family(netlink: &Netlink) -> io::Result<u16> {
     });
     let mut found = None;
     netlink.ask(&request, 1, |message| {
-        found = found.or(number(message.payload, FAMILY_ID));
+        found = found.or_else(|| number(message.payload, FAMILY_ID));
         ControlFlow::Continue(())
     })?;
     let family = found.and_then(|family| u16::try_from(family).ok());

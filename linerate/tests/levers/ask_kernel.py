@@ -1,5 +1,5 @@
 """What no tool of the machine tells of a network device, asked of the kernel over netlink:
-suspensions INDEX | ipv4-sizes INDEX | flush-first-napi-after INDEX NANOSECONDS"""
+suspensions INDEX | ipv4-sizes INDEX | all INDEX | flush-first-napi-after INDEX NANOSECONDS"""
 import socket, struct, sys
 
 GENERIC, ROUTE = 16, 0
@@ -45,18 +45,24 @@ def netdev(command, flags, payload):
     return [attributes(napi[4:]) for napi in told]
 
 
-what, index, *words = sys.argv[1:]
-index = int(index)
-if what == "ipv4-sizes":
+def show_ipv4_sizes():
     link = ask(ROUTE, 18, 1, struct.pack("BxHiII", 0, 0, index, 0, 0))[0]
     sizes = attributes(link[16:])
     print("gso_ipv4_max_size", sizes[63])
     print("gro_ipv4_max_size", sizes[64])
-    sys.exit()
-napis = netdev(11, 0x301, attribute(1, number(index)))
-napis.sort(key=lambda napi: napi[2])
-if what == "suspensions":
-    for napi in napis:
+
+
+def napis():
+    told = netdev(11, 0x301, attribute(1, number(index)))
+    return sorted(told, key=lambda napi: napi[2])
+
+
+what, index, *words = sys.argv[1:]
+index = int(index)
+if what in ("ipv4-sizes", "all"):
+    show_ipv4_sizes()
+if what in ("suspensions", "all"):
+    for napi in napis():
         print(napi.get(7))
-else:
-    netdev(14, 1, attribute(2, number(napis[0][2])) + attribute(6, number(int(words[0]))))
+if what == "flush-first-napi-after":
+    netdev(14, 1, attribute(2, number(napis()[0][2])) + attribute(6, number(int(words[0]))))

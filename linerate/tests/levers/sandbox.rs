@@ -148,9 +148,7 @@ impl Sandbox {
     /// All that the levers could change.
     pub(crate) fn state(&self) -> String {
         let files = self.prints(&["sh", "-c", STATE]);
-        let of_device =
-            ["suspensions", "ipv4-sizes"].map(|what| self.asks_kernel(what, "bench0", &[]));
-        files + &of_device.concat()
+        files + &self.asks_kernel("all", "bench0", &[])
     }
 
     /// How long the interrupts of each NAPI of a device may stay off, in the order of their ids.

@@ -82,7 +82,7 @@ impl Held {
             } => {
                 let devices = links::list().map_err(|error| errno(&error))?;
                 let runs = devices.iter().find(|link| link.name == device.as_str());
-                is_run(runs.unwrap_or(&Device::default()), program.id(), *mode)
+                is_run(runs, program.id(), *mode)
             }
         }
     }
@@ -96,11 +96,12 @@ fn is_as_low(now_us: u32, most_us: u32) -> Result<(), String> {
     }
 }
 
-fn is_run(device: &Device, program: u32, mode: Mode) -> Result<(), String> {
-    let is_it = device.xdp_program == Some(program) && device.xdp_mode == attached(mode);
-    match is_it {
+fn is_run(device: Option<&Device>, program: u32, mode: Mode) -> Result<(), String> {
+    let is_it =
+        |device: &Device| device.xdp_program == Some(program) && device.xdp_mode == attached(mode);
+    match device.is_some_and(is_it) {
         true => Ok(()),
-        false => Err(told(device).unwrap_or_else(|| "none".to_owned())),
+        false => Err(device.and_then(told).unwrap_or_else(|| "none".to_owned())),
     }
 }
 
@@ -235,11 +236,11 @@ mod tests {
             xdp_mode: 2,
             ..Device::default()
         };
-        assert_eq!(is_run(&device, 7, Mode::Generic), Ok(()));
+        assert_eq!(is_run(Some(&device), 7, Mode::Generic), Ok(()));
         let other = Err("eth0 runs program 7, generic".to_owned());
-        assert_eq!(is_run(&device, 7, Mode::Native), other);
-        assert_eq!(is_run(&device, 8, Mode::Generic), other);
+        assert_eq!(is_run(Some(&device), 7, Mode::Native), other);
+        assert_eq!(is_run(Some(&device), 8, Mode::Generic), other);
         let none = Err("none".to_owned());
-        assert_eq!(is_run(&Device::default(), 7, Mode::Native), none);
+        assert_eq!(is_run(None, 7, Mode::Native), none);
     }
 }
