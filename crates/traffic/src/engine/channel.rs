@@ -7,7 +7,7 @@ use std::os::fd::AsFd as _;
 use sys::mapped_file::MappedPart;
 use sys::socket;
 
-use super::output::{FilePart, FileWay};
+use super::output::{FilePart, FileWay, LEAST_TURN_BYTES};
 use super::transfer::Transfer;
 
 /// Carries what a service takes and gives over one connection. Chosen when the program is built:
@@ -18,7 +18,7 @@ pub trait Channel: Sized {
 
     /// Of files no more leaves at one go, so that a large one does not keep the other connections of
     /// its worker waiting: some hundred microseconds.
-    const FILE_TURN_BYTES: u64 = 256 * 1024;
+    const FILE_TURN_BYTES: u64 = LEAST_TURN_BYTES;
 
     /// For a connection that was just accepted.
     ///

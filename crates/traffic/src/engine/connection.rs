@@ -161,7 +161,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
         &mut self,
         shared: &mut Shared<S, C, T>,
     ) -> Fate {
-        match self.flush(shared, &mut Turn::of::<C>()) {
+        match self.flush(shared, &mut Turn::of::<C>(shared.connections)) {
             Ok(()) => self.settle(shared),
             Err(_) => Fate::Close,
         }
@@ -185,7 +185,11 @@ impl<C: Channel, M: Default> Connection<C, M> {
                 // The end of the connection may hide behind the last bytes.
                 self.unread = hung_up || perhaps_more;
                 self.untaken.clear();
-                self.answer(shared, kept_bytes + count, Turn::of::<C>())
+                self.answer(
+                    shared,
+                    kept_bytes + count,
+                    Turn::of::<C>(shared.connections),
+                )
             }
             Ok(Received::Nothing) => Fate::Keep,
             Ok(Received::Refused) => {
@@ -202,7 +206,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
         &mut self,
         shared: &mut Shared<S, C, T>,
     ) -> Fate {
-        let mut turn = Turn::of::<C>();
+        let mut turn = Turn::of::<C>(shared.connections);
         if self.flush(shared, &mut turn).is_err() {
             return Fate::Close;
         }

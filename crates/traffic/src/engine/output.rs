@@ -8,6 +8,11 @@ use std::os::unix::fs::MetadataExt as _;
 use super::channel::Channel;
 use super::transfer::Transfer;
 
+/// The turns of a worker's connections together. A hundred sockets that are all kept full cost both ends
+/// together more, and carry less, than as many that are given a little at a time.
+const ALL_TURNS_BYTES: u64 = 32 * 1024 * 1024;
+pub(super) const LEAST_TURN_BYTES: u64 = 256 * 1024;
+
 /// As so many bytes counts what is sent of a file at least: to look it up, open and close it takes
 /// as long as sending these.
 const FILE_COST_BYTES: u64 = 16 * 1024;
@@ -110,8 +115,10 @@ impl Content {
 pub(super) struct Turn(u64);
 
 impl Turn {
-    pub(super) fn of<C: Channel>() -> Self {
-        Self(C::FILE_TURN_BYTES)
+    /// The channel's, or less where a worker has many connections.
+    pub(super) fn of<C: Channel>(connections: usize) -> Self {
+        let share = ALL_TURNS_BYTES / connections.max(1) as u64;
+        Self(share.clamp(LEAST_TURN_BYTES, C::FILE_TURN_BYTES))
     }
 
     fn charge(&mut self, sent: u64) {
@@ -204,4 +211,17 @@ fn send_file<C: Channel, T: Transfer>(
     turn.charge(sent);
     part.advance(sent);
     Ok(part.bytes == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::channel::Clear;
+
+    #[test]
+    fn a_turn_is_two_megabytes_of_a_few_connections_and_a_share_of_many() {
+        let mib = |connections| Turn::of::<Clear>(connections).0 as f64 / f64::from(1 << 20);
+        let turns = [0, 1, 16, 32, 64, 128, 9_000].map(mib);
+        assert_eq!(turns, [2.0, 2.0, 2.0, 1.0, 0.5, 0.25, 0.25]);
+    }
 }

@@ -33,6 +33,8 @@ pub(super) struct Shared<S, C: Channel, T> {
     pub(super) settings: Settings,
     /// Bytes are received here and taken from here; only an incomplete request is copied.
     pub(super) input: Vec<u8>,
+    /// Those that were open when the batch under way began.
+    pub(super) connections: usize,
     /// Full seconds since the start.
     second: u32,
     /// The second at which draining is given up.
@@ -47,6 +49,7 @@ impl<S, C: Channel, T> Shared<S, C, T> {
             transfer,
             settings,
             input: vec![0; INPUT_BYTES],
+            connections: 0,
             second: 0,
             drained_by: None,
         }

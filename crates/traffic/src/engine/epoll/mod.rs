@@ -48,6 +48,7 @@ pub(super) fn run<S: Service, C: Channel>(
     let mut events = Events::with_capacity(EVENTS);
     while !worker.shared.has_finished(worker.connections.len()) {
         worker.epoll.wait(&mut events, None)?;
+        worker.shared.connections = worker.connections.len();
         let mut second_began = false;
         for event in events.iter() {
             match event.token {

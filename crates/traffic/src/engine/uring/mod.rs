@@ -55,6 +55,7 @@ pub(super) fn run<S: Service, C: Channel>(
         let waits = worker.may_wait();
         worker.ring().enter(waits)?;
         worker.narrow_door()?;
+        worker.shared.connections = worker.seats.len();
         worker.attend(BATCH)?;
         worker.send()?;
         if std::mem::take(&mut worker.second_began) {
