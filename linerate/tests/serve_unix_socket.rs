@@ -10,15 +10,17 @@ mod load_program;
 #[path = "common/schema.rs"]
 mod schema;
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::{UnixDatagram, UnixListener};
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use common::{Folder, answer, errors, linerate};
 use load_program::{load, parse};
 
+const LARGE_ONCE: &[u8] = b"GET /large HTTP/1.1\r\nHost: any\r\nConnection: close\r\n\r\n";
 const ENGINES: [&str; 2] = ["epoll", "uring"];
 
 /// A server of ours, which is killed when this is dropped.
@@ -135,6 +137,26 @@ fn everybody_may_connect_who_may_enter_the_folder() {
     let _server = Server { child, ready };
     let mode = std::fs::metadata(folder.path().join("s")).unwrap();
     assert_eq!(mode.permissions().mode() & 0o777, 0o666);
+}
+
+#[test]
+fn one_that_still_drains_leaves_the_socket_of_the_next() {
+    let folder = Folder::new("serve-unix-drain");
+    let path = folder.path().join("s");
+    std::fs::write(folder.path().join("large"), vec![b'x'; 64 << 20]).unwrap();
+    let first = Server::start(&folder, "s", &["--root", ".", "--drain-timeout", "60s"]);
+    let mut reader = UnixStream::connect(&path).unwrap();
+    reader.write_all(LARGE_ONCE).unwrap();
+    reader.read_exact(&mut [0; 100]).unwrap();
+    sys::process::terminate(&first.child).unwrap();
+    let is_left = || UnixStream::connect(&path).is_err();
+    assert!(sys::clock::wait_until(Duration::from_secs(20), is_left));
+    let next = Server::start(&folder, "s", &[]);
+    std::io::copy(&mut reader, &mut std::io::sink()).unwrap();
+    first.end();
+    assert_eq!(curl(&path, &["http://any/plaintext"]), "Hello, World!");
+    next.end();
+    assert!(!path.exists());
 }
 
 #[test]

@@ -4,21 +4,27 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{
+    FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::address::{Address, SocketPath, carries_no_stream};
+use crate::clock;
 use crate::socket::option;
 
 /// Everybody may connect, as to a port of loopback; who may not is kept out by the folder.
 const MODE: u32 = 0o666;
+/// A turn takes no time, unless it is somebody else's lock.
+const LONGEST_TURN: Duration = Duration::from_secs(2);
 
 /// A socket of ours. Dropping it removes the file, unless another has taken its place.
 #[derive(Debug)]
 pub struct SocketFile {
     path: PathBuf,
-    /// Its device and its inode.
-    identity: (u64, u64),
+    /// The file itself: as long as it is open, no other is given its inode.
+    file: File,
 }
 
 /// Why a socket cannot be had.
@@ -44,28 +50,53 @@ impl SocketFile {
     /// # Errors
     /// [`CannotListen`]; what is there then stays.
     pub fn listen(path: &SocketPath, backlog: i32) -> Result<(Self, TcpListener), CannotListen> {
-        // Of two that find a dead one, the second would remove the socket of the first.
-        let folder = File::open(folder_of(path.path()))?;
-        folder.lock()?;
+        let _turn = Turn::take(path.path());
         if is_left(path)? {
             fs::remove_file(path.path())?;
         }
         let listener = path.listen(backlog)?;
-        fs::set_permissions(path.path(), Permissions::from_mode(MODE))?;
-        let made = fs::symlink_metadata(path.path())?;
         let socket = Self {
             path: path.path().to_owned(),
-            identity: (made.dev(), made.ino()),
+            file: opened(path.path())?,
         };
+        fs::set_permissions(path.path(), Permissions::from_mode(MODE))?;
         // Its functions are those of every socket that takes streams.
         Ok((socket, TcpListener::from(listener)))
     }
+
+    fn is_there(&self) -> io::Result<bool> {
+        let (ours, found) = (self.file.metadata()?, fs::symlink_metadata(&self.path)?);
+        Ok((ours.dev(), ours.ino()) == (found.dev(), found.ino()))
+    }
+}
+
+/// Of two that find a dead socket, the second would remove that of the first: they take turns by a lock
+/// of its folder, where that may be read and nobody keeps it.
+struct Turn {
+    _folder: Option<File>,
+}
+
+impl Turn {
+    fn take(path: &Path) -> Self {
+        let folder = File::open(folder_of(path)).ok();
+        let locked = |folder: &File| clock::wait_until(LONGEST_TURN, || folder.try_lock().is_ok());
+        Self {
+            _folder: folder.filter(locked),
+        }
+    }
+}
+
+/// A socket, which can be held and not opened (`O_PATH`, open(2)).
+fn opened(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    let flags = libc::O_PATH | libc::O_NOFOLLOW;
+    options.read(true).custom_flags(flags).open(path)
 }
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        let found = fs::symlink_metadata(&self.path);
-        if found.is_ok_and(|found| (found.dev(), found.ino()) == self.identity) {
+        let _turn = Turn::take(&self.path);
+        if self.is_there().unwrap_or(false) {
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -155,8 +155,13 @@ fn a_time_without_interrupts_is_put_back_though_the_device_was_down_and_has_othe
     let ids = || sandbox.apply(&["interrupt-suspension=1", "--dry-run"])["commands"].clone();
     let before = ids();
     sandbox.prints(&["ip", "link", "set", "bench0", "down"]);
+    let undone = sandbox.levers(&["undo"]);
+    assert_eq!(undone.status.code(), Some(3), "{}", errors(&undone));
+    let said = String::from_utf8(undone.stdout).unwrap();
+    assert!(said.contains("ENETDOWN"), "{said}");
     sandbox.prints(&["ip", "link", "set", "bench0", "up"]);
     assert_ne!(ids(), before);
+    assert_eq!(sandbox.suspensions("bench0"), "20000000\n20000000\n");
     sandbox.undo(&[]);
     assert_eq!(sandbox.suspensions("bench0"), "0\n0\n");
     is_refused(

@@ -137,11 +137,11 @@ fn a_connection_on_which_all_times_out_is_given_up_for_a_new_one() {
             }
         }
     });
-    let report = measure_briefly(address, &["--timeout", "100ms", "-d", "500ms"]);
+    let report = measure_briefly(address, &["--timeout", "500ms", "-d", "1500ms"]);
     assert_fails_as(&report, "timeout");
-    assert_eq!(report["errors"]["timeout"], 4, "{report:#}");
+    assert!(number(&report["errors"]["timeout"]) >= 4, "{report:#}");
     assert!(number(&report["answered"]) > 0, "{report:#}");
-    assert_eq!(report["connections_reopened"], 1, "{report:#}");
+    assert!(number(&report["connections_reopened"]) >= 1, "{report:#}");
 }
 
 #[test]

@@ -157,7 +157,7 @@ impl Clients {
         limit: Duration,
         pause: Duration,
         wanted: usize,
-        count: impl Fn() -> usize,
+        mut count: impl FnMut() -> usize,
     ) -> Result<bool, Failure> {
         let mut found = count();
         while found < wanted {

@@ -30,6 +30,7 @@ const HANDSHAKE_BYTES: u64 = 256;
 const BEGUN_BYTES: u64 = 1 << 20;
 /// Between two looks whether they have come.
 const PAUSE: Duration = Duration::from_millis(5);
+const LONGER_THAN_A_LOOK: Duration = Duration::from_millis(100);
 
 /// What is downloaded, from whom, and by whom.
 #[derive(Clone, Debug)]
@@ -148,15 +149,21 @@ fn begin_together(
     order: &DownloadOrder,
 ) -> Result<(), Failure> {
     let connected_bytes = order.identity.as_ref().map_or(0, |_| HANDSHAKE_BYTES);
-    for bytes in [connected_bytes, BEGUN_BYTES] {
-        let count = || sides::connections_with(server.address, bytes);
-        let wanted = order.connections as usize;
-        if !clients.work_until_all(LONGEST_WAIT, PAUSE, wanted, count)? {
-            return Err(clients.got_nothing(LONGEST_WAIT));
-        }
-        clients.let_go();
+    let wanted = order.connections as usize;
+    let with = |bytes| sides::connections_with(server.address, bytes);
+    let mut before = 0;
+    // Twice in a row: a client may take a look over another connection first.
+    let connected = || {
+        let now = with(connected_bytes);
+        now.min(std::mem::replace(&mut before, now))
+    };
+    let all_are = clients.work_until_all(LONGEST_WAIT, LONGER_THAN_A_LOOK, wanted, connected)?;
+    clients.let_go();
+    let begun = || with(BEGUN_BYTES);
+    if all_are && clients.work_until_all(LONGEST_WAIT, PAUSE, wanted, begun)? {
+        return Ok(());
     }
-    Ok(())
+    Err(clients.got_nothing(LONGEST_WAIT))
 }
 
 fn failed(doing: &str, error: &dyn std::fmt::Display) -> Failure {

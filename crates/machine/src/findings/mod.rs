@@ -138,6 +138,7 @@ pub(crate) fn errno(error: &io::Error) -> String {
         Some(19) => "ENODEV",
         Some(22) => "EINVAL",
         Some(28) => "ENOSPC",
+        Some(100) => "ENETDOWN",
         Some(30) => "EROFS",
         Some(93) => "EPROTONOSUPPORT",
         Some(95) => "EOPNOTSUPP",

@@ -14,6 +14,8 @@ pub(super) enum Accepts {
     UpToMost(i64),
     /// So many numbers, none less than the one before it.
     Rising(usize),
+    /// The same, none less than this.
+    RisingFrom(i64, usize),
     Words(&'static [&'static str]),
     /// One of the words in a file of the kernel.
     Offered(&'static str),
@@ -37,6 +39,9 @@ impl Accepts {
             }
             (Self::Rising(count), Value::Numbers(numbers)) => {
                 numbers.len() == *count && numbers.is_sorted() && numbers[0] >= 0
+            }
+            (Self::RisingFrom(least, count), Value::Numbers(numbers)) => {
+                numbers.len() == *count && numbers.is_sorted() && numbers[0] >= *least
             }
             (Self::Words(words), Value::Word(word)) => words.contains(&word.as_str()),
             (Self::Offered(file), Value::Word(word)) => offered(tree, file).contains(word),
@@ -83,6 +88,9 @@ impl Accepts {
             Self::Rising(count) => format!(
                 "{count} numbers with commas between them, none less than the one before it"
             ),
+            Self::RisingFrom(least, count) => {
+                format!("{}, none less than {least}", Self::Rising(*count).words())
+            }
             Self::Words(words) => words.join(", "),
             Self::Offered(file) => format!("one of the words in /{file}"),
             Self::Cpus => "a list of CPUs such as 0-3,8, or none".to_owned(),

@@ -10,6 +10,9 @@ use sys::socket;
 use super::output::{FilePart, FileWay, LEAST_TURN_BYTES};
 use super::transfer::Transfer;
 
+/// Of a file that is sent from memory so much is mapped at a time.
+const MAPPED_BYTES: usize = 256 * 1024;
+
 /// Carries what a service takes and gives over one connection. Chosen when the program is built:
 /// a connection in the clear pays nothing for there being another kind.
 pub trait Channel: Sized {
@@ -178,6 +181,8 @@ impl Channel for Clear {
         most: usize,
     ) -> io::Result<usize> {
         if part.way != FileWay::Sendfile {
+            // A mapping takes time with each page, whether there is room for it in the socket or not.
+            let most = most.min(MAPPED_BYTES);
             let mapped = MappedPart::of(part.file.as_fd(), part.offset, most)?;
             return transfer.send_mapped(self.socket.as_fd(), &mapped, part.way);
         }

@@ -169,8 +169,8 @@ pub(super) static ROWS: &[OfAProgram] = &[
             helps: "to know the price before a program of your own is there: that may drop floods or balance \
                 load at millions of packets a second; what is there now was perhaps left behind",
             hurts: "each packet takes the way through it, generic more than native; native may set the device up anew \
-                when it comes and when it goes, and turns off what cannot be had with it, such as large receive \
-                offload",
+                when it comes and when it goes; generic also has no packets merged (GRO) while it is there, and is \
+                refused where the device merges them, as that would not come back",
             published: None,
         },
         kind: Kind::PacketProgram,

@@ -6,6 +6,9 @@ use crate::levers::card::{Card, Group, Risk, Scope};
 use crate::levers::tunable::{Advised, Tunable};
 use crate::levers::{Accepts, Places};
 
+/// With fewer, 16 MB, hardly a connection to the machine would be answered, and nobody could put it back.
+const LEAST_PAGES: i64 = 4096;
+
 pub(super) static ROWS: &[Tunable] = &[
     Tunable {
         card: Card {
@@ -138,7 +141,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.ipv4.tcp_mem"]),
-        accepts: Accepts::Rising(3),
+        accepts: Accepts::RisingFrom(LEAST_PAGES, 3),
         advised: Advised::Depends("the kernel has reckoned it from the memory that there is"),
     },
     Tunable {
@@ -156,7 +159,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.ipv4.udp_mem"]),
-        accepts: Accepts::Rising(3),
+        accepts: Accepts::RisingFrom(LEAST_PAGES, 3),
         advised: Advised::Depends("the kernel has reckoned it from the memory that there is"),
     },
     Tunable {

@@ -13,6 +13,9 @@ use crate::tree::Tree;
 /// `ENOENT`: a kernel that does not know the family, or no NAPI of that id.
 const NONE: i32 = 2;
 
+/// `ENETDOWN`.
+const DOWN: i32 = 100;
+
 /// How many a device has; none while it is down.
 ///
 /// # Errors
@@ -88,7 +91,8 @@ impl OfNapi<'_> {
     fn ask(&self, tree: &Tree) -> io::Result<Napi> {
         let napis = napis(self.device, tree)?;
         let found = napis.get(self.nth).copied();
-        found.ok_or_else(|| io::ErrorKind::NotFound.into())
+        // It comes back with the device, or the queue, and has what it was set to.
+        found.ok_or_else(|| io::Error::from_raw_os_error(DOWN))
     }
 }
 

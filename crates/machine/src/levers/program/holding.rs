@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 
 use sys::bpf::{Mode, PassProgram};
+use sys::ethtool::{Ethtool, Feature};
 use sys::wake_latency::{self, HeldLatency};
 
 use super::spelling::time;
@@ -17,6 +18,12 @@ use crate::tree::Tree;
 const IDLE_DRIVER: &str = "sys/devices/system/cpu/cpuidle/current_driver";
 /// `EEXIST` and `EBUSY`: another program is there, which stays.
 const TAKEN: [i32; 2] = [17, 16];
+
+const WHICH_DEVICE: &str =
+    "nothing says which device is meant: say it behind a colon, as in native:eth0";
+
+/// Of the features of a device, those that merge packets which arrive before the kernel sees them.
+const MERGES: [&str; 2] = ["rx-lro", "rx-gro-hw"];
 
 /// What is to hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,8 +122,12 @@ fn attached(mode: Mode) -> u8 {
 
 fn attach(mode: Mode, device: Option<DeviceName>) -> io::Result<Held> {
     let site = Site::here(device);
-    let device = site.device().map_err(io::Error::other)?.clone();
+    let device = site.device().map_err(|_| io::Error::other(WHICH_DEVICE))?;
+    let device = device.clone();
     let index = site.index_of(&device).ok_or(io::ErrorKind::NotFound)?;
+    if mode == Mode::Generic {
+        loses_nothing(&device)?;
+    }
     let program =
         PassProgram::attach(index, mode).map_err(|error| with_who_is_there(error, &device))?;
     Ok(Held::PacketProgram {
@@ -124,6 +135,25 @@ fn attach(mode: Mode, device: Option<DeviceName>) -> io::Result<Held> {
         mode,
         device,
     })
+}
+
+/// Generic has the kernel turn off for good what merges packets before it (`generic_xdp_install` in
+/// net/core/dev.c).
+fn loses_nothing(device: &DeviceName) -> io::Result<()> {
+    let features = Ethtool::open()?.features(device.as_str())?;
+    match lost(&features) {
+        None => Ok(()),
+        Some(lost) => Err(io::Error::other(format!(
+            "{device} merges packets by itself ({lost}), which would not come back by itself; `ethtool -K {device} \
+             {lost} off` first, or native"
+        ))),
+    }
+}
+
+fn lost(features: &[Feature]) -> Option<&str> {
+    let mut wanted = features.iter().filter(|feature| feature.is_wanted);
+    let lost = wanted.find(|feature| MERGES.contains(&feature.name.as_str()))?;
+    Some(&lost.name)
 }
 
 /// A refusal for the sake of another program names it.
@@ -226,6 +256,20 @@ mod tests {
         let machine = Planted::new("no-idle-driver", &[(IDLE_DRIVER, "none\n")]);
         let said = is_obeyed(&machine.tree).unwrap_err().to_string();
         assert!(said.contains("current_driver is none"), "{said}");
+    }
+
+    #[test]
+    fn what_generic_would_turn_off_for_good_is_told_where_it_is_wanted() {
+        let feature = |name: &str, is_wanted| Feature {
+            name: name.to_owned(),
+            is_on: is_wanted,
+            is_wanted,
+            can_change: true,
+        };
+        let of_a_guest = [feature("rx-gro", true), feature("rx-gro-hw", true)];
+        assert_eq!(lost(&of_a_guest), Some("rx-gro-hw"));
+        assert_eq!(lost(&of_a_guest[..1]), None);
+        assert_eq!(lost(&[feature("rx-lro", false)]), None);
     }
 
     #[test]

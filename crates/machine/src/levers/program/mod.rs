@@ -116,12 +116,13 @@ impl OfAProgram {
         shown(self.kind, pid).map_err(|error| self.refused(error))
     }
 
-    /// With what it takes.
+    /// With what it takes, unless the error has words of its own.
     fn refused(&self, error: io::Error) -> Obstacle {
         let lever = self.card.name;
+        let says_itself = error.kind() == io::ErrorKind::Other;
         Obstacle::NotTaken {
             lever,
-            advice: self.needs,
+            advice: if says_itself { "" } else { self.needs },
             refused: Arc::new(error),
         }
     }
