@@ -19,8 +19,9 @@ const TRIPS_AT_FIRST: u32 = 16;
 /// window shorter, and would after some minutes leave none.
 const TRIPS_PER_BLOCK: u32 = 3;
 
-/// How often a block is measured before its server's host is given up.
-const TRIES: u32 = 5;
+/// How often a block is measured before its server's host is given up: one that is busy with other
+/// work may miss several in a row of the shortest.
+const TRIES: u32 = 10;
 
 /// An agent and what its host is called in errors.
 pub struct End<'a> {
