@@ -17,7 +17,7 @@ mod server;
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
 use common::{Folder, errors};
@@ -37,12 +37,6 @@ fn serve_long(folder: &Folder, flags: &[&str]) -> Server {
     file.set_len(LONG_BYTES).unwrap();
     let root = folder.path().to_str().unwrap().to_owned();
     Server::start(&[&["--root", &root], flags].concat())
-}
-
-/// Whether a process waits in read(2) for its standard input.
-fn reads_input(pid: u32) -> bool {
-    let call = std::fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
-    call.starts_with("0 0x0 ")
 }
 
 fn number(value: &Value) -> f64 {
@@ -244,8 +238,8 @@ fn flags_that_do_not_fit_a_download_are_refused() {
     }
 }
 
-#[test]
-fn one_that_holds_connects_and_asks_for_nothing_before_its_input_ends() {
+/// A client that has connected twice and waits for the end of its input.
+fn one_that_holds() -> (Child, ChildStdin, [TcpStream; 2]) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/long", listener.local_addr().unwrap());
     let words = [
@@ -268,19 +262,33 @@ fn one_that_holds_connects_and_asks_for_nothing_before_its_input_ends() {
     let mut first = listener.accept().unwrap().0;
     read_request(&mut first).unwrap();
     first.write_all(OK).unwrap();
-    let mut streams = [(); 2].map(|()| listener.accept().unwrap().0);
-    let holds = || reads_input(client.id());
-    assert!(sys::clock::wait_until(Duration::from_secs(30), holds));
+    let streams = [(); 2].map(|()| listener.accept().unwrap().0);
+    // More than a pipe holds is taken by one that reads.
+    let mut input = client.stdin.take().unwrap();
+    input.write_all(&[0; 1 << 20]).unwrap();
+    (client, input, streams)
+}
+
+#[test]
+fn one_that_holds_connects_and_asks_for_nothing_before_its_input_ends() {
+    let (mut client, input, mut streams) = one_that_holds();
     for stream in &streams {
         stream.set_nonblocking(true).unwrap();
         let peeked = stream.peek(&mut [0]).map_err(|error| error.kind());
         assert_eq!(peeked, Err(ErrorKind::WouldBlock));
         stream.set_nonblocking(false).unwrap();
     }
-    drop(client.stdin.take());
+    drop(input);
     for stream in &mut streams {
         read_request(stream).unwrap();
     }
     client.kill().unwrap();
     client.wait().unwrap();
+}
+
+#[test]
+fn a_signal_ends_one_that_holds_although_its_input_does_not() {
+    let (mut client, _input, _streams) = one_that_holds();
+    sys::process::terminate(&client).unwrap();
+    assert_eq!(client.wait().unwrap().code(), Some(128 + 15));
 }

@@ -1,8 +1,9 @@
-//! Standard input as a way to hand an open descriptor to a child process.
+//! Standard input as a way to hand an open descriptor to a child process, or to say by its end that
+//! something may begin.
 
 use std::fs::File;
-use std::io;
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::io::{self, ErrorKind, Read as _};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 
 use crate::check;
 
@@ -18,4 +19,34 @@ pub fn take() -> io::Result<OwnedFd> {
     // reads its end.
     check(unsafe { libc::dup2(nothing.as_raw_fd(), libc::STDIN_FILENO) })?;
     Ok(taken)
+}
+
+/// Reads standard input and forgets what it reads, until its end or until `bell` is readable.
+///
+/// # Errors
+/// `EBADF` where it is closed, and what read(2) tells.
+pub fn read_to_end_or(bell: BorrowedFd<'_>) -> io::Result<()> {
+    let mut input = io::stdin().lock();
+    loop {
+        let [rings, _] = readable([bell, input.as_fd()])?;
+        if rings || input.read(&mut [0; 512])? == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// Waits until a read of one of them would not wait.
+fn readable<const N: usize>(descriptors: [BorrowedFd<'_>; N]) -> io::Result<[bool; N]> {
+    let mut polled = descriptors.map(|descriptor| libc::pollfd {
+        fd: descriptor.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    });
+    loop {
+        // SAFETY: `polled` is writable, for as many as are told.
+        match check(unsafe { libc::poll(polled.as_mut_ptr(), N as libc::nfds_t, -1) }) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            told => return told.map(|_| polled.map(|one| one.revents != 0)),
+        }
+    }
 }

@@ -4,14 +4,15 @@
 mod json;
 mod page;
 
-use std::io::{ErrorKind, Read as _};
 use std::net::SocketAddr;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use machine::instruments::cpu::CpuWatch;
 use machine::instruments::senders::{SenderReading, SenderWatch};
 use machine::instruments::threads::ThreadWatch;
+use sys::standard_input::read_to_end_or;
 use sys::stop::{Again, StopSignal};
 use traffic::load::http::HttpProtocol;
 use traffic::load::{Engine, HeadProbe, LoadOutcome, LoadPlan, Observer, probe_head};
@@ -88,16 +89,17 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let mut plan = plan(arguments, &url)?;
     let (address, first) = find(&url, arguments, &request, &plan)?;
     plan.address = address.into();
-    let mut watch = Watch::new(address, arguments.hold);
     let stop = StopSignal::listen(Again::Kills)?;
+    let mut watch = Watch::new(address, arguments.hold.then(|| stop.as_fd()));
     let watching = Watching::prepare(arguments, &plan, console)?;
     let load = |observer: &mut dyn Observer| traffic::load::run(&plan, &request, observer);
     let mut outcome = watching.over(&mut watch, load)?;
+    let server = watch.server(outcome.window_ns);
     drop(stop);
     outcome.doubts.extend(super::cpu_doubts(&plan)?);
     let report = Report {
         shown: url.without_query(),
-        server: watch.server(outcome.window_ns),
+        server,
         notes: notes(&first, &plan),
         plan,
         first,
@@ -162,9 +164,9 @@ fn notes(first: &HeadProbe, plan: &LoadPlan) -> Vec<String> {
 }
 
 /// Reads both sides in step with the load, and lets a signal end it early.
-struct Watch {
-    /// The beginning waits for the end of standard input.
-    holds: bool,
+struct Watch<'a> {
+    /// The beginning waits for the end of standard input, or for this to be readable.
+    holds: Option<BorrowedFd<'a>>,
     /// Why a server of this machine is not known, where it is not.
     unknown: Option<String>,
     cpu: CpuWatch,
@@ -172,8 +174,8 @@ struct Watch {
     senders: SenderWatch,
 }
 
-impl Watch {
-    fn new(address: SocketAddr, holds: bool) -> Self {
+impl<'a> Watch<'a> {
+    fn new(address: SocketAddr, holds: Option<BorrowedFd<'a>>) -> Self {
         let found = machine::targets::listening_on(address);
         let unknown = found.as_ref().err().map(ToString::to_string);
         let pids = found.unwrap_or_default();
@@ -198,10 +200,11 @@ impl Watch {
     }
 }
 
-impl Observer for Watch {
+impl Observer for Watch<'_> {
     fn is_connected(&mut self) {
-        if self.holds {
-            await_end_of_input();
+        if let Some(stop) = self.holds {
+            // Without an input there is nothing to wait for.
+            let _ = read_to_end_or(stop);
         }
     }
 
@@ -219,17 +222,5 @@ impl Observer for Watch {
 
     fn is_over(&self) -> bool {
         sys::stop::heard().is_some()
-    }
-}
-
-/// Waits until standard input ends or cannot be read, or a signal asks to stop.
-fn await_end_of_input() {
-    let mut input = std::io::stdin().lock();
-    while sys::stop::heard().is_none() {
-        match input.read(&mut [0; 512]) {
-            Ok(1..) => {}
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Ok(0) | Err(_) => return,
-        }
     }
 }
