@@ -85,6 +85,15 @@ fn advised(path: &SocketPath, why: CannotListen) -> anyhow::Error {
         CannotListen::NoSocket => {
             anyhow!("{shown}: what is there is no socket, and is left as it is; take another path")
         }
+        CannotListen::NoStream => {
+            anyhow!(
+                "{shown}: what is there is a socket of datagrams or packets, and is left as it is; take another path"
+            )
+        }
+        CannotListen::Barred => anyhow!(
+            "{shown}: what is there is a socket to which this user may not connect, so whether somebody listens \
+             on it cannot be told; take another path, or remove it if nobody needs it"
+        ),
         CannotListen::Failed(error) => {
             let advice = match error.kind() {
                 io::ErrorKind::NotFound => "its folder is not there; make it, or take another path",

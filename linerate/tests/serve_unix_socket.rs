@@ -188,7 +188,10 @@ fn where_there_can_be_no_socket_it_is_refused_and_nothing_is_touched() {
     for (path, reason) in [
         ("file", "what is there is no socket, and is left as it is"),
         (".", "what is there is no socket"),
-        ("datagrams", "listens on it"),
+        (
+            "datagrams",
+            "is a socket of datagrams or packets, and is left as it is",
+        ),
         ("nowhere/s", "its folder is not there"),
         ("", "is not empty"),
         (&long, "at most 107 bytes"),
@@ -219,9 +222,14 @@ fn flags_of_tcp_are_refused_by_name_before_anything_is_made() {
         );
     }
     assert!(folder.names("").is_empty());
-    let said = refused(&folder, "s", &["--backlog", "65535"]);
-    assert!(said.contains("net.core.somaxconn"), "{said}");
-    assert!(folder.names("").is_empty());
+    let most = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
+    let most: u32 = most.trim().parse().unwrap();
+    // The most that the flag takes; no machine refuses it whose limit is as high.
+    if most < 65_535 {
+        let said = refused(&folder, "s", &["--backlog", "65535"]);
+        assert!(said.contains("net.core.somaxconn"), "{said}");
+        assert!(folder.names("").is_empty());
+    }
 }
 
 #[test]

@@ -34,6 +34,11 @@ pub enum CannotListen {
     Taken(Option<u32>),
     /// What is there is no socket.
     NoSocket,
+    /// What is there is a socket of datagrams or packets.
+    NoStream,
+    /// What is there is a socket to which this user may not connect, so whether somebody listens on it is
+    /// not known.
+    Barred,
     Failed(io::Error),
 }
 
@@ -111,15 +116,18 @@ fn is_left(path: &SocketPath) -> Result<bool, CannotListen> {
     if !found.file_type().is_socket() {
         return Err(CannotListen::NoSocket);
     }
-    match Address::Unix(path.clone()).connect() {
-        Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(true),
-        // Its queue is full, or it is one of datagrams.
-        Err(error) if error.kind() == ErrorKind::WouldBlock || carries_no_stream(&error) => {
-            Err(CannotListen::Taken(None))
-        }
-        Err(error) => Err(error.into()),
-        Ok(socket) => Err(CannotListen::Taken(listener_of(socket.as_fd()))),
-    }
+    let refusal = match Address::Unix(path.clone()).connect() {
+        Ok(socket) => return Err(CannotListen::Taken(listener_of(socket.as_fd()))),
+        Err(refusal) => refusal,
+    };
+    Err(match refusal.kind() {
+        ErrorKind::ConnectionRefused => return Ok(true),
+        // Its queue is full.
+        ErrorKind::WouldBlock => CannotListen::Taken(None),
+        ErrorKind::PermissionDenied => CannotListen::Barred,
+        _ if carries_no_stream(&refusal) => CannotListen::NoStream,
+        _ => refusal.into(),
+    })
 }
 
 /// Whoever called listen(2) for the other end of a connection (`SO_PEERCRED`, unix(7)).
