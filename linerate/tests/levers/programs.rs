@@ -250,7 +250,7 @@ fn a_packet_program_is_on_the_device_while_the_program_runs_and_goes_when_it_is_
     let before = sandbox.state();
     let told = |device| sandbox.prints(&["ip", "link", "show", device]);
     for (lever, device, mode) in [
-        ("packet-programs=native", "bench0", " xdp "),
+        ("packet-programs=native:bench0", "bench0", " xdp "),
         ("packet-programs=generic:bench1", "bench1", " xdpgeneric "),
         ("packet-programs=generic:lo", "lo", " xdpgeneric "),
     ] {

@@ -174,9 +174,10 @@ pub(super) static ROWS: &[OfAProgram] = &[
             published: None,
         },
         kind: Kind::PacketProgram,
-        values: "native, for the driver, or generic; behind a colon the device, as in native:eth0, else the usual",
+        values: "native, for the driver, or generic, with the device behind a colon, as in native:eth0",
         depends: "native where the driver can, to measure it; generic is for the others",
-        needs: "it takes root of the machine (CAP_BPF and CAP_NET_ADMIN), and for native a driver that has it",
+        needs: "it takes root of the machine (CAP_BPF and CAP_NET_ADMIN), for native a driver that has it, and before \
+            Linux 5.11 locked memory to spare (ulimit -l)",
         sets: &["bpf(BPF_LINK_CREATE), held open"],
         by_hand: "sh -c 'ip link set dev DEVICE xdpdrv obj PASS.o sec xdp; \"$@\"; ip link set dev DEVICE xdp off' \
             sh CMD",

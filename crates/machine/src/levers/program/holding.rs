@@ -10,7 +10,7 @@ use sys::wake_latency::{self, HeldLatency};
 
 use super::spelling::time;
 use crate::findings::errno;
-use crate::levers::{DeviceName, Site};
+use crate::levers::DeviceName;
 use crate::links::{self, Device};
 use crate::tree::Tree;
 
@@ -18,9 +18,6 @@ use crate::tree::Tree;
 const IDLE_DRIVER: &str = "sys/devices/system/cpu/cpuidle/current_driver";
 /// `EEXIST` and `EBUSY`: another program is there, which stays.
 const TAKEN: [i32; 2] = [17, 16];
-
-const WHICH_DEVICE: &str =
-    "nothing says which device is meant: say it behind a colon, as in native:eth0";
 
 /// Of the features of a device, those that merge packets which arrive before the kernel sees them.
 const MERGES: [&str; 2] = ["rx-lro", "rx-gro-hw"];
@@ -30,11 +27,8 @@ const MERGES: [&str; 2] = ["rx-lro", "rx-gro-hw"];
 pub enum Holding {
     /// How long a CPU of the machine may take to wake, µs.
     WakeLatencyUs(u32),
-    /// A program that lets each packet of a device pass; without one of the usual.
-    PacketProgram {
-        mode: Mode,
-        device: Option<DeviceName>,
-    },
+    /// A program that lets each packet of a device pass.
+    PacketProgram { mode: Mode, device: DeviceName },
 }
 
 /// What holds until this is dropped.
@@ -43,7 +37,7 @@ pub(crate) enum Held {
     PacketProgram {
         program: PassProgram,
         mode: Mode,
-        device: DeviceName,
+        device_index: u32,
     },
 }
 
@@ -58,7 +52,7 @@ impl Holding {
                 is_obeyed(&Tree::of_this_machine())?;
                 HeldLatency::take(*most_us).map(Held::WakeLatency)
             }
-            Self::PacketProgram { mode, device } => attach(*mode, device.clone()),
+            Self::PacketProgram { mode, device } => attach(*mode, device),
         }
     }
 }
@@ -85,10 +79,10 @@ impl Held {
             Self::PacketProgram {
                 program,
                 mode,
-                device,
+                device_index,
             } => {
                 let devices = links::list().map_err(|error| errno(&error))?;
-                let runs = devices.iter().find(|link| link.name == device.as_str());
+                let runs = devices.iter().find(|link| link.index == *device_index);
                 is_run(runs, program.id(), *mode)
             }
         }
@@ -120,20 +114,20 @@ fn attached(mode: Mode) -> u8 {
     }
 }
 
-fn attach(mode: Mode, device: Option<DeviceName>) -> io::Result<Held> {
-    let site = Site::here(device);
-    let device = site.device().map_err(|_| io::Error::other(WHICH_DEVICE))?;
-    let device = device.clone();
-    let index = site.index_of(&device).ok_or(io::ErrorKind::NotFound)?;
+fn attach(mode: Mode, device: &DeviceName) -> io::Result<Held> {
+    let devices = links::list()?;
+    let named = devices.iter().find(|link| link.name == device.as_str());
+    let there =
+        named.ok_or_else(|| io::Error::other(format!("there is no device {device} here")))?;
     if mode == Mode::Generic {
-        loses_nothing(&device)?;
+        loses_nothing(device)?;
     }
     let program =
-        PassProgram::attach(index, mode).map_err(|error| with_who_is_there(error, &device))?;
+        PassProgram::attach(there.index, mode).map_err(|error| with_who_is_there(error, device))?;
     Ok(Held::PacketProgram {
         program,
         mode,
-        device,
+        device_index: there.index,
     })
 }
 
@@ -222,9 +216,7 @@ impl fmt::Display for Holding {
                     Mode::Native => "native",
                     Mode::Generic => "generic",
                 })?;
-                device
-                    .iter()
-                    .try_for_each(|device| write!(formatter, ":{device}"))
+                write!(formatter, ":{device}")
             }
         }
     }

@@ -88,17 +88,15 @@ fn cpus(text: &str) -> Option<Vec<usize>> {
     Some(cpus)
 }
 
-/// `native`, `generic:eth0`.
+/// `native:eth0`, `generic:lo`. The device is always said: the usual one may carry who types this.
 fn packet_program(text: &str) -> Option<Holding> {
-    let (mode, device) = match text.split_once(':') {
-        Some((mode, device)) => (mode, Some(device.parse().ok()?)),
-        None => (text, None),
-    };
+    let (mode, device) = text.split_once(':')?;
     let mode = match mode {
         "native" => Mode::Native,
         "generic" => Mode::Generic,
         _ => return None,
     };
+    let device = device.parse().ok()?;
     Some(Holding::PacketProgram { mode, device })
 }
 
@@ -148,7 +146,7 @@ mod tests {
         (Kind::HugePages, "allowed disabled"),
         (Kind::CpuWeight, "1 100 10000"),
         (Kind::WakeLatency, "0s 20us 1s"),
-        (Kind::PacketProgram, "native generic native:eth0 generic:lo"),
+        (Kind::PacketProgram, "native:eth0 generic:lo"),
     ];
 
     #[test]
@@ -174,7 +172,10 @@ mod tests {
             (Kind::HugePages, "on off never"),
             (Kind::CpuWeight, "0 10001 1.5"),
             (Kind::WakeLatency, "1ns 1500ns 2s 20 -1us"),
-            (Kind::PacketProgram, "pass native: generic:a/b offload"),
+            (
+                Kind::PacketProgram,
+                "pass native generic native: generic:a/b offload:lo",
+            ),
         ] {
             for value in wrong.split(' ') {
                 assert!(kind.parse(value).is_none(), "{kind:?} took {value}");
