@@ -19,6 +19,7 @@ const NAPI_ID: u16 = 2;
 const NAPI_DEFER: u16 = 5;
 const NAPI_FLUSH_TIMEOUT: u16 = 6;
 const NAPI_SUSPEND_TIMEOUT: u16 = 7;
+const NAPI_THREADED: u16 = 8;
 /// Length of `struct genlmsghdr`: command, version, and two bytes that are kept.
 const HEADER_BYTES: usize = 4;
 // `NLM_F_REQUEST` with `NLM_F_ACK`, and with `NLM_F_DUMP`.
@@ -34,6 +35,9 @@ pub struct Napi {
     pub flush_timeout_ns: Option<u64>,
     /// How long its interrupts stay off while a program asks by itself; 0 for never. Since Linux 6.13.
     pub suspend_timeout_ns: Option<u64>,
+    /// Who takes its packets, in the numbers of its device's file `threaded`: 0 for nobody of its own, 1 for a
+    /// thread. Since Linux 6.17.
+    pub threaded: Option<u64>,
 }
 
 /// The NAPIs of the device with that number, in the order of their ids: none while it is down, or where
@@ -105,6 +109,7 @@ fn napi(payload: &[u8]) -> Napi {
         defer_hard_irqs: number(NAPI_DEFER),
         flush_timeout_ns: number(NAPI_FLUSH_TIMEOUT),
         suspend_timeout_ns: number(NAPI_SUSPEND_TIMEOUT),
+        threaded: number(NAPI_THREADED),
     }
 }
 

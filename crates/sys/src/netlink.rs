@@ -236,11 +236,16 @@ enum Ending {
     Acknowledged,
 }
 
-/// What a message says about the end of the answer; an error message is an error.
+/// What a message says about the end of the answer; an error message is an error, and so is the end of a
+/// list that the kernel could not go on with.
 fn ending(message: &Message<'_>) -> io::Result<Ending> {
+    let errno = errno_of(message.payload);
     match i32::from(message.kind) {
-        libc::NLMSG_DONE => Ok(Ending::Dump),
-        libc::NLMSG_ERROR => match errno_of(message.payload) {
+        libc::NLMSG_DONE => match errno {
+            Some(negated @ ..0) => Err(io::Error::from_raw_os_error(-negated)),
+            _ => Ok(Ending::Dump),
+        },
+        libc::NLMSG_ERROR => match errno {
             Some(0) => Ok(Ending::Acknowledged),
             Some(negated) => Err(io::Error::from_raw_os_error(-negated)),
             None => Err(io::ErrorKind::InvalidData.into()),

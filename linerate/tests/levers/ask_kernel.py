@@ -1,5 +1,5 @@
 """What no tool of the machine tells of a network device, asked of the kernel over netlink:
-suspensions INDEX | ipv4-sizes INDEX | all INDEX | flush-first-napi-after INDEX NANOSECONDS"""
+suspensions INDEX | ipv4-sizes INDEX | all INDEX | first-napi INDEX ATTRIBUTE [NUMBER]"""
 import socket, struct, sys
 
 GENERIC, ROUTE = 16, 0
@@ -64,5 +64,8 @@ if what in ("ipv4-sizes", "all"):
 if what in ("suspensions", "all"):
     for napi in napis():
         print(napi.get(7))
-if what == "flush-first-napi-after":
-    netdev(14, 1, attribute(2, number(napis()[0][2])) + attribute(6, number(int(words[0]))))
+if what == "first-napi":
+    first, (kind, *numbers) = napis()[0], map(int, words)
+    for wanted in numbers:
+        netdev(14, 1, attribute(2, number(first[2])) + attribute(kind, number(wanted)))
+    print(napis()[0].get(kind))

@@ -174,13 +174,46 @@ fn a_time_without_interrupts_is_put_back_though_the_device_was_down_and_has_othe
 
 #[test]
 fn what_a_napi_has_of_its_own_is_not_overwritten_with_what_its_device_is_given() {
-    let sandbox = Sandbox::new();
-    sandbox.asks_kernel("flush-first-napi-after", "bench0", &["777"]);
-    is_refused(
-        &sandbox,
-        "gro-flush-timeout=20000",
-        "bench0",
-        "has 777 of its own, and an undo would not bring that back",
-    );
-    sandbox.apply(&["napi-defer-hard-irqs=2"]);
+    for (lever, attribute, own) in OF_NAPIS {
+        let sandbox = Sandbox::new();
+        if first_napi(&sandbox, &[attribute]) == "None\n" {
+            continue;
+        }
+        first_napi(&sandbox, &[attribute, own]);
+        let why = format!("has {own} of its own, and an undo would not bring that back");
+        is_refused(&sandbox, lever, "bench0", &why);
+        sandbox.apply(&["napi-defer-hard-irqs=2"]);
+    }
+}
+
+#[test]
+fn what_a_napi_was_given_since_is_left_to_it_by_the_undo_and_told() {
+    for (lever, attribute, own) in OF_NAPIS {
+        let sandbox = Sandbox::new();
+        if first_napi(&sandbox, &[attribute]) == "None\n" {
+            continue;
+        }
+        let before = first_napi(&sandbox, &[attribute]);
+        sandbox.apply(&[lever]);
+        assert_ne!(first_napi(&sandbox, &[attribute]), before, "{lever}");
+        let own = if attribute == "8" { "0" } else { own };
+        first_napi(&sandbox, &[attribute, own]);
+        let undone = sandbox.levers(&["undo"]);
+        assert_eq!(undone.status.code(), Some(3), "{}", errors(&undone));
+        let said = String::from_utf8(undone.stdout).unwrap();
+        assert!(said.contains(&format!("has {own} of its own")), "{said}");
+        assert_eq!(first_napi(&sandbox, &[attribute]).trim(), own);
+    }
+}
+
+/// A lever of a device, the attribute of a NAPI that it sets as well (`NETDEV_A_NAPI_…` of linux/netdev.h), and
+/// what one may have of its own. The last is there since Linux 6.17.
+const OF_NAPIS: [(&str, &str, &str); 2] = [
+    ("gro-flush-timeout=20000", "6", "777"),
+    ("threaded-napi=1", "8", "1"),
+];
+
+/// What the first NAPI of a device has, after it was given that.
+fn first_napi(sandbox: &Sandbox, words: &[&str]) -> String {
+    sandbox.asks_kernel("first-napi", "bench0", words)
 }

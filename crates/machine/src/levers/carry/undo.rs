@@ -280,9 +280,15 @@ pub(super) fn put_back(step: &Step, tree: &Tree) -> Fate {
 fn ours(step: Step, is_under_way: bool, tree: &Tree) -> Result<Step, Fate> {
     let was = knob_holds(&step, tree)?;
     let is_known = was == step.old || was == step.new;
-    match is_known || is_under_way && step.may_end_otherwise() {
-        true => Ok(step),
-        false => Err(set_by_others(&step, &was)),
+    if !is_known && !(is_under_way && step.may_end_otherwise()) {
+        return Err(set_by_others(&step, &was));
+    }
+    match step.knob.part_of_its_own(tree) {
+        Some(part) if was != step.old => {
+            let ours = step.knob.show(&step.new);
+            Err(Fate::SetByOthers { now: part, ours })
+        }
+        _ => Ok(step),
     }
 }
 

@@ -24,7 +24,7 @@ pub(in crate::levers) fn count(device: &DeviceName, tree: &Tree) -> io::Result<u
     Ok(napis(device, tree)?.len())
 }
 
-/// One that has another value than its device, which to set the device would set as well; in words.
+/// One that has another value than its device, which to set the device would overwrite; in words.
 pub(super) fn of_its_own(
     device: &DeviceName,
     setting: DeviceSetting,
@@ -33,9 +33,8 @@ pub(super) fn of_its_own(
     let of = |napi: &Napi| match setting {
         DeviceSetting::GroFlushTimeout => napi.flush_timeout_ns,
         DeviceSetting::NapiDeferHardIrqs => napi.defer_hard_irqs,
-        DeviceSetting::ThreadedNapi | DeviceSetting::TransmitQueueLength | DeviceSetting::Mtu => {
-            None
-        }
+        DeviceSetting::ThreadedNapi => napi.threaded,
+        DeviceSetting::TransmitQueueLength | DeviceSetting::Mtu => None,
     };
     let of_device: u64 = tree.number(&format!("sys/class/net/{device}/{}", setting.file()))?;
     let napis = napis(device, tree).ok()?;
