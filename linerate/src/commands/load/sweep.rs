@@ -154,11 +154,7 @@ fn measure(
                 return Ok(blocks);
             };
             blocks.push(Block::of(round, load, outcome, &watched.0));
-            let text = format!(
-                "round {round}, {} {}",
-                numbers::whole(load),
-                sweep.axis.name()
-            );
+            let text = format!("round {round}, {}", sweep.axis.words(load));
             line.step(blocks.len(), loads.len() * rounds.len(), &text);
         }
     }

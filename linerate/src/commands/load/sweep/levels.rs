@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use report::numbers;
+
 /// A sweep from one load to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::commands::load) struct Sweep {
@@ -29,6 +31,16 @@ impl Axis {
             Self::Connections => "connections",
             Self::Rate => "requests/s",
         }
+    }
+
+    /// One of its levels, as a person says it.
+    pub(super) fn words(self, level: f64) -> String {
+        let number = numbers::whole(level);
+        let name = match (self, number.as_str()) {
+            (Self::Connections, "1") => "connection",
+            _ => self.name(),
+        };
+        format!("{number} {name}")
     }
 }
 
@@ -117,6 +129,13 @@ impl Sweep {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_connection_is_said_as_one() {
+        assert_eq!(Axis::Connections.words(1.0), "1 connection");
+        assert_eq!(Axis::Connections.words(1000.0), "1,000 connections");
+        assert_eq!(Axis::Rate.words(1.0), "1 requests/s");
+    }
 
     #[test]
     fn levels_double_where_that_makes_enough_of_them() {
