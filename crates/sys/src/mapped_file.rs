@@ -1,5 +1,6 @@
 //! A part of a file as memory to send from. Nothing here looks at it: others may write to the file at
-//! any time, or cut it, and only the kernel takes that as an error (`EFAULT`).
+//! any time, or cut it, and only the kernel takes that as an error (`EFAULT`). Within the page of its new end it takes
+//! it as none: what was cut off there is sent as zeros.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
