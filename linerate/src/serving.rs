@@ -254,7 +254,7 @@ impl Serving {
             let end = serde_json::json!({ "format": FORMAT, "zero_copy": account });
             return console.say(&end.to_string());
         }
-        console.note(&account.to_string());
+        console.note(&format!("zero-copy: {account}"));
     }
 
     fn work<S: Service>(

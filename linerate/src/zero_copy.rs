@@ -105,6 +105,12 @@ impl From<FilesBy> for FileWay {
     }
 }
 
+/// What a server says to programs when it ends.
+#[derive(Deserialize)]
+struct End {
+    zero_copy: Account,
+}
+
 /// What became of the sends of a server.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Account {
@@ -130,6 +136,12 @@ impl Account {
             sum += serde_json::from_str(words).unwrap_or(silent);
         }
         sum
+    }
+
+    /// Of a server that has said this to programs when it ended; `None` where it sent nothing so.
+    pub(crate) fn of_the_end(said: &str) -> Option<Self> {
+        let end: End = serde_json::from_str(said).ok()?;
+        Some(end.zero_copy)
     }
 }
 
@@ -169,13 +181,13 @@ impl fmt::Display for Account {
         } = self;
         if *sends == 0 && *declined == 0 && *silent_workers == 0 {
             return formatter.write_str(
-                "zero-copy: nothing was sent so; what /plaintext answers is with --zero-copy, and files \
+                "nothing was sent so; what /plaintext answers is with --zero-copy, and files \
                  with --files-by zero-copy",
             );
         }
         write!(
             formatter,
-            "zero-copy: of {sends} sends the kernel copied {copied} all the same and {uncopied} not"
+            "of {sends} sends the kernel copied {copied} all the same and {uncopied} not"
         )?;
         if *untold > 0 {
             write!(formatter, ", and {untold} it had not told of")?;
@@ -211,7 +223,7 @@ mod tests {
         let sum = Account::of_workers(&words.map(str::to_owned));
         assert_eq!(
             sum.to_string(),
-            "zero-copy: of 6 sends the kernel copied 2 all the same and 2 not, and 2 it had not told \
+            "of 6 sends the kernel copied 2 all the same and 2 not, and 2 it had not told \
              of; 4 more were sent as usual, for want of memory to keep account of them \
              (net.core.optmem_max, ulimit -l); 1 of the workers ended without a word, and theirs are \
              not counted"

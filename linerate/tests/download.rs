@@ -197,6 +197,21 @@ fn our_own_server_says_how_often_a_byte_crosses_the_memory_and_another_is_not_gu
 }
 
 #[test]
+fn what_became_of_sends_without_a_copy_is_told_of_a_server_that_has_any() {
+    let folder = folder("account");
+    assert_eq!(download(&folder, &[])["zero_copy"], Value::Null);
+    let flags = ["--files-by", "zero-copy"];
+    let account = &download(&folder, &flags)["zero_copy"];
+    let count = |name: &str| account[name].as_u64().unwrap();
+    assert!(count("sends") > 0, "{account}");
+    let known = count("copied") + count("uncopied") + count("untold");
+    assert_eq!(known, count("sends"), "{account}");
+    let words = [&["download", "file"], &SHORT[..], &flags].concat();
+    let said = answer(&mut linerate(&folder, &words));
+    assert!(said.contains("\n  zero-copy     of "), "{said}");
+}
+
+#[test]
 fn what_cannot_be_downloaded_is_refused_with_what_to_do() {
     let folder = folder("refused");
     let path = folder.path();

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use model::message::Failure;
@@ -14,6 +14,7 @@ const DRAIN: Duration = Duration::from_millis(500);
 /// A server of ours. Dropping it stops it.
 pub(crate) struct ServerProcess {
     child: Child,
+    output: BufReader<ChildStdout>,
     pub(crate) address: SocketAddr,
 }
 
@@ -34,20 +35,50 @@ impl ServerProcess {
                      be allowed to execute the program"
                 .to_owned(),
         })?;
-        let address = child.stdout.take().and_then(|output| {
-            let mut line = String::new();
-            BufReader::new(output).read_line(&mut line).ok()?;
-            line.trim().strip_prefix("listening on ")?.parse().ok()
+        let ready = child.stdout.take().and_then(|output| {
+            let (mut output, mut line) = (BufReader::new(output), String::new());
+            output.read_line(&mut line).ok()?;
+            Some((listening(&line)?, output))
         });
-        match address {
-            Some(address) => Ok(Self { child, address }),
+        match ready {
+            Some((address, output)) => Ok(Self {
+                child,
+                output,
+                address,
+            }),
             None => Err(last_words(child)),
+        }
+    }
+
+    /// Ends it; what it has said on its standard output since it came up.
+    pub(crate) fn end(mut self) -> String {
+        self.stop();
+        let mut said = String::new();
+        let _ = self.output.read_to_string(&mut said);
+        said
+    }
+
+    fn stop(&mut self) {
+        let _ = sys::process::terminate(&self.child);
+        let ended = || !matches!(self.child.try_wait(), Ok(None));
+        if !sys::clock::wait_until(DRAIN, ended) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
         }
     }
 
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
+}
+
+/// Where a server listens, by the line that says it to people or, with `--json`, to programs.
+fn listening(line: &str) -> Option<SocketAddr> {
+    if let Some(address) = line.strip_prefix("listening on ") {
+        return address.trim().parse().ok();
+    }
+    let ready: serde_json::Value = serde_json::from_str(line).ok()?;
+    ready["listening"].as_str()?.parse().ok()
 }
 
 /// A server that ends before it listens has said why on its standard error.
@@ -66,11 +97,6 @@ fn last_words(mut child: Child) -> Failure {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        let _ = sys::process::terminate(&self.child);
-        let ended = || !matches!(self.child.try_wait(), Ok(None));
-        if !sys::clock::wait_until(DRAIN, ended) {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-        }
+        self.stop();
     }
 }

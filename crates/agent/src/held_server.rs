@@ -9,9 +9,7 @@ use crate::service::register::Claim;
 
 /// Dropping it stops it.
 pub(crate) enum HeldServer {
-    Ours {
-        _stops_when_dropped: ServerProcess,
-    },
+    Ours(ServerProcess),
     Service {
         service: Box<RunningService>,
         /// What is left of it after a crash of ours is found by this.
@@ -21,9 +19,7 @@ pub(crate) enum HeldServer {
 
 impl HeldServer {
     pub(crate) fn ours(process: ServerProcess) -> Self {
-        Self::Ours {
-            _stops_when_dropped: process,
-        }
+        Self::Ours(process)
     }
 
     pub(crate) fn service(service: RunningService, found_by: Claim) -> Self {
@@ -36,8 +32,16 @@ impl HeldServer {
     /// Whether it is still up, as far as that can be told, and what it makes doubtful.
     pub(crate) fn check(&mut self) -> Result<Option<Doubt>, Failure> {
         match self {
-            Self::Ours { .. } => Ok(None),
+            Self::Ours(_) => Ok(None),
             Self::Service { service, .. } => service.check(),
+        }
+    }
+
+    /// Ends it; what one of ours has said since it came up, on its standard output.
+    pub(crate) fn end(self) -> String {
+        match self {
+            Self::Ours(process) => process.end(),
+            Self::Service { .. } => String::new(),
         }
     }
 }

@@ -75,6 +75,8 @@ pub struct Downloaded {
     pub others_share: Option<f64>,
     /// Whether both sides had to share a CPU.
     pub is_shared: bool,
+    /// What our own server said to programs when it was ended: empty, or as `docs/schema/serve-end.json` has it.
+    pub said_at_end: String,
 }
 
 /// What one side spent within the window.
@@ -126,6 +128,7 @@ pub fn download(program: &Path, order: &DownloadOrder) -> Result<Downloaded, Fai
     server.check()?;
     let sending = sides.sent()?;
     let [server_side, client_side] = sides.spent()?;
+    drop(clients);
     Ok(Downloaded {
         server_title: server.title.clone(),
         server_version: server.version.clone(),
@@ -137,6 +140,7 @@ pub fn download(program: &Path, order: &DownloadOrder) -> Result<Downloaded, Fai
         client: client_side,
         others_share: sides.others_share(),
         is_shared: cpus.is_shared(),
+        said_at_end: server.end(),
     })
 }
 

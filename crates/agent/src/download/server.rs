@@ -87,6 +87,11 @@ impl Server {
         self.process.check().map(drop)
     }
 
+    /// Ends it; what our own says then to programs (`docs/schema/serve-end.json`), if anything.
+    pub(super) fn end(self) -> String {
+        self.process.end()
+    }
+
     /// How long the file is that it serves, and what it speaks with our own client.
     pub(super) fn look(&self, file: &Path) -> Result<(u64, Option<Agreed>), Failure> {
         let host = self.address.to_string();
@@ -120,7 +125,7 @@ impl Place<'_> {
     fn serve(self, flags: &[String]) -> Result<Server, Failure> {
         let root = self.offer.root.clone().unwrap_or_default();
         let mut command = Command::new(self.program);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--root"]);
+        command.args(["serve", "--json", "--listen", "127.0.0.1:0", "--root"]);
         command.arg(root);
         command.args(["--cpus", &sys::cpu::format_list(self.cpus)]);
         command.args(flags);

@@ -33,6 +33,7 @@ fn value(report: &Report) -> Value {
         "server": side(report, &went.server, server),
         "gbit_per_second_per_server_cpu_percent": report.gbit_per_cpu_percent(),
         "memory_crossings": report.path.map(crossings),
+        "zero_copy": report.zero_copy(),
         "client": side(report, &went.client, json!({ "command": report.client })),
         "full_sides": report.full_sides(),
         "sending": {

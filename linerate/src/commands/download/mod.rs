@@ -17,6 +17,7 @@ use crate::console::Console;
 use crate::failure::words;
 use crate::ourselves::OURSELVES;
 use crate::stopping;
+use crate::zero_copy::Account;
 pub(crate) use arguments::Arguments;
 use crossings::FilePath;
 
@@ -55,6 +56,11 @@ impl Report {
             Some(_) => "https",
             None => "http",
         }
+    }
+
+    /// What became of sends without a copy, from the server's start to its end.
+    fn zero_copy(&self) -> Option<Account> {
+        Account::of_the_end(&self.went.said_at_end)
     }
 
     fn full_sides(&self) -> Vec<&'static str> {

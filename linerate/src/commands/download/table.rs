@@ -70,6 +70,9 @@ fn table(report: &Report) -> String {
         "sending",
         limits::held_back(&went.sending, report.seconds()),
     ));
+    if let Some(account) = report.zero_copy() {
+        rows.push(("zero-copy", account.to_string()));
+    }
     if let Some(path) = report.path {
         rows.push(("memory", ledger(path)));
     }
