@@ -14,6 +14,7 @@ pub mod bpf;
 pub mod cgroup;
 pub mod clock;
 pub mod cpu;
+pub mod datagram;
 pub mod descent;
 mod descriptor;
 pub mod epoll;

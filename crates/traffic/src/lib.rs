@@ -3,6 +3,7 @@
 //! Nothing here knows how it is watched: readings are taken by an observer that the caller
 //! passes in.
 
+pub mod datagrams;
 pub mod engine;
 pub mod floor;
 pub mod link;

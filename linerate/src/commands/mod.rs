@@ -3,6 +3,7 @@
 mod agent;
 mod bench;
 mod completions;
+mod datagrams;
 mod doctor;
 mod download;
 mod echo;
@@ -50,6 +51,7 @@ pub(crate) enum Command {
     Download(download::Arguments),
     Link(Box<link::Arguments>),
     Page(page::Arguments),
+    Datagrams(datagrams::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
     #[command(hide = true)]
@@ -79,6 +81,7 @@ pub(crate) fn run(
         Some(Command::Download(arguments)) => download::run(&arguments, console),
         Some(Command::Link(arguments)) => link::run(&arguments, console),
         Some(Command::Page(arguments)) => page::run(&arguments, console),
+        Some(Command::Datagrams(arguments)) => datagrams::run(&arguments, console),
         Some(Command::Completions(arguments)) => Ok(completions::run(&arguments, console)),
         Some(Command::Man(arguments)) => man::run(&arguments, console),
         Some(Command::Rig(arguments)) => rig::run(&arguments, console),

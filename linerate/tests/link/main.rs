@@ -9,6 +9,7 @@ mod as_nobody;
 mod carried;
 #[path = "../common/mod.rs"]
 mod common;
+mod datagrams;
 mod ended;
 mod kernel;
 mod refused;

@@ -20,6 +20,7 @@ mod serving;
 mod sights;
 mod site;
 mod tested;
+mod testing;
 mod tunable;
 mod twin;
 mod value;

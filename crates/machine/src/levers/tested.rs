@@ -21,6 +21,8 @@ pub enum TestBench {
     Program,
     /// Our own server, which takes it along when it ends (`linerate/tests/serve`).
     Server,
+    /// Our own ends of UDP, which take it along when they end (`linerate/tests/link/datagrams.rs`).
+    Datagrams,
     /// An emulated machine that is started without it and with it (`xtask/src/prove/two_boots.rs`).
     Reboot,
 }
@@ -154,6 +156,9 @@ const SERVER: [&str; 12] = [
     "zero-copy",
 ];
 
+/// Of our own network tester.
+const DATAGRAMS: [&str; 1] = ["udp-batches"];
+
 /// Of the boot: never set by us, but by whoever starts the machine.
 const REBOOT: [&str; 1] = ["mitigations"];
 
@@ -174,6 +179,7 @@ pub fn tested_in(lever: &str) -> Vec<TestBench> {
         (&PLANTED, TestBench::Planted),
         (&PROGRAM, TestBench::Program),
         (&SERVER, TestBench::Server),
+        (&DATAGRAMS, TestBench::Datagrams),
         (&REBOOT, TestBench::Reboot),
     ];
     let tested = benches
@@ -192,6 +198,7 @@ pub fn tested_words(lever: &str) -> String {
         TestBench::Planted => "on planted files alone, never on a machine that has it",
         TestBench::Program => "with a program, which takes it along when it ends",
         TestBench::Server => "with our own server, which takes it along when it ends",
+        TestBench::Datagrams => "with `linerate datagrams`, which takes it along when it ends",
         TestBench::Reboot => "over a reboot of an emulated machine, by `cargo xtask prove boot`",
     };
     let benches = tested_in(lever);
@@ -217,5 +224,6 @@ pub fn tested_words(lever: &str) -> String {
 pub(super) fn all_names() -> impl Iterator<Item = &'static str> {
     let restored = HERE.into_iter().chain(GUEST).chain(PLANTED);
     let restored = restored.chain(BY_HAND);
-    restored.chain(PROGRAM).chain(SERVER).chain(REBOOT)
+    let at_start = PROGRAM.into_iter().chain(SERVER).chain(DATAGRAMS);
+    restored.chain(at_start).chain(REBOOT)
 }

@@ -36,7 +36,7 @@ const PROGRAMS: &str = "linerate/tests/levers/programs.rs";
 const WITH_A_PROGRAM: &str = "with a program";
 
 /// Where a test takes all of one bench from, by what it asks of `linerate levers list`, or by the table.
-const BENCHES: [(&str, &str, &str); 4] = [
+const BENCHES: [(&str, &str, &str); 5] = [
     (
         OVER_A_REBOOT,
         "xtask/src/prove/two_boots.rs",
@@ -56,6 +56,11 @@ const BENCHES: [(&str, &str, &str); 4] = [
         "with our own server",
         "linerate/tests/serve/sockets.rs",
         "is_tested(lever, \"server\")",
+    ),
+    (
+        "with `linerate datagrams`",
+        "linerate/tests/link/datagrams.rs",
+        "is_tested(lever, \"datagrams\")",
     ),
 ];
 

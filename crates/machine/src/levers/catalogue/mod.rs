@@ -14,6 +14,7 @@ mod serving;
 mod serving_tls;
 mod sockets;
 mod tcp;
+mod testing;
 mod told;
 mod told_devices;
 mod told_host;
@@ -45,6 +46,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static dyn Lever> {
     told.chain(rows.map(as_lever))
         .chain(of_programs)
         .chain(of_our_server)
+        .chain(testing::ROWS.iter().map(as_lever))
 }
 
 fn as_lever<L: Lever>(row: &'static L) -> &'static dyn Lever {

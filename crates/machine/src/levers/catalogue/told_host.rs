@@ -35,28 +35,6 @@ pub(super) static ROWS: &[Advice] = &[
     },
     Advice {
         card: Card {
-            name: "udp-batches",
-            title: "many datagrams in one system call",
-            group: Group::Tcp,
-            scope: Scope::Socket,
-            binds: Binds::Live,
-            risk: Risk::None,
-            about: "UDP_SEGMENT (Linux 4.18) has the kernel, or the card, cut one large send into \
-                datagrams; UDP_GRO (Linux 5.0) hands over in one piece what came in a row; sendmmsg(2) and \
-                recvmmsg(2) take several at a time.",
-            helps: "QUIC, DNS, media: a datagram then costs a fraction of the way through the kernel",
-            hurts: "a row leaves in one burst, which short queues drop",
-            published: None,
-        },
-        look: Look::Sight(sights::udp_batches),
-        by_hand: "whoever writes the program asks for it: setsockopt(SOL_UDP, UDP_SEGMENT, 1472) or a \
-            control message at each sendmsg(2), setsockopt(SOL_UDP, UDP_GRO, 1); nginx has `quic_gso \
-            on`, iperf3 3.21 `--gsro`; `strace -f -e trace=sendmsg,sendmmsg` shows the bytes of each \
-            call, which go in datagrams of the segment's size; our own server speaks no UDP; what is passed on is \
-            udp-receive-offload",
-    },
-    Advice {
-        card: Card {
             name: "memory-nodes",
             title: "memory near the CPU that reads it (NUMA)",
             group: Group::Memory,

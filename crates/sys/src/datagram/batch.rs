@@ -1,0 +1,129 @@
+//! Several datagrams sent or received by one system call: sendmmsg(2) and recvmmsg(2).
+
+use std::io;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
+
+use crate::check;
+
+/// Room for several datagrams, each in a slot of its own, and what the kernel wants to know of them.
+pub struct Batch {
+    bytes: Vec<u8>,
+    slot_bytes: usize,
+    pieces: Vec<libc::iovec>,
+    headers: Vec<libc::mmsghdr>,
+    /// Slots that the last receive has filled.
+    filled: usize,
+}
+
+impl Batch {
+    /// For so many datagrams of at most so many bytes.
+    #[must_use]
+    pub fn new(datagrams: usize, slot_bytes: usize) -> Self {
+        let piece = libc::iovec {
+            iov_base: std::ptr::null_mut(),
+            iov_len: slot_bytes,
+        };
+        // SAFETY: an all-zero mmsghdr is valid: numbers, and pointers that may be null.
+        let header: libc::mmsghdr = unsafe { std::mem::zeroed() };
+        Self {
+            bytes: vec![0; datagrams * slot_bytes],
+            slot_bytes,
+            pieces: vec![piece; datagrams],
+            headers: vec![header; datagrams],
+            filled: 0,
+        }
+    }
+
+    /// Each datagram, to be written.
+    pub fn datagrams_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
+        self.bytes.chunks_exact_mut(self.slot_bytes)
+    }
+
+    /// The datagrams of the last receive, cut to their slots.
+    pub fn received(&self) -> impl Iterator<Item = &[u8]> {
+        let slots = self.bytes.chunks_exact(self.slot_bytes);
+        let filled = slots.zip(&self.headers).take(self.filled);
+        filled.map(|(slot, header)| &slot[..(header.msg_len as usize).min(slot.len())])
+    }
+
+    /// Sends the first so many, each as large as its slot; how many were taken, which is one at least.
+    ///
+    /// # Errors
+    /// As of sendmmsg(2), if none was taken.
+    pub fn send(&mut self, socket: BorrowedFd<'_>, count: usize) -> io::Result<usize> {
+        let headers = &mut self.aimed()[..count];
+        let count = libc::c_uint::try_from(count).map_err(io::Error::other)?;
+        // SAFETY: each of `count` headers points to one piece, and that to a slot, readable for its
+        // length; all are in vectors of ours, which outlive the call.
+        let sent = check(unsafe {
+            libc::sendmmsg(
+                socket.as_raw_fd(),
+                headers.as_mut_ptr(),
+                count,
+                libc::MSG_NOSIGNAL,
+            )
+        })?;
+        usize::try_from(sent).map_err(io::Error::other)
+    }
+
+    /// Waits for the first, and receives what is there up to so many; how many came.
+    ///
+    /// # Errors
+    /// As of recvmmsg(2); `WouldBlock` when none came in the socket's own time.
+    pub fn receive(&mut self, socket: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
+        let most = most.min(self.headers.len());
+        let count = libc::c_uint::try_from(most).map_err(io::Error::other)?;
+        let headers = self.aimed();
+        // SAFETY: each of `count` headers points to one piece, and that to a slot, writable for its
+        // length; all are in vectors of ours, which outlive the call. A null time is none.
+        let came = check(unsafe {
+            libc::recvmmsg(
+                socket.as_raw_fd(),
+                headers.as_mut_ptr(),
+                count,
+                libc::MSG_WAITFORONE,
+                std::ptr::null_mut(),
+            )
+        })?;
+        self.filled = usize::try_from(came).map_err(io::Error::other)?;
+        Ok(self.filled)
+    }
+
+    /// The headers with pointers to where all lies now: between two calls a batch may move.
+    fn aimed(&mut self) -> &mut [libc::mmsghdr] {
+        let slots = self.bytes.chunks_exact_mut(self.slot_bytes);
+        for ((slot, piece), header) in slots.zip(&mut self.pieces).zip(&mut self.headers) {
+            piece.iov_base = slot.as_mut_ptr().cast();
+            header.msg_hdr.msg_iov = piece;
+            header.msg_hdr.msg_iovlen = 1;
+        }
+        &mut self.headers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd as _;
+
+    use super::super::tests::pair;
+    use super::*;
+
+    #[test]
+    fn a_batch_is_sent_by_one_call_and_received_by_another() {
+        let [sender, receiver] = pair();
+        let mut outgoing = Batch::new(5, 100);
+        for (number, datagram) in (0..).zip(outgoing.datagrams_mut()) {
+            datagram.fill(number);
+        }
+        assert_eq!(outgoing.send(sender.as_fd(), 5).unwrap(), 5);
+        assert_eq!(outgoing.send(sender.as_fd(), 1).unwrap(), 1);
+        let mut incoming = Batch::new(4, 101);
+        assert_eq!(incoming.receive(receiver.as_fd(), 4).unwrap(), 4);
+        let came: Vec<&[u8]> = incoming.received().collect();
+        assert_eq!(came, [[0; 100], [1; 100], [2; 100], [3; 100]]);
+        // No more than there are.
+        assert_eq!(incoming.receive(receiver.as_fd(), 9).unwrap(), 2);
+        let came: Vec<u8> = incoming.received().map(|slot| slot[0]).collect();
+        assert_eq!(came, [4, 0]);
+    }
+}

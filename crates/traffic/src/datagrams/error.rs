@@ -1,0 +1,54 @@
+//! Why datagrams could not be exchanged.
+
+use std::io;
+
+use super::{LARGEST_BYTES, SMALLEST_BYTES};
+
+/// What happened, where, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum DatagramError {
+    #[error(
+        "a datagram of {bytes} bytes cannot be sent: ask for {SMALLEST_BYTES}, which its number \
+         takes, to {LARGEST_BYTES}"
+    )]
+    Size { bytes: usize },
+    #[error(
+        "{segments} segments of {bytes} bytes are more than the {LARGEST_BYTES} bytes of one send: \
+         ask for {} segments at most", LARGEST_BYTES / bytes.max(&1)
+    )]
+    LargeSend { segments: u16, bytes: usize },
+    #[error(
+        "{datagrams} datagrams of {bytes} bytes with one call do not fit the receiver's buffer, \
+         which has room for {room}: ask for fewer, or raise net.core.rmem_max"
+    )]
+    NoRoom {
+        datagrams: u64,
+        bytes: usize,
+        room: u64,
+    },
+    #[error("this kernel cuts no sends into datagrams (UDP_SEGMENT, Linux 4.18): {0}")]
+    NoSegments(io::Error),
+    #[error("this kernel merges no datagrams for a receiver (UDP_GRO, Linux 5.0): {0}")]
+    NoMerging(io::Error),
+    #[error(
+        "this kernel does not take {segments} segments of {bytes} bytes in one send: Linux before \
+         6.9 takes 64, and a segment with its headers must fit the MTU: {source}"
+    )]
+    Segments {
+        segments: u16,
+        bytes: usize,
+        source: io::Error,
+    },
+    #[error("the sockets of loopback: {0}")]
+    Sockets(io::Error),
+    #[error("CPU {cpu} for one end: {source}; `taskset -p $$` shows what is allowed")]
+    Pin { cpu: usize, source: io::Error },
+    #[error("sending: {0}")]
+    Sending(io::Error),
+    #[error("receiving: {0}")]
+    Receiving(io::Error),
+    #[error("a datagram of {came} bytes came where {bytes} were sent")]
+    WrongSize { came: usize, bytes: usize },
+    #[error("one end has ended before the other; please report it")]
+    Ended,
+}

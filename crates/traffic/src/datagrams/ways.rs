@@ -1,0 +1,154 @@
+//! How datagrams are given to the kernel, and how they are taken.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+/// What one call of sendmmsg(2) or recvmmsg(2) takes (`UIO_MAXIOV`); one is `single`.
+const BATCH: RangeInclusive<u16> = 2..=1024;
+/// `UDP_MAX_SEGMENTS` of linux/udp.h since Linux 6.9; 64 before.
+const SEGMENTS: RangeInclusive<u16> = 2..=128;
+
+/// How a sender gives datagrams to the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendWay {
+    /// A call for each.
+    Single,
+    /// So many with each call: sendmmsg(2).
+    Batch(u16),
+    /// So many as one send, which the kernel cuts: `UDP_SEGMENT`.
+    Segments(u16),
+}
+
+/// How a receiver takes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiveWay {
+    /// A call for each.
+    Single,
+    /// At most so many with each call: recvmmsg(2).
+    Batch(u16),
+    /// As the kernel merges them: `UDP_GRO`.
+    Merged,
+}
+
+impl SendWay {
+    /// Datagrams of one call.
+    pub(super) fn datagrams(self) -> u16 {
+        match self {
+            Self::Single => 1,
+            Self::Batch(count) | Self::Segments(count) => count,
+        }
+    }
+}
+
+impl ReceiveWay {
+    /// Datagrams that one call is asked for.
+    pub(super) fn datagrams(self) -> u16 {
+        match self {
+            Self::Single | Self::Merged => 1,
+            Self::Batch(count) => count,
+        }
+    }
+}
+
+impl FromStr for SendWay {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let way = match text.split_once(':') {
+            None => (text == "single").then_some(Self::Single),
+            Some(("batch", count)) => number(count, BATCH).map(Self::Batch),
+            Some(("segments", count)) => number(count, SEGMENTS).map(Self::Segments),
+            Some(_) => None,
+        };
+        way.ok_or_else(|| {
+            format!(
+                "`{text}` is no way to send: `single`, `batch:N` with N from {} to {}, or \
+                 `segments:N` with N from {} to {}",
+                BATCH.start(),
+                BATCH.end(),
+                SEGMENTS.start(),
+                SEGMENTS.end()
+            )
+        })
+    }
+}
+
+impl FromStr for ReceiveWay {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let way = match text.split_once(':') {
+            None if text == "merged" => Some(Self::Merged),
+            None => (text == "single").then_some(Self::Single),
+            Some(("batch", count)) => number(count, BATCH).map(Self::Batch),
+            Some(_) => None,
+        };
+        way.ok_or_else(|| {
+            format!(
+                "`{text}` is no way to receive: `single`, `batch:N` with N from {} to {}, or \
+                 `merged`",
+                BATCH.start(),
+                BATCH.end()
+            )
+        })
+    }
+}
+
+fn number(text: &str, range: RangeInclusive<u16>) -> Option<u16> {
+    text.parse().ok().filter(|count| range.contains(count))
+}
+
+impl fmt::Display for SendWay {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Single => write!(formatter, "single"),
+            Self::Batch(count) => write!(formatter, "batch:{count}"),
+            Self::Segments(count) => write!(formatter, "segments:{count}"),
+        }
+    }
+}
+
+impl fmt::Display for ReceiveWay {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Single => write!(formatter, "single"),
+            Self::Batch(count) => write!(formatter, "batch:{count}"),
+            Self::Merged => write!(formatter, "merged"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_are_read_as_they_are_written_and_nothing_else_is_one() {
+        for text in [
+            "single",
+            "batch:2",
+            "batch:1024",
+            "segments:2",
+            "segments:128",
+        ] {
+            assert_eq!(text.parse::<SendWay>().unwrap().to_string(), text);
+        }
+        for text in ["single", "batch:2", "batch:1024", "merged"] {
+            assert_eq!(text.parse::<ReceiveWay>().unwrap().to_string(), text);
+        }
+        for wrong in [
+            "",
+            "merged",
+            "batch",
+            "batch:1",
+            "batch:1025",
+            "segments:129",
+        ] {
+            assert!(wrong.parse::<SendWay>().is_err(), "{wrong}");
+        }
+        for wrong in ["", "segments:16", "merged:2", "batch:", "batch:-2"] {
+            assert!(wrong.parse::<ReceiveWay>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What lies between the ends: how many datagrams are under way, and may be.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::{DatagramError, DatagramPlan, USUAL_OUTSTANDING};
+
+/// Of the receiver's buffer this much at least is there: what was received is given back when it comes
+/// to a quarter (`udp_rmem_release` of net/ipv4/udp.c).
+const THERE_SHARE: f64 = 0.75;
+/// What the kernel's buffers have of their own, headers and the rounding to a power of two included,
+/// for each byte of payload and for each datagram: more than `SKB_TRUESIZE` gives for any size.
+const ACCOUNT_PER_BYTE: u64 = 2;
+const ACCOUNT_BYTES: u64 = 1_280;
+
+/// Datagrams under way; both ends wait here for each other.
+pub(super) struct Window {
+    counts: Mutex<Counts>,
+    changed: Condvar,
+    most: u64,
+    burst: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    sent: u64,
+    taken: u64,
+    is_over: bool,
+}
+
+impl Counts {
+    fn outstanding(self) -> u64 {
+        self.sent.saturating_sub(self.taken)
+    }
+}
+
+impl Window {
+    /// For a buffer of so many bytes.
+    pub(super) fn for_room(room_bytes: u32, plan: &DatagramPlan) -> Result<Self, DatagramError> {
+        let there_bytes = f64::from(room_bytes) * THERE_SHARE;
+        let account_bytes = account_bytes(plan) as f64;
+        let room = (there_bytes / account_bytes) as u64;
+        let most = room.min(wanted(plan));
+        let [one_send, one_receive] = calls(plan);
+        if one_send > most {
+            return Err(DatagramError::NoRoom {
+                datagrams: one_send,
+                bytes: plan.datagram_bytes,
+                room,
+            });
+        }
+        // A whole number of calls at either end, if half of the room takes it.
+        let steps = [
+            one_send / common_divisor(one_send, one_receive) * one_receive,
+            one_send,
+        ];
+        let fitting = steps.into_iter().find(|step| *step <= most / 2);
+        let burst = fitting.map_or(one_send, |step| most / 2 / step * step);
+        Ok(Self {
+            counts: Mutex::default(),
+            changed: Condvar::new(),
+            most,
+            burst,
+        })
+    }
+
+    pub(super) fn most(&self) -> u64 {
+        self.most
+    }
+
+    /// Datagrams that are sent in one go.
+    pub(super) fn burst(&self) -> u64 {
+        self.burst
+    }
+
+    /// Waits until so many more may be under way; whether the other end is still there.
+    pub(super) fn wait_for_room(&self, count: u64) -> bool {
+        let is_full =
+            |counts: &mut Counts| !counts.is_over && counts.outstanding() + count > self.most;
+        !self.wait_while(is_full).is_over
+    }
+
+    /// Waits until some are under way, and says how many; `None` when no more will be.
+    pub(super) fn wait_for_datagrams(&self) -> Option<u64> {
+        let is_empty = |counts: &mut Counts| !counts.is_over && counts.outstanding() == 0;
+        let outstanding = self.wait_while(is_empty).outstanding();
+        (outstanding > 0).then_some(outstanding)
+    }
+
+    pub(super) fn note_sent(&self, count: u64) {
+        self.change(|counts| counts.sent += count);
+    }
+
+    pub(super) fn note_taken(&self, count: u64) {
+        self.change(|counts| counts.taken += count);
+    }
+
+    /// Tells the other end, whatever became of this one, when it is dropped.
+    pub(super) fn end(&self) -> impl Drop + '_ {
+        Ending(self)
+    }
+
+    fn wait_while(&self, waits: impl FnMut(&mut Counts) -> bool) -> Counts {
+        let waited = self.changed.wait_while(self.lock(), waits);
+        *waited.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Counts)) {
+        change(&mut self.lock());
+        self.changed.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Ending<'a>(&'a Window);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.change(|counts| counts.is_over = true);
+    }
+}
+
+/// What is asked of the kernel, which doubles it.
+pub(super) fn wanted_room_bytes(plan: &DatagramPlan) -> i32 {
+    let account_bytes = (account_bytes(plan) * wanted(plan)) as f64;
+    (account_bytes / THERE_SHARE / 2.0).ceil() as i32
+}
+
+/// Datagrams that should fit: two calls at least.
+fn wanted(plan: &DatagramPlan) -> u64 {
+    let [one_send, one_receive] = calls(plan);
+    (2 * one_send.max(one_receive)).max(USUAL_OUTSTANDING)
+}
+
+/// Datagrams of one call at either end.
+fn calls(plan: &DatagramPlan) -> [u64; 2] {
+    [plan.send.datagrams(), plan.receive.datagrams()].map(u64::from)
+}
+
+fn account_bytes(plan: &DatagramPlan) -> u64 {
+    plan.datagram_bytes as u64 * ACCOUNT_PER_BYTE + ACCOUNT_BYTES
+}
+
+/// The largest number that divides both (Euclid).
+fn common_divisor(one: u64, other: u64) -> u64 {
+    if other == 0 {
+        one
+    } else {
+        common_divisor(other, one % other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::datagrams::{ReceiveWay, SendWay, Until};
+
+    fn window(room_bytes: u32, send: SendWay, receive: ReceiveWay) -> Result<Window, String> {
+        let plan = DatagramPlan {
+            datagram_bytes: 1200,
+            send,
+            receive,
+            until: Until::Time(Duration::ZERO),
+            sender_cpu: 0,
+            receiver_cpu: 0,
+        };
+        Window::for_room(room_bytes, &plan).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_burst_is_of_whole_calls_at_both_ends_and_two_fit_the_room() {
+        let burst = |send, receive| window(4_000_000, send, receive).unwrap().burst();
+        assert_eq!(burst(SendWay::Single, ReceiveWay::Single), 128);
+        assert_eq!(burst(SendWay::Batch(16), ReceiveWay::Batch(24)), 96);
+        assert_eq!(burst(SendWay::Segments(50), ReceiveWay::Merged), 100);
+        // Of the sender's at least.
+        assert_eq!(burst(SendWay::Batch(100), ReceiveWay::Batch(33)), 100);
+    }
+
+    #[test]
+    fn a_call_for_more_than_the_buffer_holds_is_refused_with_what_it_does() {
+        let held = window(36_800, SendWay::Batch(7), ReceiveWay::Single).unwrap();
+        assert_eq!((held.most(), held.burst()), (7, 7));
+        let refused = window(36_800, SendWay::Batch(8), ReceiveWay::Single);
+        assert!(refused.err().unwrap().contains("room for 7"));
+    }
+
+    #[test]
+    fn neither_end_waits_for_one_that_has_gone() {
+        let window = window(4_000_000, SendWay::Single, ReceiveWay::Single).unwrap();
+        window.note_sent(window.most());
+        drop(window.end());
+        assert!(!window.wait_for_room(1));
+        assert_eq!(window.wait_for_datagrams(), Some(window.most()));
+        window.note_taken(window.most());
+        assert_eq!(window.wait_for_datagrams(), None);
+    }
+}

@@ -1,0 +1,78 @@
+//! The flags of `linerate datagrams`.
+
+use std::time::Duration;
+
+use machine::cpus::CpuSplit;
+use traffic::datagrams::{DatagramPlan, ReceiveWay, SendWay, Until};
+
+/// What a path with an MTU of 1,280 bytes carries, the least that IPv6 has, as QUIC begins with.
+const USUAL_BYTES: &str = "1200";
+const LONGEST: Duration = Duration::from_hours(1);
+
+/// What datagrams of UDP cost their sender and their receiver, one at a time or many
+///
+/// Both are on this machine, each on a CPU of its own, and speak over loopback. The sender gives
+/// datagrams to the kernel one by one, several with one call (sendmmsg), or as one send that the
+/// kernel cuts into segments (UDP_SEGMENT, GSO); the receiver takes them one by one, several with one
+/// call (recvmmsg), or as the kernel merges them (UDP_GRO). Each has a number and its size is
+/// checked. No more are under way than the receiver's buffer holds, so that what is lost was lost by
+/// the kernel; the CPU time is that of the calls, without the waiting of one end for the other.
+///
+/// Over loopback the sender's calls bring each datagram to the receiver's socket, and only what was
+/// sent as segments is merged.
+#[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Payload of each, bytes, from 8
+    #[arg(long, value_name = "BYTES", default_value = USUAL_BYTES)]
+    size: usize,
+    /// How they are sent: single, batch:N (sendmmsg) or segments:N (UDP_SEGMENT)
+    #[arg(long, value_name = "HOW", default_value = "single")]
+    send: SendWay,
+    /// How they are received: single, batch:N (recvmmsg) or merged (UDP_GRO)
+    #[arg(long, value_name = "HOW", default_value = "single")]
+    receive: ReceiveWay,
+    /// For how long
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = parse_time)]
+    duration: Duration,
+    /// Send so many, however long that takes
+    #[arg(short = 'n', long, value_name = "N", conflicts_with = "duration", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// Print one JSON value (docs/schema/datagrams.json)
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  What does a datagram cost, sent and received one by one?
+    linerate datagrams
+  And 32 with one call at both ends?
+    linerate datagrams --send batch:32 --receive batch:32
+  And as segments of one send, merged for the receiver, as QUIC has them?
+    linerate datagrams --send segments:32 --receive merged
+  A million small ones, for a script:
+    linerate datagrams --size 64 --count 1000000 --json | jq .sender.cpu_seconds_per_million";
+
+impl Arguments {
+    /// The sender where a server would be.
+    pub(super) fn plan(&self, cpus: &CpuSplit) -> DatagramPlan {
+        let first = |cpus: &[usize]| cpus.first().copied().unwrap_or_default();
+        DatagramPlan {
+            datagram_bytes: self.size,
+            send: self.send,
+            receive: self.receive,
+            until: self.count.map_or(Until::Time(self.duration), Until::Count),
+            sender_cpu: first(&cpus.server),
+            receiver_cpu: first(&cpus.client),
+        }
+    }
+}
+
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if time.is_zero() || time > LONGEST {
+        return Err("from more than nothing to an hour".to_owned());
+    }
+    Ok(time)
+}

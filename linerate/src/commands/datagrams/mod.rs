@@ -1,0 +1,85 @@
+//! `linerate datagrams`: UDP from one CPU to another, by one system call for each datagram or for many.
+
+mod arguments;
+mod json;
+mod table;
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use model::Doubt;
+use traffic::datagrams::{DatagramPlan, Exchanged, exchange};
+
+use crate::console::Console;
+pub(crate) use arguments::Arguments;
+
+/// What was asked for and how it went: what the pages show.
+struct Report {
+    plan: DatagramPlan,
+    went: Exchanged,
+}
+
+/// What an end spent on what the receiver got.
+struct Cost {
+    datagrams_per_call: f64,
+    cpu_seconds_per_gb: f64,
+    cpu_seconds_per_million: f64,
+}
+
+impl Report {
+    fn seconds(&self) -> f64 {
+        self.went.window_ns.max(1) as f64 / 1e9
+    }
+
+    fn received_bytes(&self) -> f64 {
+        self.went.received.datagrams as f64 * self.plan.datagram_bytes as f64
+    }
+
+    fn datagrams_per_second(&self) -> f64 {
+        self.went.received.datagrams as f64 / self.seconds()
+    }
+
+    /// Of payload.
+    fn gbit_per_second(&self) -> f64 {
+        self.received_bytes() * 8.0 / 1e9 / self.seconds()
+    }
+
+    fn of_sender(&self) -> Cost {
+        let sent = &self.went.sent;
+        self.cost(sent.datagrams, sent.calls, sent.cpu_ns)
+    }
+
+    fn of_receiver(&self) -> Cost {
+        let received = &self.went.received;
+        self.cost(received.datagrams, received.calls, received.cpu_ns)
+    }
+
+    fn cost(&self, datagrams: u64, calls: u64, cpu_ns: u64) -> Cost {
+        let came = self.went.received.datagrams.max(1) as f64;
+        Cost {
+            datagrams_per_call: datagrams as f64 / calls.max(1) as f64,
+            // ns per byte are s per GB, and ns for each are s for a thousand million.
+            cpu_seconds_per_gb: cpu_ns as f64 / self.received_bytes().max(1.0),
+            cpu_seconds_per_million: cpu_ns as f64 / came / 1e3,
+        }
+    }
+
+    fn doubts(&self) -> Vec<Doubt> {
+        let is_shared = self.plan.sender_cpu == self.plan.receiver_cpu;
+        let shared = is_shared.then_some(Doubt::SharedCpus { cpus: 1 });
+        shared.into_iter().collect()
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    let cpus = machine::cpus::here().context("asking for CPUs")?;
+    let plan = arguments.plan(&cpus);
+    let went = exchange(&plan)?;
+    let report = Report { plan, went };
+    console.say(&if arguments.json {
+        json::render(&report)
+    } else {
+        table::render(&report)
+    });
+    Ok(ExitCode::SUCCESS)
+}
