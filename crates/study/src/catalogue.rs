@@ -43,6 +43,10 @@ const BUILT_IN: &[(&str, &str)] = &[
         include_str!("../../../studies/https-download.toml"),
     ),
     ("video.toml", include_str!("../../../studies/video.toml")),
+    (
+        "udp-batches.toml",
+        include_str!("../../../studies/udp-batches.toml"),
+    ),
 ];
 
 /// Where studies of the user's own are looked for, from the current folder.

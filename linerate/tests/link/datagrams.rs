@@ -117,7 +117,14 @@ fn datagrams_of_any_size_come_and_the_figures_hold_together() {
         let gigabytes = number("/received") * number("/datagram_bytes") / 1e9;
         let gbit = number("/throughput_gbit_per_second") * number("/window_seconds");
         assert!((gbit / 8.0 / gigabytes - 1.0).abs() < 1e-6, "{said:#}");
-        for end in ["sender", "receiver"] {
+        let ends = ["sender", "receiver"];
+        let of_ends = ends.map(|end| number(&format!("/{end}/cpu_seconds_per_gb")));
+        let both = number("/cpu_seconds_per_gb");
+        assert!(
+            (both / of_ends.iter().sum::<f64>() - 1.0).abs() < 1e-6,
+            "{said:#}"
+        );
+        for end in ends {
             let per_gb = number(&format!("/{end}/cpu_seconds_per_gb"));
             let per_million = number(&format!("/{end}/cpu_seconds_per_million"));
             let millions = number("/received") / 1e6;
@@ -145,7 +152,7 @@ fn a_person_is_told_the_rate_the_loss_the_cost_and_what_was_seen() {
         "all 3,200 that were sent came.",
         "segments:32 on CPU",
         "32.0 datagrams per call",
-        "CPU-s per GB",
+        "both ends  0.",
         "the kernel holds UDP_SEGMENT 1,200",
         "the kernel holds UDP_GRO on; it merged 3,200 datagrams, up to 38,400 bytes in one piece",
     ] {
@@ -183,7 +190,10 @@ fn what_cannot_be_sent_or_received_so_is_refused_by_name() {
             &["--receive", "segments:2"],
             "`segments:2` is no way to receive",
         ),
-        (&["--send", "segments:55"], "ask for 54 segments at most"),
+        (
+            &["--send", "segments:55"],
+            "do not fit one send, which carries 65507 bytes; 54 of them would",
+        ),
         (
             &["--size", "60000", "--send", "batch:1024"],
             "raise net.core.rmem_max",

@@ -14,6 +14,7 @@ mod page_size;
 mod python;
 mod rsqrt;
 mod strength_reduction;
+mod udp_batches;
 mod video;
 
 use std::fs::Permissions;

@@ -13,8 +13,8 @@ pub enum DatagramError {
     )]
     Size { bytes: usize },
     #[error(
-        "{segments} segments of {bytes} bytes are more than the {LARGEST_BYTES} bytes of one send: \
-         ask for {} segments at most", LARGEST_BYTES / bytes.max(&1)
+        "{segments} segments of {bytes} bytes do not fit one send, which carries {LARGEST_BYTES} \
+         bytes; {} of them would", LARGEST_BYTES / bytes.max(&1)
     )]
     LargeSend { segments: u16, bytes: usize },
     #[error(

@@ -10,8 +10,8 @@ use sys::datagram::Batch;
 use super::window::Window;
 use super::{DatagramError, DatagramPlan, SMALLEST_BYTES, SendWay, Until};
 
-/// `EINVAL`.
-const INVALID: i32 = 22;
+/// `EINVAL` and `EMSGSIZE`: by its version a kernel says either of a segment beyond the MTU.
+const REFUSED: [i32; 2] = [22, 90];
 
 /// What the sender did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,16 +62,19 @@ impl Until {
 
 fn refusal(plan: &DatagramPlan, source: io::Error) -> DatagramError {
     match plan.send {
-        SendWay::Segments(segments) if source.raw_os_error() == Some(INVALID) => {
-            let bytes = plan.datagram_bytes;
-            DatagramError::Segments {
-                segments,
-                bytes,
-                source,
-            }
-        }
+        SendWay::Segments(segments) if is_refused(&source) => DatagramError::Segments {
+            segments,
+            bytes: plan.datagram_bytes,
+            source,
+        },
         _ => DatagramError::Sending(source),
     }
+}
+
+fn is_refused(error: &io::Error) -> bool {
+    error
+        .raw_os_error()
+        .is_some_and(|errno| REFUSED.contains(&errno))
 }
 
 /// The datagrams of one call.

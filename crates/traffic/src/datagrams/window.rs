@@ -4,9 +4,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::{DatagramError, DatagramPlan, USUAL_OUTSTANDING};
 
-/// Of the receiver's buffer this much at least is there: what was received is given back when it comes
-/// to a quarter (`udp_rmem_release` of net/ipv4/udp.c).
-const THERE_SHARE: f64 = 0.75;
+/// Of the receiver's buffer so many quarters at least are there: what was received is given back when
+/// it comes to one (`udp_rmem_release` of net/ipv4/udp.c).
+const QUARTERS_THERE: u64 = 3;
 /// What the kernel's buffers have of their own, headers and the rounding to a power of two included,
 /// for each byte of payload and for each datagram: more than `SKB_TRUESIZE` gives for any size.
 const ACCOUNT_PER_BYTE: u64 = 2;
@@ -36,11 +36,10 @@ impl Counts {
 impl Window {
     /// For a buffer of so many bytes.
     pub(super) fn for_room(room_bytes: u32, plan: &DatagramPlan) -> Result<Self, DatagramError> {
-        let there_bytes = f64::from(room_bytes) * THERE_SHARE;
-        let account_bytes = account_bytes(plan) as f64;
-        let room = (there_bytes / account_bytes) as u64;
+        let room = u64::from(room_bytes) * QUARTERS_THERE / 4 / account_bytes(plan);
         let most = room.min(wanted(plan));
-        let [one_send, one_receive] = calls(plan);
+        let calls = calls(plan);
+        let [one_send, _] = calls;
         if one_send > most {
             return Err(DatagramError::NoRoom {
                 datagrams: one_send,
@@ -48,18 +47,11 @@ impl Window {
                 room,
             });
         }
-        // A whole number of calls at either end, if half of the room takes it.
-        let steps = [
-            one_send / common_divisor(one_send, one_receive) * one_receive,
-            one_send,
-        ];
-        let fitting = steps.into_iter().find(|step| *step <= most / 2);
-        let burst = fitting.map_or(one_send, |step| most / 2 / step * step);
         Ok(Self {
             counts: Mutex::default(),
             changed: Condvar::new(),
             most,
-            burst,
+            burst: burst(most, calls),
         })
     }
 
@@ -122,10 +114,18 @@ impl Drop for Ending<'_> {
     }
 }
 
+/// Two bursts are the most under way, each of whole calls: of both ends, if half of that takes them.
+fn burst(most: u64, [one_send, one_receive]: [u64; 2]) -> u64 {
+    let of_both = one_send / common_divisor(one_send, one_receive) * one_receive;
+    let mut steps = [of_both, one_send].into_iter();
+    let fitting = steps.find(|step| *step <= most / 2);
+    fitting.map_or(one_send, |step| most / 2 / step * step)
+}
+
 /// What is asked of the kernel, which doubles it.
 pub(super) fn wanted_room_bytes(plan: &DatagramPlan) -> i32 {
-    let account_bytes = (account_bytes(plan) * wanted(plan)) as f64;
-    (account_bytes / THERE_SHARE / 2.0).ceil() as i32
+    let there_bytes = account_bytes(plan) * wanted(plan);
+    i32::try_from((there_bytes * 4 / QUARTERS_THERE).div_ceil(2)).unwrap_or(i32::MAX)
 }
 
 /// Datagrams that should fit: two calls at least.

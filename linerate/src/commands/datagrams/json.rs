@@ -25,6 +25,7 @@ fn value(report: &Report) -> Value {
         "out_of_order": went.received.out_of_order,
         "datagrams_per_second": report.datagrams_per_second(),
         "throughput_gbit_per_second": report.gbit_per_second(),
+        "cpu_seconds_per_gb": report.cpu_seconds_per_gb(),
         "sender": sender(report),
         "receiver": receiver(report),
         "outstanding_most": went.outstanding_most,

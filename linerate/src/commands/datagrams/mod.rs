@@ -54,6 +54,11 @@ impl Report {
         self.cost(received.datagrams, received.calls, received.cpu_ns)
     }
 
+    /// Of both ends together.
+    fn cpu_seconds_per_gb(&self) -> f64 {
+        self.of_sender().cpu_seconds_per_gb + self.of_receiver().cpu_seconds_per_gb
+    }
+
     fn cost(&self, datagrams: u64, calls: u64, cpu_ns: u64) -> Cost {
         let came = self.went.received.datagrams.max(1) as f64;
         Cost {

@@ -54,6 +54,10 @@ fn table(report: &Report) -> String {
         ("", cost(&report.of_receiver())),
         ("", merged(report)),
         (
+            "both ends",
+            format!("{:.3} CPU-s per GB", report.cpu_seconds_per_gb()),
+        ),
+        (
             "under way",
             format!(
                 "at most {} at once, in a buffer of {} bytes",

@@ -21,8 +21,8 @@ pub(super) static ROWS: &[OfOurTester] = &[OfOurTester {
             several at a time save system calls alone",
         hurts: "a row leaves in one burst, which short queues drop",
         published: Some(
-            "of a core that sends and takes in its own, 876 MB/s in single datagrams and 2,139 MB/s as \
-            segments in \
+            "876 MB/s of single datagrams and 2,139 MB/s of segments from one core, which has the \
+            network's receive path too, in \
             https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/commit/?id=bec1f6f697362c5bc635dacd7ac8499d0a10a4e7",
         ),
     },

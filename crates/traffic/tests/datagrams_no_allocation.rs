@@ -1,0 +1,47 @@
+//! Neither end of an exchange of datagrams allocates anything for a datagram.
+//!
+//! One test in a program of its own: the allocations counted are those of the whole process.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+use sys::alloc::{CountingAllocator, allocations};
+use traffic::datagrams::{DatagramPlan, ReceiveWay, SendWay, Until, exchange};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+/// What an exchange of so many takes.
+fn allocated(send: SendWay, receive: ReceiveWay, count: u64) -> u64 {
+    let cpu = sys::cpu::allowed().unwrap()[0];
+    let plan = DatagramPlan {
+        datagram_bytes: 1000,
+        send,
+        receive,
+        until: Until::Count(count),
+        sender_cpu: cpu,
+        receiver_cpu: cpu,
+    };
+    let before = allocations();
+    let went = exchange(&plan).unwrap();
+    assert_eq!(went.received.datagrams, count);
+    allocations() - before
+}
+
+#[test]
+fn twenty_thousand_datagrams_take_no_more_allocations_than_one() {
+    let sends = [SendWay::Single, SendWay::Batch(16), SendWay::Segments(16)];
+    let receives = [
+        ReceiveWay::Single,
+        ReceiveWay::Batch(16),
+        ReceiveWay::Merged,
+    ];
+    for (send, receive) in sends
+        .into_iter()
+        .flat_map(|send| receives.map(|receive| (send, receive)))
+    {
+        let [of_one, of_many] = [1, 20_000].map(|count| allocated(send, receive, count));
+        assert_eq!(of_many, of_one, "{send} to {receive}");
+    }
+}
