@@ -45,8 +45,9 @@ pub(crate) struct RunFlags {
     /// Also record host name, user name and addresses in the run folder
     #[arg(long, help_heading = RESULT, hide_short_help = true)]
     pub(crate) full: bool,
-    /// Print the judgement as one JSON value (docs/schema/judgement.json; of a study of commands,
-    /// factorial.json)
+    /// Print the judgement as one JSON value (docs/schema/judgement.json)
+    ///
+    /// That of a study of commands is of docs/schema/factorial.json.
     #[arg(long, help_heading = RESULT)]
     pub(crate) json: bool,
 }
