@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
+use machine::levers::program::Allocator;
 use model::message::Failure;
 use model::{Doubt, Service};
 use sys::descent::Descent;
@@ -52,6 +53,8 @@ pub struct Wish {
     /// What its keeper takes on and hands on to it; how it becomes an ordinary user is our own to
     /// say.
     pub setup: ChildSetup,
+    /// The memory allocator that it is given and its keeper is not; `None` for its own.
+    pub allocator: Option<Allocator>,
     /// Its own folder, which is not there yet; see [`new_folder`].
     pub folder: PathBuf,
     pub offer: Offer,
@@ -99,6 +102,7 @@ impl RunningService {
             port: wish.port,
             workers: wish.workers,
             cpus: wish.cpus,
+            allocator: wish.allocator,
             offer: wish.offer,
         };
         let setup = ChildSetup {

@@ -1,8 +1,10 @@
 //! What a target's process starts with: a CPU, what its levers give it, and no root's powers.
 
+use std::process::Command;
+
 use machine::cpus::CpuSplit;
 use machine::levers::Obstacle;
-use machine::levers::program::Start;
+use machine::levers::program::{Allocator, Start, Startup};
 use machine::planted::ChildPart;
 use model::message::Failure;
 use sys::attribute::Attribute;
@@ -31,6 +33,24 @@ impl Starting {
         };
         start.put_into(&mut setup);
         Ok(Self { setup, start })
+    }
+
+    /// Gives a command of ours, which has our environment, what is of that.
+    pub(crate) fn complete(&self, command: &mut Command) -> Result<(), Failure> {
+        let environment: Vec<_> = std::env::vars_os().collect();
+        let startup = Startup {
+            program: command.get_program(),
+            environment: &environment,
+            descent: self.setup.descent,
+        };
+        let variable = self.start.variable(&startup);
+        command.envs(variable.map_err(|obstacle| refused(&obstacle))?);
+        Ok(())
+    }
+
+    /// The memory allocator, for whoever starts the process in another environment.
+    pub(crate) fn allocator(&self) -> Option<Allocator> {
+        self.start.allocator().cloned()
     }
 
     /// A failure to start, with what the process was to have: together they may be refused where

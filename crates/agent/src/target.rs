@@ -146,6 +146,7 @@ pub(crate) fn serve(
         .args(["serve", "--listen", &listen.any_port(), "--workers", "1"])
         .args(&plan.arguments);
     let starting = Starting::new(plan.child, cpus)?;
+    starting.complete(&mut command)?;
     let process = ServerProcess::start(command, starting.setup.clone())
         .map_err(|failure| starting.explain(failure))?;
     starting.verify(process.pid())?;
@@ -182,6 +183,7 @@ pub(crate) fn service(
         // Its keeper stays where it is; all else it takes on, to hand it down.
         cpus: starting.take_cpus(),
         setup: starting.setup.clone(),
+        allocator: starting.allocator(),
         folder,
         offer: Offer::default(),
     };
@@ -232,6 +234,7 @@ pub(crate) fn echo(
         &answer.to_string(),
     ]);
     let starting = Starting::new(plan.child, cpus)?;
+    starting.complete(&mut command)?;
     let process = ServerProcess::start(command, starting.setup.clone())
         .map_err(|failure| starting.explain(failure))?;
     starting.verify(process.pid())?;

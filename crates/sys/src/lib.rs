@@ -36,6 +36,7 @@ pub mod offspring;
 pub mod own_devices;
 pub mod packet;
 pub mod pidfd;
+pub mod privilege;
 pub mod process;
 pub mod root_folder;
 pub mod scheduling;

@@ -160,6 +160,7 @@ impl Place<'_> {
             workers: u32::try_from(self.cpus.len()).unwrap_or(u32::MAX),
             cpus: self.cpus.to_vec(),
             setup: ChildSetup::default(),
+            allocator: None,
             folder,
             offer: self.offer.clone(),
         };

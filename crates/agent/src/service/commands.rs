@@ -1,13 +1,16 @@
 //! The commands of one service, run in its folder: with little of our environment, within its
 //! limits, on its CPUs.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
+use machine::levers::program::{Allocator, Startup};
 use model::Service;
 use model::message::Failure;
+use sys::descent::Descent;
 use sys::group::Leader;
 use sys::process::ChildSetup;
 
@@ -37,14 +40,31 @@ pub(super) enum Trouble {
 }
 
 impl Commands<'_> {
-    /// Starts the service itself.
-    pub(super) fn start(&self) -> Result<Leader, String> {
+    /// Starts the service itself, with a memory allocator where it is given one.
+    pub(super) fn start(&self, allocator: Option<&Allocator>) -> Result<Leader, String> {
         let start = &self.service.start;
         let program = start.program.as_ref().map(PathBuf::from);
         let program = program.unwrap_or_else(|| self.program.to_owned());
         let command = self.command(&program, &start.arguments);
-        let leader = command.and_then(|mut command| Leader::start(&mut command));
+        let leader = command.and_then(|mut command| {
+            if let Some(allocator) = allocator {
+                self.give(allocator, &mut command)?;
+            }
+            Leader::start(&mut command)
+        });
         leader.map_err(|error| format!("starting {}: {error}", program.display()))
+    }
+
+    /// Refused where the program would do without.
+    fn give(&self, allocator: &Allocator, command: &mut Command) -> io::Result<()> {
+        let (name, value) = allocator.variable(&Startup {
+            program: command.get_program(),
+            environment: &self.environment(),
+            // Its keeper is the ordinary user already.
+            descent: Descent::Stay,
+        })?;
+        command.env(name, value);
+        Ok(())
     }
 
     /// Runs a program and its arguments, which must end with 0.
@@ -94,10 +114,7 @@ impl Commands<'_> {
             .args(arguments)
             .current_dir(here)
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", here)
-            .env("TMPDIR", here)
-            .envs(&self.service.environment)
+            .envs(self.environment())
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output);
@@ -108,5 +125,19 @@ impl Commands<'_> {
         };
         sys::process::prepare_child(&mut command, setup);
         Ok(command)
+    }
+
+    /// Little of ours, and what the description adds.
+    fn environment(&self) -> Vec<(OsString, OsString)> {
+        let here = self.folder.path().as_os_str().to_owned();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut environment = vec![
+            ("PATH".into(), path),
+            ("HOME".into(), here.clone()),
+            ("TMPDIR".into(), here),
+        ];
+        let own = self.service.environment.iter();
+        environment.extend(own.map(|(name, value)| (name.into(), value.into())));
+        environment
     }
 }

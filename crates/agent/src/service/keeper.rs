@@ -104,10 +104,12 @@ fn start(order: &Order, folder: &Folder, owner: &Owner) -> Result<Kept, Failure>
     };
     let logs = Logs::new(folder.path(), &service.logs.files);
     prepare(&commands, &logs, owner)?;
-    let leader = commands.start().map_err(|what| Failure {
-        what: format!("{}: {what}", service.title),
-        advice: String::new(),
-    })?;
+    let leader = commands
+        .start(order.allocator.as_ref())
+        .map_err(|what| Failure {
+            what: format!("{}: {what}", service.title),
+            advice: String::new(),
+        })?;
     let mut kept = Kept {
         leader,
         address,

@@ -4,6 +4,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
+use machine::levers::program::Allocator;
 use model::Service;
 use model::message::Failure;
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,8 @@ pub(super) struct Order {
     pub(super) workers: u32,
     /// The CPUs it may run on; empty for those inherited.
     pub(super) cpus: Vec<usize>,
+    /// The memory allocator that it is given; `None` for its own.
+    pub(super) allocator: Option<Allocator>,
     pub(super) offer: Offer,
 }
 

@@ -128,7 +128,8 @@ const BY_HAND: [&str; 1] = ["syscall-audit"];
 pub(super) const PLANTED: [&str; 3] = ["energy-preference", "frequency-governor", "nmi-watchdog"];
 
 /// Of one program.
-const PROGRAM: [&str; 9] = [
+const PROGRAM: [&str; 10] = [
+    "allocator",
     "cpu-affinity",
     "cpu-dma-latency",
     "cpu-weight",

@@ -174,6 +174,7 @@ fn wish(arguments: &Arguments, folder: std::path::PathBuf) -> anyhow::Result<Wis
         },
         cpus,
         setup: ChildSetup::default(),
+        allocator: None,
         folder,
         offer: Offer::default(),
     })

@@ -10,13 +10,13 @@ pub(super) static ROWS: &[Advice] = &[
     Advice {
         card: Card {
             name: "program-build",
-            title: "how a program was compiled, and its allocator",
+            title: "how a program was compiled",
             group: Group::Application,
             scope: Scope::Process,
             binds: Binds::Fork,
             risk: Risk::Stability,
             about: "Flags of the compiler (-O3, -march=native, link-time and profile-guided \
-                optimisation) and the memory allocator that it is linked with, or given by LD_PRELOAD.",
+                optimisation), which only another build changes.",
             helps: "programs that spend their time in their own code: see `linerate doctor --pid PID` \
                 and a profile for how much that is",
             hurts: "what is built for one processor ends with SIGILL on an older one; a profile that \
@@ -28,10 +28,9 @@ pub(super) static ROWS: &[Advice] = &[
         },
         look: Look::Sight(sights::of_each_program),
         by_hand: "a program is built by whoever has its source: CFLAGS='-O3 -march=native -flto', or \
-            RUSTFLAGS='-C target-cpu=native' cargo build --release, or LD_PRELOAD=/usr/lib/x86_64-linux-gnu/\
-            libjemalloc.so.2 CMD; then start both builds side by side, and `linerate versus \
+            RUSTFLAGS='-C target-cpu=native' cargo build --release; then start both builds side by side, and `linerate versus \
             http://127.0.0.1:8080/ http://127.0.0.1:8081/` says which is better and by how much, as `linerate \
-            bench 'old CMD' 'new CMD'` does for commands",
+            bench 'old CMD' 'new CMD'` does for commands; its memory allocator takes no other build: allocator",
     },
     Advice {
         card: Card {

@@ -6,7 +6,7 @@ use sys::attribute::{Attribute, Flaw};
 use sys::bpf::Mode;
 use sys::scheduling::{SLICE_NS, Scheduling};
 
-use super::{Holding, ProgramSetting};
+use super::{Allocator, Holding, ProgramSetting};
 
 /// Which lever of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,7 @@ pub(in crate::levers) enum Kind {
     Speculation(Flaw),
     HugePages,
     CpuWeight,
+    Allocator,
     WakeLatency,
     PacketProgram,
 }
@@ -47,6 +48,7 @@ impl Kind {
                 let held = Holding::WakeLatencyUs(wake_latency_us(text)?);
                 return Some(ProgramSetting::Holding(held));
             }
+            Self::Allocator => return Allocator::parse(text).map(ProgramSetting::Allocator),
             Self::PacketProgram => return packet_program(text).map(ProgramSetting::Holding),
             Self::CpuWeight => return within(1..=10_000, text).map(ProgramSetting::CpuWeight),
         };
@@ -133,7 +135,7 @@ fn within<N: std::str::FromStr + PartialOrd>(
 mod tests {
     use super::*;
 
-    const KINDS: [(Kind, &str); 10] = [
+    const KINDS: [(Kind, &str); 11] = [
         (
             Kind::Scheduling,
             "other other:3ms batch batch:100us idle fifo:1 fifo:99 rr:10",
@@ -145,6 +147,7 @@ mod tests {
         (Kind::Speculation(Flaw::StoreBypass), "allowed disabled"),
         (Kind::HugePages, "allowed disabled"),
         (Kind::CpuWeight, "1 100 10000"),
+        (Kind::Allocator, "jemalloc mimalloc tcmalloc /lib/liba.so"),
         (Kind::WakeLatency, "0s 20us 1s"),
         (Kind::PacketProgram, "native:eth0 generic:lo"),
     ];
@@ -171,6 +174,10 @@ mod tests {
             (Kind::OpenFiles, "7 -1 all"),
             (Kind::HugePages, "on off never"),
             (Kind::CpuWeight, "0 10001 1.5"),
+            (
+                Kind::Allocator,
+                "malloc jemalloc:5 liba.so ./liba.so /a:b.so",
+            ),
             (Kind::WakeLatency, "1ns 1500ns 2s 20 -1us"),
             (
                 Kind::PacketProgram,

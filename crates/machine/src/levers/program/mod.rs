@@ -1,6 +1,7 @@
 //! Levers of a program: taken on before it takes its own place, and gone with it, so that there is
 //! nothing to journal. A row says what may be typed; `shown` reads back what the kernel holds.
 
+mod allocator;
 mod group;
 mod holding;
 mod kind;
@@ -8,6 +9,7 @@ mod shown;
 mod spelling;
 mod start;
 
+pub use allocator::{Allocator, Startup, Variable};
 pub use group::sweep_after;
 pub(crate) use holding::Held;
 pub use holding::Holding;
@@ -139,6 +141,7 @@ impl ProgramPart {
             ProgramSetting::CpuWeight(weight) => {
                 OwnGroup::make(*weight).and_then(|group| rehearse_entering(group.processes.clone()))
             }
+            ProgramSetting::Allocator(allocator) => allocator.rehearse(),
             ProgramSetting::Holding(holding) => holding.take().map(drop),
         };
         rehearsed.map_err(|error| self.row.refused(error))
@@ -175,5 +178,12 @@ impl ProgramPart {
 
     fn is_held_open(&self) -> bool {
         matches!(self.setting, ProgramSetting::Holding(_))
+    }
+
+    fn allocator(&self) -> Option<&Allocator> {
+        match &self.setting {
+            ProgramSetting::Allocator(allocator) => Some(allocator),
+            _ => None,
+        }
     }
 }

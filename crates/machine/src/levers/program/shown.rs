@@ -7,6 +7,7 @@ use std::io;
 use sys::attribute::{Attribute, Flaw};
 use sys::scheduling::{self, Scheduling};
 
+use super::allocator::Mapped;
 use super::{Kind, ProgramSetting, group, holding};
 
 /// What a process has.
@@ -19,9 +20,11 @@ pub(super) enum Shown {
         words: String,
         is_allowed: Option<bool>,
     },
+    /// The shared libraries of which one may allocate its memory.
+    Libraries(Mapped),
     /// What is no value that could be typed.
     Words(String),
-    /// Nobody may look but the process itself, which has read back what it took on.
+    /// Nobody may look but the process itself, which has read back what it took on, or whose loader was asked.
     Hidden,
 }
 
@@ -38,6 +41,9 @@ impl Shown {
                 ProgramSetting::Attribute(Attribute::Speculation(_, wanted))
                     if Some(*wanted) == *is_allowed
             ),
+            Self::Libraries(mapped) => {
+                matches!(wanted, ProgramSetting::Allocator(wanted) if mapped.has(wanted))
+            }
             Self::Words(_) => false,
             Self::Hidden => true,
         }
@@ -52,6 +58,7 @@ impl fmt::Display for Shown {
             }
             Self::Setting(setting) => setting.fmt(formatter),
             Self::Fixed { words, .. } => write!(formatter, "{words}, for all programs"),
+            Self::Libraries(mapped) => mapped.fmt(formatter),
             Self::Words(words) => formatter.write_str(words),
             Self::Hidden => formatter.write_str("not to be seen"),
         }
@@ -94,10 +101,20 @@ pub(super) fn shown(kind: Kind, pid: u32) -> io::Result<Shown> {
         Kind::Speculation(flaw) => return Ok(speculation(flaw, &status(pid, line_of(flaw))?)),
         Kind::HugePages => Attribute::HugePages(status(pid, "THP_enabled")? == "1"),
         Kind::CpuWeight => return group::weight_of(pid).map(of_weight),
+        Kind::Allocator => return libraries(pid),
         Kind::WakeLatency => return holding::wake_latency_now().map(Shown::Words),
         Kind::PacketProgram => return holding::packet_programs_now().map(Shown::Words),
     };
     Ok(Shown::Setting(ProgramSetting::Attribute(attribute)))
+}
+
+/// Another user's are shown to whoever may trace it (`proc_maps_open` in fs/proc/task_mmu.c).
+fn libraries(pid: u32) -> io::Result<Shown> {
+    match Mapped::of(pid) {
+        Ok(mapped) => Ok(Shown::Libraries(mapped)),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Shown::Hidden),
+        Err(error) => Err(error),
+    }
 }
 
 fn of_weight(weight: u32) -> Shown {

@@ -3,7 +3,7 @@
 use sys::attribute::Attribute;
 use sys::process::ChildSetup;
 
-use super::{Held, Obstacle, OwnGroup, ProgramPart, ProgramSetting};
+use super::{Allocator, Held, Obstacle, OwnGroup, ProgramPart, ProgramSetting, Startup, Variable};
 
 /// What a program is given. Dropping it takes the control group away that was made for it, and lets go of
 /// what is held open, so it must outlive the program.
@@ -43,6 +43,24 @@ impl Start {
         setup.group = self.group.as_ref().map(|group| group.processes.clone());
     }
 
+    /// The memory allocator that it is given, for whoever starts it in an environment of its own.
+    #[must_use]
+    pub fn allocator(&self) -> Option<&Allocator> {
+        self.parts.iter().find_map(ProgramPart::allocator)
+    }
+
+    /// What it must have in its environment, where it must have anything.
+    ///
+    /// # Errors
+    /// Why that would change nothing.
+    pub fn variable(&self, startup: &Startup<'_>) -> Result<Option<Variable>, Obstacle> {
+        let variables = self.parts.iter().filter_map(|part| {
+            let variable = part.allocator()?.variable(startup);
+            Some(variable.map_err(|error| part.row.refused(error)))
+        });
+        variables.last().transpose()
+    }
+
     /// The CPUs that it is given, where it is given any.
     #[must_use]
     pub fn cpus(&self) -> Option<&[usize]> {
@@ -70,7 +88,7 @@ impl Start {
         for (part, held) in &self.held {
             held.hand_on().map_err(|error| part.row.refused(error))?;
         }
-        self.verify(std::process::id())
+        self.verify_taken_on(std::process::id())
     }
 
     /// Whether a program that was started with it has it all, by what the kernel shows.
@@ -78,7 +96,15 @@ impl Start {
     /// # Errors
     /// The first that it has not, and what it has instead.
     pub fn verify(&self, pid: u32) -> Result<(), Obstacle> {
-        for part in self.parts.iter().filter(|part| !part.is_held_open()) {
+        self.verify_taken_on(pid)?;
+        let mut of_its_image = self.parts.iter().filter(|part| part.allocator().is_some());
+        of_its_image.try_for_each(|part| part.verify(pid))
+    }
+
+    /// Of all but what only comes with the program itself.
+    fn verify_taken_on(&self, pid: u32) -> Result<(), Obstacle> {
+        let of_a_process = |part: &&ProgramPart| !part.is_held_open() && part.allocator().is_none();
+        for part in self.parts.iter().filter(of_a_process) {
             part.verify(pid)?;
         }
         let mut held = self.held.iter();
@@ -101,7 +127,9 @@ impl Start {
     fn attributes(&self) -> impl Iterator<Item = (&ProgramPart, &Attribute)> {
         self.parts.iter().filter_map(|part| match &part.setting {
             ProgramSetting::Attribute(attribute) => Some((part, attribute)),
-            ProgramSetting::CpuWeight(_) | ProgramSetting::Holding(_) => None,
+            ProgramSetting::CpuWeight(_)
+            | ProgramSetting::Allocator(_)
+            | ProgramSetting::Holding(_) => None,
         })
     }
 

@@ -1,0 +1,118 @@
+//! What a loader makes of libraries that are to be loaded before a program: it is asked, and starts nothing.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use sys::process::{ChildSetup, prepare_child};
+
+use super::executable::Executable;
+use super::{PRELOAD, Startup};
+
+/// The program, to a child that has it for its standard input: it may lie in a folder that is another user's.
+const STANDARD_INPUT: &str = "/proc/self/fd/0";
+
+/// A loader's answer.
+pub(super) struct Answer {
+    /// A line for each library that it would map.
+    mapped: String,
+    /// What it complains of.
+    refused: String,
+}
+
+/// Asks the loader of a program, as the user and in the environment that the program will have. The loader is the
+/// program's own choice, as it will be when it is started.
+///
+/// # Errors
+/// Where the loader cannot be started.
+pub(super) fn ask(
+    executable: &Executable,
+    startup: &Startup<'_>,
+    preload: &std::ffi::OsStr,
+) -> io::Result<Answer> {
+    let mut command = Command::new(&executable.loader);
+    command
+        .args(["--list", STANDARD_INPUT])
+        .env_clear()
+        .envs(startup.environment.iter().cloned())
+        .env(PRELOAD, preload)
+        .stdin(executable.file.try_clone()?)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let setup = ChildSetup {
+        descent: startup.descent,
+        ..ChildSetup::default()
+    };
+    prepare_child(&mut command, setup);
+    let output = command.output().map_err(|error| {
+        let loader = executable.loader.display();
+        let why = crate::findings::errno(&error);
+        io::Error::other(format!("the loader {loader} cannot be started: {why}"))
+    })?;
+    Ok(Answer {
+        mapped: String::from_utf8_lossy(&output.stdout).into_owned(),
+        refused: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
+}
+
+impl Answer {
+    /// The file that a library would be mapped from, by a line such as `libc.so.6 => /lib/libc.so.6 (0x7f…)`, or
+    /// without the arrow where it was named by its path.
+    pub(super) fn file_of(&self, library: &str) -> Option<PathBuf> {
+        self.mapped.lines().find_map(|line| {
+            let rest = line.trim().strip_prefix(library)?;
+            let (file, _address) = rest.rsplit_once(" (0x")?;
+            match file.strip_prefix(" => ") {
+                Some(file) => Some(file.into()),
+                None => file.is_empty().then(|| library.into()),
+            }
+        })
+    }
+
+    /// Why it would not be, as in `object 'lib.so' from LD_PRELOAD cannot be preloaded (wrong ELF class: ELFCLASS32):
+    /// ignored.`
+    pub(super) fn why_not(&self, library: &str) -> Option<&str> {
+        let of_it = format!("'{library}'");
+        let line = self.refused.lines().find(|line| line.contains(&of_it))?;
+        let (_, reason) = line.split_once("cannot be preloaded (")?;
+        reason.rsplit_once(')').map(|(reason, _)| reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer() -> Answer {
+        Answer {
+            mapped: "\tlinux-vdso.so.1 (0x00007ffd)\n\
+                \tlibjemalloc.so.2 => /lib/x86_64-linux-gnu/libjemalloc.so.2 (0x00007f5e)\n\
+                \t/opt/a b/liballoc.so (0x00007f5d)\n\
+                \tlibgone.so.1 => not found\n"
+                .to_owned(),
+            refused: "ERROR: ld.so: object '/tmp/narrow.so' from LD_PRELOAD cannot be preloaded (wrong ELF class: \
+                ELFCLASS32): ignored.\n"
+                .to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_library_is_mapped_from_the_file_that_the_loader_names() {
+        let answer = answer();
+        let there = "/lib/x86_64-linux-gnu/libjemalloc.so.2";
+        assert_eq!(answer.file_of("libjemalloc.so.2"), Some(there.into()));
+        let by_path = "/opt/a b/liballoc.so";
+        assert_eq!(answer.file_of(by_path), Some(by_path.into()));
+        for other in ["libjemalloc.so", "libgone.so.1", "libtcmalloc.so.4"] {
+            assert_eq!(answer.file_of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_loaders_reason_is_told_for_the_library_that_it_is_of() {
+        let answer = answer();
+        let reason = Some("wrong ELF class: ELFCLASS32");
+        assert_eq!(answer.why_not("/tmp/narrow.so"), reason);
+        assert_eq!(answer.why_not("/tmp/other.so"), None);
+    }
+}
