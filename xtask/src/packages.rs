@@ -44,6 +44,13 @@ const NEEDED: &[(&str, &str)] = &[
     ("postgresql-15", "/usr/lib/postgresql/15/bin/postgres"),
     ("python3", "/usr/bin/python3"),
     ("redis-server", "/usr/bin/redis-server"),
+    // The allocators that programs are given; the files are elsewhere for each architecture.
+    ("libjemalloc2", "/usr/share/doc/libjemalloc2"),
+    ("libmimalloc2.0", "/usr/share/doc/libmimalloc2.0"),
+    (
+        "libtcmalloc-minimal4",
+        "/usr/share/doc/libtcmalloc-minimal4",
+    ),
     // What the studies of commands compare.
     ("git", "/usr/bin/git"),
     ("pypy3", "/usr/bin/pypy3"),

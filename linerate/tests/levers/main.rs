@@ -4,6 +4,7 @@
     reason = "a helper of tests may fail as a test does"
 )]
 
+mod allocator;
 #[path = "../common/as_nobody.rs"]
 mod as_nobody;
 mod behaviour;

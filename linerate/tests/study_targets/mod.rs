@@ -4,6 +4,7 @@
     reason = "a helper of tests may fail as a test does"
 )]
 
+mod allocator;
 mod programs;
 mod side_by_side;
 

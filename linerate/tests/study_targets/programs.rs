@@ -42,11 +42,13 @@ fn is_given(target: u32) -> bool {
             .replace('\0', " ")
             .contains("--no-delay off --defer-accept 5s --backlog 77 ")
         && text("status").contains("THP_enabled:\t0")
+        && text("maps").contains("/libjemalloc.so")
 }
 
 #[test]
 fn a_target_has_the_levers_of_its_arm_and_they_go_with_it() {
-    const LEVERS: [&str; 8] = [
+    const LEVERS: [&str; 9] = [
+        "allocator=jemalloc",
         "no-delay=off",
         "defer-accept=5s",
         "listen-backlog=77",

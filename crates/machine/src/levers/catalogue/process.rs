@@ -141,11 +141,11 @@ pub(super) static ROWS: &[OfAProgram] = &[
             about: "The loader of the program is told (LD_PRELOAD) to load a library first whose malloc and free \
                 are then used instead of the C library's, by the program and by all that it starts. The loader is \
                 asked before: a program that would not take it is not started.",
-            helps: "programs whose threads allocate and free much at a time, such as databases; programs that grow \
-                over weeks as their memory is fragmented; a heap profiler comes along with jemalloc",
-            hurts: "the peak and the rest of the memory change, either way; a program that holds to the C library's \
-                malloc_trim, mallopt or mallinfo is no longer served by them; what has a heap of its own (Go, Java, \
-                small objects of Python, Rust with an allocator built in) gains nothing",
+            helps: "programs whose many threads allocate and free at once, such as databases; programs that grow over \
+                weeks as their memory is fragmented",
+            hurts: "the memory that it holds changes too, either way; what it asks of the C library's own allocator \
+                (mallopt, malloc_trim, mallinfo) no longer reaches the memory in use; what has a heap of its own (Go, \
+                Java, small objects of Python, an allocator built into a Rust program) gains nothing",
             published: Some(
                 "read-only OLTP of sysbench on Percona Server 5.5, 16 CPUs, more than 16 threads: about 6,300 \
                 transactions/s with jemalloc or tcmalloc, 4,000 with glibc 2.13; up to 4 CPUs no notable difference \

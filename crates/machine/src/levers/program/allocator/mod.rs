@@ -108,7 +108,7 @@ impl Allocator {
 
     fn not_loaded(&self, executable: &Executable, why_not: Option<String>) -> io::Error {
         let loader = executable.loader.display();
-        let why_not = why_not.map_or_else(String::new, |why_not| format!(": {why_not}"));
+        let why_not = why_not.map_or_else(String::new, |why_not| format!(" ({why_not})"));
         let package = match self {
             Self::Jemalloc => "libjemalloc2",
             Self::Mimalloc => "libmimalloc2.0",
@@ -121,7 +121,7 @@ impl Allocator {
         };
         let libraries = self.libraries().join(" or ");
         io::Error::other(format!(
-            "the loader {loader} finds no {libraries}{why_not}; Debian 12 has it in the package {package}"
+            "the loader {loader} does not find {libraries}{why_not}; Debian 12 has it in the package {package}"
         ))
     }
 }
