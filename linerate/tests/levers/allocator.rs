@@ -217,6 +217,42 @@ fn narrow_copy(library: &str, folder: &Folder) -> String {
     path.display().to_string()
 }
 
+/// An allocator for a later C library than any.
+fn allocator_of_the_future(folder: &Folder) -> String {
+    let library = |name: &str, source: &str, arguments: &[&str]| {
+        let (code, path) = (folder.path().join("library.cc"), folder.path().join(name));
+        fs::write(&code, source).unwrap();
+        let mut compile = Command::new("g++");
+        compile
+            .args(["-shared", "-fPIC", "-fno-builtin", "-o"])
+            .arg(&path);
+        compile
+            .arg(&code)
+            .args(arguments)
+            .current_dir(folder.path());
+        assert!(compile.status().unwrap().success());
+        path.display().to_string()
+    };
+    let versions = |version: &str| {
+        fs::write(
+            folder.path().join("versions"),
+            format!("{version} {{ later; }};\n"),
+        )
+        .unwrap();
+    };
+    let versioned = ["-Wl,--version-script=versions"];
+    let later = "extern \"C\" void later() {}\n";
+    versions("LATER_2");
+    library("liblater.so", later, &versioned);
+    let source = "extern \"C\" void later();\n\
+        extern \"C\" void *malloc(unsigned long) { later(); return 0; }\n";
+    let arguments = ["-L.", "-llater", "-Wl,-rpath,$ORIGIN"];
+    let future = library("libfuture.so", source, &arguments);
+    versions("LATER_1");
+    library("liblater.so", later, &versioned);
+    future
+}
+
 #[test]
 fn a_library_that_is_absent_of_another_kind_or_no_allocator_is_refused_before_the_program_starts() {
     let folder = Folder::new("allocator-refused-library");
@@ -225,7 +261,9 @@ fn a_library_that_is_absent_of_another_kind_or_no_allocator_is_refused_before_th
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let other = maps.lines().find(|line| line.contains("/libgcc_s.so"));
     let other = Path::new(other.unwrap().split_whitespace().last().unwrap());
+    let future = allocator_of_the_future(&folder);
     for (library, why) in [
+        (&*future, "version `LATER_2' not found"),
         (
             "/no/such/library.so",
             "does not take /no/such/library.so (cannot open shared object file)",

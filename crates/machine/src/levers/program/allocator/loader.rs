@@ -1,7 +1,7 @@
 //! What a loader makes of libraries that are to be loaded before a program: it is asked, and starts nothing.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use sys::process::{ChildSetup, prepare_child};
@@ -69,6 +69,13 @@ impl Answer {
         })
     }
 
+    /// What it complains of in a file that it would map, such as what that needs in turn and nobody has.
+    pub(super) fn complaint_of(&self, file: &Path) -> Option<&str> {
+        let file = file.to_str()?;
+        let mut complaints = self.refused.lines();
+        complaints.find(|line| line.contains(file)).map(str::trim)
+    }
+
     /// Why it would not be, as in `object 'lib.so' from LD_PRELOAD cannot be preloaded (wrong ELF class: ELFCLASS32):
     /// ignored.`
     pub(super) fn why_not(&self, library: &str) -> Option<&str> {
@@ -91,7 +98,8 @@ mod tests {
                 \tlibgone.so.1 => not found\n"
                 .to_owned(),
             refused: "ERROR: ld.so: object '/tmp/narrow.so' from LD_PRELOAD cannot be preloaded (wrong ELF class: \
-                ELFCLASS32): ignored.\n"
+                ELFCLASS32): ignored.\n\
+                Error loading shared library libx.so: No such file (needed by /opt/a b/liballoc.so)\n"
                 .to_owned(),
         }
     }
@@ -114,5 +122,8 @@ mod tests {
         let reason = Some("wrong ELF class: ELFCLASS32");
         assert_eq!(answer.why_not("/tmp/narrow.so"), reason);
         assert_eq!(answer.why_not("/tmp/other.so"), None);
+        let complaint = answer.complaint_of(Path::new("/opt/a b/liballoc.so"));
+        assert!(complaint.unwrap().contains("shared library libx.so"));
+        assert_eq!(answer.complaint_of(Path::new("/lib/other.so")), None);
     }
 }

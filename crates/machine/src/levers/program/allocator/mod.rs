@@ -88,6 +88,9 @@ impl Allocator {
             let answer = loader::ask(&executable, startup, &preload)?;
             if let Some(file) = answer.file_of(library) {
                 allocates(&file)?;
+                if let Some(complaint) = answer.complaint_of(&file) {
+                    return Err(io::Error::other(complaint.to_owned()));
+                }
                 return Ok((PRELOAD, preload));
             }
             why_not = answer.why_not(library).map(str::to_owned);
