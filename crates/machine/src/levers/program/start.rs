@@ -54,11 +54,11 @@ impl Start {
     /// # Errors
     /// Why that would change nothing.
     pub fn variable(&self, startup: &Startup<'_>) -> Result<Option<Variable>, Obstacle> {
-        let variables = self.parts.iter().filter_map(|part| {
+        let mut variables = self.parts.iter().filter_map(|part| {
             let variable = part.allocator()?.variable(startup);
             Some(variable.map_err(|error| part.row.refused(error)))
         });
-        variables.last().transpose()
+        variables.next().transpose()
     }
 
     /// The CPUs that it is given, where it is given any.

@@ -75,8 +75,8 @@ fn resolve(name: &OsStr, path: Option<&OsStr>) -> io::Result<PathBuf> {
     if name.as_bytes().contains(&b'/') {
         return Ok(PathBuf::from(name));
     }
-    let path = path.unwrap_or(OsStr::new(USUAL_PATH));
-    let mut places = std::env::split_paths(path).map(|folder| folder.join(name));
+    let path = path.map_or(USUAL_PATH.as_bytes(), OsStr::as_bytes);
+    let mut places = std::env::split_paths(OsStr::from_bytes(path)).map(|folder| folder.join(name));
     places.find(|place| is_program(place)).ok_or_else(|| {
         let name = name.display();
         io::Error::other(format!(
