@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use crate::check;
 
@@ -46,6 +48,25 @@ impl Descent {
     #[must_use]
     pub fn owner(self) -> Option<u32> {
         (self == Self::ToNobody).then_some(NOBODY)
+    }
+
+    /// Whether a child that comes down so may execute it: `nobody` is neither the owner nor of the
+    /// group of anything, so that only the permissions of others count, those of all folders on the
+    /// way included. Anybody else has been asked for by looking.
+    #[must_use]
+    pub fn may_run(self, path: &Path) -> bool {
+        if self.owner().is_none() {
+            return true;
+        }
+        let open = |path: &Path| {
+            path.metadata()
+                .is_ok_and(|found| found.permissions().mode() & 0o001 != 0)
+        };
+        let real = path.canonicalize();
+        let ways = [Some(path), real.as_deref().ok()];
+        ways.into_iter()
+            .flatten()
+            .all(|way| way.ancestors().all(open))
     }
 
     /// Carries it out; to be called in the child, before it executes anything.

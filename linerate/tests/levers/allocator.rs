@@ -187,6 +187,25 @@ fn a_program_that_would_not_take_the_library_is_refused_by_name_before_it_starts
 }
 
 #[test]
+fn a_program_is_looked_for_as_the_user_that_it_will_be() {
+    let folder = Folder::new("allocator-path");
+    ours(&folder);
+    let roots_own = folder.path().join("roots-own");
+    fs::create_dir(&roots_own).unwrap();
+    std::os::unix::fs::symlink("/usr/bin/true", roots_own.join("meant")).unwrap();
+    fs::set_permissions(&roots_own, Permissions::from_mode(0o700)).unwrap();
+    std::os::unix::fs::symlink("/sbin/ldconfig", folder.path().join("meant")).unwrap();
+    let mut program = run(&folder, "jemalloc", &["meant", "--version"]);
+    let path = [roots_own.as_path(), folder.path()];
+    program.env("PATH", std::env::join_paths(path).unwrap());
+    if sys::process::user() != 0 {
+        assert!(program.status().unwrap().success(), "it is this user's own");
+        return;
+    }
+    assert_refused(&mut program, &folder, "ldconfig is linked statically");
+}
+
+#[test]
 fn a_program_with_capabilities_is_refused_by_name_before_it_starts() {
     let folder = Folder::new("allocator-capabilities");
     ours(&folder);

@@ -78,7 +78,7 @@ fn usable(title: &str, find: &Find) -> Result<Vec<PathBuf>, Failure> {
     let there: Vec<PathBuf> = there.filter(|path| places::is_program(path)).collect();
     let descent = Descent::from_here().unwrap_or_default();
     let roots_own = there.first().cloned();
-    let of_all = |path: &PathBuf| places::may_run(path, descent);
+    let of_all = |path: &PathBuf| descent.may_run(path);
     let usable: Vec<PathBuf> = there.into_iter().filter(of_all).collect();
     match roots_own {
         None => Err(absent_by_name(title, find)),

@@ -4,8 +4,6 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use sys::descent::Descent;
-
 /// Servers are installed there, and the paths of ordinary users leave it out.
 const SERVERS_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
@@ -28,24 +26,6 @@ pub(super) fn beside_path(places: &[String]) -> String {
 pub(super) fn is_program(path: &Path) -> bool {
     path.metadata()
         .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-}
-
-/// Whether a child that comes down so may execute it: `nobody` is neither the owner nor of the
-/// group of anything, so that only the permissions of others count, those of all folders on the
-/// way included. Anybody else has been asked for by looking.
-pub(super) fn may_run(path: &Path, descent: Descent) -> bool {
-    if descent.owner().is_none() {
-        return true;
-    }
-    let open = |path: &Path| {
-        path.metadata()
-            .is_ok_and(|found| found.permissions().mode() & 0o001 != 0)
-    };
-    let real = path.canonicalize();
-    let ways = [Some(path), real.as_deref().ok()];
-    ways.into_iter()
-        .flatten()
-        .all(|way| way.ancestors().all(open))
 }
 
 /// The folders that a path with stars stands for, those with the highest version first.
@@ -80,6 +60,8 @@ fn version(name: &str) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
+    use sys::descent::Descent;
+
     use super::*;
 
     #[test]
@@ -119,12 +101,12 @@ mod tests {
         fs::write(&program, "").unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         let (mine, nobodys) = (
-            may_run(&program, Descent::Stay),
-            may_run(&program, Descent::ToNobody),
+            Descent::Stay.may_run(&program),
+            Descent::ToNobody.may_run(&program),
         );
         fs::remove_dir_all(&root).unwrap();
         assert!(
-            is_program(Path::new("/bin/sh")) && may_run(Path::new("/bin/sh"), Descent::ToNobody)
+            is_program(Path::new("/bin/sh")) && Descent::ToNobody.may_run(Path::new("/bin/sh"))
         );
         assert_eq!((mine, nobodys), (true, false));
     }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use sys::privilege;
 
+use super::Startup;
 use super::elf::Elf;
 
 /// Where a program is looked for without a `PATH` (execvp(3)).
@@ -29,8 +30,8 @@ impl Executable {
     ///
     /// # Errors
     /// Where there is none, or none that would look at what is to be loaded before it.
-    pub(super) fn find(name: &OsStr, path: Option<&OsStr>) -> io::Result<Self> {
-        let mut path = resolve(name, path)?;
+    pub(super) fn find(startup: &Startup<'_>) -> io::Result<Self> {
+        let mut path = resolve(startup)?;
         for _ in 0..=MOST_SCRIPTS {
             let file = File::open(&path).map_err(|error| {
                 let why = crate::findings::errno(&error);
@@ -70,14 +71,16 @@ impl Executable {
     }
 }
 
-/// A name with a slash is a path.
-fn resolve(name: &OsStr, path: Option<&OsStr>) -> io::Result<PathBuf> {
+/// A name with a slash is a path; another is looked for as the user that the program will be, whom folders of root keep out.
+fn resolve(startup: &Startup<'_>) -> io::Result<PathBuf> {
+    let (name, path) = (startup.program, startup.variable("PATH"));
     if name.as_bytes().contains(&b'/') {
         return Ok(PathBuf::from(name));
     }
     let path = path.map_or(USUAL_PATH.as_bytes(), OsStr::as_bytes);
     let mut places = std::env::split_paths(OsStr::from_bytes(path)).map(|folder| folder.join(name));
-    places.find(|place| is_program(place)).ok_or_else(|| {
+    let is_meant = |place: &PathBuf| is_program(place) && startup.descent.may_run(place);
+    places.find(is_meant).ok_or_else(|| {
         let name = name.display();
         io::Error::other(format!(
             "there is no program `{name}`: it is neither a path that leads to one nor found on PATH"

@@ -81,7 +81,7 @@ impl Allocator {
     /// # Errors
     /// Why it would do without.
     pub fn variable(&self, startup: &Startup<'_>) -> io::Result<Variable> {
-        let executable = Executable::find(startup.program, startup.variable("PATH"))?;
+        let executable = Executable::find(startup)?;
         let mut why_not = None;
         for library in self.libraries() {
             let preload = before(library, startup.variable(PRELOAD));
