@@ -1,11 +1,22 @@
 //! What several fuzz targets hold their subjects to.
 
+pub mod http2;
 pub mod tls;
 
 use std::fmt::Debug;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+/// So many pieces at most does [`pieces`] cut: more would cost more time than they find faults.
+const MOST_PIECES: usize = 32;
+
+/// Bytes in pieces of this size, as they may come out of a socket; behind many of them the rest is one.
+pub fn pieces(bytes: &[u8], piece_bytes: usize) -> impl Iterator<Item = &[u8]> {
+    let (cut, rest) = bytes.split_at(bytes.len().min(piece_bytes.saturating_mul(MOST_PIECES)));
+    let rest = (!rest.is_empty()).then_some(rest);
+    cut.chunks(piece_bytes).chain(rest)
+}
 
 /// A value that was decoded is encoded to a text that decodes to an equal value.
 ///
