@@ -10,7 +10,7 @@ use crate::target;
 
 /// The programs of `fuzz/src/bin`, which `cargo xtask tidy` holds this list against, and the bytes of
 /// the longest input of each: what is longer takes more time and finds nothing new.
-const TARGETS: [(&str, u32); 10] = [
+const TARGETS: [(&str, u32); 11] = [
     ("agent_protocol", 4096),
     ("file_request", 1024),
     ("http2", 1024),
@@ -19,8 +19,10 @@ const TARGETS: [(&str, u32); 10] = [
     ("response", 4096),
     ("run_folder", 32 * 1024),
     ("study_file", 8192),
-    ("tls_client", 2048),
-    ("tls_server", 2048),
+    ("tls_handshake", 64),
+    ("tls_raw", 2048),
+    // Four turns.
+    ("tls_records", 17),
 ];
 /// The same seconds for every target.
 const SECONDS: u32 = 5;

@@ -1,0 +1,22 @@
+//! Handshakes that somebody alters: nothing is content but what the peer said, and without
+//! alterations all of it is. The first byte says of what kind the connection is, the second how what
+//! our end hears is cut.
+#![no_main]
+
+use fuzz::tls::{self, ANSWER, Kind, REQUEST, Role};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    let [kind, cut, changes @ ..] = input else {
+        return;
+    };
+    let kind = Kind::of(*kind);
+    let (for_ours, for_peer) = match kind.ours {
+        Role::Server => (REQUEST, ANSWER),
+        Role::Client => (ANSWER, REQUEST),
+    };
+    let heard = tls::shake_hands(kind, changes, usize::from(*cut).max(1));
+    assert!(for_ours.starts_with(&heard.by_ours), "{heard:?}");
+    let is_whole = heard.by_ours == for_ours && heard.by_peer == for_peer;
+    assert!(is_whole || heard.is_altered, "{heard:?}");
+});

@@ -1,0 +1,110 @@
+//! One end of TLS that is ours and one that is not, with somebody between them who cuts and alters
+//! what ours hears.
+
+mod handshake;
+mod memory;
+mod ours;
+mod pair;
+mod peer;
+mod records;
+
+use std::cell::RefCell;
+
+use traffic::tls::{
+    Buffers, Client, ClientOptions, Common, Config, Identity, Options, Trust, Version,
+};
+
+use self::peer::Peers;
+
+pub use handshake::{Heard, hears, shake_hands};
+pub use records::converse;
+
+/// What the client says once it may, and what the server answers to the last byte of it.
+pub const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
+pub const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// What a service would have at once of one connection.
+const ROOM_BYTES: usize = 64 * 1024;
+/// Content of our records where they are small.
+const SMALL_RECORD_BYTES: usize = 512;
+/// A handshake and an exchange take a few turns; ends that never fall silent are a fault.
+const MOST_TURNS: usize = 64;
+
+/// Which of the two ends is ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Server,
+    Client,
+}
+
+/// What there is to choose of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    pub version: Version,
+    pub ours: Role,
+    /// Records hold little content.
+    pub is_small: bool,
+}
+
+impl Kind {
+    pub const COUNT: usize = 8;
+
+    /// By the lowest bits of a byte.
+    #[must_use]
+    pub fn of(byte: u8) -> Self {
+        Self {
+            version: [Version::Tls12, Version::Tls13][usize::from(byte & 1)],
+            ours: [Role::Server, Role::Client][usize::from(byte >> 1 & 1)],
+            is_small: byte >> 2 & 1 == 1,
+        }
+    }
+}
+
+/// How TLS is spoken, and the memory that connections share; made once.
+struct Place {
+    clients: [Client; 2],
+    buffers: Buffers,
+    /// With full records, and with small ones.
+    commons: [Common; 2],
+    peers: Peers,
+    room: Vec<u8>,
+}
+
+thread_local! {
+    static PLACE: RefCell<Place> = RefCell::new(Place::new());
+}
+
+impl Place {
+    fn new() -> Self {
+        let made = rcgen::generate_simple_self_signed(vec!["a.test".to_owned()]);
+        let made = made.expect("a certificate can be made");
+        let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+        Self {
+            clients: [Version::Tls12, Version::Tls13].map(client),
+            buffers: Buffers::default(),
+            commons: [None, Some(SMALL_RECORD_BYTES)].map(|most| common(&certificate, &key, most)),
+            peers: Peers::new(&certificate, &key),
+            room: vec![0; ROOM_BYTES],
+        }
+    }
+}
+
+fn common(certificate: &str, key: &str, record_bytes: Option<usize>) -> Common {
+    let identity = Identity::new(certificate, key).expect("there is randomness");
+    let options = Options {
+        resumption: true,
+        record_bytes,
+        ..Options::default()
+    };
+    Common::new(Config::new(&identity, &options).expect("an identity of its own making"))
+}
+
+fn client(version: Version) -> Client {
+    let options = ClientOptions {
+        trust: Trust::Anybody,
+        version: Some(version),
+        resumption: false,
+        http2: false,
+    };
+    Client::new("a.test", &options).expect("a name that a certificate can have")
+}

@@ -1,0 +1,256 @@
+//! Our ends, driven as the server's loop and the load drive them.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use traffic::engine::channel::{Channel as _, Received};
+use traffic::tls::{ClientEnd, Handshake, Secured, Version};
+
+use super::memory::Memory;
+use super::{Kind, Place, Role};
+
+/// How far a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    Open,
+    /// The peer has said that nothing follows.
+    Ended,
+    Broken,
+}
+
+/// One of our ends.
+pub(super) trait Ours {
+    /// Takes a piece of what the peer says; what it holds of content is appended to `heard`.
+    fn hear(&mut self, place: &mut Place, piece: &[u8], heard: &mut Vec<u8>);
+
+    /// Takes content to say, and tells how much; so many bytes may leave, where that can be told.
+    fn say(&mut self, place: &mut Place, content: &[u8], room_bytes: usize) -> usize;
+
+    /// Says that nothing follows, if it can.
+    fn say_goodbye(&mut self, place: &mut Place);
+
+    /// What has left since it was asked last.
+    fn said(&mut self) -> Vec<u8>;
+
+    /// Whether hands are shaken and nothing is under way.
+    fn is_at_rest(&self) -> bool;
+
+    fn has_output(&self) -> bool;
+
+    fn stage(&self) -> Stage;
+}
+
+pub(super) fn new(place: &mut Place, kind: Kind) -> Box<dyn Ours> {
+    match kind.ours {
+        Role::Server => Box::new(Server::new(place, kind)),
+        Role::Client => Box::new(Caller::new(place, kind)),
+    }
+}
+
+/// A server's connection, from the service's side.
+struct Server {
+    end: Secured,
+    memory: Memory,
+    /// Which of the places' ways to speak is its own.
+    common: usize,
+    stage: Stage,
+}
+
+impl Server {
+    fn new(place: &Place, kind: Kind) -> Self {
+        let common = usize::from(kind.is_small);
+        // Which is never asked: the memory is.
+        let (socket, _) = UnixStream::pair().expect("two descriptors are to be had");
+        let socket = TcpStream::from(OwnedFd::from(socket));
+        Self {
+            end: Secured::new(socket, &place.commons[common]).expect("there is randomness"),
+            memory: Memory::default(),
+            common,
+            stage: Stage::Open,
+        }
+    }
+
+    /// Receives once, and tells whether there may be more.
+    fn receive(&mut self, place: &mut Place, heard: &mut Vec<u8>) -> bool {
+        let (common, room) = (&mut place.commons[self.common], &mut place.room[..]);
+        match self.end.receive(common, &mut self.memory, room) {
+            Ok(Received::Bytes {
+                count,
+                perhaps_more,
+            }) => {
+                heard.extend_from_slice(&room[..count]);
+                if self.end.has_ended() {
+                    self.stage = Stage::Ended;
+                }
+                perhaps_more && !self.end.has_ended()
+            }
+            Ok(Received::Nothing) => false,
+            Ok(Received::End) => {
+                self.stage = Stage::Ended;
+                false
+            }
+            Ok(Received::Refused) | Err(_) => {
+                self.stage = Stage::Broken;
+                false
+            }
+        }
+    }
+}
+
+impl Ours for Server {
+    fn hear(&mut self, place: &mut Place, piece: &[u8], heard: &mut Vec<u8>) {
+        if self.stage != Stage::Open {
+            return;
+        }
+        self.memory.arrived.extend_from_slice(piece);
+        while self.receive(place, heard) {}
+        if self.end.has_output() {
+            self.say(place, &[], usize::MAX);
+        }
+        if self.stage == Stage::Broken {
+            self.say_goodbye(place);
+        }
+    }
+
+    fn say(&mut self, place: &mut Place, content: &[u8], room_bytes: usize) -> usize {
+        self.memory.room_bytes = room_bytes;
+        let common = &mut place.commons[self.common];
+        let taken = self.end.send(common, &mut self.memory, content, false);
+        taken.unwrap_or_else(|_| {
+            self.stage = Stage::Broken;
+            0
+        })
+    }
+
+    fn say_goodbye(&mut self, place: &mut Place) {
+        let common = &mut place.commons[self.common];
+        self.end.say_goodbye(common, &mut self.memory);
+    }
+
+    fn said(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.memory.said)
+    }
+
+    fn is_at_rest(&self) -> bool {
+        self.memory.arrived.is_empty() && !self.end.is_mid_message() && !self.end.has_output()
+    }
+
+    fn has_output(&self) -> bool {
+        self.end.has_output()
+    }
+
+    fn stage(&self) -> Stage {
+        self.stage
+    }
+}
+
+/// A client's connection, and the other end of its socket.
+struct Caller {
+    end: ClientEnd,
+    socket: UnixStream,
+    peer: UnixStream,
+    has_shaken_hands: bool,
+    stage: Stage,
+}
+
+impl Caller {
+    /// Says its first message.
+    fn new(place: &mut Place, kind: Kind) -> Self {
+        let (socket, peer) = sockets();
+        let client = &place.clients[usize::from(kind.version == Version::Tls13)];
+        let mut caller = Self {
+            end: ClientEnd::new(client).expect("there is randomness"),
+            socket,
+            peer,
+            has_shaken_hands: false,
+            stage: Stage::Open,
+        };
+        caller.shake_hands(place);
+        caller
+    }
+
+    fn shake_hands(&mut self, place: &mut Place) {
+        let socket = self.socket.as_fd();
+        match self.end.shake_hands(&mut place.buffers, socket) {
+            Ok(Handshake::Done) => self.has_shaken_hands = true,
+            Ok(Handshake::NeedsInput | Handshake::NeedsRoom) => {}
+            Err(_) => self.stage = Stage::Broken,
+        }
+    }
+
+    /// Receives once, and tells whether there may be more.
+    fn receive(&mut self, place: &mut Place, heard: &mut Vec<u8>) -> bool {
+        match self.end.receive(&mut place.buffers, self.socket.as_fd()) {
+            Ok(None) => false,
+            Ok(Some(content)) if !content.bytes.is_empty() => {
+                heard.extend_from_slice(content.bytes);
+                content.perhaps_more
+            }
+            Ok(Some(_)) => {
+                self.stage = Stage::Ended;
+                false
+            }
+            Err(_) => {
+                self.stage = Stage::Broken;
+                false
+            }
+        }
+    }
+}
+
+impl Ours for Caller {
+    fn hear(&mut self, place: &mut Place, piece: &[u8], heard: &mut Vec<u8>) {
+        if self.stage != Stage::Open {
+            return;
+        }
+        let told = self.peer.write_all(piece);
+        told.expect("the socket has room for a piece");
+        if !self.has_shaken_hands {
+            self.shake_hands(place);
+        }
+        while self.has_shaken_hands && self.receive(place, heard) {}
+    }
+
+    /// How much leaves is the socket's affair.
+    fn say(&mut self, place: &mut Place, content: &[u8], _: usize) -> usize {
+        let socket = self.socket.as_fd();
+        let taken = self.end.send(&mut place.buffers, socket, content);
+        taken.unwrap_or_else(|_| {
+            self.stage = Stage::Broken;
+            0
+        })
+    }
+
+    /// It just goes.
+    fn say_goodbye(&mut self, _: &mut Place) {}
+
+    fn said(&mut self) -> Vec<u8> {
+        let mut words = Vec::new();
+        // That nothing more is there is told as an error, after what was.
+        let _ = self.peer.read_to_end(&mut words);
+        words
+    }
+
+    fn is_at_rest(&self) -> bool {
+        self.has_shaken_hands && !self.end.has_output()
+    }
+
+    fn has_output(&self) -> bool {
+        self.end.has_output()
+    }
+
+    fn stage(&self) -> Stage {
+        self.stage
+    }
+}
+
+fn sockets() -> (UnixStream, UnixStream) {
+    let (near, far) = UnixStream::pair().expect("two descriptors are to be had");
+    for socket in [&near, &far] {
+        let set = socket.set_nonblocking(true);
+        set.expect("a socket can be told not to block");
+    }
+    (near, far)
+}

@@ -1,0 +1,78 @@
+//! An end of ours and its peer, and what lies between them.
+
+use super::ours::{self, Ours};
+use super::peer::Peer;
+use super::{Kind, MOST_TURNS, Place};
+use crate::pieces;
+
+/// More than either end takes at one go, and no more than a socket has room for.
+const CARRIED_BYTES: usize = 144 * 1024;
+
+pub(super) struct Pair {
+    pub(super) ours: Box<dyn Ours>,
+    pub(super) peer: Peer,
+    /// What content each of them has heard.
+    pub(super) by_ours: Vec<u8>,
+    pub(super) by_peer: Vec<u8>,
+}
+
+impl Pair {
+    pub(super) fn new(place: &mut Place, kind: Kind) -> Self {
+        Self {
+            ours: ours::new(place, kind),
+            peer: place.peers.connect(kind),
+            by_ours: Vec::new(),
+            by_peer: Vec::new(),
+        }
+    }
+
+    /// One whose hands are shaken.
+    pub(super) fn agreed(place: &mut Place, kind: Kind) -> Self {
+        let mut pair = Self::new(place, kind);
+        for _ in 0..MOST_TURNS {
+            pair.bring_ours();
+            if !pair.bring_peers(place, usize::MAX, unaltered, nobody) {
+                break;
+            }
+        }
+        pair.bring_ours();
+        assert!(pair.ours.is_at_rest() && !pair.peer.is_handshaking());
+        pair
+    }
+
+    /// Brings the peer what our end has said, and tells whether that was anything.
+    pub(super) fn bring_ours(&mut self) -> bool {
+        let words = self.ours.said();
+        self.peer.hear(&words, &mut self.by_peer);
+        !words.is_empty()
+    }
+
+    /// Brings our end what the peer has said, in pieces and altered, and tells whether that was
+    /// anything. Before each piece somebody may act, who is told its number.
+    pub(super) fn bring_peers(
+        &mut self,
+        place: &mut Place,
+        piece_bytes: usize,
+        alter: impl FnOnce(&mut [u8]),
+        mut act: impl FnMut(&mut Self, &mut Place, usize),
+    ) -> bool {
+        let mut words = self.peer.said();
+        alter(&mut words);
+        for (number, piece) in carried(&words, piece_bytes).enumerate() {
+            act(self, place, number);
+            self.ours.hear(place, piece, &mut self.by_ours);
+        }
+        !words.is_empty()
+    }
+}
+
+/// Pieces that a socket has room for.
+fn carried(words: &[u8], piece_bytes: usize) -> impl Iterator<Item = &[u8]> {
+    pieces(words, piece_bytes).flat_map(|piece| piece.chunks(CARRIED_BYTES))
+}
+
+/// What is brought comes as it was said.
+pub(super) fn unaltered(_words: &mut [u8]) {}
+
+/// And nobody acts meanwhile.
+pub(super) fn nobody(_pair: &mut Pair, _place: &mut Place, _number: usize) {}
