@@ -33,6 +33,7 @@ fn plan(address: SocketAddr) -> LoadPlan {
         bulk: false,
         tls: None,
         streams: None,
+        pipeline: 1,
     }
 }
 

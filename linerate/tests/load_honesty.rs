@@ -135,6 +135,7 @@ fn one_stall_is_seen_by_all_who_came_meanwhile() {
         bulk: false,
         tls: None,
         streams: None,
+        pipeline: 1,
     };
     let protocol = HttpProtocol::new("GET", "test", "/", &[], b"").unwrap();
     let latency = run(&plan, &protocol, &mut NoObserver)

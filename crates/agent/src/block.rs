@@ -28,6 +28,7 @@ pub(crate) fn measure(target: &Target, ask: &BlockAsk, cpus: &CpuSplit) -> Resul
         bulk: false,
         tls: None,
         streams: None,
+        pipeline: 1,
     };
     let mut window = Window {
         watch: CpuWatch::new(&target.pids),

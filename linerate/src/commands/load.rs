@@ -61,16 +61,24 @@ fn version(plan: &LoadPlan) -> &'static str {
     if plan.streams.is_some() { "2" } else { "1.1" }
 }
 
+/// The protocol and how many requests are at once on each connection, where that is more than one or of
+/// HTTP/2.
+fn at_once(plan: &LoadPlan) -> Option<(&'static str, String)> {
+    let count = report::numbers::whole(f64::from(plan.streams()));
+    let plural = if plan.streams() == 1 { "" } else { "s" };
+    match plan.streams {
+        Some(_) => Some(("HTTP/2", format!("{count} stream{plural}"))),
+        None if plan.pipeline > 1 => Some(("HTTP/1.1", format!("{count} requests in a pipeline"))),
+        None => None,
+    }
+}
+
 /// Connections, and what is at once on each, in words.
 fn connections(plan: &LoadPlan) -> String {
     let connections = report::numbers::whole(f64::from(plan.connections));
-    match plan.streams {
+    match at_once(plan) {
         None => format!("{connections} connections"),
-        Some(streams) => {
-            let plural = if streams == 1 { "" } else { "s" };
-            let streams = report::numbers::whole(f64::from(streams));
-            format!("{connections} connections of HTTP/2, {streams} stream{plural} each")
-        }
+        Some((protocol, each)) => format!("{connections} connections of {protocol}, {each} each"),
     }
 }
 

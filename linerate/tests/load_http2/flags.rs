@@ -22,7 +22,7 @@ fn what_http_2_cannot_go_with_is_refused_by_name() {
         ("--http2 --streams 0", "--streams 0"),
         (
             "--http2 --streams 20k",
-            "20000 streams on each of 64 connections",
+            "20000 requests at once on each of 64 connections",
         ),
         (
             "--http2 -H Connection:close",

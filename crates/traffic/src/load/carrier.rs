@@ -1,11 +1,13 @@
 //! What carries the bytes of one worker: the sockets behind its connections, by slot.
 //!
-//! There are three, chosen at compile time: [`EpollCarrier`] is told of readiness and moves the
+//! There are four, chosen at compile time: [`EpollCarrier`] is told of readiness and moves the
 //! bytes itself, in the clear or by TLS; [`UringCarrier`] has them moved and is told when that is
-//! done; of [`StreamsCarrier`] a slot is a stream of HTTP/2, and many of them share a connection.
+//! done; of [`StreamsCarrier`] a slot is a stream of HTTP/2, and of [`PipelinedCarrier`] a place in
+//! the pipeline of HTTP/1.1: many of them share a connection.
 
 mod clear;
 mod layer;
+mod pipelined;
 mod readiness;
 mod rings;
 mod secured;
@@ -21,6 +23,7 @@ use super::{Engine, LoadError, LoadPlan};
 use crate::tls::Client;
 
 pub(super) use clear::Clear;
+pub(super) use pipelined::PipelinedCarrier;
 pub(super) use readiness::EpollCarrier;
 pub(super) use rings::UringCarrier;
 pub use secured::Handshakes;
@@ -36,7 +39,7 @@ pub(super) struct Load<'a, R: ?Sized = [u8]> {
     /// What [`Carrier::send`] sends each time, where that is the same.
     pub(super) constant_request: Option<&'a R>,
     pub(super) connections: usize,
-    /// Slots of one connection.
+    /// Slots of one connection: streams, or places in its pipeline.
     pub(super) streams: usize,
     pub(super) pace: Pace,
     /// Requests and answers may wait for others, to be moved together.
@@ -109,6 +112,12 @@ pub(super) trait Carrier: Sized {
         false
     }
 
+    /// The answer in a slot has ended, before so many bytes of what was received last; whether they can
+    /// belong to another.
+    fn answered(&mut self, _slot: usize, unused_bytes: usize) -> bool {
+        unused_bytes == 0
+    }
+
     /// Whether the last [`News::Input`] concerns the carrier alone, on a connection without a
     /// request.
     fn absorb(&mut self, _slot: usize) -> bool {
@@ -134,7 +143,9 @@ pub(super) fn choose(plan: &LoadPlan, is_constant: bool) -> Result<Engine, LoadE
     match plan.engine {
         Engine::Uring if plan.tls.is_some() => Err(LoadError::NoUringUnderTls),
         Engine::Uring if !is_constant => Err(LoadError::NoUringForMix),
+        Engine::Uring if plan.pipeline > 1 => Err(LoadError::NoUringForPipeline),
         Engine::Auto if plan.tls.is_some() || !is_constant => Ok(Engine::Epoll),
+        Engine::Auto if plan.pipeline > 1 => Ok(Engine::Epoll),
         Engine::Auto if !plan.may_batch() => Ok(Engine::Epoll),
         Engine::Auto if sys::uring::Ring::new(&[], 1).is_err() => Ok(Engine::Epoll),
         Engine::Auto => Ok(Engine::Uring),

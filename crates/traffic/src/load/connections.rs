@@ -164,6 +164,13 @@ impl<E, C: Carrier> Connections<E, C> {
         self.carrier.look_again(slot)
     }
 
+    /// An answer has ended before so many bytes of what was received last; whether they can belong to
+    /// another.
+    #[inline]
+    pub(super) fn answered(&mut self, slot: usize, unused_bytes: usize) -> bool {
+        self.carrier.answered(slot, unused_bytes)
+    }
+
     /// Whether what came on a connection without a request is none of ours.
     pub(super) fn absorb(&mut self, slot: usize) -> bool {
         self.carrier.absorb(slot)

@@ -26,6 +26,8 @@ pub enum LoadError {
          ask for at least one thread, and for no more threads than connections"
     )]
     IdleThreads { threads: u32, connections: u32 },
+    #[error("a connection needs at least one request at a time")]
+    NoRequests,
     #[error("a load needs a duration above zero")]
     NoTime,
     #[error("a load needs a timeout above zero")]
@@ -44,8 +46,8 @@ pub enum LoadError {
     )]
     ManyConnections { connections: u32 },
     #[error(
-        "{streams} streams on each of {connections} connections are more than the \
-         {REQUESTS_AT_ONCE_MAX} requests that may be under way at once"
+        "{streams} requests at once on each of {connections} connections are more than the \
+         {REQUESTS_AT_ONCE_MAX} that may be under way"
     )]
     ManyStreams { streams: u32, connections: u32 },
     #[error(
@@ -64,6 +66,8 @@ pub enum LoadError {
     NoUringUnderTls,
     #[error("io_uring sends one request again and again here: leave the choice open, or use epoll")]
     NoUringForMix,
+    #[error("io_uring carries no pipeline here: leave the choice open, or use epoll")]
+    NoUringForPipeline,
     #[error("io_uring carries no HTTP/2 here: leave the choice open, or use epoll")]
     NoUringForHttp2,
     #[error("the kernel refused to wait for sockets: {0}; Linux 5.11 or later is needed")]

@@ -33,7 +33,9 @@ use std::thread::{self, ScopedJoinHandle};
 
 use self::http2::Http2Protocol;
 use borrowed::BorrowedThread;
-use carrier::{Carrier, Clear, EpollCarrier, Secured, StreamsCarrier, UringCarrier};
+use carrier::{
+    Carrier, Clear, EpollCarrier, PipelinedCarrier, Secured, StreamsCarrier, UringCarrier,
+};
 use gate::Gate;
 use worker::Worker;
 
@@ -88,11 +90,15 @@ pub fn run<P: Protocol<Request = [u8], Input = [u8]>>(
 ) -> Result<LoadOutcome, LoadError> {
     let engine = carrier::choose(plan, protocol.constant_request().is_some())?;
     let live = prepare(plan, observer)?;
-    let outcomes = match (engine, &plan.tls) {
-        (Engine::Uring, _) => carry::<P, UringCarrier>(plan, protocol, &live, observer),
-        (_, None) => carry::<P, EpollCarrier<Clear>>(plan, protocol, &live, observer),
-        (_, Some(_)) => carry::<P, EpollCarrier<Secured>>(plan, protocol, &live, observer),
-    }?;
+    let (is_secured, is_pipelined) = (plan.tls.is_some(), plan.pipeline > 1);
+    let run = match (engine, is_secured, is_pipelined) {
+        (Engine::Uring, ..) => carry::<P, UringCarrier>,
+        (_, false, false) => carry::<P, EpollCarrier<Clear>>,
+        (_, true, false) => carry::<P, EpollCarrier<Secured>>,
+        (_, false, true) => carry::<P, PipelinedCarrier<Clear>>,
+        (_, true, true) => carry::<P, PipelinedCarrier<Secured>>,
+    };
+    let outcomes = run(plan, protocol, &live, observer)?;
     Ok(LoadOutcome::merge(plan, engine, &live, outcomes))
 }
 

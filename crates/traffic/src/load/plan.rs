@@ -48,8 +48,10 @@ pub struct LoadPlan {
     pub bulk: bool,
     /// By TLS, and with whom; in the clear when `None`.
     pub tls: Option<Client>,
-    /// Requests under way at once on each connection of HTTP/2; `None` for protocols that have one.
+    /// Requests under way at once on each connection of HTTP/2; `None` for other protocols.
     pub streams: Option<u32>,
+    /// The same of HTTP/1.1, where they are answered in their order; 1 sends the next one after the answer.
+    pub pipeline: u32,
 }
 
 impl LoadPlan {
@@ -75,6 +77,7 @@ impl LoadPlan {
                 streams,
                 connections,
             }),
+            (streams == 0).then_some(LoadError::NoRequests),
             (self.score_ns == 0).then_some(LoadError::NoTime),
             (self.timeout_ns == 0).then_some(LoadError::NoTimeout),
             rate.map(|rate| LoadError::NoRate { rate }),
@@ -110,7 +113,7 @@ impl LoadPlan {
     /// Requests under way at once on each connection.
     #[must_use]
     pub fn streams(&self) -> u32 {
-        self.streams.unwrap_or(1)
+        self.streams.unwrap_or(self.pipeline)
     }
 
     /// Whether only throughput counts, so that single requests may wait for company.
@@ -163,6 +166,7 @@ pub(super) mod tests {
             bulk: false,
             tls: None,
             streams: None,
+            pipeline: 1,
         }
     }
 

@@ -100,6 +100,14 @@ pub(crate) struct Arguments {
     /// With --http2: requests under way at once on each connection [default: 1]
     #[arg(long, value_name = "N", value_parser = values::parse_count, requires = "http2", hide_short_help = true)]
     pub(super) streams: Option<u32>,
+    /// Requests under way at once on each connection of HTTP/1.1, answered in their order (pipelining)
+    ///
+    /// Those that become due while the answers of one connection are taken leave together, so one may
+    /// leave some µs later than its time says, and waits for the answers before its own. What lies
+    /// behind an answer with `Connection: close` was not begun with and is asked once more on a new
+    /// connection; behind any other failure it is lost, and counted as `closed`.
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = values::parse_count, conflicts_with_all = ["http2", "download"], hide_short_help = true)]
+    pipeline: u32,
 
     /// Download mode, for long bodies: Gbit/s, CPU per GB, who was the limit
     ///
@@ -247,6 +255,8 @@ Examples:
     linerate load https://127.0.0.1:8443/json --insecure
   The same by HTTP/2, with 32 requests at once on each of 4 connections:
     linerate load https://127.0.0.1:8443/json --insecure --http2 --streams 32 -c 4
+  What is left of a request when sixteen at a time are sent and answered together?
+    linerate load http://127.0.0.1:8080/plaintext --pipeline 16 --throughput
   How fast does a large file come, and who is the limit?
     linerate load http://127.0.0.1:8080/big.img --download
   A server that listens on a socket among the files:
@@ -280,9 +290,15 @@ impl Arguments {
             "--engine uring carries no HTTP/2: leave --engine out with --http2, or say epoll"
         );
         ensure!(
-            self.streams != Some(0),
-            "--streams 0 carries nothing: 1 is the least"
+            !(self.pipeline > 1 && self.engine == Carrier::Uring),
+            "--engine uring carries no pipeline: leave --engine out with --pipeline, or say epoll"
         );
+        for (flag, at_once) in [("streams", self.streams), ("pipeline", Some(self.pipeline))] {
+            ensure!(
+                at_once != Some(0),
+                "--{flag} 0 carries nothing: 1 is the least"
+            );
+        }
         let cpus = self.cpus.clone().unwrap_or_default();
         sys::cpu::all_allowed(&cpus).context("--cpus")?;
         let (settle, duration) = if self.slo.is_some() || self.sweep.is_some() {
@@ -308,6 +324,7 @@ impl Arguments {
             bulk: false,
             tls: None,
             streams: self.http2.then(|| self.streams.unwrap_or(1)),
+            pipeline: self.pipeline,
         })
     }
 

@@ -85,9 +85,9 @@ impl Asked {
         })
     }
 
-    /// Whether it takes as many streams as are asked for.
+    /// Whether it takes as many streams as are asked for; how long a pipeline may be no server says.
     pub(super) fn check_streams(&self, wanted: u32) -> anyhow::Result<()> {
-        let most = self.streams_at_once.unwrap_or(1);
+        let most = self.streams_at_once.unwrap_or(usize::MAX);
         ensure!(
             wanted as usize <= most,
             "--streams {wanted}: the server takes {most} streams of a connection at once; ask for \

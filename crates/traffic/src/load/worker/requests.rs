@@ -116,15 +116,18 @@ where
         };
         let bytes = piece.input.wire_bytes();
         self.recorder.received(bytes);
-        if piece.input.is_end() {
-            return Some((self.protocol.read_end(memory, exchange), 0, false));
-        }
-        let framing = match self.protocol.read(memory, exchange, piece.input) {
-            // Only one request was out, so bytes after its answer belong to nothing.
-            Framing::Whole { used, .. } if used < bytes => Framing::Malformed,
-            framing => framing,
+        let may_go_on = piece.may_go_on;
+        let framing = match piece.input.is_end() {
+            true => self.protocol.read_end(memory, exchange),
+            false => self.protocol.read(memory, exchange, piece.input),
         };
-        Some((framing, bytes, piece.may_go_on))
+        Some(match framing {
+            // Where no other request was out, bytes after the answer belong to nothing.
+            Framing::Whole { used, .. } if !self.connections.answered(slot, bytes - used) => {
+                (Framing::Malformed, bytes, may_go_on)
+            }
+            framing => (framing, bytes, may_go_on),
+        })
     }
 
     #[inline]

@@ -79,10 +79,12 @@ fn head(report: &Report<'_>) -> String {
     let plan = &report.case.plan;
     let rounds = report.blocks.iter().map(|block| block.round).max();
     let open = match report.sweep.axis {
-        Axis::Connections => plan.streams.map_or_else(String::new, |streams| {
-            let plural = if streams == 1 { "" } else { "s" };
-            format!("  load          HTTP/2, {streams} stream{plural} on each connection\n")
-        }),
+        Axis::Connections => {
+            let at_once = crate::commands::load::at_once(plan);
+            at_once.map_or_else(String::new, |(protocol, each)| {
+                format!("  load          {protocol}, {each} on each connection\n")
+            })
+        }
         Axis::Rate => format!(
             "  load          {} arrivals over {}\n",
             report.case.arguments.arrivals_shown(),
