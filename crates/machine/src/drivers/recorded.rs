@@ -174,6 +174,7 @@ impl Drivers for Recorded {
                 defer_hard_irqs: number("defer-hard-irqs"),
                 flush_timeout_ns: number("gro-flush-timeout"),
                 suspend_timeout_ns: number("irq-suspend-timeout"),
+                threaded: number("threaded"),
             })
         };
         let printed = self.0.get("ynl --family netdev --dump napi-get");

@@ -85,12 +85,15 @@ impl Incoming {
         let end = received.datagrams + count;
         while received.datagrams < end {
             match self.call(socket, end - received.datagrams, received) {
-                Err(DatagramError::Receiving(late)) if late.kind() == ErrorKind::WouldBlock => {
-                    break;
-                }
-                came => came?,
+                Ok(()) => received.calls += 1,
+                Err(DatagramError::Receiving(error)) => match error.kind() {
+                    ErrorKind::WouldBlock => break,
+                    // As by being stopped and continued (signal(7)), whatever handles the signal.
+                    ErrorKind::Interrupted => {}
+                    _ => return Err(DatagramError::Receiving(error)),
+                },
+                Err(wrong) => return Err(wrong),
             }
-            received.calls += 1;
         }
         received.cpu_ns += clock::thread_cpu_ns() - begun_ns;
         Ok(())

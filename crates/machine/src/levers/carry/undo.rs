@@ -280,7 +280,8 @@ pub(super) fn put_back(step: &Step, tree: &Tree) -> Fate {
 fn ours(step: Step, is_under_way: bool, tree: &Tree) -> Result<Step, Fate> {
     let was = knob_holds(&step, tree)?;
     let is_known = was == step.old || was == step.new;
-    if !is_known && !(is_under_way && step.may_end_otherwise()) {
+    let is_ours = is_known || is_under_way && step.may_end_otherwise();
+    if !is_ours {
         return Err(set_by_others(&step, &was));
     }
     match step.knob.part_of_its_own(tree) {

@@ -158,11 +158,11 @@ impl Line {
 
     /// Why it is down.
     pub(super) fn failure(&self) -> io::Error {
-        let known = self.failure.as_ref();
-        known.map_or(io::ErrorKind::NotConnected.into(), |error| {
-            let number = error.raw_os_error();
-            number.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
-        })
+        let Some(error) = &self.failure else {
+            return io::ErrorKind::NotConnected.into();
+        };
+        let number = error.raw_os_error();
+        number.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
     }
 
     fn forget(&mut self) {
