@@ -17,7 +17,7 @@ pub enum TestBench {
     /// A folder of files (`carry/tests/planted.rs`).
     Planted,
     /// A program that is started with it, and takes it along when it ends
-    /// (`linerate/tests/levers/programs.rs`).
+    /// (`linerate/tests/levers/programs.rs` and `allocator.rs`).
     Program,
     /// Our own server, which takes it along when it ends (`linerate/tests/serve`).
     Server,

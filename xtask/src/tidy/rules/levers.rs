@@ -31,8 +31,11 @@ const BY_HAND: &str = "by hand in a virtual machine";
 const OVER_A_REBOOT: &str = "over a reboot of an emulated machine";
 const TABLE: &str = "crates/machine/src/levers/tested.rs";
 
-/// Starts programs with levers, which it names.
-const PROGRAMS: &str = "linerate/tests/levers/programs.rs";
+/// They start programs with levers, which they name.
+const PROGRAMS: [&str; 2] = [
+    "linerate/tests/levers/programs.rs",
+    "linerate/tests/levers/allocator.rs",
+];
 const WITH_A_PROGRAM: &str = "with a program";
 
 /// Where a test takes all of one bench from, by what it asks of `linerate levers list`, or by the table.
@@ -155,18 +158,21 @@ fn is_only_told(page: &Page<'_>) -> bool {
 
 /// What no program is started with, and is said to be.
 fn not_with_a_program(tree: &Tree, pages: &[Page<'_>]) -> Vec<Violation> {
-    let text = tree.sources.get(PROGRAMS).map_or("", |source| &source.text);
+    let tests = PROGRAMS.iter().filter_map(|file| tree.sources.get(*file));
+    let texts: Vec<&str> = tests.map(|source| &source.text[..]).collect();
     let is_named = |name: &str| {
-        ["\"", "="]
-            .iter()
-            .any(|end| text.contains(&format!("\"{name}{end}")))
+        let written = [format!("\"{name}\""), format!("\"{name}=")];
+        let is_in = |text: &&str| written.iter().any(|words| text.contains(words));
+        texts.iter().any(is_in)
     };
     let missing = pages
         .iter()
         .filter(|page| page.tested.contains(WITH_A_PROGRAM) && !is_named(page.name));
     let missing = missing.map(|page| {
-        let what =
-            format!("its page says that it is tested {WITH_A_PROGRAM}, and {PROGRAMS} does not");
+        let what = format!(
+            "its page says that it is tested {WITH_A_PROGRAM}, and {} does not",
+            PROGRAMS[0]
+        );
         let advice = format!("start one with it there, or take it out of {TABLE}");
         Violation::new(&page.path(), 0, what, advice)
     });
