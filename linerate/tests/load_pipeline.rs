@@ -93,6 +93,11 @@ fn all_of_a_pipeline_are_under_way_before_the_first_is_answered() {
         if more != ["--rate", "1600"] {
             assert!(count(&report, "answered") > 100, "{report:#}");
         }
+        let number = |name: &str| report[name].as_f64().unwrap();
+        let answers = number("received_bytes") / OK.len() as f64;
+        let answered = number("throughput_rps") * number("window_seconds");
+        // What was out at either end of the window may be in one of them alone.
+        assert!((answers - answered).abs() <= 2.0 * 48.0, "{report:#}");
         assert_eq!(failed(&report), [], "{report:#}");
     }
 }
@@ -152,6 +157,48 @@ fn a_connection_that_ends_without_a_word_loses_all_that_lay_behind() {
     assert!(count(&report, "answered") >= 20, "{report:#}");
 }
 
+/// A server that answers all 16 requests of a connection by these bytes and their end, which come together.
+fn end_with(bytes: &'static [u8]) -> SocketAddr {
+    serve(move |mut stream, index| {
+        let mut came = Vec::new();
+        let group = if index < 2 { 1 } else { 16 };
+        if (0..group).all(|_| take_request(&mut stream, &mut came).is_some()) {
+            let answer = if index < 2 { OK } else { bytes };
+            drop(stream.write_all(answer));
+        }
+    })
+}
+
+#[test]
+fn an_end_that_comes_with_the_last_bytes_is_not_overlooked() {
+    let until_the_end = end_with(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nok");
+    let report = load_json(until_the_end, &DEEP);
+    assert!(count(&report, "answered") > 20, "{report:#}");
+    assert_eq!(failed(&report), [], "{report:#}");
+    let cut = end_with(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok");
+    let report = load_json(cut, &DEEP);
+    let [("closed", closed)] = failed(&report)[..] else {
+        panic!("{report:#}")
+    };
+    assert!(closed > 100, "{report:#}");
+}
+
+#[test]
+fn a_connection_that_ends_while_nobody_waits_is_opened_again_beforehand() {
+    let address = serve(|mut stream, _| {
+        if take_request(&mut stream, &mut Vec::new()).is_some() {
+            drop(stream.write_all(OK));
+        }
+    });
+    let rare = ["--pipeline", "4", "-c", "3", "--rate", "100", "-d", "500ms"];
+    let report = load_json(address, &rare);
+    assert!(count(&report, "answered") >= 25, "{report:#}");
+    assert!(
+        report["connections_reopened"].as_u64() > Some(10),
+        "{report:#}"
+    );
+}
+
 #[test]
 fn an_answer_that_nobody_asked_for_is_malformed() {
     let address = answer_groups(16, |number| match number % 16 {
@@ -174,16 +221,23 @@ fn one_that_is_given_up_takes_those_behind_it_along() {
             }
         }
     });
-    let report = load_json(address, &[&DEEP[..], &["--timeout", "100ms"]].concat());
+    // Their times differ by more than it takes to look which are over.
+    let slowly = ["--timeout", "100ms", "--rate", "300"];
+    let report = load_json(address, &[&DEEP[..], &slowly].concat());
     assert_eq!(count(&report, "answered"), 0);
     let errors = &report["errors"];
     assert!(count(errors, "timeout") > 0, "{report:#}");
+    assert!(count(errors, "closed") > 0, "{report:#}");
 }
 
 #[test]
 fn a_pipeline_that_cannot_be_is_refused_by_name() {
     for (flags, why) in [
         (&["--pipeline", "0"][..], "--pipeline 0 carries nothing"),
+        (
+            &["--pipeline", "4", "-H", "Connection: close"],
+            "exclude one another",
+        ),
         (
             &["--pipeline", "4", "--engine", "uring"],
             "carries no pipeline",

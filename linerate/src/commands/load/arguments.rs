@@ -102,8 +102,8 @@ pub(crate) struct Arguments {
     pub(super) streams: Option<u32>,
     /// Requests under way at once on each connection of HTTP/1.1, answered in their order (pipelining)
     ///
-    /// Those that become due while the answers of one connection are taken leave together, so one may
-    /// leave some µs later than its time says, and waits for the answers before its own. What lies
+    /// One waits for the answers before its own. In closed loop those that become due while the answers of a
+    /// connection are taken leave together, so some µs later than their time says. What lies
     /// behind an answer with `Connection: close` was not begun with and is asked once more on a new
     /// connection; behind any other failure it is lost, and counted as `closed`.
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = values::parse_count, conflicts_with_all = ["http2", "download"], hide_short_help = true)]
@@ -292,6 +292,13 @@ impl Arguments {
         ensure!(
             !(self.pipeline > 1 && self.engine == Carrier::Uring),
             "--engine uring carries no pipeline: leave --engine out with --pipeline, or say epoll"
+        );
+        let closes = |(name, _): &(String, String)| name.eq_ignore_ascii_case("connection");
+        ensure!(
+            self.pipeline == 1 || !self.headers.iter().any(closes),
+            "--pipeline {} and a header `Connection` exclude one another: that ends the connection behind \
+             the first answer, or keeps it as it is kept anyway",
+            self.pipeline
         );
         for (flag, at_once) in [("streams", self.streams), ("pipeline", Some(self.pipeline))] {
             ensure!(

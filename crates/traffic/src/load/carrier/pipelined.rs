@@ -9,6 +9,7 @@ mod line;
 
 use std::collections::VecDeque;
 use std::io;
+use std::ops::Range;
 
 use model::Pace;
 use sys::address::Address;
@@ -50,6 +51,8 @@ struct Slot {
     is_opening: bool,
     /// Its request was lost, and it does not know yet.
     is_lost: bool,
+    /// Its connection was lost while it had none.
+    is_cut_off: bool,
 }
 
 impl<L: Layer> Carrier for PipelinedCarrier<L> {
@@ -105,6 +108,7 @@ impl<L: Layer> Carrier for PipelinedCarrier<L> {
     fn close(&mut self, index: usize) {
         let key = self.line_of(index);
         let slot = &mut self.slots[index];
+        slot.is_cut_off = false;
         if std::mem::take(&mut slot.is_lost) {
             return;
         }
@@ -155,6 +159,7 @@ impl<L: Layer> Carrier for PipelinedCarrier<L> {
         let key = self.line_of(index);
         let slot = &mut self.slots[index];
         slot.is_out = true;
+        slot.is_cut_off = false;
         slot.request.clear();
         slot.request.extend_from_slice(request);
         let line = &mut self.lines[key];
@@ -214,14 +219,21 @@ impl<L: Layer> PipelinedCarrier<L> {
         slot / self.depth
     }
 
+    fn slots_of(&self, key: usize) -> Range<usize> {
+        key * self.depth..(key + 1) * self.depth
+    }
+
     /// What a slot is to be told, by what has become of it meanwhile.
     fn news_of(&self, index: usize) -> Option<News> {
         let slot = &self.slots[index];
         let state = self.lines[self.line_of(index)].state;
         let has_opened = slot.is_opening && matches!(state, State::Open | State::Down);
-        match slot.is_lost {
-            true => Some(News::Failed),
-            false => has_opened.then_some(News::Room),
+        match slot {
+            Slot { is_lost: true, .. } => Some(News::Failed),
+            Slot {
+                is_cut_off: true, ..
+            } => Some(News::Input { is_last: true }),
+            _ => has_opened.then_some(News::Room),
         }
     }
 
@@ -249,11 +261,11 @@ impl<L: Layer> PipelinedCarrier<L> {
             (_, News::Input { is_last }) if self.lines[key].order.is_empty() => {
                 // Nobody was asked anything: it hung up, or speaks out of turn.
                 if is_last || !self.connections.absorb(key) {
-                    self.give_up(key, io::ErrorKind::ConnectionAborted.into());
+                    self.cut_off(key);
                 }
             }
-            (_, News::Input { .. }) => {
-                self.lines[key].stir();
+            (_, News::Input { is_last }) => {
+                self.lines[key].stir(is_last);
                 self.current = Some(key);
             }
             (_, News::Failed) => {}
@@ -272,9 +284,8 @@ impl<L: Layer> PipelinedCarrier<L> {
 
     /// Tells those who wait for a connection to open.
     fn tell_opening(&mut self, key: usize) {
-        let slots = key * self.depth..(key + 1) * self.depth;
         let is_opening = |slot: &usize| self.slots[*slot].is_opening;
-        self.noticed.extend(slots.filter(is_opening));
+        self.noticed.extend(self.slots_of(key).filter(is_opening));
     }
 
     /// Sends what waits on a connection, as far as there is room.
@@ -302,13 +313,26 @@ impl<L: Layer> PipelinedCarrier<L> {
         let Some(key) = self.current.take() else {
             return;
         };
-        let line = &self.lines[key];
+        let line = &mut self.lines[key];
+        let is_cut = line.end_turn();
         if line.state == State::Leaving {
-            self.begin_again(key);
-        } else if line.order.is_empty() && line.has_unseen() {
-            self.give_up(key, io::ErrorKind::InvalidData.into());
-        } else {
-            self.flush(key);
+            return self.begin_again(key);
+        }
+        if line.is_useless() {
+            return self.cut_off(key);
+        }
+        if is_cut {
+            self.connections.look_again(key);
+        }
+        self.flush(key);
+    }
+
+    /// Closes a connection on which nobody waits for an answer, and tells its slots.
+    fn cut_off(&mut self, key: usize) {
+        self.give_up(key, io::ErrorKind::ConnectionAborted.into());
+        for index in self.slots_of(key) {
+            self.slots[index].is_cut_off = true;
+            self.noticed.push_back(index);
         }
     }
 
@@ -317,9 +341,8 @@ impl<L: Layer> PipelinedCarrier<L> {
         self.connections.close(key);
         let slots = &self.slots;
         self.lines[key].begin_again(|slot| &slots[slot].request[..]);
-        let group = key * self.depth..(key + 1) * self.depth;
         let is_wanted = |slot: &Slot| slot.is_out || slot.is_opening;
-        match slots[group].iter().any(is_wanted) {
+        match slots[self.slots_of(key)].iter().any(is_wanted) {
             true => self.connect(key),
             false => self.lines[key].state = State::Down,
         }

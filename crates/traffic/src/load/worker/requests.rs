@@ -114,20 +114,22 @@ where
             }
             Err(_) => return Some((Framing::CutShort, 0, false)),
         };
-        let bytes = piece.input.wire_bytes();
-        self.recorder.received(bytes);
-        let may_go_on = piece.may_go_on;
+        let (bytes, may_go_on) = (piece.input.wire_bytes(), piece.may_go_on);
         let framing = match piece.input.is_end() {
             true => self.protocol.read_end(memory, exchange),
             false => self.protocol.read(memory, exchange, piece.input),
         };
-        Some(match framing {
+        let (framing, taken) = match framing {
             // Where no other request was out, bytes after the answer belong to nothing.
             Framing::Whole { used, .. } if !self.connections.answered(slot, bytes - used) => {
-                (Framing::Malformed, bytes, may_go_on)
+                (Framing::Malformed, bytes)
             }
-            framing => (framing, bytes, may_go_on),
-        })
+            // The others are looked at again, for the next.
+            Framing::Whole { used, .. } => (framing, used),
+            framing => (framing, bytes),
+        };
+        self.recorder.received(taken);
+        Some((framing, taken, may_go_on))
     }
 
     #[inline]

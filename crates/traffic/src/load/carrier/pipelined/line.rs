@@ -5,6 +5,9 @@ use std::io;
 
 use super::Piece;
 
+/// What is taken of one connection before others have their turn: a millisecond or two of work.
+const TURN_BYTES: usize = 256 << 10;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum State {
     #[default]
@@ -33,8 +36,12 @@ pub(super) struct Line {
     seen_bytes: usize,
     /// There may be more to receive.
     may_go_on: bool,
+    /// What was received in this turn.
+    turn_bytes: usize,
     /// It takes no more requests.
     is_broken: bool,
+    /// The peer has closed, behind what is still to be received.
+    is_ending: bool,
 }
 
 impl Line {
@@ -67,12 +74,27 @@ impl Line {
     /// Sends nothing more, and looks what was received before.
     pub(super) fn break_off(&mut self) {
         self.is_broken = true;
-        self.stir();
+        self.stir(false);
     }
 
-    /// Something can be received.
-    pub(super) fn stir(&mut self) {
+    /// Something can be received; of an end there will be no news again.
+    pub(super) fn stir(&mut self, is_last: bool) {
         self.may_go_on = true;
+        self.is_ending |= is_last;
+    }
+
+    /// Ends a turn; whether that leaves something to be received.
+    pub(super) fn end_turn(&mut self) -> bool {
+        let is_cut = self.may_go_on && self.turn_bytes >= TURN_BYTES;
+        self.may_go_on &= !is_cut;
+        self.turn_bytes = 0;
+        is_cut
+    }
+
+    /// Whether it is of no use: it will answer nothing more, or speaks although nobody asked.
+    pub(super) fn is_useless(&self) -> bool {
+        let is_over = self.is_broken || self.is_ending || self.has_unseen();
+        is_over && self.order.is_empty()
     }
 
     /// Lets others have their turn.
@@ -82,7 +104,8 @@ impl Line {
 
     /// Whose answer is to be looked at now; `None` when nothing of one may be there.
     pub(super) fn goes_on(&self) -> Option<usize> {
-        let has_input = self.may_go_on || self.has_unseen();
+        let may_receive = self.may_go_on && self.turn_bytes < TURN_BYTES;
+        let has_input = may_receive || self.has_unseen();
         let front = self.order.front().filter(|_| has_input);
         front.copied().filter(|_| self.state == State::Open)
     }
@@ -111,7 +134,7 @@ impl Line {
         self.seen_bytes = 0;
         let Some(piece) = received else {
             self.may_go_on = false;
-            return match self.is_broken {
+            return match self.is_broken || self.is_ending {
                 true => Err(io::ErrorKind::ConnectionAborted.into()),
                 false => Ok(None),
             };
@@ -119,7 +142,8 @@ impl Line {
         if self.left == 0 && !piece.input.is_empty() {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        self.may_go_on = piece.may_go_on;
+        self.may_go_on = piece.may_go_on || self.is_ending;
+        self.turn_bytes += piece.input.len();
         self.input.extend_from_slice(piece.input);
         Ok(Some(self.unseen()))
     }
@@ -172,6 +196,8 @@ impl Line {
         self.input.clear();
         self.seen_bytes = 0;
         self.may_go_on = false;
+        self.turn_bytes = 0;
         self.is_broken = false;
+        self.is_ending = false;
     }
 }
