@@ -141,6 +141,8 @@ fn client(folder: &Folder, script: &str) -> String {
 #[test]
 fn a_client_that_connects_anew_is_refused_since_what_it_got_cannot_be_counted() {
     let folder = folder("anew");
+    // Long enough to be seen on its way.
+    std::fs::write(folder.path().join("file"), vec![7; 32 * FILE_BYTES]).unwrap();
     let again = "while curl --silent --output /dev/null \"$1\"; do :; done";
     let client = client(&folder, again);
     let words = [&["file", "--client", &client], &SHORT[..]].concat();

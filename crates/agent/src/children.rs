@@ -10,6 +10,8 @@ use sys::process::ChildSetup;
 
 /// How long a server may take to drain before it is killed.
 const DRAIN: Duration = Duration::from_millis(500);
+/// The same of one that is to say something at the end, which drains for 5 s at most.
+const LAST_WORDS: Duration = Duration::from_secs(7);
 
 /// A server of ours. Dropping it stops it.
 pub(crate) struct ServerProcess {
@@ -52,16 +54,21 @@ impl ServerProcess {
 
     /// Ends it; what it has said on its standard output since it came up.
     pub(crate) fn end(mut self) -> String {
-        self.stop();
+        self.stop(LAST_WORDS);
         let mut said = String::new();
         let _ = self.output.read_to_string(&mut said);
         said
     }
 
-    fn stop(&mut self) {
+    fn stop(&mut self, patience: Duration) {
+        let mut ended = || !matches!(self.child.try_wait(), Ok(None));
+        // Of one that was waited for the number may be another's by now.
+        if ended() {
+            return;
+        }
         let _ = sys::process::terminate(&self.child);
         let ended = || !matches!(self.child.try_wait(), Ok(None));
-        if !sys::clock::wait_until(DRAIN, ended) {
+        if !sys::clock::wait_until(patience, ended) {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
@@ -97,6 +104,6 @@ fn last_words(mut child: Child) -> Failure {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        self.stop();
+        self.stop(DRAIN);
     }
 }
