@@ -284,7 +284,7 @@ fn ours(step: Step, is_under_way: bool, tree: &Tree) -> Result<Step, Fate> {
     if !is_ours {
         return Err(set_by_others(&step, &was));
     }
-    match step.knob.part_of_its_own(tree) {
+    match step.knob.part_of_its_own(Some(&step.old), tree) {
         Some(part) if was != step.old => {
             let ours = step.knob.show(&step.new);
             Err(Fate::SetByOthers { now: part, ours })

@@ -200,14 +200,14 @@ impl Knob {
     pub(crate) fn loss(&self, tree: &Tree) -> Option<String> {
         match self {
             Self::Qdisc { device } => OfRoot { device }.loss(tree),
-            _ => self.part_of_its_own(tree),
+            _ => self.part_of_its_own(None, tree),
         }
     }
 
-    /// A part of what it sets that somebody has set otherwise, in words.
-    pub(crate) fn part_of_its_own(&self, tree: &Tree) -> Option<String> {
+    /// A part of what it sets that somebody has set otherwise, and not to what is wanted; in words.
+    pub(crate) fn part_of_its_own(&self, wanted: Option<&Value>, tree: &Tree) -> Option<String> {
         match self {
-            Self::Device { device, setting } => napi::of_its_own(device, *setting, tree),
+            Self::Device { device, setting } => napi::of_its_own(device, *setting, wanted, tree),
             _ => None,
         }
     }

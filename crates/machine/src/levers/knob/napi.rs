@@ -24,10 +24,11 @@ pub(in crate::levers) fn count(device: &DeviceName, tree: &Tree) -> io::Result<u
     Ok(napis(device, tree)?.len())
 }
 
-/// One that has another value than its device, which to set the device would overwrite; in words.
+/// One that has another value than its device, which to set the device to `wanted` would overwrite; in words.
 pub(super) fn of_its_own(
     device: &DeviceName,
     setting: DeviceSetting,
+    wanted: Option<&Value>,
     tree: &Tree,
 ) -> Option<String> {
     let of = |napi: &Napi| match setting {
@@ -41,9 +42,14 @@ pub(super) fn of_its_own(
     let mut own = napis
         .iter()
         .filter_map(|napi| Some((napi.id, of(napi)?)))
-        .filter(|(_, number)| *number != of_device);
+        .filter(|(_, number)| *number != of_device)
+        .filter(|(_, number)| !is_number(wanted, *number));
     let (id, number) = own.next()?;
     Some(format!("the NAPI {id} has {number} of its own"))
+}
+
+fn is_number(value: Option<&Value>, number: u64) -> bool {
+    matches!(value, Some(Value::Number(value)) if u64::try_from(*value) == Ok(number))
 }
 
 fn napis(device: &DeviceName, tree: &Tree) -> io::Result<Vec<Napi>> {
