@@ -10,9 +10,9 @@ use crate::{count, schema};
 const SENDS: [(&str, u64); 3] = [("single", 1), ("batch:16", 16), ("segments:20", 20)];
 const RECEIVES: [(&str, u64); 3] = [("single", 1), ("batch:40", 40), ("merged", 1)];
 
-/// What is said of datagrams as JSON, by its schema.
-fn datagrams(flags: &[&str]) -> Value {
-    let folder = Folder::new("datagrams");
+/// What is said of datagrams as JSON, by its schema, in a folder of a test's own name.
+fn datagrams(test: &str, flags: &[&str]) -> Value {
+    let folder = Folder::new(test);
     let words = [&["datagrams", "--json"], flags].concat();
     let said: Value = serde_json::from_str(&answer(&mut linerate(&folder, &words))).unwrap();
     schema::holds("datagrams", &said);
@@ -25,7 +25,8 @@ fn by_all_nine_ways_every_datagram_comes_with_as_many_calls_as_were_asked_for() 
         .into_iter()
         .flat_map(|send| RECEIVES.map(|receive| (send, receive)))
     {
-        let said = datagrams(&["-n", "8000", "--send", send, "--receive", receive]);
+        let flags = ["-n", "8000", "--send", send, "--receive", receive];
+        let said = datagrams("datagrams-ways", &flags);
         let ways = format!("{send} to {receive}: {said:#}");
         assert_eq!(count(&said, "/sent"), 8000, "{ways}");
         assert_eq!(count(&said, "/received"), 8000, "{ways}");
@@ -45,21 +46,18 @@ fn by_all_nine_ways_every_datagram_comes_with_as_many_calls_as_were_asked_for() 
 
 #[test]
 fn what_the_kernel_holds_and_what_came_are_told_of_segments_and_merging() {
-    let flags = ["-n", "1000", "--size", "1000"];
-    let said = datagrams(
-        &[
-            &flags[..],
-            &["--send", "segments:50", "--receive", "merged"],
-        ]
-        .concat(),
-    );
-    assert_eq!(said["sender"]["segment_bytes"], 1000);
-    assert_eq!(said["receiver"]["may_merge"], true);
-    assert_eq!(said["receiver"]["largest_bytes"], 50_000);
-    let said = datagrams(&flags);
-    assert_eq!(said["sender"]["segment_bytes"], Value::Null);
-    assert_eq!(said["receiver"]["may_merge"], false);
-    assert_eq!(said["receiver"]["largest_bytes"], 1000);
+    let said = |ways: &[&str]| {
+        let flags = [&["-n", "1000", "--size", "1000"], ways].concat();
+        datagrams("datagrams-held", &flags)
+    };
+    let merged = said(&["--send", "segments:50", "--receive", "merged"]);
+    assert_eq!(merged["sender"]["segment_bytes"], 1000);
+    assert_eq!(merged["receiver"]["may_merge"], true);
+    assert_eq!(merged["receiver"]["largest_bytes"], 50_000);
+    let single = said(&[]);
+    assert_eq!(single["sender"]["segment_bytes"], Value::Null);
+    assert_eq!(single["receiver"]["may_merge"], false);
+    assert_eq!(single["receiver"]["largest_bytes"], 1000);
 }
 
 /// Calls by name, as strace counts them.
@@ -111,7 +109,8 @@ fn datagrams_of_any_size_come_and_the_figures_hold_together() {
         ("1472", "segments:2"),
         ("65507", "single"),
     ] {
-        let said = datagrams(&["-d", "50ms", "--size", size, "--send", send]);
+        let flags = ["-d", "50ms", "--size", size, "--send", send];
+        let said = datagrams("datagrams-sizes", &flags);
         let number = |place: &str| said.pointer(place).and_then(Value::as_f64).unwrap();
         assert_eq!(number("/lost"), 0.0, "{said:#}");
         let gigabytes = number("/received") * number("/datagram_bytes") / 1e9;
