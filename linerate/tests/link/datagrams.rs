@@ -151,12 +151,17 @@ fn a_person_is_told_the_rate_the_loss_the_cost_and_what_was_seen() {
         "all 3,200 that were sent came.",
         "segments:32 on CPU",
         "32.0 datagrams per call",
-        "both ends  0.",
         "the kernel holds UDP_SEGMENT 1,200",
         "the kernel holds UDP_GRO on; it merged 3,200 datagrams, up to 38,400 bytes in one piece",
     ] {
         assert!(said.contains(piece), "{piece} is not in\n{said}");
     }
+    let both = said
+        .lines()
+        .find_map(|line| line.strip_prefix("  both ends  "));
+    let per_gb = both.and_then(|words| words.strip_suffix(" CPU-s per GB"));
+    let per_gb: f64 = per_gb.unwrap_or_else(|| panic!("{said}")).parse().unwrap();
+    assert!(per_gb > 0.0, "{said}");
     let said = answer(&mut linerate(
         &folder,
         &["datagrams", "-n", "10", "--receive", "merged"],
