@@ -5,9 +5,11 @@ use std::mem::discriminant;
 use serde::{Deserialize, Serialize};
 
 mod command;
+mod datagram;
 mod link;
 
 pub use command::CommandDoubt;
+pub use datagram::DatagramDoubt;
 pub use link::LinkDoubt;
 
 /// Something about a measurement that a sceptic would ask about.
@@ -76,6 +78,8 @@ pub enum Doubt {
     Command(CommandDoubt),
     /// About an emulated link.
     Link(LinkDoubt),
+    /// About exchanged datagrams.
+    Datagrams(DatagramDoubt),
 }
 
 impl Doubt {
@@ -160,6 +164,7 @@ impl Doubt {
             Self::BlocksMissed { missed, counted } => missed_blocks(*missed, *counted),
             Self::Command(doubt) => doubt.what(),
             Self::Link(doubt) => doubt.what(),
+            Self::Datagrams(doubt) => doubt.what(),
         }
     }
 
@@ -205,6 +210,7 @@ impl Doubt {
             }
             Self::Command(doubt) => doubt.advice(),
             Self::Link(doubt) => doubt.advice(),
+            Self::Datagrams(doubt) => doubt.advice(),
         }
     }
 
@@ -219,6 +225,7 @@ impl Doubt {
             }
             (Self::Command(a), Self::Command(b)) => a.is_same_kind(b),
             (Self::Link(a), Self::Link(b)) => a.is_same_kind(b),
+            (Self::Datagrams(a), Self::Datagrams(b)) => discriminant(a) == discriminant(b),
             _ => discriminant(self) == discriminant(other),
         }
     }
@@ -252,6 +259,7 @@ impl Doubt {
             Self::BlocksMissed { missed, .. } => f64::from(*missed),
             Self::Command(doubt) => doubt.severity(),
             Self::Link(doubt) => doubt.severity(),
+            Self::Datagrams(doubt) => doubt.severity(),
             Self::OneMachine
             | Self::LeverSkipped { .. }
             | Self::NoPrivateNamespace { .. }

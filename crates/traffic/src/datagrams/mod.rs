@@ -87,6 +87,8 @@ pub struct Exchanged {
     pub held: Held,
     /// Datagrams that may be under way at once.
     pub outstanding_most: u64,
+    /// Datagrams that are sent before the receiver is told of them.
+    pub sent_at_once: u64,
 }
 
 /// What the sockets hold, by the kernel's word.
@@ -131,6 +133,7 @@ pub fn exchange(plan: &DatagramPlan) -> Result<Exchanged, DatagramError> {
         window_ns,
         held,
         outstanding_most: window.most(),
+        sent_at_once: window.burst(),
     })
 }
 

@@ -114,12 +114,14 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// Two bursts are the most under way, each of whole calls: of both ends, if half of that takes them.
+/// Whole calls of both ends, in half of the most that are under way if it takes them, or in all of it;
+/// else whole calls of the sender.
 fn burst(most: u64, [one_send, one_receive]: [u64; 2]) -> u64 {
     let of_both = one_send / common_divisor(one_send, one_receive) * one_receive;
-    let mut steps = [of_both, one_send].into_iter();
-    let fitting = steps.find(|step| *step <= most / 2);
-    fitting.map_or(one_send, |step| most / 2 / step * step)
+    let half = most / 2;
+    let ways = [(of_both, half), (of_both, most), (one_send, half)];
+    let fitting = ways.into_iter().find(|(step, place)| step <= place);
+    fitting.map_or(one_send, |(step, place)| place / step * step)
 }
 
 /// What is asked of the kernel, which doubles it.
@@ -159,15 +161,19 @@ mod tests {
     use super::*;
     use crate::datagrams::{ReceiveWay, SendWay, Until};
 
-    fn window(room_bytes: u32, send: SendWay, receive: ReceiveWay) -> Result<Window, String> {
-        let plan = DatagramPlan {
-            datagram_bytes: 1200,
+    fn plan(datagram_bytes: usize, send: SendWay, receive: ReceiveWay) -> DatagramPlan {
+        DatagramPlan {
+            datagram_bytes,
             send,
             receive,
             until: Until::Time(Duration::ZERO),
             sender_cpu: 0,
             receiver_cpu: 0,
-        };
+        }
+    }
+
+    fn window(room_bytes: u32, send: SendWay, receive: ReceiveWay) -> Result<Window, String> {
+        let plan = plan(1200, send, receive);
         Window::for_room(room_bytes, &plan).map_err(|error| error.to_string())
     }
 
@@ -181,12 +187,34 @@ mod tests {
         assert_eq!(burst(SendWay::Batch(100), ReceiveWay::Batch(33)), 100);
     }
 
+    /// What a socket gets where `net.core.rmem_max` is 212,992, as Linux long had it.
+    const OLD_ROOM_BYTES: u32 = 425_984;
+
+    #[test]
+    fn where_two_bursts_of_whole_calls_do_not_fit_the_room_one_is_sent_at_once() {
+        let burst = |send, receive| {
+            let plan = plan(1470, send, receive);
+            let window = Window::for_room(OLD_ROOM_BYTES, &plan).unwrap();
+            (window.most(), window.burst())
+        };
+        let many = ReceiveWay::Batch(42);
+        assert_eq!(burst(SendWay::Single, many), (75, 42));
+        assert_eq!(burst(SendWay::Batch(42), many), (75, 42));
+        assert_eq!(burst(SendWay::Segments(14), many), (75, 42));
+        // 84 do not fit.
+        assert_eq!(burst(SendWay::Batch(28), many), (75, 28));
+    }
+
     #[test]
     fn a_call_for_more_than_the_buffer_holds_is_refused_with_what_it_does() {
         let held = window(36_800, SendWay::Batch(7), ReceiveWay::Single).unwrap();
         assert_eq!((held.most(), held.burst()), (7, 7));
         let refused = window(36_800, SendWay::Batch(8), ReceiveWay::Single);
-        assert!(refused.err().unwrap().contains("room for 7"));
+        let why = refused.err().unwrap();
+        assert!(
+            why.contains("room for 7: ask for fewer, or raise net.core.rmem_max"),
+            "{why}"
+        );
     }
 
     #[test]

@@ -29,7 +29,7 @@ fn value(report: &Report) -> Value {
         "sender": sender(report),
         "receiver": receiver(report),
         "outstanding_most": went.outstanding_most,
-        "doubts": worded(&report.doubts()),
+        "doubts": worded(&report.doubts),
     })
 }
 

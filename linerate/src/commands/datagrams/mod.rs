@@ -1,6 +1,7 @@
 //! `linerate datagrams`: UDP from one CPU to another, by one system call for each datagram or for many.
 
 mod arguments;
+mod doubts;
 mod json;
 mod table;
 
@@ -17,6 +18,7 @@ pub(crate) use arguments::Arguments;
 struct Report {
     plan: DatagramPlan,
     went: Exchanged,
+    doubts: Vec<Doubt>,
 }
 
 /// What an end spent on what the receiver got.
@@ -68,19 +70,14 @@ impl Report {
             cpu_seconds_per_million: cpu_ns as f64 / came / 1e3,
         }
     }
-
-    fn doubts(&self) -> Vec<Doubt> {
-        let is_shared = self.plan.sender_cpu == self.plan.receiver_cpu;
-        let shared = is_shared.then_some(Doubt::SharedCpus { cpus: 1 });
-        shared.into_iter().collect()
-    }
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let cpus = machine::cpus::here().context("asking for CPUs")?;
     let plan = arguments.plan(&cpus);
     let went = exchange(&plan)?;
-    let report = Report { plan, went };
+    let doubts = doubts::doubts(&plan, &went);
+    let report = Report { plan, went, doubts };
     console.say(&if arguments.json {
         json::render(&report)
     } else {

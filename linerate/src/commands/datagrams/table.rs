@@ -8,7 +8,7 @@ use super::{Cost, Report};
 
 pub(super) fn render(report: &Report) -> String {
     let mut parts = vec![answer(report), table(report)];
-    for doubt in report.doubts() {
+    for doubt in &report.doubts {
         parts.push(format!("  doubt: {}; {}", doubt.what(), doubt.advice()));
     }
     parts.join("\n\n")

@@ -1,0 +1,43 @@
+//! What about exchanged datagrams a sceptic would ask about.
+
+use serde::{Deserialize, Serialize};
+
+/// Something about datagrams from one end to the other that a sceptic would ask about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum DatagramDoubt {
+    /// Of so many that are sent at once a receiver that asks for so many with a call has no whole calls.
+    ShortCalls { sent_at_once: u64, call: u64 },
+}
+
+impl DatagramDoubt {
+    /// What is doubtful, in one sentence.
+    #[must_use]
+    pub fn what(&self) -> String {
+        match self {
+            Self::ShortCalls { sent_at_once, call } => format!(
+                "{sent_at_once} datagrams are sent at once, which are no whole calls of {call}: some \
+                 of the receiver's calls are given fewer than they ask for"
+            ),
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::ShortCalls { .. } => {
+                "raise net.core.rmem_max, have smaller calls or datagrams, or calls at one end that \
+                 are a multiple of the other's"
+            }
+        }
+    }
+
+    /// Orders doubts of one kind, the worse the larger.
+    #[must_use]
+    pub fn severity(&self) -> f64 {
+        match self {
+            Self::ShortCalls { sent_at_once, call } => *call as f64 / *sent_at_once as f64,
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! What about exchanged datagrams a reader should know before the figures are used.
+
+use model::{DatagramDoubt, Doubt};
+use traffic::datagrams::{DatagramPlan, Exchanged, ReceiveWay};
+
+pub(super) fn doubts(plan: &DatagramPlan, went: &Exchanged) -> Vec<Doubt> {
+    let is_shared = plan.sender_cpu == plan.receiver_cpu;
+    let shared = is_shared.then_some(Doubt::SharedCpus { cpus: 1 });
+    let of_datagrams = short_calls(plan, went).map(Doubt::Datagrams);
+    shared.into_iter().chain(of_datagrams).collect()
+}
+
+fn short_calls(plan: &DatagramPlan, went: &Exchanged) -> Option<DatagramDoubt> {
+    let ReceiveWay::Batch(call) = plan.receive else {
+        return None;
+    };
+    let (sent_at_once, call) = (went.sent_at_once, u64::from(call));
+    (sent_at_once % call != 0).then_some(DatagramDoubt::ShortCalls { sent_at_once, call })
+}
