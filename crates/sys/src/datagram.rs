@@ -80,6 +80,7 @@ pub struct Merged {
 
 /// Room for a control message with a number, aligned as the kernel wants it.
 type Control = [u64; 8];
+const INT_BYTES: u32 = libc::c_int::BITS / 8;
 
 /// Receives what came in a row, and what size its datagrams had.
 ///
@@ -108,18 +109,22 @@ pub fn receive_merged(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<M
 
 /// What the kernel has told beside a message that it filled.
 fn told_segment_bytes(message: &libc::msghdr) -> Option<usize> {
-    // SAFETY: the kernel has set the length of what it wrote into the control bytes, and a header that
-    // is found there is whole.
-    let header = unsafe { libc::CMSG_FIRSTHDR(message).as_ref() }?;
-    if (header.cmsg_level, header.cmsg_type) != (libc::SOL_UDP, libc::UDP_GRO) {
+    // SAFETY: the message has its own control bytes, and the length of what the kernel wrote there.
+    let at = unsafe { libc::CMSG_FIRSTHDR(message) };
+    if at.is_null() {
         return None;
     }
-    // SAFETY: behind a header of this kind is an int; it is copied, however it lies.
-    let told = unsafe {
-        libc::CMSG_DATA(header)
-            .cast::<libc::c_int>()
-            .read_unaligned()
-    };
+    // SAFETY: a header that is found there is whole; it is copied, as a reference to it would not reach
+    // what lies behind it.
+    let header = unsafe { at.read_unaligned() };
+    let is_told = (header.cmsg_level, header.cmsg_type) == (libc::SOL_UDP, libc::UDP_GRO);
+    // SAFETY: computes a length and reads nothing.
+    let whole_bytes = unsafe { libc::CMSG_LEN(INT_BYTES) } as usize;
+    if !is_told || header.cmsg_len < whole_bytes {
+        return None;
+    }
+    // SAFETY: behind the header is an int, by its length; it is copied, however it lies.
+    let told = unsafe { libc::CMSG_DATA(at).cast::<libc::c_int>().read_unaligned() };
     usize::try_from(told).ok()
 }
 
