@@ -185,14 +185,32 @@ fn a_person_is_told_the_rate_the_loss_the_cost_and_what_was_seen() {
     let per_gb = both.and_then(|words| words.strip_suffix(" CPU-s per GB"));
     let per_gb: f64 = per_gb.unwrap_or_else(|| panic!("{said}")).parse().unwrap();
     assert!(per_gb > 0.0, "{said}");
-    let said = answer(&mut linerate(
-        &folder,
-        &["datagrams", "-n", "10", "--receive", "merged"],
-    ));
-    assert!(
-        said.contains("it merged none, as none were sent as segments"),
-        "{said}"
-    );
+}
+
+#[test]
+fn where_nothing_was_merged_segments_are_missed_only_if_none_were_sent() {
+    let folder = Folder::new("datagrams-unmerged");
+    for (count, send, merged) in [
+        (
+            "10",
+            "single",
+            "it merged none, as none were sent as segments\n",
+        ),
+        // One alone.
+        ("1", "segments:2", "it merged none\n"),
+    ] {
+        let words = [
+            "datagrams",
+            "-n",
+            count,
+            "--send",
+            send,
+            "--receive",
+            "merged",
+        ];
+        let said = answer(&mut linerate(&folder, &words));
+        assert!(said.contains(merged), "{send}: {said}");
+    }
 }
 
 #[test]

@@ -127,9 +127,11 @@ pub fn exchange(plan: &DatagramPlan) -> Result<Exchanged, DatagramError> {
     });
     let window_ns = clock::monotonic_ns() - begun_ns;
     let ended = |_| DatagramError::Ended;
+    // Of two errors the sender's: what it did not send the receiver may only have missed.
+    let sent = sent.map_err(ended)??;
     Ok(Exchanged {
+        sent,
         received: received.map_err(ended)??,
-        sent: sent.map_err(ended)??,
         window_ns,
         held,
         outstanding_most: window.most(),
@@ -185,6 +187,26 @@ fn merge_receives(incoming: &UdpSocket, plan: &DatagramPlan) -> io::Result<bool>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// More than any kernel counts.
+    const NO_CPU: usize = 1 << 20;
+
+    #[test]
+    fn of_two_ends_that_fail_the_sender_is_told() {
+        let plan = DatagramPlan {
+            datagram_bytes: 1000,
+            send: SendWay::Single,
+            receive: ReceiveWay::Single,
+            until: Until::Count(1),
+            sender_cpu: NO_CPU,
+            receiver_cpu: NO_CPU + 1,
+        };
+        let told = exchange(&plan).unwrap_err();
+        assert!(
+            matches!(told, DatagramError::Pin { cpu: NO_CPU, .. }),
+            "{told}"
+        );
+    }
 
     #[test]
     fn all_that_is_sent_comes_by_any_way_and_with_the_calls_that_it_takes() {

@@ -96,11 +96,13 @@ fn merged(report: &Report) -> String {
     } else {
         "off"
     };
+    let why = match report.plan.send {
+        SendWay::Segments(_) => "",
+        _ => ", as none were sent as segments",
+    };
     match (report.plan.receive, received.merged) {
         (ReceiveWay::Merged, 0) => {
-            format!(
-                "the kernel holds UDP_GRO {held}; it merged none, as none were sent as segments"
-            )
+            format!("the kernel holds UDP_GRO {held}; it merged none{why}")
         }
         (ReceiveWay::Merged, some) => format!(
             "the kernel holds UDP_GRO {held}; it merged {} datagrams, up to {} bytes in one piece",
