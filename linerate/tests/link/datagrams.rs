@@ -252,13 +252,66 @@ fn what_cannot_be_sent_or_received_so_is_refused_by_name() {
     }
 }
 
+/// The command in a network namespace of its own, after a line of shell there.
+fn behind(line: &str, flags: &[&str]) -> Command {
+    let mut command = Command::new("unshare");
+    if sys::process::user() != 0 {
+        command.arg("--map-root-user");
+    }
+    let script = format!("{line} && exec timeout 60 \"$0\" datagrams \"$@\"");
+    command.args(["--net", "sh", "-c", &script]);
+    command.arg(env!("CARGO_BIN_EXE_linerate")).args(flags);
+    command
+}
+
+/// As [`behind`] a firewall with a rule for UDP that comes.
+fn behind_a_rule(rule: &str, flags: &[&str]) -> Command {
+    let line = format!(
+        "ip link set lo up && nft 'table inet filter {{ chain input {{ type filter hook input \
+         priority 0; meta l4proto udp {rule}; }}; }}'"
+    );
+    behind(&line, flags)
+}
+
+#[test]
+fn where_nothing_comes_it_ends_with_the_reason_before_all_is_sent() {
+    for (rule, flags) in [
+        ("drop", &["-n", "10"][..]),
+        // To wait for all of these would take hours.
+        (
+            "quota over 200000 bytes drop",
+            &["-n", "10000000", "--json"],
+        ),
+    ] {
+        let output = behind_a_rule(rule, flags).output().unwrap();
+        let said = errors(&output);
+        assert_eq!(output.status.code(), Some(2), "{rule}: {said}");
+        assert!(
+            said.contains("datagrams in a row came: does a firewall drop UDP"),
+            "{rule}: {said}"
+        );
+        assert_eq!(output.stdout, b"", "{rule}");
+    }
+}
+
+#[test]
+fn what_is_lost_is_counted_and_a_doubt() {
+    let flags = ["-n", "100", "--json"];
+    let mut command = behind_a_rule("numgen inc mod 10 0 drop", &flags);
+    let said: Value = serde_json::from_str(&answer(&mut command)).unwrap();
+    schema::holds("datagrams", &said);
+    assert_eq!(count(&said, "/lost"), 10);
+    let mut doubts = said["doubts"].as_array().unwrap().iter();
+    let lost = doubts.find(|doubt| doubt["kind"] == "lost").unwrap();
+    assert_eq!(lost["lost_share"], 0.1);
+    let words = "10 % of the datagrams were lost";
+    assert!(lost["what"].as_str().unwrap().starts_with(words), "{lost}");
+}
+
 #[test]
 fn segments_that_the_path_does_not_carry_are_refused_with_the_reason() {
-    let script =
-        "ip link set lo up mtu 1400 && exec \"$0\" datagrams -n 10 --size 1400 --send segments:2";
-    let output = Command::new("unshare")
-        .args(["--user", "--map-root-user", "--net", "sh", "-c", script])
-        .arg(env!("CARGO_BIN_EXE_linerate"))
+    let flags = ["-n", "10", "--size", "1400", "--send", "segments:2"];
+    let output = behind("ip link set lo up mtu 1400", &flags)
         .output()
         .unwrap();
     let said = errors(&output);

@@ -2,12 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::percent;
+
 /// Something about datagrams from one end to the other that a sceptic would ask about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum DatagramDoubt {
     /// Of so many that are sent at once a receiver that asks for so many with a call has no whole calls.
     ShortCalls { sent_at_once: u64, call: u64 },
+    /// This share of those that were sent did not come.
+    Lost { lost_share: f64 },
 }
 
 impl DatagramDoubt {
@@ -18,6 +22,10 @@ impl DatagramDoubt {
             Self::ShortCalls { sent_at_once, call } => format!(
                 "{sent_at_once} datagrams are sent at once, which are no whole calls of {call}: some \
                  of the receiver's calls are given fewer than they ask for"
+            ),
+            Self::Lost { lost_share } => format!(
+                "{} of the datagrams were lost: what they cost is in the figures of those that came",
+                percent(*lost_share)
             ),
         }
     }
@@ -30,6 +38,10 @@ impl DatagramDoubt {
                 "raise net.core.rmem_max, have smaller calls or datagrams, or calls at one end that \
                  are a multiple of the other's"
             }
+            Self::Lost { .. } => {
+                "look at `nstat -az UdpInErrors UdpRcvbufErrors`, and for rules of a firewall that \
+                 hold for lo"
+            }
         }
     }
 
@@ -38,6 +50,7 @@ impl DatagramDoubt {
     pub fn severity(&self) -> f64 {
         match self {
             Self::ShortCalls { sent_at_once, call } => *call as f64 / *sent_at_once as f64,
+            Self::Lost { lost_share } => *lost_share,
         }
     }
 }

@@ -47,6 +47,11 @@ pub enum DatagramError {
     Sending(io::Error),
     #[error("receiving: {0}")]
     Receiving(io::Error),
+    #[error(
+        "none of {datagrams} datagrams in a row came: does a firewall drop UDP on the device lo? \
+         `nft list ruleset` shows its rules"
+    )]
+    NoneCame { datagrams: u64 },
     #[error("a datagram of {came} bytes came where {bytes} were sent")]
     WrongSize { came: usize, bytes: usize },
     #[error("one end has ended before the other; please report it")]

@@ -113,7 +113,7 @@ impl Exchanged {
 /// Sends datagrams from one thread to another over loopback.
 ///
 /// # Errors
-/// What the kernel has not or refused, or that something came which was not sent.
+/// What the kernel has not or refused, that nothing came, or that something came which was not sent.
 pub fn exchange(plan: &DatagramPlan) -> Result<Exchanged, DatagramError> {
     plan.check()?;
     let [outgoing, incoming] = connected_pair().map_err(DatagramError::Sockets)?;

@@ -13,6 +13,10 @@ use super::{DatagramError, DatagramPlan, ReceiveWay, SMALLEST_BYTES};
 /// More than any datagrams that were merged.
 const MERGED_BYTES: usize = 1 << 16;
 
+/// After so many bursts in a row of which nothing came nothing will: each costs the patience of the
+/// socket.
+const MOST_EMPTY_BURSTS: u32 = 5;
+
 /// What the receiver got.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Received {
@@ -41,11 +45,44 @@ pub(super) fn receive(
     sys::cpu::pin(&[cpu]).map_err(|source| DatagramError::Pin { cpu, source })?;
     let mut incoming = Incoming::new(plan);
     let mut received = Received::default();
+    let mut missing = Missing::default();
     while let Some(count) = window.wait_for_datagrams() {
+        let before = received.datagrams;
         incoming.burst(socket, count, &mut received)?;
+        missing.note(count, received.datagrams - before);
+        if missing.bursts == MOST_EMPTY_BURSTS {
+            return Err(missing.error());
+        }
         window.note_taken(count);
     }
+    if received.datagrams == 0 && missing.bursts > 0 {
+        return Err(missing.error());
+    }
     Ok(received)
+}
+
+/// Bursts in a row of which nothing came.
+#[derive(Default)]
+struct Missing {
+    bursts: u32,
+    datagrams: u64,
+}
+
+impl Missing {
+    /// That of so many so many came.
+    fn note(&mut self, sent: u64, came: u64) {
+        if came > 0 {
+            *self = Self::default();
+        } else {
+            self.bursts += 1;
+            self.datagrams += sent;
+        }
+    }
+
+    fn error(&self) -> DatagramError {
+        let datagrams = self.datagrams;
+        DatagramError::NoneCame { datagrams }
+    }
 }
 
 /// Where datagrams are received, and how large each must be.

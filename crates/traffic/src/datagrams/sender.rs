@@ -47,13 +47,13 @@ pub(super) fn send(
 }
 
 impl Until {
-    /// How many may still be sent.
+    /// How many may still be sent; of a time one burst at least, so that there is something to tell.
     fn left(self, sent: &Sent, begun_ns: u64) -> u64 {
         match self {
             Self::Count(all) => all.saturating_sub(sent.datagrams),
             Self::Time(time) => {
                 let passed_ns = clock::monotonic_ns() - begun_ns;
-                let is_over = u128::from(passed_ns) >= time.as_nanos();
+                let is_over = sent.datagrams > 0 && u128::from(passed_ns) >= time.as_nanos();
                 if is_over { 0 } else { u64::MAX }
             }
         }

@@ -16,7 +16,8 @@ const LONGEST: Duration = Duration::from_hours(1);
 /// kernel cuts into segments (UDP_SEGMENT, GSO); the receiver takes them one by one, several with one
 /// call (recvmmsg), or as the kernel merges them (UDP_GRO). Each has a number and its size is
 /// checked. No more are under way than the receiver's buffer holds, so that what is lost was lost by
-/// the kernel; the CPU time is that of the calls, without the waiting of one end for the other.
+/// the kernel; the CPU time is that of the calls, without the waiting of one end for the other. Where
+/// nothing comes, or nothing of five bursts in a row, it ends with an error.
 ///
 /// Over loopback the sender's calls bring each datagram to the receiver's socket, and only what was
 /// sent as segments is merged.

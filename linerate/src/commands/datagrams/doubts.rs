@@ -6,8 +6,14 @@ use traffic::datagrams::{DatagramPlan, Exchanged, ReceiveWay};
 pub(super) fn doubts(plan: &DatagramPlan, went: &Exchanged) -> Vec<Doubt> {
     let is_shared = plan.sender_cpu == plan.receiver_cpu;
     let shared = is_shared.then_some(Doubt::SharedCpus { cpus: 1 });
-    let of_datagrams = short_calls(plan, went).map(Doubt::Datagrams);
+    let of_datagrams = [short_calls(plan, went), lost(went)];
+    let of_datagrams = of_datagrams.into_iter().flatten().map(Doubt::Datagrams);
     shared.into_iter().chain(of_datagrams).collect()
+}
+
+fn lost(went: &Exchanged) -> Option<DatagramDoubt> {
+    let lost_share = went.lost() as f64 / went.sent.datagrams as f64;
+    (lost_share > 0.0).then_some(DatagramDoubt::Lost { lost_share })
 }
 
 fn short_calls(plan: &DatagramPlan, went: &Exchanged) -> Option<DatagramDoubt> {

@@ -62,11 +62,11 @@ impl Report {
     }
 
     fn cost(&self, datagrams: u64, calls: u64, cpu_ns: u64) -> Cost {
-        let came = self.went.received.datagrams.max(1) as f64;
+        let came = self.went.received.datagrams as f64;
         Cost {
-            datagrams_per_call: datagrams as f64 / calls.max(1) as f64,
+            datagrams_per_call: datagrams as f64 / calls as f64,
             // ns per byte are s per GB, and ns for each are s for a thousand million.
-            cpu_seconds_per_gb: cpu_ns as f64 / self.received_bytes().max(1.0),
+            cpu_seconds_per_gb: cpu_ns as f64 / self.received_bytes(),
             cpu_seconds_per_million: cpu_ns as f64 / came / 1e3,
         }
     }
