@@ -259,7 +259,7 @@ fn behind(line: &str, flags: &[&str]) -> Command {
         command.arg("--map-root-user");
     }
     let script = format!("{line} && exec timeout 60 \"$0\" datagrams \"$@\"");
-    command.args(["--net", "sh", "-c", &script]);
+    command.args(["--net", "--mount", "sh", "-c", &script]);
     command.arg(env!("CARGO_BIN_EXE_linerate")).args(flags);
     command
 }
@@ -306,6 +306,15 @@ fn what_is_lost_is_counted_and_a_doubt() {
     assert_eq!(lost["lost_share"], 0.1);
     let words = "10 % of the datagrams were lost";
     assert!(lost["what"].as_str().unwrap().starts_with(words), "{lost}");
+}
+
+#[test]
+fn what_is_delivered_on_other_cpus_is_a_doubt() {
+    let steered = "mount -t sysfs none /sys && ip link set lo up && \
+                   echo 1 > /sys/class/net/lo/queues/rx-0/rps_cpus";
+    let said = answer(&mut behind(steered, &["-n", "100"]));
+    let words = "doubt: receive packet steering hands what comes by lo to the CPUs";
+    assert!(said.contains(words), "{said}");
 }
 
 #[test]

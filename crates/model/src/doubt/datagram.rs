@@ -12,6 +12,8 @@ pub enum DatagramDoubt {
     ShortCalls { sent_at_once: u64, call: u64 },
     /// This share of those that were sent did not come.
     Lost { lost_share: f64 },
+    /// What arrives is handed to these CPUs (a mask), whose time is in neither end's.
+    Steered { cpus: String },
 }
 
 impl DatagramDoubt {
@@ -26,6 +28,10 @@ impl DatagramDoubt {
             Self::Lost { lost_share } => format!(
                 "{} of the datagrams were lost: what they cost is in the figures of those that came",
                 percent(*lost_share)
+            ),
+            Self::Steered { cpus } => format!(
+                "receive packet steering hands what comes by lo to the CPUs {cpus}: what is done \
+                 there is in neither end's CPU time"
             ),
         }
     }
@@ -42,6 +48,7 @@ impl DatagramDoubt {
                 "look at `nstat -az UdpInErrors UdpRcvbufErrors`, and for rules of a firewall that \
                  hold for lo"
             }
+            Self::Steered { .. } => "write 0 to /sys/class/net/lo/queues/rx-0/rps_cpus",
         }
     }
 
@@ -51,6 +58,7 @@ impl DatagramDoubt {
         match self {
             Self::ShortCalls { sent_at_once, call } => *call as f64 / *sent_at_once as f64,
             Self::Lost { lost_share } => *lost_share,
+            Self::Steered { .. } => 0.0,
         }
     }
 }
