@@ -26,8 +26,8 @@ const SYMBOL_BYTES: usize = 24;
 const PT_INTERP: u64 = 3;
 /// The section that holds the symbols which a loader looks at.
 const SHT_DYNSYM: u64 = 11;
-/// More than any program has of headers, symbols or names.
-const MOST_BYTES: u64 = 256 << 20;
+/// More than a program or an allocator has of headers, symbols or names.
+const MOST_BYTES: u64 = 8 << 20;
 
 impl<'a> Elf<'a> {
     /// # Errors
@@ -111,7 +111,7 @@ impl Table {
 
 fn read(file: &File, from: u64, bytes: u64) -> io::Result<Vec<u8>> {
     if bytes > MOST_BYTES {
-        return Err(cut_short());
+        return Err(io::Error::other("has a table of more than 8 MiB"));
     }
     let mut read = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
     file.read_exact_at(&mut read, from)

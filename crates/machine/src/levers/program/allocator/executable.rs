@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use sys::privilege;
+use sys::{privilege, regular_file};
 
 use super::Startup;
 use super::elf::Elf;
@@ -33,7 +33,7 @@ impl Executable {
     pub(super) fn find(startup: &Startup<'_>) -> io::Result<Self> {
         let mut path = resolve(startup)?;
         for _ in 0..=MOST_SCRIPTS {
-            let file = File::open(&path).map_err(|error| {
+            let file = regular_file::open(&path).map_err(|error| {
                 let why = crate::findings::errno(&error);
                 of(&path, &format!("cannot be looked into: {why}"))
             })?;

@@ -2,10 +2,12 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+
+use sys::regular_file;
 
 use super::elf::Elf;
 use super::{Allocator, PRELOAD};
@@ -43,7 +45,7 @@ impl Mapped {
     /// The first that defines `malloc`, but for the C library.
     fn allocator(&self) -> Option<&Path> {
         let is_allocator = |library: &&PathBuf| {
-            let file = File::open(library);
+            let file = regular_file::open(library);
             let defines = file.and_then(|file| Elf::of(&file)?.defines("malloc"));
             !is_of_the_c_library(library) && defines.unwrap_or(false)
         };
