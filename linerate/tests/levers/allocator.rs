@@ -128,17 +128,22 @@ fn script(folder: &Folder, name: &str, interpreter: &str) -> String {
     path.display().to_string()
 }
 
-/// A program with a malloc of its own, which ends with 0.
-fn program_with_malloc(folder: &Folder) -> String {
-    let path = folder.path().join("with-malloc");
-    let source = "extern \"C\" void *malloc(unsigned long) { return 0; }\n\
-        int main() { return malloc(1) != 0; }\n";
-    fs::write(folder.path().join("own.cc"), source).unwrap();
+/// Compiles a program, or by the arguments a library; where it is.
+fn compile(folder: &Folder, name: &str, source: &str, arguments: &[&str]) -> String {
+    let path = folder.path().join(name);
+    fs::write(folder.path().join("source.cc"), source).unwrap();
     let mut compile = Command::new("g++");
-    compile.args(["-fno-builtin", "-o"]).arg(&path);
-    compile.arg(folder.path().join("own.cc"));
+    compile.args(["-fno-builtin", "-o", name, "source.cc"]);
+    compile.args(arguments).current_dir(folder.path());
     assert!(compile.status().unwrap().success());
     path.display().to_string()
+}
+
+/// A program with a malloc of its own, which ends with 0.
+fn program_with_malloc(folder: &Folder) -> String {
+    let source = "extern \"C\" void *malloc(unsigned long) { return 0; }\n\
+        int main() { return malloc(1) != 0; }\n";
+    compile(folder, "with-malloc", source, &[])
 }
 
 #[test]
@@ -172,7 +177,10 @@ fn a_program_that_would_not_take_the_library_is_refused_by_name_before_it_starts
             script(&folder, "lost", "/no/such/shell"),
             "/no/such/shell cannot be looked into: No such file",
         ),
-        ("./own.cc".to_owned(), "own.cc is no program for a 64-bit"),
+        (
+            "./source.cc".to_owned(),
+            "source.cc is no program for a 64-bit",
+        ),
     ] {
         assert_refused(
             &mut run(&folder, "jemalloc", &[&program, "started"]),
@@ -239,18 +247,8 @@ fn narrow_copy(library: &str, folder: &Folder) -> String {
 /// An allocator for a later C library than any.
 fn allocator_of_the_future(folder: &Folder) -> String {
     let library = |name: &str, source: &str, arguments: &[&str]| {
-        let (code, path) = (folder.path().join("library.cc"), folder.path().join(name));
-        fs::write(&code, source).unwrap();
-        let mut compile = Command::new("g++");
-        compile
-            .args(["-shared", "-fPIC", "-fno-builtin", "-o"])
-            .arg(&path);
-        compile
-            .arg(&code)
-            .args(arguments)
-            .current_dir(folder.path());
-        assert!(compile.status().unwrap().success());
-        path.display().to_string()
+        let arguments = [&["-shared", "-fPIC"], arguments].concat();
+        compile(folder, name, source, &arguments)
     };
     let versions = |version: &str| {
         fs::write(
@@ -322,5 +320,74 @@ fn an_allocator_that_is_not_installed_is_refused_with_the_package_that_has_it() 
     command.args(["--mount", "sh", "-c", script, "sh", &library, &ours]);
     command.current_dir(folder.path());
     let why = "does not find libjemalloc.so.2 (file too short); Debian 12 has it in the package libjemalloc2";
+    assert_refused(&mut command, &folder, why);
+}
+
+#[test]
+fn a_program_has_its_allocator_that_finds_its_libraries_beside_itself() {
+    let folder = Folder::new("allocator-origin");
+    ours(&folder);
+    let (library, shared) = ("int beside() { return 0; }\n", ["-shared", "-fPIC"]);
+    compile(&folder, "libbeside.so", library, &shared);
+    let beside = ["-L.", "-lbeside", "-Wl,--enable-new-dtags,-rpath,$ORIGIN"];
+    let source = "int beside();\nint main() { return beside(); }\n";
+    let program = compile(&folder, "finds-beside", source, &beside);
+    assert_eq!(answer(&mut run(&folder, "jemalloc", &[&program])), "");
+    fs::remove_file(folder.path().join("libbeside.so")).unwrap();
+    let why = "finds-beside: error while loading shared libraries: libbeside.so: cannot open";
+    let why = format!("its loader says: {}/{why}", folder.path().display());
+    assert_refused(&mut run(&folder, "jemalloc", &[&program]), &folder, &why);
+}
+
+#[test]
+fn a_program_that_its_loader_may_not_read_is_refused_in_the_loaders_words() {
+    let folder = Folder::new("allocator-unread");
+    ours(&folder);
+    let program = touch(&folder, "unread", 0o711);
+    let mut started = run(&folder, "jemalloc", &[&program, "started"]);
+    if sys::process::user() != 0 {
+        assert!(started.status().unwrap().success(), "it is this user's own");
+        return;
+    }
+    let why = "unread: cannot open shared object file: Permission denied";
+    assert_refused(&mut started, &folder, why);
+}
+
+#[test]
+fn we_ourselves_have_an_allocator_from_a_folder_that_is_closed_to_nobody() {
+    let folder = Folder::new("allocator-closed");
+    let ours = ours(&folder);
+    let closed = folder.path().join("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::copy(ours, closed.join("linerate")).unwrap();
+    fs::set_permissions(&closed, Permissions::from_mode(0o700)).unwrap();
+    let mut command = Command::new(closed.join("linerate"));
+    command.args(["levers", "run", "allocator=jemalloc", "--"]);
+    command.args(["/proc/self/exe", "levers", "status", "allocator"]);
+    command.current_dir(folder.path());
+    let told = answer(&mut command);
+    assert!(told.contains("jemalloc ("), "{told}");
+}
+
+#[test]
+fn what_a_loader_was_to_say_besides_is_no_complaint() {
+    let folder = Folder::new("allocator-debug");
+    let mut program = run(&folder, "jemalloc", &["sh", "-c", "echo $LD_DEBUG"]);
+    program.env("LD_DEBUG", "files").env("LD_VERBOSE", "1");
+    assert_eq!(answer(&mut program), "files\n");
+}
+
+#[test]
+fn a_script_whose_interpreter_is_no_file_is_refused_without_opening_it() {
+    let folder = Folder::new("allocator-fifo");
+    let ours = ours(&folder);
+    let fifo = folder.path().join("fifo").display().to_string();
+    let made = Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.unwrap().success());
+    let script = script(&folder, "waits", &fifo);
+    let mut command = Command::new("timeout");
+    command.args(["20", &ours, "levers", "run", "allocator=jemalloc", "--"]);
+    command.arg(&script).current_dir(folder.path());
+    let why = "fifo cannot be looked into: it is no regular file";
     assert_refused(&mut command, &folder, why);
 }

@@ -1,8 +1,9 @@
 //! A program as the kernel would execute it, found over `PATH` and through scripts.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ const FIRST_LINE_BYTES: usize = 256;
 
 /// A program that is loaded by another.
 pub(super) struct Executable {
+    /// Without links, as its loader sees it when it is started.
+    pub(super) path: PathBuf,
     pub(super) file: File,
     pub(super) loader: PathBuf,
 }
@@ -67,7 +70,15 @@ impl Executable {
                 "has an allocator built in (it defines malloc itself), which goes before every library",
             ));
         }
-        Ok(Self { file, loader })
+        Ok(Self {
+            path: fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?,
+            file,
+            loader,
+        })
+    }
+
+    pub(super) fn error(&self, what: &str) -> io::Error {
+        of(&self.path, what)
     }
 }
 

@@ -1,19 +1,33 @@
 //! What a loader makes of libraries that are to be loaded before a program: it is asked, and starts nothing.
 
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
 
-use sys::process::{ChildSetup, prepare_child};
-
+use super::asking::{self, Bounds};
 use super::executable::Executable;
 use super::{PRELOAD, Startup};
 
-/// The program, to a child that has it for its standard input: it may lie in a folder that is another user's.
+/// The program, to a child that has it for its standard input.
 const STANDARD_INPUT: &str = "/proc/self/fd/0";
+/// What would have a loader say more, or elsewhere, than is asked (ld.so(8)).
+const CHANGES_THE_ANSWER: [&str; 4] = [
+    "LD_DEBUG",
+    "LD_DEBUG_OUTPUT",
+    "LD_TRACE_LOADED_OBJECTS",
+    "LD_VERBOSE",
+];
+/// A line for each library, of which the largest desktop programs have hundreds.
+const BOUNDS: Bounds = Bounds {
+    patience: Duration::from_secs(5),
+    most_bytes: 256 << 10,
+};
 
 /// A loader's answer.
 pub(super) struct Answer {
+    status: ExitStatus,
     /// A line for each library that it would map.
     mapped: String,
     /// What it complains of.
@@ -24,35 +38,48 @@ pub(super) struct Answer {
 /// program's own choice, as it will be when it is started.
 ///
 /// # Errors
-/// Where the loader cannot be started.
+/// Where the loader cannot be started, or does not come to an end.
 pub(super) fn ask(
     executable: &Executable,
     startup: &Startup<'_>,
-    preload: &std::ffi::OsStr,
+    preload: &OsStr,
 ) -> io::Result<Answer> {
     let mut command = Command::new(&executable.loader);
+    let program = name_for(executable, startup, &mut command)?;
     command
-        .args(["--list", STANDARD_INPUT])
+        .arg("--list")
+        .arg(program)
         .env_clear()
         .envs(startup.environment.iter().cloned())
-        .env(PRELOAD, preload)
-        .stdin(executable.file.try_clone()?)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let setup = ChildSetup {
-        descent: startup.descent,
-        ..ChildSetup::default()
-    };
-    prepare_child(&mut command, setup);
-    let output = command.output().map_err(|error| {
+        .env(PRELOAD, preload);
+    for variable in CHANGES_THE_ANSWER {
+        command.env_remove(variable);
+    }
+    let said = asking::ask(&mut command, startup.descent, &BOUNDS).map_err(|error| {
         let loader = executable.loader.display();
-        let why = crate::findings::errno(&error);
-        io::Error::other(format!("the loader {loader} cannot be started: {why}"))
+        io::Error::other(format!("the loader {loader} {error}"))
     })?;
     Ok(Answer {
-        mapped: String::from_utf8_lossy(&output.stdout).into_owned(),
-        refused: String::from_utf8_lossy(&output.stderr).into_owned(),
+        status: said.status,
+        mapped: said.output,
+        refused: said.errors,
     })
+}
+
+/// What a child finds the program by: its path, as libraries may lie beside it (`$ORIGIN`, ld.so(8)). Of one in a folder
+/// that is closed to the child it is given the open file, as when we are the program ourselves.
+fn name_for(
+    executable: &Executable,
+    startup: &Startup<'_>,
+    command: &mut Command,
+) -> io::Result<OsString> {
+    let path = &executable.path;
+    if path.is_file() && startup.descent.may_run(path) {
+        command.stdin(Stdio::null());
+        return Ok(path.into());
+    }
+    command.stdin(executable.file.try_clone()?);
+    Ok(STANDARD_INPUT.into())
 }
 
 impl Answer {
@@ -67,6 +94,16 @@ impl Answer {
                 None => file.is_empty().then(|| library.into()),
             }
         })
+    }
+
+    /// What it says where it would not even load the program.
+    pub(super) fn refusal(&self) -> Option<String> {
+        if self.status.success() && !self.mapped.is_empty() {
+            return None;
+        }
+        let mut from_last = self.refused.lines().rev().map(str::trim);
+        let said = from_last.find(|line| !line.is_empty());
+        Some(said.map_or_else(|| format!("nothing ({})", self.status), str::to_owned))
     }
 
     /// What it complains of in a file that it would map, such as what that needs in turn and nobody has.
@@ -92,6 +129,7 @@ mod tests {
 
     fn answer() -> Answer {
         Answer {
+            status: ExitStatus::default(),
             mapped: "\tlinux-vdso.so.1 (0x00007ffd)\n\
                 \tlibjemalloc.so.2 => /lib/x86_64-linux-gnu/libjemalloc.so.2 (0x00007f5e)\n\
                 \t/opt/a b/liballoc.so (0x00007f5d)\n\
@@ -125,5 +163,25 @@ mod tests {
         let complaint = answer.complaint_of(Path::new("/opt/a b/liballoc.so"));
         assert!(complaint.unwrap().contains("shared library libx.so"));
         assert_eq!(answer.complaint_of(Path::new("/lib/other.so")), None);
+    }
+
+    #[test]
+    fn a_loader_that_maps_nothing_refuses_the_program_even_where_it_is_silent() {
+        use std::os::unix::process::ExitStatusExt as _;
+        let mut answer = answer();
+        assert_eq!(answer.refusal(), None);
+        answer.status = ExitStatus::from_raw(127 << 8);
+        let last =
+            "Error loading shared library libx.so: No such file (needed by /opt/a b/liballoc.so)";
+        assert_eq!(answer.refusal().as_deref(), Some(last));
+        answer.refused.clear();
+        let silent = Some("nothing (exit status: 127)");
+        assert_eq!(answer.refusal().as_deref(), silent);
+        answer.status = ExitStatus::default();
+        answer.mapped.clear();
+        assert_eq!(
+            answer.refusal().as_deref(),
+            Some("nothing (exit status: 0)")
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! The memory allocator of a program: a library that its loader is told to load before the C library, whose `malloc`
 //! is then everybody's.
 
+mod asking;
 mod elf;
 mod executable;
 mod loader;
@@ -86,16 +87,31 @@ impl Allocator {
         for library in self.libraries() {
             let preload = before(library, startup.variable(PRELOAD));
             let answer = loader::ask(&executable, startup, &preload)?;
-            if let Some(file) = answer.file_of(library) {
-                allocates(&file)?;
-                if let Some(complaint) = answer.complaint_of(&file) {
+            let file = answer.file_of(library);
+            if let Some(file) = &file {
+                allocates(file)?;
+                if let Some(complaint) = answer.complaint_of(file) {
                     return Err(io::Error::other(complaint.to_owned()));
                 }
+            }
+            if let Some(refusal) = answer.refusal() {
+                let what = format!("cannot be asked about: its loader says: {refusal}");
+                return Err(executable.error(&what));
+            }
+            if file.is_some() {
                 return Ok((PRELOAD, preload));
             }
             why_not = answer.why_not(library).map(str::to_owned);
         }
-        Err(self.not_loaded(&executable, why_not))
+        Err(match why_not {
+            Some(why_not) => self.not_loaded(&executable, &why_not),
+            // As musl's does.
+            None => executable.error(&format!(
+                "would start without it: its loader {} does not map {}, and does not say why",
+                executable.loader.display(),
+                self.libraries().join(" or ")
+            )),
+        })
     }
 
     /// Whether programs of this machine could have it, by one that every machine has.
@@ -109,22 +125,21 @@ impl Allocator {
         self.variable(&startup).map(drop)
     }
 
-    fn not_loaded(&self, executable: &Executable, why_not: Option<String>) -> io::Error {
+    fn not_loaded(&self, executable: &Executable, why_not: &str) -> io::Error {
         let loader = executable.loader.display();
-        let why_not = why_not.map_or_else(String::new, |why_not| format!(" ({why_not})"));
         let package = match self {
             Self::Jemalloc => "libjemalloc2",
             Self::Mimalloc => "libmimalloc2.0",
             Self::Tcmalloc => "libtcmalloc-minimal4",
             Self::Library(path) => {
                 let path = path.display();
-                let what = format!("the loader {loader} does not take {path}{why_not}");
+                let what = format!("the loader {loader} does not take {path} ({why_not})");
                 return io::Error::other(what);
             }
         };
         let libraries = self.libraries().join(" or ");
         io::Error::other(format!(
-            "the loader {loader} does not find {libraries}{why_not}; Debian 12 has it in the package {package}"
+            "the loader {loader} does not find {libraries} ({why_not}); Debian 12 has it in the package {package}"
         ))
     }
 }
