@@ -2,7 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use model::run::RunRecord;
@@ -24,35 +24,70 @@ fn study(folder: &Folder, service: &str, allocator: &str) -> Vec<&'static str> {
     [&["study", "run", "allocators.toml"], &RUN[..]].concat()
 }
 
-/// The processes that have jemalloc among those of a run's agents, by their command lines.
-fn with_jemalloc(run: u32) -> Vec<String> {
-    let read = |pid: u32, file: &str| fs::read_to_string(format!("/proc/{pid}/{file}"));
-    let below = |pid: u32| {
-        let grown = children(pid).into_iter().flat_map(children);
-        let workers = grown.clone().flat_map(children);
-        children(pid).into_iter().chain(grown).chain(workers)
+/// A run that does not go on when a test has failed.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn offspring(pid: u32) -> Vec<u32> {
+    let with_its_own = |child| [vec![child], offspring(child)].concat();
+    children(pid).into_iter().flat_map(with_its_own).collect()
+}
+
+/// What a process says in a file of `/proc/PID`.
+fn of(pid: u32, file: &str) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/{file}")).ok()?;
+    Some(text.replace('\0', " "))
+}
+
+fn is_nginx_with_jemalloc(pid: u32) -> bool {
+    let says = |file, what| of(pid, file).is_some_and(|text| text.contains(what));
+    says("cmdline", "nginx: ") && says("maps", "/libjemalloc.so")
+}
+
+/// The words, the environment and what is mapped of whoever keeps a service that has jemalloc.
+fn keeper_with_jemalloc_below(run: u32) -> Option<[String; 3]> {
+    let keeps = |pid: &u32| {
+        let is_keeper = of(*pid, "cmdline").is_some_and(|words| words.contains(" service keep"));
+        is_keeper && offspring(*pid).into_iter().any(is_nginx_with_jemalloc)
     };
-    let agents = children(run).into_iter().flat_map(below);
-    let maps = |pid: &u32| read(*pid, "maps").is_ok_and(|maps| maps.contains("/libjemalloc.so"));
-    let words = |pid| read(pid, "cmdline").unwrap_or_default().replace('\0', " ");
-    agents.filter(maps).map(words).collect()
+    let keeper = offspring(run).into_iter().find(keeps)?;
+    Some([
+        of(keeper, "cmdline")?,
+        of(keeper, "environ")?,
+        of(keeper, "maps")?,
+    ])
 }
 
 #[test]
 fn a_service_has_the_allocator_of_its_arm_and_its_keeper_has_not() {
     let folder = Folder::new("allocator-of-a-service");
-    let mut command = linerate(&folder, &study(&folder, "nginx", "jemalloc"));
+    study(&folder, "nginx", "jemalloc");
+    // Whole blocks, so that it lives for seconds.
+    let words = "study run allocators.toml --rounds 4 --yes --json --out run";
+    let words: Vec<&str> = words.split(' ').collect();
+    let mut command = linerate(&folder, &words);
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut run = command.spawn().unwrap();
-    let mut seen = Vec::new();
+    let mut run = Running(command.spawn().unwrap());
+    let mut keeper = None;
     let is_up = || {
-        seen = with_jemalloc(run.id());
-        seen.iter().any(|words| words.starts_with("nginx: "))
+        keeper = keeper_with_jemalloc_below(run.0.id());
+        keeper.is_some()
     };
     assert!(sys::clock::wait_until(Duration::from_secs(60), is_up));
-    let is_ours = |words: &String| words.contains("service keep") || words.contains("agent");
-    assert!(!seen.iter().any(is_ours), "{seen:?}");
-    assert!(run.wait().unwrap().success());
+    let [words, environment, maps] = keeper.unwrap();
+    assert!(environment.contains("PATH="), "{words}: {environment}");
+    assert!(
+        !environment.contains("LD_PRELOAD"),
+        "{words}: {environment}"
+    );
+    assert!(!maps.contains("jemalloc"), "{words}: {maps}");
+    assert!(run.0.wait().unwrap().success());
     let record: RunRecord = serde_json::from_str(&folder.text("run/run.json")).unwrap();
     assert_eq!(record.arms.last().unwrap().name, "given");
 }
