@@ -158,8 +158,8 @@ fn is_only_told(page: &Page<'_>) -> bool {
 
 /// What no program is started with, and is said to be.
 fn not_with_a_program(tree: &Tree, pages: &[Page<'_>]) -> Vec<Violation> {
-    let tests = PROGRAMS.iter().filter_map(|file| tree.sources.get(*file));
-    let texts: Vec<&str> = tests.map(|source| &source.text[..]).collect();
+    let files = PROGRAMS.iter().filter_map(|file| tree.sources.get(*file));
+    let texts: Vec<&str> = files.map(|source| &source.text[..]).collect();
     let is_named = |name: &str| {
         let written = [format!("\"{name}\""), format!("\"{name}=")];
         let is_in = |text: &&str| written.iter().any(|words| text.contains(words));
