@@ -97,6 +97,15 @@ fn each_service_with_files_sends_them_to_curl_by_both_schemes() {
 }
 
 #[test]
+fn our_own_client_goes_on_with_its_session_at_each_service() {
+    let folder = folder("sessions");
+    for service in ["nginx", "caddy", "h2o", "go-http"] {
+        let said = download(&folder, &["--server", service, "--tls"]);
+        assert!(number(&said["acknowledged_bytes"]) > 0.0, "{said:#}");
+    }
+}
+
+#[test]
 fn a_person_is_told_the_rate_the_limit_and_the_cost_of_either_side() {
     let folder = folder("words");
     let words = [
