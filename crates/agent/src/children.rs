@@ -61,17 +61,19 @@ impl ServerProcess {
     }
 
     fn stop(&mut self, patience: Duration) {
-        let mut ended = || !matches!(self.child.try_wait(), Ok(None));
         // Of one that was waited for the number may be another's by now.
-        if ended() {
+        if self.has_ended() {
             return;
         }
         let _ = sys::process::terminate(&self.child);
-        let ended = || !matches!(self.child.try_wait(), Ok(None));
-        if !sys::clock::wait_until(patience, ended) {
+        if !sys::clock::wait_until(patience, || self.has_ended()) {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
+    }
+
+    fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
     }
 
     pub(crate) fn pid(&self) -> u32 {
