@@ -87,6 +87,20 @@ fn the_death_of_a_worker_ends_the_server_and_is_reported() {
 }
 
 #[test]
+fn a_worker_that_is_told_to_stop_before_the_server_is_ends_it_in_good_order() {
+    let server = Server::start(&["--workers", "3"]);
+    let workers = server.workers();
+    let first = workers[1].to_string();
+    let mut kill = Command::new("kill");
+    assert!(kill.args(["-TERM", &first]).status().unwrap().success());
+    let (status, said) = server.wait();
+    assert!(status.success() && !said.contains("on its own"), "{said}");
+    for pid in workers {
+        assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
+    }
+}
+
+#[test]
 fn a_taken_port_is_named_with_advice() {
     for workers in ["1", "2"] {
         let server = Server::start(&["--workers", workers]);

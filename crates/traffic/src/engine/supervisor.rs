@@ -78,16 +78,18 @@ impl Workers {
     /// `drain_timeout` and a second more. What each has said since it was ready is returned.
     ///
     /// # Errors
-    /// When a worker ended before it was told to.
+    /// When a worker ended before anybody told it to.
     pub fn supervise(
         mut self,
         stop: BorrowedFd<'_>,
         drain_timeout: Duration,
     ) -> Result<Vec<String>, SupervisorError> {
         let outcome = self.wait_for_end(stop);
-        for worker in &self.workers {
-            // It may have ended meanwhile, which is what is wanted.
-            let _ = terminate(&worker.child);
+        for worker in &mut self.workers {
+            // The number of one that was waited for may be another's by now.
+            if let Ok(None) = worker.child.try_wait() {
+                let _ = terminate(&worker.child);
+            }
         }
         self.wait_for_all(drain_timeout + Duration::from_secs(1))?;
         outcome?;
@@ -108,6 +110,10 @@ impl Workers {
                 Some(STOP) => return Ok(()),
                 Some(token) => {
                     let index = usize::try_from(token).unwrap_or(0);
+                    // In good order it ends when it was told to, as by a terminal that tells all of us at once.
+                    if self.workers[index].child.wait()?.success() {
+                        return Ok(());
+                    }
                     return Err(self.workers.remove(index).obituary()?);
                 }
             }
