@@ -70,8 +70,8 @@ fn our_own_server_and_client_give_figures_that_hold_together() {
     for side in ["server", "client"] {
         let cpu_seconds = number(&said[side]["cpu_seconds_per_gb"]) * gigabytes;
         let cpus = sys::cpu::parse_list(said[side]["cpus"].as_str().unwrap()).unwrap();
-        // The kernel's count of a thread that runs is a tick old at most, at either end.
-        let most_seconds = window_seconds * cpus.len() as f64 + 0.02;
+        // The count of a thread that runs may be old, and whoever reads it and the clock may be stopped between.
+        let most_seconds = window_seconds * cpus.len() as f64 + 1.0;
         assert!(
             (0.0..most_seconds).contains(&cpu_seconds),
             "{side}: {said:#}"
@@ -154,7 +154,15 @@ fn a_client_that_connects_anew_is_refused_since_what_it_got_cannot_be_counted() 
     std::fs::write(folder.path().join("file"), vec![7; 32 * FILE_BYTES]).unwrap();
     let again = "while curl --silent --output /dev/null \"$1\"; do :; done";
     let client = client(&folder, again);
-    let words = [&["file", "--client", &client], &SHORT[..]].concat();
+    let words = [
+        "file",
+        "--client",
+        &client,
+        "--settle",
+        "20ms",
+        "--duration",
+        "1s",
+    ];
     let said = refused(&folder, &words);
     // At the very end there may be none at all.
     let ways = [

@@ -63,17 +63,7 @@ fn a_load_on_it_ends_in_time_with_every_request_in_one_bin() {
         // Two requests go beforehand.
         let url = format!("http://{}/", turns_after(2, misdeed));
         let arguments = [
-            "load",
-            &url,
-            "-c",
-            "2",
-            "-d",
-            "200ms",
-            "--settle",
-            "0ms",
-            "--timeout",
-            "50ms",
-            "--json",
+            "load", &url, "-c", "2", "-d", "200ms", "--settle", "0ms", "--json",
         ];
         let output = linerate(&folder, &arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{name}: {}", errors(&output));

@@ -12,8 +12,8 @@ use std::net::TcpListener;
 use common::{Folder, errors, linerate};
 
 /// What `serve` says of an address that it cannot have.
-fn refusal(arguments: &[&str]) -> String {
-    let folder = Folder::new("listening");
+fn refusal(name: &str, arguments: &[&str]) -> String {
+    let folder = Folder::new(name);
     let arguments = [&["serve", "--listen"], arguments].concat();
     let output = linerate(&folder, &arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
@@ -26,7 +26,7 @@ fn a_port_in_use_is_named_with_who_has_it_and_what_to_do() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     for workers in ["1", "2"] {
-        let said = refusal(&[&address, "--workers", workers]);
+        let said = refusal("port-in-use", &[&address, "--workers", workers]);
         assert!(said.contains(&address), "{said}");
         let (name, pid) = ("`listening-", format!("(process {})", std::process::id()));
         assert!(said.contains(name) && said.contains(&pid), "{said}");
@@ -37,7 +37,7 @@ fn a_port_in_use_is_named_with_who_has_it_and_what_to_do() {
 #[test]
 fn an_address_that_is_not_ours_is_told_from_a_port_in_use() {
     // TEST-NET-1 (RFC 5737) belongs to nobody.
-    let said = refusal(&["192.0.2.1:8080"]);
+    let said = refusal("not-ours", &["192.0.2.1:8080"]);
     assert!(said.contains("no address 192.0.2.1"), "{said}");
     assert!(!said.contains("taken"), "{said}");
 }

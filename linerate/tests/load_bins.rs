@@ -27,7 +27,7 @@ fn plan(address: SocketAddr) -> LoadPlan {
         pace: Pace::Closed,
         settle_ns: 50_000_000,
         score_ns: 250_000_000,
-        timeout_ns: 100_000_000,
+        timeout_ns: 5_000_000_000,
         record_latency: true,
         engine: Engine::Auto,
         bulk: false,
@@ -41,8 +41,21 @@ fn get() -> HttpProtocol {
     HttpProtocol::new("GET", "test", "/", &[], b"").unwrap()
 }
 
+/// A plan for servers that are to be given up: several of its waits fit into it.
+fn impatient(address: SocketAddr) -> LoadPlan {
+    LoadPlan {
+        timeout_ns: 100_000_000,
+        score_ns: 1_000_000_000,
+        ..plan(address)
+    }
+}
+
 /// Loads a server in closed and in open loop on each engine; the bins always add up.
 fn load_all_ways(address: SocketAddr) -> [LoadOutcome; 4] {
+    load_by(&plan(address))
+}
+
+fn load_by(plan: &LoadPlan) -> [LoadOutcome; 4] {
     let open = Pace::Open {
         rate_rps: 500.0,
         arrivals: Arrivals::Poisson,
@@ -59,7 +72,7 @@ fn load_all_ways(address: SocketAddr) -> [LoadOutcome; 4] {
             &LoadPlan {
                 pace,
                 engine,
-                ..plan(address)
+                ..plan.clone()
             },
             &get(),
             &mut NoObserver,
@@ -75,7 +88,11 @@ fn load_all_ways(address: SocketAddr) -> [LoadOutcome; 4] {
 fn a_connection_closed_at_once_is_in_the_bin_closed() {
     for outcome in load_all_ways(serve(|stream, _| drop(stream))) {
         let ledger = outcome.ledger;
-        assert_eq!((ledger.answered, ledger.errors.closed), (0, ledger.sent));
+        let (closed, unfinished) = (ledger.errors.closed, ledger.errors.unfinished);
+        assert!(
+            closed > 0 && closed + unfinished == ledger.sent,
+            "{ledger:?}"
+        );
     }
 }
 
@@ -125,7 +142,7 @@ fn a_body_cut_short_is_in_the_bin_closed() {
 #[test]
 fn a_server_that_stalls_is_in_the_bin_timeout_and_its_waiting_is_counted() {
     let address = answer_each(|_| {});
-    for outcome in load_all_ways(address) {
+    for outcome in load_by(&impatient(address)) {
         let errors = outcome.ledger.errors;
         assert!(errors.timeout > 0 && outcome.answered == 0, "{errors:?}");
         let latency = outcome.latency.unwrap();
@@ -167,7 +184,7 @@ fn an_answer_that_comes_unasked_is_taken_once_for_a_connection_at_most() {
         while read_request(&mut stream).is_some() {}
     });
     // Once a request is out, nobody can tell whether an answer was written before or after.
-    for outcome in load_all_ways(unasked) {
+    for outcome in load_by(&impatient(unasked)) {
         let connections = outcome.connections.opened + outcome.connections.reopened;
         assert!(outcome.ledger.answered <= connections, "{outcome:?}");
         assert!(outcome.ledger.errors.failed() > 0, "{outcome:?}");
@@ -178,7 +195,7 @@ fn an_answer_that_comes_unasked_is_taken_once_for_a_connection_at_most() {
 fn a_body_that_never_comes_whole_and_endless_hints_are_given_up_in_time() {
     let long = b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\nshort".as_slice();
     let address = answer_with(long);
-    for outcome in load_all_ways(address) {
+    for outcome in load_by(&impatient(address)) {
         let errors = outcome.ledger.errors;
         assert!(
             errors.timeout > 0 && errors.failed() == errors.timeout,
@@ -196,7 +213,7 @@ fn a_body_that_never_comes_whole_and_endless_hints_are_given_up_in_time() {
                 std::thread::yield_now();
             }
         });
-        for outcome in load_all_ways(address) {
+        for outcome in load_by(&impatient(address)) {
             let errors = outcome.ledger.errors;
             assert!(outcome.answered == 0 && errors.failed() > 0, "{errors:?}");
         }
@@ -316,7 +333,7 @@ fn a_body_larger_than_the_socket_takes_at_once_arrives_whole() {
     // Far beyond what both sockets hold, so that sending stops and goes on.
     let plan = LoadPlan {
         connections: 2,
-        timeout_ns: 5_000_000_000,
+        score_ns: 3_000_000_000,
         ..plan(address)
     };
     let outcome = run(&plan, &post, &mut NoObserver).unwrap();

@@ -10,7 +10,7 @@ mod load_server;
 use std::io::Write as _;
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -85,33 +85,43 @@ fn a_hog_on_the_clients_cpu_makes_the_client_the_limit() {
     assert!(doubts(&load).contains(&"client_is_limit"), "{load:#}");
 }
 
+/// On a machine that is busy with other things the client may be the limit in truth.
+fn assert_is_once_not_the_limit(measure: impl Fn() -> serde_json::Value) {
+    let is_not = || !doubts(&measure()).contains(&"client_is_limit");
+    assert!((0..3).any(|_| is_not()), "three times it was");
+}
+
 #[test]
 fn a_slow_server_does_not_make_the_client_the_limit() {
-    let load = load_json(
-        slow_server(),
-        &["-c", "16", "-d", "1s", "--settle", "100ms"],
-    );
-    assert!(load["answered"].as_u64().unwrap() > 0);
-    assert!(!doubts(&load).contains(&"client_is_limit"), "{load:#}");
+    let server = slow_server();
+    assert_is_once_not_the_limit(|| {
+        let load = load_json(server, &["-c", "16", "-d", "1s", "--settle", "100ms"]);
+        assert!(load["answered"].as_u64().unwrap() > 0);
+        load
+    });
 }
 
 #[test]
 fn an_open_loop_beyond_capacity_says_that_the_rate_was_not_reached_and_requests_left_late() {
     // Four connections at 5 ms each carry 800 requests/s at most.
-    let load = load_json(slow_server(), &["-c", "4", "--rate", "3000", "-d", "2s"]);
-    let doubts = doubts(&load);
-    assert!(doubts.contains(&"rate_not_reached"), "{load:#}");
-    assert!(doubts.contains(&"late_sends"), "{load:#}");
-    assert!(!doubts.contains(&"client_is_limit"), "{load:#}");
+    let server = slow_server();
+    assert_is_once_not_the_limit(|| {
+        let load = load_json(server, &["-c", "4", "--rate", "3000", "-d", "2s"]);
+        let doubts = doubts(&load);
+        assert!(doubts.contains(&"rate_not_reached"), "{load:#}");
+        assert!(doubts.contains(&"late_sends"), "{load:#}");
+        load
+    });
 }
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the server is to stall")]
 fn one_stall_is_seen_by_all_who_came_meanwhile() {
     const STALL: Duration = Duration::from_millis(200);
-    let count = AtomicU64::new(0);
+    const BEFORE_THE_STALL: Duration = Duration::from_millis(500);
+    let (begun, has_stalled) = (sys::clock::now(), AtomicBool::new(false));
     let address = answer_each(move |stream| {
-        if count.fetch_add(1, Ordering::Relaxed) == 300 {
+        if begun.elapsed() > BEFORE_THE_STALL && !has_stalled.swap(true, Ordering::Relaxed) {
             thread::sleep(STALL);
         }
         let _ = stream.write_all(OK);
@@ -147,11 +157,14 @@ fn one_stall_is_seen_by_all_who_came_meanwhile() {
         slow.map(|(_, count)| count).sum::<u64>()
     };
     // In the first 100 ms of the stall 50 requests were due; each waited 100 ms or more.
-    assert!(slow(&latency.response) >= 30, "{:?}", latency.response);
+    let (service, response) = (slow(&latency.service), slow(&latency.response));
+    assert!(response >= 30, "{:?}", latency.response);
+    // One, and one more each time that a busy machine stops either end.
     assert!(
-        (1..=5).contains(&slow(&latency.service)),
+        service >= 1 && 5 * service < response,
         "{:?}",
         latency.service
     );
-    assert_eq!(latency.response.total(), latency.service.total());
+    // What was due and could not be sent to the end has a response time alone.
+    assert!(latency.response.total() >= latency.service.total());
 }

@@ -173,14 +173,14 @@ fn end_with(bytes: &'static [u8]) -> SocketAddr {
 fn an_end_that_comes_with_the_last_bytes_is_not_overlooked() {
     let until_the_end = end_with(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nok");
     let report = load_json(until_the_end, &DEEP);
-    assert!(count(&report, "answered") > 20, "{report:#}");
+    assert!(count(&report, "answered") > 3, "{report:#}");
     assert_eq!(failed(&report), [], "{report:#}");
     let cut = end_with(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok");
     let report = load_json(cut, &DEEP);
     let [("closed", closed)] = failed(&report)[..] else {
         panic!("{report:#}")
     };
-    assert!(closed > 100, "{report:#}");
+    assert!(closed > 16, "{report:#}");
 }
 
 #[test]
@@ -222,8 +222,21 @@ fn one_that_is_given_up_takes_those_behind_it_along() {
         }
     });
     // Their times differ by more than it takes to look which are over.
-    let slowly = ["--timeout", "100ms", "--rate", "300"];
-    let report = load_json(address, &[&DEEP[..], &slowly].concat());
+    let slowly = [
+        "--pipeline",
+        "16",
+        "-c",
+        "3",
+        "-d",
+        "3s",
+        "--settle",
+        "0ms",
+        "--timeout",
+        "1s",
+        "--rate",
+        "30",
+    ];
+    let report = load_json(address, &slowly);
     assert_eq!(count(&report, "answered"), 0);
     let errors = &report["errors"];
     assert!(count(errors, "timeout") > 0, "{report:#}");

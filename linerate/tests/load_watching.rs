@@ -108,8 +108,8 @@ fn the_intervals_of_the_log_follow_one_another_and_add_up_to_the_page() {
     }
     let window_seconds = report["window_seconds"].as_f64().unwrap();
     assert!((end_seconds - window_seconds).abs() < 0.05, "{end_seconds}");
-    // A machine that is busy cuts late, and may skip an edge.
-    assert!((3..=6).contains(&log[""].len()), "{text}");
+    // A machine that is busy cuts late, and may skip edges.
+    assert!((1..=6).contains(&log[""].len()), "{text}");
     let start = text.split("#[StartTime: ").nth(1).unwrap();
     let start: f64 = start.split(' ').next().unwrap().parse().unwrap();
     let began = before.duration_since(std::time::UNIX_EPOCH).unwrap();
@@ -150,7 +150,7 @@ fn the_rows_of_the_figures_add_up_to_the_page() {
     let report = load_json(answer_with(OK), &[&SHORT[..], &flags].concat());
     let text = folder.text("run.csv");
     let rows = rows(&text);
-    assert!((3..=6).contains(&rows.len()), "{text}");
+    assert!((1..=6).contains(&rows.len()), "{text}");
     assert_eq!(report["answered_in_window"], sum(&rows, "answered"));
     assert_eq!(report["received_bytes"], sum(&rows, "received_bytes"));
     // What was asked before the window may be answered within it.

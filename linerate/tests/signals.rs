@@ -22,8 +22,8 @@ use offspring::offspring;
 use server::Server;
 
 /// How long anything here may take. Nothing that is waited for would happen by itself meanwhile:
-/// the runs take minutes, their blocks half a minute.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// the runs take many minutes, their blocks one.
+const PATIENCE: Duration = Duration::from_secs(50);
 
 /// A command under way, and all processes below it.
 struct Running {
@@ -97,12 +97,12 @@ fn is_alive(pid: u32) -> bool {
     !matches!(state, None | Some('Z' | 'X'))
 }
 
-/// Starts a study whose blocks take half a minute, or so many ms in closed loop.
+/// Starts a study whose blocks take a minute, or so many ms in closed loop.
 fn long_study(folder: &Folder, score_ms: u32) -> Running {
     let study = answer(&mut linerate(folder, &["study", "show", "http-json"]))
         .replace("rounds = 16", "rounds = 1")
         .replace("score_ms = 500", &format!("score_ms = {score_ms}"))
-        .replace("score_ms = 1000", "score_ms = 30000");
+        .replace("score_ms = 1000", "score_ms = 60000");
     std::fs::write(folder.path().join("long.toml"), study).unwrap();
     let arguments = ["study", "run", "long.toml", "--yes", "--out", "runs/one"];
     Running::start(linerate(folder, &arguments))
@@ -128,7 +128,7 @@ fn before_the_first_block_a_run_leaves_nothing_behind() {
     ];
     for reach in phases {
         let folder = Folder::new("signal-early");
-        let mut run = long_study(&folder, 30_000);
+        let mut run = long_study(&folder, 60_000);
         reach(&mut run);
         let words = stopped_by("INT", 130, run);
         assert!(words.contains("nothing is left"), "{words}");
@@ -139,7 +139,7 @@ fn before_the_first_block_a_run_leaves_nothing_behind() {
 #[test]
 fn in_the_midst_of_a_block_a_run_keeps_the_blocks_before_it() {
     let folder = Folder::new("signal-block");
-    let run = long_study(&folder, 30_000);
+    let run = long_study(&folder, 60_000);
     wait_for(|| !folder.text("runs/one/run.json").is_empty());
     let words = stopped_by("TERM", 143, run);
     assert!(
@@ -241,7 +241,7 @@ fn a_load_on_a_server_that_is_silent_is_stopped_before_it_begins() {
 #[test]
 fn the_same_signal_again_ends_a_run_at_once_and_its_agent_undoes_the_rest() {
     let folder = Folder::new("signal-twice");
-    let mut run = long_study(&folder, 30_000);
+    let mut run = long_study(&folder, 60_000);
     wait_for(|| !folder.text("runs/one/run.json").is_empty());
     let below = offspring(run.child.id());
     let agent = below[0];

@@ -137,7 +137,7 @@ fn let_run(child: &mut Child, folder: &Folder, more_blocks: usize, further_us: u
 fn a_run_killed_at_twenty_moments_loses_nothing_and_counts_nothing_twice() {
     let folder = Folder::new("kill");
     let study = answer(&mut linerate(&folder, &["study", "show", "http-json"]))
-        .replace("rounds = 16", "rounds = 6")
+        .replace("rounds = 16", "rounds = 12")
         .replace("settle_ms = 80", "settle_ms = 10")
         .replace("score_ms = 500", "score_ms = 30")
         .replace("score_ms = 1000", "score_ms = 30");
@@ -161,7 +161,7 @@ fn a_run_killed_at_twenty_moments_loses_nothing_and_counts_nothing_twice() {
     assert!(go_on(&folder).wait().unwrap().success());
     let blocks = blocks(&folder);
     let keys: HashSet<_> = blocks.iter().map(model::BlockRecord::key).collect();
-    let planned = 6 * 8 + 6 * 2;
+    let planned = 12 * 8 + 6 * 2;
     assert_eq!((blocks.len(), keys.len()), (planned, planned));
     assert!(
         blocks.last().unwrap().epoch >= 15,

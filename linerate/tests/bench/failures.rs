@@ -1,5 +1,7 @@
 //! Commands that are not there, fail, hang, flood or are killed.
 
+use std::time::Duration;
+
 use crate::common::{Folder, errors, linerate};
 use crate::{measured, refused};
 
@@ -67,15 +69,16 @@ fn one_that_hangs_is_ended_after_its_time_with_its_children() {
     let folder = Folder::new("bench-hang");
     let error = refused(
         &folder,
-        &["--timeout", "2s", "-i", "sleep 600 & echo $! > child; wait"],
+        &["--timeout", "5s", "-i", "sleep 600 & echo $! > child; wait"],
     );
     assert!(
         error.contains("did not end in time") && error.contains("--timeout"),
         "{error}"
     );
     let child: u32 = folder.text("child").trim().parse().unwrap();
-    let words = std::fs::read_to_string(format!("/proc/{child}/cmdline")).unwrap_or_default();
-    assert!(!words.contains("600"), "{child} is still there: {words}");
+    let words = || std::fs::read_to_string(format!("/proc/{child}/cmdline")).unwrap_or_default();
+    let is_gone = sys::clock::wait_until(Duration::from_secs(20), || !words().contains("600"));
+    assert!(is_gone, "{child} is still there: {}", words());
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn load(status: &'static str) -> Command {
             std::thread::spawn(move || answer_each(stream, status));
         }
     });
-    linerate(&["load", &url, "-d", "100ms", "-c", "2", "--settle", "0ms"])
+    linerate(&["load", &url, "-d", "1s", "-c", "2", "--settle", "0ms"])
 }
 
 fn answer_each(mut stream: std::net::TcpStream, status: &str) {

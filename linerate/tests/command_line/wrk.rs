@@ -44,7 +44,7 @@ fn the_latency_of_a_closed_loop_is_called_what_it_is() {
     let server = Server::start(&[]);
     let url = format!("http://{}/plaintext", server.address);
     let page = text(
-        linerate(&["load", "-t1", "-c8", "-d300ms", "--latency", &url])
+        linerate(&["load", "-t1", "-c8", "-d1s", "--latency", &url])
             .output()
             .unwrap(),
     );
@@ -62,7 +62,7 @@ fn the_transfer_is_of_the_bytes_that_came() {
     let url = format!("http://{}/plaintext", server.address);
     let curl = Command::new("curl").args(["-si", &url]).output().unwrap();
     let answer_bytes = curl.stdout.len() as f64;
-    let words = ["load", "-c4", "-d300ms", "--json", &url];
+    let words = ["load", "-c4", "-d1s", "--json", &url];
     let load = text(linerate(&words).output().unwrap());
     let load: serde_json::Value = serde_json::from_str(&load).unwrap();
     let received = load["received_bytes"].as_f64().unwrap();

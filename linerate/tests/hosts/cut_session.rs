@@ -18,7 +18,7 @@ const OWN: &str = "mount -t sysfs none /sys && mount -t tmpfs -o mode=0755 none 
 /// on what is longer than the other end takes, as long as nobody has cut it.
 const SEND_AS_A_CARD: [&str; 7] = ["ethtool", "-K", "lr-server", "tso", "off", "gso", "off"];
 /// Then the other end drops packets of the size that the session was begun with, and says nothing.
-const CUT: &str = "levers apply mtu=1280 --device lr-router --trial 4 && echo ready && exec cat";
+const CUT: &str = "levers apply mtu=1280 --device lr-router --trial 10 && echo ready && exec cat";
 const TYPED: usize = 30_000;
 
 /// A session on the server's machine whose program answers with what it is sent.
@@ -46,7 +46,7 @@ impl Session {
             said.push(byte[0]);
         }
         let said = String::from_utf8(said).unwrap();
-        assert!(said.contains("put back in 4 s unless you say"), "{said}");
+        assert!(said.contains("put back in 10 s unless you say"), "{said}");
         let input = ssh.stdin.take().unwrap();
         let answered = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&answered);

@@ -84,7 +84,8 @@ fn a_study_runs_on_two_machines_and_leaves_nothing_there_but_the_program() {
         assert_eq!(programs.len(), 1, "{host}: {programs:?}");
         assert!(programs[0].0.starts_with("linerate-"), "{programs:?}");
         assert_eq!(site.at_work(host), [0; 0], "{host}");
-        assert_eq!(site.sessions(host), [0; 0], "{host}");
+        // Nobody waits for the far ends of its sessions.
+        wait_for("its sessions have ended", || site.sessions(host).is_empty());
     }
     // What is there, whole, is not brought again; what is not whole is.
     let broken = site.folder.path().join("cache-server/linerate/agents");

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::as_nobody::linerate_as_nobody;
+use crate::as_nobody::{copy_program, linerate_as_nobody};
 use crate::common::{Folder, answer, errors};
 
 /// A program that has become `nobody` may look at it and at what lies in its folder.
@@ -356,10 +356,9 @@ fn a_program_that_its_loader_may_not_read_is_refused_in_the_loaders_words() {
 #[test]
 fn we_ourselves_have_an_allocator_from_a_folder_that_is_closed_to_nobody() {
     let folder = Folder::new("allocator-closed");
-    let ours = ours(&folder);
     let closed = folder.path().join("closed");
     fs::create_dir(&closed).unwrap();
-    fs::copy(ours, closed.join("linerate")).unwrap();
+    copy_program(&closed.join("linerate"));
     fs::set_permissions(&closed, Permissions::from_mode(0o700)).unwrap();
     let mut command = Command::new(closed.join("linerate"));
     command.args(["levers", "run", "allocator=jemalloc", "--"]);

@@ -19,7 +19,7 @@ fn an_answer_takes_the_delay_there_and_the_delay_back() {
     let folder = folder("link-delay");
     for via in crate::OURS {
         let flags = ["--via", via, "--delay", "10ms", "--down", "delay=30ms"];
-        let (output, report) = load_over(&folder, &flags, "-d 600ms --json");
+        let (output, report) = load_over(&folder, &flags, "-d 2s --json");
         schema::holds("link", &report);
         let load = load_report(&output.stderr);
         let answered = load["answered"].as_u64().unwrap();
@@ -39,7 +39,7 @@ fn every_packet_is_told_of_and_none_is_larger_than_the_mtu() {
     let message = "x".repeat(50_000);
     let server =
         format!("exec ./linerate serve --listen 0.0.0.0:8080 --workers 1 --message {message}");
-    let load = format!("{} -d 200ms", crate::LOAD);
+    let load = format!("{} -d 2s", crate::LOAD);
     for via in crate::OURS {
         let words = [
             "link", "--json", "--via", via, "--loss", "2%", "--server", &server, "--", "sh", "-c",
@@ -99,7 +99,7 @@ fn as_many_packets_are_lost_as_was_asked_for() {
 fn what_is_lost_on_the_way_back_never_arrives_and_the_exit_code_is_the_commands() {
     let folder = folder("link-loss");
     let flags = ["--down", "loss=100%"];
-    let (output, report) = load_over(&folder, &flags, "-d 100ms --timeout 200ms");
+    let (output, report) = load_over(&folder, &flags, "-d 100ms --timeout 2s");
     // `linerate load` could not run: nobody answers.
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(count(&report, "/exit_code"), 2);

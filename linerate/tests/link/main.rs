@@ -31,7 +31,7 @@ const OURS: [&str; 2] = ["userspace", "tun"];
 fn folder(name: &str) -> Folder {
     let folder = Folder::new(name);
     let program = folder.path().join("linerate");
-    fs::copy(env!("CARGO_BIN_EXE_linerate"), program).unwrap();
+    as_nobody::copy_program(&program);
     let for_all = fs::Permissions::from_mode(0o755);
     fs::set_permissions(folder.path(), for_all).unwrap();
     folder

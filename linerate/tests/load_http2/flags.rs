@@ -44,7 +44,7 @@ fn what_http_2_cannot_go_with_is_refused_by_name() {
 #[test]
 fn closed_and_open_loop_and_both_modes_answer_every_request() {
     let address = serve_requests(|wire, stream| wire.answer(stream));
-    for mode in ["--latency", "--throughput", "--rate 400", "-c 3 -t 2"] {
+    for mode in ["--latency", "--throughput", "--rate 400 -d 2s", "-c 3 -t 2"] {
         let mode: Vec<&str> = mode.split(' ').collect();
         let report = measure_briefly(address, &mode);
         assert_eq!(failed(&report), 0, "{report:#}");

@@ -46,6 +46,7 @@ impl Nginx {
             "daemon off; master_process off; pid pid; error_log stderr; events {{}}\n\
              http {{ access_log log; client_body_temp_path b; proxy_temp_path p;\n\
              fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;\n\
+             keepalive_requests 100;\n\
              server {{ listen {address} {flags}; {tls} location / {{ {answer} }} }} }}\n"
         );
         std::fs::write(folder.path().join("nginx.conf"), config).unwrap();
@@ -70,7 +71,7 @@ impl Nginx {
     }
 }
 
-/// nginx ends a connection after 1000 requests, and passes over what comes behind its farewell.
+/// nginx ends a connection after 100 requests here, and passes over what comes behind its farewell.
 #[test]
 fn nginx_counts_as_many_requests_as_were_answered_however_often_it_ends_a_connection() {
     let folder = Folder::new("load-http2-nginx");

@@ -76,7 +76,17 @@ fn more_streams_than_a_server_takes_are_refused_with_how_many_it_takes() {
     );
     let output = load(
         &url,
-        &["--http2", "--streams", "3", "-c", "2", "-d", "100ms"],
+        &[
+            "--http2",
+            "--streams",
+            "3",
+            "-c",
+            "2",
+            "-d",
+            "100ms",
+            "--settle",
+            "0ms",
+        ],
     );
     assert!(output.status.success(), "{}", errors(&output));
 }

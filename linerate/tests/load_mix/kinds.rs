@@ -96,7 +96,7 @@ fn a_body_that_changes_is_an_error_of_its_kind_alone() {
     });
     let requests = "[[request]]\npath = \"/a\"\n[[request]]\npath = \"/b\"\n";
     let folder = Folder::new("mix-bodies");
-    let report = mixed_json(&folder, &server.url, requests, &["-c", "2"]);
+    let report = mixed_json(&folder, &server.url, requests, &["-c", "2", "-d", "1s"]);
     assert_eq!(count(&report, 0, "body"), 0, "{report:#}");
     assert!(count(&report, 1, "body") > 0, "{report:#}");
 }
@@ -111,7 +111,7 @@ fn a_kind_that_is_not_answered_in_time_is_the_one_that_is_told() {
     });
     let requests = "[[request]]\npath = \"/a\"\n[[request]]\npath = \"/slow\"\n";
     let folder = Folder::new("mix-slow");
-    let arguments = ["-c", "8", "--timeout", "100ms"];
+    let arguments = ["-c", "8", "--timeout", "1s", "-d", "3s"];
     let report = mixed_json(&folder, &server.url, requests, &arguments);
     let timeouts = [0, 1].map(|kind| count(&report, kind, "timeout"));
     assert!(timeouts[1] > timeouts[0], "{report:#}");

@@ -55,7 +55,16 @@ fn a_number_is_drawn_for_each_request_and_a_name_is_one_number_within_it() {
     let url = format!("{}/a/{{id:10..12}}?again={{id}}", server.url);
     let output = load(
         &url,
-        &["-c", "1", "-d", "200ms", "--body", "{\"id\": {id}}"],
+        &[
+            "-c",
+            "1",
+            "-d",
+            "1s",
+            "--settle",
+            "0ms",
+            "--body",
+            "{\"id\": {id}}",
+        ],
     );
     assert!(output.status.success(), "{output:?}");
     let asked: Vec<String> = server.take().into_iter().flatten().collect();

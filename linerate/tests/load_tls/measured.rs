@@ -40,7 +40,7 @@ fn connections_are_kept_in_both_versions_and_in_every_mode() {
             // Tickets that come when nothing was asked end no connection.
             assert_eq!(report["tls"]["handshakes"], 4, "{report:#}");
             assert_eq!(report["connections_reopened"], 0, "{report:#}");
-            assert!(number(&report["answered"]) > 20, "{report:#}");
+            assert!(number(&report["answered"]) > 10, "{report:#}");
         }
     }
 }

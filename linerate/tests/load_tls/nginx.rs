@@ -51,7 +51,8 @@ fn nginx_answers_by_tls_and_its_sessions_are_resumed() {
     for version in ["1.2", "1.3"] {
         for headers in [&[][..], &["-H", "Connection: close"]] {
             let flags = [
-                "--ca", &ca, "--tls", version, "-c", "4", "-d", "200ms", "--json",
+                "--ca", &ca, "--tls", version, "-c", "4", "-d", "200ms", "--settle", "0ms",
+                "--json",
             ];
             let output = load(&url, &[&flags[..], headers].concat());
             assert!(output.status.success(), "{}", errors(&output));

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use crate::as_nobody::linerate_as_nobody;
 use crate::common::{Folder, answer, linerate};
 use crate::confined::{in_place_of_a_shell, without};
 use crate::schema;
@@ -266,13 +267,7 @@ fn names_and_addresses_are_told_only_when_asked_for() {
 #[test]
 fn an_ordinary_user_gets_the_page_and_is_told_what_was_refused() {
     let folder = Folder::new("facts-user");
-    // Where the program was built, another user may not be able to look.
-    let program = folder.path().join("linerate");
-    std::fs::copy(env!("CARGO_BIN_EXE_linerate"), &program).unwrap();
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
-    command.arg(&program).args(JSON).current_dir("/");
-    let facts = parsed(&answer(&mut command));
+    let facts = parsed(&answer(linerate_as_nobody(&folder, &JSON).current_dir("/")));
     assert_eq!(facts["permissions"]["is_root"], false);
     assert!(list(&facts["permissions"], "capabilities").is_empty());
     assert!(list(&facts["cpu"], "flags").len() > 5);

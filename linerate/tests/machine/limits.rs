@@ -96,7 +96,7 @@ fn versus_and_load_doubt_a_server_on_the_clients_only_cpu_and_no_other() {
     let versus = [
         "versus", &url, &url, "--smoke", "--yes", "--json", "--out", "run",
     ];
-    let load = ["load", &url, "-d", "200ms", "--settle", "50ms", "-c", "4"];
+    let load = ["load", &url, "-d", "1s", "--settle", "50ms", "-c", "4"];
     let is_doubted = |cpu: &str| {
         let _ = std::fs::remove_dir_all(folder.path().join("run"));
         answer(&mut on_cpus(cpu, &folder, &versus));
@@ -142,7 +142,7 @@ fn half_a_cpus_time_is_a_doubt_of_the_run_and_of_the_load_and_a_finding() {
     assert!(what.contains("a quota of 0.50 CPUs"), "{what}");
     let server = Server::start(&[]);
     let url = format!("http://{}/json", server.address);
-    let load = ["load", &url, "-d", "200ms", "--settle", "50ms", "-c", "4"];
+    let load = ["load", &url, "-d", "1s", "--settle", "50ms", "-c", "4"];
     let page = answer(&mut group.linerate(&folder, &load));
     assert!(page.contains("grants 0.50 CPUs"), "{page}");
 }

@@ -4,6 +4,8 @@
     reason = "a helper of tests may fail as a test does"
 )]
 
+#[path = "../common/as_nobody.rs"]
+mod as_nobody;
 #[path = "../common/mod.rs"]
 mod common;
 mod confined;

@@ -62,7 +62,7 @@ fn the_date_follows_the_clock() {
     let server = Server::start(&["--workers", "1"]);
     let mut client = server.connect();
     let begun = sys::clock::now();
-    let mut dates = Vec::new();
+    let (mut dates, mut was_fresh) = (Vec::new(), true);
     while dates.len() < 3 {
         assert!(
             begun.elapsed() < Duration::from_secs(20),
@@ -72,7 +72,10 @@ fn the_date_follows_the_clock() {
         let answer = client.get("/json");
         let date = httpdate::parse_http_date(answer.field("Date").unwrap()).unwrap();
         assert!(date <= sys::clock::wall());
-        assert!(before.duration_since(date).unwrap_or_default() < Duration::from_secs(2));
+        // Where all stood still together, what came first may be answered by the old date.
+        let is_fresh = before.duration_since(date).unwrap_or_default() < Duration::from_secs(2);
+        assert!(is_fresh || was_fresh, "{date:?} at {before:?}");
+        was_fresh = is_fresh;
         if dates.last() != Some(&date) {
             dates.push(date);
         }

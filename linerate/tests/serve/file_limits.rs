@@ -72,7 +72,7 @@ fn a_file_that_is_written_to_while_it_is_sent_ends_its_connection_and_a_new_one_
 
 #[test]
 fn a_client_that_takes_nothing_of_its_file_is_cut_off() {
-    let (_folder, server) = serve_large("stuck", &["--idle-timeout", "1s"]);
+    let (_folder, server) = serve_large("stuck", &["--idle-timeout", "3s"]);
     let before = sockets(server.pid());
     let mut client = server.connect();
     client.send(get("/large"));

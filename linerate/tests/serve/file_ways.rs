@@ -23,8 +23,8 @@ fn content() -> String {
     numbers.concat()
 }
 
-fn serve(way: &str) -> (Folder, Server) {
-    let folder = Folder::new(&format!("serve-{ENGINE}-by-{way}"));
+fn serve(name: &str, way: &str) -> (Folder, Server) {
+    let folder = Folder::new(&format!("serve-{ENGINE}-{name}-by-{way}"));
     fs::write(folder.path().join("long"), content()).unwrap();
     fs::write(folder.path().join("short"), "short").unwrap();
     let root = folder.path().to_str().unwrap();
@@ -48,7 +48,7 @@ fn whole_files_and_parts_arrive_as_they_are_at_many_clients_by_every_way() {
     let content = content();
     let (from, to) = RANGE;
     for way in ways() {
-        let (_folder, server) = serve(way);
+        let (_folder, server) = serve("whole", way);
         let mut clients: Vec<Client> = (0..8).map(|_| server.connect()).collect();
         for client in &mut clients {
             client.send(get("/long"));
@@ -75,7 +75,7 @@ fn whole_files_and_parts_arrive_as_they_are_at_many_clients_by_every_way() {
 #[test]
 fn a_file_that_is_cut_while_it_is_sent_ends_its_connection_and_no_other_by_every_way() {
     for way in ways() {
-        let (folder, server) = serve(way);
+        let (folder, server) = serve("cut", way);
         let path = folder.path().join("huge");
         let all_bytes = 64 << 20;
         let file = File::create(&path).unwrap();

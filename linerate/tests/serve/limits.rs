@@ -60,7 +60,7 @@ fn a_client_that_takes_too_long_over_its_request_is_cut_off() {
 
 #[test]
 fn a_client_that_asks_for_nothing_is_cut_off() {
-    let server = Server::start(&["--workers", "1", "--idle-timeout", "1s"]);
+    let server = Server::start(&["--workers", "1", "--idle-timeout", "3s"]);
     let mut client = server.connect();
     assert_eq!(client.get("/json").status, 200);
     assert!(client.is_closed());

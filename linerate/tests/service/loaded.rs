@@ -62,7 +62,7 @@ fn the_load_generator_gets_nothing_but_right_answers_from_nginx() {
     let nginx = Nginx::start(&bench);
     for mode in [&[][..], &["--throughput"], &["--rate", "500"]] {
         let url = format!("http://127.0.0.1:{}/json", nginx.port);
-        let load = ["load", &url, "-d", "300ms", "-c", "8", "--json"];
+        let load = ["load", &url, "-d", "1s", "-c", "8", "--json"];
         let json = answer(&mut bench.linerate(&[&load, mode].concat()));
         let report: Value = serde_json::from_str(&json).unwrap();
         schema::holds("load", &report);

@@ -64,12 +64,12 @@ fn a_service_that_ends_at_once_shows_the_end_of_its_log() {
 fn a_service_that_never_gets_ready_is_given_up_and_stopped() {
     let from =
         format!("[\"-c\", \"{START}\"]\n[ready]\nwhen = {{ http = \"/json\" }}\nwithin_ms = 5000");
-    let to = "[\"-c\", \"echo still thinking; exec sleep 3600\"]\n[ready]\nwhen = { http = \"/json\" }\nwithin_ms = 300";
+    let to = "[\"-c\", \"echo still thinking; exec sleep 3600\"]\n[ready]\nwhen = { http = \"/json\" }\nwithin_ms = 3000";
     let words = refused("never-ready", &from, to);
     assert_says(
         &words,
         &[
-            "was not ready within 300 ms",
+            "was not ready within 3000 ms",
             "accepts no connection",
             "still thinking",
         ],
@@ -93,13 +93,14 @@ fn a_service_on_another_port_is_told_where_it_listens() {
 
 #[test]
 fn a_service_that_answers_otherwise_than_expected_is_not_ready() {
-    let to = "when = { exchange = { send = \"PING\\r\\n\", expect = \"+PONG\" } }\nwithin_ms = 300";
+    let to =
+        "when = { exchange = { send = \"PING\\r\\n\", expect = \"+PONG\" } }\nwithin_ms = 3000";
     let from = format!("when = {READY}\nwithin_ms = 5000");
     let words = Bench::with_fake("exchange", &from, to).refusal();
     assert_says(
         &words,
         &[
-            "was not ready within 300 ms",
+            "was not ready within 3000 ms",
             "answers `PING\\r\\n` with `HTTP",
         ],
     );
@@ -119,9 +120,9 @@ fn a_service_that_says_nothing_of_being_ready_is_not() {
             "no program `no-such-program`",
         ),
     ] {
-        let to = format!("when = {when}\nwithin_ms = 300");
+        let to = format!("when = {when}\nwithin_ms = 3000");
         let words = Bench::with_fake("sign", &from, &to).refusal();
-        assert_says(&words, &["was not ready within 300 ms", expected]);
+        assert_says(&words, &["was not ready within 3000 ms", expected]);
     }
 }
 
@@ -201,7 +202,7 @@ fn a_service_that_answers_with_another_status_is_not_ready() {
     let words = refused(
         "status",
         "http = \"/json\" }\nwithin_ms = 5000",
-        "http = \"/nothing\" }\nwithin_ms = 300",
+        "http = \"/nothing\" }\nwithin_ms = 3000",
     );
     assert_says(&words, &["`GET /nothing` has status 404"]);
 }

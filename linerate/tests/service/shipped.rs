@@ -28,12 +28,12 @@ fn assert_serves(ready: &Value) {
     assert_eq!(bodies, [json, b"Hello, World!"], "{ready}");
 }
 
-fn starts_answers_and_leaves_nothing(name: &str) {
+fn starts_answers_and_leaves_nothing(name: &str, address: &str) {
     let bench = Bench::new(name);
     let known = study::services::find(name).unwrap();
-    // Not the address on which a program listens that was told none.
-    let ready = bench.start_with(name, &["--address", "127.0.0.2"]);
-    assert!(ready["address"].as_str().unwrap().starts_with("127.0.0.2:"));
+    let ready = bench.start_with(name, &["--address", address]);
+    let told = ready["address"].as_str().unwrap();
+    assert!(told.starts_with(&format!("{address}:")), "{told}");
     assert_eq!(bench.running().len(), 1);
     match known.service.protocol {
         model::service::Protocol::Http => assert_serves(&ready),
@@ -55,11 +55,12 @@ fn every_shipped_service_starts_where_it_is_told_answers_stops_and_leaves_nothin
     assert!(names.len() >= 10, "{names:?}");
     let failed: Vec<&String> = std::thread::scope(|scope| {
         let mut begun = Vec::new();
-        for name in &names {
-            begun.push((
-                name,
-                scope.spawn(|| starts_answers_and_leaves_nothing(name)),
-            ));
+        // None has the address on which a program listens that was told none; each has one of its own, where
+        // no other is given the port that it was.
+        for (name, number) in names.iter().zip(2..) {
+            let address = format!("127.0.0.{number}");
+            let start = move || starts_answers_and_leaves_nothing(name, &address);
+            begun.push((name, scope.spawn(start)));
         }
         let failed = |(name, thread): (_, std::thread::ScopedJoinHandle<'_, ()>)| {
             thread.join().is_err().then_some(name)

@@ -25,7 +25,11 @@ const MORTAL: &str = "echo out of luck >&2; linerate serve --listen 127.0.0.1:{p
 /// Kills the server of a service that is [`MORTAL`].
 fn kill_server(bench: &Bench) {
     let folder = bench.0.names("tmp").remove(0);
-    signal("-KILL", bench.0.text(&format!("tmp/{folder}/pid")).trim());
+    let pid = || bench.0.text(&format!("tmp/{folder}/pid"));
+    // It may serve before its shell has come to write.
+    let is_written = || pid().ends_with('\n');
+    assert!(sys::clock::wait_until(Duration::from_secs(20), is_written));
+    signal("-KILL", pid().trim());
 }
 
 fn signal(signal: &str, pid: &str) {

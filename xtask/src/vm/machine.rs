@@ -35,6 +35,8 @@ const KERNEL_OPTIONS: &str = "console=ttyS0 panic=-1 oops=panic tsc=reliable no_
 const CLOCK_TIME: Duration = Duration::from_millis(20);
 /// So long the console may stay silent; its first line usually comes within two seconds.
 const LONGEST_SILENCE: Duration = Duration::from_secs(30);
+/// So often it is started at most.
+const STARTS: u32 = 3;
 /// Lines of the console that an error shows.
 const LAST_LINES: usize = 15;
 /// A line with one of these is shown as well: the trace of calls behind it is longer.
@@ -101,19 +103,20 @@ impl Machine<'_> {
             .map_err(|error| anyhow!("{error:#}; {}", self.last_words()))
     }
 
-    /// Starts it, and once more where nothing at all comes from its console: of some tens of boots
-    /// one hung so, and why is not known.
+    /// Starts it, and again where nothing at all comes from its console: of some tens of boots one
+    /// hung so, and why is not known.
     fn start_until_heard(&self, limit: Duration) -> anyhow::Result<Running> {
-        let mut running = self.start()?;
-        let heard = || fs::metadata(self.console()).is_ok_and(|console| console.len() > 0);
         let silence = LONGEST_SILENCE.min(limit);
-        let over = || heard() || running.is_off() || sys::stop::heard().is_some();
-        if clock::wait_until(silence, over) {
-            return Ok(running);
+        for _ in 1..STARTS {
+            let mut running = self.start()?;
+            let heard = || fs::metadata(self.console()).is_ok_and(|console| console.len() > 0);
+            let over = || heard() || running.is_off() || sys::stop::heard().is_some();
+            if clock::wait_until(silence, over) {
+                return Ok(running);
+            }
+            let seconds = silence.as_secs();
+            eprintln!("the guest's console was silent for {seconds} s; starting it once more");
         }
-        let seconds = silence.as_secs();
-        eprintln!("the guest's console was silent for {seconds} s; starting it once more");
-        drop(running);
         self.start()
     }
 

@@ -47,8 +47,8 @@ const FILES: [&str; 16] = [
     "link-prompt.json",
     "link-delayed.json",
 ];
-/// The script takes a minute on a machine at rest.
-const LIMIT: Duration = Duration::from_secs(240);
+/// The script takes two minutes beside the other guest's; a machine that is busy with others gives less.
+const LIMIT: Duration = Duration::from_secs(900);
 
 /// Builds the program as a release has it, and holds the claims in each guest. The target directory
 /// must be claimed.

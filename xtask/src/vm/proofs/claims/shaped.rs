@@ -21,13 +21,15 @@ pub(super) fn by_fq(seen: &Seen) -> anyhow::Result<()> {
         "{before}, then {}, then {after}",
         qdisc("paced")?
     );
-    let rates = |name: &str| {
+    let rates = |name: &str, rate: fn(&Sent) -> anyhow::Result<f64>| {
         let sent = each(&seen.files[name]).with_context(|| name.to_owned())?;
-        let rates = sent.values().map(Sent::bits_per_second);
+        let rates = sent.values().map(rate);
         rates.collect::<anyhow::Result<Vec<f64>>>()
     };
-    let (before, paced) = (rates("sent.before")?, rates("sent.paced")?);
-    hold_back(&before, &paced, &rates("sent.after")?)
+    let before = rates("sent.before", Sent::bits_per_second_but_for_a_stop)?;
+    let paced = rates("sent.paced", Sent::bits_per_second)?;
+    let after = rates("sent.after", Sent::bits_per_second_but_for_a_stop)?;
+    hold_back(&before, &paced, &after)
 }
 
 /// No connection had more than its rate with fq, and each had more without.
@@ -55,27 +57,38 @@ struct Sent {
     /// Of all packets but the last one: so much had to wait until that left.
     bytes_before_last: u64,
     last_bytes: u64,
+    longest_gap: f64,
 }
 
 impl Sent {
     fn add(&mut self, packet: &Packet<'_>) {
         if self.content_bytes == 0 {
-            self.first = packet.time;
+            (self.first, self.last) = (packet.time, packet.time);
         }
+        self.longest_gap = self.longest_gap.max(packet.time - self.last);
         self.last = packet.time;
         self.content_bytes += packet.content_bytes;
         self.bytes_before_last += self.last_bytes;
         self.last_bytes = packet.bytes;
     }
 
+    fn bits_per_second(&self) -> anyhow::Result<f64> {
+        self.bits_in(self.last - self.first)
+    }
+
+    /// A guest that this machine lets wait sends nothing meanwhile.
+    fn bits_per_second_but_for_a_stop(&self) -> anyhow::Result<f64> {
+        self.bits_in(self.last - self.first - self.longest_gap)
+    }
+
     #[expect(
         clippy::cast_precision_loss,
         reason = "a file's bytes are far below 2^52"
     )]
-    fn bits_per_second(&self) -> anyhow::Result<f64> {
+    fn bits_in(&self, seconds: f64) -> anyhow::Result<f64> {
         let bytes = self.content_bytes;
         ensure!(bytes > FILE_BYTES, "{bytes} bytes were sent");
-        Ok(self.bytes_before_last as f64 * 8.0 / (self.last - self.first))
+        Ok(self.bytes_before_last as f64 * 8.0 / seconds)
     }
 }
 
@@ -137,6 +150,8 @@ mod tests {
         let each = each(&text).unwrap();
         let rate = |client| each[client].bits_per_second().unwrap().round();
         assert_eq!((rate("a.1"), rate("a.2")), (250_000.0, 12_112_000.0));
+        let but_for_a_stop = each["a.1"].bits_per_second_but_for_a_stop().unwrap();
+        assert_eq!(but_for_a_stop.round(), 256_250.0);
         assert!(super::each(ack).is_err() && super::each("?").is_err());
     }
 

@@ -7,8 +7,7 @@ use anyhow::{Context as _, ensure};
 use crate::vm::proofs::Seen;
 
 /// How often the neighbour's CPU time a program has with the usual weight, which is 100, and with that
-/// which the guest's script asks for, three times as much. A guest that this machine lets wait takes that
-/// for time of whatever program it was running.
+/// which the guest's script asks for, three times as much.
 const USUAL: Range<f64> = 0.5..2.0;
 const WEIGHTED: Range<f64> = 2.0..6.0;
 
