@@ -7,8 +7,13 @@
 mod load_program;
 mod load_server;
 
+use std::io::Write as _;
+use std::process::{Command, Output};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use load_program::{load, load_json};
-use load_server::{OK, answer_with};
+use load_server::{OK, answer_each, answer_with};
 
 fn refusal(url: &str, arguments: &[&str]) -> String {
     let output = load(url, arguments);
@@ -24,7 +29,10 @@ fn refusal(url: &str, arguments: &[&str]) -> String {
 #[test]
 fn the_answer_comes_first_in_one_sentence() {
     let url = format!("http://{}/json?token=secret", answer_with(OK));
-    let output = load(&url, &["-d", "300ms", "-c", "4", "-t", "2"]);
+    let output = load(
+        &url,
+        &["-d", "300ms", "--settle", "0ms", "-c", "4", "-t", "2"],
+    );
     let text = String::from_utf8(output.stdout).unwrap();
     let first = text.lines().next().unwrap();
     assert!(
@@ -71,7 +79,7 @@ fn an_open_loop_reports_three_distributions() {
         "--seed",
         "9",
         "-d",
-        "500ms",
+        "2s",
     ];
     let load = load_json(answer_with(OK), &arguments);
     for name in ["service", "response", "lateness"] {
@@ -217,5 +225,58 @@ fn two_hosts_are_refused_by_name() {
     for version in [&[][..], &["--http2"]] {
         let said = refusal("http://127.0.0.1:1/", &[&hosts[..], version].concat());
         assert!(said.contains("the header `Host` is given twice"), "{said}");
+    }
+}
+
+/// The bare client beside a server, for answers of that length.
+fn ask(url: &str, answer_bytes: usize) -> Output {
+    let answer_bytes = answer_bytes.to_string();
+    let words = [
+        "ask",
+        "-c",
+        "4",
+        "-d",
+        "1s",
+        "--answer-bytes",
+        &answer_bytes,
+    ];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_linerate"));
+    command.args(words).arg(url).output().unwrap()
+}
+
+#[test]
+fn the_floor_under_a_load_counts_the_answers_that_came_whole() {
+    let served = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&served);
+    let address = answer_each(move |stream| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        let (head, body) = OK.split_at(OK.len() / 2);
+        let _ = stream.write_all(head).and_then(|()| stream.write_all(body));
+    });
+    let output = ask(&format!("http://{address}/"), OK.len());
+    let said = String::from_utf8(output.stdout).unwrap();
+    let answers: u64 = said.split(' ').next().unwrap().parse().unwrap();
+    let served = served.load(Ordering::Relaxed);
+    assert!(said.contains(" answers in "), "{said}");
+    // One more is out on each connection.
+    assert!(
+        (answers..=answers + 4).contains(&served) && answers > 0,
+        "{answers}, {served}"
+    );
+}
+
+#[test]
+fn the_floor_under_a_load_ends_where_an_answer_is_not_as_was_said() {
+    let url = format!("http://{}/", answer_with(OK));
+    for (url, answer_bytes, reason) in [
+        (url.as_str(), OK.len() - 1, "longer than was said"),
+        ("http://192.0.2.1/", 9, "only an address of loopback"),
+        ("https://127.0.0.1/", 9, "no https is spoken here"),
+        ("http://127.0.0.1:9/", 9, "asking 127.0.0.1:9"),
+    ] {
+        let output = ask(url, answer_bytes);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains(reason), "{said}");
+        assert_eq!(output.status.code(), Some(2), "{said}");
     }
 }

@@ -1,6 +1,7 @@
 //! The commands, one file each: arguments in, a call into a library, words out.
 
 mod agent;
+mod ask;
 mod bench;
 mod completions;
 mod datagrams;
@@ -57,6 +58,8 @@ pub(crate) enum Command {
     #[command(hide = true)]
     Echo(echo::Arguments),
     #[command(hide = true)]
+    Ask(ask::Arguments),
+    #[command(hide = true)]
     Agent(agent::Arguments),
     #[command(hide = true)]
     Role(role::Arguments),
@@ -86,6 +89,7 @@ pub(crate) fn run(
         Some(Command::Man(arguments)) => man::run(&arguments, console),
         Some(Command::Rig(arguments)) => rig::run(&arguments, console),
         Some(Command::Echo(arguments)) => echo::run(&arguments, console),
+        Some(Command::Ask(arguments)) => ask::run(&arguments, console),
         Some(Command::Agent(arguments)) => agent::run(&arguments),
         Some(Command::Role(arguments)) => role::run(&arguments),
         None => study::measure(

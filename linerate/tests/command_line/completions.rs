@@ -33,7 +33,7 @@ fn bash_completes_commands_flags_and_values() {
 fn what_is_hidden_is_not_offered() {
     let commands = offered("linerate ''");
     assert!(commands.contains(&"doctor".to_owned()), "{commands:?}");
-    for hidden in ["agent", "echo"] {
+    for hidden in ["agent", "ask", "echo"] {
         assert!(!commands.contains(&hidden.to_owned()), "{commands:?}");
     }
     assert_eq!(offered("linerate serve --work"), ["--workers"]);

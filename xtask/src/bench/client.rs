@@ -66,6 +66,18 @@ impl Client {
         }
     }
 
+    /// The bare client, for answers of that length.
+    pub(super) fn ask(connections: &str, answer_bytes: usize) -> Self {
+        let plan = ["linerate", "ask", "-c", connections, "-d", "1s"];
+        let answer = ["--answer-bytes", &answer_bytes.to_string()];
+        Self {
+            command: words(&[&plan[..], &answer].concat()),
+            scheme: "http",
+            path: "json",
+            read: ask_done,
+        }
+    }
+
     /// A body from its first byte to its last.
     pub(super) fn curl(scheme: &'static str, flags: &[&str]) -> Self {
         let plan = ["curl", "-sS", "-o", "/dev/null", "-w", CURL_FORMAT];
@@ -148,6 +160,17 @@ fn wrk_done(output: &str) -> anyhow::Result<Done> {
     })
 }
 
+/// From its line `57843 answers in 1.000 s`.
+fn ask_done(output: &str) -> anyhow::Result<Done> {
+    let (answers, rest) = output.split_once(" answers in ").context("no answers")?;
+    let seconds = rest.trim().strip_suffix(" s").context("no time")?;
+    let (answers, seconds): (f64, f64) = (answers.parse()?, seconds.parse()?);
+    Ok(Done {
+        units: answers,
+        rate: answers / seconds,
+    })
+}
+
 /// All requests answered, settling included; the rate is that of the scored window.
 fn load_done(output: &str) -> anyhow::Result<Done> {
     let report: Value = serde_json::from_str(output)?;
@@ -208,6 +231,11 @@ mod tests {
                 rate: 57766.14
             }
         );
+        let asked = Done {
+            units: 300.0,
+            rate: 200.0,
+        };
+        assert_eq!(ask_done("300 answers in 1.500 s\n").unwrap(), asked);
         let load =
             r#"{"answered": 11, "throughput_rps": 1.5, "errors": {"unfinished": 4, "reset": 0}}"#;
         assert_eq!(

@@ -1,4 +1,6 @@
-//! The floor: what the kernel alone costs, measured by a bare echo over the same sockets and bytes.
+//! The floor: what the kernel alone costs, measured by a bare echo and by a bare client over the same
+//! sockets and bytes.
 
+pub mod ask;
 pub mod echo;
 pub mod protocol;

@@ -1,0 +1,84 @@
+//! `linerate ask`: the floor under every load generator.
+
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use traffic::floor::ask::Asking;
+use wire::url::{HttpUrl, UrlError};
+
+use crate::console::Console;
+
+/// Ask for the same bytes over and over, without a clock: the floor under every load generator
+///
+/// On each connection it sends a GET, counts the bytes of the answer, and sends the same again. It
+/// looks at no answer and times none. What a request costs here, no client on this kernel
+/// whose requests go one by one can save.
+///
+/// It prints one line, `N answers in S s`.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  What wrk costs beside it, by the CPU time of each process:
+    curl -si http://127.0.0.1:8080/json | wc -c            # prints 150
+    time linerate ask --answer-bytes 150 http://127.0.0.1:8080/json
+    time wrk -t 1 -c 64 -d 1s http://127.0.0.1:8080/json")]
+pub(crate) struct Arguments {
+    /// Connections, each with one request out
+    #[arg(short, long, value_name = "N", default_value_t = 64)]
+    connections: u32,
+
+    /// How long to ask
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
+    duration: Duration,
+
+    /// All bytes of an answer, its head included
+    #[arg(long, value_name = "N")]
+    answer_bytes: NonZeroUsize,
+
+    /// Whom to ask: an http:// URL with an address of loopback
+    #[arg(value_name = "URL", value_parser = in_the_clear)]
+    url: HttpUrl,
+}
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    let Arguments { url, .. } = arguments;
+    let asking = Asking {
+        address: address(url)?,
+        request: request(url),
+        answer_bytes: arguments.answer_bytes,
+        connections: arguments.connections,
+    };
+    let begun = sys::clock::now();
+    let answers = asking
+        .run(arguments.duration)
+        .with_context(|| format!("asking {}", asking.address))?;
+    let seconds = begun.elapsed().as_secs_f64();
+    console.say(&format!("{answers} answers in {seconds:.3} s"));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn in_the_clear(text: &str) -> Result<HttpUrl, UrlError> {
+    HttpUrl::parse(text)?.in_the_clear()
+}
+
+fn address(url: &HttpUrl) -> anyhow::Result<SocketAddr> {
+    let address: Option<IpAddr> = url.host.parse().ok();
+    let address = address.filter(IpAddr::is_loopback);
+    let address = address.context("only an address of loopback is asked, such as 127.0.0.1")?;
+    Ok((address, url.port).into())
+}
+
+/// As wrk sends it, byte for byte.
+fn request(url: &HttpUrl) -> Vec<u8> {
+    let HttpUrl {
+        host, port, target, ..
+    } = url;
+    let host = match host.contains(':') {
+        true => format!("[{host}]"),
+        false => host.clone(),
+    };
+    format!("GET {target} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n").into_bytes()
+}
