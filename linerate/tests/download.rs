@@ -56,7 +56,9 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn our_own_server_and_client_give_figures_that_hold_together() {
     let folder = folder("own");
-    let said = download(&folder, &["--connections", "2"]);
+    // Whoever reads a side's time and the clock may be stopped between the two.
+    let mut tries = (0..3).map(|_| download(&folder, &["--connections", "2"]));
+    let said = tries.find(takes_no_more_than_its_cpus_have).unwrap();
     let window_seconds = number(&said["window_seconds"]);
     assert!(window_seconds >= 0.1, "{said:#}");
     assert_eq!(said["file_bytes"], FILE_BYTES);
@@ -67,16 +69,18 @@ fn our_own_server_and_client_give_figures_that_hold_together() {
         (gbit * window_seconds / 8.0 / gigabytes - 1.0).abs() < 1e-6,
         "{said:#}"
     );
-    for side in ["server", "client"] {
-        let cpu_seconds = number(&said[side]["cpu_seconds_per_gb"]) * gigabytes;
-        let cpus = sys::cpu::parse_list(said[side]["cpus"].as_str().unwrap()).unwrap();
-        // The count of a thread that runs may be old, and whoever reads it and the clock may be stopped between.
-        let most_seconds = window_seconds * cpus.len() as f64 + 1.0;
-        assert!(
-            (0.0..most_seconds).contains(&cpu_seconds),
-            "{side}: {said:#}"
-        );
-    }
+}
+
+/// Whether each side had no more CPU time within the window than its CPUs have.
+fn takes_no_more_than_its_cpus_have(said: &Value) -> bool {
+    let gigabytes = number(&said["acknowledged_bytes"]) / 1e9;
+    ["server", "client"].iter().all(|side| {
+        let side = &said[side];
+        let cpus = sys::cpu::parse_list(side["cpus"].as_str().unwrap()).unwrap();
+        // The kernel's count of a thread that runs is a tick old at most, at either end.
+        let most_seconds = number(&said["window_seconds"]) * cpus.len() as f64 + 0.02;
+        (0.0..most_seconds).contains(&(number(&side["cpu_seconds_per_gb"]) * gigabytes))
+    })
 }
 
 #[test]

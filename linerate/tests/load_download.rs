@@ -59,7 +59,7 @@ fn a_body_without_an_end_in_sight_is_left_when_the_window_is_over() {
     assert_eq!(report["answered"], 0, "{report:#}");
     assert!(number(&report["received_bytes"]) > 0.0, "{report:#}");
     let window_seconds = number(&report["window_seconds"]);
-    assert!((0.0..60.0).contains(&window_seconds), "{report:#}");
+    assert!((0.1..60.0).contains(&window_seconds), "{report:#}");
 }
 
 #[test]

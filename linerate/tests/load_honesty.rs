@@ -9,8 +9,8 @@ mod load_server;
 
 use std::io::Write as _;
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -119,8 +119,9 @@ fn an_open_loop_beyond_capacity_says_that_the_rate_was_not_reached_and_requests_
 fn one_stall_is_seen_by_all_who_came_meanwhile() {
     const STALL: Duration = Duration::from_millis(200);
     const BEFORE_THE_STALL: Duration = Duration::from_millis(500);
-    let (begun, has_stalled) = (sys::clock::now(), AtomicBool::new(false));
+    let (begun, has_stalled) = (OnceLock::new(), AtomicBool::new(false));
     let address = answer_each(move |stream| {
+        let begun = begun.get_or_init(sys::clock::now);
         if begun.elapsed() > BEFORE_THE_STALL && !has_stalled.swap(true, Ordering::Relaxed) {
             thread::sleep(STALL);
         }

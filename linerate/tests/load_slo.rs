@@ -53,12 +53,16 @@ const SHORT: [&str; 6] = ["-d", "150ms", "--settle", "30ms", "-c", "128"];
 /// the machine looks in the wrong place, or gives up.
 fn search(server: SocketAddr, arguments: &[&str]) -> (Value, Output) {
     let target = format!("http://{server}/");
-    let attempt = |_| {
+    let mut said = Vec::new();
+    for _ in 0..3 {
         let output = load(&target, &[arguments, &["--json"]].concat());
-        let found: Value = serde_json::from_slice(&output.stdout).ok()?;
-        found["fails"].is_object().then_some((found, output))
-    };
-    (0..3).find_map(attempt).unwrap()
+        let found: Option<Value> = serde_json::from_slice(&output.stdout).ok();
+        match found.filter(|found| found["fails"].is_object()) {
+            Some(found) => return (found, output),
+            None => said.push(output),
+        }
+    }
+    panic!("three times it did not know: {said:?}");
 }
 
 #[test]

@@ -24,16 +24,16 @@ use load_program::{load, load_json, parse};
 use load_server::{OK, answer_with};
 use serde_json::Value;
 
-/// Five intervals and a half.
+/// Five intervals and a half, of which a busy machine may skip some edges.
 const SHORT: [&str; 8] = [
     "-c",
     "4",
     "-d",
-    "550ms",
+    "2200ms",
     "--settle",
     "50ms",
     "--interval",
-    "100ms",
+    "400ms",
 ];
 /// Long enough to be shown: two seconds and a little.
 const SHOWN: [&str; 6] = ["-c", "2", "-d", "2s", "--settle", "150ms"];
@@ -108,8 +108,7 @@ fn the_intervals_of_the_log_follow_one_another_and_add_up_to_the_page() {
     }
     let window_seconds = report["window_seconds"].as_f64().unwrap();
     assert!((end_seconds - window_seconds).abs() < 0.05, "{end_seconds}");
-    // A machine that is busy cuts late, and may skip edges.
-    assert!((1..=6).contains(&log[""].len()), "{text}");
+    assert!((2..=6).contains(&log[""].len()), "{text}");
     let start = text.split("#[StartTime: ").nth(1).unwrap();
     let start: f64 = start.split(' ').next().unwrap().parse().unwrap();
     let began = before.duration_since(std::time::UNIX_EPOCH).unwrap();
@@ -150,7 +149,7 @@ fn the_rows_of_the_figures_add_up_to_the_page() {
     let report = load_json(answer_with(OK), &[&SHORT[..], &flags].concat());
     let text = folder.text("run.csv");
     let rows = rows(&text);
-    assert!((1..=6).contains(&rows.len()), "{text}");
+    assert!((2..=6).contains(&rows.len()), "{text}");
     assert_eq!(report["answered_in_window"], sum(&rows, "answered"));
     assert_eq!(report["received_bytes"], sum(&rows, "received_bytes"));
     // What was asked before the window may be answered within it.

@@ -5,13 +5,16 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context as _;
-use traffic::floor::ask::Asking;
+use anyhow::{Context as _, ensure};
+use traffic::floor::ask::{Asking, LONGEST_ANSWER_BYTES};
 use wire::url::{HttpUrl, UrlError};
 
 use crate::console::Console;
 
-/// Ask for the same bytes over and over, without a clock: the floor under every load generator
+/// A day.
+const LONGEST: Duration = Duration::from_secs(86_400);
+
+/// Ask for the same bytes over and over: the floor under every load generator
 ///
 /// On each connection it sends a GET, counts the bytes of the answer, and sends the same again. It
 /// looks at no answer and times none. What a request costs here, no client on this kernel
@@ -27,15 +30,15 @@ Examples:
     time wrk -t 1 -c 64 -d 1s http://127.0.0.1:8080/json")]
 pub(crate) struct Arguments {
     /// Connections, each with one request out
-    #[arg(short, long, value_name = "N", default_value_t = 64)]
+    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=65535))]
     connections: u32,
 
     /// How long to ask
-    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
     duration: Duration,
 
     /// All bytes of an answer, its head included
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_answer_bytes)]
     answer_bytes: NonZeroUsize,
 
     /// Whom to ask: an http:// URL with an address of loopback
@@ -56,8 +59,27 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         .run(arguments.duration)
         .with_context(|| format!("asking {}", asking.address))?;
     let seconds = begun.elapsed().as_secs_f64();
+    let bytes = arguments.answer_bytes;
+    ensure!(
+        answers > 0,
+        "no answer came whole in {seconds:.3} s; are they of {bytes} bytes?"
+    );
     console.say(&format!("{answers} answers in {seconds:.3} s"));
     Ok(ExitCode::SUCCESS)
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is no duration: write 500ms, 10s or 2m, of at most a day");
+    let duration = humantime::parse_duration(text).ok();
+    duration
+        .filter(|duration| *duration <= LONGEST)
+        .ok_or_else(wrong)
+}
+
+fn parse_answer_bytes(text: &str) -> Result<NonZeroUsize, String> {
+    let bytes: Option<NonZeroUsize> = text.parse().ok();
+    let bytes = bytes.filter(|bytes| bytes.get() <= LONGEST_ANSWER_BYTES);
+    bytes.ok_or_else(|| format!("expected a number from 1 to {LONGEST_ANSWER_BYTES}"))
 }
 
 fn in_the_clear(text: &str) -> Result<HttpUrl, UrlError> {
@@ -71,7 +93,7 @@ fn address(url: &HttpUrl) -> anyhow::Result<SocketAddr> {
     Ok((address, url.port).into())
 }
 
-/// As wrk sends it, byte for byte.
+/// As wrk sends it for a URL with a port, byte for byte.
 fn request(url: &HttpUrl) -> Vec<u8> {
     let HttpUrl {
         host, port, target, ..

@@ -29,10 +29,10 @@ fn a_lever_of_a_device_that_is_not_confirmed_is_put_back() {
 #[test]
 fn a_confirmed_lever_stays_until_it_is_undone() {
     let sandbox = Sandbox::new();
-    sandbox.apply(&["mtu=1400", "--trial", "15"]);
+    sandbox.apply(&["mtu=1400", "--trial", "10"]);
     assert!(sandbox.levers(&["confirm", "mtu"]).status.success());
     // Another one's time comes, and this one's would have come before it.
-    sandbox.apply(&["transmit-queue-length=7", "--trial", "5"]);
+    sandbox.apply(&["transmit-queue-length=7", "--trial", "12"]);
     assert!(sys::clock::wait_until(LONGEST, || sandbox.journal().len() == 1));
     assert_eq!(sandbox.holds(MTU), "1400");
     sandbox.undo(&["mtu"]);

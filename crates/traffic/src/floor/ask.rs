@@ -1,4 +1,4 @@
-//! The bare client: what is left of a load generator that keeps no clock and reads no answer.
+//! The bare client: what is left of a load generator that times and reads no answer.
 //!
 //! On every connection it sends a request, counts the bytes of the answer and sends the request
 //! again. What that costs is what this kernel asks of any client whose requests go one by one.
@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use sys::epoll::{Epoll, Events, Interest};
 use sys::{clock, socket};
 
-/// More than an answer that is worth asking for so often.
-const ROOM_BYTES: usize = 64 * 1024;
+/// The longest answer: one call takes it whole, so that none waits for a change that was told already.
+pub const LONGEST_ANSWER_BYTES: usize = 64 * 1024;
 /// Connections that are attended to at one go.
 const BATCH: usize = 256;
 
@@ -22,7 +22,7 @@ const BATCH: usize = 256;
 pub struct Asking {
     pub address: SocketAddr,
     pub request: Vec<u8>,
-    /// All bytes of each answer.
+    /// All bytes of each answer, at most [`LONGEST_ANSWER_BYTES`].
     pub answer_bytes: NonZeroUsize,
     pub connections: u32,
 }
@@ -43,7 +43,7 @@ impl Asking {
         let epoll = Epoll::new()?;
         let mut asked = self.begin(&epoll)?;
         let mut events = Events::with_capacity(BATCH);
-        let mut room = vec![0; ROOM_BYTES];
+        let mut room = vec![0; LONGEST_ANSWER_BYTES];
         let end = clock::now() + duration;
         let mut answers = 0;
         while let Some(left_ns) = left_ns(end) {
