@@ -58,7 +58,8 @@ fn our_own_server_and_client_give_figures_that_hold_together() {
     let folder = folder("own");
     // Whoever reads a side's time and the clock may be stopped between the two.
     let mut tries = (0..3).map(|_| download(&folder, &["--connections", "2"]));
-    let said = tries.find(takes_no_more_than_its_cpus_have).unwrap();
+    let said = tries.find(takes_no_more_than_its_cpus_have);
+    let said = said.unwrap_or_else(|| panic!("three times a side had more CPU time than there is"));
     let window_seconds = number(&said["window_seconds"]);
     assert!(window_seconds >= 0.1, "{said:#}");
     assert_eq!(said["file_bytes"], FILE_BYTES);

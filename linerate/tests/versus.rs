@@ -31,7 +31,8 @@ fn a_server_that_does_twice_the_work_is_called_worse_and_does_not_pass_the_gate(
     };
     // Of some hundred runs the control of one differs by chance, and that one says nothing.
     let mut runs = ["first", "second"].into_iter();
-    let run = runs.find(|run| !passes(run)).unwrap();
+    let run = runs.find(|run| !passes(run));
+    let run = run.unwrap_or_else(|| panic!("twice B was not found to be worse"));
     // Whoever only asks again what came of it asks no gate, and gets 0.
     let words = ["study", "report", run, "--json"];
     let json = answer(&mut linerate(&folder, &words));

@@ -3,7 +3,7 @@
 use crate::common::errors;
 use crate::frames::serve_requests;
 use crate::load_program::{load, parse};
-use crate::{failed, measure_briefly, number, schema};
+use crate::{THREE_ON_TWO, failed, measure_briefly, number, schema};
 
 #[test]
 fn what_http_2_cannot_go_with_is_refused_by_name() {
@@ -113,18 +113,7 @@ fn a_search_and_a_sweep_go_over_streams() {
 #[test]
 fn the_page_says_what_was_at_once() {
     let address = serve_requests(|wire, stream| wire.answer(stream));
-    let arguments = [
-        "--http2",
-        "--streams",
-        "3",
-        "-c",
-        "2",
-        "-d",
-        "100ms",
-        "--settle",
-        "0ms",
-    ];
-    let output = load(&format!("http://{address}/"), &arguments);
+    let output = load(&format!("http://{address}/"), &THREE_ON_TWO);
     let page = String::from_utf8(output.stdout).unwrap();
     assert!(
         page.contains("2 connections of HTTP/2, 3 streams each"),

@@ -36,6 +36,19 @@ use serde_json::Value;
 
 use load_program::{load, parse};
 
+/// Three streams on each of two connections, for a moment.
+const THREE_ON_TWO: [&str; 9] = [
+    "--http2",
+    "--streams",
+    "3",
+    "-c",
+    "2",
+    "-d",
+    "100ms",
+    "--settle",
+    "0ms",
+];
+
 /// Runs `linerate load --http2` on a target with more arguments; every request is in one bin.
 fn measure(url: &str, arguments: &[&str]) -> Value {
     let output = load(url, &[&["--http2", "--json"], arguments].concat());

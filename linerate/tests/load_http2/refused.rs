@@ -3,6 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
 
+use crate::THREE_ON_TWO;
 use crate::certificates::{Authority, file};
 use crate::common::{Folder, errors};
 use crate::frames::serve_with;
@@ -74,19 +75,6 @@ fn more_streams_than_a_server_takes_are_refused_with_how_many_it_takes() {
         said.contains("--streams 4: the server takes 3 streams"),
         "{said}"
     );
-    let output = load(
-        &url,
-        &[
-            "--http2",
-            "--streams",
-            "3",
-            "-c",
-            "2",
-            "-d",
-            "100ms",
-            "--settle",
-            "0ms",
-        ],
-    );
+    let output = load(&url, &THREE_ON_TWO);
     assert!(output.status.success(), "{}", errors(&output));
 }
