@@ -269,7 +269,7 @@ fn the_floor_under_a_load_counts_the_answers_that_came_whole() {
 fn the_floor_under_a_load_ends_where_an_answer_is_not_as_was_said() {
     let url = format!("http://{}/", answer_with(OK));
     for (url, answer_bytes, reason) in [
-        (url.as_str(), OK.len() - 1, "longer than was said"),
+        (url.as_str(), OK.len() - 1, "longer than the "),
         (&url, OK.len() + 1, "no answer came whole in 1."),
         (&url, 100_000, "from 1 to 65536"),
         ("http://192.0.2.1/", 9, "only an address of loopback"),

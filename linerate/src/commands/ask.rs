@@ -25,8 +25,8 @@ const LONGEST: Duration = Duration::from_secs(86_400);
 #[command(after_long_help = "\
 Examples:
   What wrk costs beside it, by the CPU time of each process:
-    curl -si http://127.0.0.1:8080/json | wc -c            # prints 150
-    time linerate ask --answer-bytes 150 http://127.0.0.1:8080/json
+    curl -si http://127.0.0.1:8080/json | wc -c            # prints 153
+    time linerate ask --answer-bytes 153 http://127.0.0.1:8080/json
     time wrk -t 1 -c 64 -d 1s http://127.0.0.1:8080/json")]
 pub(crate) struct Arguments {
     /// Connections, each with one request out

@@ -82,7 +82,11 @@ impl Asking {
             ));
         }
         let left_bytes = asked.left_bytes.checked_sub(bytes);
-        let too_long = || Error::new(ErrorKind::InvalidData, "an answer was longer than was said");
+        let too_long = || {
+            let said = self.answer_bytes;
+            let why = format!("an answer was longer than the {said} bytes that were said");
+            Error::new(ErrorKind::InvalidData, why)
+        };
         asked.left_bytes = left_bytes.ok_or_else(too_long)?;
         if asked.left_bytes > 0 {
             return Ok(false);
