@@ -1,0 +1,1 @@
+//! A machine of the hosts file that does not play by the rules.

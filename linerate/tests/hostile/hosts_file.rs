@@ -1,0 +1,1 @@
+//! A hosts file that lies where its owner did not put it.

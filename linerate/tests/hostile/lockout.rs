@@ -1,0 +1,1 @@
+//! Levers set to values that would cut off access or memory.

@@ -1,0 +1,1 @@
+//! Folders and processes that look like ours and are not.

@@ -1,0 +1,1 @@
+//! A run folder that somebody else made.

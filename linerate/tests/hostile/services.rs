@@ -1,0 +1,1 @@
+//! Another user of the machine before the throw-away services.

@@ -1,0 +1,1 @@
+//! Another user of the machine between us and our state.

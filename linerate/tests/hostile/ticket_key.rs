@@ -1,0 +1,1 @@
+//! What a process that we start could take from us.
