@@ -310,7 +310,12 @@ fn a_server_that_drains_is_ended_at_once_by_the_same_signal_again() {
         output.read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("listening on ").unwrap();
         let mut client = std::net::TcpStream::connect(address).unwrap();
-        std::io::Write::write_all(&mut client, b"GET /json HTTP/1.1\r\n").unwrap();
+        // In one piece, so that the answer to the first says that the half of the second was read.
+        let one_and_a_half = b"GET /json HTTP/1.1\r\nHost: a\r\n\r\nGET /json HTTP/1.1\r\n";
+        std::io::Write::write_all(&mut client, one_and_a_half).unwrap();
+        let mut status = [0; 12];
+        client.read_exact(&mut status).unwrap();
+        assert_eq!(&status, b"HTTP/1.1 200");
         let below = offspring(run.child.id());
         run.signal("INT");
         wait_for(|| !is_caught(run.child.id(), 2));
