@@ -1,6 +1,7 @@
 //! The claims: what linerate tells of a guest is what the guest has, and what it needs works there.
 
 mod audit;
+mod interrupts;
 mod secure;
 mod shaped;
 mod shares;
@@ -13,7 +14,7 @@ use super::{LOOK, Seen};
 type Check = fn(&Seen) -> anyhow::Result<()>;
 
 /// Every claim with its check.
-pub(super) const ALL: [(&str, Check); 21] = [
+pub(super) const ALL: [(&str, Check); 22] = [
     (
         "a rig can be had, and loaded from within, where a tunnel's module adds a device to it",
         rig,
@@ -22,6 +23,10 @@ pub(super) const ALL: [(&str, Check); 21] = [
     (
         "facts have its processors, memory, clock and hypervisor",
         board,
+    ),
+    (
+        "facts tell whether interrupts are kept off the clocks of processes, and softirqs are in the machine's account",
+        interrupts::kept_apart,
     ),
     (
         "facts have each weakness as the kernel tells it, and some cost something",

@@ -19,6 +19,8 @@ setting() { cat "/proc/sys/net/ipv4/$1"; }
 tell release "$(uname -r)"
 tell cpus "$(grep -c ^processor /proc/cpuinfo)"
 tell memory_kib "$(awk '/^MemTotal:/ { print $2 }' /proc/meminfo)"
+# The kernel has this file where it keeps the time of interrupts, and no other shows it.
+tell irq_pressure "$(if [ -e /proc/pressure/irq ]; then echo on; else echo off; fi)"
 tell clocksource "$(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)"
 for file in /sys/devices/system/cpu/vulnerabilities/*; do
     tell "weakness.$(basename "$file")" "$(cat "$file")"
