@@ -8,6 +8,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+use machine::instruments::cpu::MachineWatch;
 use model::command::{CommandEnd, CommandInput, CommandOutput, CommandTrouble};
 use model::message::Failure;
 use model::{CommandReading, CommandSpec};
@@ -43,6 +44,7 @@ pub struct CommandRunner {
     epoll: Epoll,
     stop: StopSignal,
     buffer: Vec<u8>,
+    machine: MachineWatch,
 }
 
 /// A command that is about to be run.
@@ -76,6 +78,7 @@ impl CommandRunner {
             epoll,
             stop,
             buffer: vec![0; PIPE_BYTES],
+            machine: MachineWatch::new(),
         })
     }
 
@@ -122,6 +125,7 @@ impl CommandRunner {
             ends_group,
         } = prepared;
         let program = command.get_program().to_string_lossy().into_owned();
+        self.machine.open();
         let started = self.launcher.start(command);
         let (child, stamp) = started.map_err(|error| not_started(&program, &error))?;
         let leader = child.id();
@@ -240,6 +244,7 @@ impl CommandRunner {
             user_ns,
             system_ns,
             peak_memory_bytes: usage.peak_memory_bytes,
+            machine: self.machine.spent(),
             end,
             left_running: was_killed || !ends_group && launch::group_is_alive(leader),
             last_words: if end.is_success() {

@@ -113,7 +113,7 @@ impl Workshop {
         Meanwhile {
             window_ns,
             own_ns: reading.cpu_ns() + counts.server_ns.unwrap_or(0) + counts.ksoftirqd_ns,
-            busy_ns: counts.busy_ns,
+            busy_ns: counts.machine.map(|machine| machine.busy_ns()),
             psi_some_share: counts.psi_some_share,
         }
     }

@@ -1,6 +1,7 @@
 //! Each arm's own figures over its blocks.
 
-use model::judgement::ArmResult;
+use model::judgement::{ArmResult, MachineResult};
+use model::reading::MachineCpu;
 use model::study::Role;
 use model::{Arm, Estimate};
 
@@ -32,6 +33,7 @@ pub(crate) fn result(arm: &Arm, floor: Option<&Arm>, rounds: &Rounds<'_>) -> Arm
         role: arm.role,
         server_cpu_us_per_request: server_cpu,
         client_cpu_us_per_request: over_blocks(Metric::ClientCpu),
+        machine: over_blocks(Metric::MachineCpu).map(|median| machine(median, arm, rounds)),
         throughput_rps: over_blocks(Metric::Throughput),
         implied_rps_per_cpu: server_cpu.map(implied_rps),
         share_of_floor: floor
@@ -39,6 +41,26 @@ pub(crate) fn result(arm: &Arm, floor: Option<&Arm>, rounds: &Rounds<'_>) -> Arm
             .and_then(|floor| share_of_floor(&floor.name, &arm.name, rounds)),
         client_busy_share: median::of(&busy_shares),
         published: arm.published,
+    }
+}
+
+/// The whole machine's account: its median, and its parts over all blocks together.
+fn machine(cpu_us_per_request: Estimate, arm: &Arm, rounds: &Rounds<'_>) -> MachineResult {
+    let (mut sum, mut answered) = (MachineCpu::default(), 0_u64);
+    for block in rounds.blocks_of(&arm.name) {
+        if let Some(spent) = block.reading.cpu.machine {
+            sum.add(&spent);
+            answered = answered.saturating_add(block.reading.answered);
+        }
+    }
+    let each_us = |ns: u64| ns as f64 / 1e3 / answered.max(1) as f64;
+    MachineResult {
+        cpu_us_per_request,
+        user_us_per_request: each_us(sum.user_ns),
+        system_us_per_request: each_us(sum.system_ns),
+        irq_us_per_request: each_us(sum.irq_ns),
+        softirq_us_per_request: each_us(sum.softirq_ns),
+        stolen_us_per_request: each_us(sum.stolen_ns),
     }
 }
 

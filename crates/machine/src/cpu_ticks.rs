@@ -1,55 +1,69 @@
-//! Reads the first line of `/proc/stat`: what all CPUs together did, in ticks.
+//! Reads the first lines of `/proc/stat`: what all CPUs together did, or one of them.
+
+use model::reading::MachineCpu;
 
 /// Nanoseconds in a tick: the kernel shows times in hundredths of a second (`USER_HZ`) on every
 /// architecture that we build for.
 pub(crate) const TICK_NS: u64 = 10_000_000;
 
-/// Ticks of all CPUs since boot.
+/// Time since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CpuTicks {
-    /// Running something: user, nice, system, irq, softirq. Guests' time is within user's.
-    pub(crate) busy: u64,
+    /// Running something, and stolen.
+    pub(crate) machine: MachineCpu,
     /// Idle, or idle while a disk is waited for.
-    pub(crate) idle: u64,
-    /// Wanted to run while the hypervisor ran something else.
-    pub(crate) stolen: u64,
+    pub(crate) idle_ns: u64,
 }
 
 impl CpuTicks {
-    /// The ticks that passed since `earlier`.
+    /// The time that passed since `earlier`.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self {
-            busy: self.busy.saturating_sub(earlier.busy),
-            idle: self.idle.saturating_sub(earlier.idle),
-            stolen: self.stolen.saturating_sub(earlier.stolen),
+            machine: self.machine.since(&earlier.machine),
+            idle_ns: self.idle_ns.saturating_sub(earlier.idle_ns),
         }
     }
 
-    /// All of them.
-    pub(crate) fn total(self) -> u64 {
-        self.busy + self.idle + self.stolen
+    /// All of it.
+    pub(crate) fn total_ns(self) -> u64 {
+        self.machine.busy_ns() + self.machine.stolen_ns + self.idle_ns
     }
 }
 
 /// `None` where the text does not start with the sum of all CPUs.
 pub(crate) fn parse(text: &str) -> Option<CpuTicks> {
-    let line = text.lines().next()?.strip_prefix("cpu ")?;
+    columns(text.lines().next()?.strip_prefix("cpu ")?)
+}
+
+/// One CPU; `None` where it has no line.
+pub(crate) fn parse_one(text: &str, cpu: usize) -> Option<CpuTicks> {
+    let name = format!("cpu{cpu} ");
+    columns(text.lines().find_map(|line| line.strip_prefix(&name))?)
+}
+
+fn columns(line: &str) -> Option<CpuTicks> {
     let mut columns = line
         .split_whitespace()
-        .map(|column| column.parse::<u64>().ok());
+        .map(|column| Some(column.parse::<u64>().ok()?.saturating_mul(TICK_NS)));
     let mut next = || columns.next().flatten();
     let (user, nice, system, idle) = (next()?, next()?, next()?, next()?);
     // Old kernels end early; what they do not count is nought.
-    let (io_wait, irq, softirq, stolen) = (
+    let (io_wait, irq_ns, softirq_ns, stolen_ns) = (
         next().unwrap_or(0),
         next().unwrap_or(0),
         next().unwrap_or(0),
         next().unwrap_or(0),
     );
     Some(CpuTicks {
-        busy: user + nice + system + irq + softirq,
-        idle: idle + io_wait,
-        stolen,
+        machine: MachineCpu {
+            // Guests' time is within user's.
+            user_ns: user.saturating_add(nice),
+            system_ns: system,
+            irq_ns,
+            softirq_ns,
+            stolen_ns,
+        },
+        idle_ns: idle.saturating_add(io_wait),
     })
 }
 
@@ -57,33 +71,43 @@ pub(crate) fn parse(text: &str) -> Option<CpuTicks> {
 mod tests {
     use super::*;
 
+    const TEXT: &str = "cpu  100 1 50 4000 30 2 7 5 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\ncpu10 9 0 0 0 0 0 3 0 0 0\nintr 5\n";
+
     #[test]
-    fn the_sum_of_all_cpus_is_read_and_the_rest_of_the_file_is_not() {
-        let text = "cpu  100 1 50 4000 30 2 7 5 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\nintr 5\n";
-        let ticks = parse(text).unwrap();
+    fn the_sum_of_all_cpus_is_read_by_who_had_them() {
+        let all = parse(TEXT).unwrap();
+        let tick = |count: u64| count * TICK_NS;
         assert_eq!(
-            ticks,
-            CpuTicks {
-                busy: 160,
-                idle: 4030,
-                stolen: 5
+            all.machine,
+            MachineCpu {
+                user_ns: tick(101),
+                system_ns: tick(50),
+                irq_ns: tick(2),
+                softirq_ns: tick(7),
+                stolen_ns: tick(5),
             }
         );
-        assert_eq!(
-            ticks
-                .since(CpuTicks {
-                    busy: 60,
-                    idle: 5000,
-                    stolen: 5
-                })
-                .total(),
-            100
-        );
+        assert_eq!(all.machine.busy_ns(), tick(160));
+        let earlier = CpuTicks {
+            machine: MachineCpu {
+                user_ns: tick(1),
+                stolen_ns: tick(5),
+                ..MachineCpu::default()
+            },
+            idle_ns: tick(5000),
+        };
+        assert_eq!(all.since(earlier).total_ns(), tick(159));
+    }
+
+    #[test]
+    fn one_cpu_is_told_from_another_that_begins_with_its_digits() {
+        let softirq = |cpu| parse_one(TEXT, cpu).map(|one| one.machine.softirq_ns / TICK_NS);
+        assert_eq!([0, 1, 10].map(softirq), [Some(1), None, Some(3)]);
     }
 
     #[test]
     fn a_short_or_odd_line_is_none_and_missing_columns_are_nought() {
-        assert_eq!(parse("cpu  1 2 3 4").unwrap().idle, 4);
+        assert_eq!(parse("cpu  1 2 3 4").unwrap().idle_ns, 4 * TICK_NS);
         for text in ["", "cpu  1 2", "cpu0 1 2 3 4", "cpu  a b c d"] {
             assert_eq!(parse(text), None, "{text}");
         }

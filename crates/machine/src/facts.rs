@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 
 use model::facts::{Facts, Identity};
 
-use crate::cpus;
 use crate::tree::Tree;
+use crate::{cpus, irq_time};
 
 /// The facts of this machine; with `full`, the names and addresses too.
 #[must_use]
 pub fn collect(full: bool) -> Facts {
-    collect_from(&Tree::of_this_machine(), full)
+    Facts {
+        irq_time_accounting: Some(irq_time::probe()),
+        ..collect_from(&Tree::of_this_machine(), full)
+    }
 }
 
 pub(crate) fn collect_from(tree: &Tree, full: bool) -> Facts {
@@ -34,6 +37,7 @@ pub(crate) fn collect_from(tree: &Tree, full: bool) -> Facts {
         frequency_governor: tree.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         halt_poll_ns: tree.number("sys/module/haltpoll/parameters/guest_halt_poll_ns"),
         congestion_control: tree.text("proc/sys/net/ipv4/tcp_congestion_control"),
+        irq_time_accounting: None,
         mitigations: mitigations(tree),
         identity: full.then(|| identity(tree)),
     }

@@ -1,7 +1,8 @@
 //! Looks at the machine and changes it: facts, instruments, levers, rigs, their journal and
 //! findings.
 //!
-//! It carries no traffic: an instrument or a lever works on any program.
+//! It carries no traffic but a look's own datagrams to itself (`irq_time`): an instrument or a lever works
+//! on any program.
 
 pub mod boot;
 mod cpu_ticks;
@@ -12,6 +13,7 @@ pub mod facts;
 pub mod findings;
 pub mod instruments;
 pub mod inventory;
+mod irq_time;
 pub mod journal;
 pub mod levers;
 mod links;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use model::facts::Watched;
 use sys::clock;
 
-use crate::cpu_ticks::{self, CpuTicks, TICK_NS};
+use crate::cpu_ticks::{self, CpuTicks};
 use crate::namespace;
 use crate::pressure;
 use crate::tcp_table::{self, TcpSocket, TcpState};
@@ -69,8 +69,8 @@ fn pressure_now() -> Option<pressure::Pressure> {
 fn foreign_share(before: &Sample, after: &Sample) -> Option<f64> {
     let passed = after.ticks?.since(before.ticks?);
     let own_ns = after.own_ns.saturating_sub(before.own_ns);
-    let foreign_ns = (passed.busy * TICK_NS).saturating_sub(own_ns);
-    (passed.total() > 0).then(|| foreign_ns as f64 / (passed.total() * TICK_NS) as f64)
+    let foreign_ns = passed.machine.busy_ns().saturating_sub(own_ns);
+    (passed.total_ns() > 0).then(|| foreign_ns as f64 / passed.total_ns() as f64)
 }
 
 fn waiting_share(before: &Sample, after: &Sample) -> Option<f64> {
@@ -163,6 +163,7 @@ fn median(values: &mut [f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::reading::MachineCpu;
 
     fn socket(local: &str, remote: &str, state: TcpState) -> TcpSocket {
         let (local, remote) = (local.parse().unwrap(), remote.parse().unwrap());
@@ -196,19 +197,21 @@ mod tests {
 
     #[test]
     fn the_share_of_others_leaves_out_our_own_time() {
-        let sample = |busy, idle, own_ns| Sample {
+        let sample = |user_ns, idle_ns, own_ns| Sample {
             at_ns: 0,
             ticks: Some(CpuTicks {
-                busy,
-                idle,
-                stolen: 0,
+                machine: MachineCpu {
+                    user_ns,
+                    ..MachineCpu::default()
+                },
+                idle_ns,
             }),
             own_ns,
             waited_us: None,
         };
         let share = |own_ns| foreign_share(&sample(0, 0, 0), &sample(50, 50, own_ns)).unwrap();
-        assert!((share(20 * TICK_NS) - 0.3).abs() < 1e-9);
-        assert!(share(80 * TICK_NS).abs() < 1e-9);
+        assert!((share(20) - 0.3).abs() < 1e-9);
+        assert!(share(80).abs() < 1e-9);
         assert_eq!(foreign_share(&sample(5, 5, 0), &sample(5, 5, 0)), None);
     }
 

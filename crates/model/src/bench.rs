@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::CommandReading;
 use crate::doubt::Doubt;
+use crate::reading::MachineRuns;
 use crate::study::Role;
 use crate::verdict::{Effect, Estimate, Verdict};
 
@@ -98,6 +99,9 @@ pub struct BenchArmResult {
     pub arm: String,
     pub wall_ns: Option<Distribution>,
     pub cpu_ns: Option<Distribution>,
+    /// What stands beside it: all CPUs of this machine; `None` where they are hidden.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineRuns>,
     pub peak_memory_bytes: Option<Distribution>,
 }
 

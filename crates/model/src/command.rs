@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command_study::CpuUse;
 use crate::message::Failure;
+use crate::reading::MachineCpu;
 
 /// A program with everything that decides how it runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -86,6 +87,10 @@ pub struct CommandReading {
     pub system_ns: u64,
     /// The most that any one of these processes held at once.
     pub peak_memory_bytes: u64,
+    /// All CPUs of the host, our starting and awaiting it included; `None` where they are hidden, and
+    /// in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineCpu>,
     pub end: CommandEnd,
     /// Processes of its group were still there when it had ended.
     #[serde(default)]

@@ -46,6 +46,8 @@ pub enum Doubt {
     SharedCpus { cpus: u32 },
     /// The control group grants less CPU time than client and server could use.
     CpuQuota { cpus: f64 },
+    /// The kernel keeps interrupts off the clocks of processes: CPU time per unit of work lacks them.
+    IrqTimeApart,
     /// Client and server are on one machine: absolute throughput says little.
     OneMachine,
     /// A lever cannot be used here, and what needs it was left out.
@@ -142,6 +144,7 @@ impl Doubt {
                  not a throughput that was seen"
                     .to_owned()
             }
+            Self::IrqTimeApart => irq_time_apart(),
             Self::LeverSkipped { lever, reason } => format!("{lever} was left out: {reason}"),
             Self::NoPrivateNamespace { reason } => {
                 format!("measured on the machine's own loopback: {reason}")
@@ -185,6 +188,10 @@ impl Doubt {
             Self::SharedCpus { .. } => "use a machine, or an affinity mask, of two CPUs or more",
             Self::CpuQuota { .. } => {
                 "ask for a quota of two CPUs or more; until then trust CPU time alone"
+            }
+            Self::IrqTimeApart => {
+                "read it beside the whole machine's CPU time, compare it with that of such kernels \
+                 alone; `tsc=noirqtime` at boot has a kernel count as the others do"
             }
             Self::OneMachine => "for throughput that counts, put the client on another machine",
             Self::LeverSkipped { .. } => {
@@ -261,6 +268,7 @@ impl Doubt {
             Self::Link(doubt) => doubt.severity(),
             Self::Datagrams(doubt) => doubt.severity(),
             Self::OneMachine
+            | Self::IrqTimeApart
             | Self::LeverSkipped { .. }
             | Self::NoPrivateNamespace { .. }
             | Self::Unfinished { .. }
@@ -276,6 +284,12 @@ fn quota(cpus: f64) -> String {
         "the control group grants {cpus:.2} CPUs' worth of time: what runs in it is stopped for \
          the rest of each period once that is used"
     )
+}
+
+fn irq_time_apart() -> String {
+    "this kernel keeps interrupts off the clocks of processes (CONFIG_IRQ_TIME_ACCOUNTING): CPU time of \
+     a server or a client lacks its softirqs, the receiving of packets among them"
+        .to_owned()
 }
 
 fn flooded(service: &str, file: &str) -> String {

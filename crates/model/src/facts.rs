@@ -25,11 +25,40 @@ pub struct Facts {
     /// Time a guest polls before it halts, ns; `None` where the kernel has no such setting.
     pub halt_poll_ns: Option<u64>,
     pub congestion_control: Option<String>,
+    /// Whether interrupts are kept off the clocks of processes; `None` in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub irq_time_accounting: Option<IrqTimeAccounting>,
     /// File name under `/sys/devices/system/cpu/vulnerabilities` to the state it gives.
     pub mitigations: BTreeMap<String, String>,
     /// Only when it was asked for: names and addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<Identity>,
+}
+
+/// Whether the kernel keeps the time of interrupts apart, hard ones and soft ones, from that of the task
+/// that they came upon: `CONFIG_IRQ_TIME_ACCOUNTING`, where the clock is steady enough for it and it was
+/// not turned off at boot (`tsc=noirqtime`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IrqTimeAccounting {
+    /// Clocks of processes lack it: the receiving of packets, for one, is in no process's time.
+    On,
+    /// It is in the time of whichever task was running.
+    Off,
+    /// What was seen fits neither.
+    Unknown,
+}
+
+impl IrqTimeAccounting {
+    /// For a reader.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::On => "kept apart, and in no process's CPU time",
+            Self::Off => "in the CPU time of the process that they come upon",
+            Self::Unknown => "not to be told from a look",
+        }
+    }
 }
 
 /// What identifies a machine and its owner; collected only with `--full`.

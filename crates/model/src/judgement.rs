@@ -67,6 +67,9 @@ pub struct ArmResult {
     pub role: Role,
     pub server_cpu_us_per_request: Option<Estimate>,
     pub client_cpu_us_per_request: Option<Estimate>,
+    /// What stands beside both: all CPUs of the server's host; `None` where they are hidden.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineResult>,
     pub throughput_rps: Option<Estimate>,
     /// 1e6 ÷ server CPU per request: the rate that one server CPU could carry, were it all used
     /// for this. Implied, not seen.
@@ -76,6 +79,19 @@ pub struct ArmResult {
     /// Median share of the time for which the client had its CPU.
     pub client_busy_share: Option<f64>,
     pub published: Option<Published>,
+}
+
+/// The CPU time of a whole machine per answer, µs; see [`crate::reading::MachineCpu`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MachineResult {
+    /// Everything but what was stolen: median over blocks.
+    pub cpu_us_per_request: Estimate,
+    /// The parts, over all blocks together, as a block is too short for the ticks they are counted in.
+    pub user_us_per_request: f64,
+    pub system_us_per_request: f64,
+    pub irq_us_per_request: f64,
+    pub softirq_us_per_request: f64,
+    pub stolen_us_per_request: f64,
 }
 
 /// One arm against another.

@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+mod machine;
+
+pub use machine::{MachineCpu, MachineRuns};
+
 use crate::{Doubt, Histogram};
 
 /// Counters and distributions of one block, over its scored window.
@@ -107,6 +111,9 @@ pub struct CpuReading {
     pub ksoftirqd_ns: u64,
     /// Everything else on this machine, from the tick-based totals; `None` where they are hidden.
     pub foreign_ns: Option<u64>,
+    /// All CPUs of the server's host together; `None` where it is hidden, and in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineCpu>,
     /// Share of its time for which the busiest load generator thread had the CPU, 0 to 1.
     pub client_busy_share: f64,
     /// Share of the window in which some task waited for a CPU (PSI), 0 to 1.
@@ -135,8 +142,8 @@ pub struct Counts {
     pub server_ns: Option<u64>,
     /// Kernel threads that finish the network work of others.
     pub ksoftirqd_ns: u64,
-    /// All CPUs of the host, from the tick-based totals; `None` where they are hidden.
-    pub busy_ns: Option<u64>,
+    /// All CPUs of the host; `None` where it is hidden.
+    pub machine: Option<MachineCpu>,
     /// Share of the time in which some task waited for a CPU (PSI), 0 to 1.
     pub psi_some_share: Option<f64>,
 }
@@ -155,7 +162,7 @@ impl Counts {
             window_ns,
             server_ns: self.server_ns.map(scaled),
             ksoftirqd_ns: scaled(self.ksoftirqd_ns),
-            busy_ns: self.busy_ns.map(scaled),
+            machine: self.machine.map(|machine| machine.each(scaled)),
             psi_some_share: self.psi_some_share,
         }
     }
@@ -166,7 +173,7 @@ impl Counts {
     #[must_use]
     pub fn foreign_ns(&self, client_ns: u64) -> Option<u64> {
         let known_ns = client_ns + self.server_ns? + self.ksoftirqd_ns;
-        Some(self.busy_ns?.saturating_sub(known_ns))
+        Some(self.machine?.busy_ns().saturating_sub(known_ns))
     }
 }
 
@@ -222,6 +229,13 @@ impl Reading {
         self.per_request_us(self.cpu.client_ns)
     }
 
+    /// CPU time of all CPUs of the server's host per answer, in µs: the target, the load generator
+    /// where it is there, the kernel's own work and that of others. `None` as above.
+    #[must_use]
+    pub fn machine_cpu_us_per_request(&self) -> Option<f64> {
+        self.per_request_us(self.cpu.machine?.busy_ns())
+    }
+
     fn per_request_us(&self, cpu_ns: u64) -> Option<f64> {
         (self.answered > 0).then(|| cpu_ns as f64 / 1e3 / self.answered as f64)
     }
@@ -236,7 +250,13 @@ mod tests {
             window_ns: 400,
             server_ns: Some(200),
             ksoftirqd_ns: 10,
-            busy_ns: Some(500),
+            machine: Some(MachineCpu {
+                user_ns: 200,
+                system_ns: 100,
+                irq_ns: 50,
+                softirq_ns: 150,
+                stolen_ns: 40,
+            }),
             psi_some_share: Some(0.1),
         }
     }
@@ -255,10 +275,9 @@ mod tests {
     #[test]
     fn a_longer_window_holds_more_at_the_same_pace() {
         let longer = counts().over(500);
-        assert_eq!(
-            (longer.window_ns, longer.server_ns, longer.busy_ns),
-            (500, Some(250), Some(625))
-        );
+        assert_eq!((longer.window_ns, longer.server_ns), (500, Some(250)));
+        let machine = longer.machine.unwrap();
+        assert_eq!((machine.user_ns, machine.stolen_ns), (250, 50));
         assert_eq!(longer.psi_some_share, Some(0.1));
     }
 }

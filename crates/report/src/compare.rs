@@ -2,6 +2,7 @@
 
 mod json;
 
+use model::facts::{Facts, IrqTimeAccounting};
 use model::run::Rig;
 use model::{Estimate, Judgement, RunRecord, Study};
 
@@ -194,6 +195,7 @@ fn apart((a, b): (Option<Estimate>, Option<Estimate>)) -> String {
 fn caution(a: (&RunRecord, &Judgement), b: (&RunRecord, &Judgement)) -> String {
     let mut text = CAUTION.to_owned();
     text += &other_boots(a.0, b.0);
+    text += other_clocks(&a.0.facts, &b.0.facts);
     for (name, (_, judgement)) in [("A", a), ("B", b)] {
         if let Some(error) = sentences::sequential_error(judgement) {
             text += &format!(" Within run {name}: {error}");
@@ -212,6 +214,18 @@ fn other_boots(a: &RunRecord, b: &RunRecord) -> String {
         " The kernels mitigate otherwise, in A and in B: {}.",
         weaknesses.join("; ")
     )
+}
+
+/// That CPU time per request is of two kinds.
+fn other_clocks(a: &Facts, b: &Facts) -> &'static str {
+    use IrqTimeAccounting::{Off, On};
+    match (a.irq_time_accounting, b.irq_time_accounting) {
+        (Some(On), Some(Off)) | (Some(Off), Some(On)) => {
+            " One kernel keeps interrupts off the clocks of processes, the other does not: CPU time per \
+             request lacks softirqs in the one run alone."
+        }
+        _ => "",
+    }
 }
 
 #[cfg(test)]
@@ -249,6 +263,26 @@ mod tests {
         let words = format!("The kernels mitigate otherwise, in A and in B: {weakness} `");
         assert!(said(&other).contains(&words), "{}", said(&other));
         assert!(!said(&run).contains("mitigate otherwise"));
+    }
+
+    #[test]
+    fn a_kernel_that_keeps_interrupts_apart_is_told_from_one_that_does_not() {
+        let (run, judgement) = (sample::run(), sample::judgement());
+        let mut other = run.clone();
+        let mut says_so = |how| {
+            other.facts.irq_time_accounting = how;
+            let value = value((&run, &judgement), (&other, &judgement)).unwrap();
+            let caution = value["caution"].as_str().unwrap();
+            caution.contains("lacks softirqs in the one run alone")
+        };
+        assert!(says_so(Some(IrqTimeAccounting::On)));
+        for alike_or_not_known in [
+            Some(IrqTimeAccounting::Off),
+            Some(IrqTimeAccounting::Unknown),
+            None,
+        ] {
+            assert!(!says_so(alike_or_not_known));
+        }
     }
 
     #[test]

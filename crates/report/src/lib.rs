@@ -16,6 +16,7 @@ pub mod text;
 mod answer;
 mod between_boots;
 mod chart;
+mod machine_runs;
 mod not_crossed;
 mod rows;
 mod sentences;

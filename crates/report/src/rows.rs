@@ -1,6 +1,6 @@
 //! One row per arm, in words: the table that text and HTML both show.
 
-use model::judgement::{ArmResult, StepResult};
+use model::judgement::{ArmResult, MachineResult, StepResult};
 use model::{Effect, Estimate, Judgement, Role, Verdict};
 
 use crate::numbers;
@@ -47,6 +47,9 @@ pub(crate) struct Row {
     pub(crate) beside: bool,
     pub(crate) server_cpu: Figure,
     pub(crate) client_cpu: Figure,
+    /// All CPUs of the server's host, and what they did: user, system, irq, softirq, stolen.
+    pub(crate) machine: Figure,
+    pub(crate) machine_parts: Vec<String>,
     pub(crate) change: Figure,
     pub(crate) throughput: Figure,
     pub(crate) implied: Figure,
@@ -90,6 +93,11 @@ fn row(arm: &ArmResult, step: Option<&StepResult>) -> Row {
         beside: is_beside(arm.role),
         server_cpu: Figure::of(arm.server_cpu_us_per_request, numbers::micros),
         client_cpu: Figure::of(arm.client_cpu_us_per_request, numbers::micros),
+        machine: Figure::of(
+            arm.machine.map(|found| found.cpu_us_per_request),
+            numbers::micros,
+        ),
+        machine_parts: arm.machine.as_ref().map_or_else(Vec::new, machine_parts),
         change: Figure::of_change(step.and_then(|step| step.effect)),
         throughput: Figure::of(arm.throughput_rps, numbers::rate),
         implied: Figure::of(arm.implied_rps_per_cpu, numbers::rate),
@@ -105,6 +113,20 @@ fn row(arm: &ArmResult, step: Option<&StepResult>) -> Row {
             .and_then(|beside| beside.gain)
             .map_or_else(String::new, numbers::published_gain),
     }
+}
+
+/// The headings of [`Row::machine_parts`].
+pub(crate) const MACHINE_PARTS: [&str; 5] = ["user", "system", "irq", "softirq", "stolen"];
+
+fn machine_parts(found: &MachineResult) -> Vec<String> {
+    let parts = [
+        found.user_us_per_request,
+        found.system_us_per_request,
+        found.irq_us_per_request,
+        found.softirq_us_per_request,
+        found.stolen_us_per_request,
+    ];
+    parts.map(numbers::micros).into()
 }
 
 /// Control and floor say what they are, whatever their titles.

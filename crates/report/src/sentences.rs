@@ -24,6 +24,14 @@ pub(crate) fn hidden_cpu(judgement: &Judgement) -> Option<&'static str> {
     )
 }
 
+/// Whose CPUs the account of the whole machine is of.
+pub(crate) fn whole_machine(run: &RunRecord) -> &'static str {
+    match &run.client {
+        Some(client) if !client.same_machine => "the server's whole host",
+        _ => "whole machine",
+    }
+}
+
 /// Which arm each step is measured against.
 pub(crate) fn compared_with(run: &RunRecord) -> &'static str {
     match run.study.design.kind {

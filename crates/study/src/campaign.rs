@@ -250,6 +250,8 @@ impl Campaign<'_> {
             });
         }
         doubts.extend(preflight::quota_doubt(&facts));
+        let hosts = client.iter().map(|client| &client.facts);
+        doubts.extend(preflight::irq_time_doubt(hosts.chain([&*facts])));
         Ok(Acquaintance {
             rig,
             facts: *facts,

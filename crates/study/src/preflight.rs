@@ -1,7 +1,7 @@
 //! Is this machine fit to measure, and may it be loaded?
 
 use model::Doubt;
-use model::facts::{Facts, Watched};
+use model::facts::{Facts, IrqTimeAccounting, Watched};
 use model::run::ClientHost;
 
 /// Foreign CPU above this share of all CPUs means that the machine is at work.
@@ -54,6 +54,13 @@ pub fn quota_doubt(facts: &Facts) -> Option<Doubt> {
     Some(Doubt::CpuQuota { cpus })
 }
 
+/// The doubt that interrupts are in no process's CPU time, on any of these machines.
+#[must_use]
+pub fn irq_time_doubt<'a>(facts: impl IntoIterator<Item = &'a Facts>) -> Option<Doubt> {
+    let is_on = |facts: &Facts| facts.irq_time_accounting == Some(IrqTimeAccounting::On);
+    facts.into_iter().any(is_on).then_some(Doubt::IrqTimeApart)
+}
+
 /// The doubt that a server of ours must run on the client's CPU, as one CPU or a quota that keeps
 /// no more than one busy leaves no other.
 #[must_use]
@@ -96,6 +103,23 @@ mod tests {
             ..Watched::default()
         };
         assert!(work_of_others(&watched).is_empty());
+    }
+
+    #[test]
+    fn interrupts_kept_apart_on_either_host_are_a_doubt_and_otherwise_none() {
+        let facts = |irq_time_accounting| Facts {
+            irq_time_accounting,
+            ..Facts::default()
+        };
+        let older = facts(None);
+        let [on, off, unknown] = [
+            IrqTimeAccounting::On,
+            IrqTimeAccounting::Off,
+            IrqTimeAccounting::Unknown,
+        ]
+        .map(|how| facts(Some(how)));
+        assert_eq!(irq_time_doubt([&older, &off, &unknown]), None);
+        assert_eq!(irq_time_doubt([&off, &on]), Some(Doubt::IrqTimeApart));
     }
 
     #[test]

@@ -22,9 +22,11 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use model::Doubt;
+use model::reading::MachineCpu;
 use sys::stop::{Again, StopSignal};
 use traffic::load::{Engine, LoadOutcome, LoadPlan, Observer};
 
+use super::whole_machine::Watched;
 use crate::console::Console;
 use crate::stopping;
 pub(crate) use arguments::Arguments;
@@ -40,6 +42,8 @@ struct Report<'a> {
     target: &'a Target,
     plan: &'a LoadPlan,
     outcome: &'a LoadOutcome,
+    /// All CPUs of this machine, in the scored window.
+    machine: Option<MachineCpu>,
     /// Where there are several kinds of request.
     mixed: Option<&'a Mixed>,
     /// Remarks about how it was measured, each a sentence.
@@ -47,6 +51,12 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
+    /// CPU time for each right answer, µs; `None` when there was none.
+    fn per_request_us(&self, cpu_ns: u64) -> Option<f64> {
+        let answered = self.outcome.answered;
+        (answered > 0).then(|| cpu_ns as f64 / 1e3 / answered as f64)
+    }
+
     /// What carried the bytes, by the name that `--engine` takes.
     fn engine(&self) -> &'static str {
         match self.outcome.engine {
@@ -121,12 +131,13 @@ fn once(case: Case<'_>, console: &Console) -> anyhow::Result<ExitCode> {
         mut notes,
     } = case;
     announce(&plan, target, console);
-    let mut outcome = load(arguments, &mut plan, &requests, &mut notes, console)?;
+    let (mut outcome, machine) = load(arguments, &mut plan, &requests, &mut notes, console)?;
     outcome.doubts.extend(cpu_doubts(&plan)?);
     let report = Report {
         target,
         plan: &plan,
         outcome: &outcome,
+        machine,
         mixed: requests.mixed(),
         notes,
     };
@@ -177,30 +188,33 @@ fn load(
     requests: &Requests,
     notes: &mut Vec<String>,
     console: &Console,
-) -> anyhow::Result<LoadOutcome> {
+) -> anyhow::Result<(LoadOutcome, Option<MachineCpu>)> {
     let _stop = StopSignal::listen(Again::Kills)?;
     let run = |plan: &LoadPlan| {
         let watching = Watching::prepare(arguments, plan, console)?;
         let load = |observer: &mut dyn Observer| requests.put_on(plan, observer);
-        anyhow::Ok(watching.over(&mut UntilStopped, load)?)
+        let mut watched = Watched::new(&[]);
+        let outcome = watching.over(&mut watched, load)?;
+        let machine = watched.machine(outcome.window_ns);
+        anyhow::Ok((outcome, machine))
     };
-    let outcome = run(plan)?;
+    let (outcome, machine) = run(plan)?;
     if let Some(note) = stopped_early(plan) {
         notes.push(note);
-        return Ok(outcome);
+        return Ok((outcome, machine));
     }
     match settling::look(&outcome.window_counts, plan.settle_ns) {
-        Settling::InTime => Ok(outcome),
+        Settling::InTime => Ok((outcome, machine)),
         Settling::Never => {
             notes.push("throughput was still changing at the end: ask for a longer -d".to_owned());
-            Ok(outcome)
+            Ok((outcome, machine))
         }
         Settling::Late { after_ns } if arguments.is_put_on_once() => {
             let late = report::numbers::duration(after_ns);
             notes.push(format!(
                 "throughput settled only after {late}: ask for a longer --settle"
             ));
-            Ok(outcome)
+            Ok((outcome, machine))
         }
         Settling::Late { after_ns } => {
             let late = report::numbers::duration(after_ns);
@@ -213,7 +227,8 @@ fn load(
     }
 }
 
-/// Whether the server runs here on the client's only CPU, and whether a quota stops the client.
+/// Whether the server runs here on the client's only CPU, whether a quota stops the client, and whether
+/// CPU times lack interrupts.
 fn cpu_doubts(plan: &LoadPlan) -> anyhow::Result<Vec<Doubt>> {
     let client_cpus = match &plan.cpus[..] {
         [] => sys::cpu::allowed().context("reading which CPUs may be used")?,
@@ -221,8 +236,10 @@ fn cpu_doubts(plan: &LoadPlan) -> anyhow::Result<Vec<Doubt>> {
     };
     let server_pids = target::pids(&plan.address);
     let sharing = machine::cpus::sharing(&server_pids, &client_cpus);
-    let quota = study::preflight::quota_doubt(&machine::facts::collect(false));
-    Ok(sharing.into_iter().chain(quota).collect())
+    let facts = machine::facts::collect(false);
+    let quota = study::preflight::quota_doubt(&facts);
+    let apart = study::preflight::irq_time_doubt([&facts]);
+    Ok([sharing, quota, apart].into_iter().flatten().collect())
 }
 
 /// Says what comes and how long it takes, where that is long enough to wonder.

@@ -22,6 +22,7 @@ mod serve;
 mod service;
 mod study;
 mod versus;
+mod whole_machine;
 mod worded;
 
 use std::process::ExitCode;

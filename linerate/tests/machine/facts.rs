@@ -295,3 +295,20 @@ fn what_cannot_be_seen_is_named_and_the_rest_is_told() {
         assert!(facts.pointer(rest).unwrap().is_string(), "{rest}");
     }
 }
+
+#[test]
+fn how_interrupts_are_counted_is_told_and_never_against_the_kernel_s_own_files() {
+    let facts = facts();
+    let told = facts["facts"]["irq_time_accounting"].as_str().unwrap();
+    assert!(["on", "off", "unknown"].contains(&told), "{told}");
+    let release = facts["facts"]["kernel_release"].as_str().unwrap();
+    let mut numbers = release
+        .split(['.', '-'])
+        .map_while(|part| part.parse::<u32>().ok());
+    let version = (numbers.next().unwrap(), numbers.next().unwrap());
+    // From Linux 6.1 on PSI has a file for interrupts where their time is kept apart.
+    let has = |name: &str| std::path::Path::new("/proc/pressure").join(name).exists();
+    if version >= (6, 1) && has("cpu") && !has("irq") {
+        assert_ne!(told, "on");
+    }
+}

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use machine::instruments::senders::SenderReading;
 use model::message::Failure;
+use model::reading::MachineCpu;
 use traffic::tls::Agreed;
 
 use crate::service::Pems;
@@ -71,6 +72,8 @@ pub struct Downloaded {
     pub sending: SenderReading,
     pub server: Side,
     pub client: Side,
+    /// All CPUs of this machine within the window; `None` where they are hidden.
+    pub machine: Option<MachineCpu>,
     /// What neither side nor the kernel's network threads had of the time of this machine's CPUs, 0
     /// to 1; `None` where that is hidden.
     pub others_share: Option<f64>,
@@ -101,8 +104,14 @@ impl Downloaded {
     /// CPU time of a side per GB, s.
     #[must_use]
     pub fn cpu_seconds_per_gb(&self, side: &Side) -> f64 {
+        self.seconds_per_gb(side.cpu_ns)
+    }
+
+    /// Likewise of any CPU time.
+    #[must_use]
+    pub fn seconds_per_gb(&self, cpu_ns: u64) -> f64 {
         // ns per byte are s per GB.
-        side.cpu_ns as f64 / self.sending.acked_bytes.max(1) as f64
+        cpu_ns as f64 / self.sending.acked_bytes.max(1) as f64
     }
 }
 
@@ -139,6 +148,7 @@ pub fn download(program: &Path, order: &DownloadOrder) -> Result<Downloaded, Fai
         sending,
         server: server_side,
         client: client_side,
+        machine: sides.machine(),
         others_share: sides.others_share(),
         is_shared: cpus.is_shared(),
         said_at_end: server.end(),

@@ -7,6 +7,7 @@ use machine::instruments::cpu::CpuWatch;
 use machine::instruments::senders::{SenderReading, SenderWatch};
 use machine::instruments::threads::ThreadWatch;
 use model::message::Failure;
+use model::reading::MachineCpu;
 use sys::clock;
 use sys::tcp_diag::Sending;
 
@@ -121,6 +122,11 @@ impl Sides {
             })
         };
         Ok([of(&self.server, "server")?, of(&self.client, "client")?])
+    }
+
+    /// What all CPUs did.
+    pub(super) fn machine(&self) -> Option<MachineCpu> {
+        self.server.cpu.counts(self.window_ns()).machine
     }
 
     /// What others had of the time of all CPUs.

@@ -7,6 +7,7 @@ use model::bench::{
     BenchArm, BenchArmResult, BenchComparison, BenchEffect, BenchJudgement, BenchMetric,
     BenchRecord,
 };
+use model::reading::MachineRuns;
 use model::study::Role;
 use model::{Effect, Verdict};
 
@@ -86,6 +87,7 @@ impl<'a> Bench<'a> {
             arm: arm.name.clone(),
             wall_ns: figure(BenchMetric::Wall),
             cpu_ns: figure(BenchMetric::Cpu),
+            machine: MachineRuns::of(self.runs.of_arm(&arm.name).filter_map(|run| run.machine)),
             peak_memory_bytes: figure(BenchMetric::PeakMemory),
         }
     }

@@ -3,6 +3,7 @@
 use model::CommandRun;
 use model::command_run::{CommandArm, CommandBlock};
 use model::judgement::{ArmFigures, Figure, MetricInfo};
+use model::reading::MachineRuns;
 
 use super::ALPHA;
 use super::values::Values;
@@ -26,6 +27,11 @@ pub(super) fn of_arms(
             role: arm.role,
             levels: arm.levels.clone(),
             figures: of_metric.collect(),
+            machine: MachineRuns::of(
+                runs.clone()
+                    .filter(|block| block.reading.counts())
+                    .filter_map(|block| block.reading.command.machine),
+            ),
             runs: count(runs.count()),
             failed: count(failed.count()),
         }

@@ -130,6 +130,7 @@ pub(crate) fn block(round: u32, position: u32, arm: &str, time_ns: f64) -> Comma
             user_ns: (time_ns * 1.5) as u64,
             system_ns: 100,
             peak_memory_bytes: 5_000_000,
+            machine: None,
             end: CommandEnd::Exited(0),
             left_running: false,
             last_words: String::new(),

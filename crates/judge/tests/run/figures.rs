@@ -1,6 +1,7 @@
 //! The figures beside the verdicts.
 
 use judge::judge;
+use model::reading::MachineCpu;
 use model::{Doubt, Judgement, Verdict};
 
 use crate::built_run::{self, ladder};
@@ -32,6 +33,36 @@ fn arms_have_medians_an_implied_rate_and_their_share_of_the_floor() {
     assert_eq!(arm.throughput_rps.unwrap().value, 100_000.0);
     assert_eq!(arm.client_cpu_us_per_request.unwrap().value, 5.0);
     assert_eq!(arm.client_busy_share, Some(0.5));
+}
+
+#[test]
+fn the_machine_s_account_is_a_median_with_its_parts_over_all_blocks() {
+    let mut blocks = rounds(16, &LADDER);
+    assert!(judged(&blocks).arms.iter().all(|arm| arm.machine.is_none()));
+    // Counted in ticks, so that soft interrupts are seen in every other block only.
+    change(&mut blocks, "baseline", |block| {
+        let softirq_ns = u64::from(block.round % 2) * 200_000_000;
+        block.reading.cpu.machine = Some(MachineCpu {
+            user_ns: 300_000_000,
+            system_ns: 700_000_000 - softirq_ns,
+            softirq_ns,
+            stolen_ns: 100_000_000,
+            irq_ns: 0,
+        });
+    });
+    let judgement = judged(&blocks);
+    let [baseline, others @ ..] = judgement.arms.as_slice() else {
+        panic!("no arms")
+    };
+    let machine = baseline.machine.unwrap();
+    // A second in 50,000 answers.
+    assert!((machine.cpu_us_per_request.value - 20.0).abs() < 1e-9);
+    let [softirq, stolen] = [
+        machine.softirq_us_per_request,
+        machine.stolen_us_per_request,
+    ];
+    assert!((softirq - 2.0).abs() < 1e-9 && (stolen - 2.0).abs() < 1e-9);
+    assert!(others.iter().all(|arm| arm.machine.is_none()));
 }
 
 #[test]

@@ -15,14 +15,15 @@ pub(super) fn check(subject: &Subject) -> Option<Finding> {
 }
 
 fn judge(ticks: Option<CpuTicks>) -> Finding {
-    let Some(CpuTicks { busy, stolen, .. }) = ticks else {
+    let Some(CpuTicks { machine, .. }) = ticks else {
         return unknown(
             NAME,
             "Stolen time cannot be seen.",
             "/proc/stat cannot be read",
         );
     };
-    let share = stolen as f64 / (busy + stolen).max(1) as f64;
+    let stolen_ns = machine.stolen_ns;
+    let share = stolen_ns as f64 / (machine.busy_ns() + stolen_ns).max(1) as f64;
     let evidence = format!(
         "/proc/stat since boot: {:.2} % of the time wanted was stolen",
         share * 100.0
@@ -44,14 +45,18 @@ fn judge(ticks: Option<CpuTicks>) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::reading::MachineCpu;
 
     #[test]
     fn a_hundredth_of_the_wanted_time_shows() {
-        let ticks = |stolen| {
+        let ticks = |stolen_ns| {
             Some(CpuTicks {
-                busy: 1000,
-                idle: 0,
-                stolen,
+                machine: MachineCpu {
+                    user_ns: 1000,
+                    stolen_ns,
+                    ..MachineCpu::default()
+                },
+                idle_ns: 0,
             })
         };
         assert_eq!(judge(ticks(2)).severity, Severity::Fine);

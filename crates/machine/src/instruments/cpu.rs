@@ -5,10 +5,10 @@ pub mod series;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
-use model::reading::{Counts, CpuReading};
+use model::reading::{Counts, CpuReading, MachineCpu};
 use sys::clock;
 
-use crate::cpu_ticks::{self, CpuTicks, TICK_NS};
+use crate::cpu_ticks::{self, CpuTicks};
 use crate::{pressure, targets};
 
 /// Longer than the first line of `/proc/stat` and than all of `/proc/pressure/cpu`.
@@ -24,6 +24,40 @@ pub struct CpuWatch {
     pressure: Option<File>,
     opened: Sample,
     closed: Sample,
+}
+
+/// Reads what all CPUs did, and nothing of processes: two reads of a file that stays open.
+#[derive(Debug)]
+pub struct MachineWatch {
+    stat: Option<File>,
+    opened: Option<CpuTicks>,
+}
+
+impl MachineWatch {
+    /// Prepares to watch.
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "it opens a file")]
+    pub fn new() -> Self {
+        Self {
+            stat: File::open("/proc/stat").ok(),
+            opened: None,
+        }
+    }
+
+    /// The window begins.
+    pub fn open(&mut self) {
+        self.opened = self.ticks();
+    }
+
+    /// What was done since; `None` where it is hidden.
+    #[must_use]
+    pub fn spent(&self) -> Option<MachineCpu> {
+        between_ticks(self.opened, self.ticks())
+    }
+
+    fn ticks(&self) -> Option<CpuTicks> {
+        read(self.stat.as_ref()).and_then(|text| cpu_ticks::parse(&text))
+    }
 }
 
 /// What is read at one end of the window.
@@ -73,6 +107,7 @@ impl CpuWatch {
             client_ns,
             ksoftirqd_ns: counts.ksoftirqd_ns,
             foreign_ns: counts.foreign_ns(client_ns),
+            machine: counts.machine,
             client_busy_share,
             psi_some_share: counts.psi_some_share,
             server_window_ns: None,
@@ -92,7 +127,7 @@ impl CpuWatch {
             window_ns,
             server_ns: spent(&self.targets, &opened.target, &closed.target),
             ksoftirqd_ns: closed.ksoftirqd_ns.saturating_sub(opened.ksoftirqd_ns),
-            busy_ns: busy_ns(opened.ticks, closed.ticks),
+            machine: between_ticks(opened.ticks, closed.ticks),
             psi_some_share: waiting_share(opened.waited_us, closed.waited_us, window_ns),
         }
     }
@@ -139,9 +174,9 @@ fn spent(targets: &[u32], opened: &[(u32, u64)], closed: &[(u32, u64)]) -> Optio
     Some(each.sum())
 }
 
-/// Busy time of all CPUs.
-fn busy_ns(opened: Option<CpuTicks>, closed: Option<CpuTicks>) -> Option<u64> {
-    Some(closed?.since(opened?).busy * TICK_NS)
+/// What all CPUs did.
+fn between_ticks(opened: Option<CpuTicks>, closed: Option<CpuTicks>) -> Option<MachineCpu> {
+    Some(closed?.since(opened?).machine)
 }
 
 fn waiting_share(opened: Option<u64>, closed: Option<u64>, window_ns: u64) -> Option<f64> {
@@ -223,16 +258,20 @@ mod tests {
     }
 
     #[test]
-    fn busy_time_is_the_sum_of_the_ticks_between() {
-        let ticks = |busy| {
+    fn what_the_machine_did_is_known_where_both_ends_are() {
+        let ticks = |softirq_ns| {
+            let machine = MachineCpu {
+                softirq_ns,
+                ..MachineCpu::default()
+            };
             Some(CpuTicks {
-                busy,
-                idle: 0,
-                stolen: 0,
+                machine,
+                idle_ns: 0,
             })
         };
-        assert_eq!(busy_ns(ticks(10), ticks(30)), Some(20 * TICK_NS));
-        assert_eq!(busy_ns(None, ticks(11)), None);
+        let spent = between_ticks(ticks(10), ticks(30)).unwrap();
+        assert_eq!((spent.softirq_ns, spent.busy_ns()), (20, 20));
+        assert_eq!(between_ticks(None, ticks(11)), None);
     }
 
     #[test]

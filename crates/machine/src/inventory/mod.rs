@@ -17,8 +17,8 @@ mod usb;
 use model::inventory::{ControlGroup, INVENTORY_FORMAT, Inventory};
 use sys::cgroup::{Controller, Group, Version};
 
-use crate::facts;
 use crate::tree::Tree;
+use crate::{facts, irq_time};
 use look::Look;
 
 /// The inventory of this machine; with `full`, names, addresses and serial numbers too.
@@ -26,13 +26,15 @@ use look::Look;
 pub fn collect(full: bool) -> Inventory {
     let look = Look::new(Tree::of_this_machine(), full);
     let links = links::here(&look);
-    Inventory {
+    let mut inventory = Inventory {
         links,
         ..from_files(&look)
-    }
+    };
+    inventory.facts.irq_time_accounting = Some(irq_time::probe());
+    inventory
 }
 
-/// All of it but the network devices, which are no files.
+/// All of it but the network devices and how interrupts are counted, which are no files.
 fn from_files(look: &Look) -> Inventory {
     look.note_missing_sources();
     Inventory {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::SequentialError;
 use crate::command_study::Better;
 use crate::doubt::Doubt;
+use crate::reading::MachineRuns;
 use crate::study::Role;
 use crate::verdict::{Effect, Estimate, Verdict};
 
@@ -62,6 +63,9 @@ pub struct ArmFigures {
     pub levels: Levels,
     /// In the order of the metrics, those that it has.
     pub figures: Vec<Figure>,
+    /// All CPUs of the host while its commands ran; `None` where they are hidden, and in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineRuns>,
     pub runs: u32,
     /// Runs that failed, and so have no figures.
     pub failed: u32,

@@ -15,7 +15,8 @@ use proptest::sample::select;
 use super::saved::{boot, boot_change};
 use super::services::{found, service};
 use super::values::{
-    doubts, facts, lever, levers, number, pace, program, reading, rig, text, watched, workload,
+    doubts, facts, lever, levers, machine, number, pace, program, reading, rig, text, watched,
+    workload,
 };
 
 /// Every kind of ask.
@@ -101,15 +102,16 @@ fn loaded() -> impl Strategy<Value = Loaded> {
 fn counts() -> impl Strategy<Value = Counts> {
     (
         any::<[u64; 2]>(),
-        any::<[Option<u64>; 2]>(),
+        any::<Option<u64>>(),
+        machine(),
         option::of(number()),
     )
         .prop_map(
-            |([window_ns, ksoftirqd_ns], [server_ns, busy_ns], psi_some_share)| Counts {
+            |([window_ns, ksoftirqd_ns], server_ns, machine, psi_some_share)| Counts {
                 window_ns,
                 server_ns,
                 ksoftirqd_ns,
-                busy_ns,
+                machine,
                 psi_some_share,
             },
         )

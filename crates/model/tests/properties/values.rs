@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use model::doubt::Doubt;
-use model::facts::{Facts, Identity, Watched};
-use model::reading::{CpuReading, Errors, LatencyReading, Ledger};
+use model::facts::{Facts, Identity, IrqTimeAccounting, Watched};
+use model::reading::{CpuReading, Errors, LatencyReading, Ledger, MachineCpu};
 use model::run::Rig;
 use model::study::Program;
 use model::workload::Arrivals;
@@ -138,12 +138,28 @@ fn ledger() -> impl Strategy<Value = Ledger> {
     )
 }
 
+/// All CPUs of a host, where they are to be seen.
+pub(crate) fn machine() -> impl Strategy<Value = Option<MachineCpu>> {
+    option::of(
+        any::<[u64; 5]>().prop_map(|[user_ns, system_ns, irq_ns, softirq_ns, stolen_ns]| {
+            MachineCpu {
+                user_ns,
+                system_ns,
+                irq_ns,
+                softirq_ns,
+                stolen_ns,
+            }
+        }),
+    )
+}
+
 fn cpu() -> impl Strategy<Value = CpuReading> {
     (
         any::<(Option<u64>, u64, u64, Option<u64>)>(),
         number(),
         option::of(number()),
         any::<(Option<u64>, u32)>(),
+        machine(),
     )
         .prop_map(
             |(
@@ -151,12 +167,14 @@ fn cpu() -> impl Strategy<Value = CpuReading> {
                 client_busy_share,
                 psi_some_share,
                 (server_window_ns, missed_before),
+                machine,
             )| {
                 CpuReading {
                     server_ns,
                     client_ns,
                     ksoftirqd_ns,
                     foreign_ns,
+                    machine,
                     client_busy_share,
                     psi_some_share,
                     server_window_ns,
@@ -203,6 +221,7 @@ pub(crate) fn facts() -> impl Strategy<Value = Facts> {
         option::of(number()),
         mitigations,
         option::of(identity),
+        irq_time_accounting(),
     )
         .prop_map(
             |(
@@ -212,6 +231,7 @@ pub(crate) fn facts() -> impl Strategy<Value = Facts> {
                 cpu_quota,
                 mitigations,
                 identity,
+                irq_time_accounting,
             )| {
                 made_facts(&texts, &may_miss, mitigations).map(|facts| Facts {
                     cpus_online,
@@ -219,11 +239,20 @@ pub(crate) fn facts() -> impl Strategy<Value = Facts> {
                     halt_poll_ns,
                     cpu_quota,
                     identity,
+                    irq_time_accounting,
                     ..facts
                 })
             },
         )
         .prop_filter_map("as many texts as fields", |facts| facts)
+}
+
+fn irq_time_accounting() -> impl Strategy<Value = Option<IrqTimeAccounting>> {
+    option::of(select(vec![
+        IrqTimeAccounting::On,
+        IrqTimeAccounting::Off,
+        IrqTimeAccounting::Unknown,
+    ]))
 }
 
 fn made_facts(

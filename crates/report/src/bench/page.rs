@@ -6,8 +6,8 @@ use model::bench::{
 use model::study::Role;
 
 use super::whole_ns;
-use crate::numbers;
 use crate::text::{NARROWEST, Paint, Style, Table, hanging, wrap};
+use crate::{machine_runs, numbers};
 
 /// Renders a comparison for a terminal of `width` columns, with or without colour.
 #[must_use]
@@ -18,6 +18,7 @@ pub fn render(report: &BenchReport, width: usize, colour: bool) -> String {
         paint.lines(Style::Strong, &answer),
         table(report).render(width, paint).join("\n"),
     ];
+    parts.extend(machine(report).map(|table| table.render(width, paint).join("\n")));
     let beside = [noise_floor(report), how(report)];
     let beside = beside.into_iter().flatten();
     parts.extend(beside.map(|text| wrap(&text, width).join("\n")));
@@ -79,6 +80,17 @@ fn row(report: &BenchReport, arm: &BenchArm, figures: &BenchArmResult) -> Vec<St
     cells.extend(change(|one| one.peak_memory));
     cells.push(n.to_string());
     cells
+}
+
+/// The account of the whole machine beside that of each command.
+fn machine(report: &BenchReport) -> Option<Table> {
+    let arms = report.record.arms.iter().zip(&report.judgement.arms);
+    let rows = arms.filter_map(|(arm, figures)| {
+        let process = figures.cpu_ns.map(|found| found.median.value);
+        machine_runs::cells(&arm.title, process, figures.machine.as_ref())
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    (!rows.is_empty()).then(|| Table::new(&machine_runs::headings("command"), rows))
 }
 
 fn comparison<'a>(report: &'a BenchReport, arm: &BenchArm) -> Option<&'a BenchComparison> {

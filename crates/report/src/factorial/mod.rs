@@ -14,7 +14,7 @@ mod words;
 pub(crate) use answer::{sentence, size};
 pub use compare::{commands_value, compare_commands};
 pub(crate) use published::Row as PublishedRow;
-pub(crate) use rows::{CellRows, cells};
+pub(crate) use rows::{CellRows, cells, machine};
 pub(crate) use sentences::{
     comparisons, design, interaction, lone_cells, mean, programs, trust, workload,
 };

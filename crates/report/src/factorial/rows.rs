@@ -5,6 +5,7 @@ use model::{Role, Verdict};
 
 use super::view::{Cell, View, figure_on};
 use super::words::{Shown, pairs};
+use crate::machine_runs;
 
 /// The rows of one cell.
 #[derive(serde::Serialize)]
@@ -76,6 +77,15 @@ fn row<'a>(view: View<'a>, arm: &'a ArmFigures) -> Row {
             failed => format!("{failed} of {} runs failed", arm.runs),
         },
     }
+}
+
+/// The account of the whole machine beside that of each arm's commands; empty where it is hidden.
+pub(crate) fn machine(view: View<'_>) -> Vec<Vec<String>> {
+    let row = |arm: &ArmFigures| {
+        let process = figure_on(arm, "cpu_ns").map(|figure| figure.estimate.value);
+        machine_runs::cells(&arm.title, process, arm.machine.as_ref())
+    };
+    view.judgement.arms.iter().filter_map(row).collect()
 }
 
 fn tone(found: Option<&LevelResult>) -> &'static str {

@@ -6,6 +6,7 @@ use model::judgement::{FactorialJudgement, MetricInfo};
 use super::rows::{CellRows, Row};
 use super::view::View;
 use super::{answer, rows, sentences};
+use crate::machine_runs;
 use crate::text::{NARROWEST, Paint, Sheet, Style};
 
 /// Renders a judged run of commands for a terminal of `width` columns, with or without colour.
@@ -25,6 +26,10 @@ pub fn render(
     beside(view, &mut sheet);
     short_evidence(&evidence.pieces, &mut sheet);
     others(view, &cells, &mut sheet);
+    let machine = rows::machine(view);
+    if !machine.is_empty() {
+        sheet.table(&machine_runs::headings("arm"), machine);
+    }
     published(view, &mut sheet);
     sheet.doubts(&judgement.doubts);
     sheet.text()

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::common::{self, Common, Figure, Key, figure};
 use crate::chart;
 use crate::factorial::{self, CellRows, PublishedRow, View};
-use crate::{numbers, sentences};
+use crate::{machine_runs, numbers, sentences};
 
 /// Everything on the page. Only charts and the style are markup.
 #[derive(Serialize)]
@@ -26,6 +26,9 @@ pub(crate) struct Page<'a> {
     others: Vec<&'a str>,
     columns: usize,
     cells: Vec<CellRows>,
+    /// The whole machine's account, by arm; none of older runs.
+    machine_headings: Vec<&'static str>,
+    machine: Vec<Vec<String>>,
     comparisons: String,
     means: Vec<String>,
     published: Vec<PublishedRow>,
@@ -94,6 +97,8 @@ pub(crate) fn page<'a>(
         others: others.map(|metric| metric.title.as_str()).collect(),
         columns: 5 + judgement.metrics.len().saturating_sub(1),
         cells: factorial::cells(view),
+        machine_headings: machine_runs::headings("Arm"),
+        machine: factorial::machine(view),
         comparisons: factorial::comparisons(view),
         means: judgement
             .means

@@ -49,6 +49,10 @@ pub(crate) fn facts<S, A>(run: &RunRecord<S, A>) -> Vec<Fact> {
         ("Halt polling", facts.halt_poll_ns.map(numbers::duration)),
         ("Congestion control", facts.congestion_control.clone()),
         (
+            "Time of interrupts",
+            facts.irq_time_accounting.map(|how| how.words().to_owned()),
+        ),
+        (
             "Work of others at rest",
             watched
                 .foreign_cpu_share

@@ -33,6 +33,9 @@ pub(crate) struct Page<'a> {
     is_ladder: bool,
     against: &'static str,
     whole: Option<String>,
+    /// Heading of the whole machine's account, and of its parts.
+    machine: &'static str,
+    machine_parts: [&'static str; 5],
     both_ends: Option<WholeLadder>,
     between_boots: Option<BootsView>,
     rows: Vec<RowWithReason>,
@@ -54,6 +57,7 @@ struct RowWithReason {
 #[derive(Serialize)]
 struct Columns {
     server_cpu: bool,
+    machine: bool,
     implied: bool,
     floor: bool,
     published: bool,
@@ -64,6 +68,7 @@ impl Columns {
         let any = |cell: fn(&Row) -> &String| rows.iter().any(|row| !cell(&row.row).is_empty());
         Self {
             server_cpu: any(|row| &row.server_cpu.value),
+            machine: any(|row| &row.machine.value),
             implied: any(|row| &row.implied.value),
             floor: any(|row| &row.share_of_floor.value),
             published: any(|row| &row.published_rate),
@@ -125,6 +130,8 @@ pub(crate) fn page<'a>(
         is_ladder: study.design.kind == DesignKind::Ladder,
         against: sentences::compared_with(run),
         whole: sentences::whole_effect(run, judgement),
+        machine: sentences::whole_machine(run),
+        machine_parts: rows::MACHINE_PARTS,
         both_ends: whole::of(run, judgement),
         between_boots: between_boots::of(run, judgement),
         shows: Columns::of(&rows),

@@ -26,6 +26,7 @@ impl Page {
     pub(crate) fn render(mut self, run: &RunRecord, judgement: &Judgement) -> String {
         self.answer(run, judgement);
         self.table(run, judgement);
+        self.machine(run, judgement);
         self.beside(run, judgement);
         self.latency(&sentences::latency_for_readers(run, judgement));
         self.published(run, judgement);
@@ -67,6 +68,30 @@ impl Page {
             ]
         });
         let cells = cells.collect();
+        self.sheet.table(&headings, cells);
+    }
+
+    /// The account of the whole machine beside those of the processes; older runs have none.
+    fn machine(&mut self, run: &RunRecord, judgement: &Judgement) {
+        let rows = rows::rows(judgement);
+        let rows = rows.into_iter().filter(|row| !row.machine_parts.is_empty());
+        let cells = rows.map(|row| {
+            let accounts = [
+                row.title,
+                row.server_cpu.value,
+                row.client_cpu.value,
+                row.machine.joined(),
+            ];
+            accounts.into_iter().chain(row.machine_parts).collect()
+        });
+        let cells: Vec<Vec<String>> = cells.collect();
+        if cells.is_empty() {
+            return;
+        }
+        let processes = ["CPU, µs per request", "server process", "client process"];
+        let mut headings = processes.to_vec();
+        headings.push(sentences::whole_machine(run));
+        headings.extend(rows::MACHINE_PARTS);
         self.sheet.table(&headings, cells);
     }
 

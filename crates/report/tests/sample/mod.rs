@@ -5,8 +5,8 @@ mod study;
 
 use model::facts::Watched;
 use model::judgement::{
-    ArmResult, CurvePoint, JUDGEMENT_FORMAT, LatencyResult, Outcome, QuantileEstimate,
-    SequentialError, StepResult,
+    ArmResult, CurvePoint, JUDGEMENT_FORMAT, LatencyResult, MachineResult, Outcome,
+    QuantileEstimate, SequentialError, StepResult,
 };
 use model::run::{Phase, RUN_FORMAT, Rig};
 use model::study::{DesignKind, Published};
@@ -260,6 +260,14 @@ fn arm_result(
         role,
         server_cpu_us_per_request: Some(around(us, 0.017)),
         client_cpu_us_per_request: Some(around(4.1 + us * 0.11, 0.02)),
+        machine: Some(MachineResult {
+            cpu_us_per_request: around(6.0 + us * 1.2, 0.02),
+            user_us_per_request: us * 0.2,
+            system_us_per_request: us * 0.8,
+            irq_us_per_request: 0.0,
+            softirq_us_per_request: 6.0 + us * 0.2,
+            stolen_us_per_request: 0.1,
+        }),
         throughput_rps: Some(around(0.95e6 / us, 0.03)),
         implied_rps_per_cpu: Some(around(1e6 / us, 0.017)),
         share_of_floor: share,

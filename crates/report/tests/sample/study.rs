@@ -1,6 +1,6 @@
 //! The made-up run's study, arms and machine.
 
-use model::facts::Facts;
+use model::facts::{Facts, IrqTimeAccounting};
 use model::study::{
     BaselineSpec, Design, DesignKind, LatencyDesign, NotCrossed, Program, RigKind, STUDY_FORMAT,
     Source, StepSpec,
@@ -100,6 +100,7 @@ pub(super) fn facts() -> Facts {
         frequency_governor: None,
         halt_poll_ns: Some(200_000),
         congestion_control: Some("bbr".to_owned()),
+        irq_time_accounting: Some(IrqTimeAccounting::Off),
         mitigations: [
             ("spectre_v1", "Mitigation: usercopy/swapgs barriers"),
             ("spectre_v2", "Mitigation: Retpolines; STIBP: disabled"),

@@ -75,6 +75,7 @@ pub(super) fn put_together(loaded: Loaded, counts: &Counts, same_machine: bool) 
         server_ns: at_pace.server_ns,
         ksoftirqd_ns: at_pace.ksoftirqd_ns,
         foreign_ns: at_pace.foreign_ns(client_there_ns),
+        machine: at_pace.machine,
         psi_some_share: at_pace.psi_some_share,
         server_window_ns: Some(counts.window_ns),
         ..reading.cpu
@@ -85,6 +86,7 @@ pub(super) fn put_together(loaded: Loaded, counts: &Counts, same_machine: bool) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::reading::MachineCpu;
 
     fn loaded() -> Loaded {
         let cpu = CpuReading {
@@ -108,7 +110,11 @@ mod tests {
             window_ns: 800,
             server_ns: Some(400),
             ksoftirqd_ns: 0,
-            busy_ns: Some(720),
+            machine: Some(MachineCpu {
+                user_ns: 500,
+                softirq_ns: 220,
+                ..MachineCpu::default()
+            }),
             psi_some_share: Some(0.0),
         }
     }
@@ -136,6 +142,7 @@ mod tests {
         assert_eq!(reading.server_cpu_us_per_request(), Some(0.05));
         assert_eq!(reading.cpu.server_window_ns, Some(800));
         assert_eq!(reading.cpu.client_ns, 300);
+        assert_eq!(reading.cpu.machine.unwrap().busy_ns(), 900);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Cost, Report};
+use crate::commands::whole_machine;
 use crate::commands::worded::worded;
 
 /// The version of this shape.
@@ -26,6 +27,7 @@ fn value(report: &Report) -> Value {
         "datagrams_per_second": report.datagrams_per_second(),
         "throughput_gbit_per_second": report.gbit_per_second(),
         "cpu_seconds_per_gb": report.cpu_seconds_per_gb(),
+        "machine_cpu_seconds_per_gb": whole_machine::json(report.machine, |ns| report.per_gigabyte(ns)),
         "sender": sender(report),
         "receiver": receiver(report),
         "outstanding_most": went.outstanding_most,

@@ -8,9 +8,12 @@ mod table;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use machine::instruments::cpu::MachineWatch;
 use model::Doubt;
+use model::reading::MachineCpu;
 use traffic::datagrams::{DatagramPlan, Exchanged, exchange};
 
+use super::whole_machine;
 use crate::console::Console;
 pub(crate) use arguments::Arguments;
 
@@ -18,6 +21,8 @@ pub(crate) use arguments::Arguments;
 struct Report {
     plan: DatagramPlan,
     went: Exchanged,
+    /// All CPUs of this machine, getting ready for it included.
+    machine: Option<MachineCpu>,
     doubts: Vec<Doubt>,
 }
 
@@ -61,6 +66,12 @@ impl Report {
         self.of_sender().cpu_seconds_per_gb + self.of_receiver().cpu_seconds_per_gb
     }
 
+    /// CPU time for each byte, ns, or for each GB, s; `None` when none came.
+    fn per_gigabyte(&self, cpu_ns: u64) -> Option<f64> {
+        let bytes = self.received_bytes();
+        (bytes > 0.0).then(|| cpu_ns as f64 / bytes)
+    }
+
     fn cost(&self, datagrams: u64, calls: u64, cpu_ns: u64) -> Cost {
         let came = self.went.received.datagrams as f64;
         Cost {
@@ -75,9 +86,18 @@ impl Report {
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let cpus = machine::cpus::here().context("asking for CPUs")?;
     let plan = arguments.plan(&cpus);
+    let mut watch = MachineWatch::new();
+    watch.open();
     let went = exchange(&plan)?;
-    let doubts = doubts::doubts(&plan, &went);
-    let report = Report { plan, went, doubts };
+    let machine = watch.spent();
+    let mut doubts = doubts::doubts(&plan, &went);
+    doubts.extend(whole_machine::doubt());
+    let report = Report {
+        plan,
+        went,
+        machine,
+        doubts,
+    };
     console.say(&if arguments.json {
         json::render(&report)
     } else {

@@ -5,6 +5,7 @@ use report::numbers;
 use traffic::datagrams::{ReceiveWay, SendWay};
 
 use super::{Cost, Report};
+use crate::commands::whole_machine;
 
 pub(super) fn render(report: &Report) -> String {
     let mut parts = vec![answer(report), table(report)];
@@ -57,6 +58,7 @@ fn table(report: &Report) -> String {
             "both ends",
             format!("{:.3} CPU-s per GB", report.cpu_seconds_per_gb()),
         ),
+        ("machine", whole_machine(report)),
         (
             "under way",
             format!(
@@ -69,6 +71,17 @@ fn table(report: &Report) -> String {
     let told = rows.iter().filter(|(_, words)| !words.is_empty());
     let lines = told.map(|(name, words)| format!("  {name:<11}{words}"));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+fn whole_machine(report: &Report) -> String {
+    let Some(spent) = report.machine else {
+        return "not known".to_owned();
+    };
+    let shown = |ns| {
+        let seconds = report.per_gigabyte(ns);
+        seconds.map_or_else(String::new, |seconds| format!("{seconds:.3}"))
+    };
+    whole_machine::words(&spent, shown, "CPU-s per GB")
 }
 
 fn cost(cost: &Cost) -> String {

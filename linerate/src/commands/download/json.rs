@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::Report;
 use super::crossings::{FilePath, Step};
+use crate::commands::whole_machine;
 use crate::commands::worded::worded;
 
 /// The version of this shape.
@@ -35,6 +36,7 @@ fn value(report: &Report) -> Value {
         "memory_crossings": report.path.map(crossings),
         "zero_copy": report.zero_copy(),
         "client": side(report, &went.client, json!({ "command": report.client })),
+        "machine_cpu_seconds_per_gb": whole_machine::json(went.machine, |ns| Some(went.seconds_per_gb(ns))),
         "full_sides": report.full_sides(),
         "sending": {
             "busy_seconds": seconds(went.sending.busy_us),

@@ -12,7 +12,7 @@ use agent::download::{DownloadOrder, Downloaded, download};
 use model::Doubt;
 use sys::stop::{Again, StopSignal};
 
-use super::limits;
+use super::{limits, whole_machine};
 use crate::console::Console;
 use crate::failure::words;
 use crate::ourselves::OURSELVES;
@@ -32,6 +32,8 @@ struct Report {
     /// `None` of a server that is not ours.
     path: Option<FilePath>,
     went: Downloaded,
+    /// That CPU times lack interrupts here.
+    apart: Option<Doubt>,
 }
 
 impl Report {
@@ -73,7 +75,8 @@ impl Report {
         let others = self.went.others_share;
         let others = others.filter(|share| *share > OTHERS_LIMIT_SHARE);
         let others = others.map(|cpu_share| Doubt::ForeignWork { cpu_share });
-        shared.into_iter().chain(others).collect()
+        let apart = self.apart.clone();
+        [shared, others, apart].into_iter().flatten().collect()
     }
 }
 
@@ -91,6 +94,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         client: arguments.client.clone(),
         path: arguments.path(),
         went: went.map_err(words)?,
+        apart: whole_machine::doubt(),
         order,
     };
     console.say(&if arguments.json {

@@ -6,6 +6,7 @@ use report::numbers;
 
 use super::crossings::{FilePath, Step};
 use super::{Report, limits};
+use crate::commands::whole_machine;
 
 pub(super) fn render(report: &Report) -> String {
     let mut parts = vec![answer(report), table(report)];
@@ -59,6 +60,7 @@ fn table(report: &Report) -> String {
     rows.push(("scored", scored(report)));
     rows.push(("server CPU", cost(report, &went.server)));
     rows.push(("client CPU", cost(report, &went.client)));
+    rows.push(("machine", whole_machine(report)));
     rows.push((
         "efficiency",
         format!(
@@ -123,6 +125,15 @@ fn ledger(path: FilePath) -> String {
     let step = |step: &Step| format!("{:16}{} {}", "", step.crossings, step.what);
     lines.extend(path.steps().iter().map(step));
     lines.join("\n")
+}
+
+fn whole_machine(report: &Report) -> String {
+    let shown = |ns| format!("{:.3}", report.went.seconds_per_gb(ns));
+    let spent = report.went.machine;
+    spent.map_or_else(
+        || "not known".to_owned(),
+        |spent| whole_machine::words(&spent, shown, "CPU-s per GB"),
+    )
 }
 
 fn cost(report: &Report, side: &Side) -> String {

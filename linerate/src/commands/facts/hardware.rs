@@ -67,6 +67,12 @@ fn cpus(inventory: &Inventory) -> Section {
         )
         .row("idle", idle(cpu, facts.halt_poll_ns))
         .row("clock", clock(cpu, facts.clocksource.as_deref()))
+        .row(
+            "interrupts",
+            facts
+                .irq_time_accounting
+                .map(|how| format!("their time is {}", how.words())),
+        )
         .row("can", telling.join(" "))
         .rows(mitigations(inventory))
 }

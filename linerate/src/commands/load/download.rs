@@ -12,6 +12,7 @@ use anyhow::{Context as _, bail};
 use machine::instruments::cpu::CpuWatch;
 use machine::instruments::senders::{SenderReading, SenderWatch};
 use machine::instruments::threads::ThreadWatch;
+use model::reading::MachineCpu;
 use sys::standard_input::read_to_end_or;
 use sys::stop::{Again, StopSignal};
 use traffic::load::http::HttpProtocol;
@@ -33,6 +34,8 @@ struct Report {
     first: HeadProbe,
     outcome: LoadOutcome,
     server: Result<Server, String>,
+    /// All CPUs of this machine, in the scored window.
+    machine: Option<MachineCpu>,
     /// Remarks about how it was measured, each a sentence.
     notes: Vec<String>,
 }
@@ -94,12 +97,14 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let watching = Watching::prepare(arguments, &plan, console)?;
     let load = |observer: &mut dyn Observer| traffic::load::run(&plan, &request, observer);
     let mut outcome = watching.over(&mut watch, load)?;
+    let machine = watch.cpu.counts(outcome.window_ns).machine;
     let server = watch.server(outcome.window_ns);
     drop(stop);
     outcome.doubts.extend(super::cpu_doubts(&plan)?);
     let report = Report {
         shown: url.without_query(),
         server,
+        machine,
         notes: notes(&first, &plan),
         plan,
         first,

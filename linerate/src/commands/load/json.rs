@@ -7,6 +7,7 @@ use traffic::tls::Agreed;
 
 use super::{Report, mix};
 use crate::commands::quantiles::{QUANTILES, carried};
+use crate::commands::whole_machine;
 use crate::commands::worded::worded;
 
 /// The version of this shape. Keys may be added under the same version; none is renamed, taken
@@ -45,6 +46,7 @@ fn value(report: &Report<'_>) -> Value {
         "received_bytes_per_second": outcome.received_bytes_per_second(),
         "throughput_rps": outcome.throughput_rps(),
         "client_cpu_us_per_request": outcome.client_cpu_us_per_request(),
+        "machine_us_per_request": whole_machine::json(report.machine, |ns| report.per_request_us(ns)),
         "client_busy_share": outcome.client_busy_share,
         "client_occupied_share": outcome.client_occupied_share,
         "latency_us": {

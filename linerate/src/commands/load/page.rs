@@ -8,6 +8,7 @@ use traffic::tls::Agreed;
 
 use super::{Report, distributions, mix};
 use crate::commands::quantiles::carried;
+use crate::commands::whole_machine;
 
 /// The whole page; `in_full` with a line for each quantile of the latency.
 pub(super) fn render(report: &Report<'_>, in_full: bool) -> String {
@@ -103,6 +104,8 @@ fn table(report: &Report<'_>) -> String {
             "throughput",
             format!("{} requests/s", numbers::whole(outcome.throughput_rps())),
         ),
+        ("client CPU", client_cpu(report)),
+        ("whole machine", whole_machine(report)),
         ("transfer", transfer(report)),
         ("requests", requests(report)),
     ];
@@ -160,6 +163,30 @@ fn pace(pace: &Pace) -> String {
             )
         }
     }
+}
+
+fn client_cpu(report: &Report<'_>) -> String {
+    let cpu_us = report.outcome.client_cpu_us_per_request();
+    cpu_us.map_or_else(unknown, |cpu_us| {
+        format!("{} µs per request", numbers::micros(cpu_us))
+    })
+}
+
+/// What stands beside it, as this machine counts it.
+fn whole_machine(report: &Report<'_>) -> String {
+    let Some(spent) = report.machine.filter(|_| report.outcome.answered > 0) else {
+        return unknown();
+    };
+    let shown = |ns| {
+        report
+            .per_request_us(ns)
+            .map_or_else(unknown, numbers::micros)
+    };
+    whole_machine::words(&spent, shown, "µs per request")
+}
+
+fn unknown() -> String {
+    "not known".to_owned()
 }
 
 /// Decimal units: 1 MB/s is 1,000,000 bytes a second.

@@ -9,18 +9,18 @@ use std::process::ExitCode;
 
 use anyhow::ensure;
 use judge::sweep::{Knee, UslFit};
-use machine::instruments::cpu::CpuWatch;
 use model::random::SplitMix64;
-use model::reading::LatencyReading;
+use model::reading::{LatencyReading, MachineCpu};
 use model::{Doubt, Pace};
 use report::numbers;
 use study::order;
 use sys::stop::{Again, StopSignal};
-use traffic::load::{LoadOutcome, LoadPlan, Observer};
+use traffic::load::{LoadOutcome, LoadPlan};
 
 use super::Arguments;
 use super::case::Case;
 use super::target;
+use crate::commands::whole_machine::Watched;
 use crate::console::Console;
 use crate::progress_line::ProgressLine;
 use crate::stopping;
@@ -53,6 +53,9 @@ struct Block {
     latency: LatencyReading,
     server_cpu_us: Option<f64>,
     client_cpu_us: Option<f64>,
+    /// All CPUs of this machine.
+    machine: Option<MachineCpu>,
+    answered: u64,
     client_is_limit: bool,
     failed_share: f64,
 }
@@ -148,12 +151,12 @@ fn measure(
     for (round, order) in (1..).zip(&rounds) {
         for load in order.iter().map(|level| loads[*level]) {
             let (connections, pace) = sweep.at(load, case, round);
-            let mut watched = Watched(CpuWatch::new(&pids));
+            let mut watched = Watched::new(&pids);
             let Some(outcome) = case.block(connections, pace, &mut watched)? else {
                 line.end();
                 return Ok(blocks);
             };
-            blocks.push(Block::of(round, load, outcome, &watched.0));
+            blocks.push(Block::of(round, load, outcome, &watched));
             let text = format!("round {round}, {}", sweep.axis.words(load));
             line.step(blocks.len(), loads.len() * rounds.len(), &text);
         }
@@ -162,27 +165,10 @@ fn measure(
     Ok(blocks)
 }
 
-/// Reads the target's CPU time at the edges of the window.
-struct Watched(CpuWatch);
-
-impl Observer for Watched {
-    fn window_opens(&mut self) {
-        self.0.open();
-    }
-
-    fn window_closes(&mut self) {
-        self.0.close();
-    }
-
-    fn is_over(&self) -> bool {
-        sys::stop::heard().is_some()
-    }
-}
-
 impl Block {
-    fn of(round: u32, load: f64, outcome: LoadOutcome, watch: &CpuWatch) -> Self {
+    fn of(round: u32, load: f64, outcome: LoadOutcome, watched: &Watched) -> Self {
         let ledger = &outcome.ledger;
-        let server_ns = watch.counts(outcome.window_ns).server_ns;
+        let server_ns = watched.processes_ns(outcome.window_ns);
         let per_answer = |ns: u64| ns as f64 / 1e3 / outcome.answered as f64;
         let mut doubts = outcome.doubts.iter();
         Self {
@@ -191,6 +177,8 @@ impl Block {
             throughput_rps: outcome.throughput_rps(),
             server_cpu_us: server_ns.filter(|_| outcome.answered > 0).map(per_answer),
             client_cpu_us: outcome.client_cpu_us_per_request(),
+            machine: watched.machine(outcome.window_ns),
+            answered: outcome.answered,
             client_is_limit: doubts.any(|doubt| matches!(doubt, Doubt::ClientIsLimit { .. })),
             failed_share: ledger.errors.failed() as f64 / ledger.sent.max(1) as f64,
             latency: outcome.latency.unwrap_or_default(),

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Report, Server};
+use crate::commands::whole_machine;
 use crate::commands::worded::worded;
 
 /// The version of this shape. Keys may be added under the same version; none is renamed, taken
@@ -38,6 +39,7 @@ fn value(report: &Report) -> Value {
         "client_busy_share": outcome.client_busy_share,
         "client_occupied_share": outcome.client_occupied_share,
         "server": report.server.as_ref().ok().map(|side| server(report, side)),
+        "machine_cpu_seconds_per_gb": whole_machine::json(report.machine, |ns| report.per_gigabyte(ns)),
         "full_sides": report.full_sides(),
         "doubts": worded(&outcome.doubts),
         "notes": report.notes,

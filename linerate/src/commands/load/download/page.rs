@@ -5,6 +5,7 @@ use report::numbers;
 use super::{Report, Server};
 use crate::commands::limits;
 use crate::commands::load::page::{doubts, failures};
+use crate::commands::whole_machine;
 
 pub(super) fn render(report: &Report) -> String {
     let mut parts = vec![answer(report), table(report)];
@@ -80,6 +81,7 @@ fn table(report: &Report) -> String {
         Ok(server) => rows.extend(server_rows(report, server)),
         Err(reason) => rows.push(("server CPU", format!("not known: {reason}"))),
     }
+    rows.push(("whole machine", whole_machine(report)));
     let lines = rows
         .iter()
         .map(|(name, value)| format!("  {name:<14}{value}"));
@@ -103,6 +105,18 @@ fn scored(report: &Report) -> String {
         report.plan.threads,
         if report.plan.threads == 1 { "" } else { "s" },
     )
+}
+
+fn whole_machine(report: &Report) -> String {
+    let is_some = report.outcome.received_bytes > 0;
+    let Some(spent) = report.machine.filter(|_| is_some) else {
+        return "not known".to_owned();
+    };
+    let shown = |ns| {
+        let seconds = report.per_gigabyte(ns);
+        seconds.map_or_else(String::new, |seconds| format!("{seconds:.3}"))
+    };
+    whole_machine::words(&spent, shown, "CPU-s per GB")
 }
 
 fn cost(report: &Report, cpu_ns: Option<u64>) -> String {

@@ -3,6 +3,7 @@
 use judge::quantile::Pooled;
 use judge::signed_rank::SignedRank;
 use model::judgement::QuantileEstimate;
+use model::reading::MachineCpu;
 use model::{Estimate, Histogram};
 
 use super::{Axis, Block};
@@ -18,6 +19,11 @@ pub(super) struct LevelFigures {
     pub(super) p99: Option<QuantileEstimate>,
     pub(super) server_cpu_us: Option<Estimate>,
     pub(super) client_cpu_us: Option<Estimate>,
+    /// Of all CPUs of this machine.
+    pub(super) machine_cpu_us: Option<Estimate>,
+    /// The same with its parts, over all blocks together, and the answers that it was for.
+    pub(super) machine: Option<MachineCpu>,
+    pub(super) answered: u64,
     /// In half of its blocks or more.
     pub(super) client_is_limit: bool,
     /// A block had not one right answer, so that no logarithm can be taken.
@@ -76,10 +82,28 @@ fn of_level(load: f64, blocks: &[&Block], axis: Axis) -> LevelFigures {
         p99: pooled.estimate(0.99),
         server_cpu_us: estimate(blocks, |block| block.server_cpu_us),
         client_cpu_us: estimate(blocks, |block| block.client_cpu_us),
+        machine_cpu_us: estimate(blocks, machine_cpu_us),
+        machine: machine(blocks),
+        answered: blocks.iter().map(|block| block.answered).sum(),
         client_is_limit: 2 * limited >= blocks.len(),
         is_silent: judged.len() < blocks.len(),
         judged,
     }
+}
+
+/// A block may be too short for the ticks that it is counted in.
+fn machine_cpu_us(block: &Block) -> Option<f64> {
+    let busy_ns = block.machine?.busy_ns();
+    let is_some = busy_ns > 0 && block.answered > 0;
+    is_some.then(|| busy_ns as f64 / 1e3 / block.answered as f64)
+}
+
+fn machine(blocks: &[&Block]) -> Option<MachineCpu> {
+    let mut sum = MachineCpu::default();
+    for block in blocks {
+        sum.add(&block.machine?);
+    }
+    Some(sum)
 }
 
 /// What a user waits in open loop; in closed loop nothing but the service time is measured.

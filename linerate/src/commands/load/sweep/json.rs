@@ -6,6 +6,7 @@ use model::judgement::QuantileEstimate;
 use serde_json::{Value, json};
 
 use super::{Axis, Block, LevelFigures, Report};
+use crate::commands::whole_machine;
 use crate::commands::worded::worded;
 
 /// The version of this shape. Keys may be added under the same version; none is renamed, taken
@@ -51,6 +52,8 @@ fn value(report: &Report<'_>) -> Value {
 }
 
 fn level(level: &LevelFigures) -> Value {
+    let per_request_us =
+        |ns: u64| (level.answered > 0).then(|| ns as f64 / 1e3 / level.answered as f64);
     json!({
         "load": level.load,
         "throughput_rps": level.throughput_rps.map(estimate),
@@ -58,6 +61,8 @@ fn level(level: &LevelFigures) -> Value {
         "latency_us_p99": level.p99.map(quantile),
         "server_cpu_us_per_request": level.server_cpu_us.map(estimate),
         "client_cpu_us_per_request": level.client_cpu_us.map(estimate),
+        "machine_cpu_us_per_request": level.machine_cpu_us.map(estimate),
+        "machine_us_per_request": whole_machine::json(level.machine, per_request_us),
         "client_is_limit": level.client_is_limit,
     })
 }

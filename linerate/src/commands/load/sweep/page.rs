@@ -110,7 +110,7 @@ fn table(report: &Report<'_>) -> String {
         Axis::Rate => "response",
     };
     let head = format!(
-        "  {:>12}{:>28}{:>14}{:>14}{:>22}{:>22}",
+        "  {:>12}{:>28}{:>14}{:>14}{:>22}{:>22}{:>22}",
         match report.sweep.axis {
             Axis::Connections => "connections",
             Axis::Rate => "offered/s",
@@ -119,7 +119,8 @@ fn table(report: &Report<'_>) -> String {
         format!("{time} p50"),
         "p99",
         "server CPU µs/req",
-        "client CPU µs/req"
+        "client CPU µs/req",
+        "whole machine µs/req"
     );
     let lines = report.levels.iter().map(line);
     std::iter::once(head)
@@ -130,13 +131,14 @@ fn table(report: &Report<'_>) -> String {
 
 fn line(level: &LevelFigures) -> String {
     format!(
-        "  {:>12}{:>28}{:>14}{:>14}{:>22}{:>22}{}",
+        "  {:>12}{:>28}{:>14}{:>14}{:>22}{:>22}{:>22}{}",
         numbers::rate(level.load),
         with_interval(level.throughput_rps, numbers::rate),
         quantile(level.p50),
         quantile(level.p99),
         with_interval(level.server_cpu_us, numbers::micros),
         with_interval(level.client_cpu_us, numbers::micros),
+        with_interval(level.machine_cpu_us, numbers::micros),
         if level.client_is_limit {
             "  client"
         } else {

@@ -1,0 +1,91 @@
+//! The CPU time of a whole machine.
+
+use serde::{Deserialize, Serialize};
+
+/// What all CPUs of a host did within a window, by the columns of `/proc/stat` (proc_stat(5)). It is
+/// counted in steps of 10 ms a CPU, and by samples at each tick where the kernel keeps no time of
+/// interrupts. Whoever an interrupt came upon, its time is here once: that of idle CPUs and of kernel
+/// threads too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineCpu {
+    /// Programs, niced ones and guests included.
+    pub user_ns: u64,
+    /// The kernel on behalf of programs, and its own threads.
+    pub system_ns: u64,
+    /// Interrupts.
+    pub irq_ns: u64,
+    /// What interrupts leave for later, such as the receiving of packets; `ksoftirqd` included where
+    /// the kernel keeps their time.
+    pub softirq_ns: u64,
+    /// Wanted to run while the hypervisor ran something else: no part of what was used.
+    pub stolen_ns: u64,
+}
+
+impl MachineCpu {
+    /// All that was used: everything but what was stolen.
+    #[must_use]
+    pub fn busy_ns(&self) -> u64 {
+        let parts = [self.user_ns, self.system_ns, self.irq_ns, self.softirq_ns];
+        parts.into_iter().fold(0, u64::saturating_add)
+    }
+
+    /// The same with each part changed.
+    #[must_use]
+    pub fn each(&self, change: impl Fn(u64) -> u64) -> Self {
+        Self {
+            user_ns: change(self.user_ns),
+            system_ns: change(self.system_ns),
+            irq_ns: change(self.irq_ns),
+            softirq_ns: change(self.softirq_ns),
+            stolen_ns: change(self.stolen_ns),
+        }
+    }
+
+    /// Adds the time of another window.
+    pub fn add(&mut self, other: &Self) {
+        self.user_ns = self.user_ns.saturating_add(other.user_ns);
+        self.system_ns = self.system_ns.saturating_add(other.system_ns);
+        self.irq_ns = self.irq_ns.saturating_add(other.irq_ns);
+        self.softirq_ns = self.softirq_ns.saturating_add(other.softirq_ns);
+        self.stolen_ns = self.stolen_ns.saturating_add(other.stolen_ns);
+    }
+
+    /// What passed since an earlier count.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            user_ns: self.user_ns.saturating_sub(earlier.user_ns),
+            system_ns: self.system_ns.saturating_sub(earlier.system_ns),
+            irq_ns: self.irq_ns.saturating_sub(earlier.irq_ns),
+            softirq_ns: self.softirq_ns.saturating_sub(earlier.softirq_ns),
+            stolen_ns: self.stolen_ns.saturating_sub(earlier.stolen_ns),
+        }
+    }
+}
+
+/// The same over some runs of a command: one may be too short for the ticks that it is counted in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineRuns {
+    pub runs: u32,
+    /// In all of them together.
+    pub spent: MachineCpu,
+}
+
+impl MachineRuns {
+    /// Adds runs up; `None` where the machine's time is known of none.
+    #[must_use]
+    pub fn of(runs: impl Iterator<Item = MachineCpu>) -> Option<Self> {
+        let mut sum = Self::default();
+        for run in runs {
+            sum.runs += 1;
+            sum.spent.add(&run);
+        }
+        (sum.runs > 0).then_some(sum)
+    }
+
+    /// The mean of a run.
+    #[must_use]
+    pub fn each(&self) -> MachineCpu {
+        self.spent.each(|ns| ns / u64::from(self.runs.max(1)))
+    }
+}
