@@ -27,12 +27,20 @@ impl Console {
 
     /// An answer. A reader that has gone, as in `| head`, is no error: it has what it wanted.
     pub(crate) fn say(&self, text: &str) {
-        match write(std::io::stdout().lock(), text, "\n") {
-            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-                self.could_not_write(error);
-            }
+        self.see(write(std::io::stdout().lock(), text, "\n"));
+    }
+
+    fn see(&self, written: std::io::Result<()>) {
+        match written {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => self.could_not_write(error),
             _ => {}
         }
+    }
+
+    /// An answer that `report` has painted.
+    pub(crate) fn say_painted(&self, text: &str) {
+        let text = foreign::shown_but(text, &report::text::CODES);
+        self.see(put(std::io::stdout().lock(), &text, "\n"));
     }
 
     /// An answer to somebody who must be there to hear it.
@@ -107,7 +115,12 @@ fn print(output: impl std::io::Write, text: &str, end: &str) {
     let _ = write(output, text, end);
 }
 
-fn write(mut output: impl std::io::Write, text: &str, end: &str) -> std::io::Result<()> {
+/// Whoever the words are from, nothing that a terminal would act on leaves here.
+fn write(output: impl std::io::Write, text: &str, end: &str) -> std::io::Result<()> {
+    put(output, &foreign::shown(text), end)
+}
+
+fn put(mut output: impl std::io::Write, text: &str, end: &str) -> std::io::Result<()> {
     write!(output, "{text}{end}").and_then(|()| output.flush())
 }
 

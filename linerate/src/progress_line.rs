@@ -37,7 +37,7 @@ impl<'a> ProgressLine<'a> {
 
     /// What is going on, on the line that changes.
     pub(crate) fn phase(&self, what: &str) {
-        self.bar.set_message(what.to_owned());
+        self.bar.set_message(foreign::shown(what).into_owned());
     }
 
     /// One more of `planned` is done; the last needs no plain line, since the answer follows.
@@ -46,7 +46,7 @@ impl<'a> ProgressLine<'a> {
         if self.bar.length() != Some(planned as u64) {
             self.bar.set_length(planned as u64);
         }
-        self.bar.set_message(text.to_owned());
+        self.bar.set_message(foreign::shown(text).into_owned());
         self.bar.set_position(done as u64);
         let due = done * self.plain_lines / planned.max(1);
         if !self.console.may_draw() && done < planned && due > self.plain_lines_said {

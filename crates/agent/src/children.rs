@@ -1,6 +1,6 @@
 //! Our own servers as child processes: started with their levers, awaited, stopped.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::BufReader;
 use std::net::SocketAddr;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
@@ -12,6 +12,9 @@ use sys::process::ChildSetup;
 const DRAIN: Duration = Duration::from_millis(500);
 /// The same of one that is to say something at the end, which drains for 5 s at most.
 const LAST_WORDS: Duration = Duration::from_secs(7);
+
+/// The most that one which does not come up may say, in bytes: a pipe holds as many.
+const MOST_WORDS: usize = 1 << 16;
 
 /// A server of ours. Dropping it stops it.
 pub(crate) struct ServerProcess {
@@ -38,9 +41,9 @@ impl ServerProcess {
                 .to_owned(),
         })?;
         let ready = child.stdout.take().and_then(|output| {
-            let (mut output, mut line) = (BufReader::new(output), String::new());
-            output.read_line(&mut line).ok()?;
-            Some((listening(&line)?, output))
+            let mut output = BufReader::new(output);
+            let line = foreign::line::next(&mut output, || false).ok()??;
+            Some((listening(&String::from_utf8_lossy(&line))?, output))
         });
         match ready {
             Some((address, output)) => Ok(Self {
@@ -55,9 +58,7 @@ impl ServerProcess {
     /// Ends it; what it has said on its standard output since it came up.
     pub(crate) fn end(mut self) -> String {
         self.stop(LAST_WORDS);
-        let mut said = String::new();
-        let _ = self.output.read_to_string(&mut said);
-        said
+        foreign::line::all(&mut self.output, foreign::line::MOST_BYTES).unwrap_or_default()
     }
 
     fn stop(&mut self, patience: Duration) {
@@ -93,10 +94,11 @@ fn listening(line: &str) -> Option<SocketAddr> {
 /// A server that ends before it listens has said why on its standard error.
 fn last_words(mut child: Child) -> Failure {
     let _ = child.kill();
-    let mut words = String::new();
-    if let Some(mut errors) = child.stderr.take() {
-        let _ = errors.read_to_string(&mut words);
-    }
+    let errors = child.stderr.take();
+    let words = errors.map(|errors| foreign::line::all(errors, MOST_WORDS));
+    let words = words.map_or_else(String::new, |words| {
+        words.unwrap_or_else(|error| error.to_string())
+    });
     let _ = child.wait();
     Failure {
         what: format!("the server did not come up: {}", words.trim()),

@@ -80,23 +80,5 @@ pub fn answer(setup: Setup, mut input: impl BufRead, mut output: impl Write) -> 
 /// # Errors
 /// The input's own.
 pub fn next_line(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
-    let mut line = Vec::new();
-    while sys::stop::heard().is_none() {
-        let piece = match input.fill_buf() {
-            // A signal woke it, which `read_line` would hide.
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            piece => piece?,
-        };
-        if piece.is_empty() {
-            break;
-        }
-        let end = piece.iter().position(|byte| *byte == b'\n');
-        line.extend_from_slice(&piece[..end.unwrap_or(piece.len())]);
-        let taken = end.map_or(piece.len(), |end| end + 1);
-        input.consume(taken);
-        if end.is_some() {
-            return Ok(Some(line));
-        }
-    }
-    Ok(None)
+    foreign::line::next(input, || sys::stop::heard().is_some())
 }

@@ -189,9 +189,9 @@ pub(crate) fn say(output: &mut impl Write, message: &impl Serialize) -> io::Resu
 
 /// Reads one line; `UnexpectedEof` at the end of the input, `InvalidData` for what is no `T`.
 pub(crate) fn heard<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result<T> {
-    let mut line = String::new();
-    input.read_line(&mut line)?;
-    Ok(serde_json::from_str(&line)?)
+    let line = foreign::line::next(input, || false)?;
+    let line = line.ok_or(io::ErrorKind::UnexpectedEof)?;
+    Ok(serde_json::from_slice(&line)?)
 }
 
 /// Why nothing was heard from a process.

@@ -111,6 +111,32 @@ pub enum Ask {
     Run(FolderCommand),
 }
 
+impl Ask {
+    /// Whether this is what it may be answered with, where it can be carried out.
+    #[must_use]
+    pub fn is_answered_by(&self, tell: &Tell) -> bool {
+        match (self, tell) {
+            (Self::Hello { .. }, Tell::Hello { .. })
+            | (Self::Facts { .. }, Tell::Facts(_))
+            | (Self::Levers { .. }, Tell::Levers { .. })
+            | (Self::Boot { .. }, Tell::Boot(_))
+            | (Self::Watch { .. }, Tell::Watched(_))
+            | (Self::Find { .. } | Self::FindProgram { .. }, Tell::Found(_))
+            | (Self::Block(_), Tell::Reading(_))
+            | (Self::Load(_), Tell::Loaded(_))
+            | (Self::Counted { .. }, Tell::Counts { .. } | Tell::Uncounted { .. })
+            | (Self::Clock, Tell::Clock(_))
+            | (Self::MakeFolder { .. }, Tell::Folder { .. })
+            | (Self::Run(_), Tell::Ran(_)) => true,
+            (Self::Start { target, .. }, Tell::Started { target: told, .. })
+            | (Self::Meet { target, .. }, Tell::Met { target: told })
+            | (Self::Count { target, .. }, Tell::Counting { target: told })
+            | (Self::Stop { target }, Tell::Stopped { target: told }) => target == told,
+            _ => false,
+        }
+    }
+}
+
 /// One block of load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BlockAsk {

@@ -1,15 +1,17 @@
 //! How a study reaches an agent: a process that reads asks and writes tells, a line each.
 
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::io::{self, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use model::message::Failure;
 use model::run::ClientHost;
 use model::study::Program;
 use model::{Ask, Tell};
+use serde_json::Value;
 
 use crate::words::Words;
 
@@ -43,6 +45,8 @@ pub enum AgentError {
     Silent { limit_s: u64 },
     #[error("the agent said what is no answer: {0}")]
     Garbled(String),
+    #[error("the agent spoke before it was asked; both ends must be of one version")]
+    Unasked,
     #[error("stopped by a signal")]
     Stopped,
     #[error("{}", words(.0))]
@@ -67,11 +71,11 @@ impl AgentError {
 }
 
 fn words(failure: &Failure) -> String {
+    let what = foreign::clipped(&failure.what, SHOWN);
     if failure.advice.is_empty() {
-        failure.what.clone()
-    } else {
-        format!("{}; {}", failure.what, failure.advice)
+        return what.into_owned();
     }
+    format!("{what}; {}", foreign::clipped(&failure.advice, SHOWN))
 }
 
 fn after(words: &str) -> String {
@@ -82,8 +86,21 @@ fn after(words: &str) -> String {
     }
 }
 
+/// The most that is shown of what an agent says went wrong, in letters: the ends of some logs.
+const SHOWN: usize = 20_000;
+/// The most that is shown of what is no answer.
+const SHOWN_GARBLED: usize = 80;
+/// The most lines that wait to be looked at: an ask has one answer. Who says more waits.
+const MOST_WAITING: usize = 1;
+/// The largest number that an answer may have: as many ns are 36 years, and some of them can be added
+/// up.
+const LARGEST: f64 = (1_u64 << 60) as f64;
+/// The longest text that an answer may have, in bytes, but for the output of a command.
+const LONGEST: usize = 1 << 16;
 /// How often a wait for an answer looks whether it is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// So many looks, at a tenth of that interval, are for last words.
+const LAST_LOOKS: u32 = 100;
 /// How often an agent across a network is told that the line holds.
 const HEARTBEAT: Duration = Duration::from_secs(2);
 /// After so long without a word the line has been cut, as such an agent must take it.
@@ -100,8 +117,10 @@ const UNDOING: Duration = Duration::from_secs(10);
 pub struct LineAgent {
     child: Child,
     asks: Option<Arc<Mutex<ChildStdin>>>,
-    tells: Receiver<io::Result<String>>,
+    tells: Receiver<io::Result<Vec<u8>>>,
     words: Words,
+    /// Who listens to its standard error, until that ends.
+    listener: Option<JoinHandle<()>>,
     is_stopped: fn() -> bool,
     /// Whether a network lies between, on which a line can be cut without an end.
     is_far: bool,
@@ -129,16 +148,17 @@ impl LineAgent {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(AgentError::Start)?;
-        if let Some(errors) = child.stderr.take() {
-            words.listen_to(errors);
-        }
+        let errors = child.stderr.take();
+        let listener = errors.map(|errors| words.listen_to(errors));
         let asks = child.stdin.take().map(|asks| Arc::new(Mutex::new(asks)));
-        let output = child.stdout.take().ok_or_else(|| gone(&words))?;
+        let output = child.stdout.take();
+        let output = output.ok_or_else(|| AgentError::Start(io::ErrorKind::BrokenPipe.into()))?;
         Ok(Self {
             child,
             asks,
             tells: lines(output),
             words,
+            listener,
             is_stopped,
             is_far: false,
         })
@@ -163,12 +183,12 @@ impl LineAgent {
     }
 
     /// The next line, unless the wait is to end.
-    fn next_line(&self, limit: Duration) -> Result<String, AgentError> {
+    fn next_line(&self, limit: Duration) -> Result<Vec<u8>, AgentError> {
         let mut waited = Duration::ZERO;
         while !(self.is_stopped)() {
             match self.tells.recv_timeout(LOOK_INTERVAL) {
                 Ok(line) => return line.map_err(AgentError::Line),
-                Err(RecvTimeoutError::Disconnected) => return Err(gone(&self.words)),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.gone()),
                 Err(RecvTimeoutError::Timeout) => waited += LOOK_INTERVAL,
             }
             if self.is_far && waited >= limit {
@@ -181,18 +201,34 @@ impl LineAgent {
 
     fn send(&self, mut line: String) -> Result<(), AgentError> {
         line.push('\n');
-        let asks = self.asks.as_ref().ok_or_else(|| gone(&self.words))?;
+        let asks = self.asks.as_ref().ok_or_else(|| self.gone())?;
         let sent = locked(asks).write_all(line.as_bytes());
         sent.map_err(|error| match error.kind() {
-            io::ErrorKind::BrokenPipe => gone(&self.words),
+            io::ErrorKind::BrokenPipe => self.why_broken(),
             _ => AgentError::Line(error),
         })
     }
-}
 
-fn gone(words: &Words) -> AgentError {
-    AgentError::Gone {
-        words: words.said(),
+    /// One whose line is not read to its end because it said too much is gone by that.
+    fn why_broken(&self) -> AgentError {
+        match self.tells.recv_timeout(LOOK_INTERVAL) {
+            Ok(Err(error)) => AgentError::Line(error),
+            _ => self.gone(),
+        }
+    }
+
+    /// With its last words, which may come a moment after its line has ended.
+    fn gone(&self) -> AgentError {
+        let is_heard = || self.listener.as_ref().is_none_or(JoinHandle::is_finished);
+        for _ in 0..LAST_LOOKS {
+            if is_heard() {
+                break;
+            }
+            std::thread::park_timeout(LOOK_INTERVAL / 10);
+        }
+        AgentError::Gone {
+            words: self.words.said(),
+        }
     }
 }
 
@@ -213,17 +249,68 @@ fn keep_alive(asks: &Weak<Mutex<ChildStdin>>) {
     }
 }
 
-/// Reads lines in a thread of its own, so that waiting for one can end.
-fn lines(output: ChildStdout) -> Receiver<io::Result<String>> {
-    let (sender, receiver) = mpsc::channel();
+/// Reads lines in a thread of its own, so that waiting for one can end. The first that cannot be read
+/// is the last.
+fn lines(output: ChildStdout) -> Receiver<io::Result<Vec<u8>>> {
+    let (sender, receiver) = mpsc::sync_channel(MOST_WAITING);
     std::thread::spawn(move || {
-        for line in BufReader::new(output).lines() {
-            if sender.send(line).is_err() {
+        let mut output = BufReader::new(output);
+        while let Some(line) = foreign::line::next(&mut output, || false).transpose() {
+            let was_last = line.is_err();
+            if sender.send(line).is_err() || was_last {
                 return;
             }
         }
     });
     receiver
+}
+
+/// The answer in a line, if it is one to this ask and can be true.
+fn answer_in(line: &[u8], ask: &Ask) -> Result<Tell, AgentError> {
+    let value: Value = serde_json::from_slice(line).map_err(|error| garbled(&error, line))?;
+    if let Some(what) = absurd(&value).filter(|_| !matches!(ask, Ask::Run(_))) {
+        return Err(AgentError::Garbled(format!("{what} in {}", begin(line))));
+    }
+    match serde_json::from_value(value) {
+        Ok(Tell::Failed(failure)) => Err(AgentError::Refused(failure)),
+        Ok(tell) if ask.is_answered_by(&tell) => Ok(tell),
+        Ok(_) => Err(AgentError::Garbled(format!(
+            "another answer than one to what was asked: {}",
+            begin(line)
+        ))),
+        Err(error) => Err(garbled(&error, line)),
+    }
+}
+
+/// What no answer has, as it is: a number that nothing which is measured can come to, or a text that
+/// nobody reads to its end.
+fn absurd(value: &Value) -> Option<String> {
+    match value {
+        Value::Number(number) => {
+            let fits = number
+                .as_f64()
+                .is_some_and(|number| number.abs() <= LARGEST);
+            (!fits).then(|| format!("the number {number}"))
+        }
+        Value::String(text) => {
+            (text.len() > LONGEST).then(|| format!("a text of {} bytes", text.len()))
+        }
+        Value::Array(values) => values.iter().find_map(absurd),
+        Value::Object(fields) => fields.values().find_map(absurd),
+        Value::Null | Value::Bool(_) => None,
+    }
+}
+
+fn garbled(error: &serde_json::Error, line: &[u8]) -> AgentError {
+    let why = error.to_string();
+    let why = foreign::clipped(&why, SHOWN_GARBLED);
+    AgentError::Garbled(format!("{why} in {}", begin(line)))
+}
+
+/// What a line begins with.
+fn begin(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN_GARBLED)]);
+    format!("`{}`", foreign::clipped(text.trim(), SHOWN_GARBLED))
 }
 
 /// How long the answer to an ask may take across a network.
@@ -245,16 +332,11 @@ impl Agent for LineAgent {
     fn ask(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
         let line =
             serde_json::to_string(ask).map_err(|error| AgentError::Garbled(error.to_string()))?;
-        self.send(line)?;
-        let answer = self.next_line(limit_of(ask))?;
-        match serde_json::from_str(&answer) {
-            Ok(Tell::Failed(failure)) => Err(AgentError::Refused(failure)),
-            Ok(tell) => Ok(tell),
-            Err(error) => Err(AgentError::Garbled(format!(
-                "{error} in {}",
-                answer.trim_end()
-            ))),
+        if let Ok(line) = self.tells.try_recv() {
+            return Err(line.map_or_else(AgentError::Line, |_| AgentError::Unasked));
         }
+        self.send(line)?;
+        answer_in(&self.next_line(limit_of(ask))?, ask)
     }
 }
 
@@ -268,8 +350,8 @@ impl Drop for LineAgent {
             while waited < UNDOING {
                 match self.tells.recv_timeout(LOOK_INTERVAL) {
                     Err(RecvTimeoutError::Disconnected) => break,
-                    Err(RecvTimeoutError::Timeout) => waited += LOOK_INTERVAL,
-                    Ok(_) => {}
+                    // What it still says is heard, as it may wait for that, but not without end.
+                    Ok(_) | Err(RecvTimeoutError::Timeout) => waited += LOOK_INTERVAL,
                 }
             }
             let _ = self.child.kill();

@@ -1,52 +1,46 @@
 //! What `ssh` and far commands say on their standard error, kept for when something fails.
 
-use std::io::{BufRead as _, BufReader, Read};
+use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
-/// The most that is kept, in characters: the end says what failed.
-const KEPT: usize = 600;
+/// The most that is shown, in letters: the end says what failed.
+const SHOWN: usize = 600;
+/// The most that is kept for it: a letter has four bytes at most.
+const KEPT_BYTES: usize = 4 * SHOWN;
 
 /// The end of what was said so far.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Words(Arc<Mutex<String>>);
+pub(crate) struct Words(Arc<Mutex<Vec<u8>>>);
 
 impl Words {
     /// Listens in a thread of its own until the stream ends. Lines that are no more than news of
     /// the connection's life are as good as any.
-    pub(crate) fn listen_to(&self, stream: impl Read + Send + 'static) {
+    pub(crate) fn listen_to(&self, mut stream: impl Read + Send + 'static) -> JoinHandle<()> {
         let words = self.clone();
         std::thread::spawn(move || {
-            let mut stream = BufReader::new(stream);
-            let mut line = Vec::new();
-            while stream
-                .read_until(b'\n', &mut line)
-                .is_ok_and(|read| read > 0)
-            {
-                words.add(&String::from_utf8_lossy(&line));
-                line.clear();
+            let mut buffer = [0; 4096];
+            while let Ok(read @ 1..) = stream.read(&mut buffer) {
+                words.add(&buffer[..read]);
             }
-        });
+        })
     }
 
-    fn add(&self, line: &str) {
+    fn add(&self, said: &[u8]) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push_str(&printable(line));
-        kept.push(' ');
-        let too_many = kept.chars().count().saturating_sub(KEPT);
-        *kept = kept.chars().skip(too_many).collect();
+        kept.extend_from_slice(said);
+        let surplus = kept.len().saturating_sub(KEPT_BYTES);
+        kept.drain(..surplus);
     }
 
     /// What was said, on one line; empty for nothing.
     pub(crate) fn said(&self) -> String {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.trim().to_owned()
+        let text = String::from_utf8_lossy(&kept);
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let surplus = line.chars().count().saturating_sub(SHOWN);
+        line.chars().skip(surplus).collect()
     }
-}
-
-/// Without what a terminal would act on.
-pub(crate) fn printable(text: &str) -> String {
-    let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
-    text.trim().chars().map(plain).collect()
 }
 
 #[cfg(test)]
@@ -54,13 +48,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_end_is_kept_and_nothing_that_a_terminal_would_act_on() {
+    fn only_the_end_is_kept_on_one_line() {
         let words = Words::default();
         for number in 0..200 {
-            words.add(&format!("line {number}\u{1b}[2J\n"));
+            words.add(format!("line {number}\r\n").as_bytes());
         }
+        words.add(&b"x".repeat(400));
         let said = words.said();
-        assert!(said.ends_with("line 199 [2J"), "{said}");
-        assert!(said.len() <= KEPT && !said.contains('\u{1b}'), "{said}");
+        assert!(said.ends_with(&format!("line 199 {}", "x".repeat(400))));
+        assert_eq!(said.len(), SHOWN);
+        assert!(words.0.lock().unwrap().len() <= KEPT_BYTES);
     }
 }

@@ -38,7 +38,6 @@ pub mod packet;
 pub mod pidfd;
 pub mod privilege;
 pub mod process;
-pub mod regular_file;
 pub mod root_folder;
 pub mod scheduling;
 pub mod socket;

@@ -208,7 +208,7 @@ fn say(report: &BenchReport, json: bool, console: &Console) -> anyhow::Result<()
         console.say(&serde_json::to_string_pretty(report)?);
     } else {
         let (width, colour) = (console.width(), console.colour());
-        console.say(&report::bench::render(report, width, colour));
+        console.say_painted(&report::bench::render(report, width, colour));
     }
     Ok(())
 }

@@ -67,11 +67,8 @@ fn end_of(path: &Path) -> io::Result<String> {
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = text.lines().collect();
     let shown = &lines[lines.len().saturating_sub(SHOWN_LINES)..];
-    let printable = |line: &&str| {
-        let plain = line.replace(|c: char| c.is_control() && c != '\t', "?");
-        format!("    {plain}")
-    };
-    Ok(shown.iter().map(printable).collect::<Vec<_>>().join("\n"))
+    let set_in = |line: &&str| format!("    {}", foreign::shown(line));
+    Ok(shown.iter().map(set_in).collect::<Vec<_>>().join("\n"))
 }
 
 /// A piece of a plain file: what the service put in its place could be anything.
@@ -104,7 +101,7 @@ mod tests {
         let text = "old\n".repeat(5000) + "a\u{1b}[2Jb\n";
         folder.write("error.log", &text).unwrap();
         let words = logs.last_words().unwrap();
-        assert!(words.ends_with("    a?[2Jb"), "{words}");
+        assert!(words.ends_with(r"    a\u001b[2Jb"), "{words}");
         assert!(words.len() < 3000, "{}", words.len());
     }
 

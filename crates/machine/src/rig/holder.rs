@@ -106,9 +106,8 @@ fn cookie_in(namespace: &NetworkNamespace) -> Option<u64> {
 
 /// The next line without its end; empty at the end of the input.
 fn next_line(input: &mut impl BufRead) -> io::Result<String> {
-    let mut line = String::new();
-    input.read_line(&mut line)?;
-    Ok(line.trim_end().to_owned())
+    let line = foreign::line::next(input, || false)?.unwrap_or_default();
+    Ok(String::from_utf8_lossy(&line).trim_end().to_owned())
 }
 
 /// The other end: a holder that was started. Dropping it ends it, and with it the rig.

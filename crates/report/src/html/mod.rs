@@ -54,11 +54,13 @@ pub fn render_factorial(
     )
 }
 
+/// What turns the order of letters would turn that of the page, so it is shown as what it is.
 fn laid_out(template: &str, page: &impl Serialize) -> String {
-    templates()
+    let page = templates()
         .get_template(template)
         .and_then(|template| template.render(Serde(page)))
-        .expect("the templates are compiled in and a test renders them")
+        .expect("the templates are compiled in and a test renders them");
+    foreign::shown(&page).into_owned()
 }
 
 /// Names that end in `.html` are escaped by default.

@@ -8,6 +8,7 @@ mod wrap;
 
 use model::{Judgement, RunRecord};
 
+pub use paint::CODES;
 pub(crate) use paint::{Paint, Style};
 pub(crate) use sheet::Sheet;
 pub(crate) use table::Table;

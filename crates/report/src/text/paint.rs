@@ -1,6 +1,8 @@
 //! Colour for a terminal: four styles of the standard palette, so that a reader's own theme holds.
 
 const RESET: &str = "\u{1b}[0m";
+/// All that paints: what a terminal may act on in a text of ours.
+pub const CODES: [&str; 5] = [RESET, "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[32m", "\u{1b}[31m"];
 
 /// What a piece of text is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,13 +33,14 @@ impl Paint {
         if !self.colour || text.is_empty() {
             return text.to_owned();
         }
+        let [_, strong, quiet, good, bad] = CODES;
         let code = match style {
-            Style::Strong => "1",
-            Style::Quiet => "2",
-            Style::Good => "32",
-            Style::Bad => "31",
+            Style::Strong => strong,
+            Style::Quiet => quiet,
+            Style::Good => good,
+            Style::Bad => bad,
         };
-        format!("\u{1b}[{code}m{text}{RESET}")
+        format!("{code}{text}{RESET}")
     }
 }
 
@@ -45,8 +48,8 @@ impl Paint {
 #[cfg(test)]
 pub(crate) fn without_colour(text: &str) -> String {
     let mut plain = text.to_owned();
-    for code in ["0", "1", "2", "31", "32"] {
-        plain = plain.replace(&format!("\u{1b}[{code}m"), "");
+    for code in CODES {
+        plain = plain.replace(code, "");
     }
     plain
 }

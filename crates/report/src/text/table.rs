@@ -2,7 +2,7 @@
 //! repeated where there is less, and a list per row where there is little.
 
 use super::paint::{Paint, Style};
-use super::wrap::{columns, hanging, printable, wrap};
+use super::wrap::{columns, hanging, wrap};
 use crate::numbers::glued;
 
 const GAP: usize = 2;
@@ -30,10 +30,10 @@ struct Column<'a> {
 impl Table {
     /// A table whose cells and headings can neither steer the terminal nor break its lines.
     pub(crate) fn new(headings: &[&str], rows: Vec<Vec<String>>) -> Self {
-        let printable_row = |row: Vec<String>| row.iter().map(|cell| printable(cell)).collect();
+        let shown_row = |row: Vec<String>| row.iter().map(|cell| shown(cell)).collect();
         Self {
-            headings: headings.iter().map(|text| printable(text)).collect(),
-            rows: rows.into_iter().map(printable_row).collect(),
+            headings: headings.iter().map(|text| shown(text)).collect(),
+            rows: rows.into_iter().map(shown_row).collect(),
         }
     }
 
@@ -119,6 +119,10 @@ impl Table {
         }
         lines
     }
+}
+
+fn shown(text: &str) -> String {
+    foreign::shown(text).into_owned()
 }
 
 /// Puts columns into parts that fit, the first column in each. `None` where even one does not.

@@ -4,12 +4,12 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::numbers;
 
-/// Fills lines with words, and shows what would steer the terminal as a mark. A number stays with
+/// Fills lines with words, and shows what would steer the terminal as what it is. A number stays with
 /// its unit. A word wider than a line is cut, because a terminal would cut it too.
 #[must_use]
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    let glued = numbers::glued(&printable(text));
+    let glued = numbers::glued(&foreign::shown(text));
     for word in glued.split_ascii_whitespace() {
         let used = lines.last().map_or(0, |line| columns(line));
         let gap = usize::from(used > 0);
@@ -33,19 +33,6 @@ pub fn hanging(mark: &str, text: &str, width: usize) -> Vec<String> {
             _ => format!("{}{line}", " ".repeat(indent)),
         })
         .collect()
-}
-
-/// Titles come from files and addresses: what would steer the terminal is shown as a mark.
-pub(crate) fn printable(text: &str) -> String {
-    let steers = |sign: char| sign.is_control() && !sign.is_whitespace() || turns_text(sign);
-    text.chars()
-        .map(|sign| if steers(sign) { '\u{fffd}' } else { sign })
-        .collect()
-}
-
-/// Signs that make a terminal show the letters after them in another order than they stand.
-fn turns_text(sign: char) -> bool {
-    matches!(sign, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Columns that a text takes on a terminal: two for each Chinese, Japanese or Korean letter.
@@ -107,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_turns_the_order_of_letters_is_shown_as_a_mark() {
-        assert_eq!(printable("a\u{202e}cba"), "a\u{fffd}cba");
+    fn what_steers_the_terminal_is_shown_before_it_is_measured() {
+        assert_eq!(wrap("a\u{202e}cba", 7), [r"a\u202e", "cba"]);
     }
 }

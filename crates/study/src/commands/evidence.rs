@@ -76,8 +76,10 @@ fn failed(spec: &EvidenceSpec, ran: &Ran, hands: &Hands<'_>) -> Option<Doubt> {
 
 fn piece(spec: &EvidenceSpec, words: &[String], ran: &Ran, hands: &Hands<'_>) -> EvidencePiece {
     let output = hands.filler.shown(&ran.output);
-    let plain = |line: &str| line.replace(|c: char| c.is_control() && c != '\t', "?");
-    let lines: Vec<String> = output.lines().map(plain).collect();
+    let lines: Vec<String> = output
+        .lines()
+        .map(|line| foreign::shown(line).into())
+        .collect();
     let kept = lines.len().min(spec.lines as usize);
     let holding = |text: &String| {
         let holds = lines.iter().filter(|line| line.contains(text.as_str()));

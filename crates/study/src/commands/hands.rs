@@ -364,10 +364,10 @@ impl Hands<'_> {
     }
 }
 
-/// The end of some lines as one, without what a terminal would act on.
+/// The end of some lines as one.
 fn end_of(words: &str) -> String {
     let lines: Vec<&str> = words.lines().map(str::trim).collect();
-    let line = lines.join(" / ").replace(char::is_control, "?");
+    let line = foreign::shown(&lines.join(" / ")).into_owned();
     let surplus = line.chars().count().saturating_sub(KEPT_CHARS);
     if surplus == 0 {
         return line;

@@ -6,7 +6,7 @@ mod window;
 
 use std::net::IpAddr;
 
-use model::message::{BlockAsk, Failure, Reach};
+use model::message::{BlockAsk, Failure, Reach, Speaks};
 use model::run::{ClientHost, ClockComparison};
 use model::{Ask, Reading, Tell};
 
@@ -22,6 +22,8 @@ const TRIPS_PER_BLOCK: u32 = 3;
 /// How often a block is measured before its server's host is given up: one that is busy with other
 /// work may miss several in a row of the shortest.
 const TRIES: u32 = 10;
+/// The most that a request of the floor may have: it is as long as one of the other arms, a head.
+const MOST_REQUEST_BYTES: usize = 1 << 20;
 
 /// An agent and what its host is called in errors.
 pub struct End<'a> {
@@ -108,8 +110,29 @@ impl<'a> Pair<'a> {
             return Err(strange("start"));
         };
         let reach = reach.clone().ok_or_else(|| out_of_reach(target))?;
+        self.may_be_met(&reach)?;
         self.meet(target, reach)?;
         Ok(tell)
+    }
+
+    /// Load goes where the owner of the hosts said, whatever the server's host says.
+    fn may_be_met(&self, reach: &Reach) -> Result<(), AgentError> {
+        let what = match reach.speaks {
+            _ if reach.address.ip() != self.address => {
+                format!("to load {}, which is not its address", reach.address)
+            }
+            Speaks::Echo { request_bytes, .. } if request_bytes > MOST_REQUEST_BYTES => {
+                format!("to send it {request_bytes} bytes at once")
+            }
+            _ => return Ok(()),
+        };
+        Err(AgentError::At {
+            host: self.server.title.clone(),
+            source: Box::new(AgentError::Garbled(format!(
+                "it asked {what}, and {} alone is loaded",
+                self.address
+            ))),
+        })
     }
 
     fn meet(&mut self, target: &str, reach: Reach) -> Result<(), AgentError> {

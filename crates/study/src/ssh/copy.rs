@@ -9,13 +9,14 @@ use sha2::{Digest as _, Sha256};
 
 use super::session::Master;
 use super::{SshError, shown};
-use crate::words::printable;
 
 /// How long a look at a host may take.
 const LOOK: Duration = Duration::from_secs(20);
 /// How long copying may take: a slow line needs minutes for some ten MB, and one that is cut is
 /// noticed much sooner.
 const COPY: Duration = Duration::from_secs(600);
+/// The most that is shown of another kind of machine, in letters.
+const SHOWN_KIND: usize = 80;
 /// Where it is kept: below the cache of the user there, so it may be thrown away at any time.
 const FOLDER: &str = "d=\"${XDG_CACHE_HOME:-$HOME/.cache}/linerate/agents\"";
 
@@ -53,7 +54,7 @@ impl Program {
             return Err(SshError::OtherKind {
                 host: master.host.clone(),
                 here: our_kind(),
-                there: printable(kind),
+                there: foreign::clipped(kind.trim(), SHOWN_KIND).into_owned(),
             });
         }
         if lines.next() != Some("here") {

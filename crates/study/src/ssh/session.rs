@@ -1,14 +1,16 @@
 //! One connection to a host, and the commands that run over it.
 
 use std::fs::File;
+use std::io;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use super::private_folder::PrivateFolder;
 use super::{Prepare, SshError, seconds};
-use crate::words::{Words, printable};
+use crate::transport::AgentError;
+use crate::words::Words;
 
 /// What holds for every connection, whatever the user's configuration says: host keys are checked
 /// and none is learnt, nobody is asked for a password, a line that is cut is noticed, and nothing but
@@ -37,6 +39,8 @@ const OPTIONS: [&str; 17] = [
 ];
 /// How long all of connecting may take: an agent for keys may hang as well.
 const CONNECTING: Duration = Duration::from_secs(30);
+/// The most that a command may say on its standard output, in bytes: ours say two lines.
+const MOST_SAID: usize = 4096;
 /// How often a wait looks whether what is waited for is there.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -67,7 +71,8 @@ impl Master {
         let mut process = command.spawn().map_err(SshError::Start)?;
         let words = Words::default();
         if let Some(errors) = process.stderr.take() {
-            words.listen_to(errors);
+            // It ends with the connection.
+            drop(words.listen_to(errors));
         }
         let mut master = Self {
             host: host.to_owned(),
@@ -90,7 +95,7 @@ impl Master {
                 return Ok(());
             }
             if (self.is_stopped)() {
-                return Err(crate::transport::AgentError::Stopped.into());
+                return Err(AgentError::Stopped.into());
             }
             let ended = !matches!(self.process.try_wait(), Ok(None));
             let _ = tick.recv_timeout(LOOK_INTERVAL);
@@ -148,42 +153,64 @@ impl Master {
         let mut command = self.session(script);
         command.stdin(input.map_or_else(Stdio::null, Stdio::from));
         command.stdout(Stdio::piped());
-        let child = command.spawn().map_err(SshError::Start)?;
-        let output = self.wait(child, doing, limit)?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        let mut child = command.spawn().map_err(SshError::Start)?;
+        let words = Words::default();
+        let said = said_by(&mut child, &words);
+        let ended = self.wait(&mut child, &said, doing, limit);
+        if ended.is_err() {
+            let _ = child.kill();
+            let _ = child.wait();
         }
-        Err(self.failed(doing, &output))
+        match ended? {
+            (said, status) if status.success() => Ok(said),
+            (_, status) => Err(self.failed(doing, &words, &without_a_word(status))),
+        }
     }
 
-    /// Waits in a thread of its own; a command that hangs is left to end with the connection.
-    fn wait(&self, child: Child, doing: &'static str, limit: Duration) -> Result<Output, SshError> {
-        let (sender, receiver) = mpsc::channel();
-        std::thread::spawn(move || sender.send(child.wait_with_output()));
-        let looks = limit.as_millis() / LOOK_INTERVAL.as_millis();
-        for _ in 0..looks {
+    /// Waits for what a command says, and then for its end: it may close its output long before.
+    fn wait(
+        &self,
+        child: &mut Child,
+        said: &Receiver<io::Result<String>>,
+        doing: &'static str,
+        limit: Duration,
+    ) -> Result<(String, ExitStatus), SshError> {
+        let mut left = limit.as_millis() / LOOK_INTERVAL.as_millis();
+        let mut look = || -> Result<(), SshError> {
             if (self.is_stopped)() {
-                return Err(crate::transport::AgentError::Stopped.into());
+                return Err(AgentError::Stopped.into());
             }
-            match next(&receiver) {
-                Some(Ok(output)) => return Ok(output),
-                Some(Err(error)) => return Err(SshError::Start(error)),
-                None => {}
+            left = left
+                .checked_sub(1)
+                .ok_or_else(|| self.silent(doing, limit))?;
+            Ok(())
+        };
+        let said = loop {
+            look()?;
+            if let Ok(said) = said.recv_timeout(LOOK_INTERVAL) {
+                break said;
             }
+        };
+        let too_much = |error: io::Error| self.failed(doing, &Words::default(), &error.to_string());
+        let said = said.map_err(too_much)?;
+        loop {
+            if let Some(status) = child.try_wait().map_err(SshError::Start)? {
+                return Ok((said, status));
+            }
+            look()?;
+            std::thread::park_timeout(LOOK_INTERVAL);
         }
-        Err(self.silent(doing, limit))
     }
 
-    fn failed(&self, doing: &'static str, output: &Output) -> SshError {
-        let errors = printable(&String::from_utf8_lossy(&output.stderr));
-        let words = [errors, self.words.said()].join(" ");
+    /// What was said of something that failed, or else how it did.
+    fn failed(&self, doing: &'static str, said: &Words, how: &str) -> SshError {
+        let words = [said.said(), self.words.said()].join(" ");
         SshError::Failed {
             host: self.host.clone(),
             doing,
-            words: if words.trim().is_empty() {
-                ended(output.status)
-            } else {
-                words.trim().to_owned()
+            words: match words.trim() {
+                "" => how.to_owned(),
+                words => words.to_owned(),
             },
         }
     }
@@ -196,12 +223,23 @@ impl Drop for Master {
     }
 }
 
-fn next<T>(receiver: &Receiver<T>) -> Option<T> {
-    receiver.recv_timeout(LOOK_INTERVAL).ok()
+fn without_a_word(status: ExitStatus) -> String {
+    format!("it ended with {status} and without a word")
 }
 
-fn ended(status: ExitStatus) -> String {
-    format!("it ended with {status} and without a word")
+/// What a command says on its standard output, and then keeps on its standard error, to their ends.
+fn said_by(child: &mut Child, words: &Words) -> Receiver<io::Result<String>> {
+    let output = child.stdout.take();
+    let errors = child.stderr.take().map(|errors| words.listen_to(errors));
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let said = output.map_or(Ok(String::new()), |it| foreign::line::all(it, MOST_SAID));
+        if let (Ok(_), Some(errors)) = (&said, errors) {
+            let _ = errors.join();
+        }
+        sender.send(said)
+    });
+    receiver
 }
 
 fn socket_in(folder: &PrivateFolder) -> PathBuf {

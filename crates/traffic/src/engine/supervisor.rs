@@ -1,6 +1,6 @@
 //! The parent of the workers: starts them, sleeps, passes a stop on, reports a death.
 
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{self, BufReader};
 use std::net::TcpListener;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
@@ -148,20 +148,18 @@ impl Worker {
 
     /// Waits for its line; `false` when it ended without one.
     fn says_ready(&mut self) -> io::Result<bool> {
-        let mut line = String::new();
         let output = self.output.as_mut();
-        Ok(output.map_or(Ok(0), |output| output.read_line(&mut line))? > 0)
+        let line = output.map_or(Ok(None), |output| foreign::line::next(output, || false))?;
+        Ok(line.is_some())
     }
 
     /// What it has said since then, and ended.
     fn last_words(&mut self) -> String {
         self.end();
-        let mut words = String::new();
-        if let Some(output) = &mut self.output {
-            // What cannot be read was not said.
-            let _ = output.read_to_string(&mut words);
-        }
-        words
+        let output = self.output.as_mut();
+        let words = output.map(|output| foreign::line::all(output, foreign::line::MOST_BYTES));
+        // What cannot be read was not said.
+        words.and_then(Result::ok).unwrap_or_default()
     }
 
     fn obituary(mut self) -> io::Result<SupervisorError> {

@@ -1,6 +1,6 @@
 //! `linerate service start --detach`: the same command once more, out of the terminal's reach.
 
-use std::io::{BufReader, Read as _};
+use std::io::BufReader;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, anyhow};
@@ -57,10 +57,9 @@ fn command(arguments: &Arguments) -> Command {
 
 /// Why nothing came up, as it said itself.
 fn last_words(mut stays: Child) -> anyhow::Error {
-    let mut words = String::new();
-    if let Some(mut errors) = stays.stderr.take() {
-        let _ = errors.read_to_string(&mut words);
-    }
+    let errors = stays.stderr.take();
+    let words = errors.map(|errors| foreign::line::all(errors, foreign::line::MOST_BYTES));
+    let words = words.and_then(Result::ok).unwrap_or_default();
     let _ = stays.wait();
     let words = words.trim();
     anyhow!(

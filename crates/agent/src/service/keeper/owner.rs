@@ -105,6 +105,9 @@ impl Owner {
     fn read(&mut self) -> io::Result<usize> {
         let mut buffer = [0; 65_536];
         let read = self.line.read(&mut buffer)?;
+        if self.unread.len() + read > foreign::line::MOST_BYTES {
+            return Ok(0);
+        }
         self.unread.extend_from_slice(&buffer[..read]);
         Ok(read)
     }

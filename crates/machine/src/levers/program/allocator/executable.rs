@@ -8,7 +8,8 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use sys::{privilege, regular_file};
+use foreign::file;
+use sys::privilege;
 
 use super::Startup;
 use super::elf::Elf;
@@ -36,7 +37,7 @@ impl Executable {
     pub(super) fn find(startup: &Startup<'_>) -> io::Result<Self> {
         let mut path = resolve(startup)?;
         for _ in 0..=MOST_SCRIPTS {
-            let file = regular_file::open(&path).map_err(|error| {
+            let file = file::open(&path).map_err(|error| {
                 let why = crate::findings::errno(&error);
                 of(&path, &format!("cannot be looked into: {why}"))
             })?;

@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use sys::regular_file;
+use foreign::file;
 
 use super::elf::Elf;
 use super::{Allocator, PRELOAD};
@@ -45,7 +45,7 @@ impl Mapped {
     /// The first that defines `malloc`, but for the C library.
     fn allocator(&self) -> Option<&Path> {
         let is_allocator = |library: &&PathBuf| {
-            let file = regular_file::open(library);
+            let file = file::open(library);
             let defines = file.and_then(|file| Elf::of(&file)?.defines("malloc"));
             !is_of_the_c_library(library) && defines.unwrap_or(false)
         };

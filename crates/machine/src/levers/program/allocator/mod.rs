@@ -12,9 +12,9 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use foreign::file;
 use serde::{Deserialize, Serialize};
 use sys::descent::Descent;
-use sys::regular_file;
 
 use elf::Elf;
 use executable::Executable;
@@ -165,7 +165,7 @@ fn before(library: &str, others: Option<&OsStr>) -> OsString {
 
 /// A library without a `malloc` would be loaded, and change nothing.
 fn allocates(library: &Path) -> io::Result<()> {
-    let defines = regular_file::open(library).and_then(|file| Elf::of(&file)?.defines("malloc"));
+    let defines = file::open(library).and_then(|file| Elf::of(&file)?.defines("malloc"));
     let path = library.display();
     match defines {
         Ok(true) => Ok(()),
