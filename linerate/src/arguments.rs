@@ -83,7 +83,7 @@ impl Arguments {
         Self::from_words(std::env::args_os())
     }
 
-    fn from_words(
+    pub(crate) fn from_words(
         words: impl IntoIterator<Item = impl Into<std::ffi::OsString> + Clone>,
     ) -> Result<Self, Error> {
         let mut command = Self::command();
@@ -92,6 +92,11 @@ impl Arguments {
             return Err(command.error(ErrorKind::ArgumentConflict, message));
         }
         Self::from_arg_matches(&matches)
+    }
+
+    /// Whether they are of a command whose run folder says how to repeat it.
+    pub(crate) fn measures_a_run(&self) -> bool {
+        self.command.as_ref().is_some_and(Command::measures_a_run)
     }
 }
 

@@ -44,7 +44,8 @@ pub(crate) fn measure(
         study,
         seed,
         command: format!(
-            "linerate study run {name}{trust} --seed {seed}{}",
+            "linerate study run {}{trust} --seed {seed}{}",
+            shell_words::quote(name),
             flags.words()
         ),
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),

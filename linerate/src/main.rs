@@ -21,6 +21,7 @@ mod serving;
 mod slo;
 mod socket_flags;
 mod stopping;
+mod strangers;
 mod target;
 mod tls_flags;
 mod waiting;

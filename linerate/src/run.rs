@@ -16,6 +16,7 @@ use crate::left_set;
 use crate::progress::ConsoleProgress;
 use crate::rig_flags::HostsFlag;
 use crate::stopping;
+use crate::strangers;
 use crate::target::TrustFlag;
 
 /// Name of the report in a run folder.
@@ -139,6 +140,7 @@ pub(crate) fn resume(
     if let Ok((run, _)) = report::folder::read(folder) {
         hosts.check(run.rig.kind())?;
         on_host = run.on_host;
+        strangers::check(&run)?;
         place = Place::of(run.rig.kind(), run.study.link.as_ref(), || hosts.find())?;
         for service in run.service.iter().chain(&run.own_services) {
             trust.check(&service.description)?;
@@ -283,6 +285,7 @@ pub(crate) fn show_with(
 
 fn show_commands(folder: &Path, json: bool, console: &Console) -> anyhow::Result<()> {
     let (run, blocks, evidence) = report::folder::read_commands(folder)?;
+    let run = strangers::vetted(run);
     let judgement = judge::judge_commands(&run, &blocks);
     let (width, colour) = (console.width(), console.colour());
     let shown = Shown {
@@ -313,13 +316,13 @@ impl Shown<'_> {
     fn say(&self, folder: &Path, json: bool, console: &Console) {
         let page = folder.join(REPORT_FILE);
         // A report that cannot be written takes nothing from the figures.
-        let written = std::fs::write(&page, &self.page);
+        let written = foreign::file::replace(&page, self.page.as_bytes());
         if json {
             console.say(&self.json);
             self.next_steps.iter().for_each(|line| console.note(line));
             return;
         }
-        console.say(&self.text);
+        console.say_painted(&self.text);
         console.say(&format!("\nrepeat: {}", self.command));
         match written {
             Ok(()) => console.say(&format!("report: {}", page.display())),
@@ -356,6 +359,7 @@ fn as_json(
 /// A run folder and what the judge makes of it.
 pub(crate) fn judged(folder: &Path) -> anyhow::Result<(RunRecord, Vec<BlockRecord>, Judgement)> {
     let (run, blocks) = report::folder::read(folder)?;
+    let run = strangers::vetted(run);
     let judgement = judge::judge(&run, &blocks);
     Ok((run, blocks, judgement))
 }
@@ -381,6 +385,7 @@ pub(crate) fn compared(
         [RunKind::Commands, RunKind::Commands] => {
             let read = |folder| -> anyhow::Result<_> {
                 let (run, blocks, _) = report::folder::read_commands(folder)?;
+                let run = strangers::vetted(run);
                 let judgement = judge::judge_commands(&run, &blocks);
                 Ok((run, judgement))
             };

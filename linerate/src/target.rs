@@ -81,7 +81,9 @@ impl TargetFlags {
     pub(crate) fn words(&self) -> String {
         let target = self.target.as_ref();
         let trust = if self.trust.trust { " --trust" } else { "" };
-        target.map_or_else(String::new, |name| format!(" --target {name}{trust}"))
+        target.map_or_else(String::new, |name| {
+            format!(" --target {}{trust}", shell_words::quote(name))
+        })
     }
 }
 

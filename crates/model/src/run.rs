@@ -23,6 +23,12 @@ pub const BLOCKS_FILE: &str = "blocks.jsonl";
 /// Name of the file with one line per epoch of what an emulated link carried.
 pub const LINK_FILE: &str = "link.jsonl";
 
+/// The most that is read of any file of a run folder but for its blocks, in bytes: the largest is the
+/// output of commands that are evidence, of which 1 MiB each is kept.
+pub const MOST_FILE_BYTES: u64 = 64 << 20;
+/// The most that is read of its blocks, in bytes: those of 2,000 rounds of twenty arms take some 100 MB.
+pub const MOST_BLOCKS_BYTES: u64 = 512 << 20;
+
 /// What a run is, written before its first block and again where a ladder is confirmed or the
 /// machine was started anew: of a study under load, or with other parameters of a study of commands
 /// (see [`crate::command_run::CommandRun`]).

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use model::command_run::{CommandBlock, CommandRun, EVIDENCE_FILE, Evidence};
 use model::link::LinkRecord;
-use model::run::{BLOCKS_FILE, BadRun, Blocks, LINK_FILE, RUN_FILE, RunKind};
+use model::run::{
+    BLOCKS_FILE, BadRun, Blocks, LINK_FILE, MOST_BLOCKS_BYTES, MOST_FILE_BYTES, RUN_FILE, RunKind,
+};
 use model::{BlockRecord, Doubt, RunRecord};
 use serde::de::DeserializeOwned;
 
@@ -21,7 +23,7 @@ pub enum ReadError {
     #[error("{path} is missing; copy the whole run folder, or take the run up again with `resume`")]
     NoBlocks { path: PathBuf },
     /// The system refused.
-    #[error("{path} cannot be read: {source}; look at its permissions")]
+    #[error("{path} cannot be read: {source}; look at what it is, and at its permissions")]
     Refused { path: PathBuf, source: io::Error },
     /// Of another format, or no run record at all.
     #[error("{path}{place}: {reason}")]
@@ -75,10 +77,8 @@ pub fn read(folder: &Path) -> Result<(RunRecord, Vec<BlockRecord>), ReadError> {
 /// could tell.
 fn read_link_doubts(folder: &Path) -> Result<Vec<Doubt>, ReadError> {
     let path = folder.join(LINK_FILE);
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(ReadError::Refused { path, source }),
+    let Some(text) = read_if_there(&path)? else {
+        return Ok(Vec::new());
     };
     // A last line that was cut short by a crash has no end.
     let lines = text
@@ -119,10 +119,9 @@ pub fn kind(folder: &Path) -> Result<RunKind, ReadError> {
 }
 
 fn read_description(folder: &Path) -> Result<String, ReadError> {
-    read_file(&folder.join(RUN_FILE), std::fs::read_to_string, || {
-        ReadError::NoRun {
-            path: folder.to_owned(),
-        }
+    let text = read_if_there(&folder.join(RUN_FILE))?;
+    text.ok_or_else(|| ReadError::NoRun {
+        path: folder.to_owned(),
     })
 }
 
@@ -143,9 +142,8 @@ fn read_run<S: DeserializeOwned, A: DeserializeOwned>(
 fn read_blocks<R: DeserializeOwned>(folder: &Path) -> Result<Vec<BlockRecord<R>>, ReadError> {
     let path = folder.join(BLOCKS_FILE);
     // As bytes: a write may have been cut short within a character.
-    let bytes = read_file(&path, std::fs::read, || ReadError::NoBlocks {
-        path: path.clone(),
-    })?;
+    let bytes = if_there(&path, foreign::file::read(&path, MOST_BLOCKS_BYTES))?;
+    let bytes = bytes.ok_or_else(|| ReadError::NoBlocks { path: path.clone() })?;
     let blocks = Blocks::parse(&bytes).map_err(|bad| ReadError::BadBlock {
         path: path.clone(),
         line: bad.line,
@@ -156,10 +154,8 @@ fn read_blocks<R: DeserializeOwned>(folder: &Path) -> Result<Vec<BlockRecord<R>>
 
 fn read_evidence(folder: &Path) -> Result<Evidence, ReadError> {
     let path = folder.join(EVIDENCE_FILE);
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Evidence::default()),
-        Err(source) => return Err(ReadError::Refused { path, source }),
+    let Some(text) = read_if_there(&path)? else {
+        return Ok(Evidence::default());
     };
     serde_json::from_str(&text).map_err(|error| ReadError::BadEvidence {
         place: place(&error),
@@ -173,18 +169,22 @@ fn place(error: &serde_json::Error) -> String {
     format!(":{}:{}", error.line(), error.column())
 }
 
-fn read_file<T>(
-    path: &Path,
-    read: impl FnOnce(PathBuf) -> io::Result<T>,
-    absent: impl FnOnce() -> ReadError,
-) -> Result<T, ReadError> {
-    read(path.to_owned()).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => absent(),
-        _ => ReadError::Refused {
-            path: path.to_owned(),
-            source,
+/// What others may have put there: regular files alone are read, and no more than fits.
+fn read_if_there(path: &Path) -> Result<Option<String>, ReadError> {
+    if_there(path, foreign::file::read_text(path, MOST_FILE_BYTES))
+}
+
+fn if_there<T>(path: &Path, read: io::Result<T>) -> Result<Option<T>, ReadError> {
+    match read {
+        Ok(found) => Ok(Some(found)),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
+            _ => Err(ReadError::Refused {
+                path: path.to_owned(),
+                source: error,
+            }),
         },
-    })
+    }
 }
 
 #[cfg(test)]

