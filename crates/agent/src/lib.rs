@@ -9,6 +9,7 @@ pub mod command;
 mod counting;
 mod desk;
 pub mod download;
+mod environment;
 pub mod held_line;
 mod held_server;
 pub mod link;

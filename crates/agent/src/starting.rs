@@ -11,6 +11,8 @@ use sys::attribute::Attribute;
 use sys::descent::Descent;
 use sys::process::ChildSetup;
 
+use crate::environment;
+
 /// A start that is ready to be made.
 pub(crate) struct Starting {
     pub(crate) setup: ChildSetup,
@@ -35,16 +37,18 @@ impl Starting {
         Ok(Self { setup, start })
     }
 
-    /// Gives a command of ours, which has our environment, what is of that.
+    /// Gives a command of ours little of our environment, and what it is to have of its own there.
     pub(crate) fn complete(&self, command: &mut Command) -> Result<(), Failure> {
-        let environment: Vec<_> = std::env::vars_os().collect();
+        let environment = environment::handed_on();
         let startup = Startup {
             program: command.get_program(),
             environment: &environment,
             descent: self.setup.descent,
         };
         let variable = self.start.variable(&startup);
-        command.envs(variable.map_err(|obstacle| refused(&obstacle))?);
+        let variable = variable.map_err(|obstacle| refused(&obstacle))?;
+        environment::little(command);
+        command.envs(variable);
         Ok(())
     }
 

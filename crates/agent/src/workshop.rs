@@ -124,14 +124,12 @@ impl Workshop {
             advice: "give a program".to_owned(),
         })?;
         let mut command = Command::new(program);
+        crate::environment::little(&mut command);
         command
             .args(arguments)
             .current_dir(self.folder())
             .env("HOME", self.folder())
             .env("TMPDIR", self.folder())
-            // Those of root are closed to what is run here; without them HOME and TMPDIR count.
-            .env_remove("XDG_RUNTIME_DIR")
-            .env_remove("XDG_CACHE_HOME")
             // What they print is read by us, not by a person of some country.
             .env("LC_ALL", "C")
             .stdin(Stdio::null())

@@ -1,4 +1,4 @@
-//! Other work on the machine while a study of commands runs.
+//! What is around the commands of a study: their environment, and other work on the machine.
 
 use serde_json::{Value, json};
 
@@ -25,4 +25,18 @@ fn the_work_of_others_while_commands_ran_is_a_doubt_of_the_report() {
     let found = doubts.find(|doubt| doubt["doubt"] == "foreign_work");
     let share = found.and_then(|doubt| doubt["cpu_share"].as_f64());
     assert!(share > Some(0.1), "{judgement:#}");
+}
+
+#[test]
+fn commands_find_nothing_of_our_environment_but_where_programs_are() {
+    let works = "echo \"took 5 ms, sum 7\"";
+    let tells = "env >> LOG; echo \"took 5 ms, sum 7\"";
+    let lab = Lab::new("secrets", &[(works, tells)]);
+    answer(lab.start().env("SECRET", "hunter2"));
+    let seen = lab.folder.text("log");
+    assert!(
+        seen.contains("PATH=") && seen.contains("LC_ALL=C"),
+        "{seen}"
+    );
+    assert!(!seen.contains("hunter2"), "{seen}");
 }

@@ -82,6 +82,7 @@ impl Clients {
         let input = input.try_clone().map_err(watching)?;
         let said = said.try_clone().map_err(watching)?;
         let mut command = Command::new(program);
+        crate::environment::little(&mut command);
         command
             .args(arguments)
             .stdin(input)

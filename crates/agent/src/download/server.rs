@@ -125,6 +125,7 @@ impl Place<'_> {
     fn serve(self, flags: &[String]) -> Result<Server, Failure> {
         let root = self.offer.root.clone().unwrap_or_default();
         let mut command = Command::new(self.program);
+        crate::environment::little(&mut command);
         command.args(["serve", "--json", "--listen", "127.0.0.1:0", "--root"]);
         command.arg(root);
         command.args(["--cpus", &sys::cpu::format_list(self.cpus)]);
@@ -155,7 +156,7 @@ impl Place<'_> {
         let folder = service::new_folder();
         let found_by = studies::enter(service, &folder)?;
         let wish = Wish {
-            address: Ipv4Addr::LOCALHOST.into(),
+            address: Some(Ipv4Addr::LOCALHOST.into()),
             port: None,
             workers: u32::try_from(self.cpus.len()).unwrap_or(u32::MAX),
             cpus: self.cpus.to_vec(),
@@ -165,14 +166,15 @@ impl Place<'_> {
             offer: self.offer.clone(),
         };
         let running = RunningService::start(self.program, service, wish)?;
+        let address = running.network_address()?;
         Ok(Server {
-            address: running.address,
+            address,
             pid: running.pid,
             title: service.title.clone(),
             version: Some(version),
             scheme: self.offer.scheme(),
             path: format!("/files/{}", self.name),
-            tls: self.offer.client(running.address)?,
+            tls: self.offer.client(address)?,
             process: HeldServer::service(running, found_by),
         })
     }

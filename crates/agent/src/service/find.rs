@@ -152,6 +152,7 @@ fn version_words(program: &Path, title: &str, find: &Find) -> Result<String, Fai
         advice: unless(title, find),
     };
     let mut command = Command::new(program);
+    crate::environment::little(&mut command);
     command
         .args(&find.version_arguments)
         .stdin(Stdio::null())
