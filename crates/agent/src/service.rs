@@ -10,6 +10,7 @@ pub(crate) mod leftovers;
 mod logs;
 mod offer;
 mod order;
+mod password;
 mod places;
 mod readiness;
 pub mod register;
@@ -43,8 +44,9 @@ const KEEPERS_GRACE: Duration = Duration::from_secs(20);
 /// How a service is wanted.
 #[derive(Clone, Debug)]
 pub struct Wish {
-    /// The address of this host on which it shall listen.
-    pub address: IpAddr,
+    /// The address of this host on which it shall listen; `None` for its socket alone where it has one, and for
+    /// loopback otherwise.
+    pub address: Option<IpAddr>,
     /// Its port there; `None` for any free one.
     pub port: Option<u16>,
     pub workers: u32,
@@ -63,10 +65,12 @@ pub struct Wish {
 /// A service that was started. Dropping it stops it and takes its folder away.
 pub struct RunningService {
     keeper: Keeper,
-    /// Where it answers.
-    pub address: SocketAddr,
+    /// Where it answers; `None` where that is its socket alone.
+    pub address: Option<SocketAddr>,
     /// Its own process.
     pub pid: u32,
+    /// The file with its password, if it has one.
+    pub password_file: Option<PathBuf>,
     /// Its description with every variable filled in.
     pub service: Service,
 }
@@ -88,17 +92,18 @@ impl RunningService {
     /// When it cannot be told the address, or has nothing to do with what it is offered; when it is absent, cannot be prepared, ends, or is not
     /// ready in time, with its logs.
     pub fn start(program: &Path, service: &Service, wish: Wish) -> Result<Self, Failure> {
-        check_address(service, wish.address)?;
+        let address = place(service, wish.address)?;
         wish.offer.check(service)?;
         let found = locate(service)?;
-        let descent = Descent::from_here().map_err(|error| failed("/proc/self/uid_map", &error))?;
+        let descent = Descent::of_service(&service.name)
+            .map_err(|error| failed("/proc/self/uid_map", &error))?;
         let cache = cache::folder(service, descent)?;
         let order = Order {
             service: service.clone(),
             program: found,
             folder: wish.folder,
             cache,
-            address: wish.address,
+            address,
             port: wish.port,
             workers: wish.workers,
             cpus: wish.cpus,
@@ -115,18 +120,38 @@ impl RunningService {
                 let Up {
                     address,
                     pid,
+                    password_file,
                     service,
                 } = *up;
                 Ok(Self {
                     keeper,
                     address,
                     pid,
+                    password_file,
                     service,
                 })
             }
             Word::Well { .. } => Err(keeper.silent()),
             Word::Failed(failure) => Err(failure),
         }
+    }
+
+    /// Whether its socket is there: some programs have one or an address, never both.
+    #[must_use]
+    pub fn listens_on_its_socket(&self) -> bool {
+        let socket = self.service.socket.as_deref();
+        socket.is_some_and(|socket| Path::new(socket).exists())
+    }
+
+    /// Where it answers over the network.
+    ///
+    /// # Errors
+    /// When it was asked to listen on its socket alone.
+    pub(crate) fn network_address(&self) -> Result<SocketAddr, Failure> {
+        self.address.ok_or_else(|| Failure {
+            what: format!("{} listens on its socket alone", self.service.title),
+            advice: "give it an address".to_owned(),
+        })
     }
 
     /// What the answer to a request for this path must hold.
@@ -189,6 +214,8 @@ struct Keeper {
 impl Keeper {
     fn start(program: &Path, setup: ChildSetup, order: &Order) -> Result<Self, Failure> {
         let mut command = Command::new(program);
+        // Its service can read the environment of its keeper, as both are the same user.
+        crate::environment::little(&mut command);
         command
             .args(KEEPER_ARGUMENTS)
             .stdin(Stdio::piped())
@@ -252,10 +279,15 @@ impl Drop for Keeper {
     }
 }
 
-/// A description that names no address is of a service on 127.0.0.1.
-fn check_address(service: &Service, address: IpAddr) -> Result<(), Failure> {
+/// The address of a service that was asked for, if it needs one. A description that names none is of a service on
+/// 127.0.0.1.
+fn place(service: &Service, asked: Option<IpAddr>) -> Result<Option<IpAddr>, Failure> {
+    if asked.is_none() && service.start.on_socket.is_some() {
+        return Ok(None);
+    }
+    let address = asked.unwrap_or_else(|| Ipv4Addr::LOCALHOST.into());
     if address == Ipv4Addr::LOCALHOST || service.takes_an_address() {
-        return Ok(());
+        return Ok(Some(address));
     }
     Err(Failure {
         what: format!(

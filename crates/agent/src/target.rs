@@ -177,7 +177,7 @@ pub(crate) fn service(
     let found_by = studies::enter(service, &folder)?;
     let mut starting = Starting::new(plan.child, cpus)?;
     let wish = Wish {
-        address: listen.0,
+        address: Some(listen.0),
         port: None,
         workers: WORKERS,
         // Its keeper stays where it is; all else it takes on, to hand it down.
@@ -190,7 +190,7 @@ pub(crate) fn service(
     let mut process = RunningService::start(&setup.program, service, wish)
         .map_err(|failure| starting.explain(failure))?;
     starting.verify(process.pid)?;
-    let (address, path) = (process.address, &workload.path);
+    let (address, path) = (process.network_address()?, &workload.path);
     let expected = process.body_of(path)?;
     let (speaks, body) = speak_http(address, &address.to_string(), path)
         .map_err(|failure| process.failure(&format!("is up, but {}", failure.what)))?;

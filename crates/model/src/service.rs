@@ -11,7 +11,7 @@ use crate::braces::{fill, words_in_braces};
 pub const SERVICE_FORMAT: u32 = 1;
 
 /// The names that may stand in braces in the texts of a service, and what they become.
-pub const VARIABLES: [&str; 12] = [
+pub const VARIABLES: [&str; 14] = [
     "address",
     "cache",
     "certificate",
@@ -20,11 +20,18 @@ pub const VARIABLES: [&str; 12] = [
     "key",
     "listen",
     "message",
+    PASSWORD,
+    PASSWORD_FILE,
     "port",
     "root",
     "scheme",
     "workers",
 ];
+
+/// A password made anew at each start; what it is may stand where nobody else looks alone.
+pub const PASSWORD: &str = "password";
+/// The file in the service's folder that holds it.
+pub const PASSWORD_FILE: &str = "password_file";
 
 /// Those that tell a service the address to listen on; without either it knows of loopback alone.
 const PLACE_VARIABLES: [&str; 2] = ["address", "listen"];
@@ -38,7 +45,8 @@ const PLACE_VARIABLES: [&str; 2] = ["address", "listen"];
 /// list such as `0-3,8`, and `{message}` what its answers say. `{root}` is the folder whose files it
 /// serves below `/files/`, one that is not there where nobody asks for files; `{scheme}` is `http`, or
 /// `https` where it shall speak TLS with the certificates in the file `{certificate}` and the key in
-/// `{key}`. `{{word}}` stands for `{word}` itself.
+/// `{key}`. `{password}` is a password of 32 hexadecimal digits, made anew at each start and to be found in
+/// the file `{password_file}`. `{{word}}` stands for `{word}` itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
@@ -61,9 +69,12 @@ pub struct Service {
     #[serde(default)]
     pub prepare: Vec<Prepare>,
     pub start: Start,
-    /// Path of the socket that it also listens on, if it does.
+    /// Path of the Unix socket that it listens on, if it does.
     #[serde(default)]
     pub socket: Option<String>,
+    /// The command of a shell that speaks with it, for a reader.
+    #[serde(default)]
+    pub connect: Option<String>,
     pub ready: Ready,
     /// Of an HTTP service: path of a request to the exact body of its answer.
     #[serde(default)]
@@ -143,6 +154,13 @@ pub struct Start {
     #[serde(default)]
     pub program: Option<String>,
     pub arguments: Vec<String>,
+    /// Further ones where it shall listen on its socket alone; `None` for a service that always listens on
+    /// an address.
+    #[serde(default)]
+    pub on_socket: Option<Vec<String>>,
+    /// Further ones where it shall listen on an address.
+    #[serde(default)]
+    pub on_address: Vec<String>,
 }
 
 /// When it is ready.
@@ -160,7 +178,7 @@ pub struct Ready {
 pub enum Readiness {
     /// A GET of this path on its port has status 200.
     Http(String),
-    /// Its port takes a connection, and these bytes are answered with those.
+    /// Its socket, where it listens on that alone, or its port takes a connection, and these bytes are answered with those.
     Exchange(Exchange),
     /// One of its logs has a line with this text.
     Line(String),
@@ -274,6 +292,12 @@ impl Service {
             .any(|variable| self.mentions(variable))
     }
 
+    /// Whether it wants the password that is made for it.
+    #[must_use]
+    pub fn wants_a_password(&self) -> bool {
+        self.mentions(PASSWORD) || self.mentions(PASSWORD_FILE)
+    }
+
     fn places(&mut self) -> Vec<Place<'_>> {
         let mut places = Vec::new();
         places.extend(of_table("environment", &mut self.environment));
@@ -283,11 +307,11 @@ impl Service {
             let keys = ["prepare", &index.to_string(), "command"];
             places.extend(of_list(&keys, &mut prepare.command));
         }
-        places.extend(of_list(&["start", "arguments"], &mut self.start.arguments));
-        let program = self.start.program.as_mut();
-        places.extend(program.map(|text| (keys(&["start", "program"]), text)));
+        places.extend(of_start(&mut self.start));
         let socket = self.socket.as_mut();
         places.extend(socket.map(|text| (keys(&["socket"]), text)));
+        let connect = self.connect.as_mut();
+        places.extend(connect.map(|text| (keys(&["connect"]), text)));
         places.extend(of_readiness(&mut self.ready.when));
         places
     }
@@ -312,6 +336,17 @@ fn of_list<'a>(path: &[&str], list: &'a mut [String]) -> impl Iterator<Item = Pl
         keys.push(index.to_string());
         (keys, text)
     })
+}
+
+fn of_start(start: &mut Start) -> impl Iterator<Item = Place<'_>> {
+    let program = start.program.as_mut();
+    let program = program.map(|text| (keys(&["start", "program"]), text));
+    let on_socket = start.on_socket.iter_mut().flatten().enumerate();
+    let at = |index: usize| keys(&["start", "on_socket", &index.to_string()]);
+    of_list(&["start", "arguments"], &mut start.arguments)
+        .chain(program)
+        .chain(on_socket.map(move |(index, text)| (at(index), text)))
+        .chain(of_list(&["start", "on_address"], &mut start.on_address))
 }
 
 fn of_readiness(when: &mut Readiness) -> Vec<Place<'_>> {

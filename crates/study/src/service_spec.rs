@@ -3,7 +3,7 @@
 
 use model::Service;
 use model::braces::words_in_braces;
-use model::service::{Find, Protocol, Readiness, SERVICE_FORMAT, VARIABLES, is_name};
+use model::service::{Find, PASSWORD, Protocol, Readiness, SERVICE_FORMAT, VARIABLES, is_name};
 
 use crate::spec::{SpecError, error_about, error_at};
 
@@ -37,6 +37,8 @@ fn complaint(service: &Service) -> Option<Complaint> {
         .or_else(|| folder_complaint(service))
         .or_else(|| time_complaint(service))
         .or_else(|| variable_complaint(service))
+        .or_else(|| socket_complaint(service))
+        .or_else(|| password_complaint(service))
 }
 
 fn identity_complaint(service: &Service) -> Option<Complaint> {
@@ -171,6 +173,34 @@ fn variable_complaint(service: &Service) -> Option<Complaint> {
     })
 }
 
+fn socket_complaint(service: &Service) -> Option<Complaint> {
+    service.start.on_socket.as_ref()?;
+    let what = match (&service.socket, &service.ready.when) {
+        (None, _) => "expected `socket` beside it, the path of the socket",
+        (_, Readiness::Http(_)) => {
+            "a service that is ready when it answers HTTP listens on an address"
+        }
+        _ => return None,
+    };
+    Some((field(&["start", "on_socket"]), what.to_owned()))
+}
+
+/// Arguments are seen by every user of a machine (`ps`), what is shown by whoever looks.
+fn password_complaint(service: &Service) -> Option<Complaint> {
+    let is_private = |place: &[String]| match place.first().map(String::as_str) {
+        Some("environment" | "files") => true,
+        Some("ready") => place.get(2).is_some_and(|kind| kind == "exchange"),
+        _ => false,
+    };
+    let mut texts = service.texts().into_iter();
+    let (place, _) = texts.find(|(place, text)| {
+        !is_private(place) && words_in_braces(text).any(|word| word == PASSWORD)
+    })?;
+    let what = "every user could read the password here; write `{password}` into a file of `files`, \
+                or `{password_file}`";
+    Some((place, what.to_owned()))
+}
+
 fn field(keys: &[&str]) -> Vec<String> {
     keys.iter().map(|key| (*key).to_owned()).collect()
 }
@@ -240,6 +270,18 @@ mod tests {
                 "600000 ms",
             ),
             ("SIGTERM", "SIGKILL", "signal", "SIGTERM"),
+            (
+                "[start]\n",
+                "[start]\non_socket = []\n",
+                "arguments = [\"-p\"",
+                "`socket` beside it",
+            ),
+            (
+                "\"-c\", \"{dir}",
+                "\"-c\", \"{password}{dir}",
+                "arguments = [\"-p\"",
+                "`{password_file}`",
+            ),
             (
                 "[\"error.log\"]",
                 "[\"../error.log\"]",

@@ -38,6 +38,7 @@ pub mod packet;
 pub mod pidfd;
 pub mod privilege;
 pub mod process;
+pub mod random;
 pub mod root_folder;
 pub mod scheduling;
 pub mod socket;

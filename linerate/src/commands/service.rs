@@ -31,7 +31,7 @@ Examples:
     linerate study run http-json --target nginx
 
 A service is one TOML file: how to find a program and tell its version, how to configure it in a
-folder of its own, how to start it without root on an address and a free port, when it is ready, what it
+folder of its own, how to start it without root on a socket or an address, when it is ready, what it
 must answer, and how to stop it. `services/NAME.toml` in the current folder wins over the one that
 is built in; what is not Linerate's own runs only with --trust.")]
 pub(crate) struct Arguments {
@@ -47,8 +47,8 @@ Examples:
   linerate service list
   What would have to be installed, for a script:
     linerate service list --json | jq -r '.services[].missing // empty'
-  Where redis runs:
-    linerate service list --json | jq -r '.running[] | select(.name == \"redis\").address'")]
+  What connects to redis:
+    linerate service list --json | jq -r '.running[] | select(.name == \"redis\").connect'")]
     List {
         /// Print them as one JSON value (docs/schema/services.json)
         #[arg(long)]

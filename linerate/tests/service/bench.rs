@@ -161,7 +161,7 @@ impl Bench {
         let list: Value = serde_json::from_str(&list).unwrap();
         schema::holds("services", &list);
         let running = list["running"].as_array().unwrap().iter();
-        let ready = |entry: &&Value| entry["address"].is_string();
+        let ready = |entry: &&Value| entry["address"].is_string() || entry["socket"].is_string();
         running.filter(ready).cloned().collect()
     }
 

@@ -101,7 +101,8 @@ fn a_service_that_answers_otherwise_than_expected_is_not_ready() {
         &words,
         &[
             "was not ready within 3000 ms",
-            "answers `PING\\r\\n` with `HTTP",
+            "answers with `HTTP",
+            "` and not with `+PONG`",
         ],
     );
 }

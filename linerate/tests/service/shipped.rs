@@ -6,6 +6,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 use std::process::Command;
 
 use model::run::Blocks;
@@ -75,9 +76,14 @@ fn every_shipped_service_starts_where_it_is_told_answers_stops_and_leaves_nothin
 fn the_threads_of_redis_read_as_well() {
     let bench = Bench::new("redis-threads");
     let ready = bench.start("redis");
-    let mut redis = TcpStream::connect(ready["address"].as_str().unwrap()).unwrap();
-    let ask = b"CONFIG GET io-threads-do-reads\r\nQUIT\r\n";
-    redis.write_all(ask).unwrap();
+    let password = std::fs::read_to_string(ready["password_file"].as_str().unwrap()).unwrap();
+    let mut redis = UnixStream::connect(ready["socket"].as_str().unwrap()).unwrap();
+    let password = password.trim();
+    write!(
+        redis,
+        "AUTH {password}\r\nCONFIG GET io-threads-do-reads\r\nQUIT\r\n"
+    )
+    .unwrap();
     let mut said = String::new();
     redis.read_to_string(&mut said).unwrap();
     assert!(said.contains("\r\nyes\r\n"), "{said}");

@@ -2,8 +2,8 @@
 
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, chown};
-use std::path::PathBuf;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, chown};
+use std::path::{Path, PathBuf};
 
 use model::Service;
 use model::message::Failure;
@@ -41,13 +41,19 @@ fn of_user() -> Option<PathBuf> {
     Some(cache.join("linerate"))
 }
 
-fn make(path: &std::path::Path, owner: Option<u32>) -> io::Result<()> {
+/// What somebody else put there is no cache of this service: it goes.
+fn make(path: &Path, owner: Option<u32>) -> io::Result<()> {
     if let Some(above) = path.parent() {
         fs::create_dir_all(above)?;
     }
-    match DirBuilder::new().mode(0o700).create(path) {
-        Ok(()) => owner.map_or(Ok(()), |owner| chown(path, Some(owner), Some(owner))),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
+    let expected = owner.unwrap_or_else(sys::process::user);
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() && found.uid() == expected => return Ok(()),
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path)?,
+        Ok(_) => fs::remove_file(path)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
     }
+    DirBuilder::new().mode(0o700).create(path)?;
+    owner.map_or(Ok(()), |owner| chown(path, Some(owner), Some(owner)))
 }

@@ -2,7 +2,8 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::logs::OUTPUT;
@@ -24,13 +25,15 @@ impl Folder {
         &self.path
     }
 
-    /// Writes a file, with the folders that lead to it.
+    /// Writes a file that only we may read, with the folders that lead to it.
     pub(super) fn write(&self, file: &str, text: &str) -> io::Result<()> {
         let path = self.path.join(file);
         if let Some(above) = path.parent() {
             fs::create_dir_all(above)?;
         }
-        fs::write(path, text)
+        let mut options = File::options();
+        let options = options.write(true).create(true).truncate(true).mode(0o600);
+        options.open(path)?.write_all(text.as_bytes())
     }
 
     /// Opens the file for what the service says.

@@ -9,7 +9,8 @@
 mod owner;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use model::Service;
@@ -25,6 +26,7 @@ use super::failed;
 use super::folder::Folder;
 use super::logs::Logs;
 use super::order::{Order, Request, Up, Word};
+use super::password::Password;
 use super::readiness::Question;
 use owner::{Owner, Woken};
 
@@ -80,7 +82,9 @@ fn start_and_stay(order: &Order, folder: &Folder, owner: &mut Owner) -> io::Resu
 /// A service that runs. Dropping it stops it.
 struct Kept {
     leader: Leader,
-    address: SocketAddr,
+    /// `None` where it listens on its socket alone.
+    address: Option<SocketAddr>,
+    password_file: Option<PathBuf>,
     service: Service,
     logs: Logs,
 }
@@ -88,7 +92,10 @@ struct Kept {
 /// Configures, prepares and starts a service, and waits until it is ready.
 fn start(order: &Order, folder: &Folder, owner: &Owner) -> Result<Kept, Failure> {
     let address = free_address(order)?;
-    let service = filled(order, folder, address);
+    let password = Password::of(&order.service, folder);
+    let doing = || format!("{}: writing its password", order.service.title);
+    let password = password.map_err(|error| failed(&doing(), &error))?;
+    let service = filled(order, folder, address, password.as_ref());
     for (file, text) in &service.files {
         let doing = || format!("{}: writing {file}", service.title);
         let written = folder.write(file, text);
@@ -112,7 +119,8 @@ fn start(order: &Order, folder: &Folder, owner: &Owner) -> Result<Kept, Failure>
         })?;
     let mut kept = Kept {
         leader,
-        address,
+        address: order.address.map(|_| address),
+        password_file: password.map(|password| password.file),
         service: service.clone(),
         logs,
     };
@@ -145,6 +153,7 @@ impl Kept {
         Up {
             address: self.address,
             pid: self.leader.id(),
+            password_file: self.password_file.clone(),
             service: self.service.clone(),
         }
     }
@@ -186,11 +195,14 @@ impl Kept {
     /// Where it listens, if that is not where it was told to.
     fn elsewhere(&self) -> String {
         let addresses = machine::targets::addresses_of(self.leader.id());
-        if addresses.is_empty() || addresses.iter().any(|there| takes(*there, self.address)) {
+        let Some(told) = self.address.filter(|_| !addresses.is_empty()) else {
+            return String::new();
+        };
+        if addresses.iter().any(|there| takes(*there, told)) {
             return String::new();
         }
         let all: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-        let (all, told) = (all.join(" and "), self.address);
+        let all = all.join(" and ");
         format!("; it listens on {all} instead of {told}, where its description was to put it")
     }
 
@@ -269,10 +281,11 @@ fn takes(listens_on: SocketAddr, address: SocketAddr) -> bool {
     listens_on.port() == address.port() && (same || all_of_a_kind)
 }
 
-/// A port that nobody has now. Somebody else could take it before the service does; then the
+/// A port that nobody has now, of loopback where it listens on its socket alone, whose name may hold it. Somebody else could take it before the service does; then the
 /// service says so and ends.
 fn free_address(order: &Order) -> Result<SocketAddr, Failure> {
-    let wanted = SocketAddr::from((order.address, order.port.unwrap_or(0)));
+    let address = order.address.unwrap_or_else(|| Ipv4Addr::LOCALHOST.into());
+    let wanted = SocketAddr::from((address, order.port.unwrap_or(0)));
     let bound = TcpListener::bind(wanted).and_then(|listener| listener.local_addr());
     bound.map_err(|error| Failure {
         what: format!("{} cannot have {wanted}: {error}", order.service.title),
@@ -284,8 +297,13 @@ fn free_address(order: &Order) -> Result<SocketAddr, Failure> {
     })
 }
 
-fn filled(order: &Order, folder: &Folder, address: SocketAddr) -> Service {
-    order.service.filled(|variable| match variable {
+fn filled(
+    order: &Order,
+    folder: &Folder,
+    address: SocketAddr,
+    password: Option<&Password>,
+) -> Service {
+    let mut service = order.service.filled(|variable| match variable {
         "dir" => Some(folder.path().display().to_string()),
         "cache" => order.cache.as_ref().map(|path| path.display().to_string()),
         "address" => Some(address.ip().to_string()),
@@ -294,6 +312,15 @@ fn filled(order: &Order, folder: &Folder, address: SocketAddr) -> Service {
         "workers" => Some(order.workers.to_string()),
         "cpus" => Some(sys::cpu::format_list(&order.cpus)),
         "message" => Some(MESSAGE.to_owned()),
-        other => order.offer.value_of(other, folder.path()),
-    })
+        other => {
+            let offered = order.offer.value_of(other, folder.path());
+            offered.or_else(|| password?.value_of(other))
+        }
+    });
+    let start = &mut service.start;
+    start.arguments.extend(match order.address {
+        Some(_) => std::mem::take(&mut start.on_address),
+        None => start.on_socket.take().unwrap_or_default(),
+    });
+    service
 }

@@ -21,8 +21,8 @@ pub(super) struct Order {
     pub(super) folder: PathBuf,
     /// The folder that it keeps, if it has one.
     pub(super) cache: Option<PathBuf>,
-    /// The address of this host on which it shall listen.
-    pub(super) address: IpAddr,
+    /// The address of this host on which it shall listen; `None` for its socket alone.
+    pub(super) address: Option<IpAddr>,
     /// Its port there; `None` for any free one.
     pub(super) port: Option<u16>,
     pub(super) workers: u32,
@@ -58,8 +58,11 @@ pub(super) enum Word {
 /// A service that is ready.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Up {
-    pub(super) address: SocketAddr,
+    /// `None` where it listens on its socket alone.
+    pub(super) address: Option<SocketAddr>,
     pub(super) pid: u32,
+    /// The file with its password, if it has one.
+    pub(super) password_file: Option<PathBuf>,
     /// With every variable filled in.
     pub(super) service: Service,
 }

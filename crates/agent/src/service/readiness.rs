@@ -1,7 +1,8 @@
 //! Is a service ready? One question, asked again and again until it is answered with yes.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use model::service::{Exchange, Readiness};
@@ -22,7 +23,8 @@ const MOST_ANSWER_BYTES: usize = 4096;
 pub(super) struct Question<'a> {
     pub(super) commands: &'a Commands<'a>,
     pub(super) logs: &'a Logs,
-    pub(super) address: SocketAddr,
+    /// `None` where it listens on its socket alone.
+    pub(super) address: Option<SocketAddr>,
     /// How it is spoken to, where it speaks TLS.
     pub(super) tls: Option<Client>,
     pub(super) given_up: GivenUp<'a>,
@@ -35,7 +37,7 @@ impl Question<'_> {
     pub(super) fn ask(&mut self) -> Result<(), String> {
         match &self.commands.service.ready.when {
             Readiness::Http(path) => self.get(path),
-            Readiness::Exchange(bytes) => exchange(self.address, bytes),
+            Readiness::Exchange(bytes) => self.exchange(bytes),
             Readiness::Line(text) if self.logs.have(text) => Ok(()),
             Readiness::Line(text) => Err(format!("none of its logs says `{text}`")),
             Readiness::Command(words) => self.run(words),
@@ -43,14 +45,24 @@ impl Question<'_> {
     }
 
     fn get(&self, path: &str) -> Result<(), String> {
-        let host = self.address.to_string();
+        let nowhere = "it is asked over HTTP, and listens on no address";
+        let address = self.address.ok_or(nowhere)?;
+        let host = address.to_string();
         let request = HttpProtocol::new("GET", &host, path, &[], &[]);
         let request = request.map_err(|error| error.to_string())?;
         let patience_ns = u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX);
-        match traffic::load::probe(self.address, self.tls.as_ref(), &request, patience_ns) {
+        match traffic::load::probe(address, self.tls.as_ref(), &request, patience_ns) {
             Ok(answer) if answer.status == 200 => Ok(()),
             Ok(answer) => Err(format!("`GET {path}` has status {}", answer.status)),
             Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn exchange(&self, bytes: &Exchange) -> Result<(), String> {
+        match (self.address, &self.commands.service.socket) {
+            (Some(address), _) => over_network(address, bytes),
+            (None, Some(socket)) => over_socket(socket, bytes),
+            (None, None) => Err("it listens on no address and no socket".to_owned()),
         }
     }
 
@@ -74,22 +86,39 @@ impl Question<'_> {
     }
 }
 
-fn exchange(address: SocketAddr, bytes: &Exchange) -> Result<(), String> {
+fn over_network(address: SocketAddr, bytes: &Exchange) -> Result<(), String> {
     let connected = TcpStream::connect_timeout(&address, PATIENCE);
-    let stream = connected.map_err(|error| format!("{address} accepts no connection: {error}"))?;
-    let answer = answer(stream, bytes);
-    let answer = answer.map_err(|error| format!("{address} gives no answer: {error}"))?;
+    let answer = connected.and_then(|stream| {
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        answer(stream, bytes)
+    });
+    judged(&address.to_string(), answer, bytes)
+}
+
+fn over_socket(socket: &str, bytes: &Exchange) -> Result<(), String> {
+    let answer = UnixStream::connect(socket).and_then(|stream| {
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        answer(stream, bytes)
+    });
+    judged(socket, answer, bytes)
+}
+
+/// What was sent is not told: it may hold a password.
+fn judged(place: &str, answer: io::Result<Vec<u8>>, bytes: &Exchange) -> Result<(), String> {
+    let answer = answer.map_err(|error| format!("{place} gives no answer: {error}"))?;
     if answer.starts_with(bytes.expect.as_bytes()) {
         return Ok(());
     }
-    let (sent, answer) = (bytes.send.escape_debug(), answer.escape_ascii());
-    Err(format!("{address} answers `{sent}` with `{answer}`"))
+    let (expected, answer) = (bytes.expect.escape_debug(), answer.escape_ascii());
+    Err(format!(
+        "{place} answers with `{answer}` and not with `{expected}`"
+    ))
 }
 
 /// As many bytes of the answer as are expected.
-fn answer(mut stream: TcpStream, bytes: &Exchange) -> io::Result<Vec<u8>> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+fn answer(mut stream: impl Read + Write, bytes: &Exchange) -> io::Result<Vec<u8>> {
     stream.write_all(bytes.send.as_bytes())?;
     let mut answer = vec![0; bytes.expect.len().min(MOST_ANSWER_BYTES)];
     let mut read = 0;
@@ -118,7 +147,7 @@ mod tests {
             stream.write_all(greeting).unwrap();
         });
         let (send, expect) = (String::new(), expect.to_owned());
-        let seen = exchange(address, &Exchange { send, expect });
+        let seen = over_network(address, &Exchange { send, expect });
         server.join().unwrap();
         seen
     }

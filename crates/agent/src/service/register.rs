@@ -37,10 +37,16 @@ pub struct Entry {
     pub owner: Owner,
     /// The service's own folder, which goes with it.
     pub folder: PathBuf,
-    /// Where it answers; `None` until it is ready.
+    /// The address where it answers; `None` until it is ready, and where it has its socket alone.
     pub address: Option<SocketAddr>,
-    /// The socket that it also listens on.
+    /// The socket that it listens on; `None` until it is ready, and where it has none.
     pub socket: Option<String>,
+    /// The file with its password, if it has one and is ready.
+    #[serde(default)]
+    pub password_file: Option<PathBuf>,
+    /// The command of a shell that speaks with it, if it is ready.
+    #[serde(default)]
+    pub connect: Option<String>,
     /// How long it may take to end, ms.
     pub grace_ms: u32,
     /// Why it has ended unasked, where nobody was there to be told; `None` while it runs.
@@ -77,7 +83,7 @@ pub enum Stopped {
 /// Whose a file of the register is.
 enum Held {
     /// Of a process that lives, and says this.
-    Living(Entry),
+    Living(Box<Entry>),
     /// Of nobody any more; ours for as long as this is open.
     Left(File),
     /// Of nobody any more, but somebody else looks at it.
@@ -171,7 +177,7 @@ impl Register {
     fn look(&self, name: &str) -> Option<Entry> {
         let path = self.path_of(name).ok()?;
         match hold(&path).ok()?? {
-            Held::Living(entry) => Some(entry),
+            Held::Living(entry) => Some(*entry),
             Held::Left(_held) => {
                 let entry = read_entry(&path).filter(|entry| entry.failed.is_some());
                 if entry.is_none() {
@@ -270,8 +276,11 @@ fn end(entry: &Entry, path: &Path) -> Result<(), Failure> {
 }
 
 fn runs_already(name: &str, path: &Path) -> Failure {
-    let at = living_entry(path).and_then(|entry| entry.address);
-    let at = at.map_or_else(String::new, |address| format!(" on {address}"));
+    let at = living_entry(path).and_then(|entry| match entry.address {
+        Some(address) => Some(address.to_string()),
+        None => entry.socket,
+    });
+    let at = at.map_or_else(String::new, |place| format!(" on {place}"));
     Failure {
         what: format!("`{name}` runs already{at}"),
         advice: format!("stop it with `linerate service stop {name}`"),
@@ -315,7 +324,7 @@ fn look_at(path: &Path) -> io::Result<Option<Held>> {
     };
     Ok(Some(match lock(file, path)? {
         Some(file) => Held::Left(file),
-        None => living_entry(path).map_or(Held::Looked, Held::Living),
+        None => living_entry(path).map_or(Held::Looked, |entry| Held::Living(Box::new(entry))),
     }))
 }
 

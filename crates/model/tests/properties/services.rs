@@ -65,10 +65,19 @@ fn ready() -> impl Strategy<Value = Ready> {
     (when, any::<u32>()).prop_map(|(when, within_ms)| Ready { when, within_ms })
 }
 
-fn start() -> impl Strategy<Value = (Vec<Prepare>, Start, Option<String>, Ready)> {
-    let start =
-        (option::of(text()), words()).prop_map(|(program, arguments)| Start { program, arguments });
-    (vec(prepare(), 0..3), start, option::of(text()), ready())
+type Doors = (Option<String>, Option<String>);
+
+fn start() -> impl Strategy<Value = (Vec<Prepare>, Start, Doors, Ready)> {
+    let start = (option::of(text()), words(), option::of(words()), words()).prop_map(
+        |(program, arguments, on_socket, on_address)| Start {
+            program,
+            arguments,
+            on_socket,
+            on_address,
+        },
+    );
+    let doors = (option::of(text()), option::of(text()));
+    (vec(prepare(), 0..3), start, doors, ready())
 }
 
 pub(crate) fn service() -> impl Strategy<Value = Service> {
@@ -79,7 +88,7 @@ pub(crate) fn service() -> impl Strategy<Value = Service> {
     (names, find(), tables, start(), stop(), logs).prop_map(
         |((format, name, title, protocol), find, tables, begin, stop, logs)| {
             let (environment, files, serves) = tables;
-            let (prepare, start, socket, ready) = begin;
+            let (prepare, start, (socket, connect), ready) = begin;
             Service {
                 format,
                 name,
@@ -91,6 +100,7 @@ pub(crate) fn service() -> impl Strategy<Value = Service> {
                 prepare,
                 start,
                 socket,
+                connect,
                 ready,
                 serves,
                 stop,

@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     sys::process::descend(&mut command, descent);
     let as_whom = match descent {
         Descent::Stay => "",
-        Descent::ToNobody | Descent::IntoNamespace => ", as the user `nobody`",
+        Descent::ToNobody | Descent::ToOwn(_) | Descent::IntoNamespace => ", as the user `nobody`",
     };
     Err(become_it(&mut command)).with_context(|| format!("starting {}{as_whom}", program.display()))
 }

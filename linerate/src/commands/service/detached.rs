@@ -36,10 +36,13 @@ fn command(arguments: &Arguments) -> Command {
     let mut command = Command::new(OURSELVES);
     command
         .args(["service", "start", &arguments.service, "--json", "--quiet"])
-        .args(["--unattended", "--address", &arguments.address.to_string()])
+        .arg("--unattended")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
+    if let Some(address) = arguments.address {
+        command.args(["--address", &address.to_string()]);
+    }
     if let Some(workers) = arguments.workers {
         command.args(["--workers", &workers.to_string()]);
     }

@@ -4,6 +4,7 @@ use agent::service::register::{Entry as Running, Register};
 use serde::Serialize;
 use study::services::{self, KnownService, ServiceError};
 
+use super::ready::place;
 use super::{FORMAT, words};
 use crate::console::Console;
 use crate::target::TrustFlag;
@@ -142,12 +143,17 @@ fn running_line(entry: &Running) -> String {
         version,
         ..
     } = entry;
-    let place = match &entry.address {
-        Some(address) => format!("runs on {address}"),
-        None => "is being started".to_owned(),
-    };
+    let place = place(entry.address, entry.socket.as_deref());
+    let place = place.map_or_else(
+        || "is being started".to_owned(),
+        |place| format!("runs on {place}"),
+    );
+    let password = entry.password_file.as_ref();
+    let password = password.map_or_else(String::new, |file| {
+        format!("its password is in {}; ", file.display())
+    });
     format!(
-        "{title} {version} {place}; its files are in {}, and `linerate service stop {name}` ends it",
+        "{title} {version} {place}; {password}its files are in {}, and `linerate service stop {name}` ends it",
         entry.folder.display()
     )
 }

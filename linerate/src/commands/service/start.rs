@@ -24,8 +24,9 @@ use crate::target::TrustFlag;
 
 /// Start a service and wait until it is ready
 ///
-/// It runs without root, on a port of loopback unless you give another address, and in a folder of
-/// its own, until Ctrl-C, SIGTERM, SIGHUP or `linerate service stop` ends it; then nothing of it is
+/// It runs without root and in a folder of its own, which nobody else may enter. Caches and databases listen on a Unix
+/// socket there, and on an address where one is asked for; HTTP services on a port of loopback unless you give another
+/// address. It stays until Ctrl-C, SIGTERM, SIGHUP or `linerate service stop` ends it; then nothing of it is
 /// left, neither a process nor a file, but for the cache that a few services keep. That holds when
 /// Linerate itself is killed too; where its keeper was killed with it, the next `linerate service
 /// list`, `start` or `stop` takes away what is left. Its data starts empty each time.
@@ -35,9 +36,11 @@ Examples:
   nginx until Ctrl-C, on any free port:
     linerate service start nginx
   PostgreSQL in the background, and its end:
-    linerate service start postgresql --port 5433 --detach
-    psql -h 127.0.0.1 -p 5433 -U linerate postgres
+    linerate service start postgresql --detach
+    sh -c \"$(linerate service list --json | jq -r '.running[].connect')\"
     linerate service stop postgresql
+  A Redis that programs reach over the network stack, with its password:
+    linerate service start redis --port 6379
   Four workers on four CPUs, the address for a script:
     linerate service start caddy --workers 4 --cpus 0-3 --detach --json | jq -r .address")]
 pub(crate) struct Arguments {
@@ -51,11 +54,12 @@ pub(crate) struct Arguments {
     pub(super) cpus: Option<Cpus>,
     /// Address of this machine to listen on
     ///
-    /// Beyond loopback, whoever reaches that address reaches the service. Caches and databases have
-    /// no password; PostgreSQL and MariaDB let nobody in from another host all the same.
-    #[arg(long, value_name = "ADDR", default_value_t = Ipv4Addr::LOCALHOST.into())]
-    pub(super) address: IpAddr,
-    /// Port there [default: any free one]
+    /// Without it, and without --port, caches and databases listen on their socket alone, all others on 127.0.0.1. Beyond
+    /// loopback, whoever reaches that address reaches the service. Caches and databases ask for a password, which is
+    /// in a file of their folder; PostgreSQL and MariaDB let nobody in from another host all the same.
+    #[arg(long, value_name = "ADDR")]
+    pub(super) address: Option<IpAddr>,
+    /// Port there, or on 127.0.0.1 [default: any free one]
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(super) port: Option<u16>,
     /// Come back when it is ready, and leave it running
@@ -70,6 +74,14 @@ pub(crate) struct Arguments {
     /// Print where it is, once it is ready, as one JSON value (docs/schema/service-start.json)
     #[arg(long)]
     pub(super) json: bool,
+}
+
+impl Arguments {
+    /// The address that is asked for; a port alone is one of loopback.
+    fn network_address(&self) -> Option<IpAddr> {
+        let loopback = self.port.map(|_| Ipv4Addr::LOCALHOST.into());
+        self.address.or(loopback)
+    }
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
@@ -109,8 +121,14 @@ fn serve(
     let running = RunningService::start(Path::new(OURSELVES), service, wish);
     let mut running = running.map_err(failed)?;
     let entry = Entry {
-        address: Some(running.address),
-        socket: running.service.socket.clone(),
+        address: running.address,
+        socket: running
+            .service
+            .socket
+            .clone()
+            .filter(|_| running.listens_on_its_socket()),
+        password_file: running.password_file.clone(),
+        connect: running.service.connect.clone(),
         ..entry
     };
     claim.publish(&entry).map_err(failed)?;
@@ -151,6 +169,8 @@ fn enter(service: &Service) -> Result<(Claim, Entry), Failure> {
         folder: new_folder(),
         address: None,
         socket: None,
+        password_file: None,
+        connect: None,
         failed: None,
         grace_ms: service.stop.grace_ms,
     };
@@ -166,7 +186,7 @@ fn wish(arguments: &Arguments, folder: std::path::PathBuf) -> anyhow::Result<Wis
         None => sys::cpu::allowed().context("asking which CPUs may be used")?,
     };
     Ok(Wish {
-        address: arguments.address,
+        address: arguments.network_address(),
         port: arguments.port,
         workers: match arguments.workers {
             Some(workers) => workers,

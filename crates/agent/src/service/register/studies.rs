@@ -26,6 +26,8 @@ pub(crate) fn enter(service: &Service, folder: &Path) -> Result<Claim, Failure> 
         folder: folder.to_owned(),
         address: None,
         socket: None,
+        password_file: None,
+        connect: None,
         grace_ms: service.stop.grace_ms,
         failed: None,
     })
