@@ -123,6 +123,8 @@ impl RunningService {
                     password_file,
                     service,
                 } = *up;
+                // Not before: what a service is started as, it stays. Who may not have it spared goes on.
+                let _ = sys::memory_killer::spare(keeper.child.id());
                 Ok(Self {
                     keeper,
                     address,

@@ -29,6 +29,7 @@ pub mod launch;
 pub mod listener;
 pub mod mapped_file;
 pub mod memory_file;
+pub mod memory_killer;
 pub mod namespace;
 pub mod netdev;
 pub mod netlink;

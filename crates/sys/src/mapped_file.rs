@@ -89,7 +89,11 @@ impl Drop for MappedPart {
     }
 }
 
-fn page_bytes() -> io::Result<u64> {
+/// What the kernel maps at once, bytes.
+///
+/// # Errors
+/// None are known.
+pub fn page_bytes() -> io::Result<u64> {
     // SAFETY: no pointers.
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     u64::try_from(bytes).map_err(|_| io::Error::last_os_error())

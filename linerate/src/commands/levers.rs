@@ -8,6 +8,7 @@ mod pages;
 mod revert;
 mod run;
 mod status;
+mod system_log;
 mod undo;
 
 use std::process::ExitCode;
@@ -45,9 +46,10 @@ Examples:
   On a host of a rig, where nothing of this machine is touched:
     linerate rig exec server -- linerate levers apply congestion-control=reno
 
-What reaches a device of this machine is put back after 60 seconds unless `sudo linerate levers
-confirm` says that you can still reach the machine; where the process that does so was killed, the
-next `apply`, `undo`, `confirm` or `journal` does it. The journal is in /var/lib/linerate for root, else in
+What reaches a device of this machine, or may cut off access to it or take its memory, is put back
+after 60 seconds unless `sudo linerate levers confirm` says that you can still reach the machine. Where
+that is refused it is tried again until it is done, and the system log says so; where the process that
+does so was killed, the next `apply`, `undo`, `confirm` or `journal` does it. The journal is in /var/lib/linerate for root, else in
 $XDG_STATE_HOME/linerate. Nothing survives a reboot; to keep a setting, write the commands that
 `show` prints where your distribution looks for them.")]
 pub(crate) struct Arguments {
@@ -61,8 +63,8 @@ enum Action {
     #[command(after_long_help = "\
 Examples:
   linerate levers list
-  Which need a reboot or take protection away, for a script:
-    linerate levers list --json | jq -r '.levers[] | select(.risk != \"none\") | [.name, .risk] | @tsv'")]
+  Which take protection away at worst, for a script:
+    linerate levers list --json | jq -r '.levers[] | select(.worst_case.harm == \"protection\").name'")]
     List {
         /// Print them as one JSON value (docs/schema/levers-list.json)
         #[arg(long)]
@@ -111,6 +113,12 @@ Examples:
         /// Number of the entry
         id: u64,
     },
+    /// Wait for the end of a process, and put back what it held; for Linerate itself
+    #[command(hide = true)]
+    RevertAfter {
+        /// Number of the process
+        holder: u32,
+    },
     /// Wait for the end of a process, and take the control groups away that it made; for Linerate
     /// itself
     #[command(hide = true)]
@@ -154,7 +162,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             overdue::put_back(console)?;
             undo::confirm(lever.as_deref(), console)?;
         }
-        Action::Revert { id } => revert::run(*id)?,
+        Action::Revert { id } => revert::in_time(*id)?,
+        Action::RevertAfter { holder } => revert::after(*holder)?,
         Action::Pages { folder } => pages::write(folder)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -9,8 +9,15 @@ mod common;
 mod far_host;
 mod hosts_file;
 mod lockout;
+#[path = "../common/offspring.rs"]
+mod offspring;
 mod own_things;
 mod run_folder;
+#[expect(dead_code, reason = "a test uses what it needs of it")]
+#[path = "../levers/sandbox.rs"]
+mod sandbox;
+#[path = "../common/schema.rs"]
+mod schema;
 mod server;
 mod services;
 mod state;

@@ -338,3 +338,28 @@ fn a_service_of_an_ordinary_user_is_started_and_stopped_by_him() {
     bench.assert_nothing_is_left();
     assert_eq!(bench.processes(), [""; 0]);
 }
+
+/// What the memory killer thinks of a process.
+fn score_of(pid: &str) -> String {
+    fs::read_to_string(format!("/proc/{pid}/oom_score_adj")).unwrap()
+}
+
+/// What root may ask of it, and whether what it asked for can be asked for again by who has no rights.
+const SPARE: &str = "echo -17 > /proc/self/oom_adj; exec cat /proc/self/oom_score_adj";
+
+#[test]
+fn the_memory_killer_spares_the_keeper_of_a_service_where_root_may_ask_for_that_and_not_the_service()
+ {
+    let bench = Bench::with_fake("spared", START, FAMILY);
+    let stays = bench.start_and_stay();
+    let most = Command::new("sh").args(["-c", SPARE]).output().unwrap();
+    let keeper = keeper_of(stays.id().into());
+    let is_spared = || score_of(&keeper).as_bytes() == most.stdout;
+    assert!(bench.wait_until(is_spared), "{}", score_of(&keeper));
+    let services = fs::read_to_string(format!("/proc/{keeper}/task/{keeper}/children")).unwrap();
+    for service in services.split_whitespace() {
+        assert_eq!(score_of(service), score_of("self"), "{service}");
+    }
+    signal("-INT", &stays.id().to_string());
+    assert_eq!(end_of(stays), (Some(0), String::new()));
+}

@@ -56,6 +56,9 @@ pub struct LeverChange {
     /// Whether it is set for no longer than its owner runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_held: bool,
+    /// Why the last try to put it back was in vain; `None` where there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }
 
 /// How long after its time a trial may still stand: the process that puts it back is just doing so.

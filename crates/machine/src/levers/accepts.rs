@@ -2,20 +2,24 @@
 
 use std::borrow::Cow;
 
+use super::share::Share;
 use super::{Knob, Site, Value};
 use crate::tree::Tree;
 
 /// The values that a lever takes.
 pub(super) enum Accepts {
     Range(i64, i64),
-    /// 0, or a power of two up to this: the kernel makes one of what it is given.
-    PowerOfTwo(i64),
+    /// 0, or a power of two up to this share: the kernel makes one of what it is given.
+    PowerOfTwo(Share),
+    /// From this to a share of the memory.
+    UpToShare(i64, Share),
     /// From this to the most that the kernel says it can be.
     UpToMost(i64),
-    /// So many numbers, none less than the one before it.
-    Rising(usize),
-    /// The same, none less than this.
-    RisingFrom(i64, usize),
+    /// A number for each of these, none less than that or than the one before it, the last at most
+    /// a share of the memory.
+    Sizes(&'static [i64], Share),
+    /// The first and the last of a range of ports.
+    Ports,
     Words(&'static [&'static str]),
     /// One of the words in a file of the kernel.
     Offered(&'static str),
@@ -23,6 +27,15 @@ pub(super) enum Accepts {
     /// At least one CPU, or [`SPREAD`].
     CpusOrSpread,
 }
+
+/// Below are the ports of services that root starts (`ip_unprivileged_port_start`).
+const FIRST_PORT: i64 = 1024;
+const LAST_PORT: i64 = 65_535;
+/// One client's connections and the questions of its resolver find a port among so many, each of which is
+/// in TIME-WAIT for a minute after use.
+const LEAST_PORTS: usize = 4096;
+/// The ports of its range that the kernel gives to nobody.
+const RESERVED_PORTS: &str = "proc/sys/net/ipv4/ip_local_reserved_ports";
 
 /// Typed for one CPU for each knob, one after the other.
 const SPREAD: &str = "spread";
@@ -34,15 +47,21 @@ impl Accepts {
                 number >= least && knob.most(tree).is_none_or(|most| *number <= most)
             }
             (Self::Range(least, most), Value::Number(number)) => (least..=most).contains(&number),
-            (Self::PowerOfTwo(most), Value::Number(number)) => {
-                *number == 0 || (1..=*most).contains(number) && number.count_ones() == 1
+            (Self::PowerOfTwo(share), Value::Number(number)) => {
+                *number == 0 || *number > 0 && number.count_ones() == 1 && share.has(*number, tree)
             }
-            (Self::Rising(count), Value::Numbers(numbers)) => {
-                numbers.len() == *count && numbers.is_sorted() && numbers[0] >= 0
+            (Self::UpToShare(least, share), Value::Number(number)) => {
+                number >= least && share.has(*number, tree)
             }
-            (Self::RisingFrom(least, count), Value::Numbers(numbers)) => {
-                numbers.len() == *count && numbers.is_sorted() && numbers[0] >= *least
+            (Self::Sizes(least, share), Value::Numbers(sizes)) => {
+                let large = || sizes.iter().zip(*least).all(|(size, least)| size >= least);
+                let is_had = |largest: &i64| share.has(*largest, tree);
+                sizes.len() == least.len()
+                    && sizes.is_sorted()
+                    && large()
+                    && sizes.last().is_some_and(is_had)
             }
+            (Self::Ports, Value::Numbers(bounds)) => are_enough(bounds, tree),
             (Self::Words(words), Value::Word(word)) => words.contains(&word.as_str()),
             (Self::Offered(file), Value::Word(word)) => offered(tree, file).contains(word),
             (Self::Cpus, Value::Numbers(_)) => true,
@@ -73,24 +92,40 @@ impl Accepts {
     pub(super) fn words_at(&self, site: &Site) -> String {
         match self {
             Self::Offered(file) => format!("one of {}", offered(&site.tree, file).join(", ")),
-            _ => self.words(),
+            _ => self.words_with(&|share| share.words_at(&site.tree)),
         }
     }
 
     pub(super) fn words(&self) -> String {
+        self.words_with(&|share| share.words())
+    }
+
+    fn words_with(&self, share_words: &dyn Fn(&Share) -> String) -> String {
         match self {
             Self::Range(0, 1) => "0 or 1".to_owned(),
             Self::Range(least, most) => format!("a number from {least} to {most}"),
             Self::UpToMost(least) => {
                 format!("a number from {least} to the most that the device takes")
             }
-            Self::PowerOfTwo(most) => format!("0, or a power of two up to {most}"),
-            Self::Rising(count) => format!(
-                "{count} numbers with commas between them, none less than the one before it"
-            ),
-            Self::RisingFrom(least, count) => {
-                format!("{}, none less than {least}", Self::Rising(*count).words())
+            Self::PowerOfTwo(share) => format!("0, or a power of two up to {}", share_words(share)),
+            Self::UpToShare(least, share) => {
+                format!("a number from {least} to {}", share_words(share))
             }
+            Self::Sizes(least, share) => {
+                let least: Vec<String> = least.iter().map(ToString::to_string).collect();
+                format!(
+                    "{} numbers with commas between them, none less than the one before it, at least {}, \
+                     the last at most {}",
+                    least.len(),
+                    least.join(","),
+                    share_words(share)
+                )
+            }
+            Self::Ports => format!(
+                "the first and the last, with a comma between them, from {FIRST_PORT} to {LAST_PORT}, \
+                 with at least {LEAST_PORTS} between them that net.ipv4.ip_local_reserved_ports does \
+                 not take"
+            ),
             Self::Words(words) => words.join(", "),
             Self::Offered(file) => format!("one of the words in /{file}"),
             Self::Cpus => "a list of CPUs such as 0-3,8, or none".to_owned(),
@@ -99,6 +134,31 @@ impl Accepts {
             }
         }
     }
+}
+
+/// Whether a range of ports has as many as a machine needs.
+fn are_enough(bounds: &[i64], tree: &Tree) -> bool {
+    let [
+        first @ FIRST_PORT..=LAST_PORT,
+        last @ FIRST_PORT..=LAST_PORT,
+    ] = bounds
+    else {
+        return false;
+    };
+    let reserved = tree.text(RESERVED_PORTS).unwrap_or_default();
+    let reserved: Vec<(i64, i64)> = reserved.trim().split(',').filter_map(ports).collect();
+    let is_reserved = |port: &i64| {
+        reserved
+            .iter()
+            .any(|(from, to)| (from..=to).contains(&port))
+    };
+    (*first..=*last).filter(|port| !is_reserved(port)).count() >= LEAST_PORTS
+}
+
+/// A port, or a range of them.
+fn ports(text: &str) -> Option<(i64, i64)> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    Some((first.parse().ok()?, last.parse().ok()?))
 }
 
 /// The words of a kernel file that lists what there is to choose from.

@@ -13,7 +13,7 @@ pub struct Card {
     pub group: Group,
     pub scope: Scope,
     pub binds: Binds,
-    pub risk: Risk,
+    pub worst: Worst,
     /// What the kernel does with it.
     pub about: &'static str,
     /// The workloads that gain.
@@ -93,28 +93,62 @@ impl Scope {
     }
 }
 
-/// The worst that a change may do besides making things slower.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Risk {
-    None,
-    /// Programs may fail, stall or lose their connections.
-    Stability,
+/// The worst that any value which the lever takes may do, with a sentence that says how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Worst {
+    /// Nothing that anybody would notice.
+    None(&'static str),
+    /// Work takes longer, and is done.
+    Slower(&'static str),
+    /// Programs fail, or lose connections.
+    Failures(&'static str),
+    /// Memory is taken, until programs are killed for want of it.
+    Memory(&'static str),
+    /// Nobody reaches the machine any more, so that nobody can put it back.
+    Access(&'static str),
     /// Protection is taken away.
-    Security,
-    /// It takes a reboot, which Linerate never does.
-    Reboot,
+    Protection(&'static str),
 }
 
-impl Risk {
-    /// In one word.
+impl Worst {
+    /// In one word, as JSON says it too.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Self::None => "none",
-            Self::Stability => "stability",
-            Self::Security => "security",
-            Self::Reboot => "reboot",
+            Self::None(_) => "none",
+            Self::Slower(_) => "slower",
+            Self::Failures(_) => "failures",
+            Self::Memory(_) => "memory",
+            Self::Access(_) => "access",
+            Self::Protection(_) => "protection",
         }
+    }
+
+    /// How it comes to that.
+    #[must_use]
+    pub fn how(self) -> &'static str {
+        match self {
+            Self::None(how)
+            | Self::Slower(how)
+            | Self::Failures(how)
+            | Self::Memory(how)
+            | Self::Access(how)
+            | Self::Protection(how) => how,
+        }
+    }
+
+    /// Whether it may keep whoever set it from putting it back.
+    #[must_use]
+    pub fn locks_out(self) -> bool {
+        matches!(self, Self::Memory(_) | Self::Access(_))
+    }
+}
+
+impl Card {
+    /// Whether what is set goes back by itself unless it is confirmed: it may lock us out, or reaches
+    /// a device, whose driver may do what no card of ours knows.
+    #[must_use]
+    pub fn is_on_trial(&self) -> bool {
+        self.scope == Scope::Device || self.worst.locks_out()
     }
 }

@@ -17,6 +17,7 @@ mod places;
 mod plan;
 pub mod program;
 mod serving;
+mod share;
 mod sights;
 mod site;
 mod tested;
@@ -26,7 +27,7 @@ mod twin;
 mod value;
 
 use accepts::Accepts;
-pub use card::{Card, Group, Risk, Scope};
+pub use card::{Card, Group, Scope, Worst};
 pub use knob::{
     CpuSetting, DeviceName, DeviceSetting, DriverSetting, FeatureName, HostSetting, Knob,
     LinkSetting, Queue, QueueSetting, Reach, RouteKey, RouteMetric, SysctlName, Value,
@@ -76,6 +77,11 @@ pub trait Lever: Sync {
 
     /// Whether a knob is one of its own. What a journal says of any other is not believed.
     fn owns(&self, _: &Knob) -> bool {
+        false
+    }
+
+    /// Whether what is set goes back by itself unless it is confirmed.
+    fn is_on_trial(&self) -> bool {
         false
     }
 

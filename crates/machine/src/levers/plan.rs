@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Knob, Obstacle, Scope, Site, Value, twin};
+use super::{Knob, Obstacle, Site, Value, twin};
 use crate::tree::Tree;
 
 /// The change of one knob.
@@ -47,7 +47,8 @@ impl Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub lever: &'static str,
-    pub scope: Scope,
+    /// Whether it goes back by itself unless it is confirmed.
+    pub is_on_trial: bool,
     pub steps: Vec<Step>,
 }
 

@@ -108,15 +108,18 @@ fn the_most_that_a_driver_takes_bounds_its_rings_and_channels() {
     let ena = Machine::new("most-ena", ENA);
     let said = ena.refusal("receive-ring", "16385");
     assert!(
-        said.ends_with("expected a number from 1 to 16384"),
+        said.contains("expected a number from 64 to 16384 (at worst: "),
         "{said}"
     );
     let said = ena.refusal("transmit-ring", "2048");
-    assert!(said.ends_with("expected a number from 1 to 1024"), "{said}");
+    assert!(
+        said.contains("expected a number from 64 to 1024 ("),
+        "{said}"
+    );
     assert!(ena.plan("receive-ring", "16384").is_ok());
     let gve = Machine::new("most-gve", GVE);
     let said = gve.refusal("receive-channels", "5");
-    assert!(said.ends_with("expected a number from 1 to 4"), "{said}");
+    assert!(said.contains("expected a number from 1 to 4 ("), "{said}");
     // Its channels are for both ways, and nothing is to be set of either.
     let said = ena.refusal("receive-channels", "2");
     assert_eq!(said, "this kernel or machine has no rx-channels of eth0");
@@ -190,7 +193,7 @@ fn each_napi_of_a_card_may_stay_without_interrupts_for_a_time() {
     assert_eq!(knobs, ["irq-suspend-timeout 1 of eth0"]);
     let said = card.refusal("interrupt-suspension", "1000000001");
     assert!(
-        said.ends_with("expected a number from 0 to 1000000000"),
+        said.contains("expected a number from 0 to 1000000000 ("),
         "{said}"
     );
     assert_eq!(

@@ -73,10 +73,9 @@ impl Lever for Tunable {
         }
         let followers = followers(&steps, site)?;
         steps.splice(..0, followers);
-        let (lever, scope) = (self.card.name, self.card.scope);
         Ok(Plan {
-            lever,
-            scope,
+            lever: self.card.name,
+            is_on_trial: self.is_on_trial(),
             steps,
         })
     }
@@ -111,6 +110,10 @@ impl Lever for Tunable {
     fn owns(&self, knob: &Knob) -> bool {
         self.places.have(knob)
     }
+
+    fn is_on_trial(&self) -> bool {
+        self.card.is_on_trial()
+    }
 }
 
 impl Tunable {
@@ -124,11 +127,21 @@ impl Tunable {
 
     fn checked(&self, site: &Site, knob: &Knob, typed: &str) -> Result<Value, Obstacle> {
         let value = knob.parse_typed(typed);
+        let is_absurd = value.is_some() && self.card.worst.locks_out();
         let value = value.filter(|value| self.accepts.takes(&site.tree, knob, value));
-        value.ok_or_else(|| Obstacle::BadValue {
-            lever: self.card.name,
-            value: typed.to_owned(),
-            expected: self.accepts.words_for(site, knob),
+        value.ok_or_else(|| {
+            let taken = self.accepts.words_for(site, knob);
+            let worst = self.card.worst.how();
+            let reason = if is_absurd {
+                format!(" (at worst: {worst})")
+            } else {
+                String::new()
+            };
+            Obstacle::BadValue {
+                lever: self.card.name,
+                value: typed.to_owned(),
+                expected: taken + &reason,
+            }
         })
     }
 

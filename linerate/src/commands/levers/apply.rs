@@ -1,28 +1,26 @@
 //! `linerate levers apply`.
 
-use std::io;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
 use anyhow::Context as _;
 use machine::levers::carry::{self, Applied, CarryError, Guard, Until};
-use machine::levers::{DeviceName, Plan, Scope, Site, Step};
+use machine::levers::{DeviceName, Plan, Site, Step};
 use serde_json::{Value, json};
 
 use super::{FORMAT, LEFT_CHANGED, by_whom, catalogue, find, overdue};
 use crate::console::Console;
 
-const OURSELVES: &str = "/proc/self/exe";
-
 /// Set a lever, to what is recommended or to a value
 ///
 /// The old value is on the disk before the new one is set. What was set is read back; what does not
-/// hold, or only in part, is put back at once.
+/// hold, or only in part, is put back at once. What may lock you out goes back by itself unless you
+/// confirm that you can still reach the machine; `show` says at the lever's worst case whether it does.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
   sudo linerate levers apply slow-start-after-idle --dry-run
-  sudo linerate levers apply tcp-receive-buffer=4096,131072,16777216
-  Of a device, which is put back after 60 seconds unless it is confirmed:
+  sudo linerate levers apply notsent-lowat=131072
+  What may lock you out, which is put back after 60 seconds unless it is confirmed:
     sudo linerate levers apply mtu=9000 --device eth1
     sudo linerate levers confirm mtu")]
 pub(super) struct Arguments {
@@ -35,7 +33,7 @@ pub(super) struct Arguments {
     /// Show the commands that a person would type, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Seconds after which what reaches a device is put back unless it is confirmed
+    /// Seconds after which what may lock you out is put back unless it is confirmed
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
     trial: u64,
     /// Print what was done as one JSON value (docs/schema/levers-apply.json)
@@ -77,32 +75,16 @@ fn carry_out(plan: &Plan, site: &Site, trial_s: u64) -> Result<Applied, CarryErr
     let until = match on_trial(plan) {
         true => Until::Confirmed(Guard {
             trial_ms: trial_s * 1000,
-            start: &start_guard,
+            start: &carry::start_guard,
         }),
         false => Until::Undone,
     };
     carry::apply(plan, site, &until)
 }
 
-/// Whether it could cut us off: it reaches a device, and no rig of ours holds that.
+/// Whether it could lock us out: what a rig of ours holds of it cannot.
 fn on_trial(plan: &Plan) -> bool {
-    plan.scope == Scope::Device && !machine::rig::is_inside()
-}
-
-/// The process that puts an entry back in time, out of reach of the end of our terminal and login.
-fn start_guard(id: u64) -> io::Result<()> {
-    let mut command = Command::new(OURSELVES);
-    command
-        .args(["levers", "revert", &id.to_string()])
-        .current_dir("/")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    sys::process::detach(&mut command);
-    let guard = command.spawn()?;
-    // Where it must stay in the login, it is as safe as that.
-    let _ = carry::leave_login(guard.id());
-    Ok(())
+    plan.is_on_trial && !(machine::rig::is_inside() && plan.is_of_a_namespace())
 }
 
 fn tell(plan: &Plan, applied: Option<&Applied>, arguments: &Arguments, console: &Console) {

@@ -23,9 +23,9 @@ pub(super) fn list(as_json: bool, console: &Console) {
     for (group, levers) in by_group(levers::all()) {
         console.say(&format!("\n{}", group.title()));
         for card in levers.iter().map(|lever| lever.card()) {
-            let (name, scope, risk) = (card.name, card.scope.word(), card.risk.word());
+            let (name, scope, worst) = (card.name, card.scope.word(), card.worst.word());
             console.say(&format!(
-                "  {name:<NAME_WIDTH$}{scope:<11}{risk:<11}{}",
+                "  {name:<NAME_WIDTH$}{scope:<11}{worst:<12}{}",
                 card.title
             ));
         }
@@ -52,7 +52,8 @@ fn as_value(lever: &dyn Lever) -> Value {
         "group": card.group,
         "scope": card.scope,
         "binds": card.binds,
-        "risk": card.risk,
+        "worst_case": { "harm": card.worst.word(), "how": card.worst.how() },
+        "is_on_trial": lever.is_on_trial(),
         "about": card.about,
         "helps": card.helps,
         "hurts": card.hurts,
@@ -87,7 +88,7 @@ pub(super) fn show(lever: &dyn Lever, site: &Site, as_json: bool, console: &Cons
         ),
         ("scope", card.scope.word()),
         ("binds", binds(card.binds)),
-        ("risk", card.risk.word()),
+        ("at worst", &worst_case(lever)),
         ("values", &lever.values()),
         ("tested", &tested),
         ("now", &now),
@@ -138,6 +139,17 @@ pub(super) fn commands(plan: &Plan, console: &Console) {
 fn labelled(label: &str, words: &str, width: usize) -> String {
     let lines = wrap(words, width.saturating_sub(15));
     format!("  {label:<13}{}", lines.join("\n               "))
+}
+
+/// The harm, how it comes, and whether it goes back by itself before that is for good.
+pub(super) fn worst_case(lever: &dyn Lever) -> String {
+    let worst = lever.card().worst;
+    let trial = if lever.is_on_trial() {
+        "; on trial: put back after 60 seconds unless confirmed"
+    } else {
+        ""
+    };
+    format!("{}: {}{trial}", worst.word(), worst.how())
 }
 
 pub(super) fn binds(binds: Binds) -> &'static str {

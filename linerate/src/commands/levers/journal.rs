@@ -50,6 +50,8 @@ fn render(entry: &Standing) -> String {
         (false, Some(seconds)) => format!("; put back in {seconds} s unless confirmed"),
         (false, None) => String::new(),
     };
+    let refused = entry.change.refused.as_ref();
+    let refused = refused.map_or_else(String::new, |why| format!("; could not be put back: {why}"));
     let steps = entry
         .change
         .steps
@@ -65,7 +67,7 @@ fn render(entry: &Standing) -> String {
             format!("\n  {knob}: {old} → {new}, now {now}")
         });
     format!(
-        "{id} {lever}, set by {owner}{state}{}",
+        "{id} {lever}, set by {owner}{state}{refused}{}",
         steps.collect::<String>()
     )
 }
@@ -98,6 +100,7 @@ fn as_value(entry: &Standing) -> Value {
         "is_of_another_boot": entry.is_of_another_boot,
         "is_foreign": entry.is_foreign,
         "reverts_in_s": left_s(entry),
+        "refused": entry.change.refused,
         "steps": steps.collect::<Vec<_>>(),
     })
 }

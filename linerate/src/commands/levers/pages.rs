@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use machine::levers::{self, Lever};
 
-use super::catalogue::{binds, by_group};
+use super::catalogue::{binds, by_group, worst_case};
 
 /// What is below is left as it is.
 const BY_HAND: &str = "<!-- Above: from the declaration. Below: by hand. -->\n";
@@ -53,7 +53,7 @@ fn page(lever: &dyn Lever) -> String {
         ("values", lever.values()),
         ("scope", card.scope.word().to_owned()),
         ("binds", binds(card.binds).to_owned()),
-        ("risk", card.risk.word().to_owned()),
+        ("worst case", worst_case(lever)),
         ("tested", levers::tested_words(card.name)),
     ];
     let rows = rows
@@ -88,13 +88,13 @@ fn index() -> String {
     let mut text = "# Levers\n".to_owned();
     for (group, levers) in by_group(levers::all()) {
         text += &format!(
-            "\n## {}\n\n| lever | what it sets | scope | risk |\n|---|---|---|---|\n",
+            "\n## {}\n\n| lever | what it sets | scope | worst case |\n|---|---|---|---|\n",
             group.title()
         );
         for card in levers.iter().map(|lever| lever.card()) {
-            let (name, scope, risk) = (card.name, card.scope.word(), card.risk.word());
+            let (name, scope, worst) = (card.name, card.scope.word(), card.worst.word());
             text += &format!(
-                "| [`{name}`]({name}.md) | {} | {scope} | {risk} |\n",
+                "| [`{name}`]({name}.md) | {} | {scope} | {worst} |\n",
                 card.title
             );
         }

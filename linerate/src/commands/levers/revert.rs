@@ -1,16 +1,20 @@
-//! The process that puts an entry of the journal back in time, unless it is confirmed.
+//! The processes that put a change back when nobody comes to do it: after its trial unless it is
+//! confirmed, and after the end of whoever held it. Both try until it is done: nobody else may come.
 
-use machine::levers::carry;
+use machine::levers::carry::{self, CarryError, Fate, Undone};
 
-/// Between two tries to put back what is overdue; the pauses grow.
+use super::system_log::{self, Weight};
+use super::undo;
+
+/// Between two tries; the pauses grow.
 const FIRST_PAUSE_MS: u64 = 1000;
 const LONGEST_PAUSE_MS: u64 = 60_000;
-/// How long it is tried.
-const PATIENCE_MS: u64 = 3_600_000;
+/// `ESRCH`.
+const NO_SUCH_PROCESS: i32 = 3;
 
-/// Waits for the time of an entry, which is put off once all of it is set. Where the journal is in use
-/// or the kernel refuses, it tries again: nobody else may come to do it.
-pub(super) fn run(id: u64) -> anyhow::Result<()> {
+/// Waits for the time of an entry, which is put off once all of it is set, and puts it back.
+pub(super) fn in_time(id: u64) -> anyhow::Result<()> {
+    be_spared();
     let mut tries = Tries::default();
     loop {
         let now_ms = sys::clock::since_boot_ms();
@@ -20,34 +24,82 @@ pub(super) fn run(id: u64) -> anyhow::Result<()> {
             Ok(Some(at_ms)) if now_ms < at_ms => {
                 sys::clock::sleep_until_since_boot_ms(at_ms)?;
             }
-            // What refuses says so at the next try, or to whoever asks for the journal.
             _ => {
-                let _ = carry::undo_overdue(id, now_ms);
+                tries.tell(&carry::undo_overdue(id, now_ms));
                 if matches!(carry::reverts_at_ms(id), Ok(None)) {
                     return Ok(());
                 }
-                sys::clock::sleep_until_since_boot_ms(tries.next_ms(now_ms, id)?)?;
+                tries.rest()?;
             }
         }
     }
 }
 
-/// How often it was tried in vain, and since when.
+/// Waits for the end of a process, and puts back what it held.
+pub(super) fn after(holder: u32) -> anyhow::Result<()> {
+    be_spared();
+    match sys::pidfd::open_any(holder) {
+        Ok(process) => sys::pidfd::wait(&process)?,
+        Err(error) if error.raw_os_error() == Some(NO_SUCH_PROCESS) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut tries = Tries::default();
+    while !matches!(carry::has_left(holder), Ok(false)) {
+        tries.tell(&carry::undo_leftovers(sys::clock::since_boot_ms()));
+        if matches!(carry::has_left(holder), Ok(false)) {
+            break;
+        }
+        tries.rest()?;
+    }
+    Ok(())
+}
+
+/// What is changed may have taken the memory. Who may not be spared is as safe as others.
+fn be_spared() {
+    let _ = sys::memory_killer::spare_this();
+}
+
+/// What came of it so far.
 #[derive(Default)]
 struct Tries {
-    first_ms: Option<u64>,
     pause_ms: u64,
+    /// What the log was told last.
+    told: String,
 }
 
 impl Tries {
-    /// When the next is.
-    fn next_ms(&mut self, now_ms: u64, id: u64) -> anyhow::Result<u64> {
-        let first_ms = *self.first_ms.get_or_insert(now_ms);
-        anyhow::ensure!(
-            now_ms < first_ms + PATIENCE_MS,
-            "entry {id} of the journal could not be put back"
-        );
+    fn rest(&mut self) -> anyhow::Result<()> {
         self.pause_ms = (2 * self.pause_ms).clamp(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-        Ok(now_ms + self.pause_ms)
+        let next_ms = sys::clock::since_boot_ms() + self.pause_ms;
+        Ok(sys::clock::sleep_until_since_boot_ms(next_ms)?)
+    }
+
+    /// Tells the system's log what a try came to, once each.
+    fn tell(&mut self, outcome: &Result<Vec<Undone>, CarryError>) {
+        let lines: Vec<(Weight, String)> = match outcome {
+            Ok(undone) => undone.iter().map(line).collect(),
+            Err(error) => vec![(Weight::Warning, format!("{AGAIN}: {error}"))],
+        };
+        for (weight, line) in lines {
+            if line != self.told {
+                system_log::write(weight, &line);
+                self.told = line;
+            }
+        }
+    }
+}
+
+const AGAIN: &str =
+    "what nobody confirmed or held any longer could not be put back, and is tried again";
+
+fn line(undone: &Undone) -> (Weight, String) {
+    let knobs = undo::lines(undone).collect::<Vec<_>>().join("; ");
+    let (name, mut fates) = (&undone.lever, undone.knobs.iter().map(|(_, fate)| fate));
+    match fates.all(Fate::is_back) {
+        true => {
+            let words = format!("{name} was put back, as nobody confirmed or held it any longer");
+            (Weight::Notice, format!("{words}: {knobs}"))
+        }
+        false => (Weight::Warning, format!("{AGAIN}: {name}: {knobs}")),
     }
 }

@@ -34,8 +34,9 @@ pub enum Until<'a> {
     Undone,
     /// It goes back by itself unless it is confirmed.
     Confirmed(Guard<'a>),
-    /// As long as this process runs and wants it.
-    Dropped,
+    /// As long as this process runs and wants it. What puts it back when it was killed is started by
+    /// this, given the number of the entry, before anything is changed.
+    Dropped(&'a dyn Fn(u64) -> io::Result<()>),
 }
 
 /// How a change is put back without anybody asking.
@@ -67,9 +68,10 @@ pub(super) fn apply_in(
     // Others may have set it while we waited for the journal.
     plan.is_up_to_date(tree)?;
     plan.rehearse_undo(tree)?;
-    let guard = match until {
-        Until::Confirmed(guard) => Some(guard),
-        Until::Undone | Until::Dropped => None,
+    let (guard, start) = match until {
+        Until::Confirmed(guard) => (Some(guard), Some(guard.start)),
+        Until::Dropped(start) => (None, Some(*start)),
+        Until::Undone => (None, None),
     };
     let mut devices = plan.steps.iter().filter_map(|step| step.knob.device());
     let change = LeverChange {
@@ -78,11 +80,12 @@ pub(super) fn apply_in(
         device_index: devices.next().and_then(|device| site.index_of(device)),
         is_under_way: plan.steps.iter().any(Step::may_end_otherwise),
         reverts_at_ms: guard.map(Guard::reverts_at_ms),
-        is_held: matches!(until, Until::Dropped),
+        is_held: matches!(until, Until::Dropped(_)),
+        refused: None,
     };
     let owner = Owner::this_process().map_err(CarryError::Clock)?;
     let id = journal.add(owner, Change::Lever(change.clone()))?;
-    if let Some(Err(error)) = guard.map(|guard| (guard.start)(id)) {
+    if let Some(Err(error)) = start.map(|start| start(id)) {
         journal.remove(id)?;
         return Err(CarryError::Unguarded(error));
     }

@@ -1,6 +1,7 @@
 //! A plan that holds for as long as somebody holds it: for the blocks of one arm.
 
 use super::apply::{Until, apply, set_all};
+use super::guard::guard_what_is_held;
 use super::undo::{put_back, undo_entry};
 use super::{CarryError, Fate, Knob, Obstacle};
 use crate::levers::knob::Reach;
@@ -61,7 +62,8 @@ impl Held {
     /// # Errors
     /// What the kernel refused; then all was put back, or the error says that it was not.
     pub fn on_the_host(plan: &Plan, site: &Site) -> Result<Self, CarryError> {
-        let applied = apply(plan, site, &Until::Dropped)?;
+        let start = |_| guard_what_is_held();
+        let applied = apply(plan, site, &Until::Dropped(&start))?;
         Ok(Self {
             steps: applied.steps,
             tree: site.tree.clone(),

@@ -8,7 +8,7 @@ use std::io;
 ///
 /// # Errors
 /// What the kernel refused, as to others than root; where no such groups are mounted there is none.
-pub fn leave_login(pid: u32) -> io::Result<()> {
+pub(super) fn leave_login(pid: u32) -> io::Result<()> {
     for root in sys::cgroup::roots_of_logins()? {
         match fs::write(root.join("cgroup.procs"), pid.to_string()) {
             // What else is mounted over it hides it.

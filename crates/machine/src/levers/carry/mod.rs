@@ -7,6 +7,7 @@
 mod apply;
 mod elsewhere;
 mod fate;
+mod guard;
 mod hold;
 mod login;
 mod standing;
@@ -20,11 +21,12 @@ use super::{Knob, Obstacle};
 use crate::journal::JournalError;
 pub use apply::{Applied, Guard, Until, apply};
 pub use fate::{Fate, Undone};
+pub use guard::start_guard;
 pub use hold::Held;
-pub use login::leave_login;
 pub use standing::{Standing, standing};
 pub use undo::{
-    confirm, forget, forget_line, reverts_at_ms, undo, undo_leftovers, undo_overdue, unknown,
+    confirm, forget, forget_line, has_left, reverts_at_ms, undo, undo_leftovers, undo_overdue,
+    unknown,
 };
 
 /// Why a plan was not carried out, or a journal not undone.

@@ -8,7 +8,7 @@ use super::apply::apply_in;
 use super::undo::{is_left_over, undo_in};
 use super::*;
 use crate::journal::{Change, Entry, Journal, LeverChange, Owner};
-use crate::levers::{Plan, Scope, Site, Step, Value, find};
+use crate::levers::{Plan, Site, Step, Value, find};
 use crate::tree::planted::Planted;
 
 mod moved;
@@ -169,6 +169,7 @@ fn a_kill_between_two_knobs_is_undone_from_the_journal() {
         is_under_way: false,
         reverts_at_ms: None,
         is_held: false,
+        refused: None,
     };
     let owner = Owner::this_process().unwrap();
     bench.journal().add(owner, Change::Lever(change)).unwrap();
@@ -188,7 +189,8 @@ fn what_was_held_is_left_over_once_its_holder_has_ended_and_what_is_to_stay_is_n
     let bench = Bench::new("held");
     bench.apply("receive-packet-steering", "0-1").unwrap();
     let plan = bench.plan("swappiness", "10");
-    apply_in(&mut bench.journal(), &plan, &bench.site(), &Until::Dropped).unwrap();
+    let until = Until::Dropped(&|_| Ok(()));
+    apply_in(&mut bench.journal(), &plan, &bench.site(), &until).unwrap();
     let left_over = |entry: &Entry, change: &LeverChange| is_left_over(entry, change, 0);
     assert_eq!(bench.undo_meant(left_over), Vec::<Vec<Fate>>::new());
     let of_an_ended = |entry: &Entry, change: &LeverChange| {
@@ -218,6 +220,7 @@ fn an_entry_for_a_knob_that_is_none_of_its_lever_is_not_believed() {
             is_under_way: false,
             reverts_at_ms: None,
             is_held: false,
+            refused: None,
         };
         let owner = Owner::this_process().unwrap();
         bench.journal().add(owner, Change::Lever(change)).unwrap();
@@ -247,7 +250,7 @@ fn a_refused_knob_takes_those_before_it_back() {
     let missing = Knob::sysctl("vm.no_such_thing");
     let rehearsed = Plan {
         lever: plan.lever,
-        scope: Scope::Host,
+        is_on_trial: false,
         steps: vec![Step {
             knob: missing,
             ..plan.steps[0].clone()

@@ -27,6 +27,17 @@ pub fn reverts_at_ms(id: u64) -> Result<Option<u64>, CarryError> {
     Ok(found.and_then(|(_, change)| change.reverts_at_ms))
 }
 
+/// Whether a process that has ended has left something set that it held.
+///
+/// # Errors
+/// When the journal cannot be read.
+pub fn has_left(process: u32) -> Result<bool, CarryError> {
+    let is_left = |entry: &Entry, change: &LeverChange| {
+        change.is_held && entry.owner.pid == process && !entry.owner.is_alive()
+    };
+    Ok(!changes(&journal::read()?.entries, is_left).is_empty())
+}
+
 /// Puts an entry back if it was to be put back by itself by now and nobody has confirmed it.
 ///
 /// # Errors
@@ -144,6 +155,8 @@ pub(super) fn undo_in(
         let knobs: Vec<_> = put_back.collect();
         if knobs.iter().all(|(_, fate)| fate.is_back()) {
             journal.remove(entry.id)?;
+        } else {
+            note_refusal(journal, entry.id, &change, &knobs);
         }
         all.push(Undone {
             id: entry.id,
@@ -152,6 +165,23 @@ pub(super) fn undo_in(
         });
     }
     Ok(all)
+}
+
+/// Has the journal say why an entry still stands. Where it takes no more, whoever asked is told all the
+/// same.
+fn note_refusal(journal: &mut Journal, id: u64, change: &LeverChange, knobs: &[(Knob, Fate)]) {
+    let refusal = |(knob, fate): &(Knob, Fate)| match fate {
+        Fate::Refused { why } => Some(format!("{knob}: {why}")),
+        _ => None,
+    };
+    let refused = knobs.iter().find_map(refusal);
+    if refused.is_some() && refused != change.refused {
+        let noted = LeverChange {
+            refused,
+            ..change.clone()
+        };
+        let _ = journal.amend(id, &Change::Lever(noted));
+    }
 }
 
 fn changes(

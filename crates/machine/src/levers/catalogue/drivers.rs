@@ -3,13 +3,16 @@
 use model::Binds;
 use sys::ethtool::Setting;
 
-use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::card::{Card, Group, Scope, Worst};
 use crate::levers::knob::DriverSetting;
 use crate::levers::tunable::{Advised, Tunable};
 use crate::levers::{Accepts, Places};
 
-/// More than an hour; drivers take less.
-const MOST_US: i64 = 4_294_967_295;
+/// With more, each packet of a session would wait noticeably.
+const MOST_US: i64 = 100_000;
+
+/// As many packets as a driver takes at a time (`NAPI_POLL_WEIGHT`).
+const LEAST_RING: i64 = 64;
 
 pub(super) static ROWS: &[Tunable] = &[
     Tunable {
@@ -19,7 +22,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Interrupts,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Access(
+                "each packet waits for a tenth of a second, and some drivers take small numbers for a mode",
+            ),
             about: "Microseconds for which the device holds back the interrupt of a packet that \
                 came, so that one interrupt is for several. Drivers keep it in units of their \
                 own, and some have small numbers stand for modes: what the driver made of yours \
@@ -45,7 +50,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Interrupts,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Access("packets wait for others that never come, and sessions hang"),
             about: "Packets that come before the device interrupts, if the time of \
                 receive-coalescing is not over before. Of a tap device, packets that are handed \
                 on in one go.",
@@ -64,7 +69,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Interrupts,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access(
+                "the device does not come up again after it was set up anew, or drops most of each burst",
+            ),
             about: "Descriptors of each receiving ring. What comes while all are in use is \
                 dropped by the device, and counted as missed.",
             helps: "bursts, where ethtool -S counts what was missed or had no buffer",
@@ -73,7 +80,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Driver(DriverSetting::new(Setting::ReceiveRing)),
-        accepts: Accepts::UpToMost(1),
+        accepts: Accepts::UpToMost(LEAST_RING),
         advised: Advised::Depends("more than now only where the device counts drops"),
     },
     Tunable {
@@ -83,7 +90,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Interrupts,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access("the device does not come up again after it was set up anew"),
             about: "Descriptors of each sending ring; while all are in use, packets wait in the \
                 queue discipline.",
             helps: "bursts of senders on fast devices",
@@ -92,7 +99,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Driver(DriverSetting::new(Setting::TransmitRing)),
-        accepts: Accepts::UpToMost(1),
+        accepts: Accepts::UpToMost(LEAST_RING),
         advised: Advised::Depends("the driver's default suits most"),
     },
     Tunable {
@@ -102,7 +109,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Locality,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access("the device does not come up again after it was set up anew"),
             about: "How many of its receiving queues a device uses that has them apart from those \
                 that send. Connections are shared out anew.",
             helps: "machines with more CPUs than the device uses queues",
@@ -120,7 +127,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Locality,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access("the device does not come up again after it was set up anew"),
             about: "How many of its sending queues a device uses that has them apart from those \
                 that receive.",
             helps: "machines with more CPUs than the device uses queues",

@@ -2,7 +2,7 @@
 
 use model::Binds;
 
-use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::card::{Card, Group, Scope, Worst};
 use crate::levers::knob::DeviceSetting;
 use crate::levers::tunable::{Advised, Tunable};
 use crate::levers::{Accepts, Places};
@@ -15,7 +15,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Interrupts,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Slower(
+                "each program that waits for sockets keeps its CPU busy for a second",
+            ),
             about: "Microseconds for which a program that waits polls the device queue of its \
                 sockets itself before it sleeps.",
             helps: "requests and answers at low load, on a device whose driver can be polled",
@@ -39,7 +41,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Interrupts,
             scope: Scope::Host,
             binds: Binds::Connect,
-            risk: Risk::Stability,
+            worst: Worst::Slower(
+                "each program that waits for sockets keeps its CPU busy for a second",
+            ),
             about: "Microseconds for which a blocking read polls the device queue; sockets made \
                 afterwards take it as their SO_BUSY_POLL.",
             helps: "programs that block in reads, at low load",
@@ -59,7 +63,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Interrupts,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access(
+                "packets lie for a second before they are looked at, and sessions stall",
+            ),
             about: "Nanoseconds. With napi-defer-hard-irqs above 0, interrupts stay off and a \
                 timer looks at the queue instead.",
             helps: "servers at high load: fewer interrupts for each packet",
@@ -80,7 +86,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Interrupts,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access(
+                "interrupts stay off, and packets lie for as long as gro-flush-timeout says",
+            ),
             about: "How many times in a row the timer of gro-flush-timeout may find nothing \
                 before the device interrupts again.",
             helps: "servers at high load, with gro-flush-timeout",
@@ -98,7 +106,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Interrupts,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access(
+                "a program that stalls leaves the packets of all connections of its queue lying for a second",
+            ),
             about: "Nanoseconds (Linux 6.13). For so long at most the interrupts of a NAPI stay off while a \
                 program that prefers to poll (EPIOCSPARAMS of epoll) finds packets at each look; when \
                 it finds none, gro-flush-timeout and napi-defer-hard-irqs hold as before. 0 is never.",
@@ -126,7 +136,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Interrupts,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access(
+                "a real-time thread keeps the CPU of the threads that take packets, and nothing comes in",
+            ),
             about: "With 1, each queue has a kernel thread of its own instead of a soft \
                 interrupt, so that the scheduler shares out its time.",
             helps: "machines where soft interrupts starve programs, with those threads pinned",
@@ -144,7 +156,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Interrupts,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Access(
+                "under many packets a CPU runs no programs any more, a login’s neither",
+            ),
             about: "How many packets one CPU takes from all its devices before it lets programs \
                 run.",
             helps: "high packet rates where the third column of /proc/net/softnet_stat grows",
@@ -152,7 +166,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.core.netdev_budget"]),
-        accepts: Accepts::Range(1, 100_000),
+        accepts: Accepts::Range(64, 10_000),
         advised: Advised::Depends("600 where softnet_stat counts squeezes"),
     },
     Tunable {
@@ -162,14 +176,16 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Interrupts,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Access(
+                "under many packets a CPU runs no programs for a tenth of a second at a time, a login’s neither",
+            ),
             about: "Microseconds for which one CPU takes packets before it lets programs run.",
             helps: "high packet rates where the third column of /proc/net/softnet_stat grows",
             hurts: "programs wait longer for their CPU",
             published: None,
         },
         places: Places::Sysctls(&["net.core.netdev_budget_usecs"]),
-        accepts: Accepts::Range(1, 1_000_000),
+        accepts: Accepts::Range(1000, 100_000),
         advised: Advised::Depends("8000 is the usual; more where softnet_stat counts squeezes"),
     },
     Tunable {
@@ -179,7 +195,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Interrupts,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Access(
+                "short, loopback and veth drop bursts, and containers are hard to reach; long, what waits takes gigabytes",
+            ),
             about: "The queue of packets of each CPU that come by RPS, loopback or veth; what \
                 finds it full is dropped.",
             helps: "bursts through veth or RPS; the second column of /proc/net/softnet_stat \
@@ -188,7 +206,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.core.netdev_max_backlog"]),
-        accepts: Accepts::Range(1, 1_000_000),
+        accepts: Accepts::Range(100, 1_000_000),
         advised: Advised::Depends("more than 1000 where softnet_stat counts drops"),
     },
     Tunable {
@@ -198,7 +216,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Interrupts,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Slower("one device keeps a CPU from the others"),
             about: "How many packets a CPU takes from its backlog before the next device has its \
                 turn.",
             helps: "veth and RPS at high packet rates",

@@ -2,13 +2,17 @@
 
 use model::Binds;
 
-use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::card::{Card, Group, Scope, Worst};
 use crate::levers::knob::QueueSetting;
+use crate::levers::share::{Share, Unit};
 use crate::levers::tunable::{Advised, Tunable};
 use crate::levers::{Accepts, Places};
 
-/// `rps_sock_flow_sysctl` of net/core/sysctl_net_core.c takes no larger table.
-const MOST_FLOWS: i64 = 1 << 29;
+/// A table is one piece of memory that no program can be given any more; a connection has one entry.
+const FLOWS: Accepts = Accepts::PowerOfTwo(Share {
+    one_of: 256,
+    unit: Unit::Flows,
+});
 
 pub(super) static ROWS: &[Tunable] = &[
     Tunable {
@@ -18,7 +22,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Locality,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Access(
+                "all interrupts of the device fall to a CPU that a real-time thread keeps, and nothing comes in",
+            ),
             about: "The CPUs to which the kernel may direct each interrupt of the device; the one \
                 that serves it also takes the packets of its queue from the device.",
             helps: "devices with several queues whose interrupts share a CPU; programs that are \
@@ -40,7 +46,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Locality,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Access(
+                "all packets fall to a CPU that a real-time thread keeps, and nothing comes in",
+            ),
             about: "RPS: the CPU that takes a packet from the device hands it to one of these, \
                 by a hash of the connection.",
             helps: "devices with fewer queues than the machine has CPUs",
@@ -62,7 +70,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Locality,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Memory(
+                "a table as large as is taken is memory that no program has any more",
+            ),
             about: "RFS: a table of which CPU last read each connection, so that its packets go \
                 there; receive-flow-count must be set as well.",
             helps: "many connections whose programs run elsewhere than their interrupts",
@@ -70,7 +80,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.core.rps_sock_flow_entries"]),
-        accepts: Accepts::PowerOfTwo(MOST_FLOWS),
+        accepts: FLOWS,
         advised: Advised::Depends("32768 for a server of some thousand connections"),
     },
     Tunable {
@@ -80,14 +90,16 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Locality,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Memory(
+                "tables as large as are taken, one for each queue, are memory that no program has any more",
+            ),
             about: "RFS: the share of receive-flow-table that this queue may use.",
             helps: "as receive-flow-table",
             hurts: "nothing without receive-flow-table",
             published: None,
         },
         places: Places::EachQueue(QueueSetting::RpsFlowCount),
-        accepts: Accepts::PowerOfTwo(MOST_FLOWS),
+        accepts: FLOWS,
         advised: Advised::Depends("receive-flow-table divided by the queues"),
     },
     Tunable {
@@ -97,7 +109,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Locality,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Slower("all packets leave by one queue, and wait for each other"),
             about: "XPS: a packet leaves by the queue whose CPUs hold the one that sends it, so \
                 that no two CPUs share the lock of a queue.",
             helps: "devices with a queue for each CPU",

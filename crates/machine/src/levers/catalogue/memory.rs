@@ -3,8 +3,9 @@
 use model::Binds;
 
 use crate::levers::Site;
-use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::card::{Card, Group, Scope, Worst};
 use crate::levers::knob::HostSetting;
+use crate::levers::share::{self, Share, Unit};
 use crate::levers::tunable::{Advised, Tunable};
 use crate::levers::{Accepts, Places};
 
@@ -16,7 +17,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Memory,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Memory(
+                "with always, programs hold more memory than they use, and are killed when it is out",
+            ),
             about: "Whether memory is given in pages of 2 MiB where it can be: always, only \
                 where a program asks with madvise(2), or never.",
             helps: "programs with gigabytes of heap, where they ask for it",
@@ -39,7 +42,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Memory,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Slower("programs stall at each page until memory is compacted"),
             about: "Whether a page fault waits until memory is compacted for a huge page.",
             helps: "latency: with defer or never no fault waits",
             hurts: "fewer huge pages",
@@ -56,7 +59,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Memory,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Memory(
+                "with 0 programs are killed beside swap that is free; with 200 all of them are swapped out for files",
+            ),
             about: "How much rather the kernel swaps programs out than it drops pages of files: \
                 0 to 200, 60 as a rule.",
             helps: "servers whose own memory must stay",
@@ -75,7 +80,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Memory,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Memory(
+                "most of the memory waits for a slow disk, and every program waits with it",
+            ),
             about: "Per cent of the memory that may wait to be written before the program that \
                 writes must write itself.",
             helps: "more: bursts of writes; less: even latency of writes",
@@ -83,7 +90,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["vm.dirty_ratio"]),
-        accepts: Accepts::Range(1, 100),
+        accepts: Accepts::Range(1, 60),
         advised: Advised::Depends("10 for even latency"),
     },
     Tunable {
@@ -93,7 +100,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Memory,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Slower("writing begins when programs wait for it already"),
             about: "Per cent of the memory that may wait to be written before the kernel begins \
                 to write.",
             helps: "even latency of writes with a small value",
@@ -111,7 +118,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Memory,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Memory("programs are killed for memory that is kept free"),
             about: "KiB that only interrupts and the like may take, so that packets find memory \
                 when programs have taken the rest.",
             helps: "high packet rates on machines whose memory is full",
@@ -122,16 +129,17 @@ pub(super) static ROWS: &[Tunable] = &[
             ),
         },
         places: Places::Sysctls(&["vm.min_free_kbytes"]),
-        accepts: Accepts::Range(1024, 16_777_216),
+        accepts: Accepts::UpToShare(
+            1024,
+            Share {
+                one_of: 20,
+                unit: Unit::Kib,
+            },
+        ),
         advised: Advised::AtLeastOf(one_per_cent_of_memory_kib),
     },
 ];
 
 fn one_per_cent_of_memory_kib(site: &Site) -> Option<i64> {
-    let meminfo = site.tree.text("proc/meminfo")?;
-    let total = meminfo
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let kib: i64 = total.trim().strip_suffix(" kB")?.parse().ok()?;
-    Some(kib / 100)
+    Some(share::memory_kib(&site.tree)? / 100)
 }

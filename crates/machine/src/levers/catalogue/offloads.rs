@@ -2,7 +2,7 @@
 
 use model::Binds;
 
-use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::card::{Card, Group, Scope, Worst};
 use crate::levers::knob::{DeviceSetting, FeatureName, LinkSetting};
 use crate::levers::tunable::{Advised, Tunable};
 use crate::levers::{Accepts, Places};
@@ -17,7 +17,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Offloads,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Slower("the CPU has no time for what comes at full speed"),
             about: "GRO: what came in one go and belongs together is merged before the protocols \
                 see it.",
             helps: "on: bulk, where each packet costs the way through the protocols; off: \
@@ -39,7 +39,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Offloads,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Failures("a device in the way drops datagrams that were put together"),
             about: "GRO of UDP packets that are not for a socket of this machine, and are cut \
                 again where they leave.",
             helps: "routers, tunnels and containers that pass UDP on, QUIC among it",
@@ -57,7 +57,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Offloads,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Access(
+                "a card that cuts wrong sends what the other end drops, and sessions hang",
+            ),
             about: "TSO: TCP hands up to 64 KiB to the device, which cuts it into packets. Off, \
                 the kernel cuts it just before the device (GSO), unless that is off as well.",
             helps: "on: all that sends more than a packet at a time",
@@ -79,7 +81,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Offloads,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Slower("the CPU has no time for what leaves at full speed"),
             about: "GSO: what the device does not cut itself goes through the protocols in one \
                 piece, and is cut before the driver.",
             helps: "on: all that sends more than a packet at a time",
@@ -97,7 +99,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Offloads,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Access(
+                "a card that sums wrong sends what the other end drops, and sessions hang",
+            ),
             about: "With off the kernel adds up each byte that it sends, and what rests on it is off as \
                 well: cutting by the device (TSO), and sending pieces from where they lie.",
             helps: "off: looking for a card, a driver or a tunnel that spoils packets",
@@ -119,7 +123,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Offloads,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access(
+                "packets are larger than a hop takes that says nothing, and sessions hang",
+            ),
             about: "Bytes of an IP packet that the device takes. Every hop up to the other end \
                 must take as much.",
             helps: "bulk where packets a second are the limit: six times fewer with 9000",
@@ -140,7 +146,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Offloads,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access(
+                "a driver or a program in the way drops what is larger than 64 KiB, and sessions hang",
+            ),
             about: "BIG TCP: bytes that TCP over IPv6 may hand to the device in one piece \
                 (gso_max_size), and that GRO may merge (gro_max_size). On the wire nothing \
                 changes.",
@@ -164,7 +172,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Offloads,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access(
+                "a driver or a program in the way drops what is larger than 64 KiB, and sessions hang",
+            ),
             about: "BIG TCP of Linux 6.3: bytes that TCP over IPv4 may hand to the device in one piece \
                 (gso_ipv4_max_size), and that GRO may merge (gro_ipv4_max_size). Such a packet says of its own \
                 length 0. On the wire nothing changes.",

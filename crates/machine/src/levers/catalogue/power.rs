@@ -2,7 +2,7 @@
 
 use model::Binds;
 
-use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::card::{Card, Group, Scope, Worst};
 use crate::levers::knob::{CpuSetting, HostSetting};
 use crate::levers::tunable::{Advised, Tunable};
 use crate::levers::{Accepts, Places};
@@ -15,7 +15,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Power,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Slower("the credit of a burstable instance is used up by CPUs that idle"),
             about: "Nanoseconds for which an idle CPU of a virtual machine polls for work before \
                 it gives its CPU back to the host.",
             helps: "few connections at a time: each wake of a halted CPU goes through the host",
@@ -41,7 +41,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Power,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access(
+                "time stands or jumps: timers never end, and certificates and tickets of logins are refused",
+            ),
             about: "The counter behind clock_gettime(2). Some can be read without a system call, \
                 some cannot.",
             helps: "programs that read the clock often, on a machine whose clock needs a system \
@@ -65,7 +67,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Power,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Slower("every CPU stays at its lowest frequency"),
             about: "performance holds the highest frequency; the others follow the load.",
             helps: "load that comes in bursts, and measuring",
             hurts: "power and heat; other cores may turbo less",
@@ -84,7 +86,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Power,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Slower("every CPU stays near its lowest frequency"),
             about: "What the processor itself prefers when it chooses its frequency.",
             helps: "load that comes in bursts, and measuring",
             hurts: "power and heat",

@@ -3,7 +3,7 @@
 use model::Binds;
 use sys::attribute::Flaw;
 
-use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::card::{Card, Group, Scope, Worst};
 use crate::levers::program::{Kind, OfAProgram};
 
 pub(super) static ROWS: &[OfAProgram] = &[
@@ -14,7 +14,7 @@ pub(super) static ROWS: &[OfAProgram] = &[
             group: Group::Mitigations,
             scope: Scope::Process,
             binds: Binds::Fork,
-            risk: Risk::Security,
+            worst: Worst::Protection("strangers’ code in the program reads what is not its own"),
             about: "Where the kernel leaves it to programs, a processor with this flaw (Spectre \
                 4) runs loads ahead of older stores for a program that is allowed to, and waits for \
                 them for one that is not. Before Linux 5.16 a seccomp filter keeps its program from it for \
@@ -40,7 +40,7 @@ pub(super) static ROWS: &[OfAProgram] = &[
             group: Group::Mitigations,
             scope: Scope::Process,
             binds: Binds::Fork,
-            risk: Risk::Security,
+            worst: Worst::Protection("another program on the core learns what this one computes"),
             about: "Where the kernel leaves it to programs, one that is not allowed is kept from \
                 the guesses that others have trained (Spectre 2, between programs): they are \
                 thrown away when it is switched to, and not shared with the other thread of \
@@ -66,7 +66,7 @@ pub(super) static ROWS: &[OfAProgram] = &[
             group: Group::Locality,
             scope: Scope::Process,
             binds: Binds::Fork,
-            risk: Risk::None,
+            worst: Worst::Slower("all threads of the program wait for one CPU"),
             about: "The scheduler leaves a thread on the CPUs of its list, and so near its caches \
                 and, where interrupts are bound alike, near its packets.",
             helps: "servers with one thread for each CPU, with interrupts bound to the same CPUs",
@@ -91,7 +91,7 @@ pub(super) static ROWS: &[OfAProgram] = &[
             group: Group::Memory,
             scope: Scope::Process,
             binds: Binds::Fork,
-            risk: Risk::None,
+            worst: Worst::Slower("large heaps are looked up page by page"),
             about: "With disabled, the kernel gives this program no transparent huge pages, \
                 whatever `huge-pages` says for the machine.",
             helps: "disabled: programs that use a little of each of many large areas, or fork while \
@@ -114,7 +114,7 @@ pub(super) static ROWS: &[OfAProgram] = &[
             group: Group::Application,
             scope: Scope::Process,
             binds: Binds::Fork,
-            risk: Risk::None,
+            worst: Worst::Failures("the program can open nothing more, and turns its clients away"),
             about: "Both limits are set: what it has at once, and how far it may raise that. Each \
                 connection is one open file.",
             helps: "servers with more connections than the usual 1024, which else refuse or drop \
@@ -137,7 +137,9 @@ pub(super) static ROWS: &[OfAProgram] = &[
             group: Group::Application,
             scope: Scope::Process,
             binds: Binds::Fork,
-            risk: Risk::Stability,
+            worst: Worst::Failures(
+                "the program ends where it asks the C library’s own allocator for what another gave",
+            ),
             about: "The loader of the program is told (LD_PRELOAD) to load a library first whose malloc and free \
                 are then used instead of the C library's, by the program and by all that it starts. The loader is \
                 asked before: a program that would not take it is not started.",
@@ -166,7 +168,9 @@ pub(super) static ROWS: &[OfAProgram] = &[
             group: Group::Power,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Slower(
+                "CPUs that never rest take the turbo from the others, and the credit of a burstable instance",
+            ),
             about: "The program is given a descriptor of /dev/cpu_dma_latency with a time written to it. For \
                 as long as it is open, in the program or in any that inherits it, no CPU of the machine goes into an \
                 idle state (C-state) that takes longer to leave; at 0s idle CPUs spin. Of several that are held the \
@@ -190,7 +194,9 @@ pub(super) static ROWS: &[OfAProgram] = &[
             group: Group::Netfilter,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access(
+                "native, the device does not come up again after it was set up anew",
+            ),
             about: "An XDP program sees each packet as the driver has received it, and drops it, sends it \
                 back, hands it to a program's own memory (AF_XDP) or lets it go on into the kernel. This puts one \
                 of two instructions there that lets every packet pass, for as long as the program runs: it \
@@ -218,7 +224,9 @@ pub(super) static ROWS: &[OfAProgram] = &[
             group: Group::Scheduling,
             scope: Scope::Process,
             binds: Binds::Fork,
-            risk: Risk::Stability,
+            worst: Worst::Access(
+                "a real-time thread that spins keeps its CPU from all else, logins included",
+            ),
             about: "`batch` preempts nobody when it wakes; `idle` runs when nobody else wants to; \
                 `fifo:N` and `rr:N` go before all ordinary programs, by priority. `other:3ms` has \
                 a slice of its own (Linux 6.12): shorter ones are let in sooner, longer ones are \
@@ -249,7 +257,7 @@ pub(super) static ROWS: &[OfAProgram] = &[
             group: Group::Scheduling,
             scope: Scope::Process,
             binds: Binds::Fork,
-            risk: Risk::None,
+            worst: Worst::Slower("its neighbours hardly run"),
             about: "Each step down has a tenth more of a CPU that is shared, each step up a tenth \
                 less; alone on a CPU it changes nothing.",
             helps: "below 0: a server beside other work; above 0: work that can wait",
@@ -271,7 +279,7 @@ pub(super) static ROWS: &[OfAProgram] = &[
             group: Group::Scheduling,
             scope: Scope::Process,
             binds: Binds::Fork,
-            risk: Risk::None,
+            worst: Worst::Slower("its neighbours hardly run"),
             about: "The program and all that it starts are one control group, which has this weight \
                 beside its neighbours where a CPU is wanted by several; 100 is usual.",
             helps: "a server with many threads or workers beside other work, which `nice` weighs one \
@@ -295,7 +303,7 @@ pub(super) static ROWS: &[OfAProgram] = &[
             group: Group::Scheduling,
             scope: Scope::Process,
             binds: Binds::Fork,
-            risk: Risk::None,
+            worst: Worst::Slower("timers of the program end a second late"),
             about: "The kernel may put a wake-up off by so much to join it with others; 50 us is \
                 usual. It holds for sleeping, polling and epoll with a time; a real-time thread has \
                 none.",

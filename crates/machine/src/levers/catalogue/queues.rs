@@ -2,7 +2,7 @@
 
 use model::Binds;
 
-use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::card::{Card, Group, Scope, Worst};
 use crate::levers::knob::{DeviceSetting, QueueSetting};
 use crate::levers::tunable::{Advised, Tunable};
 use crate::levers::{Accepts, Places};
@@ -15,7 +15,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::QueueDisciplines,
             scope: Scope::Host,
             binds: Binds::Listen,
-            risk: Risk::Stability,
+            worst: Worst::Slower(
+                "what comes up afterwards drops all that a device does not take at once",
+            ),
             about: "Which queue discipline a device has when it comes up. Those that are up keep \
                 theirs.",
             helps: "fq for hosts that pace or run bbr, fq_codel for routers",
@@ -45,7 +47,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::QueueDisciplines,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Access(
+                "with one packet, all that a device does not take at once is dropped, and sessions stall",
+            ),
             about: "How many packets queue disciplines that have no limit of their own hold for \
                 a device.",
             helps: "bursts on slow devices",
@@ -63,7 +67,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::QueueDisciplines,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Access(
+                "with 0, the card is handed a packet at a time, and sessions crawl",
+            ),
             about: "The kernel counts what it has handed to a sending queue of the card, and learns how little \
                 keeps it busy; what is more waits in the queue discipline. This bounds what it may learn, \
                 for each queue.",
@@ -85,7 +91,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::QueueDisciplines,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access(
+                "what the discipline holds back or drops are the packets of its operator’s session too",
+            ),
             about: "What orders, holds back and drops what leaves by the device. What waits when it \
                 is set is lost. `default:` before a name says that the kernel chose it.",
             helps: "fq for hosts that pace or run bbr, fq_codel where a device is slower than what \

@@ -2,7 +2,7 @@
 
 use model::Binds;
 
-use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::card::{Card, Group, Scope, Worst};
 use crate::levers::knob::RouteMetric;
 use crate::levers::tunable::{Advised, Tunable};
 use crate::levers::{Accepts, Places};
@@ -18,7 +18,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Device,
             binds: Binds::Connect,
-            risk: Risk::Stability,
+            worst: Worst::Access(
+                "the route is set anew as a whole: what of it went wrong is the way to the machine",
+            ),
             about: "Segments that a connection may send at its beginning, for each route of IPv4 \
                 through the device; 0 for the kernel's own, which is 10.",
             helps: "answers of 15 to 50 kB on fresh connections over long ways: a round trip less",
@@ -39,7 +41,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Device,
             binds: Binds::Connect,
-            risk: Risk::None,
+            worst: Worst::Access(
+                "the route is set anew as a whole: what of it went wrong is the way to the machine",
+            ),
             about: "Segments of the first window that is offered to the other end, for each route \
                 of IPv4 through the device; 0 for the kernel's own.",
             helps: "uploads on fresh connections over long ways, where the other end begins with \
@@ -58,7 +62,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Device,
             binds: Binds::Connect,
-            risk: Risk::None,
+            worst: Worst::Access(
+                "the route is set anew as a whole: what of it went wrong is the way to the machine",
+            ),
             about: "With 1, TCP sends an acknowledgement for each segment that it receives by a route, \
                 for each route of IPv4 through the device; with 0 it waits for 40 to 200 ms whether an \
                 answer can take it along.",

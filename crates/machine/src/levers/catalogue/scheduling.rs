@@ -2,7 +2,7 @@
 
 use model::Binds;
 
-use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::card::{Card, Group, Scope, Worst};
 use crate::levers::tunable::{Advised, Tunable};
 use crate::levers::{Accepts, Places};
 
@@ -14,7 +14,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Scheduling,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Slower(
+                "memory stays far from the CPU that reads it, or is moved to and fro",
+            ),
             about: "With 1, the kernel takes pages away for a moment to see which node uses \
                 them, and moves them there.",
             helps: "with 0: programs that are pinned, or that place their memory themselves",
@@ -34,7 +36,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Scheduling,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Slower("idle CPUs wake for nothing"),
             about: "With 1, timers of an idle CPU go off on a busy one, so that it can sleep on.",
             helps: "with 0: timers go off where they were set, with warm caches",
             hurts: "with 0: more wakes of idle CPUs",
@@ -51,7 +53,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Scheduling,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Failures(
+                "a CPU that hangs is not told of, and the machine is not started anew",
+            ),
             about: "With 1, a counter of each CPU interrupts it every few seconds to see that it \
                 still runs.",
             helps: "with 0: one performance counter and a few interrupts more for others",
@@ -69,7 +73,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Scheduling,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::None("what is shown of memory is an hour old"),
             about: "Seconds between two rounds in which each CPU adds its counters to those of \
                 the machine.",
             helps: "even latency on CPUs that run one program",
@@ -87,7 +91,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Scheduling,
             scope: Scope::Host,
             binds: Binds::Fork,
-            risk: Risk::None,
+            worst: Worst::Slower("one session’s many processes leave the others little"),
             about: "With 1, the programs of one terminal session have the weight of one.",
             helps: "with 0: a server that was started from a terminal has its own weight",
             hurts: "with 0: a build with many processes takes more from the desktop beside it",
@@ -104,7 +108,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Scheduling,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access(
+                "with -1, a real-time thread that spins keeps its CPUs from all else, logins included; with 0, real-time threads never run",
+            ),
             about: "Microseconds of each second that real-time threads may run; -1 for all of it.",
             helps: "nothing by itself: it is what keeps a machine with a real-time thread that \
                 spins within reach",

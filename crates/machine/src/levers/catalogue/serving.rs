@@ -11,7 +11,7 @@ use sys::listener::{self, BusyPoll};
 use sys::socket::{self, ListenOptions};
 use sys::uring::usable;
 
-use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::card::{Card, Group, Scope, Worst};
 use crate::levers::serving::{OfOurServer, why_not};
 
 pub(super) static ROWS: &[OfOurServer] = &[
@@ -22,7 +22,7 @@ pub(super) static ROWS: &[OfOurServer] = &[
             group: Group::Application,
             scope: Scope::Process,
             binds: Binds::Fork,
-            risk: Risk::None,
+            worst: Worst::Slower("a thousand processes take turns, and each has memory of its own"),
             about: "Each worker is a process on one CPU with a listener of its own on the shared port.",
             helps: "servers that leave CPUs idle",
             hurts: "more workers than CPUs only take turns; a CPU quota that is used up stops all of them",
@@ -48,7 +48,7 @@ pub(super) static ROWS: &[OfOurServer] = &[
             group: Group::Application,
             scope: Scope::Process,
             binds: Binds::Fork,
-            risk: Risk::None,
+            worst: Worst::Failures("the server does not start where io_uring is forbidden"),
             about: "With epoll the server is told what is ready, and receives and sends by a system call \
                 each. With uring (io_uring, Linux 6.1) the kernel receives into buffers that it was lent, \
                 and one call hands over the answers of a batch and brings the next requests.",
@@ -77,7 +77,7 @@ pub(super) static ROWS: &[OfOurServer] = &[
             group: Group::Locality,
             scope: Scope::Socket,
             binds: Binds::Listen,
-            risk: Risk::None,
+            worst: Worst::Slower("all connections fall to one worker"),
             about: "Of several listeners on one port the kernel chooses by a hash of the addresses, \
                 by a program (SO_ATTACH_REUSEPORT_CBPF; ours says the number of the CPU that received \
                 the connection), or that which names this CPU (SO_INCOMING_CPU, since Linux 6.2).",
@@ -107,7 +107,7 @@ pub(super) static ROWS: &[OfOurServer] = &[
             group: Group::Tcp,
             scope: Scope::Socket,
             binds: Binds::Listen,
-            risk: Risk::None,
+            worst: Worst::Slower("answers wait for acknowledgements"),
             about: "With off, what is less than a full segment waits until all that was sent is \
                 acknowledged (Nagle), which a peer may put off for 40 ms.",
             helps: "on: answers that a client waits for; off: servers that write an answer in many small \
@@ -132,7 +132,7 @@ pub(super) static ROWS: &[OfOurServer] = &[
             group: Group::Interrupts,
             scope: Scope::Socket,
             binds: Binds::Listen,
-            risk: Risk::Stability,
+            worst: Worst::Slower("its CPUs are busy for as long as it idles"),
             about: "For so long each wait of a worker asks the device itself for packets before it sleeps \
                 (EPIOCSPARAMS, Linux 6.9), and so does a read that finds nothing (SO_BUSY_POLL). \
                 Connections that no device with NAPI carries, as on loopback, have nothing to ask.",
@@ -160,7 +160,9 @@ pub(super) static ROWS: &[OfOurServer] = &[
             group: Group::Tcp,
             scope: Scope::Socket,
             binds: Binds::Listen,
-            risk: Risk::None,
+            worst: Worst::Failures(
+                "clients that wait for the server to speak first wait for an hour",
+            ),
             about: "A connection stays with the kernel until its first bytes are there, or for about so \
                 long: the server wakes once for both.",
             helps: "servers with short connections, whose clients speak first",
@@ -184,7 +186,7 @@ pub(super) static ROWS: &[OfOurServer] = &[
             group: Group::Tcp,
             scope: Scope::Socket,
             binds: Binds::Listen,
-            risk: Risk::None,
+            worst: Worst::Failures("clients are dropped in each burst"),
             about: "What listen(2) is told; the kernel cuts it to `accept-queue`. When so many wait, the \
                 last packet of a handshake is dropped, and the client sends again after a second.",
             helps: "more: bursts of new connections; less: clients that would rather be refused early",
@@ -208,7 +210,7 @@ pub(super) static ROWS: &[OfOurServer] = &[
             group: Group::Tcp,
             scope: Scope::Socket,
             binds: Binds::Listen,
-            risk: Risk::None,
+            worst: Worst::Slower("each connection gets no more than the rate"),
             about: "What a window would let leave in one burst leaves in pieces that are spread over the \
                 round trip, and never faster than this (SO_MAX_PACING_RATE). TCP keeps the time by \
                 itself; with `fq` as the `qdisc` of the device that does, for UDP as well.",
@@ -234,7 +236,9 @@ pub(super) static ROWS: &[OfOurServer] = &[
             group: Group::Tcp,
             scope: Scope::Process,
             binds: Binds::Fork,
-            risk: Risk::None,
+            worst: Worst::Failures(
+                "a program that changes its memory too early sends what it did not mean to",
+            ),
             about: "The kernel sends from the server's own memory, without a copy, and tells \
                 later that it is done with it and whether it copied all the same. Our server does \
                 so with a message of 10 KiB and more on /plaintext, in the clear, which nothing \

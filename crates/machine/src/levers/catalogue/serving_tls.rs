@@ -3,7 +3,7 @@
 use model::Binds;
 
 use super::serving::is_from_to;
-use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::card::{Card, Group, Scope, Worst};
 use crate::levers::serving::OfOurServer;
 use crate::tree::Tree;
 
@@ -15,7 +15,7 @@ pub(super) static ROWS: &[OfOurServer] = &[
             group: Group::Tcp,
             scope: Scope::Socket,
             binds: Binds::Connect,
-            risk: Risk::None,
+            worst: Worst::Failures("a client that asks for new keys loses its connection"),
             about: "A server that has agreed on keys with its client hands them to the kernel, and \
                 then sends as in the clear: files too, by sendfile(2), without a copy to user space.",
             helps: "downloads over TLS from the page cache; most where the network card encrypts",
@@ -44,7 +44,7 @@ pub(super) static ROWS: &[OfOurServer] = &[
             group: Group::Tcp,
             scope: Scope::Process,
             binds: Binds::Fork,
-            risk: Risk::Security,
+            worst: Worst::Protection("sessions are as weak as the weakest suite that is named"),
             about: "The first of these cipher suites that a client knows is taken, and none that is not \
                 named. AES is an instruction of most processors; ChaCha20 needs none.",
             helps: "AES of 128 bits: bulk, on processors with AES; ChaCha20: clients and servers without \
@@ -70,7 +70,7 @@ pub(super) static ROWS: &[OfOurServer] = &[
             group: Group::Tcp,
             scope: Scope::Process,
             binds: Binds::Fork,
-            risk: Risk::None,
+            worst: Worst::Slower("each record carries 64 bytes"),
             about: "The most bytes of content in a record of TLS. A client can use none of a record before \
                 all of it has arrived, and each costs 22 bytes and a check of its own.",
             helps: "1400 or so: the first bytes of pages over slow or lossy ways; 16384: bulk",

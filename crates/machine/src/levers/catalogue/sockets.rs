@@ -2,12 +2,26 @@
 
 use model::Binds;
 
-use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::card::{Card, Group, Scope, Worst};
+use crate::levers::share::{Share, Unit};
 use crate::levers::tunable::{Advised, Tunable};
 use crate::levers::{Accepts, Places};
 
 /// With fewer, 16 MB, hardly a connection to the machine would be answered, and nobody could put it back.
 const LEAST_PAGES: i64 = 4096;
+/// The kernel reckons a tenth. What sockets hold, programs cannot be given.
+const OF_ALL_SOCKETS: Accepts = Accepts::Sizes(
+    &[LEAST_PAGES, LEAST_PAGES, LEAST_PAGES],
+    Share {
+        one_of: 3,
+        unit: Unit::Pages,
+    },
+);
+/// Any user may have a socket of the largest size, and several.
+const OF_A_SOCKET: Share = Share {
+    one_of: 64,
+    unit: Unit::Bytes,
+};
 
 pub(super) static ROWS: &[Tunable] = &[
     Tunable {
@@ -17,7 +31,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Namespace,
             binds: Binds::Listen,
-            risk: Risk::None,
+            worst: Worst::Access(
+                "a server that is started with a short queue drops most of each burst, the login server too",
+            ),
             about: "The largest backlog that listen(2) is given. A full queue drops the last \
                 packet of the handshake, and the client sends again after a second.",
             helps: "bursts of new connections; `nstat -az TcpExtListenOverflows` counts what was \
@@ -26,7 +42,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.core.somaxconn"]),
-        accepts: Accepts::Range(1, 65_535),
+        accepts: Accepts::Range(16, 65_535),
         advised: Advised::AtLeast(4096),
     },
     Tunable {
@@ -36,7 +52,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Namespace,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Access(
+                "where cookies are off, a few SYNs of strangers keep everybody out",
+            ),
             about: "With net.ipv4.tcp_syncookies at 0, how many SYNs may be under way; of the last \
                 quarter only those of hosts that are known are taken. With cookies on, as is usual, \
                 it is not looked at: they begin when the backlog of the listener itself is full \
@@ -46,7 +64,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.ipv4.tcp_max_syn_backlog"]),
-        accepts: Accepts::Range(1, 1_048_576),
+        accepts: Accepts::Range(64, 1_048_576),
         advised: Advised::Depends(
             "it counts only where SYN cookies are off; else see accept-queue",
         ),
@@ -58,7 +76,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Namespace,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Failures("clients are reset in each burst"),
             about: "With 1, a client whose connection finds the accept queue full is reset at \
                 once; with 0 its last packet is dropped and sent again.",
             helps: "clients that have another server to go to",
@@ -76,7 +94,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Namespace,
             binds: Binds::Listen,
-            risk: Risk::None,
+            worst: Worst::None("a handshake is answered by another worker of the same port"),
             about: "With 1, connections that wait at a listener that is closed go to another of \
                 the same SO_REUSEPORT group (Linux 5.14).",
             helps: "servers with a listener for each worker that restart workers",
@@ -94,7 +112,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Host,
             binds: Binds::Connect,
-            risk: Risk::None,
+            worst: Worst::Memory(
+                "any user’s program takes the memory with sockets that it does not read",
+            ),
             about: "The most that SO_RCVBUF gives; a buffer that is asked for is not grown by \
                 the kernel any more.",
             helps: "programs that set SO_RCVBUF themselves, UDP above all",
@@ -102,7 +122,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.core.rmem_max"]),
-        accepts: Accepts::Range(2304, 2_147_483_647),
+        accepts: Accepts::UpToShare(65_536, OF_A_SOCKET),
         advised: Advised::Depends("it depends on what programs ask for"),
     },
     Tunable {
@@ -112,7 +132,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Host,
             binds: Binds::Connect,
-            risk: Risk::None,
+            worst: Worst::Memory(
+                "any user’s program takes the memory with sockets that nobody reads from",
+            ),
             about: "The most that SO_SNDBUF gives; a buffer that is asked for is not grown by \
                 the kernel any more.",
             helps: "programs that set SO_SNDBUF themselves, UDP above all",
@@ -120,7 +142,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.core.wmem_max"]),
-        accepts: Accepts::Range(4608, 2_147_483_647),
+        accepts: Accepts::UpToShare(65_536, OF_A_SOCKET),
         advised: Advised::Depends("it depends on what programs ask for"),
     },
     Tunable {
@@ -130,7 +152,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access(
+                "less than is in use: what arrives is dropped, and no login succeeds; much more: programs are killed for what sockets hold",
+            ),
             about: "Three numbers of pages. Above the second, buffers stop to grow, until they are \
                 below the first again; above the third, what arrives is dropped, and connections without an \
                 owner are reset.",
@@ -141,7 +165,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.ipv4.tcp_mem"]),
-        accepts: Accepts::RisingFrom(LEAST_PAGES, 3),
+        accepts: OF_ALL_SOCKETS,
         advised: Advised::Depends("the kernel has reckoned it from the memory that there is"),
     },
     Tunable {
@@ -151,7 +175,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access(
+                "less than is in use: answers of DNS are dropped, and logins that wait for them; much more: programs are killed for what sockets hold",
+            ),
             about: "Three numbers of pages, of which the third counts: what is received beyond it is dropped \
                 (MemErrors of Udp in /proc/net/snmp).",
             helps: "receivers with many sockets or large buffers, such as QUIC and media servers",
@@ -159,7 +185,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.ipv4.udp_mem"]),
-        accepts: Accepts::RisingFrom(LEAST_PAGES, 3),
+        accepts: OF_ALL_SOCKETS,
         advised: Advised::Depends("the kernel has reckoned it from the memory that there is"),
     },
     Tunable {
@@ -169,7 +195,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Namespace,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Slower("connections do without window scaling and SACK"),
             about: "With 1, a listener whose backlog is full answers a SYN with a number that it knows \
                 again, and keeps nothing; with 2 every SYN is answered so. With 0 it drops the SYN, and \
                 `syn-backlog` counts.",
@@ -191,7 +217,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Namespace,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Memory(
+                "any user’s program takes the kernel’s memory with options of its sockets",
+            ),
             about: "Bounds, among others, the notifications that MSG_ZEROCOPY may have \
                 outstanding; beyond it sends fail with ENOBUFS.",
             helps: "MSG_ZEROCOPY with many sends under way",
@@ -199,7 +227,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.core.optmem_max"]),
-        accepts: Accepts::Range(4096, 2_147_483_647),
+        accepts: Accepts::UpToShare(4096, OF_A_SOCKET),
         advised: Advised::Depends("it depends on how many zero-copy sends are under way"),
     },
     Tunable {
@@ -209,7 +237,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Namespace,
             binds: Binds::Connect,
-            risk: Risk::None,
+            worst: Worst::Access(
+                "no port is left, and no program of this machine reaches another, DNS and directories that logins ask included",
+            ),
             about: "First and last. One address can hold so many connections to one port of \
                 another.",
             helps: "load generators and proxies",
@@ -217,7 +247,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.ipv4.ip_local_port_range"]),
-        accepts: Accepts::Rising(2),
+        accepts: Accepts::Ports,
         advised: Advised::Depends("1024,65535 for a load generator that serves nothing"),
     },
 ];

@@ -2,9 +2,20 @@
 
 use model::Binds;
 
-use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::card::{Card, Group, Scope, Worst};
+use crate::levers::share::{Share, Unit};
 use crate::levers::tunable::{Advised, Tunable};
 use crate::levers::{Accepts, Places};
+
+/// Bytes. A page is the least that the kernel itself begins with. Of the usual size a quarter is the window
+/// of a new connection (`TCP_DEFAULT_SCALING_RATIO` of include/net/tcp.h): two full segments of Ethernet.
+const BUFFER: Accepts = Accepts::Sizes(
+    &[4096, 16_384, 16_384],
+    Share {
+        one_of: 64,
+        unit: Unit::Bytes,
+    },
+);
 
 pub(super) static ROWS: &[Tunable] = &[
     Tunable {
@@ -14,7 +25,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Namespace,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Slower(
+                "bursts are lost on a way that has become narrower, and sent again",
+            ),
             about: "With 1, a connection that was idle for longer than its retransmission \
                 timeout begins again with the initial window (RFC 2861); with 0 it keeps the \
                 window it had.",
@@ -37,7 +50,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Namespace,
             binds: Binds::Connect,
-            risk: Risk::Stability,
+            worst: Worst::Slower(
+                "connections stay far below what the way takes, or leave others nothing of it",
+            ),
             about: "Which algorithm decides how much may be under way. A listener that has \
                 chosen one itself gives it to what it accepts.",
             helps: "bulk over paths with loss or deep buffers (bbr); short, clean paths (reno, \
@@ -62,7 +77,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Namespace,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Slower("with 1, a program is woken for each segment"),
             about: "A socket is writable only while fewer bytes than this wait in it unsent, so \
                 that an application decides late what to send next.",
             helps: "HTTP/2 and video servers that must be able to put an urgent answer in front",
@@ -80,7 +95,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Namespace,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Slower("small pieces wait for each other"),
             about: "With 1, the kernel holds a small segment back while an earlier one still \
                 waits in the device, and sends both as one.",
             helps: "programs that send in small pieces",
@@ -99,7 +114,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Namespace,
             binds: Binds::Listen,
-            risk: Risk::Stability,
+            worst: Worst::Failures(
+                "a request is carried out twice; behind some middleboxes no connection is made until it is off again",
+            ),
             about: "A bit mask: 1 lets clients send data with their SYN, 2 lets servers accept \
                 it (RFC 7413). Both programs must ask for it as well.",
             helps: "many short connections over a network with delay: one round trip less each",
@@ -118,7 +135,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Namespace,
             binds: Binds::Connect,
-            risk: Risk::None,
+            worst: Worst::Slower("each connection learns its way anew"),
             about: "With 0, the threshold of slow start and the round trip of a closed \
                 connection are the first guess of the next one to the same address; with 1 \
                 nothing is saved.",
@@ -137,7 +154,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Namespace,
             binds: Binds::Connect,
-            risk: Risk::None,
+            worst: Worst::Access(
+                "new connections, logins too, are given no more than two segments at a time; or a flood of connections that nobody reads from takes the memory",
+            ),
             about: "Three numbers of bytes. The kernel grows the buffer of a connection up to \
                 the third as its window is used.",
             helps: "bulk to this machine over a path whose bandwidth × round trip is more than \
@@ -146,7 +165,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.ipv4.tcp_rmem"]),
-        accepts: Accepts::Rising(3),
+        accepts: BUFFER,
         advised: Advised::Depends(
             "the largest is to be twice the bandwidth × round trip of the longest path",
         ),
@@ -158,7 +177,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Namespace,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Slower(
+                "no connection gets more than its first window in each round trip",
+            ),
             about: "With 1, the kernel measures how much a program reads in a round trip and grows its \
                 receive buffer to twice that, up to the third number of `tcp-receive-buffer`; with 0 \
                 it stays at the second.",
@@ -178,7 +199,9 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Namespace,
             binds: Binds::Connect,
-            risk: Risk::None,
+            worst: Worst::Access(
+                "new connections, logins too, have no more than two segments under way; or a flood of connections that nobody reads from takes the memory",
+            ),
             about: "Three numbers of bytes. The kernel grows the buffer of a connection up to \
                 the third as its window grows.",
             helps: "bulk from this machine over a path whose bandwidth × round trip is more than \
@@ -187,7 +210,7 @@ pub(super) static ROWS: &[Tunable] = &[
             published: None,
         },
         places: Places::Sysctls(&["net.ipv4.tcp_wmem"]),
-        accepts: Accepts::Rising(3),
+        accepts: BUFFER,
         advised: Advised::Depends(
             "the largest is to be twice the bandwidth × round trip of the longest path",
         ),
@@ -199,7 +222,7 @@ pub(super) static ROWS: &[Tunable] = &[
             group: Group::Tcp,
             scope: Scope::Namespace,
             binds: Binds::Connect,
-            risk: Risk::None,
+            worst: Worst::Failures("a connection is refused whose ports the other end still holds"),
             about: "With 1, a connection that this machine opens may take the port of one that \
                 is in TIME-WAIT for longer than a second (RFC 6191); 2 does so on loopback \
                 alone.",

@@ -2,7 +2,7 @@
 
 use model::Binds;
 
-use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::card::{Card, Group, Scope, Worst};
 use crate::levers::sights;
 use crate::levers::testing::OfOurTester;
 
@@ -13,7 +13,7 @@ pub(super) static ROWS: &[OfOurTester] = &[OfOurTester {
         group: Group::Tcp,
         scope: Scope::Socket,
         binds: Binds::Fork,
-        risk: Risk::None,
+        worst: Worst::Failures("a row of datagrams overflows a short queue and is lost"),
         about: "UDP_SEGMENT (Linux 4.18) has the kernel, or the card, cut one large send into \
             datagrams; UDP_GRO (Linux 5.0) hands over in one piece what came in a row; sendmmsg(2) and \
             recvmmsg(2) take several at a time.",

@@ -6,7 +6,7 @@ use sys::ethtool::Setting;
 
 use crate::levers::Places;
 use crate::levers::advice::{Advice, Look};
-use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::card::{Card, Group, Scope, Worst};
 use crate::levers::knob::{DriverSetting, FeatureName};
 
 pub(super) static ROWS: &[Advice] = &[
@@ -17,7 +17,9 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::Mitigations,
             scope: Scope::Boot,
             binds: Binds::Boot,
-            risk: Risk::Reboot,
+            worst: Worst::Protection(
+                "any code on this machine reads the memory of the kernel and of other programs",
+            ),
             about: "Each entry into the kernel and each indirect call is made safe against leaks \
                 through speculation, one mitigation for each flaw of the processor.",
             helps: "programs that make many system calls, on processors that are not fixed in \
@@ -44,7 +46,7 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::AuditAndSeccomp,
             scope: Scope::Host,
             binds: Binds::Fork,
-            risk: Risk::Security,
+            worst: Worst::Protection("a break-in leaves no trace"),
             about: "While audit is or was on since boot, each system call of a process that was \
                 started with an audit context goes the slow way in and out.",
             helps: "programs that make many system calls",
@@ -66,7 +68,7 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::AuditAndSeccomp,
             scope: Scope::Process,
             binds: Binds::Fork,
-            risk: Risk::Security,
+            worst: Worst::Protection("a program that was taken over reaches all of the kernel"),
             about: "A filter is a program for each system call, which its process can never take off. \
                 Since Linux 5.11 the kernel remembers the calls that it allows whatever their \
                 arguments are, and runs it for the others alone.",
@@ -93,7 +95,9 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::PacketTaps,
             scope: Scope::Namespace,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access(
+                "the tap of a DHCP client is closed, its lease runs out, and the machine loses its address",
+            ),
             about: "Each packet is cloned for each packet socket on all protocols, sent and \
                 received alike.",
             helps: "servers at high packet rates, where a DHCP client, a capture or an agent \
@@ -117,7 +121,7 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::Netfilter,
             scope: Scope::Namespace,
             binds: Binds::Live,
-            risk: Risk::Security,
+            worst: Worst::Protection("every port of the machine is open to whoever reaches it"),
             about: "Rules in one chain are compared one after the other; a set or a map is one \
                 look-up.",
             helps: "servers at high packet rates behind long chains",
@@ -140,7 +144,9 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::Netfilter,
             scope: Scope::Namespace,
             binds: Binds::Live,
-            risk: Risk::Security,
+            worst: Worst::Access(
+                "rules that ask for the state of a connection match none any more, and drop its operator’s too",
+            ),
             about: "One rule that asks for the state of connections makes the kernel look up \
                 each packet’s.",
             helps: "servers with many connections behind a stateful firewall",
@@ -162,7 +168,7 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::AuditAndSeccomp,
             scope: Scope::Host,
             binds: Binds::Boot,
-            risk: Risk::Security,
+            worst: Worst::Protection("a program that was taken over may do whatever its user may"),
             about: "SELinux, AppArmor and BPF programs are asked at each access.",
             helps: "programs that make many system calls",
             hurts: "the barrier between programs falls",
@@ -178,7 +184,7 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::PacketTaps,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Failures("a monitor that somebody relies on sees nothing any more"),
             about: "Probes, tracepoints and BPF programs that were left on run at each of their \
                 events.",
             helps: "machines on which something was traced once",
@@ -196,7 +202,7 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::Interrupts,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Slower("answers wait for interrupts that the device holds back"),
             about: "With 1, the driver sets the time of receive-coalescing itself, by the packets \
                 that came; what is set by hand then counts for little.",
             helps: "machines whose load changes",
@@ -217,7 +223,7 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::Interrupts,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::None,
+            worst: Worst::Slower("senders wait for memory that is free late"),
             about: "Microseconds for which the device holds back the interrupt that says that \
                 packets were sent, and their memory is free again.",
             helps: "servers at high packet rates: fewer interrupts for each packet",
@@ -238,7 +244,7 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::Locality,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access("the device does not come up again after it was set up anew"),
             about: "How many pairs of queues a device uses, each with an interrupt of its own: \
                 so many CPUs can take packets from it.",
             helps: "machines with more CPUs than the device uses queues",
@@ -258,7 +264,9 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::Offloads,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Failures(
+                "what is passed on is cut otherwise than it came, and dropped where it is too large",
+            ),
             about: "LRO merges packets before the kernel sees them, and forgets where each of \
                 them ended; GRO keeps that.",
             helps: "bulk to sockets of this machine",

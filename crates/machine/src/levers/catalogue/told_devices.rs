@@ -4,7 +4,7 @@ use model::Binds;
 
 use crate::levers::Places;
 use crate::levers::advice::{Advice, Look};
-use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::card::{Card, Group, Scope, Worst};
 use crate::levers::knob::FeatureName;
 use crate::levers::sights;
 
@@ -16,7 +16,9 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::Locality,
             scope: Scope::Device,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Access(
+                "packets fall to a queue that nobody serves, and their connections hang",
+            ),
             about: "The card takes a hash of a packet's addresses and ports with a key, and of a table \
                 with as many entries as that has values the queue. Rules (ntuple) send single \
                 connections to a queue of their own.",
@@ -44,7 +46,7 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::Tcp,
             scope: Scope::Device,
             binds: Binds::Fork,
-            risk: Risk::Stability,
+            worst: Worst::Access("connections that fall to the queue which was taken hang"),
             about: "Since Linux 6.15 a ring of io_uring may lend memory to a queue of the card, which \
                 puts there what follows the headers of a packet; nothing is copied then, and the \
                 program hands the memory back.",
@@ -67,7 +69,7 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::Offloads,
             scope: Scope::Device,
             binds: Binds::Connect,
-            risk: Risk::Stability,
+            worst: Worst::Failures("records that the card makes wrong end their connections"),
             about: "Sessions that are the kernel's (see `kernel-tls`) leave unencrypted, and the \
                 card encrypts each record on its way out; some decrypt what comes as well.",
             helps: "downloads over TLS at 100 Gbit/s and more",

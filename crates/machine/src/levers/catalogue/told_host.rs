@@ -3,7 +3,7 @@
 use model::Binds;
 
 use crate::levers::advice::{Advice, Look};
-use crate::levers::card::{Card, Group, Risk, Scope};
+use crate::levers::card::{Card, Group, Scope, Worst};
 use crate::levers::sights;
 
 pub(super) static ROWS: &[Advice] = &[
@@ -14,7 +14,9 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::Application,
             scope: Scope::Process,
             binds: Binds::Fork,
-            risk: Risk::Stability,
+            worst: Worst::Failures(
+                "the program ends with SIGILL, or computes what its source does not say",
+            ),
             about: "Flags of the compiler (-O3, -march=native, link-time and profile-guided \
                 optimisation), which only another build changes.",
             helps: "programs that spend their time in their own code: see `linerate doctor --pid PID` \
@@ -39,7 +41,9 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::Memory,
             scope: Scope::Process,
             binds: Binds::Fork,
-            risk: Risk::None,
+            worst: Worst::Memory(
+                "with --membind a program is killed when its node is full, beside memory that is free",
+            ),
             about: "On a machine with several nodes each CPU and each card has memory that is near, and \
                 all other is farther. A program gets its memory where it first writes it.",
             helps: "programs that fit into one node: there, near their card",
@@ -59,7 +63,7 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::Scheduling,
             scope: Scope::Boot,
             binds: Binds::Boot,
-            risk: Risk::Reboot,
+            worst: Worst::Slower("all other work is left one CPU"),
             about: "isolcpus= takes CPUs from the scheduler, nohz_full= lets them run without a tick \
                 while one thread has them, rcu_nocbs= moves the kernel's clean-up elsewhere. A partition of \
                 cgroups (Linux 6.1) does the first while the machine runs.",
@@ -82,7 +86,7 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::Scheduling,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Slower("half of the CPUs go at once"),
             about: "With on, each core has two CPUs that take turns at its units and share its caches; \
                 with off every other CPU goes off line.",
             helps: "on: throughput of most servers; off: latency that must not hang on a neighbour, and \
@@ -105,7 +109,7 @@ pub(super) static ROWS: &[Advice] = &[
             group: Group::Scheduling,
             scope: Scope::Host,
             binds: Binds::Live,
-            risk: Risk::Stability,
+            worst: Worst::Slower("a long system call keeps every other thread of its CPU waiting"),
             about: "With none, a system call runs until it ends or waits; with voluntary it looks at \
                 chosen places whether another should run, with full everywhere, and lazy (Linux 6.13) waits \
                 for the tick unless a real-time thread wants to run.",

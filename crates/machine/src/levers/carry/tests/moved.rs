@@ -116,6 +116,7 @@ fn what_the_kernel_moves_along_is_put_back_and_what_somebody_has_set_since_is_no
             is_under_way,
             reverts_at_ms: None,
             is_held: false,
+            refused: None,
         };
         let owner = Owner::this_process().unwrap();
         bench.journal().add(owner, Change::Lever(change)).unwrap();

@@ -1,0 +1,82 @@
+//! A share of the machine's memory, which bounds what a lever may give away of it.
+
+use crate::tree::Tree;
+
+/// One part of so many of the memory.
+#[derive(Clone, Copy)]
+pub(super) struct Share {
+    pub(super) one_of: i64,
+    pub(super) unit: Unit,
+}
+
+/// What the kernel counts memory in.
+#[derive(Clone, Copy)]
+pub(super) enum Unit {
+    Bytes,
+    Kib,
+    Pages,
+    /// Entries of the tables of RFS.
+    Flows,
+}
+
+impl Unit {
+    fn bytes(self) -> i64 {
+        match self {
+            Self::Bytes => 1,
+            Self::Kib => 1024,
+            Self::Pages => page_bytes(),
+            Self::Flows => 8,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Kib => "KiB",
+            Self::Pages => "pages",
+            Self::Flows => "entries of 8 bytes",
+        }
+    }
+}
+
+impl Share {
+    /// In units; at most what the kernel's `int` holds. `None` where the kernel does not tell how
+    /// much memory there is.
+    pub(super) fn units(self, tree: &Tree) -> Option<i64> {
+        let bytes = memory_kib(tree)?.checked_mul(1024)?;
+        let units = bytes / self.one_of / self.unit.bytes();
+        Some(units.min(i64::from(i32::MAX)))
+    }
+
+    /// Whether it is no more than the share.
+    pub(super) fn has(self, number: i64, tree: &Tree) -> bool {
+        self.units(tree).is_none_or(|most| number <= most)
+    }
+
+    /// As a page says it, of any machine.
+    pub(super) fn words(self) -> String {
+        format!("1/{} of the memory in {}", self.one_of, self.unit.word())
+    }
+
+    /// The same of this machine.
+    pub(super) fn words_at(self, tree: &Tree) -> String {
+        let units = self.units(tree).map(|units| format!("{units}, "));
+        units.unwrap_or_default() + &self.words()
+    }
+}
+
+fn page_bytes() -> i64 {
+    /// Where the kernel does not say.
+    const USUAL: i64 = 4096;
+    let told = sys::mapped_file::page_bytes().ok();
+    told.and_then(|bytes| bytes.try_into().ok())
+        .unwrap_or(USUAL)
+}
+
+/// The memory of the machine, KiB (`MemTotal` of proc_meminfo(5)).
+pub(super) fn memory_kib(tree: &Tree) -> Option<i64> {
+    let meminfo = tree.text("proc/meminfo")?;
+    let mut lines = meminfo.lines();
+    let total = lines.find_map(|line| line.strip_prefix("MemTotal:"))?;
+    total.trim().strip_suffix(" kB")?.parse().ok()
+}
