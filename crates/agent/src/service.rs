@@ -78,11 +78,7 @@ pub struct RunningService {
 /// A path for the folder of a service that is about to be started.
 #[must_use]
 pub fn new_folder() -> PathBuf {
-    // Short, since the path of a socket has 107 bytes (unix(7)).
-    let since = sys::clock::wall().duration_since(std::time::UNIX_EPOCH);
-    let now_ns = since.map_or(0, |since| since.subsec_nanos());
-    let name = format!("linerate-service-{}-{now_ns:x}", std::process::id());
-    std::env::temp_dir().join(name)
+    leftovers::new_path(&std::env::temp_dir(), "service")
 }
 
 impl RunningService {

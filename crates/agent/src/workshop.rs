@@ -50,14 +50,8 @@ impl Workshop {
                 .to_owned(),
         };
         let descent = Descent::from_here().map_err(|error| doing("/proc/self/uid_map", &error))?;
-        let above = std::env::temp_dir();
-        let users: Vec<u32> = [sys::process::user()]
-            .into_iter()
-            .chain(descent.owner())
-            .collect();
-        own_folder::clear_left(&above, &users);
         let workshop = Self {
-            folder: OwnFolder::new(&above).map_err(|error| doing("making it", &error))?,
+            folder: OwnFolder::new(&std::env::temp_dir())?,
             runner: CommandRunner::new().map_err(|error| doing("watching commands", &error))?,
             descent,
             watch: CpuWatch::new(&[std::process::id()]),
@@ -71,7 +65,7 @@ impl Workshop {
             copied.map_err(|error| doing("copying Linerate", &error))?;
         }
         workshop
-            .give(workshop.folder())
+            .give(&workshop.folder.inside())
             .map_err(|error| doing("giving it away", &error))?;
         Ok(workshop)
     }
@@ -151,7 +145,7 @@ impl Workshop {
 
     /// Writes a file that the commands may read and change, with the folders that lead to it.
     fn write(&self, file: &str, text: &str) -> io::Result<()> {
-        let mut path = self.folder().to_owned();
+        let mut path = self.folder.inside();
         let mut parts = Path::new(file).iter().peekable();
         while let Some(part) = parts.next() {
             path.push(part);
@@ -166,7 +160,7 @@ impl Workshop {
 
     /// A copy, because the program itself may lie where only root may go.
     fn copy(&self, program: &Path) -> io::Result<()> {
-        let path = self.folder().join(LINERATE);
+        let path = self.folder.inside().join(LINERATE);
         fs::copy(program, &path)?;
         self.give(&path)
     }

@@ -177,7 +177,7 @@ fn own_user(name: &str, uid_map: &str) -> Option<u32> {
 
 /// Whether a user has a number in this namespace; see user_namespaces(7) for the lines, each
 /// `inside outside count`.
-fn maps(uid_map: &str, user: u32) -> bool {
+pub(crate) fn maps(uid_map: &str, user: u32) -> bool {
     uid_map.lines().any(|line| {
         let mut numbers = line.split_whitespace().map(str::parse::<u32>);
         match (numbers.next(), numbers.nth(1)) {

@@ -1,42 +1,236 @@
-//! A folder by a descriptor: what is done to it cannot reach what somebody puts in its place.
+//! A folder by a descriptor: what is done below it cannot reach what somebody puts in its place.
 
-use std::ffi::CString;
-use std::fs::File;
+use std::fs::{self, DirBuilder, File, Metadata, Permissions};
 use std::io;
-use std::os::fd::FromRawFd as _;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
+use std::path::{Component, Path, PathBuf};
 
-use crate::check;
+use crate::{process, user};
 
-/// Opens a folder: to look at, or to lock.
-///
-/// # Errors
-/// `ENOTDIR` where something else stands there, a link included; `EACCES`.
-pub fn open(path: &Path) -> io::Result<File> {
-    const ITSELF: libc::c_int = libc::O_DIRECTORY | libc::O_NOFOLLOW;
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    let flags = libc::O_RDONLY | libc::O_CLOEXEC | ITSELF;
-    // SAFETY: `path` ends with a zero and lives through the call.
-    let fd = check(unsafe { libc::open(path.as_ptr(), flags) })?;
-    // SAFETY: `fd` was just opened and nobody else owns it.
-    Ok(unsafe { File::from_raw_fd(fd) })
+/// The bits of a mode by which its group and everybody may write.
+const GROUP_WRITES: u32 = 0o020;
+const ALL_WRITE: u32 = 0o002;
+/// In such a folder only the owner of a name may give it to something else (inode(7)).
+const STICKY: u32 = 0o1000;
+/// How far down what is to be removed is opened for that.
+const DEEPEST: u32 = 100;
+
+/// An open folder. Wherever it is moved to, and whatever takes its name, it stays the same.
+#[derive(Debug)]
+pub struct Folder(File);
+
+impl Folder {
+    /// Opens a folder. Links on the way to it are followed; its own name must be none.
+    ///
+    /// # Errors
+    /// `ENOTDIR` where something else stands there, a link included; `EACCES`.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Self::open_with(path, 0)
+    }
+
+    fn open_with(path: &Path, flags: libc::c_int) -> io::Result<Self> {
+        let mut options = File::options();
+        options.read(true);
+        options.custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW | flags);
+        options.open(path).map(Self)
+    }
+
+    /// The path of a name in it, for as long as this lives: by the descriptor (`/proc/self/fd`,
+    /// proc_pid_fd(5)), so that the kernel begins at this very folder.
+    ///
+    /// # Errors
+    /// `EINVAL` for what leads further than to a name in it.
+    pub fn path_of(&self, name: impl AsRef<Path>) -> io::Result<PathBuf> {
+        let name = name.as_ref();
+        let mut parts = name.components();
+        match (parts.next(), parts.next()) {
+            (Some(Component::Normal(only)), None) if only == name => Ok(self.inside().join(name)),
+            _ => Err(io::Error::from_raw_os_error(libc::EINVAL)),
+        }
+    }
+
+    /// The path of itself, by the descriptor as well.
+    #[must_use]
+    pub fn inside(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
+    }
+
+    /// Makes a new folder in it that only we may enter, and opens it.
+    ///
+    /// # Errors
+    /// `EEXIST` where something is there, and others of mkdir(2).
+    pub fn make(&self, name: impl AsRef<Path>) -> io::Result<Self> {
+        let path = self.path_of(name)?;
+        DirBuilder::new().mode(0o700).create(&path)?;
+        Self::open(&path)
+    }
+
+    /// Opens a folder in it.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn below(&self, name: impl AsRef<Path>) -> io::Result<Self> {
+        Self::open(&self.path_of(name)?)
+    }
+
+    /// Opens a file in it to read and write, made for us alone where it may be and is not there.
+    ///
+    /// # Errors
+    /// `ELOOP` where it is a link, and others of open(2).
+    pub fn file(&self, name: impl AsRef<Path>, may_make: bool) -> io::Result<File> {
+        let mut options = File::options();
+        options.read(true).write(true).create(may_make).mode(0o600);
+        // To open a FIFO must not wait.
+        options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+        options.open(self.path_of(name)?)
+    }
+
+    /// What is known of it.
+    ///
+    /// # Errors
+    /// Those of fstat(2).
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        self.0.metadata()
+    }
+
+    /// Whether it belongs to us, and nobody else may write to it.
+    ///
+    /// # Errors
+    /// As [`Self::metadata`].
+    pub fn is_ours(&self) -> io::Result<bool> {
+        let found = self.metadata()?;
+        Ok(found.uid() == process::user() && found.mode() & (GROUP_WRITES | ALL_WRITE) == 0)
+    }
+
+    /// Whether what we make in it stays what it is: it belongs to us or to root, and whoever else
+    /// may write to it may not rename what is ours. An ordinary user's group is his own affair.
+    ///
+    /// # Errors
+    /// As [`Self::metadata`].
+    pub fn keeps_ours(&self) -> io::Result<bool> {
+        let found = self.metadata()?;
+        let others = match process::user() {
+            0 => GROUP_WRITES | ALL_WRITE,
+            _ => ALL_WRITE,
+        };
+        let is_shared = found.mode() & others != 0 && found.mode() & STICKY == 0;
+        Ok(user::is_us_or_root(found.uid())? && !is_shared)
+    }
+
+    /// Takes away what has a name in it, with all below: links are not followed, and what we may not
+    /// write to but own is opened for that before.
+    ///
+    /// # Errors
+    /// Those of unlink(2).
+    pub fn remove(&self, name: impl AsRef<Path>) -> io::Result<()> {
+        let path = self.path_of(name)?;
+        if !fs::symlink_metadata(&path)?.is_dir() {
+            return fs::remove_file(path);
+        }
+        // It goes by descriptors from here on.
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                unlock(&path, 0);
+                fs::remove_dir_all(&path)
+            }
+            removed => removed,
+        }
+    }
+}
+
+/// Lets us write to a folder and to those below it, as far as they are ours.
+fn unlock(folder: &Path, depth: u32) {
+    // It can be held without the right to read it (`O_PATH`, open(2)).
+    let Ok(held) = Folder::open_with(folder, libc::O_PATH) else {
+        return;
+    };
+    let _ = fs::set_permissions(held.inside(), Permissions::from_mode(0o700));
+    let entries = fs::read_dir(held.inside()).into_iter().flatten().flatten();
+    for entry in entries.filter(|_| depth < DEEPEST) {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            unlock(&entry.path(), depth + 1);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
+
+    /// A folder that goes with the test.
+    struct Place(PathBuf);
+
+    impl Place {
+        fn new(test: &str) -> Self {
+            let name = format!("linerate-folder-{test}-{}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
 
     #[test]
     fn neither_a_link_nor_a_file_is_a_folder() {
-        let root = std::env::temp_dir().join(format!("linerate-open-{}", std::process::id()));
-        std::fs::create_dir(&root).unwrap();
-        let (link, file) = (root.join("link"), root.join("file"));
-        std::os::unix::fs::symlink(&root, &link).unwrap();
-        std::fs::write(&file, "").unwrap();
-        let opened = [&root, &link, &file].map(|path| open(path).map(drop));
-        std::fs::remove_dir_all(&root).unwrap();
+        let place = Place::new("open");
+        let (link, file) = (place.0.join("link"), place.0.join("file"));
+        symlink(&place.0, &link).unwrap();
+        fs::write(&file, "").unwrap();
+        let opened = [&place.0, &link, &file].map(|path| Folder::open(path).map(drop));
         let errors = opened.map(|opened| opened.err().and_then(|error| error.raw_os_error()));
         assert_eq!(errors, [None, Some(libc::ENOTDIR), Some(libc::ENOTDIR)]);
+    }
+
+    #[test]
+    fn what_takes_the_place_of_an_open_folder_is_not_reached() {
+        let place = Place::new("exchanged");
+        let [open, theirs, moved] = ["open", "theirs", "moved"].map(|name| place.0.join(name));
+        for folder in [&open, &theirs] {
+            fs::create_dir_all(folder.join("name/deep")).unwrap();
+        }
+        let held = Folder::open(&open).unwrap();
+        fs::rename(&open, &moved).unwrap();
+        symlink(&theirs, &open).unwrap();
+        held.remove("name").unwrap();
+        held.make("new").unwrap();
+        assert!(theirs.join("name/deep").is_dir() && !theirs.join("new").exists());
+        assert!(!moved.join("name").exists() && moved.join("new").is_dir());
+    }
+
+    #[test]
+    fn a_name_leads_no_further_than_the_folder_and_a_link_nowhere() {
+        let place = Place::new("names");
+        let held = Folder::open(&place.0).unwrap();
+        for name in ["..", ".", "", "a/b", "/etc", "a/"] {
+            let refused = held.path_of(name).unwrap_err();
+            assert_eq!(refused.raw_os_error(), Some(libc::EINVAL), "{name:?}");
+        }
+        symlink("/etc/hostname", place.0.join("link")).unwrap();
+        let refused = held.file("link", true).unwrap_err();
+        assert_eq!(refused.raw_os_error(), Some(libc::ELOOP));
+        fs::create_dir(place.0.join("kept")).unwrap();
+        symlink(place.0.join("kept"), place.0.join("leads")).unwrap();
+        held.remove("leads").unwrap();
+        assert_eq!(fs::read_dir(&place.0).unwrap().count(), 2, "kept and link");
+    }
+
+    #[test]
+    fn a_folder_that_others_may_rename_in_keeps_nothing_of_ours() {
+        let place = Place::new("shared");
+        let keeps = |mode| {
+            fs::set_permissions(&place.0, Permissions::from_mode(mode)).unwrap();
+            Folder::open(&place.0).unwrap().keeps_ours().unwrap()
+        };
+        assert_eq!([0o700, 0o1777, 0o777].map(keeps), [true, true, false]);
     }
 }

@@ -51,6 +51,7 @@ pub mod timer;
 pub mod tun;
 pub mod uring;
 pub mod usage;
+pub mod user;
 pub mod wake_latency;
 pub mod zero_copy;
 

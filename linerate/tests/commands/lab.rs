@@ -88,7 +88,7 @@ impl Lab {
         std::fs::write(below("log"), "").unwrap();
         // The commands are nobody's where we are root.
         for open in ["tmp", "log"] {
-            let mode = std::fs::Permissions::from_mode(0o777);
+            let mode = std::fs::Permissions::from_mode(0o1777);
             std::fs::set_permissions(below(open), mode).unwrap();
         }
         let mut study = STUDY.to_owned();

@@ -11,6 +11,8 @@ mod hosts_file;
 mod lockout;
 #[path = "../common/offspring.rs"]
 mod offspring;
+#[path = "../common/own_state.rs"]
+mod own_state;
 mod own_things;
 mod run_folder;
 #[expect(dead_code, reason = "a test uses what it needs of it")]

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::as_nobody::linerate_as_nobody;
 use crate::common::{Folder, answer, linerate};
+use crate::own_state::with_state_below;
 use crate::schema;
 
 /// A short run of the service `fake`, which is somebody else's.
@@ -83,7 +84,8 @@ impl Bench {
 
     /// The program, to be run here.
     pub(crate) fn linerate(&self, arguments: &[&str]) -> Command {
-        self.surrounded(linerate(&self.0, arguments))
+        let command = self.surrounded(linerate(&self.0, arguments));
+        with_state_below(command, &self.0.path().join("runtime"))
     }
 
     /// The program, to be run here by a user who is not root.

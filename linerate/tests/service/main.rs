@@ -11,6 +11,8 @@ mod listed;
 mod loaded;
 mod misbehaving;
 mod nginx;
+#[path = "../common/own_state.rs"]
+mod own_state;
 #[path = "../common/schema.rs"]
 mod schema;
 #[path = "../common/server.rs"]

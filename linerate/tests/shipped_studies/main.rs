@@ -116,7 +116,7 @@ fn folder(name: &str) -> Folder {
     let folder = Folder::new(&format!("shipped-{name}"));
     let temporary = folder.path().join("temporary");
     std::fs::create_dir(&temporary).unwrap();
-    std::fs::set_permissions(&temporary, Permissions::from_mode(0o777)).unwrap();
+    std::fs::set_permissions(&temporary, Permissions::from_mode(0o1777)).unwrap();
     folder
 }
 

@@ -3,13 +3,15 @@
 //! that ends in any way, so that a service left by a crash is told from one that runs.
 
 mod place;
+mod slot;
 pub mod studies;
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileExt as _;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use machine::journal::Owner;
@@ -19,9 +21,8 @@ use serde::{Deserialize, Serialize};
 use sys::pidfd::{self, Order};
 
 use super::leftovers;
-
-/// How long an entry may be unreadable or held by somebody who only looks.
-const MOMENT: Duration = Duration::from_secs(1);
+use place::Place;
+use slot::{Held, MOMENT, Slot};
 
 /// A service that runs on this host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,14 +58,14 @@ pub struct Entry {
 /// The folder of entries.
 #[derive(Clone, Debug)]
 pub struct Register {
-    folder: PathBuf,
+    place: Arc<Place>,
 }
 
 /// One's own entry. Dropping it takes it away.
 #[derive(Debug)]
 pub struct Claim {
     file: File,
-    path: PathBuf,
+    slot: Slot,
     /// Whether it is left for whoever looks.
     stays: bool,
 }
@@ -80,16 +81,6 @@ pub enum Stopped {
     Cleared,
 }
 
-/// Whose a file of the register is.
-enum Held {
-    /// Of a process that lives, and says this.
-    Living(Box<Entry>),
-    /// Of nobody any more; ours for as long as this is open.
-    Left(File),
-    /// Of nobody any more, but somebody else looks at it.
-    Looked,
-}
-
 impl Register {
     /// The register of this user on this host.
     ///
@@ -100,29 +91,30 @@ impl Register {
     }
 
     fn below(name: &str) -> Result<Self, Failure> {
-        let folder = place::runtime_folder()?.join(name);
-        fs::create_dir_all(&folder).map_err(|error| cannot(&folder, &error))?;
-        Ok(Self { folder })
+        let place = Arc::new(place::state()?.below(name)?);
+        Ok(Self { place })
     }
 
     /// Enters a service that is about to be started. What a crash left under its name is taken away.
     ///
     /// # Errors
-    /// When one of that name runs, or the file cannot be written.
+    /// When one of that name runs, the file cannot be written, or its folder would not be safe where
+    /// it is to be made.
     pub fn claim(&self, entry: &Entry) -> Result<Claim, Failure> {
-        let path = self.path_of(&entry.name)?;
+        leftovers::place_of(&entry.folder)?;
+        let slot = self.slot_of(&entry.name)?;
         let mut file = Ok(None);
         sys::clock::wait_until(MOMENT, || {
-            file = take(&path);
-            !matches!(file, Ok(None)) || living_entry(&path).is_some()
+            file = slot.take();
+            !matches!(file, Ok(None)) || slot.living_entry().is_some()
         });
-        let Some(file) = file.map_err(|error| cannot(&path, &error))? else {
-            return Err(runs_already(&entry.name, &path));
+        let Some(file) = file.map_err(|error| slot.cannot(&error))? else {
+            return Err(runs_already(&entry.name, &slot));
         };
-        clear(&path);
+        clear(&slot);
         let claim = Claim {
             file,
-            path,
+            slot,
             stays: false,
         };
         claim.publish(entry)?;
@@ -133,7 +125,7 @@ impl Register {
     /// away on the way.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten();
+        let entries = fs::read_dir(self.place.folder.inside()).into_iter().flatten();
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let names = names.filter_map(|file| Some(file.strip_suffix(".json")?.to_owned()));
         let mut running: Vec<Entry> = names.filter_map(|name| self.look(&name)).collect();
@@ -152,37 +144,37 @@ impl Register {
     /// # Errors
     /// When that can be no name, there is none, it is somebody else's, or does not end.
     pub fn stop(&self, name: &str) -> Result<Stopped, Failure> {
-        let path = self.path_of(name)?;
-        let held = hold(&path).map_err(|error| cannot(&path, &error))?;
+        let slot = self.slot_of(name)?;
+        let held = slot.hold().map_err(|error| slot.cannot(&error))?;
         match held {
             None => Err(self.runs_not(name)),
             Some(Held::Left(_held)) => {
-                let failed = read_entry(&path).and_then(|entry| entry.failed);
-                clear(&path);
-                fs::remove_file(&path).map_err(|error| cannot(&path, &error))?;
+                let failed = slot.entry().and_then(|entry| entry.failed);
+                clear(&slot);
+                slot.remove().map_err(|error| slot.cannot(&error))?;
                 Ok(failed.map_or(Stopped::Cleared, Stopped::Failed))
             }
             Some(Held::Living(entry)) => {
-                end(&entry, &path)?;
+                end(&entry, &slot)?;
                 Ok(Stopped::Ended)
             }
             Some(Held::Looked) => {
                 let why = "another program looks at it and does not come to an end";
-                Err(cannot(&path, &why))
+                Err(slot.cannot(&why))
             }
         }
     }
 
     /// The entry of that name if its service runs or has failed; any other is taken away.
     fn look(&self, name: &str) -> Option<Entry> {
-        let path = self.path_of(name).ok()?;
-        match hold(&path).ok()?? {
+        let slot = self.slot_of(name).ok()?;
+        match slot.hold().ok()?? {
             Held::Living(entry) => Some(*entry),
             Held::Left(_held) => {
-                let entry = read_entry(&path).filter(|entry| entry.failed.is_some());
+                let entry = slot.entry().filter(|entry| entry.failed.is_some());
                 if entry.is_none() {
-                    clear(&path);
-                    let _ = fs::remove_file(&path);
+                    clear(&slot);
+                    let _ = slot.remove();
                 }
                 entry
             }
@@ -191,9 +183,9 @@ impl Register {
     }
 
     /// The file of a service. What is no name could lead to any file of this machine.
-    fn path_of(&self, name: &str) -> Result<PathBuf, Failure> {
+    fn slot_of(&self, name: &str) -> Result<Slot, Failure> {
         if is_name(name) {
-            return Ok(self.folder.join(format!("{name}.json")));
+            return Ok(Slot::new(&self.place, name));
         }
         Err(Failure {
             what: format!("`{name}` is not the name of a service"),
@@ -228,7 +220,7 @@ impl Claim {
             self.file.write_all_at(text.as_bytes(), 0)?;
             self.file.set_len(text.len() as u64)
         };
-        write().map_err(|error: io::Error| cannot(&self.path, &error))
+        write().map_err(|error: io::Error| self.slot.cannot(&error))
     }
 }
 
@@ -249,22 +241,22 @@ impl Drop for Claim {
     fn drop(&mut self) {
         if !self.stays {
             // Before the lock goes with the file.
-            let _ = fs::remove_file(&self.path);
+            let _ = self.slot.remove();
         }
     }
 }
 
 /// Asks the owner of a service to end it, and waits until it has ended.
-fn end(entry: &Entry, path: &Path) -> Result<(), Failure> {
+fn end(entry: &Entry, slot: &Slot) -> Result<(), Failure> {
     let (owner, title) = (entry.owner, &entry.title);
     // Its number could be another's by now; once it is open, it will not be.
     if let Ok(process) = pidfd::open_any(owner.pid)
         && owner.is_alive()
     {
-        pidfd::send(&process, Order::End).map_err(|error| cannot(path, &error))?;
+        pidfd::send(&process, Order::End).map_err(|error| slot.cannot(&error))?;
     }
     let limit = Duration::from_millis(entry.grace_ms.into()) + super::KEEPERS_GRACE;
-    let is_let_go = || matches!(look_at(path), Ok(None | Some(Held::Left(_))));
+    let is_let_go = || matches!(slot.look(), Ok(None | Some(Held::Left(_))));
     let ended = || is_let_go() || !owner.is_alive();
     if sys::clock::wait_until(limit, ended) {
         return Ok(());
@@ -275,8 +267,8 @@ fn end(entry: &Entry, path: &Path) -> Result<(), Failure> {
     })
 }
 
-fn runs_already(name: &str, path: &Path) -> Failure {
-    let at = living_entry(path).and_then(|entry| match entry.address {
+fn runs_already(name: &str, slot: &Slot) -> Failure {
+    let at = slot.living_entry().and_then(|entry| match entry.address {
         Some(address) => Some(address.to_string()),
         None => entry.socket,
     });
@@ -298,70 +290,9 @@ pub fn ourselves() -> Result<Owner, Failure> {
     })
 }
 
-/// Makes and locks a file; `None` where somebody else holds it.
-fn take(path: &Path) -> io::Result<Option<File>> {
-    let mut options = File::options();
-    let file = options.read(true).write(true).create(true).truncate(false);
-    let file = file.open(path)?;
-    lock(file, path)
-}
-
-/// Whose a file is; `None` where there is none. Who only looks at it is given a moment.
-fn hold(path: &Path) -> io::Result<Option<Held>> {
-    let mut held = Ok(None);
-    sys::clock::wait_until(MOMENT, || {
-        held = look_at(path);
-        !matches!(held, Ok(Some(Held::Looked)))
-    });
-    held
-}
-
-/// The same at this moment.
-fn look_at(path: &Path) -> io::Result<Option<Held>> {
-    let file = match File::options().read(true).write(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
-    Ok(Some(match lock(file, path)? {
-        Some(file) => Held::Left(file),
-        None => living_entry(path).map_or(Held::Looked, |entry| Held::Living(Box::new(entry))),
-    }))
-}
-
-/// A lock on a file that was taken away meanwhile is worth nothing: as good as held by another.
-fn lock(file: File, path: &Path) -> io::Result<Option<File>> {
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
-        Ok(()) => {
-            let there = fs::metadata(path).map(|found| found.ino()).ok();
-            let same = there == Some(file.metadata()?.ino());
-            Ok(same.then_some(file))
-        }
-    }
-}
-
 /// Takes away what the service of an entry that we hold has left, if there is an entry.
-fn clear(path: &Path) {
-    if let Some(entry) = read_entry(path) {
+fn clear(slot: &Slot) {
+    if let Some(entry) = slot.entry() {
         leftovers::clear(&entry.folder);
-    }
-}
-
-/// The entry of an owner that lives.
-fn living_entry(path: &Path) -> Option<Entry> {
-    read_entry(path).filter(|entry| entry.owner.is_alive())
-}
-
-/// An entry; `None` also while its owner writes it.
-fn read_entry(path: &Path) -> Option<Entry> {
-    let text = fs::read_to_string(path).ok()?;
-    serde_json::from_str(&text).ok()
-}
-
-fn cannot(path: &Path, error: &dyn std::fmt::Display) -> Failure {
-    Failure {
-        what: format!("{}: {error}", path.display()),
-        advice: "the list of running services is kept there".to_owned(),
     }
 }

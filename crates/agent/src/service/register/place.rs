@@ -1,44 +1,91 @@
 //! Where this user's programs keep what is of no use after a restart of the machine.
 
-use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use model::message::Failure;
+use sys::folder::Folder;
 
-/// `$XDG_RUNTIME_DIR/linerate`; without that variable `/run/linerate` for root, and for anybody
-/// else a folder of his own among the temporary ones, also where he is root in a rig of his.
+const NAME: &str = "linerate";
+
+/// A folder of our state that nobody else may write to, open, with its path for messages.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) folder: Folder,
+    pub(super) path: PathBuf,
+}
+
+/// `/run/linerate` of root, whatever the environment says: sudo(8) can hand on that of somebody else.
+/// Anybody else's is `$XDG_RUNTIME_DIR/linerate`, or without that variable a folder of his own among
+/// the temporary ones, also where he is root in a rig of his.
 ///
 /// # Errors
-/// When somebody else owns it: he could have put there what he likes.
-pub(super) fn runtime_folder() -> Result<PathBuf, Failure> {
-    let user = sys::process::user_outside();
-    let path = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    let path = match path.filter(|path| path.is_absolute()) {
-        Some(path) => path.join("linerate"),
-        None if user == 0 => PathBuf::from("/run/linerate"),
-        None => std::env::temp_dir().join(format!("linerate-{user}")),
+/// When it cannot be made, is somebody else's, or lies where somebody else could exchange it.
+pub(super) fn state() -> Result<Place, Failure> {
+    if sys::user::is_root() {
+        let run = Folder::open(Path::new("/")).and_then(|root| root.below("run"));
+        return open(run, "/run".into(), NAME.to_owned());
+    }
+    let given = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let (above, name) = match given.filter(|path| path.is_absolute()) {
+        Some(path) => (path, NAME.to_owned()),
+        None => {
+            let user = sys::process::user_outside();
+            (std::env::temp_dir(), format!("{NAME}-{user}"))
+        }
     };
-    let made = DirBuilder::new().mode(0o700).create(&path);
-    match made {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(cannot(&path, &error)),
-        _ if is_ours(&path) => Ok(path),
-        _ => Err(cannot(&path, &"it belongs to somebody else")),
+    // A link on the way there is his own.
+    let opened = above.canonicalize().and_then(|real| Folder::open(&real));
+    open(opened, above, name)
+}
+
+fn open(above: io::Result<Folder>, path: PathBuf, name: String) -> Result<Place, Failure> {
+    let above = above.map_err(|error| cannot(&path, &error))?;
+    match above.keeps_ours() {
+        Ok(true) => Place {
+            folder: above,
+            path,
+        }
+        .below(&name),
+        Ok(false) => Err(cannot(
+            &path,
+            &"others could put what they like in the place of what is ours there",
+        )),
+        Err(error) => Err(cannot(&path, &error)),
     }
 }
 
-/// Without following a link, which anybody may put into a public folder.
-fn is_ours(path: &Path) -> bool {
-    let is_ours = |found: fs::Metadata| {
-        found.is_dir() && found.uid() == sys::process::user() && found.mode() & 0o022 == 0
-    };
-    fs::symlink_metadata(path).is_ok_and(is_ours)
+impl Place {
+    /// A folder below, made where it is not there.
+    ///
+    /// # Errors
+    /// As [`state`].
+    pub(super) fn below(&self, name: &str) -> Result<Self, Failure> {
+        let path = self.path.join(name);
+        let made = match self.folder.make(name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.folder.below(name),
+            made => made,
+        };
+        let ours = made.and_then(|folder| Ok((folder.is_ours()?, folder)));
+        match ours {
+            Ok((true, folder)) => Ok(Self { folder, path }),
+            Ok((false, _)) => Err(cannot(&path, &"it belongs to somebody else")),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                Err(cannot(&path, &"it is no folder"))
+            }
+            Err(error) => Err(cannot(&path, &error)),
+        }
+    }
 }
 
 fn cannot(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+    let advice = if sys::user::is_root() {
+        "root's state is kept there: make it a folder of root's that nobody else may write to"
+    } else {
+        "set XDG_RUNTIME_DIR to a folder that is yours alone"
+    };
     Failure {
         what: format!("{}: {error}", path.display()),
-        advice: "set XDG_RUNTIME_DIR to a folder that is yours alone".to_owned(),
+        advice: advice.to_owned(),
     }
 }

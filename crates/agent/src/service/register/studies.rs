@@ -1,6 +1,6 @@
-//! The services that are targets of studies: entered beside those that were started by name, in a
-//! folder of their own, so that what is left where a study and its keepers are killed at once is
-//! found by the lock that died with them.
+//! The services that are targets of studies, and the folders of studies' commands: entered beside the
+//! services that were started by name, in a folder of their own, so that what is left where a study and
+//! its keepers are killed at once is found by the lock that died with them.
 
 use std::path::Path;
 
@@ -15,12 +15,25 @@ use super::{Claim, Entry, Register};
 /// # Errors
 /// When the register cannot be written.
 pub(crate) fn enter(service: &Service, folder: &Path) -> Result<Claim, Failure> {
+    enter_as(&service.title, service.stop.grace_ms, folder)
+}
+
+/// Enters the folder of a study's commands that is about to be made, and takes away what a crash left
+/// of others.
+///
+/// # Errors
+/// As [`enter`].
+pub(crate) fn enter_commands(folder: &Path) -> Result<Claim, Failure> {
+    enter_as("commands of a study", 0, folder)
+}
+
+fn enter_as(title: &str, grace_ms: u32, folder: &Path) -> Result<Claim, Failure> {
     let register = here()?;
     register.clear_left();
     let name = folder.file_name().unwrap_or_default();
     register.claim(&Entry {
         name: name.to_string_lossy().into_owned(),
-        title: service.title.clone(),
+        title: title.to_owned(),
         version: String::new(),
         owner: super::ourselves()?,
         folder: folder.to_owned(),
@@ -28,12 +41,12 @@ pub(crate) fn enter(service: &Service, folder: &Path) -> Result<Claim, Failure> 
         socket: None,
         password_file: None,
         connect: None,
-        grace_ms: service.stop.grace_ms,
+        grace_ms,
         failed: None,
     })
 }
 
-/// Takes away what studies that crashed have left of their services. Where there is no register,
+/// Takes away what studies that crashed have left. Where there is no register,
 /// nothing was entered.
 pub fn clear_left() {
     if let Ok(register) = here() {

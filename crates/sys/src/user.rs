@@ -1,0 +1,94 @@
+//! Who we are to the other users of the machine, and doing something with the rights of one of them.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::thread;
+
+use crate::check;
+use crate::descent::{NOBODY, maps};
+use crate::process::{user, user_outside};
+
+/// Whether this process is root to others: on the machine, or in a container that has users of its
+/// own. Whoever has made himself root of a user namespace is it to nobody else: what is the machine's
+/// own is not his there.
+#[must_use]
+pub fn is_root() -> bool {
+    let root_is_ours = || fs::metadata("/").is_ok_and(|found| found.uid() == 0);
+    user() == 0 && (user_outside() == 0 || root_is_ours())
+}
+
+/// Whether what belongs to this user is our own or root's. In a user namespace without a number for
+/// root, what is his is shown as that of the overflow user.
+///
+/// # Errors
+/// Where `/proc` is not mounted.
+pub(crate) fn is_us_or_root(owner: u32) -> io::Result<bool> {
+    let is_unknown = || {
+        let map = fs::read_to_string("/proc/self/uid_map")?;
+        io::Result::Ok(owner == NOBODY && !maps(&map, NOBODY))
+    };
+    Ok(owner == user() || owner == 0 || is_unknown()?)
+}
+
+/// Does something as another user, with his group and no other: the kernel then refuses what it would
+/// refuse him. It is done by a thread of its own; no other takes part in it.
+///
+/// # Errors
+/// `EPERM` for whoever is not root, `EINVAL` for a user that this namespace has not.
+pub fn act_as<T: Send>(user: u32, act: impl FnOnce() -> T + Send) -> io::Result<T> {
+    let as_user = || {
+        become_in_this_thread(user)?;
+        Ok(act())
+    };
+    let done = thread::scope(|scope| scope.spawn(as_user).join());
+    // The kernel takes a process with such a thread for one with secrets (PR_SET_DUMPABLE, prctl(2)).
+    // SAFETY: no pointers.
+    check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0) })?;
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// The kernel's calls are of one thread; those of the C library change all of them.
+fn become_in_this_thread(user: u32) -> io::Result<()> {
+    let no_groups = std::ptr::null::<libc::gid_t>();
+    // SAFETY: a list of length 0 is not read.
+    done(unsafe { libc::syscall(libc::SYS_setgroups, 0, no_groups) })?;
+    // SAFETY: no pointers.
+    done(unsafe { libc::syscall(libc::SYS_setresgid, user, user, user) })?;
+    // SAFETY: no pointers.
+    done(unsafe { libc::syscall(libc::SYS_setresuid, user, user, user) })
+}
+
+fn done(returned: libc::c_long) -> io::Result<()> {
+    check(libc::c_int::try_from(returned).map_err(io::Error::other)?).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_done_as_another_user_has_his_rights_and_nobody_else_loses_his_own() {
+        let uid = |status: &str| {
+            let status = fs::read_to_string(status).unwrap();
+            let line = status.lines().find(|line| line.starts_with("Uid:"));
+            line.unwrap().split_whitespace().nth(2).unwrap().to_owned()
+        };
+        let acted = act_as(NOBODY, || {
+            let denied = fs::read_dir("/root").is_err();
+            (uid("/proc/thread-self/status"), denied)
+        });
+        if user() == 0 {
+            assert_eq!(acted.unwrap(), (NOBODY.to_string(), true));
+        } else {
+            assert_eq!(acted.unwrap_err().raw_os_error(), Some(libc::EPERM));
+        }
+        assert_eq!(uid("/proc/thread-self/status"), user().to_string());
+    }
+
+    #[test]
+    fn what_is_ours_or_roots_is_told_from_what_is_somebody_elses() {
+        let known = [user(), 0, 12_345].map(|owner| is_us_or_root(owner).unwrap());
+        assert_eq!(known, [true, true, false]);
+    }
+}
