@@ -1,11 +1,17 @@
 //! The flags that choose the hosts and links of a run.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use model::study::RigKind;
 use study::hosts::Hosts;
+
+use crate::console::Console;
+
+/// What a hosts file is called.
+const FILE: &str = "hosts.toml";
 
 /// Flags of what can run on several hosts.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -27,8 +33,8 @@ pub(crate) struct RigFlags {
 pub(crate) struct HostsFlag {
     /// File that names the machines of the rig `hosts`
     ///
-    /// Else `hosts.toml` in the current folder, else `linerate/hosts.toml` below
-    /// `$XDG_CONFIG_HOME` or `~/.config`. A machine that stands in it may be loaded.
+    /// Else your own, `linerate/hosts.toml` below `$XDG_CONFIG_HOME` or `~/.config`; one in the
+    /// current folder is taken only when it is given here. A machine that stands in it may be loaded.
     #[arg(long, value_name = "FILE")]
     pub(crate) hosts: Option<PathBuf>,
 }
@@ -75,13 +81,25 @@ impl HostsFlag {
         Ok(())
     }
 
-    /// The machines that the file names.
-    pub(crate) fn find(&self) -> anyhow::Result<Hosts> {
-        Ok(study::hosts::find(self.hosts.as_deref(), &usual())?)
+    /// The machines that the file names. One that lies in the current folder and was not given is not
+    /// taken for the owner's word, which is said.
+    pub(crate) fn find(&self, console: &Console) -> anyhow::Result<Hosts> {
+        let own = own();
+        if self.hosts.is_none() {
+            own.as_deref().map_or(Ok(()), check_owner)?;
+            if Path::new(FILE).exists() {
+                console.note(&format!(
+                    "{FILE} in this folder is not used; --hosts ./{FILE} takes it, if you trust it: its \
+                     machines may be loaded"
+                ));
+            }
+        }
+        Ok(study::hosts::find(self.hosts.as_deref(), own.as_deref())?)
     }
 }
 
-fn usual() -> Vec<PathBuf> {
+/// The user's own file.
+fn own() -> Option<PathBuf> {
     // Others are to be ignored (XDG Base Directory 0.8).
     let is_absolute = |path: &PathBuf| path.is_absolute();
     let variable = |name| {
@@ -91,10 +109,22 @@ fn usual() -> Vec<PathBuf> {
     };
     let below_home = || variable("HOME").map(|home| home.join(".config"));
     let config = variable("XDG_CONFIG_HOME").or_else(below_home);
-    let own = config.map(|config| config.join("linerate/hosts.toml"));
-    std::iter::once(PathBuf::from("hosts.toml"))
-        .chain(own)
-        .collect()
+    config.map(|config| config.join("linerate").join(FILE))
+}
+
+/// The environment can be somebody else's, as sudo(8) may leave it to root: his file is his word alone.
+fn check_owner(file: &Path) -> anyhow::Result<()> {
+    let us = sys::process::user();
+    let owner = std::fs::metadata(file).map(|found| found.uid());
+    match owner {
+        Ok(owner) if owner != us && owner != 0 => bail!(
+            "{}: it belongs to user {owner} and not to {us}, so it is not your word that its machines \
+             may be loaded; give it with --hosts if you trust it",
+            file.display()
+        ),
+        // That there is none is said by whoever reads it.
+        _ => Ok(()),
+    }
 }
 
 fn kinds() -> impl clap::builder::TypedValueParser<Value = RigKind> {

@@ -141,7 +141,9 @@ pub(crate) fn resume(
         hosts.check(run.rig.kind())?;
         on_host = run.on_host;
         strangers::check(&run)?;
-        place = Place::of(run.rig.kind(), run.study.link.as_ref(), || hosts.find())?;
+        place = Place::of(run.rig.kind(), run.study.link.as_ref(), || {
+            hosts.find(console)
+        })?;
         for service in run.service.iter().chain(&run.own_services) {
             trust.check(&service.description)?;
         }

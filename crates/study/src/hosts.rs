@@ -2,6 +2,7 @@
 //!
 //! A machine that stands in it may be loaded: that is its owner's word.
 
+use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
@@ -54,39 +55,33 @@ pub struct Server {
 #[derive(Debug, thiserror::Error)]
 pub enum HostsError {
     #[error(
-        "there is no hosts file: neither {} exists; write one, such as\n{EXAMPLE}\nor give \
+        "there is no hosts file: {} does not exist; write one, such as\n{EXAMPLE}\nor give \
          another with --hosts FILE",
-        looked_for(.0)
+        .0.display()
     )]
-    None(Vec<PathBuf>),
+    None(PathBuf),
+    #[error(
+        "neither XDG_CONFIG_HOME nor HOME says where your hosts file is; give one with --hosts FILE"
+    )]
+    Nowhere,
     #[error("{path} cannot be read: {source}; expected a hosts file, such as\n{EXAMPLE}")]
-    Unreadable {
-        path: String,
-        source: std::io::Error,
-    },
+    Unreadable { path: String, source: io::Error },
     #[error(transparent)]
     Wrong(#[from] SpecError),
 }
 
-fn looked_for(paths: &[PathBuf]) -> String {
-    let paths: Vec<String> = paths
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
-    paths.join(" nor ")
-}
-
-/// Reads the hosts file that was given, or the first of the usual ones that exists.
+/// Reads the hosts file that was given, or else the user's own.
 ///
 /// # Errors
 /// When there is none, or it is wrong.
-pub fn find(given: Option<&Path>, usual: &[PathBuf]) -> Result<Hosts, HostsError> {
-    let first = || usual.iter().find(|path| path.exists());
-    let path = given.or_else(|| first().map(PathBuf::as_path));
-    let path = path.ok_or_else(|| HostsError::None(usual.to_vec()))?;
+pub fn find(given: Option<&Path>, own: Option<&Path>) -> Result<Hosts, HostsError> {
+    let path = given.or(own).ok_or(HostsError::Nowhere)?;
     let file = path.display().to_string();
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(parse(&text, &file)?),
+        Err(error) if given.is_none() && error.kind() == io::ErrorKind::NotFound => {
+            Err(HostsError::None(path.to_owned()))
+        }
         Err(source) => Err(HostsError::Unreadable { path: file, source }),
     }
 }

@@ -231,7 +231,7 @@ pub(crate) fn measure(
     ladder.apply(&mut study)?;
     flags.shorten(&mut study);
     study.rig = rig.kind()?.unwrap_or(study.rig);
-    let place = Place::of(study.rig, study.link.as_ref(), || rig.hosts.find())?;
+    let place = Place::of(study.rig, study.link.as_ref(), || rig.hosts.find(console))?;
     if let Place::Linked(plan) = &place {
         console.note(&format!("link: {}", report::link::words(plan)));
     }
