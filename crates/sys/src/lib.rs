@@ -28,6 +28,7 @@ pub mod ktls;
 pub mod launch;
 pub mod listener;
 pub mod mapped_file;
+pub mod mark;
 pub mod memory_file;
 pub mod memory_killer;
 pub mod namespace;

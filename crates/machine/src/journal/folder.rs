@@ -36,7 +36,7 @@ pub enum Refused {
 /// When the environment names no such place.
 pub(crate) fn folder() -> Result<PathBuf, Refused> {
     // An ordinary user who is root in a rig of his keeps his own journal.
-    if sys::process::user() == 0 && sys::process::user_outside() == 0 {
+    if sys::user::is_root() {
         return Ok(PathBuf::from(OF_ROOT));
     }
     let absolute = |name| {

@@ -10,7 +10,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use sys::cgroup::{Controller, Group, Version};
 use sys::kernel_file;
 
-/// What the names of our groups begin with; the process that made it and a number follow.
+use crate::journal::Owner;
+
+/// What the names of our groups begin with; the process that made it and a number follow. That a
+/// group is ours is told by the mark on it, which says who made it.
 const PREFIX: &str = "linerate-";
 /// `cpu.shares` of version 1 for a weight of 100, as systemd converts them.
 const SHARES_OF_100: u32 = 1024;
@@ -30,10 +33,12 @@ impl OwnGroup {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let current = current()?;
         let home = home(&current)?;
-        remove(home, |maker| !Path::new(&format!("/proc/{maker}")).exists());
+        remove(home, |maker| !maker.is_alive());
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let folder = home.join(format!("{PREFIX}{}-{number}", std::process::id()));
         fs::create_dir(&folder).map_err(|error| at(&folder, &error))?;
+        // Without a mark it goes with us, or stays where we are killed.
+        let _ = Owner::this_process().and_then(|maker| sys::mark::write(&folder, &words(maker)));
         let filled = fill(&folder, current.version(), weight);
         // Without its weight it is of no use.
         filled.inspect_err(|_| drop(fs::remove_dir(&folder)))
@@ -53,7 +58,7 @@ impl Drop for OwnGroup {
 /// Where groups cannot be found.
 pub fn sweep_after(maker: u32) -> io::Result<bool> {
     let current = current()?;
-    Ok(remove(home(&current)?, |of| of == maker))
+    Ok(remove(home(&current)?, |of| of.pid == maker))
 }
 
 /// The weight of the group that a process is in.
@@ -114,17 +119,30 @@ fn home(current: &Group) -> io::Result<&Path> {
 }
 
 /// Takes away empty groups of ours by their makers; whether none of those is left.
-fn remove(home: &Path, is_meant: impl Fn(u32) -> bool) -> bool {
-    let maker_of = |name: &str| name.strip_prefix(PREFIX)?.split_once('-')?.0.parse().ok();
+fn remove(home: &Path, is_meant: impl Fn(Owner) -> bool) -> bool {
     let entries = fs::read_dir(home).into_iter().flatten().flatten();
-    let meant = entries.filter(|entry| {
-        let name = entry.file_name();
-        name.to_str().and_then(maker_of).is_some_and(&is_meant)
-    });
+    let meant = entries
+        .map(|entry| entry.path())
+        .filter(|folder| maker_of(folder).is_some_and(&is_meant));
     meant
-        .filter(|entry| fs::remove_dir(entry.path()).is_err())
+        .filter(|folder| fs::remove_dir(folder).is_err())
         .count()
         == 0
+}
+
+/// As it stands on a group.
+fn words(maker: Owner) -> String {
+    format!("{} {}", maker.pid, maker.started_ticks)
+}
+
+/// Who has made a group; `None` of one that is not ours.
+fn maker_of(folder: &Path) -> Option<Owner> {
+    let words = sys::mark::read(folder)?;
+    let (pid, started_ticks) = words.split_once(' ')?;
+    Some(Owner {
+        pid: pid.parse().ok()?,
+        started_ticks: started_ticks.parse().ok()?,
+    })
 }
 
 fn weight_file(version: Version) -> &'static str {
