@@ -90,6 +90,10 @@ fn advised(path: &SocketPath, why: CannotListen) -> anyhow::Error {
                 "{shown}: what is there is a socket of datagrams or packets, and is left as it is; take another path"
             )
         }
+        CannotListen::Theirs(user) => anyhow!(
+            "{shown}: what is there is a socket of user {user} that nobody listens on, and is left as it is; \
+             take another path, or remove it"
+        ),
         CannotListen::Barred => anyhow!(
             "{shown}: what is there is a socket to which this user may not connect, so whether somebody listens \
              on it cannot be told; take another path, or remove it if nobody needs it"

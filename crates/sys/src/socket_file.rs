@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use crate::address::{Address, SocketPath, carries_no_stream};
 use crate::clock;
+use crate::process;
 use crate::socket::option;
 
 /// Everybody may connect, as to a port of loopback; who may not is kept out by the folder.
@@ -36,6 +37,8 @@ pub enum CannotListen {
     NoSocket,
     /// What is there is a socket of datagrams or packets.
     NoStream,
+    /// What is there is a socket of this user that nobody listens on, which is his to remove.
+    Theirs(u32),
     /// What is there is a socket to which this user may not connect, so whether somebody listens on it is
     /// not known.
     Barred,
@@ -121,7 +124,8 @@ fn is_left(path: &SocketPath) -> Result<bool, CannotListen> {
         Err(refusal) => refusal,
     };
     Err(match refusal.kind() {
-        ErrorKind::ConnectionRefused => return Ok(true),
+        ErrorKind::ConnectionRefused if found.uid() == process::user() => return Ok(true),
+        ErrorKind::ConnectionRefused => CannotListen::Theirs(found.uid()),
         // Its queue is full.
         ErrorKind::WouldBlock => CannotListen::Taken(None),
         ErrorKind::PermissionDenied => CannotListen::Barred,
