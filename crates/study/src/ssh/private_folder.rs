@@ -3,12 +3,14 @@
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 /// A socket's path may have 107 bytes (unix(7)): of them 26 for our name, 8 for the socket's and 17
 /// for what `ssh` appends to it until it is ready.
 const LONGEST_BASE: usize = 107 - 26 - 8 - 17;
+/// Where the base will not do.
+const USUAL: &str = "/tmp";
 /// Folders that processes of our number may have left behind.
 const MOST_TRIES: u32 = 1_000;
 
@@ -17,9 +19,15 @@ const MOST_TRIES: u32 = 1_000;
 pub(super) struct PrivateFolder(PathBuf);
 
 impl PrivateFolder {
-    /// Makes one below the folder for temporary files.
+    /// Makes one below the folder for temporary files, or in the usual place where somebody else could
+    /// exchange it there.
     pub(super) fn new() -> io::Result<Self> {
-        Self::below(&short(std::env::temp_dir()))
+        let base = short(std::env::temp_dir());
+        Self::below(if keeps_ours(&base)? {
+            &base
+        } else {
+            Path::new(USUAL)
+        })
     }
 
     fn below(base: &Path) -> io::Result<Self> {
@@ -54,8 +62,16 @@ fn short(base: PathBuf) -> PathBuf {
     if bytes.len() <= LONGEST_BASE && bytes.iter().copied().all(is_taken_as_it_is) {
         base
     } else {
-        PathBuf::from("/tmp")
+        PathBuf::from(USUAL)
     }
+}
+
+/// Whether nobody but us and root can rename what we make in a folder: others may write to it only
+/// where they cannot (inode(7), the sticky bit).
+fn keeps_ours(base: &Path) -> io::Result<bool> {
+    let (found, us) = (std::fs::metadata(base)?, std::fs::metadata("/proc/self")?);
+    let is_shared = found.mode() & 0o002 != 0 && found.mode() & 0o1000 == 0;
+    Ok([0, us.uid()].contains(&found.uid()) && !is_shared)
 }
 
 fn is_taken_as_it_is(byte: u8) -> bool {
@@ -78,6 +94,21 @@ mod tests {
         drop(left);
         // Nothing but the base is left of it.
         std::fs::remove_dir(&base).unwrap();
+    }
+
+    #[test]
+    fn a_base_in_which_others_may_rename_keeps_nothing_of_ours() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let base = std::env::temp_dir().join(format!("linerate-bases-{}", std::process::id()));
+        std::fs::create_dir(&base).unwrap();
+        let keeps = |mode| {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&base, mode).unwrap();
+            keeps_ours(&base).unwrap()
+        };
+        let kept = [0o700, 0o1777, 0o777].map(keeps);
+        std::fs::remove_dir(&base).unwrap();
+        assert_eq!(kept, [true, true, false]);
     }
 
     #[test]
