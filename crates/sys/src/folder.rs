@@ -211,7 +211,7 @@ mod tests {
     fn a_name_leads_no_further_than_the_folder_and_a_link_nowhere() {
         let place = Place::new("names");
         let held = Folder::open(&place.0).unwrap();
-        for name in ["..", ".", "", "a/b", "/etc", "a/"] {
+        for name in ["..", ".", "", "a/b", "/etc"] {
             let refused = held.path_of(name).unwrap_err();
             assert_eq!(refused.raw_os_error(), Some(libc::EINVAL), "{name:?}");
         }

@@ -165,8 +165,9 @@ fn is_new_path(path: &Path) -> bool {
     let number = name
         .and_then(|name| name.strip_prefix("linerate-"))
         .and_then(|rest| rest.rsplit_once('-'));
-    let is_random =
-        |digits: &str| digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_random = |digits: &str| {
+        digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
     path.is_absolute() && number.is_some_and(|(_, digits)| is_random(digits))
 }
 

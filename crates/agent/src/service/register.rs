@@ -125,7 +125,9 @@ impl Register {
     /// away on the way.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
-        let entries = fs::read_dir(self.place.folder.inside()).into_iter().flatten();
+        let entries = fs::read_dir(self.place.folder.inside())
+            .into_iter()
+            .flatten();
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let names = names.filter_map(|file| Some(file.strip_suffix(".json")?.to_owned()));
         let mut running: Vec<Entry> = names.filter_map(|name| self.look(&name)).collect();

@@ -24,7 +24,7 @@ pub(super) struct Place {
 pub(super) fn state() -> Result<Place, Failure> {
     if sys::user::is_root() {
         let run = Folder::open(Path::new("/")).and_then(|root| root.below("run"));
-        return open(run, "/run".into(), NAME.to_owned());
+        return open(run, "/run".into(), NAME);
     }
     let given = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let (above, name) = match given.filter(|path| path.is_absolute()) {
@@ -36,17 +36,17 @@ pub(super) fn state() -> Result<Place, Failure> {
     };
     // A link on the way there is his own.
     let opened = above.canonicalize().and_then(|real| Folder::open(&real));
-    open(opened, above, name)
+    open(opened, above, &name)
 }
 
-fn open(above: io::Result<Folder>, path: PathBuf, name: String) -> Result<Place, Failure> {
+fn open(above: io::Result<Folder>, path: PathBuf, name: &str) -> Result<Place, Failure> {
     let above = above.map_err(|error| cannot(&path, &error))?;
     match above.keeps_ours() {
         Ok(true) => Place {
             folder: above,
             path,
         }
-        .below(&name),
+        .below(name),
         Ok(false) => Err(cannot(
             &path,
             &"others could put what they like in the place of what is ours there",
