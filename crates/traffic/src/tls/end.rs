@@ -6,11 +6,14 @@ use std::os::fd::BorrowedFd;
 use rustls::CommonState;
 use rustls::unbuffered::{EncryptError, WriteTraffic};
 
+use super::config::FULL_CONTENT_BYTES;
 use super::records::{self, Read, Session};
 use crate::engine::transfer::Transfer;
 
-/// What is encrypted at one go: four full records, which a CPU's cache holds twice over.
-pub(super) const PIECE_BYTES: usize = 64 * 1024;
+/// What is encrypted and sent at one go: three full records. With what TLS adds they fit into one
+/// segment of loopback, whose packets have at most 65,536 bytes. A fourth would not: its last bytes
+/// would be a segment of their own, for which a receiver that keeps up is woken once more.
+pub(super) const PIECE_BYTES: usize = 3 * FULL_CONTENT_BYTES;
 /// More than any cipher suite adds to a record: header, explicit nonce, type and tag.
 const RECORD_OVERHEAD_BYTES: usize = 64;
 
@@ -154,7 +157,8 @@ impl<S: Session> End<S> {
     }
 
     /// Encrypts and sends a piece at a time, and tells how many bytes it took: less than all when
-    /// there is no more room, and then records wait. `more` says that others follow at once.
+    /// there is no more room, and then records wait. `more` says that others follow at once; a piece
+    /// does not wait for the next, which would tear its records in two to fill a segment.
     ///
     /// # Errors
     /// When the connection is of no more use.
@@ -174,12 +178,8 @@ impl<S: Session> End<S> {
             }
             taken += piece.len();
             let count = self.write(|traffic| traffic.encrypt(piece, outgoing))?;
-            self.send_records(
-                transfer,
-                socket,
-                &outgoing[..count],
-                more || taken < bytes.len(),
-            )?;
+            let waits = more && taken == bytes.len();
+            self.send_records(transfer, socket, &outgoing[..count], waits)?;
         }
         Ok(taken)
     }

@@ -6,7 +6,7 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
 
 use rustls::server::UnbufferedServerConnection;
-use sys::ktls;
+use sys::{ktls, socket};
 
 use super::config::Config;
 use super::end::{End, PIECE_BYTES, room_for_piece};
@@ -17,6 +17,11 @@ use crate::engine::transfer::Transfer;
 
 /// Records received and not yet understood; a client's first message must fit.
 const INCOMING_BYTES: usize = 64 * 1024;
+/// Of a file the kernel holds no more for a client on this machine, which takes it out of the caches
+/// of our CPU: two pieces and the third that crosses the line. More would grow cold before it is read,
+/// and leave when the client acknowledges, in its time. Two must fit, as a receiver may wait for
+/// the second before it acknowledges (RFC 5681 §4.2).
+const NEAR_SEND_BYTES: usize = 128 * 1024;
 /// To a client that speaks HTTP without TLS.
 const NOT_TLS: &str = "HTTP/1.1 400 Bad Request\r\nServer: linerate\r\nContent-Type: text/plain\r\n\
                        Content-Length: 40\r\nConnection: close\r\n\r\n\
@@ -51,6 +56,8 @@ pub struct Secured {
     kernel: Option<InKernel>,
     /// Nothing was received so far.
     is_new: bool,
+    /// A file was sent by way of our memory.
+    sends_files: bool,
 }
 
 impl Channel for Secured {
@@ -64,6 +71,7 @@ impl Channel for Secured {
             handover: common.config.handover,
             kernel: None,
             is_new: true,
+            sends_files: false,
         })
     }
 
@@ -133,6 +141,9 @@ impl Channel for Secured {
         self.hand_over::<T>(common)?;
         if self.kernel.is_some() {
             return self.clear.send_file(&mut (), transfer, part, most_bytes);
+        }
+        if !std::mem::replace(&mut self.sends_files, true) {
+            hold_little_for_the_near(self.clear.socket());
         }
         let socket = self.clear.socket().as_fd();
         self.end.send_unsent(transfer, socket)?;
@@ -208,6 +219,23 @@ impl Secured {
         }
         Ok(())
     }
+}
+
+/// A path within the machine carries what is sent at once, so that little suffices to fill it. Where
+/// the kernel does not take the bound, as much waits as it likes.
+fn hold_little_for_the_near(socket: &TcpStream) {
+    if is_within_machine(socket) {
+        let _ = socket::bound_send_buffer(socket.as_fd(), NEAR_SEND_BYTES);
+    }
+}
+
+/// Whether both ends have an address of loopback, or the same.
+fn is_within_machine(socket: &TcpStream) -> bool {
+    let ends = [socket.local_addr(), socket.peer_addr()];
+    let [Ok(here), Ok(there)] = ends.map(|end| end.map(|end| end.ip().to_canonical())) else {
+        return false;
+    };
+    here == there || here.is_loopback() && there.is_loopback()
 }
 
 /// Whether a client begins with the name of a method, where a record should be.
