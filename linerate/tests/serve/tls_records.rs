@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{cipher_suite::TLS13_AES_128_GCM_SHA256, default_provider};
@@ -65,6 +65,51 @@ fn a_request_is_answered_before_the_message_behind_it_is_whole() {
     stream.shutdown(Shutdown::Write).unwrap();
     stream.read_to_end(&mut Vec::new()).unwrap();
     server.serves();
+}
+
+#[test]
+fn of_a_file_little_waits_for_a_client_on_this_machine_that_does_not_read() {
+    let folder = Folder::new("tls-records-near");
+    std::fs::write(folder.path().join("file"), vec![7; 16 << 20]).unwrap();
+    let root = folder.path().to_str().unwrap();
+    let server = Trusted::start("near", &["--root", root]);
+    let mut client = server.connect();
+    client.ask(&get("/file"));
+    client.flush().unwrap();
+    let bytes = settled(|| unsent_bytes(server.server.address.port()));
+    assert!(bytes < 384 * 1024, "{bytes} bytes wait");
+}
+
+/// What it comes to once it is something and has not changed for a while.
+fn settled(look: impl Fn() -> u64) -> u64 {
+    let (mut last, mut looks) = (0, 0);
+    let ends = Instant::now() + PATIENCE;
+    while looks < 50 && Instant::now() < ends {
+        let seen = look();
+        looks = if seen == last && seen > 0 {
+            looks + 1
+        } else {
+            0
+        };
+        last = seen;
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert_eq!(looks, 50, "it still changes, or is nothing: {last}");
+    last
+}
+
+/// What the kernel holds of established connections at that port for their peers, bytes (`tx_queue` of
+/// proc_net_tcp.rst).
+fn unsent_bytes(port: u16) -> u64 {
+    const ESTABLISHED: &str = "01";
+    let (end, table) = (format!(":{port:04X}"), "/proc/net/tcp");
+    let sockets = std::fs::read_to_string(table).unwrap();
+    let each = sockets.lines().filter_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let is_it = fields[1].ends_with(&end) && fields[3] == ESTABLISHED;
+        is_it.then(|| u64::from_str_radix(fields[4].split_once(':').unwrap().0, 16).unwrap())
+    });
+    each.sum()
 }
 
 #[test]

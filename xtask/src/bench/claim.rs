@@ -28,6 +28,16 @@ impl Bar {
         matches!(self, Self::AtMost(_) | Self::NoDearer)
     }
 
+    /// By what factor a ratio is worse than the bar, as a logarithm: above 0 where it is missed.
+    fn shortfall(self, ratio: f64) -> f64 {
+        match self {
+            Self::AtMost(bar) => (ratio / bar).ln(),
+            Self::AtLeast(bar) => (bar / ratio).ln(),
+            Self::NoDearer => (ratio / PARITY).ln(),
+            Self::NoSlower => (1.0 / PARITY / ratio).ln(),
+        }
+    }
+
     fn holds(self, effect: &Effect) -> bool {
         match self {
             Self::AtMost(bar) => effect.ratio <= bar,
@@ -99,6 +109,11 @@ impl Found {
     /// The estimate.
     pub(super) fn ratio(&self) -> f64 {
         self.effect.ratio
+    }
+
+    /// By what factor its goal is missed, as a logarithm: the worst of several has the largest.
+    pub(super) fn shortfall(&self) -> f64 {
+        self.bars.goal.shortfall(self.effect.ratio)
     }
 
     fn reaches_its_goal(&self) -> bool {
@@ -216,6 +231,16 @@ mod tests {
         assert!(!holds(0.97, Bar::NoSlower), "its interval lies below 1");
         assert!(holds(1.04, Bar::AtMost(1.05)) && !holds(1.2, Bar::AtMost(1.05)));
         assert!(holds(1.6, Bar::AtLeast(1.5)) && !holds(1.4, Bar::AtLeast(1.5)));
+    }
+
+    #[test]
+    fn of_several_claims_the_one_that_misses_its_bar_by_most_falls_furthest_short() {
+        let shortfall = |ratio, bar| found(ratio, Bars::goal(bar)).shortfall();
+        let missed_rate = shortfall(0.9, Bar::AtLeast(1.2));
+        let missed_cost = shortfall(0.9, Bar::AtMost(0.8));
+        let parity = shortfall(1.0, Bar::NoDearer);
+        assert!(missed_rate > missed_cost && missed_cost > 0.0 && parity < 0.0);
+        assert!(parity > shortfall(0.5, Bar::AtMost(0.8)));
     }
 
     #[test]

@@ -10,6 +10,9 @@ use super::page;
 /// Of the order within rounds.
 const SEED: u64 = 6;
 
+/// The shortfall of what was not measured, which is printed last.
+const UNKNOWN: f64 = f64::NEG_INFINITY;
+
 /// A number that a lap comes to.
 pub(super) struct Quantity<L> {
     pub(super) name: &'static str,
@@ -87,7 +90,8 @@ impl<'a, L> Race<'a, L> {
         });
     }
 
-    /// Runs so many rounds, prints what they came to, and says how the claims came out.
+    /// Runs so many rounds, prints what they came to, and says how the claims came out, the worst
+    /// first.
     pub(super) fn run(mut self, rounds: usize) -> anyhow::Result<Tally> {
         let mut random = SplitMix64::new(SEED);
         for _ in 0..rounds {
@@ -102,14 +106,18 @@ impl<'a, L> Race<'a, L> {
         }
         println!("{}", page::head(&self, rounds));
         let mut tally = Tally::default();
-        for claim in &self.claims {
-            println!("{}", self.judge(claim, &mut tally));
+        let claims = self.claims.iter();
+        let mut judged: Vec<_> = claims.map(|claim| self.judge(claim, &mut tally)).collect();
+        judged.sort_by(|one, other| other.0.total_cmp(&one.0));
+        for (_, line) in judged {
+            println!("{line}");
         }
         Ok(tally)
     }
 
-    /// The claim beside its best peer; the others beside it, without a bar.
-    fn judge(&self, claim: &Claim<L>, tally: &mut Tally) -> String {
+    /// How far the claim falls short of its bar, and the claim beside its best peer; the others beside
+    /// it, without a bar.
+    fn judge(&self, claim: &Claim<L>, tally: &mut Tally) -> (f64, String) {
         let what = format!("{}, {}", claim.quantity.name, claim.arm);
         let peers = claim.peers.iter().filter_map(|peer| self.find(peer));
         let mut peers: Vec<(&str, Vec<f64>)> = peers
@@ -122,13 +130,15 @@ impl<'a, L> Race<'a, L> {
         let ours = self.find(claim.arm).map(|arm| arm.values(claim.quantity));
         let found = |peer: &[f64]| Found::of(ours.as_deref()?, peer, claim.bars);
         if claim.peers.is_empty() {
-            return format!("  {what} to servers that are named: none was (--against)");
+            let line = format!("  {what} to servers that are named: none was (--against)");
+            return (UNKNOWN, line);
         }
         let Some((best, found_best)) = peers
             .first()
             .and_then(|(best, values)| Some((best, found(values)?)))
         else {
-            return format!("  {what}: not measured, as no peer is here");
+            let line = format!("  {what}: not measured, as no peer is here");
+            return (UNKNOWN, line);
         };
         let what = format!("{what} to {best}");
         tally.note(&what, &found_best);
@@ -140,7 +150,8 @@ impl<'a, L> Race<'a, L> {
             true => String::new(),
             false => format!("  [the best of its peers; to {}]", others.join(", to ")),
         };
-        format!("  {what}: {found_best}{others}")
+        let line = format!("  {what}: {found_best}{others}");
+        (found_best.shortfall(), line)
     }
 
     fn find(&self, name: &str) -> Option<&Arm<'a, L>> {

@@ -10,10 +10,11 @@ use super::config::FULL_CONTENT_BYTES;
 use super::records::{self, Read, Session};
 use crate::engine::transfer::Transfer;
 
-/// What is encrypted and sent at one go: three full records. With what TLS adds they fit into one
-/// segment of loopback, whose packets have at most 65,536 bytes. A fourth would not: its last bytes
-/// would be a segment of their own, for which a receiver that keeps up is woken once more.
-pub(super) const PIECE_BYTES: usize = 3 * FULL_CONTENT_BYTES;
+/// What is encrypted and sent at one go: six full records, which lie in a CPU's cache twice over. With
+/// what TLS adds they are a segment and a half of loopback, whose packets have at most 65,536 bytes:
+/// four would be one and a few bytes, which are a segment of their own, and a receiver that keeps up is
+/// woken for it once more. Fewer wake such a receiver more often.
+pub(super) const PIECE_BYTES: usize = 6 * FULL_CONTENT_BYTES;
 /// More than any cipher suite adds to a record: header, explicit nonce, type and tag.
 const RECORD_OVERHEAD_BYTES: usize = 64;
 

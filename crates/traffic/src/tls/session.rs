@@ -1,7 +1,7 @@
 //! One connection under TLS: records in, the service's bytes out, and the other way.
 
 use std::io;
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
 
@@ -18,10 +18,10 @@ use crate::engine::transfer::Transfer;
 /// Records received and not yet understood; a client's first message must fit.
 const INCOMING_BYTES: usize = 64 * 1024;
 /// Of a file the kernel holds no more for a client on this machine, which takes it out of the caches
-/// of our CPU: two pieces and the third that crosses the line. More would grow cold before it is read,
-/// and leave when the client acknowledges, in its time. Two must fit, as a receiver may wait for
-/// the second before it acknowledges (RFC 5681 §4.2).
-const NEAR_SEND_BYTES: usize = 128 * 1024;
+/// of our CPU: about two pieces. More would grow cold before it is read, and leave when the client
+/// acknowledges, in its time. Two segments must fit, as a receiver may wait for the second before
+/// it acknowledges (RFC 5681 §4.2).
+const NEAR_SEND_BYTES: usize = 192 * 1024;
 /// To a client that speaks HTTP without TLS.
 const NOT_TLS: &str = "HTTP/1.1 400 Bad Request\r\nServer: linerate\r\nContent-Type: text/plain\r\n\
                        Content-Length: 40\r\nConnection: close\r\n\r\n\
@@ -224,21 +224,38 @@ impl Secured {
 /// A path within the machine carries what is sent at once, so that little suffices to fill it. Where
 /// the kernel does not take the bound, as much waits as it likes.
 fn hold_little_for_the_near(socket: &TcpStream) {
-    if is_within_machine(socket) {
+    if let (Ok(here), Ok(there)) = (socket.local_addr(), socket.peer_addr())
+        && are_of_one_machine(here.ip(), there.ip())
+    {
         let _ = socket::bound_send_buffer(socket.as_fd(), NEAR_SEND_BYTES);
     }
 }
 
-/// Whether both ends have an address of loopback, or the same.
-fn is_within_machine(socket: &TcpStream) -> bool {
-    let ends = [socket.local_addr(), socket.peer_addr()];
-    let [Ok(here), Ok(there)] = ends.map(|end| end.map(|end| end.ip().to_canonical())) else {
-        return false;
-    };
+/// Whether the ends of a connection have an address of loopback each, or the same.
+fn are_of_one_machine(here: IpAddr, there: IpAddr) -> bool {
+    let [here, there] = [here, there].map(|end| end.to_canonical());
     here == there || here.is_loopback() && there.is_loopback()
 }
 
 /// Whether a client begins with the name of a method, where a record should be.
 fn is_http(incoming: &[u8]) -> bool {
     incoming.first().is_some_and(u8::is_ascii_uppercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_path_that_stays_on_the_machine_is_taken_for_a_short_one() {
+        let are_near = |here: &str, there: &str| {
+            are_of_one_machine(here.parse().unwrap(), there.parse().unwrap())
+        };
+        assert!(are_near("127.0.0.1", "127.0.0.3"));
+        assert!(are_near("::ffff:127.0.0.1", "127.0.0.1"));
+        assert!(are_near("::1", "::1"));
+        assert!(are_near("192.0.2.1", "192.0.2.1"));
+        assert!(!are_near("192.0.2.1", "192.0.2.2"));
+        assert!(!are_near("127.0.0.1", "192.0.2.1"));
+    }
 }
