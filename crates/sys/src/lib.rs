@@ -43,6 +43,7 @@ pub mod process;
 pub mod random;
 pub mod root_folder;
 pub mod scheduling;
+pub mod send_buffer;
 pub mod socket;
 pub mod socket_file;
 pub mod standard_input;

@@ -101,17 +101,6 @@ pub fn accept(listener: BorrowedFd<'_>) -> io::Result<Option<OwnedFd>> {
     }
 }
 
-/// Has the kernel take no more for a socket than about so many bytes, its own account of them
-/// included, instead of as many as its path seems to carry (`SO_SNDBUF`, socket(7)).
-///
-/// # Errors
-/// `EBADF` and the like alone: a size that is too large is cut to `net.core.wmem_max`.
-pub fn bound_send_buffer(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
-    // The kernel doubles what it is told, for its account.
-    let told = libc::c_int::try_from(bytes / 2).unwrap_or(libc::c_int::MAX);
-    set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &told)
-}
-
 /// Starts to connect without waiting; writable means done, then [`connect_outcome`] tells how.
 ///
 /// # Errors

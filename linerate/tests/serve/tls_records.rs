@@ -69,7 +69,7 @@ fn a_request_is_answered_before_the_message_behind_it_is_whole() {
 
 #[test]
 fn of_a_file_little_waits_for_a_client_on_this_machine_that_does_not_read() {
-    let folder = Folder::new("tls-records-near");
+    let folder = Folder::new("tls-records-near-root");
     std::fs::write(folder.path().join("file"), vec![7; 16 << 20]).unwrap();
     let root = folder.path().to_str().unwrap();
     let server = Trusted::start("near", &["--root", root]);

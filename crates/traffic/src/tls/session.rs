@@ -6,7 +6,7 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
 
 use rustls::server::UnbufferedServerConnection;
-use sys::{ktls, socket};
+use sys::{ktls, send_buffer};
 
 use super::config::Config;
 use super::end::{End, PIECE_BYTES, room_for_piece};
@@ -227,7 +227,7 @@ fn hold_little_for_the_near(socket: &TcpStream) {
     if let (Ok(here), Ok(there)) = (socket.local_addr(), socket.peer_addr())
         && are_of_one_machine(here.ip(), there.ip())
     {
-        let _ = socket::bound_send_buffer(socket.as_fd(), NEAR_SEND_BYTES);
+        let _ = send_buffer::bound(socket.as_fd(), NEAR_SEND_BYTES);
     }
 }
 
