@@ -4,8 +4,12 @@
 use std::error::Error;
 use std::fmt;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::net::TcpListener;
+use std::os::fd::{AsFd as _, BorrowedFd, RawFd};
+use std::os::unix::net::UnixListener;
 
+use crate::address::{Address, SocketPath};
+use crate::descriptor;
 use crate::socket::{option, set_option};
 
 /// The kernel did not take an option, or holds another value.
@@ -135,6 +139,38 @@ pub fn backlog(listener: BorrowedFd<'_>) -> io::Result<u32> {
 fn longest_backlog() -> io::Result<u32> {
     let text = std::fs::read_to_string("/proc/sys/net/core/somaxconn")?;
     text.trim().parse().map_err(io::Error::other)
+}
+
+/// The first descriptor that a service manager hands over (sd_listen_fds(3)).
+const FIRST_HANDED_OVER: RawFd = 3;
+
+/// Takes over the socket that a service manager has opened for this program, and where it listens. To be
+/// called once.
+///
+/// # Errors
+/// `EBADF` or `ENOTSOCK` where there is none, `InvalidInput` for one that does not listen for streams, of TCP
+/// or at a path.
+pub fn handed_over() -> io::Result<(TcpListener, Address)> {
+    let socket = descriptor::adopt(FIRST_HANDED_OVER)?;
+    let of_socket = |name, none| option(socket.as_fd(), libc::SOL_SOCKET, name, none);
+    let kind: libc::c_int = of_socket(libc::SO_TYPE, 0)?;
+    let listens: libc::c_int = of_socket(libc::SO_ACCEPTCONN, 0)?;
+    let family: libc::c_int = of_socket(libc::SO_DOMAIN, 0)?;
+    if kind != libc::SOCK_STREAM || listens == 0 {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let address = match family {
+        libc::AF_UNIX => {
+            let named = UnixListener::from(socket.try_clone()?).local_addr()?;
+            let path = named.as_pathname().ok_or(io::ErrorKind::InvalidInput)?;
+            let path = SocketPath::new(path.to_owned());
+            Address::Unix(path.map_err(|_| io::ErrorKind::InvalidInput)?)
+        }
+        _ => TcpListener::from(socket.try_clone()?).local_addr()?.into(),
+    };
+    let listener = TcpListener::from(socket);
+    listener.set_nonblocking(true)?;
+    Ok((listener, address))
 }
 
 /// What an option holds: the kernel goes by its length.

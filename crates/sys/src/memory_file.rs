@@ -1,11 +1,52 @@
 //! A file that lies in memory alone: to hand children what nobody else may read, and to take what they
 //! write.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::unix::fs::FileExt as _;
 
-use crate::check;
+use crate::{check, descriptor};
+
+/// Bytes that a file to hand over may have; what it holds is a certificate and its key.
+const MOST_HANDED_BYTES: u64 = 16 << 20;
+/// Neither its bytes nor its length, nor these seals themselves, can be changed (`F_ADD_SEALS`, fcntl(2)).
+const ALL_SEALS: libc::c_int =
+    libc::F_SEAL_WRITE | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+
+/// Makes a file with these bytes that has no name anywhere and that nobody can change any more. No program
+/// has it unless it is handed over on purpose ([`crate::process::ChildSetup::handed_over`]), and that one
+/// takes it by [`take_sealed`].
+///
+/// # Errors
+/// `EMFILE` at the limit of open files, `ENOMEM`.
+pub fn sealed(bytes: &[u8]) -> io::Result<OwnedFd> {
+    let mut file = create(
+        c"linerate-identity",
+        libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING,
+    )?;
+    file.write_all(bytes)?;
+    // SAFETY: no pointers; the file is ours and has no mapping.
+    check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, ALL_SEALS) })?;
+    Ok(file.into())
+}
+
+/// Reads a file that was handed over under this number, and closes it. To be called once for a number.
+///
+/// # Errors
+/// `EBADF` where nothing is open under it, `InvalidData` where it is no sealed file of at most 16 MiB.
+pub fn take_sealed(number: u32) -> io::Result<Vec<u8>> {
+    let file = File::from(descriptor::take(number, ALL_SEALS)?);
+    let bytes = file.metadata()?.len();
+    if bytes > MOST_HANDED_BYTES {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut content = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
+    // Its place in the file is that of every process that has it.
+    file.read_exact_at(&mut content, 0)?;
+    Ok(content)
+}
 
 /// Makes a file with these bytes that has no name anywhere. Programs that this process starts
 /// inherit its descriptor, and find the bytes at `/proc/self/fd/NUMBER`.
@@ -13,7 +54,7 @@ use crate::check;
 /// # Errors
 /// `EMFILE` at the limit of open files, `ENOMEM`.
 pub fn inherited(bytes: &[u8]) -> io::Result<OwnedFd> {
-    let mut file = create(0)?;
+    let mut file = create(c"linerate", 0)?;
     file.write_all(bytes)?;
     Ok(file.into())
 }
@@ -24,28 +65,51 @@ pub fn inherited(bytes: &[u8]) -> io::Result<OwnedFd> {
 /// # Errors
 /// `EMFILE` at the limit of open files.
 pub fn empty() -> io::Result<File> {
-    create(libc::MFD_CLOEXEC)
+    create(c"linerate", libc::MFD_CLOEXEC)
 }
 
-fn create(flags: libc::c_uint) -> io::Result<File> {
-    // SAFETY: the name is a constant that ends with a NUL.
-    let fd = check(unsafe { libc::memfd_create(c"linerate".as_ptr(), flags) })?;
+/// The name is for `/proc` alone.
+pub(crate) fn create(name: &CStr, flags: libc::c_uint) -> io::Result<File> {
+    // SAFETY: the name ends with a NUL and outlives the call.
+    let fd = check(unsafe { libc::memfd_create(name.as_ptr(), flags) })?;
     // SAFETY: `fd` was just opened and nobody else owns it.
     Ok(unsafe { File::from_raw_fd(fd) })
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::AsRawFd as _;
+    use std::os::fd::IntoRawFd as _;
     use std::process::Command;
+    use std::sync::Arc;
 
     use super::*;
+    use crate::process::{ChildSetup, prepare_child};
 
     #[test]
-    fn a_child_reads_it_from_its_beginning() {
-        let file = inherited(b"between us").unwrap();
+    fn a_child_has_it_only_if_it_is_handed_over() {
+        let file = Arc::new(sealed(b"between us").unwrap());
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-        let output = Command::new("cat").args([&path, &path]).output().unwrap();
-        assert_eq!(output.stdout, b"between usbetween us");
+        let said = |handed_over| {
+            let mut command = Command::new("cat");
+            let setup = ChildSetup {
+                handed_over,
+                ..ChildSetup::default()
+            };
+            prepare_child(command.args([&path, &path]), setup);
+            command.output().unwrap().stdout
+        };
+        assert_eq!(said(vec![]), b"");
+        assert_eq!(said(vec![file.clone()]), b"between usbetween us");
+    }
+
+    #[test]
+    fn nobody_can_change_it_and_what_is_not_sealed_is_not_taken() {
+        let mut file = File::from(sealed(b"between us").unwrap());
+        assert!(file.write_all(b"x").is_err() && file.set_len(3).is_err());
+        let number = |file: File| u32::try_from(file.into_raw_fd()).unwrap();
+        let taken = number(file);
+        assert_eq!(take_sealed(taken).unwrap(), b"between us");
+        let error = take_sealed(number(empty().unwrap())).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     }
 }

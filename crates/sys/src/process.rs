@@ -132,6 +132,8 @@ pub struct ChildSetup {
     pub cpus: Vec<usize>,
     /// A seccomp filter to live under, as the kernel's BPF instructions; empty for none.
     pub seccomp: Vec<FilterInstruction>,
+    /// Descriptors that it is to have under the numbers they have here.
+    pub handed_over: Vec<Arc<OwnedFd>>,
     /// How it becomes an ordinary user.
     pub descent: Descent,
     /// No file may grow beyond this, in bytes; what is written past it fails with `EFBIG`.
@@ -288,6 +290,8 @@ fn enter_child(setup: &ChildSetup) -> io::Result<()> {
 
 fn live_as(setup: &ChildSetup) -> io::Result<()> {
     unblock_signals()?;
+    let mut handed_over = setup.handed_over.iter();
+    handed_over.try_for_each(|file| crate::descriptor::hand_on(file))?;
     if !setup.cpus.is_empty() {
         crate::cpu::pin(&setup.cpus)?;
     }
@@ -332,6 +336,14 @@ pub(crate) fn die_with_parent() -> io::Result<()> {
     // SAFETY: no pointers.
     check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) })?;
     Ok(())
+}
+
+/// Whether the kernel is to tell or kill the caller then.
+pub(crate) fn dies_with_parent() -> io::Result<bool> {
+    let mut signal: libc::c_int = 0;
+    // SAFETY: prctl writes one int, which lives through the call.
+    check(unsafe { libc::prctl(libc::PR_GET_PDEATHSIG, &raw mut signal) })?;
+    Ok(signal == libc::SIGKILL)
 }
 
 /// A blocked signal stays blocked across exec; the child decides for itself.

@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 use std::path::Path;
 
 use crate::check;
@@ -54,7 +54,22 @@ impl From<io::Error> for NotOpened {
     }
 }
 
+impl AsFd for RootFolder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.folder.as_fd()
+    }
+}
+
 impl RootFolder {
+    /// The same folder by another descriptor.
+    ///
+    /// # Errors
+    /// `EMFILE` at the limit of open files.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        let folder = self.folder.try_clone()?;
+        Ok(Self { folder })
+    }
+
     /// Opens the folder, and sees that files can be opened below it.
     ///
     /// # Errors

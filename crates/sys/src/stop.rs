@@ -116,7 +116,7 @@ fn handle(signal: libc::c_int, again: Again) -> io::Result<()> {
     Ok(())
 }
 
-fn is_ignored(signal: libc::c_int) -> io::Result<bool> {
+pub(crate) fn is_ignored(signal: libc::c_int) -> io::Result<bool> {
     // SAFETY: an all-zero sigaction is valid and is overwritten.
     let mut now: libc::sigaction = unsafe { std::mem::zeroed() };
     // SAFETY: nothing is set; `now` is writable.

@@ -1,0 +1,181 @@
+//! A filter that lets a server that is up make the system calls it makes, and no others.
+//!
+//! It looks at the number of a call alone: what such a filter always allows, the kernel keeps in a map of
+//! bits since Linux 5.11 and does not run the filter for it (`seccomp_cache_check_allow`).
+
+use std::io;
+
+use crate::check;
+use crate::process::FilterInstruction;
+
+/// Of linux/bpf_common.h: load a word, jump if equal, return.
+const LOAD: u16 = 0x20;
+const JUMP_IF_EQUAL: u16 = 0x15;
+const RETURN: u16 = 0x06;
+/// Places in `struct seccomp_data` (linux/seccomp.h).
+const NUMBER_AT: u32 = 0;
+const ARCHITECTURE_AT: u32 = 4;
+/// The lower half, of which alone `ioctl` makes its command (fs/ioctl.c).
+const SECOND_ARGUMENT_AT: u32 = if cfg!(target_endian = "little") {
+    24
+} else {
+    28
+};
+/// Of asm-generic/ioctls.h.
+const FIONBIO: u32 = 0x5421;
+/// Of linux/seccomp.h.
+const ALLOW: u32 = 0x7fff_0000;
+const FAIL: u32 = 0x0005_0000;
+const KILL_PROCESS: u32 = 0x8000_0000;
+
+/// `AUDIT_ARCH_…` of linux/audit.h: of another, the numbers of the calls mean others.
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: Option<u32> = Some(0xc000_003e);
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: Option<u32> = Some(0xc000_00b7);
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const ARCHITECTURE: Option<u32> = None;
+
+/// What a server that is up calls, the busiest first, for kernels that do run the filter for them. There is
+/// none that opens a socket or a file by another way than below a folder, starts or signals a process,
+/// looks into one, or changes who this one is.
+const CALLS: [libc::c_long; 44] = [
+    libc::SYS_recvfrom,
+    libc::SYS_sendto,
+    libc::SYS_epoll_pwait2,
+    libc::SYS_epoll_pwait,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_sendmsg,
+    libc::SYS_recvmsg,
+    libc::SYS_sendfile,
+    libc::SYS_openat2,
+    libc::SYS_statx,
+    libc::SYS_fstat,
+    libc::SYS_close,
+    libc::SYS_accept4,
+    libc::SYS_epoll_ctl,
+    libc::SYS_shutdown,
+    libc::SYS_setsockopt,
+    libc::SYS_getsockopt,
+    libc::SYS_getsockname,
+    libc::SYS_getpeername,
+    libc::SYS_fcntl,
+    libc::SYS_read,
+    libc::SYS_write,
+    libc::SYS_writev,
+    libc::SYS_pread64,
+    libc::SYS_lseek,
+    libc::SYS_ppoll,
+    libc::SYS_timerfd_settime,
+    libc::SYS_clock_gettime,
+    libc::SYS_getrandom,
+    libc::SYS_futex,
+    libc::SYS_sched_yield,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_mmap,
+    libc::SYS_munmap,
+    libc::SYS_mremap,
+    libc::SYS_madvise,
+    libc::SYS_brk,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sigaltstack,
+    libc::SYS_restart_syscall,
+    libc::SYS_exit_group,
+];
+/// What older programs' interfaces are on x86-64 alone.
+#[cfg(target_arch = "x86_64")]
+const MORE_CALLS: [libc::c_long; 3] = [libc::SYS_epoll_wait, libc::SYS_poll, libc::SYS_newfstatat];
+#[cfg(not(target_arch = "x86_64"))]
+const MORE_CALLS: [libc::c_long; 1] = [libc::SYS_exit];
+
+/// Whether the kernel has such filters, and this architecture is one that is known here.
+pub(super) fn is_available() -> bool {
+    let fail = FAIL;
+    // SAFETY: the action is readable for the length of the call, which looks whether it is known.
+    let known = unsafe {
+        let action = &raw const fail;
+        let no_flags: libc::c_long = 0;
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_GET_ACTION_AVAIL,
+            no_flags,
+            action,
+        )
+    };
+    ARCHITECTURE.is_some() && known == 0
+}
+
+/// Lives under it from now on, with all that this thread starts. That needs no rights after
+/// `PR_SET_NO_NEW_PRIVS`. It is no reason for the kernel to slow speculation down: this process runs nobody
+/// else's code (`SECCOMP_FILTER_FLAG_SPEC_ALLOW`, Linux 4.17).
+pub(super) fn set() -> io::Result<()> {
+    let filter = instructions();
+    let program = libc::sock_fprog {
+        len: u16::try_from(filter.len()).map_err(io::Error::other)?,
+        // FilterInstruction has the layout of sock_filter, and the kernel only reads.
+        filter: filter.as_ptr().cast_mut().cast(),
+    };
+    // SAFETY: `program` points at `filter`, which outlives the call; the kernel copies it.
+    let set = unsafe {
+        let program = &raw const program;
+        let flags = libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            flags,
+            program,
+        )
+    };
+    check(libc::c_int::try_from(set).map_err(io::Error::other)?)?;
+    Ok(())
+}
+
+/// Allows the calls of the list, and of `ioctl` the one by which a socket waits or does not; all others fail
+/// with `EPERM`.
+fn instructions() -> Vec<FilterInstruction> {
+    let fail = FAIL | libc::EPERM.unsigned_abs();
+    let mut all = vec![
+        plain(LOAD, ARCHITECTURE_AT),
+        skip(ARCHITECTURE.unwrap_or_default(), 1, 0),
+        plain(RETURN, KILL_PROCESS),
+        plain(LOAD, NUMBER_AT),
+    ];
+    for call in CALLS.iter().chain(&MORE_CALLS) {
+        all.push(skip(word(*call), 0, 1));
+        all.push(plain(RETURN, ALLOW));
+    }
+    all.extend([
+        skip(word(libc::SYS_ioctl), 0, 3),
+        plain(LOAD, SECOND_ARGUMENT_AT),
+        skip(FIONBIO, 0, 1),
+        plain(RETURN, ALLOW),
+        plain(RETURN, fail),
+    ]);
+    all
+}
+
+/// The number of a call of this architecture is small and positive.
+fn word(call: libc::c_long) -> u32 {
+    u32::try_from(call).unwrap_or(u32::MAX)
+}
+
+fn plain(code: u16, value: u32) -> FilterInstruction {
+    FilterInstruction {
+        code,
+        jump_true: 0,
+        jump_false: 0,
+        value,
+    }
+}
+
+/// Skips so many instructions where the word that was loaded is this one, and so many where it is not.
+fn skip(value: u32, jump_true: u8, jump_false: u8) -> FilterInstruction {
+    FilterInstruction {
+        jump_true,
+        jump_false,
+        ..plain(JUMP_IF_EQUAL, value)
+    }
+}

@@ -1,0 +1,131 @@
+//! Numbers that one process counts up and another reads: they outlive whoever counted.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::{check, descriptor, memory_file};
+
+/// Room for so many numbers.
+pub const NUMBERS: usize = 16;
+const BYTES: usize = NUMBERS * size_of::<AtomicU64>();
+/// Its length stays, so that no reader is sent beyond its end.
+const SEALS: libc::c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+
+/// A page of numbers, all 0 at first, of every process that has its descriptor.
+#[derive(Debug)]
+pub struct TallyPage {
+    file: OwnedFd,
+    numbers: NonNull<[AtomicU64; NUMBERS]>,
+}
+
+// SAFETY: what is reached through the pointer is atomic and stays mapped as long as the page lives.
+unsafe impl Send for TallyPage {}
+// SAFETY: as above.
+unsafe impl Sync for TallyPage {}
+
+impl TallyPage {
+    /// Makes one.
+    ///
+    /// # Errors
+    /// `EMFILE` at the limit of open files, `ENOMEM`.
+    pub fn new() -> io::Result<Self> {
+        let file = memory_file::create(
+            c"linerate-counts",
+            libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING,
+        )?;
+        file.set_len(BYTES as u64)?;
+        // SAFETY: no pointers; the file is ours.
+        check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS) })?;
+        Self::of(file.into())
+    }
+
+    /// Takes over one that was handed to this program under this number. To be called once for a number.
+    ///
+    /// # Errors
+    /// `InvalidData` where it is none, `ENOMEM`.
+    pub fn take(number: u32) -> io::Result<Self> {
+        let file = File::from(descriptor::take(number, SEALS)?);
+        if file.metadata()?.len() < BYTES as u64 {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        Self::of(file.into())
+    }
+
+    fn of(file: OwnedFd) -> io::Result<Self> {
+        // SAFETY: a new mapping, at a place of the kernel's choice, of a file that is as long and whose
+        // length is sealed.
+        let mapped = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                BYTES,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        if mapped == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let numbers = NonNull::new(mapped.cast()).ok_or_else(io::Error::last_os_error)?;
+        Ok(Self { file, numbers })
+    }
+
+    /// Counts one number up.
+    pub fn add(&self, place: usize, count: u64) {
+        if let Some(number) = self.numbers().get(place) {
+            number.fetch_add(count, Ordering::Relaxed);
+        }
+    }
+
+    /// What they are now, each for itself.
+    #[must_use]
+    pub fn read(&self) -> [u64; NUMBERS] {
+        let numbers = self.numbers();
+        std::array::from_fn(|place| numbers[place].load(Ordering::Relaxed))
+    }
+
+    fn numbers(&self) -> &[AtomicU64; NUMBERS] {
+        // SAFETY: the mapping is aligned to a page, as long as the array, and lives as long as `self`;
+        // whatever bytes another process writes are valid numbers.
+        unsafe { self.numbers.as_ref() }
+    }
+}
+
+impl AsFd for TallyPage {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl Drop for TallyPage {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, of this length, and nobody uses it any more.
+        unsafe { libc::munmap(self.numbers.as_ptr().cast(), BYTES) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::IntoRawFd as _;
+
+    use super::*;
+
+    #[test]
+    fn what_one_holder_counts_another_reads_after_its_end() {
+        let page = TallyPage::new().unwrap();
+        let copy = page.as_fd().try_clone_to_owned().unwrap().into_raw_fd();
+        let other = TallyPage::take(u32::try_from(copy).unwrap()).unwrap();
+        page.add(3, 2);
+        other.add(3, 5);
+        other.add(NUMBERS, 1);
+        drop(other);
+        assert_eq!(page.read()[3], 7);
+        assert_eq!(page.read().iter().sum::<u64>(), 7);
+        let error = TallyPage::take(u32::MAX).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    }
+}
