@@ -123,6 +123,11 @@ impl TlsFlags {
         }))
     }
 
+    /// Whether the certificate comes from files, which may come to hold another.
+    pub(crate) fn has_files(&self) -> bool {
+        self.tls_cert.is_some()
+    }
+
     /// Why the kernel can have no part in it, by these flags or others.
     fn excluded(&self, without_kernel: Option<&'static str>) -> Option<&'static str> {
         self.tls_record_size.map(|_| SIZED).or(without_kernel)
@@ -188,18 +193,19 @@ impl KernelPart {
 }
 
 impl Speaking {
-    /// What lets a worker speak as this server: the descriptor to keep until it has started, and
-    /// the arguments that tell of it.
+    /// What lets a worker speak as this server: the file to hand it, and the arguments that tell of it.
     pub(crate) fn hand_over(&self) -> anyhow::Result<(OwnedFd, [String; 2])> {
-        let file = sys::memory_file::inherited(self.identity.to_text().as_bytes())
+        let file = sys::memory_file::sealed(self.identity.to_text().as_bytes())
             .context("handing the certificate to the workers")?;
         let number = file.as_raw_fd().to_string();
         Ok((file, ["--tls-handed-over".to_owned(), number]))
     }
 }
 
+/// Nothing of it stays open.
 fn handed_over(descriptor: u32) -> anyhow::Result<Identity> {
-    let text = std::fs::read_to_string(format!("/proc/self/fd/{descriptor}"))
+    let text = sys::memory_file::take_sealed(descriptor)
+        .and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other))
         .context("reading the certificate that was handed over")?;
     Ok(Identity::from_text(&text)?)
 }

@@ -27,6 +27,9 @@ use crate::starting::Starting;
 const PROBE_TIMEOUT_NS: u64 = 5_000_000_000;
 /// Of a service: one per CPU that a target is given, which is one.
 const WORKERS: u32 = 1;
+/// The only filter of system calls that a target lives under is the one that a lever plants: what that costs is
+/// measured against none. It is an ordinary user's in any case.
+const UNCONFINED: [&str; 2] = ["--sandbox", "off"];
 
 /// A target that is up.
 pub(crate) struct Target {
@@ -144,6 +147,7 @@ pub(crate) fn serve(
     let mut command = Command::new(&setup.program);
     command
         .args(["serve", "--listen", &listen.any_port(), "--workers", "1"])
+        .args(UNCONFINED)
         .args(&plan.arguments);
     let starting = Starting::new(plan.child, cpus)?;
     starting.complete(&mut command)?;
@@ -227,6 +231,7 @@ pub(crate) fn echo(
     })?;
     let mut command = Command::new(&setup.program);
     command.args(["echo", "--listen", &listen.any_port()]);
+    command.args(UNCONFINED);
     command.args([
         "--request-bytes",
         &request.to_string(),

@@ -48,17 +48,6 @@ pub fn take_sealed(number: u32) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Makes a file with these bytes that has no name anywhere. Programs that this process starts
-/// inherit its descriptor, and find the bytes at `/proc/self/fd/NUMBER`.
-///
-/// # Errors
-/// `EMFILE` at the limit of open files, `ENOMEM`.
-pub fn inherited(bytes: &[u8]) -> io::Result<OwnedFd> {
-    let mut file = create(c"linerate", 0)?;
-    file.write_all(bytes)?;
-    Ok(file.into())
-}
-
 /// Makes an empty file that has no name anywhere and that no other program has, unless it is given as
 /// its input or output.
 ///

@@ -11,6 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use traffic::engine::life::Life;
 use traffic::engine::{self, Engine, Next, Output, Service, Settings, Step, listeners};
 
 const WORD: &[u8] = b"hello";
@@ -74,7 +75,14 @@ fn what_had_arrived_when_a_stop_was_heard_is_answered() {
             is_draining: false,
         };
         let server = std::thread::spawn(move || {
-            engine::run(engine, listener, stopped.as_fd(), service, settings()).unwrap();
+            engine::run(
+                engine,
+                listener,
+                stopped.as_fd(),
+                service,
+                (settings(), Life::unwatched().unwrap()),
+            )
+            .unwrap();
         });
         let mut clients: Vec<TcpStream> = (NEW..CLIENTS).map(|_| connect(address)).collect();
         clients[CLIENTS - NEW - 1].write_all(WORD).unwrap();
@@ -109,6 +117,8 @@ fn settings() -> Settings {
         request_timeout_s: 10,
         drain_timeout_s: 20,
         max_connections: 1000,
+        least_rate_bytes_s: 1,
+        memory_bytes: usize::MAX,
         rearm_oneshot: false,
         busy_poll: None,
     }

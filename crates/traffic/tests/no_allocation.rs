@@ -12,6 +12,7 @@ use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 
 use sys::alloc::{CountingAllocator, allocations};
+use traffic::engine::life::Life;
 use traffic::engine::{self, Engine, Settings, listeners};
 use traffic::server::{Files, Http, Options};
 
@@ -89,12 +90,21 @@ fn serve(engine: Engine, options: Options) -> Running {
         request_timeout_s: 10,
         drain_timeout_s: 5,
         max_connections: 10,
+        least_rate_bytes_s: 1,
+        memory_bytes: usize::MAX,
         rearm_oneshot: false,
         busy_poll: None,
     };
     let server = std::thread::spawn(move || {
         let http = Http::new(options);
-        engine::run(engine, listener, stopped.as_fd(), http, settings).unwrap();
+        engine::run(
+            engine,
+            listener,
+            stopped.as_fd(),
+            http,
+            (settings, Life::unwatched().unwrap()),
+        )
+        .unwrap();
     });
     (client, stop, server)
 }

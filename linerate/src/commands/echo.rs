@@ -58,6 +58,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         tls: None,
         per_connection: Descriptors::One,
         zero_copy: false,
+        root: None,
+        reload: None,
     };
     arguments.serving.run(console, needs, echo)
 }

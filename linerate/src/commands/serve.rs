@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use sys::root_folder::NoRoot;
 use traffic::server::{Files, Http, Options};
 
@@ -94,16 +95,20 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let zero_copy = flag.is_on(message, speaking.is_some(), is_by_ring)?;
     let files_by = arguments.files_by.unwrap_or_default();
     files_by.check(speaking.is_some(), is_by_ring)?;
+    let files = match &arguments.root {
+        Some(root) => Some(files(root)?.by(files_by.into())),
+        None => None,
+    };
+    let root = files.as_ref().map(|files| files.root().try_clone());
+    let root = root.transpose().context("--root")?;
     let options = Options {
         message: message.clone(),
-        files: match &arguments.root {
-            Some(root) => Some(files(root)?.by(files_by.into())),
-            None => None,
-        },
+        files,
         split_send: arguments.split_send,
         zero_copy,
         busy_work_ns: arguments.busy_work_ns,
     };
+    let reload = || arguments.tls.speaking(serving.without_kernel_tls());
     let needs = Needs {
         tls: speaking.as_ref(),
         per_connection: match arguments.root {
@@ -111,6 +116,11 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             None => Descriptors::One,
         },
         zero_copy: zero_copy || files_by == FilesBy::ZeroCopy,
+        root: root.as_ref(),
+        reload: match arguments.tls.has_files() {
+            true => Some(&reload),
+            false => None,
+        },
     };
     serving.run(console, needs, || Http::new(options))
 }

@@ -64,29 +64,6 @@ fn each_worker_runs_on_one_cpu() {
 }
 
 #[test]
-fn the_death_of_a_worker_ends_the_server_and_is_reported() {
-    let server = Server::start(&["--workers", "3"]);
-    let workers = server.workers();
-    let victim = workers[1].to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-KILL", &victim])
-            .status()
-            .unwrap()
-            .success()
-    );
-    let (status, said) = server.wait();
-    assert!(!status.success());
-    assert!(
-        said.contains(&format!("process {victim}")) && said.contains("signal: 9"),
-        "{said}"
-    );
-    for pid in workers {
-        assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
-    }
-}
-
-#[test]
 fn a_worker_that_is_told_to_stop_before_the_server_is_ends_it_in_good_order() {
     let server = Server::start(&["--workers", "3"]);
     let workers = server.workers();

@@ -85,6 +85,11 @@ pub trait Channel: Sized {
         false
     }
 
+    /// What it keeps in memory beside what it itself takes, bytes.
+    fn held_bytes(&self) -> usize {
+        0
+    }
+
     /// Whether the peer owes the rest of something that the service does not see.
     fn is_mid_message(&self) -> bool {
         false

@@ -5,6 +5,7 @@ use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd as _;
 
 use super::channel::{Channel, Received};
+use super::life::Count;
 use super::output::{Output, Turn};
 use super::service::{Next, Service, Step};
 use super::shared::Shared;
@@ -43,6 +44,16 @@ pub(super) struct Connection<C, M> {
     /// More may have been received than was read.
     unread: bool,
     deadline_second: u32,
+    /// Since when the peer has not taken all of what there was for it.
+    behind: Option<Behind>,
+}
+
+/// A peer that lags behind what there is for it.
+#[derive(Clone, Copy)]
+struct Behind {
+    since_second: u32,
+    /// What had been sent by then.
+    sent_bytes: u64,
 }
 
 impl<C: Channel, M: Default> Connection<C, M> {
@@ -58,6 +69,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
             answered: false,
             unread: false,
             deadline_second: shared.deadline(shared.settings.idle_timeout_s),
+            behind: None,
         })
     }
 
@@ -65,10 +77,26 @@ impl<C: Channel, M: Default> Connection<C, M> {
         self.channel.socket()
     }
 
-    /// Whether its time is up; then the peer was told.
+    /// What it holds of memory, bytes.
+    #[inline]
+    pub(super) fn held_bytes<S: Service<Memory = M>>(&self, service: &S) -> usize {
+        size_of::<Self>()
+            + self.untaken.capacity()
+            + self.output.room_bytes()
+            + self.channel.held_bytes()
+            + service.held_bytes(&self.memory)
+    }
+
+    /// Whether its time is up; then the peer was told, and it was counted.
     pub(super) fn is_overdue<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> bool {
         let is_late = self.is_late(shared);
         if is_late {
+            // One that was told to be quiet has been counted.
+            match (self.hushed, self.has_output()) {
+                (true, _) => {}
+                (false, true) => shared.life.count(Count::Slow),
+                (false, false) => shared.life.count(Count::TimedOut),
+            }
             self.take_leave(shared);
         }
         is_late
@@ -105,12 +133,21 @@ impl<C: Channel, M: Default> Connection<C, M> {
 
     /// Gives the peer the time there is for reading what was sent.
     pub(super) fn expect_room<S, T>(&mut self, shared: &Shared<S, C, T>) {
-        self.deadline_second = shared.deadline(shared.settings.idle_timeout_s);
+        let sent_bytes = self.output.total_sent();
+        let behind = self.behind.get_or_insert(Behind {
+            since_second: shared.second(),
+            sent_bytes,
+        });
+        let taken_bytes = sent_bytes - behind.sent_bytes;
+        let slowest_end = shared.slowest_end(behind.since_second, taken_bytes);
+        let silent_end = shared.deadline(shared.settings.idle_timeout_s);
+        self.deadline_second = silent_end.min(slowest_end);
     }
 
     /// Gives the time there is for what comes next, once the peer has made room for all of it.
     pub(super) fn room_was_had<S, T>(&mut self, shared: &Shared<S, C, T>) {
         if !self.has_output() {
+            self.behind = None;
             self.deadline_second = self.next_deadline(shared);
         }
     }
@@ -163,7 +200,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
     ) -> Fate {
         match self.flush(shared, &mut Turn::of::<C>(shared.connections)) {
             Ok(()) => self.settle(shared),
-            Err(_) => Fate::Close,
+            Err(error) => Self::fail(shared, &error),
         }
     }
 
@@ -197,7 +234,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
                 self.send(shared)
             }
             Ok(Received::End) => self.end(shared),
-            Err(_) => Fate::Close,
+            Err(error) => Self::fail(shared, &error),
         }
     }
 
@@ -207,8 +244,8 @@ impl<C: Channel, M: Default> Connection<C, M> {
         shared: &mut Shared<S, C, T>,
     ) -> Fate {
         let mut turn = Turn::of::<C>(shared.connections);
-        if self.flush(shared, &mut turn).is_err() {
-            return Fate::Close;
+        if let Err(error) = self.flush(shared, &mut turn) {
+            return Self::fail(shared, &error);
         }
         if self.has_output() {
             self.expect_room(shared);
@@ -249,8 +286,8 @@ impl<C: Channel, M: Default> Connection<C, M> {
             self.answered |= self.has_output();
             at_once |= self.next == Next::SendFirst;
             if self.next == Next::SendFirst || self.is_full() {
-                if self.flush(shared, &mut turn).is_err() {
-                    return Fate::Close;
+                if let Err(error) = self.flush(shared, &mut turn) {
+                    return Self::fail(shared, &error);
                 }
                 if self.has_output() {
                     // The rest is taken when there is room again.
@@ -281,6 +318,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
             self.expect_room(shared);
             return Fate::Keep;
         }
+        self.behind = None;
         match self.next {
             Next::Close => return self.end(shared),
             Next::Hush => return self.hush(shared),
@@ -313,7 +351,13 @@ impl<C: Channel, M: Default> Connection<C, M> {
         Fate::Keep
     }
 
+    fn fail<S, T>(shared: &Shared<S, C, T>, error: &io::Error) -> Fate {
+        shared.note_error(error);
+        Fate::Close
+    }
+
     fn hush<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> Fate {
+        shared.life.count(Count::Refused);
         self.channel
             .say_goodbye(&mut shared.common, &mut shared.transfer);
         if self.socket().shutdown(Shutdown::Write).is_err() {

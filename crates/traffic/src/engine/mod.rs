@@ -13,6 +13,7 @@
 pub mod channel;
 mod connection;
 mod epoll;
+pub mod life;
 pub mod listeners;
 mod output;
 mod service;
@@ -26,6 +27,7 @@ use std::net::TcpListener;
 use std::os::fd::BorrowedFd;
 
 use channel::{Channel, Clear};
+use life::Life;
 pub use output::{FilePart, FileWay, Output};
 pub use service::{Next, Service, Step};
 pub use shared::Settings;
@@ -53,9 +55,9 @@ pub fn run<S: Service>(
     listener: TcpListener,
     stop: BorrowedFd<'_>,
     service: S,
-    settings: Settings,
+    (settings, life): (Settings, Life),
 ) -> io::Result<Tally> {
-    run_over::<S, Clear>(engine, (listener, stop), service, (), settings)
+    run_over::<S, Clear>(engine, (listener, stop), service, (), (settings, life))
 }
 
 /// As [`run`], over connections of another kind; `common` is what they share.
@@ -67,17 +69,17 @@ pub fn run_over<S: Service, C: Channel>(
     (listener, stop): (TcpListener, BorrowedFd<'_>),
     service: S,
     common: C::Common,
-    settings: Settings,
+    (settings, life): (Settings, Life),
 ) -> io::Result<Tally> {
     match engine {
         Engine::Epoll => {
             let carriage = epoll::Carriage::default();
-            let shared = Shared::<S, C, _>::new(service, common, carriage, settings);
+            let shared = Shared::<S, C, _>::new(service, common, carriage, (settings, life));
             epoll::run(listener, stop, shared)
         }
         Engine::Uring => {
             let carriage = uring::carriage(settings)?;
-            let shared = Shared::<S, C, _>::new(service, common, carriage, settings);
+            let shared = Shared::<S, C, _>::new(service, common, carriage, (settings, life));
             uring::run(listener, stop, shared)
         }
     }

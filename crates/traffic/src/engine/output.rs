@@ -23,6 +23,8 @@ pub struct Output {
     bytes: Vec<u8>,
     sent_bytes: usize,
     tail: Option<Tail>,
+    /// All that was ever sent, bytes.
+    total_sent: u64,
 }
 
 #[derive(Debug)]
@@ -153,6 +155,16 @@ impl Output {
         self.bytes.len()
     }
 
+    /// Room that is kept in memory.
+    pub(super) fn room_bytes(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// All that was sent since the connection began, bytes.
+    pub(super) fn total_sent(&self) -> u64 {
+        self.total_sent
+    }
+
     pub(super) fn has_tail(&self) -> bool {
         self.tail.is_some()
     }
@@ -166,7 +178,9 @@ impl Output {
     ) -> io::Result<()> {
         if !self.bytes.is_empty() || channel.has_output() {
             let rest = &self.bytes[self.sent_bytes..];
-            self.sent_bytes += channel.send(common, transfer, rest, self.tail.is_some())?;
+            let sent = channel.send(common, transfer, rest, self.tail.is_some())?;
+            self.sent_bytes += sent;
+            self.total_sent += sent as u64;
             if self.sent_bytes == self.bytes.len() {
                 self.bytes.clear();
                 self.sent_bytes = 0;
@@ -177,9 +191,15 @@ impl Output {
         }
         let is_sent = match &mut self.tail {
             None => return Ok(()),
-            Some(Tail::File(part)) => send_file(part, channel, (common, transfer), turn)?,
+            Some(Tail::File(part)) => {
+                let before = part.offset;
+                let is_sent = send_file(part, channel, (common, transfer), turn)?;
+                self.total_sent += part.offset - before;
+                is_sent
+            }
             Some(Tail::Constant(rest)) => {
                 let sent = channel.send_constant(common, transfer, rest)?;
+                self.total_sent += sent as u64;
                 *rest = &rest[sent..];
                 rest.is_empty()
             }

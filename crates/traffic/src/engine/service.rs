@@ -16,6 +16,11 @@ pub trait Service {
     /// Whether the peer owes the rest of a request of which a part was taken by [`Self::step`].
     fn is_mid_request(&self, memory: &Self::Memory) -> bool;
 
+    /// What is kept in memory for one connection beside what this itself takes, bytes.
+    fn held_bytes(&self, _memory: &Self::Memory) -> usize {
+        0
+    }
+
     /// Told at the start and at each full second of the wall clock.
     fn second_began(&mut self, _now: SystemTime) {}
 

@@ -1,8 +1,11 @@
 //! What the connections of a worker share, whichever engine it runs on.
 
+use std::io;
+
 use sys::listener::BusyPoll;
 
 use super::channel::Channel;
+use super::life::{Count, Life, Moment};
 use super::service::Service;
 
 /// Room to receive into; the most that a service can be shown at once.
@@ -19,6 +22,12 @@ pub struct Settings {
     pub drain_timeout_s: u32,
     /// Connections held open at once; further ones wait in the kernel's backlog.
     pub max_connections: usize,
+    /// A peer that has not taken all of its answer must have taken so many bytes a second of it, on the whole,
+    /// once the idle timeout is over; at least 1.
+    pub least_rate_bytes_s: u64,
+    /// What connections may hold together of this process's memory; the largest is closed where they hold
+    /// more. It does not bound what the kernel holds for their sockets.
+    pub memory_bytes: usize,
     /// Arm each connection for one event only and again after each, as servers on a shared event
     /// queue do. It costs time per request and gains nothing here.
     pub rearm_oneshot: bool,
@@ -31,6 +40,9 @@ pub(super) struct Shared<S, C: Channel, T> {
     pub(super) common: C::Common,
     pub(super) transfer: T,
     pub(super) settings: Settings,
+    pub(super) life: Life,
+    /// What the connections hold of memory, as it was last weighed.
+    pub(super) held_bytes: usize,
     /// Bytes are received here and taken from here; only an incomplete request is copied.
     pub(super) input: Vec<u8>,
     /// Those that were open when the batch under way began.
@@ -42,12 +54,19 @@ pub(super) struct Shared<S, C: Channel, T> {
 }
 
 impl<S, C: Channel, T> Shared<S, C, T> {
-    pub(super) fn new(service: S, common: C::Common, transfer: T, settings: Settings) -> Self {
+    pub(super) fn new(
+        service: S,
+        common: C::Common,
+        transfer: T,
+        (settings, life): (Settings, Life),
+    ) -> Self {
         Self {
             service,
             common,
             transfer,
             settings,
+            life,
+            held_bytes: 0,
             input: vec![0; INPUT_BYTES],
             connections: 0,
             second: 0,
@@ -65,6 +84,43 @@ impl<S, C: Channel, T> Shared<S, C, T> {
         deadline_second <= self.second
     }
 
+    /// The second in which a peer that has taken so many bytes since `begun` is too slow at the latest.
+    pub(super) fn slowest_end(&self, begun: u32, taken_bytes: u64) -> u32 {
+        let earned_s = taken_bytes / self.settings.least_rate_bytes_s.max(1);
+        let earned_s = u32::try_from(earned_s).unwrap_or(u32::MAX);
+        let timeout_s = self.settings.idle_timeout_s;
+        begun
+            .saturating_add(timeout_s)
+            .saturating_add(1)
+            .saturating_add(earned_s)
+    }
+
+    pub(super) fn second(&self) -> u32 {
+        self.second
+    }
+
+    /// Takes note of what a connection holds now instead of before.
+    #[inline]
+    pub(super) fn weigh(&mut self, before: usize, now: usize) {
+        self.held_bytes = self.held_bytes.wrapping_sub(before).wrapping_add(now);
+    }
+
+    /// Whether the connections hold more than they may.
+    #[inline]
+    pub(super) fn is_too_heavy(&self) -> bool {
+        self.held_bytes > self.settings.memory_bytes
+    }
+
+    /// Counts the end of a connection by an error, if it was the peer that brought it about.
+    pub(super) fn note_error(&self, error: &io::Error) {
+        if matches!(
+            error.kind(),
+            io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
+        ) {
+            self.life.count(Count::Reset);
+        }
+    }
+
     pub(super) fn is_draining(&self) -> bool {
         self.drained_by.is_some()
     }
@@ -77,15 +133,17 @@ impl<S, C: Channel, T> Shared<S, C, T> {
 }
 
 impl<S: Service, C: Channel, T> Shared<S, C, T> {
-    pub(super) fn begin_second(&mut self) {
+    pub(super) fn begin_second(&mut self) -> io::Result<()> {
         self.second = self.second.saturating_add(1);
         self.service.second_began(sys::clock::wall());
+        self.life.tell(Moment::Second)
     }
 
     /// Every connection ends after the answer under way, and those that are not done by the
     /// drain's timeout are given up.
-    pub(super) fn drain(&mut self) {
+    pub(super) fn drain(&mut self) -> io::Result<()> {
         self.service.drain();
         self.drained_by = Some(self.deadline(self.settings.drain_timeout_s));
+        self.life.tell(Moment::Draining)
     }
 }

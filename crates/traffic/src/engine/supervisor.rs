@@ -1,191 +1,228 @@
-//! The parent of the workers: starts them, sleeps, passes a stop on, reports a death.
+//! The parent of the workers: starts them, sleeps, starts one again that dies, passes a stop on.
 
-use std::io::{self, BufReader};
-use std::net::TcpListener;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
-use std::time::Duration;
+mod worker;
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
 
 use sys::epoll::{Epoll, Events, Interest};
-use sys::process::{ChildSetup, prepare_child, terminate};
+use sys::process::terminate;
 
-const STOP: u64 = u64::MAX;
+pub use worker::Recipe;
+use worker::Worker;
+
+/// Workers that may die within [`DEATHS_WITHIN`] before it is taken for a fault that comes again and again.
+const MOST_DEATHS: usize = 5;
+const DEATHS_WITHIN: Duration = Duration::from_secs(60);
+/// What a bell's token is more than its place.
+const BELLS: u64 = 1 << 32;
 
 /// Why the workers could not be kept running.
 #[derive(Debug, thiserror::Error)]
 pub enum SupervisorError {
     #[error("cannot start a worker on CPU {cpu}: {source}")]
     Start { cpu: usize, source: io::Error },
+    #[error("{0} before it was ready; the others were stopped")]
+    NotReady(Obituary),
     #[error(
-        "the worker on CPU {cpu} (process {pid}) ended on its own, {status}; the others were stopped"
+        "{last}, the {deaths}th of the workers to do so within {} s; the others were stopped",
+        DEATHS_WITHIN.as_secs()
     )]
-    Ended {
-        cpu: usize,
-        pid: u32,
-        status: ExitStatus,
-    },
+    KeepDying { last: Obituary, deaths: usize },
     #[error("cannot watch the workers: {0}")]
     Watch(#[from] io::Error),
 }
 
-/// A worker process.
-struct Worker {
-    child: Child,
-    output: Option<BufReader<ChildStdout>>,
+/// How a worker ended that nobody had told to.
+#[derive(Debug, thiserror::Error)]
+#[error("the worker on CPU {cpu} (process {pid}) ended on its own, {status}")]
+pub struct Obituary {
     cpu: usize,
-    ended: OwnedFd,
+    pid: u32,
+    status: ExitStatus,
+}
+
+/// What a wait has ended with.
+#[derive(Debug)]
+pub enum Event {
+    /// The descriptor at this place of the bells is readable.
+    Rang(usize),
+    /// A worker ended on its own, and another has taken its place.
+    StartedAgain(Obituary),
+    /// A worker ended in good order: it was told to, as by a terminal that tells all of us at once.
+    Told,
 }
 
 /// The workers of one server. Dropping it kills those that still run.
 pub struct Workers {
+    recipes: Vec<Recipe>,
+    /// In the order of the recipes.
     workers: Vec<Worker>,
+    /// Workers that others have replaced, and that let the answers under way finish.
+    retiring: Vec<Worker>,
+    recent_deaths: VecDeque<Instant>,
+    last_words: Vec<String>,
 }
 
 impl Workers {
-    /// Starts one process per listener, each bound to its CPU. A worker finds its listener as
-    /// its standard input, the one descriptor that every process is given anyway, and writes a
-    /// line to its standard output when it is ready; this returns when all have.
+    /// Starts one process of each recipe and returns when all are ready.
     ///
     /// # Errors
     /// When a process cannot be started or ends before it is ready.
-    pub fn start(
-        listeners: Vec<TcpListener>,
-        cpus: &[usize],
-        command: impl Fn() -> Command,
-    ) -> Result<Self, SupervisorError> {
-        let mut workers = Self {
-            workers: Vec::with_capacity(listeners.len()),
-        };
-        for (listener, cpu) in listeners.into_iter().zip(cpus.iter().copied().cycle()) {
-            let worker = start_worker(listener, cpu, command())
-                .map_err(|source| SupervisorError::Start { cpu, source })?;
-            workers.workers.push(worker);
-        }
-        workers.wait_until_ready()?;
-        Ok(workers)
+    pub fn start(recipes: Vec<Recipe>) -> Result<Self, SupervisorError> {
+        Ok(Self {
+            workers: start_all(&recipes)?,
+            recipes,
+            retiring: Vec::new(),
+            recent_deaths: VecDeque::new(),
+            last_words: Vec::new(),
+        })
     }
 
-    fn wait_until_ready(&mut self) -> Result<(), SupervisorError> {
-        for index in 0..self.workers.len() {
-            if !self.workers[index].says_ready()? {
-                return Err(self.workers.remove(index).obituary()?);
+    /// Sleeps until one of the bells is readable or a worker ends. One that ends on its own is started
+    /// again.
+    ///
+    /// # Errors
+    /// When too many have ended within a minute, or one cannot be started again.
+    pub fn wait(&mut self, bells: &[BorrowedFd<'_>]) -> Result<Event, SupervisorError> {
+        loop {
+            let token = self.next_event(bells)?;
+            let place = usize::try_from(token % BELLS).unwrap_or(0);
+            if token >= BELLS {
+                return Ok(Event::Rang(place));
             }
+            if place >= self.workers.len() {
+                let mut retired = self.retiring.remove(place - self.workers.len());
+                self.last_words.push(retired.last_words());
+            } else if self.workers[place].ended_well()? {
+                return Ok(Event::Told);
+            } else {
+                return self.start_again(place).map(Event::StartedAgain);
+            }
+        }
+    }
+
+    fn next_event(&self, bells: &[BorrowedFd<'_>]) -> io::Result<u64> {
+        let epoll = Epoll::new()?;
+        for (token, bell) in (BELLS..).zip(bells) {
+            epoll.add(*bell, token, Interest::READ)?;
+        }
+        for (token, worker) in (0..).zip(self.workers.iter().chain(&self.retiring)) {
+            epoll.add(worker.ended(), token, Interest::READ)?;
+        }
+        let mut events = Events::with_capacity(1);
+        loop {
+            epoll.wait(&mut events, None)?;
+            if let Some(event) = events.iter().next() {
+                return Ok(event.token);
+            }
+        }
+    }
+
+    fn start_again(&mut self, place: usize) -> Result<Obituary, SupervisorError> {
+        let mut last = self.workers[place].obituary()?;
+        // What it had counted of sends without a copy, nobody knows.
+        self.last_words.push(String::new());
+        loop {
+            last = self.bear(last)?;
+            match start_all(&self.recipes[place..=place]) {
+                Ok(again) => {
+                    self.workers.splice(place..=place, again);
+                    return Ok(last);
+                }
+                Err(SupervisorError::NotReady(next)) => last = next,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Takes note of a death, unless there were too many.
+    fn bear(&mut self, last: Obituary) -> Result<Obituary, SupervisorError> {
+        let now = sys::clock::now();
+        let is_old = |death: &Instant| now.duration_since(*death) > DEATHS_WITHIN;
+        while self.recent_deaths.front().is_some_and(is_old) {
+            self.recent_deaths.pop_front();
+        }
+        self.recent_deaths.push_back(now);
+        let deaths = self.recent_deaths.len();
+        if deaths > MOST_DEATHS {
+            return Err(SupervisorError::KeepDying { last, deaths });
+        }
+        Ok(last)
+    }
+
+    /// Has other workers take the place of all, by recipes for the same listeners: when they are ready, those
+    /// that were there finish their answers and end.
+    ///
+    /// # Errors
+    /// When one cannot be started; then those that were there go on.
+    pub fn replace(&mut self, recipes: Vec<Recipe>) -> Result<(), SupervisorError> {
+        let next = start_all(&recipes)?;
+        self.recipes = recipes;
+        for old in std::mem::replace(&mut self.workers, next) {
+            // One that has just died is waited for like the others.
+            let _ = terminate(&old.child);
+            self.retiring.push(old);
         }
         Ok(())
     }
 
-    /// Sleeps until `stop` is readable or a worker ends. Then all are told to stop and have
-    /// `drain_timeout` and a second more. What each has said since it was ready is returned.
+    /// Tells all to stop; they have `drain_timeout` and a second more. What each has said since it was ready
+    /// is returned.
     ///
     /// # Errors
-    /// When a worker ended before anybody told it to.
-    pub fn supervise(
-        mut self,
-        stop: BorrowedFd<'_>,
-        drain_timeout: Duration,
-    ) -> Result<Vec<String>, SupervisorError> {
-        let outcome = self.wait_for_end(stop);
-        for worker in &mut self.workers {
+    /// `EMFILE` at the limit of open files.
+    pub fn stop(mut self, drain_timeout: Duration) -> Result<Vec<String>, SupervisorError> {
+        // Nobody listens any more but those that drain.
+        self.recipes.clear();
+        let mut all: Vec<Worker> = self
+            .workers
+            .drain(..)
+            .chain(self.retiring.drain(..))
+            .collect();
+        for worker in &mut all {
             // The number of one that was waited for may be another's by now.
             if let Ok(None) = worker.child.try_wait() {
                 let _ = terminate(&worker.child);
             }
         }
-        self.wait_for_all(drain_timeout + Duration::from_secs(1))?;
-        outcome?;
-        Ok(self.workers.iter_mut().map(Worker::last_words).collect())
-    }
-
-    fn wait_for_end(&mut self, stop: BorrowedFd<'_>) -> Result<(), SupervisorError> {
-        let epoll = Epoll::new()?;
-        epoll.add(stop, STOP, Interest::READ)?;
-        for (token, worker) in (0_u64..).zip(&self.workers) {
-            epoll.add(worker.ended.as_fd(), token, Interest::READ)?;
+        let deadline = sys::clock::now() + drain_timeout + Duration::from_secs(1);
+        for worker in &all {
+            wait_until(worker, deadline)?;
         }
-        let mut events = Events::with_capacity(1);
-        loop {
-            epoll.wait(&mut events, None)?;
-            match events.iter().next().map(|event| event.token) {
-                None => {}
-                Some(STOP) => return Ok(()),
-                Some(token) => {
-                    let index = usize::try_from(token).unwrap_or(0);
-                    // In good order it ends when it was told to, as by a terminal that tells all of us at once.
-                    if self.workers[index].child.wait()?.success() {
-                        return Ok(());
-                    }
-                    return Err(self.workers.remove(index).obituary()?);
-                }
-            }
-        }
-    }
-
-    fn wait_for_all(&mut self, timeout: Duration) -> io::Result<()> {
-        let deadline = sys::clock::now() + timeout;
-        for worker in &mut self.workers {
-            let epoll = Epoll::new()?;
-            epoll.add(worker.ended.as_fd(), 0, Interest::READ)?;
-            let left = deadline.saturating_duration_since(sys::clock::now());
-            let left_ns = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
-            epoll.wait(&mut Events::with_capacity(1), Some(left_ns))?;
-        }
-        // Those that still run are killed when their last words are heard, or they are dropped.
-        Ok(())
+        // Those that still run are killed when their last words are heard.
+        let words = all.iter_mut().map(Worker::last_words);
+        self.last_words.extend(words);
+        Ok(std::mem::take(&mut self.last_words))
     }
 }
 
-impl Drop for Worker {
-    fn drop(&mut self) {
-        self.end();
-    }
+/// Waits for the end of a worker, but no longer than until then.
+fn wait_until(worker: &Worker, deadline: Instant) -> io::Result<()> {
+    let epoll = Epoll::new()?;
+    epoll.add(worker.ended(), 0, Interest::READ)?;
+    let left = deadline.saturating_duration_since(sys::clock::now());
+    let left_ns = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
+    epoll.wait(&mut Events::with_capacity(1), Some(left_ns))?;
+    Ok(())
 }
 
-impl Worker {
-    fn end(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-
-    /// Waits for its line; `false` when it ended without one.
-    fn says_ready(&mut self) -> io::Result<bool> {
-        let output = self.output.as_mut();
-        let line = output.map_or(Ok(None), |output| foreign::line::next(output, || false))?;
-        Ok(line.is_some())
-    }
-
-    /// What it has said since then, and ended.
-    fn last_words(&mut self) -> String {
-        self.end();
-        let output = self.output.as_mut();
-        let words = output.map(|output| foreign::line::all(output, foreign::line::MOST_BYTES));
-        // What cannot be read was not said.
-        words.and_then(Result::ok).unwrap_or_default()
-    }
-
-    fn obituary(mut self) -> io::Result<SupervisorError> {
-        Ok(SupervisorError::Ended {
-            cpu: self.cpu,
-            pid: self.child.id(),
-            status: self.child.wait()?,
+/// All start at once; the first that does not is told of, and the others end with it.
+fn start_all(recipes: &[Recipe]) -> Result<Vec<Worker>, SupervisorError> {
+    let start = |recipe: &Recipe| {
+        Worker::start(recipe).map_err(|source| SupervisorError::Start {
+            cpu: recipe.cpu,
+            source,
         })
-    }
-}
-
-fn start_worker(listener: TcpListener, cpu: usize, mut command: Command) -> io::Result<Worker> {
-    let setup = ChildSetup {
-        cpus: vec![cpu],
-        ..ChildSetup::default()
     };
-    prepare_child(&mut command, setup);
-    let listener = OwnedFd::from(listener);
-    command.stdin(Stdio::from(listener)).stdout(Stdio::piped());
-    let mut child = command.spawn()?;
-    let ended = sys::pidfd::open(&child)?;
-    let output = child.stdout.take().map(BufReader::new);
-    Ok(Worker {
-        child,
-        output,
-        cpu,
-        ended,
-    })
+    let mut workers: Vec<Worker> = recipes.iter().map(start).collect::<Result<_, _>>()?;
+    for worker in &mut workers {
+        if !worker.says_ready()? {
+            return Err(SupervisorError::NotReady(worker.obituary()?));
+        }
+    }
+    Ok(workers)
 }

@@ -203,6 +203,10 @@ impl Service for Http {
         memory.body_bytes_left > 0
     }
 
+    fn held_bytes(&self, memory: &Memory) -> usize {
+        memory.held_back.capacity()
+    }
+
     fn second_began(&mut self, now: SystemTime) {
         let date = answers::date(now);
         self.answers.set_date(&date);

@@ -76,6 +76,11 @@ impl<S: Session> End<S> {
         !self.unsent.is_empty()
     }
 
+    /// Room that is kept for what waits, bytes.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.leftover.capacity() + self.unsent.capacity()
+    }
+
     /// Whether the peer owes the rest of a record or of a message.
     pub(super) fn has_leftover(&self) -> bool {
         !self.leftover.is_empty()

@@ -22,6 +22,8 @@ const INCOMING_BYTES: usize = 64 * 1024;
 /// acknowledges, in its time. Two segments must fit, as a receiver may wait for the second before
 /// it acknowledges (RFC 5681 §4.2).
 const NEAR_SEND_BYTES: usize = 192 * 1024;
+/// What a session is reckoned at, with its keys and what is left of its handshake.
+const SESSION_BYTES: usize = 16 * 1024;
 /// To a client that speaks HTTP without TLS.
 const NOT_TLS: &str = "HTTP/1.1 400 Bad Request\r\nServer: linerate\r\nContent-Type: text/plain\r\n\
                        Content-Length: 40\r\nConnection: close\r\n\r\n\
@@ -165,6 +167,15 @@ impl Channel for Secured {
 
     fn has_output(&self) -> bool {
         self.end.has_output() || self.kernel.as_ref().is_some_and(InKernel::has_output)
+    }
+
+    fn held_bytes(&self) -> usize {
+        let session = if self.kernel.is_some() {
+            0
+        } else {
+            SESSION_BYTES
+        };
+        session + self.end.held_bytes()
     }
 
     fn is_mid_message(&self) -> bool {

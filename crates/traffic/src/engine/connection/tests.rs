@@ -4,6 +4,7 @@ use std::fs::File;
 use std::net::TcpListener;
 
 use super::*;
+use crate::engine::life::Life;
 use crate::engine::transfer::Calls;
 use crate::engine::{FilePart, Settings};
 
@@ -169,7 +170,7 @@ impl Service for TinyFiles {
 #[test]
 fn many_tiny_files_at_once_leave_the_others_their_turn() {
     let (peer, _listener) = connected();
-    let mut shared = Shared::<_, Roomy, _>::new(TinyFiles, (), Calls, settings());
+    let mut shared = Shared::<_, Roomy, _>::new(TinyFiles, (), Calls, (settings(), life()));
     let mut connection = Connection::<_, ()>::new(peer, &shared).unwrap();
     let mut turns = Vec::new();
     while connection.channel.files_sent < PIPELINED && turns.len() < PIPELINED {
@@ -184,7 +185,7 @@ fn many_tiny_files_at_once_leave_the_others_their_turn() {
 #[test]
 fn nobody_waits_for_room_to_send_once_sending_is_over() {
     let (peer, _listener) = connected();
-    let mut shared = Shared::<_, Full, _>::new(Silent, (), Calls, settings());
+    let mut shared = Shared::<_, Full, _>::new(Silent, (), Calls, (settings(), life()));
     let mut connection = Connection::<_, ()>::new(peer, &shared).unwrap();
     assert_eq!(connection.proceed(&mut shared, false), Fate::Keep);
     assert!(connection.has_output() && !connection.waits_for_room());
@@ -194,11 +195,11 @@ fn nobody_waits_for_room_to_send_once_sending_is_over() {
 fn a_connection_ends_once_there_was_room_to_tell_of_it() {
     for (received, is_stopped) in [(Received::End, false), (Received::Nothing, true)] {
         let (peer, _listener) = connected();
-        let mut shared = Shared::<_, Full, _>::new(Silent, (), Calls, settings());
+        let mut shared = Shared::<_, Full, _>::new(Silent, (), Calls, (settings(), life()));
         let mut connection = Connection::<_, ()>::new(peer, &shared).unwrap();
         connection.channel.received = received;
         if is_stopped {
-            shared.drain();
+            shared.drain().unwrap();
         }
         let fate = connection.proceed(&mut shared, false);
         assert!(!connection.is_over(fate, &mut shared), "{received:?}");
@@ -217,7 +218,7 @@ fn once_a_peer_has_made_room_a_request_begun_has_the_time_of_requests_again() {
         idle_timeout_s: 9,
         ..settings()
     };
-    let shared = Shared::<_, Full, _>::new(Silent, (), Calls, timeouts);
+    let shared = Shared::<_, Full, _>::new(Silent, (), Calls, (timeouts, life()));
     let mut connection = Connection::<_, ()>::new(peer, &shared).unwrap();
     for (mid_request, has_output, timeout_s) in
         [(true, false, 2), (false, false, 9), (true, true, 9)]
@@ -236,12 +237,18 @@ fn connected() -> (TcpStream, TcpListener) {
     (peer, listener)
 }
 
+fn life() -> Life {
+    Life::unwatched().unwrap()
+}
+
 fn settings() -> Settings {
     Settings {
         idle_timeout_s: 1,
         request_timeout_s: 1,
         drain_timeout_s: 1,
         max_connections: 1,
+        least_rate_bytes_s: 1,
+        memory_bytes: usize::MAX,
         rearm_oneshot: false,
         busy_poll: None,
     }

@@ -19,6 +19,7 @@ use sys::zero_copy::Tally;
 
 use super::channel::Channel;
 use super::connection::{Connection, Fate};
+use super::life::{Count, Moment};
 use super::service::Service;
 use super::shared::Shared;
 pub(super) use carriage::Carriage;
@@ -45,6 +46,7 @@ pub(super) fn run<S: Service, C: Channel>(
 ) -> io::Result<Tally> {
     let mut worker = Worker::new(listener, shared)?;
     worker.epoll.add(stop, STOP, Interest::READ)?;
+    worker.shared.life.tell(Moment::Ready)?;
     let mut events = Events::with_capacity(EVENTS);
     while !worker.shared.has_finished(worker.connections.len()) {
         worker.epoll.wait(&mut events, None)?;
@@ -89,6 +91,8 @@ struct Worker<S: Service, C: Channel> {
 struct Watched<C, M> {
     connection: Connection<C, M>,
     interest: Interest,
+    /// What it held of memory when it was last weighed, bytes.
+    held_bytes: usize,
 }
 
 impl<S: Service, C: Channel> Worker<S, C> {
@@ -115,13 +119,17 @@ impl<S: Service, C: Channel> Worker<S, C> {
         let Some(door) = &mut self.door else {
             return Ok(());
         };
-        let (epoll, connections, shared) = (&self.epoll, &mut self.connections, &self.shared);
+        let (epoll, connections, shared) = (&self.epoll, &mut self.connections, &mut self.shared);
         let most = shared.settings.max_connections;
         let room = most.saturating_sub(connections.len());
         let rearm_oneshot = shared.settings.rearm_oneshot;
         door.admit(epoll, room, |socket| {
+            shared.life.count(Count::Accepted);
             if let Ok(connection) = Connection::new(socket, shared) {
-                watch(epoll, connections, connection, rearm_oneshot);
+                let held_bytes = connection.held_bytes(&shared.service);
+                if watch(epoll, connections, (connection, held_bytes), rearm_oneshot) {
+                    shared.weigh(0, held_bytes);
+                }
             }
         })
     }
@@ -186,17 +194,40 @@ impl<S: Service, C: Channel> Worker<S, C> {
     fn conclude(&mut self, key: usize, fate: Fate) -> io::Result<()> {
         let watched = &mut self.connections[key];
         if watched.connection.is_over(fate, &mut self.shared) {
-            self.reap(key);
-            self.connections.remove(key);
+            self.forget(key);
             return self.reopen();
         }
-        match watched.interest_to_set(self.shared.settings.rearm_oneshot) {
-            None => Ok(()),
-            Some(interest) => {
-                let socket = watched.connection.socket().as_fd();
-                self.epoll.modify(socket, key as u64, interest)
-            }
+        if let Some(interest) = watched.interest_to_set(self.shared.settings.rearm_oneshot) {
+            let socket = watched.connection.socket().as_fd();
+            self.epoll.modify(socket, key as u64, interest)?;
         }
+        let held_bytes = watched.connection.held_bytes(&self.shared.service);
+        let before = std::mem::replace(&mut watched.held_bytes, held_bytes);
+        self.shared.weigh(before, held_bytes);
+        if self.shared.is_too_heavy() {
+            return self.shed();
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self, key: usize) {
+        self.reap(key);
+        let watched = self.connections.remove(key);
+        self.shared.weigh(watched.held_bytes, 0);
+    }
+
+    /// Closes the largest connections until what is left holds no more than it may.
+    #[cold]
+    fn shed(&mut self) -> io::Result<()> {
+        while self.shared.is_too_heavy() {
+            let all = self.connections.iter();
+            let Some((key, _)) = all.max_by_key(|(_, watched)| watched.held_bytes) else {
+                break;
+            };
+            self.shared.life.count(Count::Shed);
+            self.forget(key);
+        }
+        self.reopen()
     }
 
     fn reopen(&mut self) -> io::Result<()> {
@@ -207,12 +238,13 @@ impl<S: Service, C: Channel> Worker<S, C> {
 
     fn begin_second(&mut self) -> io::Result<()> {
         self.timer.acknowledge()?;
-        self.shared.begin_second();
+        self.shared.begin_second()?;
         let shared = &mut self.shared;
         self.connections.retain(|_, watched| {
             let is_overdue = watched.connection.is_overdue(shared);
             if is_overdue {
                 shared.transfer.reap(watched.connection.socket().as_fd());
+                shared.weigh(watched.held_bytes, 0);
             }
             !is_overdue
         });
@@ -231,7 +263,7 @@ impl<S: Service, C: Channel> Worker<S, C> {
     fn drain(&mut self) -> io::Result<()> {
         self.admit_all()?;
         self.door = None;
-        self.shared.drain();
+        self.shared.drain()?;
         for key in 0..self.connections.capacity() {
             self.proceed(key, false)?;
         }
@@ -257,20 +289,23 @@ impl<C: Channel, M: Default> Watched<C, M> {
     }
 }
 
-/// A connection that cannot be watched is closed at once.
+/// A connection that cannot be watched is closed at once; whether it is watched.
 fn watch<C: Channel, M: Default>(
     epoll: &Epoll,
     connections: &mut Slab<Watched<C, M>>,
-    connection: Connection<C, M>,
+    (connection, held_bytes): (Connection<C, M>, usize),
     rearm_oneshot: bool,
-) {
+) -> bool {
     let entry = connections.vacant_entry();
     let interest = if rearm_oneshot { READ.once() } else { READ };
     let socket = connection.socket().as_fd();
-    if epoll.add(socket, entry.key() as u64, interest).is_ok() {
+    let is_watched = epoll.add(socket, entry.key() as u64, interest).is_ok();
+    if is_watched {
         entry.insert(Watched {
             connection,
             interest: READ,
+            held_bytes,
         });
     }
+    is_watched
 }

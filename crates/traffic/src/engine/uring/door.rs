@@ -85,8 +85,16 @@ impl Door {
     }
 }
 
-/// What waits at a door that was closed.
+/// What waits at a door that was closed. The listener blocks again when this is dropped: another worker may
+/// have it too.
 pub(super) struct Waiting(TcpListener);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        // It could be made not to block, so it can be made to.
+        let _ = self.0.set_nonblocking(false);
+    }
+}
 
 impl Iterator for Waiting {
     type Item = OwnedFd;

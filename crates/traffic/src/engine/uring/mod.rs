@@ -19,6 +19,7 @@ use sys::zero_copy::Tally;
 
 use super::channel::Channel;
 use super::connection::{Connection, Fate};
+use super::life::{Count, Moment};
 use super::service::Service;
 use super::shared::{Settings, Shared};
 use carriage::Carriage;
@@ -51,6 +52,7 @@ pub(super) fn run<S: Service, C: Channel>(
 ) -> io::Result<Tally> {
     let mut worker = Worker::new(listener, shared)?;
     worker.ring().watch(STOP, stop)?;
+    worker.shared.life.tell(Moment::Ready)?;
     while !worker.shared.has_finished(worker.seats.len()) {
         let waits = worker.may_wait();
         worker.ring().enter(waits)?;
@@ -178,7 +180,7 @@ impl<S: Service, C: Channel> Worker<S, C> {
             return self.go_on_sending(key);
         }
         seat.note_receiving(completion.goes_on);
-        match completion.what {
+        match &completion.what {
             What::Received if seat.is_busy() => {
                 seat.kept
                     .extend_from_slice(self.shared.transfer.ring.received());
@@ -188,7 +190,10 @@ impl<S: Service, C: Channel> Worker<S, C> {
                 self.shared.transfer.offer_received();
                 self.proceed(key)
             }
-            What::ReceiveFailed(_) => self.close(key),
+            What::ReceiveFailed(error) => {
+                self.shared.note_error(error);
+                self.close(key)
+            }
             What::End => {
                 seat.has_ended = true;
                 self.go_on(key)
@@ -213,7 +218,8 @@ impl<S: Service, C: Channel> Worker<S, C> {
         if seat.unsent.is_empty() {
             return self.proceed(key);
         }
-        if seat.send_unsent().is_err() {
+        if let Err(error) = seat.send_unsent() {
+            self.shared.note_error(&error);
             return self.close(key);
         }
         if seat.unsent.is_empty() {
@@ -272,8 +278,12 @@ impl<S: Service, C: Channel> Worker<S, C> {
         let Some(key) = self.seat_of(unsent.owner) else {
             return Ok(());
         };
-        let Ok(rest) = unsent.rest else {
-            return self.close(key);
+        let rest = match unsent.rest {
+            Ok(rest) => rest,
+            Err(error) => {
+                self.shared.note_error(&error);
+                return self.close(key);
+            }
         };
         let seat = &mut self.seats[key];
         seat.unsent.extend_from_slice(&rest);
@@ -292,11 +302,33 @@ impl<S: Service, C: Channel> Worker<S, C> {
         if seat.can_go_on() {
             self.unfinished.push(key);
         }
-        seat.queue(&mut self.shared.transfer.ring)
+        seat.queue(&mut self.shared.transfer.ring)?;
+        let held_bytes = seat.weigh(&self.shared.service);
+        let before = std::mem::replace(&mut seat.held_bytes, held_bytes);
+        self.shared.weigh(before, held_bytes);
+        if self.shared.is_too_heavy() {
+            return self.shed();
+        }
+        Ok(())
+    }
+
+    /// Closes the largest connections until what is left holds no more than it may.
+    #[cold]
+    fn shed(&mut self) -> io::Result<()> {
+        while self.shared.is_too_heavy() {
+            let all = self.seats.iter();
+            let Some((key, _)) = all.max_by_key(|(_, seat)| seat.held_bytes) else {
+                break;
+            };
+            self.shared.life.count(Count::Shed);
+            self.close(key)?;
+        }
+        Ok(())
     }
 
     fn close(&mut self, key: usize) -> io::Result<()> {
         let seat = self.seats.remove(key);
+        self.shared.weigh(seat.held_bytes, 0);
         seat.close(&mut self.shared.transfer.ring)?;
         self.open_door()
     }
@@ -318,6 +350,7 @@ impl<S: Service, C: Channel> Worker<S, C> {
     }
 
     fn welcome(&mut self, socket: OwnedFd) -> io::Result<()> {
+        self.shared.life.count(Count::Accepted);
         let Ok(connection) = Connection::new(TcpStream::from(socket), &self.shared) else {
             return Ok(());
         };
@@ -358,7 +391,7 @@ impl<S: Service, C: Channel> Worker<S, C> {
 
     fn begin_second(&mut self) -> io::Result<()> {
         self.timer.acknowledge()?;
-        self.shared.begin_second();
+        self.shared.begin_second()?;
         for key in 0..self.seats.capacity() {
             let seat = self.seats.get_mut(key);
             if seat.is_some_and(|seat| seat.is_overdue(&mut self.shared)) {
@@ -371,7 +404,7 @@ impl<S: Service, C: Channel> Worker<S, C> {
     /// Stops accepting. What has arrived is answered, then what is idle is closed, and the rest is
     /// waited for: all by the steps of [`run`], which keep an eye on the time.
     fn drain(&mut self) -> io::Result<()> {
-        self.shared.drain();
+        self.shared.drain()?;
         self.is_catching_up = true;
         if let Some(door) = self.door.take() {
             let waiting = door.close(self.ring())?;

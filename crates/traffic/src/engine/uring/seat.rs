@@ -8,6 +8,8 @@ use sys::uring::serving::{Owner, ServingRing};
 
 use crate::engine::channel::Channel;
 use crate::engine::connection::Connection;
+use crate::engine::life::Count;
+use crate::engine::service::Service;
 use crate::engine::shared::Shared;
 use crate::engine::transfer::Transfer;
 
@@ -20,6 +22,8 @@ pub(super) struct Seat<C, M> {
     pub(super) kept: Vec<u8>,
     /// The peer has closed, behind what is kept.
     pub(super) has_ended: bool,
+    /// What it held of memory when it was last weighed, bytes.
+    pub(super) held_bytes: usize,
     /// The ring is to receive once, and then again.
     rearms: bool,
     receiving: Receiving,
@@ -44,11 +48,18 @@ impl<C: Channel, M: Default> Seat<C, M> {
             unsent: Vec::new(),
             kept: Vec::new(),
             has_ended: false,
+            held_bytes: 0,
             rearms,
             receiving: Receiving::No,
             awaits_room: false,
             queued_at: None,
         }
+    }
+
+    /// What it holds of memory, bytes.
+    #[inline]
+    pub(super) fn weigh<S: Service<Memory = M>>(&self, service: &S) -> usize {
+        self.connection.held_bytes(service) + self.unsent.capacity() + self.kept.capacity()
     }
 
     /// Whether what is received has to wait.
@@ -71,10 +82,13 @@ impl<C: Channel, M: Default> Seat<C, M> {
     /// Whether its time is up; then the peer was told as far as that can be.
     pub(super) fn is_overdue<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> bool {
         if self.unsent.is_empty() {
-            self.connection.is_overdue(shared)
-        } else {
-            self.connection.is_late(shared)
+            return self.connection.is_overdue(shared);
         }
+        let is_late = self.connection.is_late(shared);
+        if is_late {
+            shared.life.count(Count::Slow);
+        }
+        is_late
     }
 
     /// Takes note of whether the ring goes on receiving.

@@ -62,6 +62,12 @@ impl Files {
         })
     }
 
+    /// The folder of them.
+    #[must_use]
+    pub fn root(&self) -> &RootFolder {
+        &self.root
+    }
+
     /// The same, by another way out in the clear.
     #[must_use]
     pub fn by(self, way: FileWay) -> Self {

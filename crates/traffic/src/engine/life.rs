@@ -1,0 +1,103 @@
+//! What a worker counts and tells of itself while it serves.
+
+use std::io;
+use std::ops::AddAssign;
+use std::sync::Arc;
+
+use serde::Serialize;
+use sys::tally_page::TallyPage;
+
+/// What is counted, by its place in the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Count {
+    Accepted,
+    Refused,
+    TimedOut,
+    Slow,
+    Reset,
+    Shed,
+}
+
+/// Connections of a server since it started. One that ends in good order is in no other than the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// All that were taken.
+    pub accepted: u64,
+    /// Closed after an error was answered: what came was no request, or more than is read.
+    pub refused: u64,
+    /// Closed because no request came, or not all of one, in time.
+    pub timed_out: u64,
+    /// Closed because the peer did not take its answer, or took it too slowly.
+    pub slow_readers: u64,
+    /// Reset by the peer.
+    pub reset: u64,
+    /// Closed to keep to the bound on memory.
+    pub shed: u64,
+}
+
+impl From<&TallyPage> for Counts {
+    fn from(page: &TallyPage) -> Self {
+        let numbers = page.read();
+        let number = |count: Count| numbers[count as usize];
+        Self {
+            accepted: number(Count::Accepted),
+            refused: number(Count::Refused),
+            timed_out: number(Count::TimedOut),
+            slow_readers: number(Count::Slow),
+            reset: number(Count::Reset),
+            shed: number(Count::Shed),
+        }
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.accepted += other.accepted;
+        self.refused += other.refused;
+        self.timed_out += other.timed_out;
+        self.slow_readers += other.slow_readers;
+        self.reset += other.reset;
+        self.shed += other.shed;
+    }
+}
+
+/// When a worker tells of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// All is open that it needs; next it takes connections.
+    Ready,
+    /// A second has begun.
+    Second,
+    /// It takes no more connections.
+    Draining,
+}
+
+/// Whom a worker tells at each moment; an error ends it.
+pub type Listener = Box<dyn FnMut(Moment) -> io::Result<()>>;
+
+/// Where a worker counts, and whom it tells.
+pub struct Life {
+    pub counts: Arc<TallyPage>,
+    pub listener: Listener,
+}
+
+impl Life {
+    /// Counts on a page of its own, which nobody reads.
+    ///
+    /// # Errors
+    /// As of [`TallyPage::new`].
+    pub fn unwatched() -> io::Result<Self> {
+        Ok(Self {
+            counts: Arc::new(TallyPage::new()?),
+            listener: Box::new(|_| Ok(())),
+        })
+    }
+
+    pub(super) fn tell(&mut self, moment: Moment) -> io::Result<()> {
+        (self.listener)(moment)
+    }
+
+    pub(super) fn count(&self, what: Count) {
+        self.counts.add(what as usize, 1);
+    }
+}

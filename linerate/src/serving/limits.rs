@@ -1,0 +1,124 @@
+//! The flags that bound what clients can take of a server.
+
+use anyhow::{Context as _, ensure};
+use traffic::engine::Settings;
+
+use super::confinement::LEFT_RUNNING;
+use super::{Seconds, parse_seconds};
+
+const LIMITS: &str = "Limits";
+const MIB: u64 = 1 << 20;
+/// What a worker takes without a connection: the program and what its connections share.
+const WORKER_BYTES: u64 = 16 * MIB;
+/// The least that each worker has.
+const LEAST_SHARE_BYTES: u64 = 2 * WORKER_BYTES;
+
+#[derive(clap::Args)]
+pub(crate) struct LimitFlags {
+    /// Close a connection that sends no request, or does not read, for so long
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_seconds, help_heading = LIMITS)]
+    idle_timeout: Seconds,
+
+    /// Close a connection whose request is not complete so long after its first byte
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_seconds, help_heading = LIMITS)]
+    request_timeout: Seconds,
+
+    /// Close a connection that takes its answer, on the whole, more slowly: bytes per second
+    ///
+    /// It counts from when the answer first had to wait for the client, once --idle-timeout is over.
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true, help_heading = LIMITS)]
+    least_rate: u64,
+
+    /// On SIGTERM, SIGINT or SIGHUP, let answers under way take so long to finish; a second signal
+    /// ends them at once
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_seconds, help_heading = LIMITS)]
+    pub(super) drain_timeout: Seconds,
+
+    /// Connections that each worker holds; more wait [default: by the limit of open files]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = LIMITS)]
+    max_connections: Option<u32>,
+
+    /// The most memory of all workers together, such as 256MB [default: a quarter of the machine's]
+    ///
+    /// Where their connections hold more, those that hold most are closed. What the kernel holds for
+    /// sockets is bounded by itself (net.ipv4.tcp_mem), or by a control group.
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = LEFT_RUNNING)]
+    memory: Option<u64>,
+
+    /// What the connections of one worker of several may hold
+    #[arg(long, hide = true)]
+    held_bytes: Option<u64>,
+}
+
+impl LimitFlags {
+    /// What the connections of each of so many workers may hold, bytes: of its share less the program, three
+    /// quarters, as an allocator keeps some of what was given back.
+    pub(super) fn held_bytes(&self, workers: usize) -> anyhow::Result<u64> {
+        let workers = workers.max(1) as u64;
+        let least = LEAST_SHARE_BYTES * workers;
+        let all = match self.memory {
+            Some(bytes) => bytes,
+            None => (machine_bytes()? / 4).max(least),
+        };
+        ensure!(
+            all >= least,
+            "--memory: {workers} workers take at least {}MB together; give more, or fewer --workers",
+            least.div_ceil(1_000_000)
+        );
+        Ok((all / workers - WORKER_BYTES) / 4 * 3)
+    }
+
+    /// Of one worker, with so many connections where nobody says.
+    pub(super) fn settings(&self, by_limit: u64, held_bytes: u64) -> Settings {
+        let max_connections = self.max_connections.map_or(by_limit, u64::from);
+        let held_bytes = self.held_bytes.unwrap_or(held_bytes);
+        Settings {
+            idle_timeout_s: self.idle_timeout.0,
+            request_timeout_s: self.request_timeout.0,
+            drain_timeout_s: self.drain_timeout.0,
+            max_connections: usize::try_from(max_connections).unwrap_or(usize::MAX),
+            least_rate_bytes_s: self.least_rate,
+            memory_bytes: usize::try_from(held_bytes).unwrap_or(usize::MAX),
+            rearm_oneshot: false,
+            busy_poll: None,
+        }
+    }
+}
+
+fn machine_bytes() -> anyhow::Result<u64> {
+    let meminfo = sys::kernel_file::text("/proc/meminfo").context("/proc/meminfo")?;
+    let total = meminfo
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib = total.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+    Ok(kib.context("/proc/meminfo has no MemTotal; give --memory")? * 1024)
+}
+
+/// A number of bytes, or of kB, MB or GB of a thousand each.
+pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
+    let wrong = || "expected a number of bytes, such as 256MB or 2GB".to_owned();
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit: u64 = match &text[digits.len()..] {
+        "" | "B" => 1,
+        "kB" | "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    number.checked_mul(unit).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_told_with_or_without_a_unit() {
+        assert_eq!(parse_bytes("256MB"), Ok(256_000_000));
+        assert_eq!(parse_bytes("77"), Ok(77));
+        for wrong in ["", "MB", "1.5GB", "-1", "12 MB", "9XB", "99999999999GB"] {
+            assert!(parse_bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,450 @@
+//! What `serve` and `echo` have in common: flags, the ready line, one worker or several.
+
+mod confinement;
+mod limits;
+mod record;
+mod supervised;
+mod systemd;
+
+use std::cell::RefCell;
+use std::io::ErrorKind;
+use std::net::TcpListener;
+use std::os::fd::AsFd as _;
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use anyhow::{Context as _, ensure};
+use sys::address::Address;
+use sys::listener;
+use sys::orders::{self, Order, Orders};
+use sys::root_folder::RootFolder;
+use sys::stop::{Again, StopSignal};
+use sys::tally_page::TallyPage;
+use sys::zero_copy::Tally;
+use traffic::engine::life::{Life, Listener, Moment};
+use traffic::engine::{self, Engine, Service};
+use traffic::tls::{Common, Secured};
+
+use crate::console::Console;
+use crate::engine_flag::{Chosen, EngineFlag};
+use crate::listening::{self, Listening};
+use crate::socket_flags::SocketFlags;
+use crate::tls_flags::{BY_RING, KernelPart, ON_FILE, Speaking};
+use crate::zero_copy::Account;
+use confinement::{Confinement, ConfinementFlags};
+use limits::LimitFlags;
+use record::Record;
+use systemd::Notifier;
+
+/// Descriptors that are no connection's: listener, epoll, timer, signals, standard streams.
+const OTHER_DESCRIPTORS: u64 = 32;
+
+/// What a service asks of its server, beyond the flags of all.
+#[derive(Clone, Copy)]
+pub(crate) struct Needs<'a> {
+    pub(crate) tls: Option<&'a Speaking>,
+    pub(crate) per_connection: Descriptors,
+    /// Some of its answers are to leave without a copy.
+    pub(crate) zero_copy: bool,
+    /// Below it lie the files that it reads.
+    pub(crate) root: Option<&'a RootFolder>,
+    /// How to read certificates again; `None` where they come from no files.
+    pub(crate) reload: Option<&'a dyn Fn() -> anyhow::Result<Option<Speaking>>>,
+}
+
+/// How many descriptors a connection may hold at a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Descriptors {
+    /// Its socket.
+    One,
+    /// A file that is on its way, too.
+    Two,
+}
+
+impl Descriptors {
+    /// How many connections there may be, at least one, where so many files may be open.
+    fn connections(self, open_files: u64) -> u64 {
+        let each = match self {
+            Self::One => 1,
+            Self::Two => 2,
+        };
+        (open_files.saturating_sub(OTHER_DESCRIPTORS) / each).max(1)
+    }
+}
+
+/// Heading of what costs something and gains nothing.
+pub(crate) const MEASURED: &str = "To be measured";
+/// Version of the shape of the ready line with `--json`.
+const FORMAT: u32 = 1;
+
+#[derive(clap::Args)]
+pub(crate) struct Serving {
+    /// Where to listen; a port alone means loopback, port 0 any free port; or unix:PATH
+    ///
+    /// A socket among the files may be connected to by whoever may enter its folder. One that a server
+    /// left behind is taken over, one that somebody listens on is not; it is removed at the end. All
+    /// workers take connections from it, whoever comes first.
+    #[arg(long, value_name = "[ADDR:]PORT", default_value = "127.0.0.1:8080", value_parser = listening::parse)]
+    listen: Address,
+
+    /// Worker processes [default: one per CPU]
+    ///
+    /// Each has its own listener on the shared port and is bound to a CPU of the list, in turn.
+    /// One that dies is started again. With `--workers 1` the server is this process itself, for
+    /// measurements: nobody starts it again. But with --tls-cert, or as root on a socket among the files, it
+    /// has a process for what a worker may not do.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: Option<u16>,
+
+    /// CPUs to run on, such as 1 or 0-3,8 [default: those this process may use]
+    #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
+    cpus: Option<Cpus>,
+
+    #[command(flatten)]
+    limits: LimitFlags,
+
+    #[command(flatten)]
+    confinement: ConfinementFlags,
+
+    /// Arm each connection for one event and again after each request (`EPOLLONESHOT`)
+    ///
+    /// It costs a system call per request; servers that share one epoll between threads need it,
+    /// this one does not. A ring receives once then, and is asked again. It is here to be measured.
+    #[arg(long, help_heading = MEASURED)]
+    rearm_oneshot: bool,
+
+    #[command(flatten)]
+    engine: EngineFlag,
+
+    #[command(flatten)]
+    sockets: SocketFlags,
+
+    /// Print the ready line, and at the end what became of connections, as JSON (docs/schema/serve.json)
+    #[arg(long)]
+    json: bool,
+
+    /// Be one worker of several: the listener is standard input, and it counts in this descriptor
+    #[arg(long, value_name = "COUNTS", hide = true)]
+    worker: Option<u32>,
+}
+
+/// CPUs in ascending order, at least one.
+#[derive(Clone, Debug)]
+pub(crate) struct Cpus(pub(crate) Vec<usize>);
+
+/// A time in whole seconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seconds(pub(crate) u32);
+
+impl Serving {
+    /// Serves until a signal ends it. `service` is called where the service is to run, after
+    /// the worker was bound to its CPU.
+    pub(crate) fn run<S: Service>(
+        &self,
+        console: &Console,
+        needs: Needs<'_>,
+        service: impl FnOnce() -> S,
+    ) -> anyhow::Result<ExitCode> {
+        let engine = self.engine.choose(self.sockets.busy_poll())?;
+        let confinement = self.confinement.confinement()?;
+        if let Some(counts) = self.worker {
+            return self.run_as_worker(
+                console,
+                (engine.engine, confinement),
+                counts,
+                needs,
+                service,
+            );
+        }
+        let stop = StopSignal::listen(Again::Kills)?;
+        let cpus = self.cpus()?;
+        let count = self.worker_count(&cpus);
+        let held_bytes = self.limits.held_bytes(count)?;
+        let listening = self.listen(count, &cpus, needs)?;
+        self.confinement.tell_lacks(console);
+        let ready = self.ready_line(&listening.address, &engine, needs.tls, console);
+        let removes_file = listening.file.is_some() && confinement.user.is_some();
+        if self.workers == Some(1) && needs.reload.is_none() && !removes_file {
+            let place = (listening, cpus[0]);
+            let worker = (engine.engine, confinement, held_bytes);
+            return self.run_alone(console, (place, &stop), worker, needs, (ready, service));
+        }
+        self.supervise(
+            console,
+            (listening, &cpus),
+            &stop,
+            needs,
+            (ready, held_bytes),
+        )?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// One worker of several. Its parent passes on what it is told by signals.
+    fn run_as_worker<S: Service>(
+        &self,
+        console: &Console,
+        (engine, confinement): (Engine, Confinement),
+        counts: u32,
+        needs: Needs<'_>,
+        service: impl FnOnce() -> S,
+    ) -> anyhow::Result<ExitCode> {
+        let stop = StopSignal::listen(Again::Waits)?;
+        orders::ignore(&[Order::Reload, Order::Report])?;
+        let listener = TcpListener::from(sys::standard_input::take()?);
+        let counts = Arc::new(TallyPage::take(counts).context("the page of counts")?);
+        // The parent waits for this line and passes it on when all workers have said it.
+        let listener_of_life = move |moment| match moment {
+            Moment::Ready => say("ready"),
+            Moment::Second | Moment::Draining => Ok(()),
+        };
+        let life = (counts, listener_of_life);
+        let worker = (engine, confinement, 0);
+        let tally = self.work(worker, (listener, &stop), needs, service(), life)?;
+        if needs.zero_copy {
+            console.say(&serde_json::to_string(&Account::from(tally))?);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The whole server in this process.
+    fn run_alone<S: Service>(
+        &self,
+        console: &Console,
+        ((mut listening, cpu), stop): ((Listening, usize), &StopSignal),
+        worker: (Engine, Confinement, u64),
+        needs: Needs<'_>,
+        (ready, service): (String, impl FnOnce() -> S),
+    ) -> anyhow::Result<ExitCode> {
+        let orders = Orders::listen(&[Order::Report])?;
+        let notifier = Notifier::from_environment();
+        sys::cpu::pin(&[cpu]).with_context(|| format!("running on CPU {cpu}"))?;
+        let counts = Arc::new(TallyPage::new()?);
+        let counted = counts.clone();
+        let is_json = self.json;
+        let listener_of_life = move |moment| match moment {
+            Moment::Ready => {
+                say(&ready)?;
+                notifier.ready();
+                Ok(())
+            }
+            Moment::Second if orders.take(Order::Report) => {
+                say(&Record::of([&*counted]).line(is_json))
+            }
+            Moment::Second => Ok(()),
+            Moment::Draining => {
+                notifier.stopping();
+                Ok(())
+            }
+        };
+        let place = (listening.listeners.remove(0), stop);
+        let life = (counts.clone(), listener_of_life);
+        let tally = self.work(worker, place, needs, service(), life)?;
+        let account = needs.zero_copy.then(|| Account::from(tally));
+        self.say_end(Record::of([&*counts]), account, console);
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Why the kernel can make no records of TLS for the server.
+    pub(crate) fn without_kernel_tls(&self) -> Option<&'static str> {
+        match self.listen {
+            Address::Unix(_) => Some(ON_FILE),
+            Address::Tcp(_) => self.is_by_ring().then_some(BY_RING),
+        }
+    }
+
+    /// Listens where it was asked for, or where a service manager does, after what does not go with that was
+    /// refused.
+    fn listen(&self, count: usize, cpus: &[usize], needs: Needs<'_>) -> anyhow::Result<Listening> {
+        let handed_over = systemd::listening(count)?;
+        // Workers share one that was handed over: there is nothing to choose from.
+        let is_shared = handed_over.is_some();
+        let listening = match handed_over {
+            Some(listening) => listening,
+            None => {
+                self.refuse_on_file(&self.listen, needs)?;
+                listening::open(&self.listen, count, self.sockets.backlog())?
+            }
+        };
+        let listeners = match is_shared {
+            true => &listening.listeners[..1],
+            false => &listening.listeners[..],
+        };
+        match &listening.address {
+            Address::Tcp(_) => self.sockets.set(listeners, cpus)?,
+            address @ Address::Unix(_) => {
+                self.refuse_on_file(address, needs)?;
+                self.sockets.has_backlog(&listeners[0])?;
+            }
+        }
+        if needs.zero_copy {
+            let allow = |listener: &TcpListener| listener::allow_zero_copy(listener.as_fd());
+            listeners
+                .iter()
+                .try_for_each(allow)
+                .context("sending without a copy")?;
+        }
+        Ok(listening)
+    }
+
+    /// What does not go with a socket among the files.
+    fn refuse_on_file(&self, address: &Address, needs: Needs<'_>) -> anyhow::Result<()> {
+        if let Address::Unix(_) = address {
+            self.sockets.refuse_those_of_tcp()?;
+            ensure!(
+                !needs.zero_copy,
+                "a socket among the files sends nothing without a copy (`MSG_ZEROCOPY`): leave \
+                 --zero-copy or --files-by zero-copy out, or --listen at a port"
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether a ring receives for the server, ahead of what it reads.
+    pub(crate) fn is_by_ring(&self) -> bool {
+        self.engine.is_ring()
+    }
+
+    /// The port that was taken is known only now, where any free one was asked for.
+    fn ready_line(
+        &self,
+        address: &Address,
+        engine: &Chosen,
+        tls: Option<&Speaking>,
+        console: &Console,
+    ) -> String {
+        let kernel = tls.map(|tls| &tls.kernel);
+        if !self.json {
+            self.engine.explain(engine, console);
+            if let Some(remark) = kernel.and_then(KernelPart::remark) {
+                console.note(&remark);
+            }
+            return format!("listening on {address}");
+        }
+        let mut ready = serde_json::json!({
+            "format": FORMAT,
+            "linerate_version": env!("CARGO_PKG_VERSION"),
+            "listening": address.to_string(),
+            "port": listening::port(address),
+            "engine": engine.name(),
+            "engine_reason": engine.reason,
+        });
+        if let Some(kernel) = kernel {
+            ready["tls"] = serde_json::json!(kernel);
+        }
+        ready.to_string()
+    }
+
+    /// What became of connections, for programs; and of answers that were to leave without a copy, if there
+    /// could be any.
+    fn say_end(&self, record: Record, account: Option<Account>, console: &Console) {
+        if self.json {
+            console.say(&record.at_the_end(account).line(true));
+        } else if let Some(account) = account {
+            console.note(&format!("zero-copy: {account}"));
+        }
+    }
+
+    /// Works as a worker does, confined from when all is open that it needs.
+    fn work<S: Service>(
+        &self,
+        (engine, confinement, held_bytes): (Engine, Confinement, u64),
+        (listener, stop): (TcpListener, &StopSignal),
+        needs: Needs<'_>,
+        service: S,
+        (counts, mut listener_of_life): (
+            Arc<TallyPage>,
+            impl FnMut(Moment) -> std::io::Result<()> + 'static,
+        ),
+    ) -> anyhow::Result<Tally> {
+        let open_files = sys::process::raise_open_file_limit()?;
+        let by_limit = needs.per_connection.connections(open_files);
+        let mut settings = self.limits.settings(by_limit, held_bytes);
+        settings.rearm_oneshot = self.rearm_oneshot;
+        settings.busy_poll = self.sockets.busy_poll();
+        let root = needs.root.map(RootFolder::try_clone).transpose()?;
+        // An error of ours goes round the engine, which knows those of the kernel.
+        let refusal = Rc::new(RefCell::new(None));
+        let refused = refusal.clone();
+        let listener_of_life: Listener = Box::new(move |moment| {
+            if moment == Moment::Ready
+                && let Err(error) = confinement.enter(root.as_ref())
+            {
+                *refused.borrow_mut() = Some(error);
+                return Err(ErrorKind::PermissionDenied.into());
+            }
+            listener_of_life(moment)
+        });
+        let life = Life {
+            counts,
+            listener: listener_of_life,
+        };
+        let (place, manner) = ((listener, stop.as_fd()), (settings, life));
+        let worked = match needs.tls.map(|tls| Common::new(tls.config.clone())) {
+            None => engine::run(engine, place.0, place.1, service, manner),
+            Some(common) => engine::run_over::<S, Secured>(engine, place, service, common, manner),
+        };
+        match refusal.take() {
+            Some(refusal) => Err(refusal),
+            None => Ok(worked?),
+        }
+    }
+
+    fn cpus(&self) -> anyhow::Result<Vec<usize>> {
+        let Some(Cpus(wanted)) = &self.cpus else {
+            return sys::cpu::allowed().context("asking which CPUs may be used");
+        };
+        sys::cpu::all_allowed(wanted).context("--cpus")?;
+        Ok(wanted.clone())
+    }
+
+    /// A CPU quota below the number of CPUs counts too, unless the CPUs were named.
+    fn worker_count(&self, cpus: &[usize]) -> usize {
+        let by_quota = std::thread::available_parallelism().map_or(1, usize::from);
+        match (self.workers, &self.cpus) {
+            (Some(workers), _) => usize::from(workers),
+            (None, Some(_)) => cpus.len(),
+            (None, None) => cpus.len().min(by_quota),
+        }
+    }
+}
+
+/// Says a line to whoever is there; nobody need be.
+fn say(line: &str) -> std::io::Result<()> {
+    match Console::tell(line) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        said => said,
+    }
+}
+
+pub(crate) fn parse_cpus(text: &str) -> Result<Cpus, String> {
+    let mut cpus = sys::cpu::parse_list(text)?;
+    cpus.sort_unstable();
+    cpus.dedup();
+    Ok(Cpus(cpus))
+}
+
+/// Rounded up: timeouts are kept to the second.
+pub(crate) fn parse_seconds(text: &str) -> Result<Seconds, String> {
+    let duration = humantime::parse_duration(text)
+        .map_err(|error| format!("{error}; expected a time such as 30s or 2m"))?;
+    let seconds = duration.as_secs() + u64::from(duration.subsec_nanos() > 0);
+    match u32::try_from(seconds) {
+        Ok(seconds @ 1..) => Ok(Seconds(seconds)),
+        _ => Err("expected a time between 1s and a hundred years".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rounded_up_to_seconds() {
+        assert_eq!(parse_seconds("1500ms").unwrap().0, 2);
+        assert_eq!(parse_seconds("1m").unwrap().0, 60);
+        for wrong in ["0s", "10", "900y", ""] {
+            assert!(parse_seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What systemd gives a service, and wants to be told: a socket that listens already
+//! (sd_listen_fds(3)), and how the service does (sd_notify(3)). Other supervisors speak it too.
+
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+use anyhow::{Context as _, ensure};
+use sys::listener;
+
+use crate::listening::Listening;
+
+/// Variables that are meant for one process, and not for those that it starts.
+pub(super) const VARIABLES: [&str; 4] = [
+    "LISTEN_FDS",
+    "LISTEN_PID",
+    "LISTEN_FDNAMES",
+    "NOTIFY_SOCKET",
+];
+
+/// Whom to tell how the service does.
+#[derive(Default)]
+pub(super) struct Notifier(Option<UnixDatagram>);
+
+impl Notifier {
+    /// Somebody who cannot be reached is not told: that is no reason not to serve.
+    pub(super) fn from_environment() -> Self {
+        let name = std::env::var_os("NOTIFY_SOCKET");
+        Self(name.and_then(|name| connected(name.as_encoded_bytes()).ok()))
+    }
+
+    pub(super) fn ready(&self) {
+        self.tell("READY=1");
+    }
+
+    pub(super) fn stopping(&self) {
+        self.tell("STOPPING=1");
+    }
+
+    /// Until it is told of as ready again. systemd compares the time with those of its own.
+    pub(super) fn reloading(&self) {
+        let now_us = sys::clock::monotonic_ns() / 1_000;
+        self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={now_us}"));
+    }
+
+    fn tell(&self, state: &str) {
+        if let Some(socket) = &self.0 {
+            let _ = socket.send(state.as_bytes());
+        }
+    }
+}
+
+/// A name that begins with `@` is one without a file (unix(7)).
+fn connected(name: &[u8]) -> std::io::Result<UnixDatagram> {
+    let address = match name.strip_prefix(b"@") {
+        Some(name) => SocketAddr::from_abstract_name(name)?,
+        None => {
+            let path = std::path::Path::new(std::ffi::OsStr::from_bytes(name));
+            SocketAddr::from_pathname(path)?
+        }
+    };
+    let socket = UnixDatagram::unbound()?;
+    socket.set_nonblocking(true)?;
+    socket.connect_addr(&address)?;
+    Ok(socket)
+}
+
+/// The socket that was handed over instead of an address, for so many workers, who share it; `None` where
+/// there is none for this process. To be called once.
+pub(super) fn listening(workers: usize) -> anyhow::Result<Option<Listening>> {
+    let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
+    if number("LISTEN_PID") != Some(std::process::id()) {
+        return Ok(None);
+    }
+    let Some(count @ 1..) = number("LISTEN_FDS") else {
+        return Ok(None);
+    };
+    ensure!(
+        count == 1,
+        "{count} sockets were handed over (LISTEN_FDS), and one server listens at one: give it one \
+         `ListenStream=`"
+    );
+    let (socket, address) = listener::handed_over().context(
+        "the socket that was handed over (LISTEN_FDS): one that listens for streams is wanted, of TCP or \
+         at a path",
+    )?;
+    let clones = (1..workers).map(|_| socket.try_clone());
+    let mut listeners: Vec<_> = clones.collect::<Result<_, _>>().context("workers")?;
+    listeners.push(socket);
+    Ok(Some(Listening {
+        listeners,
+        address,
+        file: None,
+    }))
+}

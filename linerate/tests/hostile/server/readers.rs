@@ -1,0 +1,136 @@
+//! Clients that do not read, or hardly, and what they can hold of a server by it.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+
+use super::ENGINES;
+use super::running::{PATIENCE, Running, resident_bytes, wait_until};
+use crate::common::Folder;
+
+const LARGE: &[u8] = b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n";
+
+/// Reads a little at a time, some megabytes a second, until the server has ended the connection.
+fn sips(stream: &mut std::net::TcpStream) {
+    let mut sip = [0; 16 * 1024];
+    let begun = sys::clock::now();
+    let mut read_bytes = 0;
+    while begun.elapsed() < PATIENCE {
+        // The pace is that of a clock, whatever the machine has to do meanwhile.
+        if read_bytes < 4_000 * begun.elapsed().as_millis() {
+            match stream.read(&mut sip) {
+                Ok(0) => return,
+                Ok(count) => read_bytes += count as u128,
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => return,
+                Err(error) => panic!("{error}"),
+            }
+        } else {
+            std::thread::yield_now();
+        }
+    }
+    panic!("the slow reader is still served");
+}
+
+#[test]
+fn a_reader_that_is_slow_on_the_whole_has_an_end_though_it_never_rests() {
+    let folder = Folder::new("server-slow");
+    // It takes no room on the disk.
+    let large = std::fs::File::create(folder.path().join("large")).unwrap();
+    large.set_len(8 << 30).unwrap();
+    for engine in ENGINES {
+        let limits = [
+            "--idle-timeout",
+            "2s",
+            "--least-rate",
+            "1000000000",
+            "--json",
+        ];
+        let flags = ["--engine", engine, "--workers", "2", "--root", "."];
+        let mut server = Running::start(&folder, &[&limits[..], &flags].concat());
+        let mut stream = server.connect();
+        stream.write_all(LARGE).unwrap();
+        sips(&mut stream);
+        let connections = server.asked()["connections"].take();
+        assert_eq!(connections["slow_readers"], 1, "{connections}");
+        assert_eq!(connections["timed_out"], 0, "{connections}");
+    }
+}
+
+#[test]
+fn a_reader_that_takes_nothing_has_an_end_and_is_counted() {
+    let folder = Folder::new("server-silent");
+    let large = std::fs::File::create(folder.path().join("large")).unwrap();
+    large.set_len(1 << 30).unwrap();
+    for engine in ENGINES {
+        let flags = [
+            "--engine",
+            engine,
+            "--workers",
+            "1",
+            "--root",
+            ".",
+            "--json",
+        ];
+        let limits = ["--idle-timeout", "1s"];
+        let mut server = Running::start(&folder, &[&limits[..], &flags].concat());
+        let mut stream = server.connect();
+        stream.write_all(LARGE).unwrap();
+        let is_counted = || server.asked()["connections"]["slow_readers"] == 1;
+        assert!(wait_until(is_counted));
+    }
+}
+
+/// Of one worker, bytes: the least but a little.
+const MEMORY_BYTES: u64 = 48_000_000;
+const READERS: usize = 300;
+
+#[test]
+fn many_readers_of_large_answers_cannot_take_more_memory_than_there_is_for_them() {
+    let folder = Folder::new("server-memory");
+    let message = "x".repeat(100_000);
+    let memory = MEMORY_BYTES.to_string();
+    let path = folder.path().join("s");
+    for engine in ENGINES {
+        // On such a socket the kernel holds little, so that the server must hold the rest.
+        let listen = ["--listen", "unix:s", "--json", "--engine", engine];
+        let limits = ["--workers", "1", "--message", &message, "--memory", &memory];
+        let mut server = Running::start(&folder, &[&listen[..], &limits].concat());
+        let worker = server.workers()[0];
+        let request = b"GET /plaintext HTTP/1.1\r\nHost: a\r\n\r\n".repeat(10);
+        let mut readers = Vec::new();
+        for _ in 0..READERS {
+            let mut reader = UnixStream::connect(&path).unwrap();
+            // One that was closed already has lost nothing but its turn.
+            let _ = reader.write_all(&request);
+            readers.push(reader);
+            let held = resident_bytes(worker);
+            assert!(held < MEMORY_BYTES, "{engine}: {held} bytes");
+        }
+        // The last were taken, and others made way for them.
+        let is_shed = || {
+            let connections = server.asked()["connections"].take();
+            let all = connections["accepted"].as_u64() == Some(READERS as u64);
+            all && connections["shed"].as_u64() > Some(0)
+        };
+        assert!(wait_until(is_shed));
+        let held = resident_bytes(worker);
+        assert!(held < MEMORY_BYTES, "{engine}: {held} bytes");
+        // Who reads is served all the while.
+        let mut client = UnixStream::connect(&path).unwrap();
+        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        client.write_all(b"GET /json HTTP/1.0\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    }
+}
+
+#[test]
+fn a_bound_that_no_worker_could_keep_is_refused() {
+    let folder = Folder::new("server-bound");
+    let mut command = super::running::serve(&folder);
+    command.args(["--listen", "0", "--workers", "2", "--memory", "48MB"]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = crate::common::errors(&output);
+    assert!(said.contains("2 workers take at least 68MB"), "{said}");
+}
