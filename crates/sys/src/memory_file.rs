@@ -88,7 +88,7 @@ mod tests {
             command.output().unwrap().stdout
         };
         assert_eq!(said(vec![]), b"");
-        assert_eq!(said(vec![file.clone()]), b"between usbetween us");
+        assert_eq!(said(vec![file]), b"between usbetween us");
     }
 
     #[test]

@@ -20,12 +20,13 @@ const NO_LOOKUP: &str = "files are looked up by openat2(2), which takes Linux 5.
 /// GET /json answers {"message":"Hello, World!"}, made by a serialiser for each request;
 /// GET /plaintext the message alone. HTTP/1.0 and 1.1, keep-alive and pipelining.
 ///
-/// With --root every other path is a file, sent from the page cache. It is a server to measure
-/// with, not to deploy.
+/// With --root every other path is a file, sent from the page cache. It is made to measure with;
+/// docs/serve.md says what it does for whoever leaves it running.
 ///
 /// It prints one line, `listening on ADDR:PORT` or `listening on unix:PATH`, when it is ready, and
 /// serves until SIGTERM, SIGINT or SIGHUP; then it finishes the answers under way and exits with 0.
-/// With --json the line is one JSON value.
+/// But with --tls-cert, SIGHUP has it read the certificates again. On SIGUSR1 it prints what became
+/// of its connections. With --json each line is one JSON value.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -44,7 +45,9 @@ Examples:
     linerate serve --listen unix:/tmp/linerate.sock &
     curl --unix-socket /tmp/linerate.sock http://localhost/json
   For other machines to reach:
-    linerate serve --listen 0.0.0.0:8080")]
+    linerate serve --listen 0.0.0.0:8080
+  Left running, as another user and within bounds:
+    linerate serve --listen 0.0.0.0:80 --root /srv/www --user www-data --memory 256MB")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     serving: Serving,

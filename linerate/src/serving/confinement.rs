@@ -12,7 +12,7 @@ use crate::console::Console;
 use crate::tls_flags::Switch;
 
 /// Heading of what matters to a server that somebody leaves running.
-pub(crate) const LEFT_RUNNING: &str = "Left running";
+const LEFT_RUNNING: &str = "Left running";
 const ROOT: User = User { user: 0, group: 0 };
 
 #[derive(clap::Args)]
@@ -21,7 +21,7 @@ pub(crate) struct ConfinementFlags {
     ///
     /// It becomes that user once it listens and has opened certificates and --root, and keeps no other
     /// group. What it serves must be readable by that user. `--user root` stays root.
-    #[arg(long, value_name = "NAME|UID", help_heading = LEFT_RUNNING)]
+    #[arg(long, value_name = "NAME|UID", hide_short_help = true, help_heading = LEFT_RUNNING)]
     user: Option<String>,
 
     /// Whether workers confine themselves: on or off
@@ -125,7 +125,7 @@ fn find_in(passwd: &str, wanted: &str) -> Option<User> {
         Some((name, User { user, group }))
     });
     let found = entries.find(|(name, user)| *name == wanted || Some(user.user) == number);
-    let by_number = number.or((wanted == "nobody").then_some(NOBODY));
+    let by_number = number.or_else(|| (wanted == "nobody").then_some(NOBODY));
     found
         .map(|(_, user)| user)
         .or_else(|| by_number.map(|user| User { user, group: user }))

@@ -3,7 +3,6 @@
 use anyhow::{Context as _, ensure};
 use traffic::engine::Settings;
 
-use super::confinement::LEFT_RUNNING;
 use super::{Seconds, parse_seconds};
 
 const LIMITS: &str = "Limits";
@@ -29,8 +28,7 @@ pub(crate) struct LimitFlags {
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true, help_heading = LIMITS)]
     least_rate: u64,
 
-    /// On SIGTERM, SIGINT or SIGHUP, let answers under way take so long to finish; a second signal
-    /// ends them at once
+    /// On a signal to stop, let answers under way take so long to finish; a second one ends them at once
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_seconds, help_heading = LIMITS)]
     pub(super) drain_timeout: Seconds,
 
@@ -38,11 +36,11 @@ pub(crate) struct LimitFlags {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = LIMITS)]
     max_connections: Option<u32>,
 
-    /// The most memory of all workers together, such as 256MB [default: a quarter of the machine's]
+    /// The most memory of all workers together [default: a quarter of all]
     ///
-    /// Where their connections hold more, those that hold most are closed. What the kernel holds for
+    /// Such as 256MB.     /// Where their connections hold more, those that hold most are closed. What the kernel holds for
     /// sockets is bounded by itself (net.ipv4.tcp_mem), or by a control group.
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = LEFT_RUNNING)]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = LIMITS)]
     memory: Option<u64>,
 
     /// What the connections of one worker of several may hold

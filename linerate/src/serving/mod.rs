@@ -111,7 +111,7 @@ pub(crate) struct Serving {
     ///
     /// It costs a system call per request; servers that share one epoll between threads need it,
     /// this one does not. A ring receives once then, and is asked again. It is here to be measured.
-    #[arg(long, help_heading = MEASURED)]
+    #[arg(long, hide_short_help = true, help_heading = MEASURED)]
     rearm_oneshot: bool,
 
     #[command(flatten)]
@@ -120,7 +120,7 @@ pub(crate) struct Serving {
     #[command(flatten)]
     sockets: SocketFlags,
 
-    /// Print the ready line, and at the end what became of connections, as JSON (docs/schema/serve.json)
+    /// Print the ready line and the counts as JSON (docs/schema/serve.json)
     #[arg(long)]
     json: bool,
 

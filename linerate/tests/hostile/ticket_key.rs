@@ -1,4 +1,8 @@
 //! What a process that we start could take from us.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
 
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -58,7 +58,8 @@ pub fn lacks() -> Vec<Lack> {
 }
 
 /// Makes this process another user's, with no group but its own. It still dies with its parent if it was
-/// to, and no other process of that user may look into it (`PR_SET_DUMPABLE`, prctl(2)).
+/// to; and since it was somebody else, the kernel lets no other process of that user look into it (proc(5),
+/// `/proc/sys/fs/suid_dumpable`).
 ///
 /// # Errors
 /// `EPERM` for who is not root, `EINVAL` where the user namespace does not know the user.

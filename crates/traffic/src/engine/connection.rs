@@ -134,7 +134,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
     /// Gives the peer the time there is for reading what was sent.
     pub(super) fn expect_room<S, T>(&mut self, shared: &Shared<S, C, T>) {
         let sent_bytes = self.output.total_sent();
-        let behind = self.behind.get_or_insert(Behind {
+        let behind = self.behind.get_or_insert_with(|| Behind {
             since_second: shared.second(),
             sent_bytes,
         });

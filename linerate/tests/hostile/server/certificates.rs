@@ -1,4 +1,8 @@
 //! Certificates that run out, or are broken, under a server that goes on.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;

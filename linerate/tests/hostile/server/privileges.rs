@@ -1,4 +1,8 @@
 //! Somebody has found a way to make a worker do what he wants: what is left to him.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;

@@ -42,10 +42,10 @@ impl Running {
             output,
             ready,
         };
-        if running.ready.is_empty() {
-            panic!("not ready: {}", running.errors());
+        match running.ready.as_str() {
+            "" => panic!("not ready: {}", running.errors()),
+            _ => running,
         }
-        running
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
