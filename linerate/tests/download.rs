@@ -208,6 +208,30 @@ fn each_client_process_is_told_its_number_and_how_many_connections_are_its() {
 }
 
 #[test]
+fn neither_server_nor_client_is_root() {
+    let folder = folder("users");
+    let told = folder.path().join("told");
+    // The kernel tells whose the socket is that listens where the client is sent.
+    let script = format!(
+        "port=${{1##*:}}; port=$(printf %04X \"${{port%%/*}}\")\n\
+         awk -v port=\":$port\" -v me=\"$(id -u)\" \
+         '$4 == \"0A\" && $2 ~ port {{ print $8, me }}' /proc/net/tcp >{}\n\
+         exec curl --silent --output /dev/null \"$1?[1-1000000]\"",
+        told.display()
+    );
+    let client = client(&folder, &script);
+    for flags in [&[][..], &["--server", "nginx"]] {
+        std::fs::write(&told, "").unwrap();
+        std::fs::set_permissions(&told, Permissions::from_mode(0o666)).unwrap();
+        download(&folder, &[flags, &["--client", &client]].concat());
+        let users = folder.text("told");
+        let mut users = users.split_whitespace().peekable();
+        assert!(users.peek().is_some(), "no socket listens");
+        assert!(users.all(|user| user != "0"), "{}", folder.text("told"));
+    }
+}
+
+#[test]
 fn our_own_server_says_how_often_a_byte_crosses_the_memory_and_another_is_not_guessed_at() {
     let folder = folder("crossings");
     let per_byte =

@@ -7,7 +7,9 @@
 #[expect(dead_code, reason = "a test uses what it needs of it")]
 mod common;
 
-use std::net::TcpListener;
+use std::io::{BufRead as _, BufReader};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::process::Stdio;
 
 use common::{Folder, errors, linerate};
 
@@ -59,4 +61,25 @@ fn a_port_that_needs_privilege_says_so() {
         "{}",
         errors(&output)
     );
+}
+
+#[test]
+fn a_server_listens_on_loopback_unless_it_is_told_otherwise() {
+    let folder = Folder::new("loopback");
+    let echo = ["echo", "--request-bytes", "8", "--answer-bytes", "8"];
+    for command in [&["serve"][..], &echo] {
+        let mut server = linerate(&folder, &[command, &["--listen", "0"]].concat());
+        let mut server = server.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        let mut said = BufReader::new(server.stdout.take().unwrap());
+        said.read_line(&mut line).unwrap();
+        let address: Option<SocketAddr> =
+            (line.trim().strip_prefix("listening on ")).and_then(|it| it.parse().ok());
+        // Who listens on all addresses has the port on the next one too.
+        let beside = address.map(|it| TcpListener::bind(("127.0.0.2", it.port())));
+        server.kill().unwrap();
+        server.wait().unwrap();
+        assert_eq!(address.unwrap().ip(), Ipv4Addr::LOCALHOST);
+        assert!(beside.unwrap().is_ok(), "{command:?} listens elsewhere too");
+    }
 }

@@ -186,6 +186,14 @@ fn beyond_loopback_nothing_is_loaded_without_the_owners_word() {
 }
 
 #[test]
+fn an_address_of_many_machines_is_not_loaded_by_anybodys_word() {
+    for address in ["255.255.255.255", "224.0.0.1"] {
+        let error = refusal(&format!("http://{address}/"), &["--mine", address]);
+        assert!(error.contains(address), "{error}");
+    }
+}
+
+#[test]
 fn a_port_where_nobody_listens_is_named() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

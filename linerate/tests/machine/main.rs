@@ -18,3 +18,6 @@ mod limits;
 mod schema;
 #[path = "../common/server.rs"]
 mod server;
+#[path = "../rig/snapshot.rs"]
+mod snapshot;
+mod untouched;

@@ -37,6 +37,7 @@ impl Snapshot {
         }
         read_below(Path::new("/proc/sys/net"), &mut seen);
         read_below(Path::new("/proc/sys/user"), &mut seen);
+        read_below(Path::new("/proc/sys/vm"), &mut seen);
         Self(seen)
     }
 

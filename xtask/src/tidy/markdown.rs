@@ -16,6 +16,41 @@ pub(super) struct Fence<'a> {
     pub(super) lines: Vec<Quote<'a>>,
 }
 
+/// A paragraph or an item of a list, below its heading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Paragraph<'a> {
+    /// The last heading before it; empty before the first.
+    pub(super) heading: &'a str,
+    /// Its lines; never empty.
+    pub(super) lines: Vec<Quote<'a>>,
+}
+
+/// Paragraphs and items of lists, outside blocks.
+pub(super) fn paragraphs(text: &str) -> Vec<Paragraph<'_>> {
+    let mut found: Vec<Paragraph<'_>> = Vec::new();
+    let (mut heading, mut is_within) = ("", false);
+    for (line, text) in prose(text) {
+        let is_item = text.starts_with("- ");
+        if let Some(title) = text.strip_prefix('#') {
+            (heading, is_within) = (title.trim_start_matches('#').trim(), false);
+            continue;
+        }
+        if text.trim().is_empty() {
+            is_within = false;
+            continue;
+        }
+        if is_item || !is_within {
+            let lines = Vec::new();
+            found.push(Paragraph { heading, lines });
+            is_within = true;
+        }
+        if let Some(paragraph) = found.last_mut() {
+            paragraph.lines.push(Quote { line, text });
+        }
+    }
+    found
+}
+
 /// What stands between single backticks, outside blocks.
 pub(super) fn inline_code(text: &str) -> Vec<Quote<'_>> {
     prose(text)
@@ -115,6 +150,17 @@ mod tests {
             }]
         );
         assert_eq!(indented(TEXT), [Quote { line: 5, text: "z" }]);
+    }
+
+    #[test]
+    fn items_of_lists_are_paragraphs_and_know_their_heading() {
+        let text = "a\nb\n\n## Title\n\n- c\n  d\n- e\n";
+        let paragraphs = paragraphs(text);
+        let seen: Vec<(&str, usize, usize)> = paragraphs
+            .iter()
+            .map(|one| (one.heading, one.lines[0].line, one.lines.len()))
+            .collect();
+        assert_eq!(seen, [("", 1, 2), ("Title", 6, 2), ("Title", 8, 1)]);
     }
 
     #[test]

@@ -13,6 +13,8 @@ use super::tree::Source;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Function {
     pub(super) name: String,
+    /// With the modules around it that stand in this file: `tests::NAME`.
+    pub(super) path: String,
     pub(super) line: usize,
     /// From its signature to its closing brace; of a body that is one `match`, a table, those of
     /// the longest arm.
@@ -73,6 +75,8 @@ struct Walk {
     functions: Vec<Function>,
     test_modules: Vec<RangeInclusive<usize>>,
     depth_in_tests: usize,
+    /// The modules around, the outermost first.
+    modules: Vec<String>,
 }
 
 impl Walk {
@@ -80,8 +84,11 @@ impl Walk {
         let first = line_of(signature.span());
         let last = body.span().end().line;
         let is_test = attributes.iter().any(|a| a.path().is_ident("test"));
+        let name = signature.ident.to_string();
+        let path = [&self.modules[..], std::slice::from_ref(&name)].concat();
         self.functions.push(Function {
-            name: signature.ident.to_string(),
+            name,
+            path: path.join("::"),
             line: first,
             lines: longest_arm(body).unwrap_or(last + 1 - first),
             is_test,
@@ -107,7 +114,9 @@ impl<'ast> Visit<'ast> for Walk {
                 .push(line_of(module.span())..=module.span().end().line);
         }
         self.depth_in_tests += usize::from(is_tests);
+        self.modules.push(module.ident.to_string());
         visit::visit_item_mod(self, module);
+        self.modules.pop();
         self.depth_in_tests -= usize::from(is_tests);
     }
 

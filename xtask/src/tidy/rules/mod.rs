@@ -18,6 +18,7 @@ mod listed;
 mod module_arrows;
 mod packages;
 mod paths;
+mod promises;
 mod schemas;
 mod studies;
 mod table;
@@ -54,6 +55,7 @@ pub(super) const ALL: &[Rule] = &[
     schemas::RULE,
     doubts::RULE,
     paths::RULE,
+    promises::RULE,
     commands::RULE,
     command_output::RULE,
     commits::RULE,
