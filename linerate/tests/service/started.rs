@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
-use crate::common::errors;
+use crate::common::{answer, errors};
 
 const START: &str = "exec linerate serve --workers 1 --listen 127.0.0.1:{port}";
 /// The server as a child and a grandchild, and one process that got away from both.
@@ -75,6 +75,29 @@ fn ctrl_c_ends_a_service_with_all_that_it_started() {
     assert_eq!(bench.processes(), [""; 0]);
     bench.assert_nothing_is_left();
     assert!(bench.running().is_empty());
+}
+
+#[test]
+fn a_service_finds_nothing_of_our_environment_but_its_path() {
+    let tells = "tr '\\\\0' '\\\\n' </proc/$$/environ >told; exec linerate serve --workers 1 \
+                 --listen 127.0.0.1:{port}";
+    let bench = Bench::with_fake("environment", START, tells);
+    let start = ["service", "start", "fake", "--trust", "--detach"];
+    let mut start = bench.linerate(&start);
+    answer(start.env("DATABASE_PASSWORD", "secret"));
+    let folder = bench.0.names("tmp").remove(0);
+    let told = bench.0.text(&format!("tmp/{folder}/told"));
+    let mut names: Vec<&str> = told
+        .lines()
+        .filter_map(|line| Some(line.split_once('=')?.0))
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ["HOME", "PATH", "TMPDIR"], "{told}");
+    let places = told.lines().filter(|line| !line.starts_with("PATH="));
+    for place in places {
+        assert!(place.ends_with(&folder), "{place}");
+    }
+    assert_eq!(bench.stop("fake"), "ended");
 }
 
 #[test]

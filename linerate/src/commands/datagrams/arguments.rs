@@ -11,7 +11,8 @@ const LONGEST: Duration = Duration::from_hours(1);
 
 /// What datagrams of UDP cost their sender and their receiver, one at a time or many
 ///
-/// Both are on this machine, each on a CPU of its own, and speak over loopback. The sender gives
+/// Both are on this machine, each on a CPU of its own that it keeps busy at once, also where the
+/// machine is at work, and speak over its loopback. The sender gives
 /// datagrams to the kernel one by one, several with one call (sendmmsg), or as one send that the
 /// kernel cuts into segments (UDP_SEGMENT, GSO); the receiver takes them one by one, several with one
 /// call (recvmmsg), or as the kernel merges them (UDP_GRO). Each has a number and its size is

@@ -41,7 +41,7 @@ fn wrong(paragraph: &Paragraph<'_>, tests: &BTreeSet<String>) -> Vec<Violation> 
     let gone = named.iter().filter(|name| !tests.contains(name.text));
     gone.map(|name| {
         let what = format!("there is no test `{}`", name.text);
-        let advice = "name it as `cargo test` does, behind its program of tests or its crate";
+        let advice = "name it by its file: linerate/tests/hostile/state.rs is `hostile::state`";
         Violation::new(PROMISES, name.line, what, advice)
     })
     .collect()
