@@ -14,7 +14,7 @@ use std::os::unix::net::UnixStream;
 use sys::alloc::{CountingAllocator, allocations};
 use traffic::engine::life::Life;
 use traffic::engine::{self, Engine, Settings, listeners};
-use traffic::server::{Files, Http, Options};
+use traffic::server::{Files, Http, Options, PlantedCost};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -39,6 +39,7 @@ fn a_request_is_answered_without_allocating() {
         split_send: false,
         zero_copy: false,
         busy_work_ns: 0,
+        planted_cost: PlantedCost::default(),
     };
     let split = || Options {
         split_send: true,

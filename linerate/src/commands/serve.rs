@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use sys::root_folder::NoRoot;
-use traffic::server::{Files, Http, Options};
+use traffic::server::{Files, Http, Options, PlantedCost};
 
 use crate::console::Console;
 use crate::serving::{Descriptors, MEASURED, Needs, Serving};
@@ -85,7 +85,7 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = MEASURED)]
     split_send: bool,
 
-    /// Compute so many nanoseconds for each request
+    /// Compute so many nanoseconds for each request, and tell at the end what that came to
     #[arg(long, value_name = "N", default_value_t = 0, hide = true)]
     busy_work_ns: u64,
 }
@@ -104,12 +104,14 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     };
     let root = files.as_ref().map(|files| files.root().try_clone());
     let root = root.transpose().context("--root")?;
+    let planted_cost = PlantedCost::default();
     let options = Options {
         message: message.clone(),
         files,
         split_send: arguments.split_send,
         zero_copy,
         busy_work_ns: arguments.busy_work_ns,
+        planted_cost: planted_cost.clone(),
     };
     let reload = || arguments.tls.speaking(serving.without_kernel_tls());
     let needs = Needs {
@@ -125,7 +127,11 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             false => None,
         },
     };
-    serving.run(console, needs, || Http::new(options))
+    let code = serving.run(console, needs, || Http::new(options))?;
+    if let Some(ns) = planted_cost.ns_per_request() {
+        console.note(&format!("planted: {ns:.1} ns of CPU time a request"));
+    }
+    Ok(code)
 }
 
 fn files(root: &Path) -> anyhow::Result<Files> {

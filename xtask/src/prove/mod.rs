@@ -6,6 +6,7 @@ mod keep;
 mod levers;
 mod long_test;
 mod nginx_rules;
+mod plant;
 mod planted;
 mod planted_cost;
 mod power_cut;
@@ -41,7 +42,7 @@ const PROOFS: &[(&str, Prove)] = &[
         "identical",
         planted::identical_servers_are_not_called_different,
     ),
-    ("planted-large", planted::ten_per_cent_is_found),
+    ("planted-large", planted::large_ones_are_found),
     ("planted-small", planted::half_a_per_cent_is_not_called),
     ("planted-cost", planted_cost::netfilter_is_found),
     ("signs-costs", signs::costs),

@@ -1,34 +1,102 @@
 //! Work of a known length, to plant a slowdown that a study must find.
 
 use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use sys::clock::monotonic_ns;
+use sys::clock::{monotonic_ns, thread_cpu_ns};
 
 /// Rounds of the loop that are timed to learn how long one takes.
 const TRIAL_ROUNDS: u64 = 200_000;
+/// Of so many requests one is timed: its three readings of the clock then cost each request less than
+/// a hundredth of what an answer takes.
+const TIMED_EACH: u64 = 64;
 
-/// A loop that takes a given time. It counts rounds instead of reading the clock, whose reading
-/// takes as long as the smallest slowdown that is of interest.
-#[derive(Clone, Copy, Debug)]
+/// A loop that takes about a given time. It counts rounds instead of reading the clock, whose reading
+/// takes as long as the smallest slowdown that is of interest. What a round takes was learnt on an idle
+/// machine, and is more beside a busy one; what it came to is told by [`PlantedCost`].
 pub(super) struct BusyWork {
     rounds: u64,
+    requests: u64,
+    cost: PlantedCost,
 }
 
 impl BusyWork {
     /// Measures this CPU first, unless nothing is asked for.
-    pub(super) fn of_ns(duration_ns: u64) -> Self {
+    pub(super) fn of_ns(duration_ns: u64, cost: PlantedCost) -> Self {
         let rounds = match duration_ns {
             0 => 0,
             _ => rounds_in(duration_ns, fastest_trial_ns()),
         };
-        Self { rounds }
+        Self {
+            rounds,
+            requests: 0,
+            cost,
+        }
     }
 
     #[inline]
-    pub(super) fn perform(self) {
-        for round in 0..self.rounds {
-            black_box(round);
+    pub(super) fn perform(&mut self) {
+        if self.rounds == 0 {
+            return;
         }
+        self.requests += 1;
+        if self.requests.is_multiple_of(TIMED_EACH) {
+            return self.perform_timed();
+        }
+        spin(self.rounds);
+    }
+
+    #[cold]
+    fn perform_timed(&self) {
+        // Two readings in a row tell what one takes.
+        let (first_ns, second_ns) = (thread_cpu_ns(), thread_cpu_ns());
+        spin(self.rounds);
+        let last_ns = thread_cpu_ns();
+        self.cost.add(second_ns - first_ns, last_ns - second_ns);
+    }
+}
+
+fn spin(rounds: u64) {
+    for round in 0..rounds {
+        black_box(round);
+    }
+}
+
+/// What planted work came to, by the clock of the thread that did it. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct PlantedCost(Arc<Sums>);
+
+#[derive(Debug, Default)]
+struct Sums {
+    timed: AtomicU64,
+    reading_ns: AtomicU64,
+    /// With one reading each.
+    spinning_ns: AtomicU64,
+}
+
+impl PlantedCost {
+    fn add(&self, reading_ns: u64, spinning_ns: u64) {
+        let Sums {
+            timed,
+            reading_ns: readings,
+            spinning_ns: spinnings,
+        } = &*self.0;
+        timed.fetch_add(1, Ordering::Relaxed);
+        readings.fetch_add(reading_ns, Ordering::Relaxed);
+        spinnings.fetch_add(spinning_ns, Ordering::Relaxed);
+    }
+
+    /// CPU time that it added to a request, ns, with the readings of the clock; `None` where no request
+    /// was timed.
+    #[must_use]
+    pub fn ns_per_request(&self) -> Option<f64> {
+        let [timed, reading_ns, spinning_ns] =
+            [&self.0.timed, &self.0.reading_ns, &self.0.spinning_ns]
+                .map(|sum| sum.load(Ordering::Relaxed) as f64);
+        let (reading_ns, spinning_ns) = (reading_ns / timed, spinning_ns / timed);
+        let of_clock_ns = 3.0 * reading_ns / TIMED_EACH as f64;
+        (timed > 0.0).then_some(spinning_ns - reading_ns + of_clock_ns)
     }
 }
 
@@ -39,12 +107,9 @@ fn rounds_in(duration_ns: u64, trial_ns: u64) -> u64 {
 
 /// The fastest of several, which nobody else interrupted.
 fn fastest_trial_ns() -> u64 {
-    let trial = BusyWork {
-        rounds: TRIAL_ROUNDS,
-    };
     let trial_ns = || {
         let begun_ns = monotonic_ns();
-        trial.perform();
+        spin(TRIAL_ROUNDS);
         monotonic_ns() - begun_ns
     };
     (0..20).map(|_| trial_ns()).min().unwrap_or(1)
@@ -54,11 +119,35 @@ fn fastest_trial_ns() -> u64 {
 mod tests {
     use super::*;
 
+    fn planted(duration_ns: u64) -> (BusyWork, PlantedCost) {
+        let cost = PlantedCost::default();
+        (BusyWork::of_ns(duration_ns, cost.clone()), cost)
+    }
+
     #[test]
     fn the_number_of_rounds_follows_from_the_time_of_the_trial() {
         assert_eq!(rounds_in(500, 100_000), 1_000);
         assert_eq!(rounds_in(0, 0), 0);
-        assert_eq!(BusyWork::of_ns(0).rounds, 0);
-        assert!(BusyWork::of_ns(1_000_000).rounds > BusyWork::of_ns(1_000).rounds);
+        assert_eq!(planted(0).0.rounds, 0);
+        assert!(planted(1_000_000).0.rounds > planted(1_000).0.rounds);
+    }
+
+    #[test]
+    fn planted_work_is_timed_without_the_reading_of_the_clock() {
+        let cost = PlantedCost::default();
+        assert_eq!(cost.ns_per_request(), None);
+        cost.add(200, 1_200);
+        cost.add(300, 1_300);
+        let of_clock_ns = 3.0 * 250.0 / 64.0;
+        assert_eq!(cost.ns_per_request(), Some(1_000.0 + of_clock_ns));
+    }
+
+    #[test]
+    fn one_request_in_sixty_four_is_timed_and_none_where_nothing_is_planted() {
+        for (duration_ns, timed) in [(1_000, 2), (0, 0)] {
+            let (mut work, cost) = planted(duration_ns);
+            (0..130).for_each(|_| work.perform());
+            assert_eq!(cost.0.timed.load(Ordering::Relaxed), timed);
+        }
     }
 }

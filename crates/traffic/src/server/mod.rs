@@ -12,6 +12,7 @@ use std::time::SystemTime;
 
 use answers::{Answers, Content};
 use busy::BusyWork;
+pub use busy::PlantedCost;
 pub use files::{ContentType, Files};
 use wire::path;
 use wire::request::{self, Body, Limits, Method, Request, Version};
@@ -36,6 +37,8 @@ pub struct Options {
     pub zero_copy: bool,
     /// Compute so long for each request: a slowdown of known size.
     pub busy_work_ns: u64,
+    /// What that came to.
+    pub planted_cost: PlantedCost,
 }
 
 /// HTTP/1 as a [`Service`].
@@ -67,7 +70,7 @@ impl Http {
         Self {
             answers: Answers::new(options.message, options.zero_copy),
             files: options.files,
-            busy_work: BusyWork::of_ns(options.busy_work_ns),
+            busy_work: BusyWork::of_ns(options.busy_work_ns, options.planted_cost),
             limits: Limits::default(),
             split_send: options.split_send,
             draining: false,

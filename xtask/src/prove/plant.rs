@@ -1,0 +1,79 @@
+//! What a planted busy loop costs a request: measured by the server that carries it out, with the clock
+//! of the thread that does, while a client loads it as a study would.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context as _, ensure};
+
+use super::Lab;
+
+/// As long as a block of the study, and longer.
+const LOAD: [&str; 4] = ["--settle", "100ms", "--duration", "500ms"];
+
+/// CPU time that such a loop adds to a request here and now, ns; nothing is nothing.
+pub(super) fn cost_ns(lab: &Lab, nominal_ns: u64) -> anyhow::Result<f64> {
+    if nominal_ns == 0 {
+        return Ok(0.0);
+    }
+    let cpus = sys::cpu::allowed()?;
+    let (Some(server_cpu), Some(client_cpu)) = (cpus.first(), cpus.last()) else {
+        return Ok(0.0);
+    };
+    let mut server = Command::new(&lab.linerate);
+    server
+        .args(["serve", "--listen", "127.0.0.1:0", "--workers", "1"])
+        .args(["--cpus", &server_cpu.to_string()])
+        .args(["--busy-work-ns", &nominal_ns.to_string()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut server = server.spawn().context("the server with a plant")?;
+    let loaded = address(&mut server).and_then(|address| load(lab, &address, *client_cpu));
+    let _ = sys::process::terminate(&server);
+    let mut words = String::new();
+    let mut said = server.stderr.take().context("its standard error")?;
+    said.read_to_string(&mut words)?;
+    server.wait()?;
+    loaded?;
+    told(&words).with_context(|| format!("the server told of no plant: {words}"))
+}
+
+fn address(server: &mut Child) -> anyhow::Result<String> {
+    let said = server.stdout.as_mut().context("its standard output")?;
+    let mut line = String::new();
+    BufReader::new(said).read_line(&mut line)?;
+    let address = line.trim().strip_prefix("listening on ");
+    Ok(address.context("the server did not come up")?.to_owned())
+}
+
+fn load(lab: &Lab, address: &str, cpu: usize) -> anyhow::Result<()> {
+    let mut load = Command::new(&lab.linerate);
+    load.args(["load", &format!("http://{address}/json")])
+        .args(["--threads", "1", "--connections", "64"])
+        .args(["--cpus", &cpu.to_string()])
+        .args(LOAD);
+    let output = load.output()?;
+    let words = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "the load failed: {words}");
+    Ok(())
+}
+
+/// The figure in `planted: N ns of CPU time a request`.
+fn told(words: &str) -> Option<f64> {
+    let line = words
+        .lines()
+        .find_map(|line| line.strip_prefix("planted: "));
+    line?.split(' ').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_figure_is_found_among_the_remarks_of_a_server() {
+        let words = "engine epoll: why\nplanted: 651.5 ns of CPU time a request\n";
+        assert_eq!(told(words), Some(651.5));
+        assert_eq!(told("engine epoll: why\n"), None);
+    }
+}
