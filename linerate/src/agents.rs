@@ -60,6 +60,14 @@ impl Place {
             RigKind::Hosts => Self::Hosts(hosts()?),
         })
     }
+
+    /// The same with the seed of a run for what a link draws, where its study gives none.
+    pub(crate) fn drawing(self, seed: u64) -> Self {
+        match self {
+            Self::Linked(plan) => Self::Linked(plan.drawing(seed)),
+            other => other,
+        }
+    }
 }
 
 /// The agents of a run. Dropping them undoes everything, and then takes away what they stand on.

@@ -1,6 +1,8 @@
 //! One run from order to report, as the main job, `study run`, `study resume` and `versus` share
 //! it: start an agent, drive the campaign, judge, write the report, say the answer.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -105,9 +107,12 @@ impl RunFlags {
 
 /// A seed that nobody has chosen.
 pub(crate) fn fresh_seed() -> u64 {
-    let now = sys::clock::wall().duration_since(std::time::UNIX_EPOCH);
     // Ten digits are enough to differ and few enough to type.
-    now.map_or(0, |since| u64::from(since.subsec_nanos()))
+    let mut drawn = [0; 4];
+    let read = File::open("/dev/urandom").and_then(|mut kernel| kernel.read_exact(&mut drawn));
+    let now = sys::clock::wall().duration_since(std::time::UNIX_EPOCH);
+    let otherwise = now.map_or(0, |since| since.subsec_nanos());
+    u64::from(read.map_or(otherwise, |()| u32::from_ne_bytes(drawn)))
 }
 
 /// Measures an order into a new folder; the exit code to give where a signal stopped it.
@@ -141,9 +146,8 @@ pub(crate) fn resume(
         hosts.check(run.rig.kind())?;
         on_host = run.on_host;
         strangers::check(&run)?;
-        place = Place::of(run.rig.kind(), run.study.link.as_ref(), || {
-            hosts.find(console)
-        })?;
+        let place_of = |link| Place::of(run.rig.kind(), link, || hosts.find(console));
+        place = place_of(run.study.link.as_ref())?.drawing(run.seed);
         for service in run.service.iter().chain(&run.own_services) {
             trust.check(&service.description)?;
         }

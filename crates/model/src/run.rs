@@ -41,7 +41,8 @@ pub struct RunRecord<S = Study, A = Arm> {
     pub started_utc: String,
     /// The command that repeats it, without secrets.
     pub command: String,
-    /// Seed of the order of arms and of arrival times.
+    /// Seed of the order of arms, of arrival times, and of a link's chances where its study has no seed
+    /// of their own.
     pub seed: u64,
     pub study: S,
     pub arms: Vec<A>,

@@ -20,6 +20,7 @@ use sys::stop::{Again, StopSignal};
 use crate::console::Console;
 use crate::failure::words;
 use crate::ourselves::OURSELVES;
+use crate::run::fresh_seed;
 use crate::stopping;
 pub(crate) use arguments::Arguments;
 use party::Party;
@@ -35,7 +36,7 @@ struct Report {
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
-    let plan = arguments.plan()?;
+    let plan = arguments.plan()?.drawing(fresh_seed());
     let stop = StopSignal::listen(Again::Kills)?;
     let lab = Lab::build(Path::new(OURSELVES), plan.via.topology())?;
     let [client, server] = lab.ends().context("the rig has no two ends")?;

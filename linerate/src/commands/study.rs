@@ -231,11 +231,12 @@ pub(crate) fn measure(
     ladder.apply(&mut study)?;
     flags.shorten(&mut study);
     study.rig = rig.kind()?.unwrap_or(study.rig);
-    let place = Place::of(study.rig, study.link.as_ref(), || rig.hosts.find(console))?;
+    let seed = flags.seed();
+    let found = || rig.hosts.find(console);
+    let place = Place::of(study.rig, study.link.as_ref(), found)?.drawing(seed);
     if let Place::Linked(plan) = &place {
         console.note(&format!("link: {}", report::link::words(plan)));
     }
-    let seed = flags.seed();
     let folder = flags.folder(&match target.name() {
         Some(service) => format!("{}-{service}", study.name),
         None => study.name.clone(),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, answer, linerate};
+use crate::common::{Folder, answer, errors, linerate};
 use crate::{count, folder, load_over, schema};
 
 /// The load's own report, which `--json` moves to standard error.
@@ -93,6 +93,28 @@ fn as_many_packets_are_lost_as_was_asked_for() {
         let error = (lost - offered * 0.2).abs();
         assert!(error <= apart, "{via}: {lost} of {offered}");
     }
+}
+
+#[test]
+fn each_link_has_a_seed_of_its_own_which_is_told_and_can_be_given() {
+    let folder = Folder::new("link-seed");
+    let run = |via: &str, more: &[&str]| {
+        let flags = [&["link", "--via", via, "--loss", "1%"], more].concat();
+        let words = [&flags[..], &["--", "true"]].concat();
+        linerate(&folder, &words).output().unwrap()
+    };
+    let seed = |via: &str, more: &[&str]| {
+        let output = run(via, &[&["--json"], more].concat());
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        count(&report, "/plan/seed")
+    };
+    for via in crate::OURS {
+        // Of 2³² one is drawn twice in four thousand million times.
+        assert_ne!(seed(via, &[]), seed(via, &[]));
+        assert_eq!(seed(via, &["--seed", "948"]), 948);
+    }
+    let said = errors(&run("userspace", &["--seed", "948"]));
+    assert!(said.contains("those of --seed 948"), "{said}");
 }
 
 #[test]

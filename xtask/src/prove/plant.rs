@@ -53,7 +53,8 @@ fn load(lab: &Lab, address: &str, cpu: usize) -> anyhow::Result<()> {
         .args(["--cpus", &cpu.to_string()])
         .args(LOAD);
     let output = load.output()?;
-    let words = String::from_utf8_lossy(&output.stderr);
+    let words = [output.stdout, output.stderr].concat();
+    let words = String::from_utf8_lossy(&words);
     ensure!(output.status.success(), "the load failed: {words}");
     Ok(())
 }

@@ -11,7 +11,7 @@ use super::{Lab, Proof, claims_a_difference, last_step, plant, step_words};
 
 const STUDY: &str = include_str!("../../studies/planted.toml");
 /// Runs of each proof.
-const RUNS: usize = 40;
+const RUNS: usize = 8;
 /// Of so many of the runs the interval must hold the truth. Its 95 % are of many more runs: of 40, so
 /// few as 36 have it once in twenty proofs at most.
 const LEAST_COVERED: usize = 36;

@@ -29,14 +29,11 @@ pub struct LinkPlan {
     pub up: LinkShape,
     pub down: LinkShape,
     /// What losses and reordering are drawn from; the same seed draws the same ones. Only a link
-    /// in user space has one.
+    /// in user space has one; see [`LinkPlan::drawing`].
     pub seed: Option<u64>,
     /// What carries it.
     pub via: Via,
 }
-
-/// What a link in user space draws from where no seed is given.
-const USUAL_SEED: u64 = 1;
 
 /// Why there is no such link.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -86,15 +83,24 @@ impl LinkPlan {
         seed: Option<u64>,
         via: Via,
     ) -> Result<Self, ImpossibleLink> {
-        let usual_seed = via.is_ours().then_some(USUAL_SEED);
         let plan = Self {
             up,
             down,
-            seed: seed.or(usual_seed),
+            seed,
             via,
         };
         plan.check()?;
         Ok(plan)
+    }
+
+    /// The same with a seed to draw from, where it takes one and none was given.
+    #[must_use]
+    pub fn drawing(self, seed: u64) -> Self {
+        let drawn = self.via.is_ours().then_some(seed);
+        Self {
+            seed: self.seed.or(drawn),
+            ..self
+        }
     }
 
     /// Whether there can be such a link.

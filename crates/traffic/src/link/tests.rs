@@ -237,6 +237,64 @@ fn the_loss_asked_for_is_drawn_by_independent_chances() {
     }
 }
 
+/// Which of so many packets a link with that seed and a loss of 1 % loses.
+fn lost(seed: u64, packets: u32) -> Vec<u32> {
+    let shape = LinkShape {
+        loss_share: 0.01,
+        ..LinkShape::default()
+    };
+    let mut link = direction(shape, seed);
+    let is_lost = |at: &u32| link.handle(u64::from(*at), 100, || 0) == Fate::Lost;
+    (0..packets).filter(is_lost).collect()
+}
+
+#[test]
+fn over_seeds_the_losses_are_spread_as_chance_spreads_them() {
+    const SEEDS: u32 = 1_000;
+    const PACKETS: u32 = 10_000;
+    let losses: Vec<Vec<u32>> = (0..SEEDS)
+        .map(|seed| lost(u64::from(seed), PACKETS))
+        .collect();
+    let counts: Vec<f64> = losses.iter().map(|lost| lost.len() as f64).collect();
+    let seeds = f64::from(SEEDS);
+    let mean = counts.iter().sum::<f64>() / seeds;
+    let apart = |count: &f64| count - mean;
+    let variance = counts.iter().map(|count| apart(count).powi(2)).sum::<f64>() / (seeds - 1.0);
+    // The binomial's: 10,000 × 0.01 and 10,000 × 0.01 × 0.99, each within four of its own deviations
+    // over a thousand seeds, √(99 / 1000) and 99 × √(2 / 999).
+    assert!((mean - 100.0).abs() < 1.26, "{mean}");
+    assert!((variance - 99.0).abs() < 17.7, "{variance}");
+    // Of seeds that follow one another the counts do not hang together: ±4 / √1000.
+    let together: f64 = counts
+        .windows(2)
+        .map(|two| apart(&two[0]) * apart(&two[1]))
+        .sum();
+    let correlation = together / (variance * (seeds - 1.0));
+    assert!(correlation.abs() < 0.126, "{correlation}");
+    // Nor do they lose the same packets: 999 pairs of seeds with 1 of 10,000 in common by chance.
+    let common = |two: &[Vec<u32>]| {
+        two[0]
+            .iter()
+            .filter(|packet| two[1].contains(packet))
+            .count()
+    };
+    let common: usize = losses.windows(2).map(common).sum();
+    assert!((873..=1_125).contains(&common), "{common}");
+}
+
+#[test]
+fn both_directions_of_a_link_draw_chances_of_their_own() {
+    let shape = LinkShape {
+        loss_share: 0.5,
+        ..LinkShape::default()
+    };
+    let fates = |index| {
+        let random = SplitMix64::new(948).stream(index);
+        carry(&mut Direction::new(shape, &random), &[(1, 100); 64]).0
+    };
+    assert_ne!(fates(0), fates(1));
+}
+
 #[test]
 fn the_same_seed_loses_the_same_packets_and_another_seed_others() {
     let shape = LinkShape {

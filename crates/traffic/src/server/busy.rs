@@ -8,9 +8,10 @@ use sys::clock::{monotonic_ns, thread_cpu_ns};
 
 /// Rounds of the loop that are timed to learn how long one takes.
 const TRIAL_ROUNDS: u64 = 200_000;
-/// Of so many requests one is timed: its three readings of the clock then cost each request less than
-/// a hundredth of what an answer takes.
+/// Of so many requests one is timed, so that the readings of the clock are next to nothing of a request.
 const TIMED_EACH: u64 = 64;
+/// Readings of the clock at each.
+const READINGS: f64 = 4.0;
 
 /// A loop that takes about a given time. It counts rounds instead of reading the clock, whose reading
 /// takes as long as the smallest slowdown that is of interest. What a round takes was learnt on an idle
@@ -49,11 +50,11 @@ impl BusyWork {
 
     #[cold]
     fn perform_timed(&self) {
-        // Two readings in a row tell what one takes.
-        let (first_ns, second_ns) = (thread_cpu_ns(), thread_cpu_ns());
+        // The first reading finds cold caches; the two behind it tell what one takes, as the last does.
+        let [_, begin_ns, middle_ns] = [(); 3].map(|()| thread_cpu_ns());
         spin(self.rounds);
-        let last_ns = thread_cpu_ns();
-        self.cost.add(second_ns - first_ns, last_ns - second_ns);
+        let end_ns = thread_cpu_ns();
+        self.cost.add(middle_ns - begin_ns, end_ns - middle_ns);
     }
 }
 
@@ -95,7 +96,7 @@ impl PlantedCost {
             [&self.0.timed, &self.0.reading_ns, &self.0.spinning_ns]
                 .map(|sum| sum.load(Ordering::Relaxed) as f64);
         let (reading_ns, spinning_ns) = (reading_ns / timed, spinning_ns / timed);
-        let of_clock_ns = 3.0 * reading_ns / TIMED_EACH as f64;
+        let of_clock_ns = READINGS * reading_ns / TIMED_EACH as f64;
         (timed > 0.0).then_some(spinning_ns - reading_ns + of_clock_ns)
     }
 }
@@ -138,7 +139,7 @@ mod tests {
         assert_eq!(cost.ns_per_request(), None);
         cost.add(200, 1_200);
         cost.add(300, 1_300);
-        let of_clock_ns = 3.0 * 250.0 / 64.0;
+        let of_clock_ns = READINGS * 250.0 / 64.0;
         assert_eq!(cost.ns_per_request(), Some(1_000.0 + of_clock_ns));
     }
 

@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "KEY=VALUE", help_heading = LINK)]
     down: Vec<Setting>,
     /// Seed of losses and reordering, of a link in user space; the same seed strikes the same
-    /// packets [default: 1]
+    /// packets [default: drawn anew, and told]
     #[arg(long, value_name = "NUMBER", help_heading = LINK, hide_short_help = true)]
     seed: Option<u64>,
     /// What carries the link: a program of ours, or a queueing discipline of the kernel

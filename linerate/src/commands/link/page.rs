@@ -1,7 +1,7 @@
 //! What a person sees of a link: what it was, what it carried, what to doubt.
 
 use agent::link::Carried;
-use model::link::{LinkReading, QdiscReading};
+use model::link::{LinkPlan, LinkReading, LinkShape, QdiscReading};
 use report::numbers;
 
 use super::Report;
@@ -17,7 +17,18 @@ fn answer(report: &Report) -> String {
     let elapsed_ns = u64::try_from(report.elapsed.as_nanos()).unwrap_or(u64::MAX);
     let time = numbers::duration(elapsed_ns);
     let (link, code) = (report::link::words(&report.plan), report.exit_code);
-    format!("link: {link}. The command ended with {code} after {time}.")
+    let chances = chances(&report.plan);
+    format!("link: {link}.{chances} The command ended with {code} after {time}.")
+}
+
+/// The way to have the same packets struck again, where any are by chance.
+fn chances(plan: &LinkPlan) -> String {
+    let has_any = |shape: &LinkShape| shape.loss_share > 0.0 || shape.reorder.is_some();
+    let is_by_chance = [plan.up, plan.down].iter().any(has_any);
+    let seed = plan.seed.filter(|_| is_by_chance);
+    seed.map_or_else(String::new, |seed| {
+        format!(" Its chances were those of --seed {seed}.")
+    })
 }
 
 const COLUMNS: [&str; 8] = [
