@@ -33,7 +33,12 @@ fn folder(name: &str) -> Folder {
 
 /// What a download says as JSON, by its schema.
 fn download(folder: &Folder, flags: &[&str]) -> Value {
-    let words = [&["download", "file", "--json"], &SHORT[..], flags].concat();
+    download_for(folder, &SHORT, flags)
+}
+
+/// The same for a time of one's own.
+fn download_for(folder: &Folder, time: &[&str], flags: &[&str]) -> Value {
+    let words = [&["download", "file", "--json"], time, flags].concat();
     let said: Value = serde_json::from_str(&answer(&mut linerate(folder, &words))).unwrap();
     schema::holds("download", &said);
     said
@@ -56,10 +61,10 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn our_own_server_and_client_give_figures_that_hold_together() {
     let folder = folder("own");
-    // Whoever reads a side's time and the clock may be stopped between the two.
-    let mut tries = (0..3).map(|_| download(&folder, &["--connections", "2"]));
-    let said = tries.find(takes_no_more_than_its_cpus_have);
-    let said = said.unwrap_or_else(|| panic!("three times a side had more CPU time than there is"));
+    let begun = sys::clock::now();
+    let time = ["--settle", "20ms", "--duration", "2s"];
+    let said = download_for(&folder, &time, &["--connections", "2"]);
+    assert_took_what_its_cpus_have(&said, begun.elapsed());
     let window_seconds = number(&said["window_seconds"]);
     assert!(window_seconds >= 0.1, "{said:#}");
     assert_eq!(said["file_bytes"], FILE_BYTES);
@@ -72,16 +77,21 @@ fn our_own_server_and_client_give_figures_that_hold_together() {
     );
 }
 
-/// Whether each side had no more CPU time within the window than its CPUs have.
-fn takes_no_more_than_its_cpus_have(said: &Value) -> bool {
+/// Each side had some CPU time, and no more than its CPUs have from the beginning of the command to its
+/// end: whoever reads a side's time and the clock may be stopped between the two, but not for longer.
+fn assert_took_what_its_cpus_have(said: &Value, whole: Duration) {
     let gigabytes = number(&said["acknowledged_bytes"]) / 1e9;
-    ["server", "client"].iter().all(|side| {
+    for side in ["server", "client"] {
         let side = &said[side];
         let cpus = sys::cpu::parse_list(side["cpus"].as_str().unwrap()).unwrap();
         // The kernel's count of a thread that runs is a tick old at most, at either end.
-        let most_seconds = number(&said["window_seconds"]) * cpus.len() as f64 + 0.02;
-        (0.0..most_seconds).contains(&(number(&side["cpu_seconds_per_gb"]) * gigabytes))
-    })
+        let most_seconds = whole.as_secs_f64() * cpus.len() as f64 + 0.02;
+        let seconds = number(&side["cpu_seconds_per_gb"]) * gigabytes;
+        assert!(
+            0.0 < seconds && seconds < most_seconds,
+            "{whole:?}: {said:#}"
+        );
+    }
 }
 
 #[test]

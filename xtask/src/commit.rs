@@ -14,6 +14,13 @@ pub(crate) fn is_changed() -> bool {
     git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|files| !files.is_empty())
 }
 
+/// How many commits came after that one; `None` where git does not know it.
+pub(crate) fn behind(hash: &str) -> Option<u32> {
+    git(&["rev-list", "--count", &format!("{hash}..HEAD")])?
+        .parse()
+        .ok()
+}
+
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git")
         .args(arguments)

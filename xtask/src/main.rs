@@ -30,9 +30,10 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   test            everything CI checks; needs root, installs the Debian packages that tests need
-  prove [FILTER] [--keep]
+  prove [FILTER] [--keep] [--list]
                   what is too slow for every commit: verdicts against planted truths, and bench;
-                  --keep writes what it prints to a file under results/
+                  --keep writes what it prints to a file under results/, --list says how old the
+                  newest log of each proof is, in days and in commits
   fmt             formats everything
   docs            the documents of the code, private items included; a warning is an error
   tidy [--rules] [--numbers]

@@ -63,9 +63,7 @@ fn signal_all(name: &str, pids: &[u32]) {
 
 #[test]
 fn a_study_runs_on_two_machines_and_leaves_nothing_there_but_the_program() {
-    let Some(site) = Site::new("ssh-whole", Host::Usual) else {
-        return;
-    };
+    let site = Site::new("ssh-whole", Host::Usual);
     write_study(&site.folder, "", 2);
     let known = site.folder.text("known");
     answer(&mut site.linerate(&[&RUN[..], &["--smoke"]].concat()));
@@ -113,9 +111,7 @@ fn a_study_runs_on_two_machines_and_leaves_nothing_there_but_the_program() {
 
 #[test]
 fn a_service_is_started_on_the_servers_machine_and_measured_from_the_clients() {
-    let Some(site) = Site::new("ssh-service", Host::Usual) else {
-        return;
-    };
+    let site = Site::new("ssh-service", Host::Usual);
     let run = ["study", "run", "http-json", "--target", "nginx"];
     let how = ["--rig", "hosts", "--smoke", "--yes", "--out", "run"];
     answer(&mut site.linerate(&[&run[..], &how].concat()));
@@ -131,9 +127,7 @@ fn a_service_is_started_on_the_servers_machine_and_measured_from_the_clients() {
 
 #[test]
 fn a_machine_whose_key_is_unknown_is_refused_and_not_learnt() {
-    let Some(site) = Site::new("ssh-unknown", Host::Usual) else {
-        return;
-    };
+    let site = Site::new("ssh-unknown", Host::Usual);
     site.know(&["client", "router"]);
     let known = site.folder.text("known");
     let said = refusal(&site);
@@ -146,9 +140,7 @@ fn a_machine_whose_key_is_unknown_is_refused_and_not_learnt() {
 
 #[test]
 fn a_machine_of_another_kind_is_told_so_before_anything_is_brought_there() {
-    let Some(site) = Site::new("ssh-kind", Host::OtherKind) else {
-        return;
-    };
+    let site = Site::new("ssh-kind", Host::OtherKind);
     let said = refusal(&site);
     assert!(
         said.contains("bench-server is of another kind (Linux riscv64)"),
@@ -159,9 +151,7 @@ fn a_machine_of_another_kind_is_told_so_before_anything_is_brought_there() {
 
 #[test]
 fn a_machine_without_room_says_so_and_keeps_no_part() {
-    let Some(site) = Site::new("ssh-room", Host::NoRoom) else {
-        return;
-    };
+    let site = Site::new("ssh-room", Host::NoRoom);
     let said = refusal(&site);
     assert!(
         said.contains("bench-server: copying this program there failed"),
@@ -173,9 +163,7 @@ fn a_machine_without_room_says_so_and_keeps_no_part() {
 
 #[test]
 fn a_cable_cut_in_the_midst_of_a_block_takes_the_targets_along_and_the_run_goes_on() {
-    let Some(site) = Site::new("ssh-cut", Host::Usual) else {
-        return;
-    };
+    let site = Site::new("ssh-cut", Host::Usual);
     let run = begun(&site);
     assert!(
         site.at_work("server").len() > 3,
@@ -202,9 +190,7 @@ fn a_cable_cut_in_the_midst_of_a_block_takes_the_targets_along_and_the_run_goes_
 
 #[test]
 fn a_machine_that_hangs_is_given_up_by_name() {
-    let Some(site) = Site::new("ssh-hang", Host::Usual) else {
-        return;
-    };
+    let site = Site::new("ssh-hang", Host::Usual);
     let run = begun(&site);
     let sessions = site.sessions("client");
     assert!(!sessions.is_empty());

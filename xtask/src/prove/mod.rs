@@ -4,6 +4,7 @@
 mod guest_panic;
 mod keep;
 mod levers;
+mod list;
 mod long_test;
 mod nginx_rules;
 mod plant;
@@ -63,7 +64,7 @@ const PROOFS: &[(&str, Prove)] = &[
     ("release", release::the_package_works_for_an_ordinary_user),
 ];
 
-/// `cargo xtask prove [FILTER] [--keep]`.
+/// `cargo xtask prove [FILTER] [--keep | --list]`.
 pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
     let (flags, filters): (Vec<&str>, Vec<&str>) =
         arguments.iter().partition(|word| word.starts_with('-'));
@@ -72,23 +73,34 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
         ([], [filter]) => run_now(filter),
         (["--keep"], []) => keep::run(""),
         (["--keep"], [filter]) => keep::run(filter),
-        _ => bail!("expected: cargo xtask prove [FILTER] [--keep]"),
+        (["--list"], []) => list::run(""),
+        (["--list"], [filter]) => list::run(filter),
+        _ => bail!("expected: cargo xtask prove [FILTER] [--keep | --list]"),
     }
+}
+
+fn proofs() -> impl Iterator<Item = (&'static str, Prove)> {
+    PROOFS.iter().copied().chain(sample::SAMPLED)
+}
+
+/// The proofs whose names hold `filter`.
+fn names(filter: &str) -> anyhow::Result<Vec<&'static str>> {
+    let all = proofs().map(|(name, _)| name).chain(["bench"]);
+    let names: Vec<_> = all.filter(|name| name.contains(filter)).collect();
+    ensure!(!names.is_empty(), "no proof is named like `{filter}`");
+    Ok(names)
 }
 
 /// Runs every proof whose name holds `filter`.
 fn run_now(filter: &str) -> anyhow::Result<ExitCode> {
-    let proofs: Vec<_> = PROOFS.iter().copied().chain(sample::SAMPLED).collect();
-    let names = proofs.iter().map(|(name, _)| *name).chain(["bench"]);
-    let names: Vec<&str> = names.filter(|name| name.contains(filter)).collect();
-    ensure!(!names.is_empty(), "no proof is named like `{filter}`");
+    let names = names(filter)?;
     crate::packages::install_missing()?;
     let _stop = StopSignal::listen(Again::Kills)?;
     let _claim = target::claim()?;
     let lab = Lab::new(target::release()?)?;
     let mut stages = Stages::default();
-    for (name, proof) in proofs.iter().filter(|(name, _)| names.contains(name)) {
-        prove(&mut stages, name, *proof, &lab)?;
+    for (name, proof) in proofs().filter(|(name, _)| names.contains(name)) {
+        prove(&mut stages, name, proof, &lab)?;
     }
     if names.contains(&"bench") {
         let begun = sys::clock::now();
