@@ -28,7 +28,7 @@ pub(super) fn run(filter: &str) -> anyhow::Result<ExitCode> {
             .filter_map(|log| Some((log, outcome(&log.text, name)?)))
             .max_by_key(|(log, _)| log.begun);
         let words = newest.map_or_else(
-            || "in no log".to_owned(),
+            || "in no log that names its commit".to_owned(),
             |(log, outcome)| format!("{outcome:<7}{}", age(log)),
         );
         println!("{name:<18} {words}");
