@@ -5,6 +5,7 @@
     reason = "a helper of tests may fail as a test does"
 )]
 
+#[expect(dead_code, reason = "a test uses what it needs of it")]
 mod common;
 #[path = "common/schema.rs"]
 mod schema;

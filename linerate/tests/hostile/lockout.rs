@@ -286,7 +286,7 @@ add = ["swappiness=10"]
 "#;
 
 /// Whether a process is the one that is to put back what a study held.
-fn is_guard(pid: &u32) -> bool {
+fn is_guard(pid: u32) -> bool {
     let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&words).contains("revert-after")
 }
@@ -309,7 +309,7 @@ fn what_a_study_holds_of_the_machine_goes_back_when_all_its_processes_are_killed
         let is_set = held() == "10" && folder.text("run/blocks.jsonl").lines().count() > 0;
         if is_set {
             let mut all = offspring(run.id());
-            all.retain(|pid| !is_guard(pid));
+            all.retain(|pid| !is_guard(*pid));
             all.insert(0, run.id());
             // One that has ended by itself meanwhile is none to kill.
             let all = all.iter().map(ToString::to_string);

@@ -1,6 +1,10 @@
 //! What somebody who means harm tries: another user of the machine, a far host, a stranger's run
 //! folder, a client, a value that would lock its owner out. Each test is an attack, and says what
 //! comes of it.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of tests may fail as a test does"
+)]
 
 #[path = "../common/as_nobody.rs"]
 mod as_nobody;

@@ -7,8 +7,6 @@ mod manager;
 mod privileges;
 mod readers;
 pub(crate) mod running;
-#[path = "../../common/schema.rs"]
-mod schema;
 
 /// Both, as what confines one must not hinder the other.
 const ENGINES: [&str; 2] = ["epoll", "uring"];

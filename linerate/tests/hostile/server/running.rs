@@ -102,7 +102,7 @@ impl Running {
     /// The same as JSON, of the shape that is described.
     pub(crate) fn record(&mut self) -> serde_json::Value {
         let record = serde_json::from_str(&self.line()).unwrap();
-        super::schema::holds("serve-end", &record);
+        crate::schema::holds("serve-end", &record);
         record
     }
 

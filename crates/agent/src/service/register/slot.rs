@@ -63,7 +63,9 @@ impl Slot {
         };
         Ok(Some(match self.lock(file)? {
             Some(file) => Held::Left(file),
-            None => self.living_entry().map_or(Held::Looked, |entry| Held::Living(Box::new(entry))),
+            None => self
+                .living_entry()
+                .map_or(Held::Looked, |entry| Held::Living(Box::new(entry))),
         }))
     }
 
