@@ -100,10 +100,16 @@ pub(super) fn servers(lab: &Lab, bars: &Servers) -> anyhow::Result<Tally> {
     let recipes = [
         peers::serve(SERVE, ""),
         ring,
+        peers::confined(CONFINED),
         peers::floor(),
         peers::nginx(),
     ];
-    let claims = [(FLOOR, bars.floor), (NGINX, bars.nginx), (RING, ENGINES)];
+    let claims = [
+        (SERVE, FLOOR, bars.floor),
+        (SERVE, NGINX, bars.nginx),
+        (SERVE, RING, ENGINES),
+        (CONFINED, SERVE, PARITY),
+    ];
     compete(lab, bars.connections, recipes.to_vec(), &claims)
 }
 
@@ -116,16 +122,17 @@ pub(super) fn one_connection(lab: &Lab) -> anyhow::Result<Tally> {
 
 const SERVE: &str = "serve";
 const RING: &str = "serve (ring)";
+const CONFINED: &str = "serve (confined)";
 const FLOOR: &str = "floor";
 const NGINX: &str = "nginx";
 
-/// Servers under the same wrk, in turn. The first is ours; the claims are of its CPU time to that of
-/// others.
+/// Servers under the same wrk, in turn. The first is ours; the claims are of one server's CPU time to
+/// another's.
 fn compete(
     lab: &Lab,
     connections: &str,
     mut recipes: Vec<Recipe>,
-    claims: &[(&str, Bars)],
+    claims: &[(&'static str, &str, Bars)],
 ) -> anyhow::Result<Tally> {
     let further = lab.options.against.iter();
     let further: Vec<Recipe> = further.map(|command| peers::other(command)).collect();
@@ -152,8 +159,8 @@ fn compete(
         let lap = move || Lap::run(lab, wrk, &server);
         race.arm(&recipe.name, vec![recipe.shown()], lap);
     }
-    for (peer, bars) in claims {
-        race.claim(&SERVER, SERVE, [*peer], *bars);
+    for (ours, peer, bars) in claims {
+        race.claim(&SERVER, ours, [*peer], *bars);
     }
     race.claim(&PAIR, SERVE, [NGINX], PARITY);
     race.claim(&SERVER, SERVE, &names, PARITY);

@@ -12,8 +12,17 @@ const GO: &str = include_str!("../../../bench/files.go");
 /// The one cipher that every client of TLS offers.
 pub(super) const CIPHER: &str = "TLS_AES_128_GCM_SHA256";
 
-/// `linerate serve` with one worker and those flags.
+/// `linerate serve` with one worker and those flags, as little confined as its peers are.
 pub(super) fn serve(name: &str, flags: &str) -> Recipe {
+    server(name, &format!("--sandbox off {flags}"))
+}
+
+/// `linerate serve` as it is without a word about its sandbox.
+pub(super) fn confined(name: &str) -> Recipe {
+    server(name, "--sandbox on")
+}
+
+fn server(name: &str, flags: &str) -> Recipe {
     let command = format!("{{linerate}} serve --quiet --listen {{port}} --workers 1 {flags}");
     recipe(name, command.trim_end(), &[])
 }
@@ -22,7 +31,8 @@ pub(super) fn serve(name: &str, flags: &str) -> Recipe {
 /// answers to the request that has so many.
 pub(super) fn floor() -> Recipe {
     let sizes = "--request-bytes {request_bytes} --answer-file {answer}";
-    let command = format!("{{linerate}} echo --quiet --listen {{port}} --workers 1 {sizes}");
+    let flags = format!("--listen {{port}} --workers 1 --sandbox off {sizes}");
+    let command = format!("{{linerate}} echo --quiet {flags}");
     recipe("floor", &command, &[])
 }
 

@@ -23,6 +23,8 @@ pub(super) fn cost_ns(lab: &Lab, nominal_ns: u64) -> anyhow::Result<f64> {
     let mut server = Command::new(&lab.linerate);
     server
         .args(["serve", "--listen", "127.0.0.1:0", "--workers", "1"])
+        // As the targets of studies are.
+        .args(["--sandbox", "off"])
         .args(["--cpus", &server_cpu.to_string()])
         .args(["--busy-work-ns", &nominal_ns.to_string()])
         .stdout(Stdio::piped())
