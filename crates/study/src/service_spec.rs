@@ -271,18 +271,6 @@ mod tests {
             ),
             ("SIGTERM", "SIGKILL", "signal", "SIGTERM"),
             (
-                "[start]\n",
-                "[start]\non_socket = []\n",
-                "arguments = [\"-p\"",
-                "`socket` beside it",
-            ),
-            (
-                "\"-c\", \"{dir}",
-                "\"-c\", \"{password}{dir}",
-                "arguments = [\"-p\"",
-                "`{password_file}`",
-            ),
-            (
                 "[\"error.log\"]",
                 "[\"../error.log\"]",
                 "files =",
@@ -302,13 +290,36 @@ mod tests {
             ),
             ("grace_ms = 2000", "grace = 2000", "grace_ms", "grace_ms"),
         ] {
-            let error = error_about(from, to);
-            let place = format!("s.toml:{}:", line_of(line));
-            assert!(
-                error.starts_with(&place) && error.contains(expected),
-                "{to}: {error}, not at {place}"
-            );
+            is_named(from, to, line, expected);
         }
+    }
+
+    #[test]
+    fn a_door_without_a_socket_and_a_password_that_others_see_are_named_with_their_line() {
+        for (from, to, expected) in [
+            (
+                "[start]\n",
+                "[start]\non_socket = []\n",
+                "`socket` beside it",
+            ),
+            (
+                "\"-c\", \"{dir}",
+                "\"-c\", \"{password}{dir}",
+                "`{password_file}`",
+            ),
+        ] {
+            is_named(from, to, "arguments = [\"-p\"", expected);
+        }
+    }
+
+    /// Says that what comes of a change is complained of in that line, and how.
+    fn is_named(from: &str, to: &str, line: &str, expected: &str) {
+        let error = error_about(from, to);
+        let place = format!("s.toml:{}:", line_of(line));
+        assert!(
+            error.starts_with(&place) && error.contains(expected),
+            "{to}: {error}, not at {place}"
+        );
     }
 
     #[test]

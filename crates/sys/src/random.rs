@@ -21,7 +21,7 @@ pub fn bytes<const N: usize>() -> io::Result<[u8; N]> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn two_draws_differ() {
+    fn what_is_drawn_again_is_something_else() {
         assert_ne!(super::bytes::<16>().unwrap(), super::bytes().unwrap());
     }
 }

@@ -11,13 +11,15 @@ const HANDS: [&str; 3] = [
     "crates/traffic/src/",
 ];
 /// Who may: levers, the journal in its own folder, who sets up a host of a rig, who maps the users
-/// of a namespace that is just made, who has the memory killer spare a process of ours, who listens on a
-/// socket that a person has named, and who makes a network device that goes with its descriptor.
-const WRITERS: [&str; 8] = [
+/// of a namespace that is just made, who keeps what is ours in a folder that is open, who has the memory
+/// killer spare a process of ours, who listens on a socket that a person has named, and who makes a
+/// network device that goes with its descriptor.
+const WRITERS: [&str; 9] = [
     "crates/machine/src/journal/",
     "crates/machine/src/levers/",
     "crates/machine/src/rig/tcp.rs",
     "crates/sys/src/descent.rs",
+    "crates/sys/src/folder.rs",
     "crates/sys/src/memory_killer.rs",
     "crates/sys/src/namespace.rs",
     "crates/sys/src/socket_file.rs",

@@ -5,13 +5,14 @@ use crate::tidy::tree::{Tree, Violation};
 
 const LOCK: &str = "Cargo.lock";
 const MOST_IN_LOCK: usize = 260;
-const MOST_ON_LINUX: usize = 190;
-/// Crates with a limit of their own, the packages of tests left out.
-const MOST_OF: [(&str, usize); 1] = [("traffic", 56)];
+/// 190 until 22 November 2026: `foreign`, a crate of our own, came to those.
+const MOST_ON_LINUX: usize = 191;
+/// Crates with a limit of their own, the packages of tests left out; 56 until then.
+const MOST_OF: [(&str, usize); 1] = [("traffic", 57)];
 
 pub(super) const RULE: Rule = Rule {
     name: "packages",
-    says: "At most 260 packages are locked, 190 of them for Linux, and `traffic` needs at most 56.",
+    says: "At most 260 packages are locked, 191 of them for Linux, and `traffic` needs at most 57.",
     check,
 };
 
@@ -71,9 +72,9 @@ mod tests {
 
     #[test]
     fn each_limit_holds_and_is_named_when_passed() {
-        assert!(said_of(&RULE, &tree(260, 190, 56)).is_empty());
-        let said = said_of(&RULE, &tree(261, 191, 57));
+        assert!(said_of(&RULE, &tree(260, 191, 57)).is_empty());
+        let said = said_of(&RULE, &tree(261, 192, 58));
         assert_eq!(said.len(), 3, "{said:?}");
-        assert!(said[2].contains("`traffic` is built from 57 packages, and 56 are the limit"));
+        assert!(said[2].contains("`traffic` is built from 58 packages, and 57 are the limit"));
     }
 }
