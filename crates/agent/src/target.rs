@@ -29,7 +29,7 @@ const PROBE_TIMEOUT_NS: u64 = 5_000_000_000;
 const WORKERS: u32 = 1;
 /// The only filter of system calls that a target lives under is the one that a lever plants: what that costs is
 /// measured against none. It is an ordinary user's in any case.
-const UNCONFINED: [&str; 2] = ["--sandbox", "off"];
+pub(crate) const UNCONFINED: [&str; 2] = ["--sandbox", "off"];
 
 /// A target that is up.
 pub(crate) struct Target {
@@ -230,7 +230,8 @@ pub(crate) fn echo(
         advice: "start the other arms first".to_owned(),
     })?;
     let mut command = Command::new(&setup.program);
-    command.args(["echo", "--listen", &listen.any_port()]);
+    // One worker is the process itself, whose CPU time is read.
+    command.args(["echo", "--listen", &listen.any_port(), "--workers", "1"]);
     command.args(UNCONFINED);
     command.args([
         "--request-bytes",

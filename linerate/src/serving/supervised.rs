@@ -1,7 +1,6 @@
 //! A server of worker processes, and the parent that looks after them.
 
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
-use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,12 +16,12 @@ use super::systemd::{Notifier, VARIABLES};
 use super::{Needs, Serving};
 use crate::console::Console;
 use crate::listening::Listening;
+use crate::ourselves::OURSELVES;
 use crate::tls_flags::Speaking;
 use crate::zero_copy::Account;
 
 /// What all workers are started from.
 struct Plan<'a> {
-    program: PathBuf,
     /// For each worker.
     places: Vec<Place>,
     held_bytes: u64,
@@ -102,7 +101,6 @@ impl<'a> Plan<'a> {
             })
         };
         Ok(Self {
-            program: std::env::current_exe().context("finding this program to start workers")?,
             places: places
                 .map(place)
                 .collect::<std::io::Result<_>>()
@@ -133,10 +131,10 @@ impl<'a> Plan<'a> {
 
     /// This program again, with the same arguments and some more.
     fn command(&self, counts: &OwnedFd, more: Vec<String>) -> Box<dyn Fn() -> Command> {
-        let (program, held_bytes) = (self.program.clone(), self.held_bytes.to_string());
+        let held_bytes = self.held_bytes.to_string();
         let counts = counts.as_raw_fd().to_string();
         Box::new(move || {
-            let mut command = Command::new(&program);
+            let mut command = Command::new(OURSELVES);
             command.args(std::env::args_os().skip(1));
             command.args(["--worker", &counts, "--held-bytes", &held_bytes]);
             command.args(&more);

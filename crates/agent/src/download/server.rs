@@ -17,6 +17,7 @@ use crate::children::ServerProcess;
 use crate::held_server::HeldServer;
 use crate::service::register::studies;
 use crate::service::{self, Offer, RunningService, Wish};
+use crate::target::UNCONFINED;
 
 /// How long the head of the first answer may take.
 const PROBE_TIMEOUT_NS: u64 = 5_000_000_000;
@@ -129,6 +130,9 @@ impl Place<'_> {
         command.args(["serve", "--json", "--listen", "127.0.0.1:0", "--root"]);
         command.arg(root);
         command.args(["--cpus", &sys::cpu::format_list(self.cpus)]);
+        // One worker is the process itself, whose CPU time is read.
+        command.args(["--workers", &self.cpus.len().to_string()]);
+        command.args(UNCONFINED);
         command.args(flags);
         if self.offer.identity.is_some() {
             command.args(["--tls-self-signed", "--tls-ciphers", CIPHER]);
