@@ -192,12 +192,17 @@ impl Site {
              address = \"{}\"\n",
             self.address("server")
         );
-        fs::write(self.path("hosts.toml"), text).unwrap();
+        let folder = self.path("config/linerate");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("hosts.toml"), text).unwrap();
     }
 
-    /// The program on the machine in the middle, in the folder.
+    /// The program on the machine in the middle, in the folder, of a user whose own hosts file names
+    /// the machines.
     pub(crate) fn linerate(&self, arguments: &[&str]) -> Command {
-        self.put("router", linerate(&self.folder, arguments))
+        let mut command = linerate(&self.folder, arguments);
+        command.env("XDG_CONFIG_HOME", self.path("config"));
+        self.put("router", command)
     }
 
     /// Another program on one of the machines.

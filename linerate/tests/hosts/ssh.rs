@@ -93,7 +93,7 @@ fn a_study_runs_on_two_machines_and_leaves_nothing_there_but_the_program() {
         "run",
         "short.toml",
         "--hosts",
-        "hosts.toml",
+        "config/linerate/hosts.toml",
         "--smoke",
         "--yes",
     ];

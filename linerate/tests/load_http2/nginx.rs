@@ -136,7 +136,7 @@ fn what_breaks_tls_in_mid_answer_is_malformed_and_what_cuts_it_off_is_closed() {
     let cuts: Misdeed = |client, _| drop(client.shutdown(Shutdown::Both));
     for (misdeed, bin) in [(changes, "malformed"), (cuts, "closed")] {
         let url = format!("https://{}/long", relay(nginx.address, misdeed));
-        let flags = ["--insecure", "-c", "1", "-d", "300ms", "--settle", "0ms"];
+        let flags = ["--insecure", "-c", "1", "-d", "1s", "--settle", "0ms"];
         assert_fails_as(&measure(&url, &flags), bin);
     }
 }
