@@ -11,10 +11,14 @@ use super::{Lab, Proof, claims_a_difference, last_step, plant, step_words};
 
 const STUDY: &str = include_str!("../../studies/planted.toml");
 /// Runs of each proof.
-const RUNS: usize = 8;
+const RUNS: usize = 40;
 /// Of so many of the runs the interval must hold the truth. Its 95 % are of many more runs: of 40, so
 /// few as 36 have it once in twenty proofs at most.
 const LEAST_COVERED: usize = 36;
+const _: () = assert!(
+    LEAST_COVERED <= RUNS && LEAST_COVERED * 10 >= RUNS * 9,
+    "a proof must be able to hold, and to fail"
+);
 /// Of so many the verdict may be wrong: claim a difference that matters where there is none, or none,
 /// or one in the other direction, where there is one.
 const MOST_WRONG: usize = 2;
