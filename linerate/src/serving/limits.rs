@@ -38,8 +38,8 @@ pub(crate) struct LimitFlags {
 
     /// The most memory of all workers together [default: a quarter of all]
     ///
-    /// Such as 256MB.     /// Where their connections hold more, those that hold most are closed. What the kernel holds for
-    /// sockets is bounded by itself (net.ipv4.tcp_mem), or by a control group.
+    /// Such as 256MB. Where their connections hold more, those that hold most are closed. What the kernel
+    /// holds for sockets is bounded by itself (net.ipv4.tcp_mem), or by a control group.
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = LIMITS)]
     memory: Option<u64>,
 

@@ -41,12 +41,14 @@ fn is_flag(line: &str) -> bool {
 }
 
 #[test]
-fn no_line_is_wider_than_a_hundred_columns() {
+fn no_line_is_wider_than_a_hundred_columns_or_shows_how_it_was_written() {
     for form in ["-h", "--help"] {
         each_page(form, |command, page| {
             for line in page.lines() {
                 let columns = line.chars().count();
                 assert!(columns <= WIDEST_LINE_COLUMNS, "{command} {form}: {line}");
+                let is_code = line.contains("///");
+                assert!(!is_code, "{command} {form} shows its source: {line}");
             }
         });
     }
