@@ -58,7 +58,7 @@ impl Serving {
         let mut started_again = 0;
         loop {
             match workers.wait(&[stop.as_fd(), orders.as_fd()])? {
-                Event::Told | Event::Rang(0) => break,
+                Event::Rang(0) => break,
                 Event::StartedAgain(obituary) => {
                     started_again += 1;
                     console.note(&format!("{obituary}; another was started"));

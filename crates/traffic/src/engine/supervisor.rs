@@ -17,6 +17,8 @@ use worker::Worker;
 /// Workers that may die within [`DEATHS_WITHIN`] before it is taken for a fault that comes again and again.
 const MOST_DEATHS: usize = 5;
 const DEATHS_WITHIN: Duration = Duration::from_secs(60);
+/// A terminal tells all of us at once to stop, and a worker may be the first to hear it.
+const TOLD_TOGETHER_NS: u64 = 1_000_000_000;
 /// What a bell's token is more than its place.
 const BELLS: u64 = 1 << 32;
 
@@ -52,8 +54,6 @@ pub enum Event {
     Rang(usize),
     /// A worker ended on its own, and another has taken its place.
     StartedAgain(Obituary),
-    /// A worker ended in good order: it was told to, as by a terminal that tells all of us at once.
-    Told,
 }
 
 /// The workers of one server. Dropping it kills those that still run.
@@ -97,8 +97,10 @@ impl Workers {
             if place >= self.workers.len() {
                 let mut retired = self.retiring.remove(place - self.workers.len());
                 self.last_words.push(retired.last_words());
-            } else if self.workers[place].ended_well()? {
-                return Ok(Event::Told);
+            } else if self.workers[place].ended_well()?
+                && let Some(bell) = rings_soon(bells)?
+            {
+                return Ok(Event::Rang(bell));
             } else {
                 return self.start_again(place).map(Event::StartedAgain);
             }
@@ -106,10 +108,7 @@ impl Workers {
     }
 
     fn next_event(&self, bells: &[BorrowedFd<'_>]) -> io::Result<u64> {
-        let epoll = Epoll::new()?;
-        for (token, bell) in (BELLS..).zip(bells) {
-            epoll.add(*bell, token, Interest::READ)?;
-        }
+        let epoll = listen_for(bells)?;
         for (token, worker) in (0..).zip(self.workers.iter().chain(&self.retiring)) {
             epoll.add(worker.ended(), token, Interest::READ)?;
         }
@@ -124,8 +123,9 @@ impl Workers {
 
     fn start_again(&mut self, place: usize) -> Result<Obituary, SupervisorError> {
         let mut last = self.workers[place].obituary()?;
-        // What it had counted of sends without a copy, nobody knows.
-        self.last_words.push(String::new());
+        // One that was killed says nothing of what it had counted of sends without a copy.
+        let words = self.workers[place].last_words();
+        self.last_words.push(words);
         loop {
             last = self.bear(last)?;
             match start_all(&self.recipes[place..=place]) {
@@ -198,6 +198,22 @@ impl Workers {
         self.last_words.extend(words);
         Ok(std::mem::take(&mut self.last_words))
     }
+}
+
+fn listen_for(bells: &[BorrowedFd<'_>]) -> io::Result<Epoll> {
+    let epoll = Epoll::new()?;
+    for (token, bell) in (BELLS..).zip(bells) {
+        epoll.add(*bell, token, Interest::READ)?;
+    }
+    Ok(epoll)
+}
+
+/// The bell that rings within a moment, if one does.
+fn rings_soon(bells: &[BorrowedFd<'_>]) -> io::Result<Option<usize>> {
+    let mut events = Events::with_capacity(1);
+    listen_for(bells)?.wait(&mut events, Some(TOLD_TOGETHER_NS))?;
+    let rung = events.iter().next();
+    Ok(rung.and_then(|event| usize::try_from(event.token % BELLS).ok()))
 }
 
 /// Waits for the end of a worker, but no longer than until then.

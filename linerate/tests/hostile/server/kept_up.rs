@@ -61,3 +61,21 @@ fn workers_that_die_again_and_again_end_the_server_with_an_error() {
         assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
     }
 }
+
+#[test]
+fn a_worker_that_another_process_of_its_user_tells_to_end_comes_back_too() {
+    let folder = Folder::new("server-told");
+    let mut server = Running::start(&folder, &["--workers", "2", "--json"]);
+    let before = server.workers();
+    signal("TERM", before[0]);
+    let is_replaced = || {
+        let now = server.workers();
+        now.len() == before.len() && !now.contains(&before[0])
+    };
+    assert!(wait_until(is_replaced), "{before:?}");
+    assert!(server.get("/json").contains("Hello"));
+    let now = server.asked();
+    assert_eq!(now["workers_started_again"], 1, "{now}");
+    let said = server.stop();
+    assert!(said.contains("another was started"), "{said}");
+}

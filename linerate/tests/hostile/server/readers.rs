@@ -124,6 +124,29 @@ fn many_readers_of_large_answers_cannot_take_more_memory_than_there_is_for_them(
     }
 }
 
+/// Sessions of TLS, of which the bound has room for some fourteen hundred.
+const SILENT: usize = 1_800;
+
+#[test]
+fn clients_that_never_say_a_word_are_held_to_the_same_memory() {
+    let folder = Folder::new("server-mute");
+    sys::process::raise_open_file_limit().unwrap();
+    let memory = MEMORY_BYTES.to_string();
+    for engine in ENGINES {
+        let flags = ["--engine", engine, "--workers", "1", "--memory", &memory];
+        let flags = [&flags[..], &["--tls-self-signed", "--json"]].concat();
+        let mut server = Running::start(&folder, &flags);
+        let silent: Vec<_> = (0..SILENT).map(|_| server.connect()).collect();
+        let is_shed = || {
+            let connections = server.asked()["connections"].take();
+            let all = connections["accepted"].as_u64() == Some(SILENT as u64);
+            all && connections["shed"].as_u64() > Some(0)
+        };
+        assert!(wait_until(is_shed), "{engine}");
+        drop(silent);
+    }
+}
+
 #[test]
 fn a_bound_that_no_worker_could_keep_is_refused() {
     let folder = Folder::new("server-bound");

@@ -131,7 +131,12 @@ impl<S: Service, C: Channel> Worker<S, C> {
                     shared.weigh(0, held_bytes);
                 }
             }
-        })
+        })?;
+        // Those that never say a word hold memory too.
+        match self.shared.is_too_heavy() {
+            true => self.shed(),
+            false => Ok(()),
+        }
     }
 
     fn admit_all(&mut self) -> io::Result<()> {

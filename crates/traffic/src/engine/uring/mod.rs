@@ -303,6 +303,11 @@ impl<S: Service, C: Channel> Worker<S, C> {
             self.unfinished.push(key);
         }
         seat.queue(&mut self.shared.transfer.ring)?;
+        self.weigh(key)
+    }
+
+    fn weigh(&mut self, key: usize) -> io::Result<()> {
+        let seat = &mut self.seats[key];
         let held_bytes = seat.weigh(&self.shared.service);
         let before = std::mem::replace(&mut seat.held_bytes, held_bytes);
         self.shared.weigh(before, held_bytes);
@@ -356,11 +361,14 @@ impl<S: Service, C: Channel> Worker<S, C> {
         };
         self.generation = self.generation.wrapping_add(1);
         let entry = self.seats.vacant_entry();
-        let slot = u32::try_from(entry.key()).map_err(io::Error::other)?;
+        let key = entry.key();
+        let slot = u32::try_from(key).map_err(io::Error::other)?;
         let owner = Owner::new(slot, self.generation);
         let rearms = self.shared.settings.rearm_oneshot;
         let seat = entry.insert(Seat::new(connection, owner, rearms));
-        seat.queue(&mut self.shared.transfer.ring)
+        seat.queue(&mut self.shared.transfer.ring)?;
+        // One that never says a word holds memory too.
+        self.weigh(key)
     }
 
     /// Lets connections in while there is room for them.
