@@ -324,3 +324,27 @@ fn what_a_study_holds_of_the_machine_goes_back_when_all_its_processes_are_killed
         .journal()
         .is_empty()));
 }
+
+/// Has the journal say that what was set is held by a process that has ended, whose number is another's.
+const FORGE_OWNER: &str = "
+import json
+path = '/var/lib/linerate/journal.jsonl'
+entry = json.load(open(path))
+entry['owner'] = {'pid': 1, 'started_ticks': 1}
+entry['change']['lever']['is_held'] = True
+json.dump(entry, open(path, 'w'))
+open(path, 'a').write('\\n')";
+
+#[test]
+fn who_waits_for_the_end_of_a_holder_takes_no_other_process_of_its_number_for_it() {
+    let sandbox = Sandbox::new();
+    sandbox.apply(&["slow-start-after-idle=0"]);
+    sandbox.prints(&["python3", "-c", FORGE_OWNER]);
+    // The first process of a machine does not end.
+    sandbox.prints(&["timeout", "30", LINERATE, "levers", "revert-after", "1"]);
+    assert_eq!(
+        sandbox.holds("/proc/sys/net/ipv4/tcp_slow_start_after_idle"),
+        "1"
+    );
+    assert!(sandbox.journal().is_empty());
+}

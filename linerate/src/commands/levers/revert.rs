@@ -39,6 +39,8 @@ pub(super) fn in_time(id: u64) -> anyhow::Result<()> {
 pub(super) fn after(holder: u32) -> anyhow::Result<()> {
     be_spared();
     match sys::pidfd::open_any(holder) {
+        // The holder may have ended before we looked, and its number be another's.
+        Ok(_) if matches!(carry::has_left(holder), Ok(true)) => {}
         Ok(process) => sys::pidfd::wait(&process)?,
         Err(error) if error.raw_os_error() == Some(NO_SUCH_PROCESS) => {}
         Err(error) => return Err(error.into()),
