@@ -149,7 +149,8 @@ pub(crate) struct Lab {
 impl Lab {
     fn new(linerate: PathBuf) -> anyhow::Result<Self> {
         let folder = std::env::temp_dir().join(format!("linerate-prove-{}", std::process::id()));
-        std::fs::create_dir_all(&folder)?;
+        // A folder of that name that is there already is somebody else's.
+        std::fs::create_dir(&folder).with_context(|| folder.display().to_string())?;
         Ok(Self { folder, linerate })
     }
 
