@@ -1,19 +1,20 @@
 //! The only place that prints.
 
 use std::io::{BufRead as _, ErrorKind, IsTerminal as _};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Columns of a page that nobody sees on a terminal.
 const PLAIN_WIDTH: usize = 100;
 
-/// Standard output for answers, standard error for everything else.
+/// Standard output for answers, standard error for everything else. Clones are of one.
+#[derive(Clone)]
 pub(crate) struct Console {
     /// Answers and errors only.
     quiet: bool,
     /// Whether standard error is a terminal.
     terminal: bool,
     /// Why the first answer that could not be written was not.
-    unwritten: OnceLock<std::io::Error>,
+    unwritten: Arc<OnceLock<std::io::Error>>,
 }
 
 impl Console {
@@ -21,7 +22,7 @@ impl Console {
         Self {
             quiet,
             terminal: std::io::stderr().is_terminal(),
-            unwritten: OnceLock::new(),
+            unwritten: Arc::default(),
         }
     }
 

@@ -195,7 +195,7 @@ impl Serving {
         let counts = Arc::new(TallyPage::take(counts).context("the page of counts")?);
         // The parent waits for this line and passes it on when all workers have said it.
         let listener_of_life = move |moment| match moment {
-            Moment::Ready => say("ready"),
+            Moment::Ready => Console::tell("ready"),
             Moment::Second | Moment::Draining => Ok(()),
         };
         let life = (counts, listener_of_life);
@@ -221,15 +221,16 @@ impl Serving {
         sys::cpu::pin(&[cpu]).with_context(|| format!("running on CPU {cpu}"))?;
         let counts = Arc::new(TallyPage::new()?);
         let counted = counts.clone();
-        let is_json = self.json;
+        let (is_json, told) = (self.json, console.clone());
         let listener_of_life = move |moment| match moment {
             Moment::Ready => {
-                say(&ready)?;
+                told.say(&ready);
                 notifier.ready();
                 Ok(())
             }
             Moment::Second if orders.take(Order::Report) => {
-                say(&Record::of([&*counted]).line(is_json))
+                told.say(&Record::of([&*counted]).line(is_json));
+                Ok(())
             }
             Moment::Second => Ok(()),
             Moment::Draining => {
@@ -406,14 +407,6 @@ impl Serving {
             (None, Some(_)) => cpus.len(),
             (None, None) => cpus.len().min(by_quota),
         }
-    }
-}
-
-/// Says a line to whoever is there; nobody need be.
-fn say(line: &str) -> std::io::Result<()> {
-    match Console::tell(line) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        said => said,
     }
 }
 
