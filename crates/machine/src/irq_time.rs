@@ -21,8 +21,8 @@ use sys::{clock, kernel_file};
 
 use crate::cpu_ticks::{self, CpuTicks};
 
-/// Short beside the turns of a scheduler and of a hypervisor: a slice that took twice as long was not ours
-/// alone, and does not count.
+/// Short beside the turns of a scheduler and of a hypervisor: a slice in which another had the CPU, or
+/// that took twice as long, does not count.
 const SLICE_NS: u64 = 1_000_000;
 /// So many slices a look takes: some ticks of every kernel lie in them, and softirqs are a tenth of them
 /// or more.
@@ -105,6 +105,7 @@ fn look() -> io::Result<Look> {
 /// One slice of datagrams, and the share of it that the thread's clock lacks; `None` where others had
 /// the CPU meanwhile.
 fn slice(socket: &mut File) -> io::Result<Option<f64>> {
+    let begun_turns = turns();
     let (begun_ns, begun_cpu_ns) = (clock::monotonic_ns(), clock::thread_cpu_ns());
     let mut buffer = [0; 8];
     let mut passed_ns = 0;
@@ -116,7 +117,15 @@ fn slice(socket: &mut File) -> io::Result<Option<f64>> {
     }
     let cpu_ns = clock::thread_cpu_ns() - begun_cpu_ns;
     let lacking = 1.0 - cpu_ns as f64 / passed_ns as f64;
-    Ok((passed_ns < 2 * SLICE_NS).then_some(lacking))
+    let is_ours_alone = passed_ns < 2 * SLICE_NS && turns() == begun_turns;
+    Ok(is_ours_alone.then_some(lacking))
+}
+
+/// The turns that this thread has had on a CPU: the third number of `/proc/PID/schedstat`
+/// (Documentation/scheduler/sched-stats.rst); `None` where the kernel does not count them.
+fn turns() -> Option<u64> {
+    let text = kernel_file::text("/proc/thread-self/schedstat")?;
+    text.split_whitespace().nth(2)?.parse().ok()
 }
 
 /// A datagram that `ksoftirqd` has yet to receive comes with one of the next.

@@ -69,7 +69,14 @@ fn a_worker_that_is_told_to_stop_before_the_server_is_ends_it_in_good_order() {
     let workers = server.workers();
     let first = workers[1].to_string();
     let mut kill = Command::new("kill");
-    assert!(kill.args(["-TERM", &first]).status().unwrap().success());
+    // At once, as a terminal does to a whole group; alone it would be started again.
+    let server_too = server.pid().to_string();
+    assert!(
+        kill.args(["-TERM", &first, &server_too])
+            .status()
+            .unwrap()
+            .success()
+    );
     let (status, said) = server.wait();
     assert!(status.success() && !said.contains("on its own"), "{said}");
     for pid in workers {
