@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use model::run::{RUN_FILE, RunKind};
 use model::{BlockRecord, Judgement, RunRecord};
 use study::{Campaign, CampaignError, Monotonic, Order};
@@ -132,11 +132,18 @@ pub(crate) fn measure(
     left_set::see(on_host, ended, console)
 }
 
+/// What whoever goes on with a run says anew: its folder may be a stranger's.
+#[derive(Clone, Copy)]
+pub(crate) struct OwnersWords {
+    pub(crate) yes: bool,
+    pub(crate) host: bool,
+    pub(crate) trust: TrustFlag,
+}
+
 /// Goes on with a run that was stopped; the exit code to give where it is stopped again.
 pub(crate) fn resume(
     folder: &Path,
-    yes: bool,
-    trust: TrustFlag,
+    words: OwnersWords,
     hosts: &HostsFlag,
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
@@ -145,14 +152,19 @@ pub(crate) fn resume(
     if let Ok((run, _)) = report::folder::read(folder) {
         hosts.check(run.rig.kind())?;
         on_host = run.on_host;
+        ensure!(
+            words.host || !on_host,
+            "this run sets levers of this machine; if it shall, type `{}`",
+            report::folder::resume_command(&run, &as_typed(folder))
+        );
         strangers::check(&run)?;
         let place_of = |link| Place::of(run.rig.kind(), link, || hosts.find(console));
         place = place_of(run.study.link.as_ref())?.drawing(run.seed);
         for service in run.service.iter().chain(&run.own_services) {
-            trust.check(&service.description)?;
+            words.trust.check(&service.description)?;
         }
     }
-    let outcome = with_campaign(&place, folder, yes, console, |campaign| {
+    let outcome = with_campaign(&place, folder, words.yes, console, |campaign| {
         campaign.resume(folder).map(drop)
     });
     let ended = conclude(outcome, folder, true, console);
@@ -188,13 +200,14 @@ pub(crate) fn conclude(
 /// What is kept of a run that did not end, and how to go on; `None` before its description.
 fn whats_left(folder: &Path, can_resume: bool) -> Option<String> {
     folder.join(RUN_FILE).exists().then(|| {
-        let (action, does) = if can_resume {
-            ("resume", "goes on")
-        } else {
-            ("report", "judges it")
+        let typed = as_typed(folder);
+        let (command, does) = match (can_resume, report::folder::read(folder)) {
+            (false, _) => (format!("linerate study report {typed}"), "judges it"),
+            (true, Ok((run, _))) => (report::folder::resume_command(&run, &typed), "goes on"),
+            // Of commands, which set no levers.
+            (true, Err(_)) => (format!("linerate study resume {typed}"), "goes on"),
         };
-        let folder = folder.display();
-        format!("what was measured is kept: `linerate study {action} {folder}` {does}")
+        format!("what was measured is kept: `{command}` {does}")
     })
 }
 

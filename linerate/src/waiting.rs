@@ -73,9 +73,9 @@ fn waiting(folder: &Path) -> Option<Waiting> {
         .between_boots
         .filter(|found| found.waits)?;
     Some(Waiting {
+        resume: report::folder::resume_command(&record, &run::as_typed(folder)),
         study: record.study.name,
         step: between.title,
         option: between.option,
-        resume: format!("linerate study resume {}", run::as_typed(folder)),
     })
 }

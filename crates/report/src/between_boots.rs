@@ -250,7 +250,10 @@ pub fn next_steps(run: &RunRecord, judgement: &Judgement, folder: &str) -> Vec<S
     let mut lines = Vec::new();
     if !view.make.is_empty() {
         lines.extend(commands("to take the step, as root:", &view.make));
-        lines.push(format!("and then: linerate study resume {folder}"));
+        lines.push(format!(
+            "and then: {}",
+            crate::folder::resume_command(run, folder)
+        ));
     }
     if !view.undo.is_empty() {
         lines.extend(commands("to go back, as root:", &view.undo));

@@ -112,6 +112,9 @@ Examples:
         /// Load this machine even when it is at work
         #[arg(long)]
         yes: bool,
+        /// Set the levers of this whole machine that the run names, as `study run --host` does
+        #[arg(long)]
+        host: bool,
         #[command(flatten)]
         trust: TrustFlag,
         #[command(flatten)]
@@ -177,10 +180,18 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         Action::Resume {
             folder,
             yes,
+            host,
             trust,
             hosts,
             json,
-        } => resume(folder, *yes, *trust, hosts, *json, console),
+        } => {
+            let words = run::OwnersWords {
+                yes: *yes,
+                host: *host,
+                trust: *trust,
+            };
+            resume(folder, words, hosts, *json, console)
+        }
         Action::Report { folder, json } => run::show(folder, *json, console),
         Action::Compare { one, other, json } => compare(one, other, *json, console),
     }
@@ -188,8 +199,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 
 fn resume(
     folder: &Path,
-    yes: bool,
-    trust: TrustFlag,
+    words: run::OwnersWords,
     hosts: &HostsFlag,
     json: bool,
     console: &Console,
@@ -197,10 +207,10 @@ fn resume(
     let stopped = match report::folder::kind(folder) {
         Ok(RunKind::Commands) => {
             hosts.check(RigKind::Loopback)?;
-            command_run::resume(folder, yes, trust, console)?
+            command_run::resume(folder, words.yes, words.trust, console)?
         }
         // A folder that cannot be read is the campaign's to complain of.
-        Ok(RunKind::Load) | Err(_) => run::resume(folder, yes, trust, hosts, console)?,
+        Ok(RunKind::Load) | Err(_) => run::resume(folder, words, hosts, console)?,
     };
     match stopped {
         Some(stopped) => Ok(stopped),

@@ -132,6 +132,17 @@ fn a_run_is_not_resumed_into_another_file() {
 }
 
 #[test]
+fn a_folder_that_sets_levers_of_the_machine_is_resumed_by_the_owners_word_alone() {
+    let (folder, _) = strange("levers");
+    edited(&folder, |run| run.on_host = true);
+    let refused = refusal(&folder, &["study", "resume", "run", "--yes", "--trust"]);
+    let is_told =
+        refused.contains("type `linerate study resume ") && refused.contains("/run --host`");
+    assert!(is_told, "{refused}");
+    assert!(!refused.contains("at work"), "{refused}");
+}
+
+#[test]
 fn a_file_that_memory_does_not_bear_is_not_read() {
     let (folder, _) = strange("large");
     let file = std::fs::File::create(folder.path().join("run/run.json")).unwrap();
