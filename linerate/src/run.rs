@@ -155,7 +155,7 @@ pub(crate) fn resume(
         ensure!(
             words.host || !on_host,
             "this run sets levers of this machine; if it shall, type `{}`",
-            report::folder::resume_command(&run, &as_typed(folder))
+            report::folder::resume_command(&run, &quoted(folder))
         );
         strangers::check(&run)?;
         let place_of = |link| Place::of(run.rig.kind(), link, || hosts.find(console));
@@ -200,7 +200,7 @@ pub(crate) fn conclude(
 /// What is kept of a run that did not end, and how to go on; `None` before its description.
 fn whats_left(folder: &Path, can_resume: bool) -> Option<String> {
     folder.join(RUN_FILE).exists().then(|| {
-        let typed = as_typed(folder);
+        let typed = quoted(folder);
         let (command, does) = match (can_resume, report::folder::read(folder)) {
             (false, _) => (format!("linerate study report {typed}"), "judges it"),
             (true, Ok((run, _))) => (report::folder::resume_command(&run, &typed), "goes on"),
@@ -359,8 +359,12 @@ impl Shown<'_> {
 /// A folder as a shell takes it, from wherever it is typed.
 pub(crate) fn as_typed(folder: &Path) -> String {
     let absolute = std::path::absolute(folder);
-    let absolute = absolute.as_deref().unwrap_or(folder);
-    shell_words::quote(&absolute.display().to_string()).into_owned()
+    quoted(absolute.as_deref().unwrap_or(folder))
+}
+
+/// A folder as a shell takes it, in the folder that we are in.
+fn quoted(folder: &Path) -> String {
+    shell_words::quote(&folder.display().to_string()).into_owned()
 }
 
 fn as_json(
