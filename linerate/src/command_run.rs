@@ -6,15 +6,18 @@ use std::process::ExitCode;
 use anyhow::bail;
 use model::CommandStudy;
 use study::commands::CommandOrder;
+use study::store::{ResumedCommands, Store};
 
 use crate::agents::Place;
 use crate::console::Console;
 use crate::rig_flags::RigFlags;
-use crate::run::{self, RunFlags};
+use crate::run::{self, Left, RunFlags};
+use crate::strangers::OwnWord;
 use crate::target::{TargetFlags, TrustFlag};
 
 /// Rounds of the smoke form.
 const SMOKE_ROUNDS: u32 = 2;
+const GOES_ON: Left = Left::Resumed { on_host: false };
 
 /// Measures a study of commands into a new folder, and reports on it.
 pub(crate) fn measure(
@@ -54,7 +57,7 @@ pub(crate) fn measure(
     let outcome = run::with_campaign(&Place::Loopback, &folder, flags.yes, console, |campaign| {
         campaign.run_commands(order, &folder).map(drop)
     });
-    match run::conclude(outcome, &folder, true, console)? {
+    match run::conclude(outcome, &folder, GOES_ON, console)? {
         Some(stopped) => Ok(stopped),
         None => run::show(&folder, flags.json, console),
     }
@@ -64,15 +67,17 @@ pub(crate) fn measure(
 pub(crate) fn resume(
     folder: &Path,
     yes: bool,
-    trust: TrustFlag,
+    word: &OwnWord,
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
-    let (run, ..) = report::folder::read_commands(folder)?;
-    check(trust, &run.study)?;
+    // Read once: what is looked at here is what goes on.
+    let opened: ResumedCommands = Store::resume(folder)?;
+    word.check(&opened.1)?;
+    check(word.trust, &opened.1.study)?;
     let outcome = run::with_campaign(&Place::Loopback, folder, yes, console, |campaign| {
-        campaign.resume_commands(folder).map(drop)
+        campaign.resume_commands(opened).map(drop)
     });
-    run::conclude(outcome, folder, true, console)
+    run::conclude(outcome, folder, GOES_ON, console)
 }
 
 /// Whether the commands of a study may be run: they are ours, or somebody vouches for them.

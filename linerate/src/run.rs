@@ -6,9 +6,10 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 use model::run::{RUN_FILE, RunKind};
 use model::{BlockRecord, Judgement, RunRecord};
+use study::store::{Resumed, Store};
 use study::{Campaign, CampaignError, Monotonic, Order};
 use sys::stop::{Again, StopSignal};
 
@@ -16,10 +17,8 @@ use crate::agents::{Agents, Place};
 use crate::console::Console;
 use crate::left_set;
 use crate::progress::ConsoleProgress;
-use crate::rig_flags::HostsFlag;
 use crate::stopping;
-use crate::strangers;
-use crate::target::TrustFlag;
+use crate::strangers::{self, OwnWord};
 
 /// Name of the report in a run folder.
 pub(crate) const REPORT_FILE: &str = "report.html";
@@ -128,54 +127,50 @@ pub(crate) fn measure(
     let outcome = with_campaign(place, folder, flags.yes, console, |campaign| {
         campaign.run(order, folder).map(drop)
     });
-    let ended = conclude(outcome, folder, ours, console);
+    let left = if ours {
+        Left::Resumed { on_host }
+    } else {
+        Left::Judged
+    };
+    let ended = conclude(outcome, folder, left, console);
     left_set::see(on_host, ended, console)
-}
-
-/// What whoever goes on with a run says anew: its folder may be a stranger's.
-#[derive(Clone, Copy)]
-pub(crate) struct OwnersWords {
-    pub(crate) yes: bool,
-    pub(crate) host: bool,
-    pub(crate) trust: TrustFlag,
 }
 
 /// Goes on with a run that was stopped; the exit code to give where it is stopped again.
 pub(crate) fn resume(
     folder: &Path,
-    words: OwnersWords,
-    hosts: &HostsFlag,
+    yes: bool,
+    word: &OwnWord,
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
-    // A folder that cannot be read is the campaign's to complain of.
-    let (mut place, mut on_host) = (Place::PrivateNamespace, false);
-    if let Ok((run, _)) = report::folder::read(folder) {
-        hosts.check(run.rig.kind())?;
-        on_host = run.on_host;
-        ensure!(
-            words.host || !on_host,
-            "this run sets levers of this machine; if it shall, type `{}`",
-            report::folder::resume_command(&run, &quoted(folder))
-        );
-        strangers::check(&run)?;
-        let place_of = |link| Place::of(run.rig.kind(), link, || hosts.find(console));
-        place = place_of(run.study.link.as_ref())?.drawing(run.seed);
-        for service in run.service.iter().chain(&run.own_services) {
-            words.trust.check(&service.description)?;
-        }
-    }
-    let outcome = with_campaign(&place, folder, words.yes, console, |campaign| {
-        campaign.resume(folder).map(drop)
+    // Read once: what is looked at here is what goes on.
+    let opened: Resumed = Store::resume(folder)?;
+    let run = &opened.1;
+    word.check(run)?;
+    let (on_host, link) = (run.on_host, run.study.link.as_ref());
+    let place = Place::of(run.rig.kind(), link, || word.hosts.find(console))?.drawing(run.seed);
+    let outcome = with_campaign(&place, folder, yes, console, |campaign| {
+        campaign.resume(opened).map(drop)
     });
-    let ended = conclude(outcome, folder, true, console);
+    let left = Left::Resumed { on_host };
+    let ended = conclude(outcome, folder, left, console);
     left_set::see(on_host, ended, console)
+}
+
+/// What can be done with what is left of a run.
+#[derive(Clone, Copy)]
+pub(crate) enum Left {
+    /// It goes on, with levers of the machine where it set such.
+    Resumed { on_host: bool },
+    /// It is judged as it is.
+    Judged,
 }
 
 /// Says what is left of a run that did not end.
 pub(crate) fn conclude(
     outcome: anyhow::Result<()>,
     folder: &Path,
-    can_resume: bool,
+    left: Left,
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
     let Err(error) = outcome else {
@@ -185,7 +180,7 @@ pub(crate) fn conclude(
         // It says how to go on itself.
         return Err(error);
     }
-    let left = whats_left(folder, can_resume);
+    let left = whats_left(folder, left);
     match (sys::stop::heard(), left) {
         (Some(signal), left) => {
             let left = left.unwrap_or_else(|| "nothing was measured, nothing is left".to_owned());
@@ -198,16 +193,16 @@ pub(crate) fn conclude(
 }
 
 /// What is kept of a run that did not end, and how to go on; `None` before its description.
-fn whats_left(folder: &Path, can_resume: bool) -> Option<String> {
+fn whats_left(folder: &Path, left: Left) -> Option<String> {
     folder.join(RUN_FILE).exists().then(|| {
-        let typed = quoted(folder);
-        let (command, does) = match (can_resume, report::folder::read(folder)) {
-            (false, _) => (format!("linerate study report {typed}"), "judges it"),
-            (true, Ok((run, _))) => (report::folder::resume_command(&run, &typed), "goes on"),
-            // Of commands, which set no levers.
-            (true, Err(_)) => (format!("linerate study resume {typed}"), "goes on"),
+        let folder = folder.display().to_string();
+        let next = match left {
+            Left::Resumed { on_host } => {
+                format!("`{}` goes on", strangers::resume_command(&folder, on_host))
+            }
+            Left::Judged => format!("`linerate study report {folder}` judges it"),
         };
-        format!("what was measured is kept: `{command}` {does}")
+        format!("what was measured is kept: {next}")
     })
 }
 
@@ -287,13 +282,14 @@ pub(crate) fn show_with(
         (Some((it.name, it.value)), Some(it.text))
     });
     let (width, colour) = (console.width(), console.colour());
+    let resume = strangers::resume_command(&as_typed(folder), run.on_host);
     let shown = Shown {
         page: report::html::render(&run, &blocks, &judgement),
         text: report::text::render(&run, &judgement, width, colour),
         json: as_json(&judgement, added)?,
         command: &run.command,
         is_empty: blocks.is_empty(),
-        next_steps: report::next_steps(&run, &judgement, &as_typed(folder)),
+        next_steps: report::next_steps(&run, &judgement, &resume),
     };
     shown.say(folder, json, console);
     if let Some(text) = text.filter(|_| !json) {
@@ -359,12 +355,8 @@ impl Shown<'_> {
 /// A folder as a shell takes it, from wherever it is typed.
 pub(crate) fn as_typed(folder: &Path) -> String {
     let absolute = std::path::absolute(folder);
-    quoted(absolute.as_deref().unwrap_or(folder))
-}
-
-/// A folder as a shell takes it, in the folder that we are in.
-fn quoted(folder: &Path) -> String {
-    shell_words::quote(&folder.display().to_string()).into_owned()
+    let absolute = absolute.as_deref().unwrap_or(folder);
+    shell_words::quote(&absolute.display().to_string()).into_owned()
 }
 
 fn as_json(

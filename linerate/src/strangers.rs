@@ -1,16 +1,57 @@
-//! What a run folder would have its reader type. The folder may be a stranger's, so none of it is
-//! shown in his words: it is made anew from what it says.
+//! What a run folder would have its reader type or allow. The folder may be a stranger's, so none of it
+//! is shown in his words: it is made anew from what it says. Nor does it give anybody's word.
 
 use anyhow::ensure;
 use model::RunRecord;
 use model::reboot::{BootChange, Reboot};
 
 use crate::arguments::Arguments;
+use crate::rig_flags::HostsFlag;
+use crate::target::TrustFlag;
 
 /// In the place of a command that is none.
 const NO_COMMAND: &str = "no command of this version, as the run folder has it";
 /// The word of a reader who has looked at what would be run, which no folder can give for him.
 const VOUCHES: &str = "--trust";
+
+/// What whoever goes on with a run says himself, whatever its folder says.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct OwnWord {
+    #[command(flatten)]
+    pub(crate) trust: TrustFlag,
+    #[command(flatten)]
+    pub(crate) hosts: HostsFlag,
+    /// Also set levers that reach this whole machine, as the run was begun with `--host`
+    #[arg(long)]
+    pub(crate) host: bool,
+}
+
+impl OwnWord {
+    /// Refuses to go on with a run that does more than was said, or would be said to do more than it
+    /// does.
+    pub(crate) fn check<S, A>(&self, run: &RunRecord<S, A>) -> anyhow::Result<()> {
+        ensure!(
+            self.host || !run.on_host,
+            "this run sets levers of the whole machine; add --host if you want that. Each is in the \
+             journal first, and put back when its blocks are over"
+        );
+        ensure!(
+            run.on_host || !self.host,
+            "this run was begun without --host and sets levers in namespaces of its own only; leave \
+             --host out"
+        );
+        self.hosts.check(run.rig.kind())?;
+        check(run)?;
+        let mut services = run.service.iter().chain(&run.own_services);
+        services.try_for_each(|service| self.trust.check(&service.description))
+    }
+}
+
+/// The command that goes on with a run in this folder, as a shell takes it.
+pub(crate) fn resume_command(folder: &str, on_host: bool) -> String {
+    let host = if on_host { " --host" } else { "" };
+    format!("linerate study resume {folder}{host}")
+}
 
 /// A record whose commands can be shown to be typed.
 pub(crate) fn vetted<S, A>(mut run: RunRecord<S, A>) -> RunRecord<S, A> {
@@ -26,7 +67,7 @@ pub(crate) fn vetted<S, A>(mut run: RunRecord<S, A>) -> RunRecord<S, A> {
 }
 
 /// Refuses to go on with a run whose reboot would be made by words that are not ours.
-pub(crate) fn check<S, A>(run: &RunRecord<S, A>) -> anyhow::Result<()> {
+fn check<S, A>(run: &RunRecord<S, A>) -> anyhow::Result<()> {
     ensure!(
         run.reboot.as_ref().is_none_or(is_ours),
         "the run folder says how this machine is started otherwise in words that are none of this \

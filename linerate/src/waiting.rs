@@ -7,6 +7,7 @@ use model::run::{MOST_FILE_BYTES, RUN_FILE};
 use serde_json::{Value, json};
 
 use crate::run;
+use crate::strangers;
 
 /// Where runs lie that nobody named a place for, and those named in the current folder.
 const PLACES: [&str; 2] = [run::RUNS, "."];
@@ -73,9 +74,9 @@ fn waiting(folder: &Path) -> Option<Waiting> {
         .between_boots
         .filter(|found| found.waits)?;
     Some(Waiting {
-        resume: report::folder::resume_command(&record, &run::as_typed(folder)),
         study: record.study.name,
         step: between.title,
         option: between.option,
+        resume: strangers::resume_command(&run::as_typed(folder), record.on_host),
     })
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::chown;
-use std::path::Path;
+use std::path::{Component, Path};
 use std::process::{Command, Stdio};
 
 use machine::cpus::CpuSplit;
@@ -146,6 +146,10 @@ impl Workshop {
     /// Writes a file that the commands may read and change, with the folders that lead to it.
     fn write(&self, file: &str, text: &str) -> io::Result<()> {
         let mut path = self.folder.inside();
+        let leads_out = |part: Component<'_>| !matches!(part, Component::Normal(_));
+        if Path::new(file).components().any(leads_out) {
+            return Err(io::Error::other("it leads out of the folder"));
+        }
         let mut parts = Path::new(file).iter().peekable();
         while let Some(part) = parts.next() {
             path.push(part);

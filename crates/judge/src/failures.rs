@@ -12,7 +12,7 @@ pub(crate) fn failed_share<'a>(blocks: impl Iterator<Item = &'a BlockRecord>) ->
     let mut ledger = Ledger::default();
     blocks.for_each(|block| ledger.add(&block.reading.ledger));
     let failed = ledger.errors.failed();
-    failed as f64 / (ledger.answered + failed).max(1) as f64
+    failed as f64 / ledger.answered.saturating_add(failed).max(1) as f64
 }
 
 /// Whether a share of failed requests is worth a doubt.

@@ -107,7 +107,7 @@ mod tests {
             closed: failed,
             ..Errors::default()
         };
-        let sent = answered + failed;
+        let sent = answered.saturating_add(failed);
         (
             latency,
             Ledger {

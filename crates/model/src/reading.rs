@@ -54,11 +54,18 @@ impl Errors {
     /// All failed requests; those cut off by the end of the block are not failures.
     #[must_use]
     pub fn failed(&self) -> u64 {
-        self.status + self.malformed + self.body + self.closed + self.timeout
+        let bins = [
+            self.status,
+            self.malformed,
+            self.body,
+            self.closed,
+            self.timeout,
+        ];
+        bins.into_iter().fold(0, u64::saturating_add)
     }
 
     fn sum(&self) -> u64 {
-        self.failed() + self.unfinished
+        self.failed().saturating_add(self.unfinished)
     }
 }
 
@@ -66,7 +73,7 @@ impl Ledger {
     /// Whether every request sent is in exactly one bin.
     #[must_use]
     pub fn balances(&self) -> bool {
-        self.sent == self.answered + self.errors.sum()
+        self.sent == self.answered.saturating_add(self.errors.sum())
     }
 
     /// What was counted since an earlier reading of the same counts.
@@ -87,16 +94,22 @@ impl Ledger {
         }
     }
 
-    /// Adds another ledger, as of another thread.
+    /// Adds another ledger, as of another thread. Counts of a run folder may be any, and stay at the most
+    /// there is.
     pub fn add(&mut self, other: &Self) {
-        self.sent += other.sent;
-        self.answered += other.answered;
-        self.errors.status += other.errors.status;
-        self.errors.malformed += other.errors.malformed;
-        self.errors.body += other.errors.body;
-        self.errors.closed += other.errors.closed;
-        self.errors.timeout += other.errors.timeout;
-        self.errors.unfinished += other.errors.unfinished;
+        let (errors, more) = (&mut self.errors, &other.errors);
+        for (count, more) in [
+            (&mut self.sent, other.sent),
+            (&mut self.answered, other.answered),
+            (&mut errors.status, more.status),
+            (&mut errors.malformed, more.malformed),
+            (&mut errors.body, more.body),
+            (&mut errors.closed, more.closed),
+            (&mut errors.timeout, more.timeout),
+            (&mut errors.unfinished, more.unfinished),
+        ] {
+            *count = count.saturating_add(more);
+        }
     }
 }
 

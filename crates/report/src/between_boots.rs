@@ -236,10 +236,10 @@ fn and_reboot(change: &[String]) -> Vec<String> {
 }
 
 /// What a person does next, as lines that are not broken, so that each can be copied: the reboot that
-/// a run waits for, and the way back. None where nothing is to be done. `folder` is that of the run,
-/// as a shell takes it.
+/// a run waits for, and the way back. None where nothing is to be done. `resume` is the command that
+/// goes on with the run.
 #[must_use]
-pub fn next_steps(run: &RunRecord, judgement: &Judgement, folder: &str) -> Vec<String> {
+pub fn next_steps(run: &RunRecord, judgement: &Judgement, resume: &str) -> Vec<String> {
     let Some(view) = of(run, judgement) else {
         return Vec::new();
     };
@@ -250,10 +250,7 @@ pub fn next_steps(run: &RunRecord, judgement: &Judgement, folder: &str) -> Vec<S
     let mut lines = Vec::new();
     if !view.make.is_empty() {
         lines.extend(commands("to take the step, as root:", &view.make));
-        lines.push(format!(
-            "and then: {}",
-            crate::folder::resume_command(run, folder)
-        ));
+        lines.push(format!("and then: {resume}"));
     }
     if !view.undo.is_empty() {
         lines.extend(commands("to go back, as root:", &view.undo));
@@ -363,7 +360,7 @@ mod tests {
         let first = text.lines().next().unwrap_or_default();
         let waits = "It waits for a reboot: 5 steps are measured, “no mitigations” is not yet.";
         assert!(first.ends_with(waits), "{first}");
-        let steps = next_steps(&made.0, &made.1, "runs/one").join("\n");
+        let steps = next_steps(&made.0, &made.1, "linerate study resume runs/one").join("\n");
         for line in [
             &format!("\n  {ADD}\n  update-grub\n  reboot\n"),
             "and then: linerate study resume runs/one",
@@ -396,7 +393,7 @@ mod tests {
             assert!(text.contains(words), "{words} is not in {text}");
         }
         assert!(!text.contains("waits for a reboot"), "{text}");
-        let steps = next_steps(&made.0, &made.1, "one").join("\n");
+        let steps = next_steps(&made.0, &made.1, "again").join("\n");
         assert!(steps.starts_with("to go back, as root:"), "{steps}");
     }
 
@@ -408,7 +405,7 @@ mod tests {
         let gone_back = measured(false, "Mitigation: PTI");
         run.reboot.as_mut().unwrap().boots.push(gone_back);
         assert!(!html::render(&run, &[], &judgement).contains(heading));
-        assert!(next_steps(&run, &judgement, "one").is_empty());
+        assert!(next_steps(&run, &judgement, "again").is_empty());
     }
 
     #[test]

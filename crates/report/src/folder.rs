@@ -187,14 +187,6 @@ fn if_there<T>(path: &Path, read: io::Result<T>) -> Result<Option<T>, ReadError>
     }
 }
 
-/// What a person types to go on with a run; `folder` is as a shell takes it. That it sets levers of the
-/// machine is asked for anew.
-#[must_use]
-pub fn resume_command(run: &RunRecord, folder: &str) -> String {
-    let host = if run.on_host { " --host" } else { "" };
-    format!("linerate study resume {folder}{host}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

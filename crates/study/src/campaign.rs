@@ -189,13 +189,12 @@ impl Campaign<'_> {
         Ok(store)
     }
 
-    /// Goes on with a run that was stopped; a run that is done stays as it is.
+    /// Goes on with a run that was stopped, as its folder was opened and looked at; a run that is done
+    /// stays as it is.
     ///
     /// # Errors
-    /// When the folder is no run of ours, or this machine is not as it was, or as it must be after a
-    /// reboot.
-    pub fn resume(&mut self, folder: &Path) -> Result<Store, CampaignError> {
-        let (store, record, saved): Resumed = Store::resume(folder)?;
+    /// When this machine is not as it was, or as it must be after a reboot.
+    pub fn resume(&mut self, (store, record, saved): Resumed) -> Result<Store, CampaignError> {
         if record
             .arms
             .iter()

@@ -9,6 +9,7 @@ pub mod catalogue;
 pub mod clock;
 pub mod commands;
 mod confirm;
+pub mod described;
 pub mod hosts;
 pub mod one_more;
 pub mod order;

@@ -28,6 +28,12 @@ pub fn parse(text: &str, file: &str) -> Result<Service, SpecError> {
     }
 }
 
+/// What makes no sense of a service that was read from elsewhere than its file, if anything.
+pub(crate) fn nonsense(service: &Service) -> Option<String> {
+    let (place, what) = complaint(service)?;
+    Some(format!("of a service, `{}`: {what}", place.join(".")))
+}
+
 /// The first value that has the right type but makes no sense.
 fn complaint(service: &Service) -> Option<Complaint> {
     identity_complaint(service)

@@ -9,6 +9,7 @@ mod sense;
 mod shape;
 mod variables;
 
+pub(crate) use fields::MOST_ITEMS;
 use model::lever::LeverShape;
 use model::study::StudyFile;
 use model::{CommandStudy, Study};

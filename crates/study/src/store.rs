@@ -6,11 +6,14 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use model::command_run::{CommandArm, Measured};
 use model::link::LinkRecord;
 use model::run::{BLOCKS_FILE, Blocks, LINK_FILE, MOST_BLOCKS_BYTES, MOST_FILE_BYTES, RUN_FILE};
-use model::{Arm, BlockRecord, Reading, RunRecord, Study};
+use model::{Arm, BlockRecord, CommandStudy, Reading, RunRecord, Study};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+use crate::described::Described;
 
 /// Why a run folder could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +44,9 @@ pub enum StoreError {
 
 /// An open run folder, its description and its blocks.
 pub type Resumed<S = Study, A = Arm, R = Reading> = (Store, RunRecord<S, A>, Vec<BlockRecord<R>>);
+
+/// The same of a study of commands.
+pub type ResumedCommands = Resumed<CommandStudy, CommandArm, Measured>;
 
 /// An open run folder.
 #[derive(Debug)]
@@ -84,14 +90,22 @@ impl Store {
     /// its end.
     ///
     /// # Errors
-    /// When there is no run, it is of another format, or another process writes it.
+    /// When there is no run, it is of another format or can be none of ours, or another process writes
+    /// it.
     pub fn resume<S, A, R>(folder: &Path) -> Result<Resumed<S, A, R>, StoreError>
     where
         S: DeserializeOwned,
         A: DeserializeOwned,
         R: DeserializeOwned,
+        RunRecord<S, A>: Described,
     {
-        let run = read_run(folder)?;
+        let run: RunRecord<S, A> = read_run(folder)?;
+        if let Some(reason) = run.nonsense() {
+            return Err(StoreError::Unreadable {
+                path: folder.join(RUN_FILE),
+                reason: format!("{reason}; run the study again"),
+            });
+        }
         let path = folder.join(BLOCKS_FILE);
         let blocks = open_blocks(folder)?;
         // As bytes: a write may have been cut short within a character.

@@ -168,7 +168,9 @@ fn resume(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError> {
         progress: &mut Silent,
         clock: &clock,
     };
-    campaign.resume(&folder.0).map(drop)
+    campaign
+        .resume(study::store::Store::resume(&folder.0)?)
+        .map(drop)
 }
 
 /// Four rounds of eight arms, and six rounds of two in latency mode.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use model::run::RunKind;
-use model::study::{RigKind, StudyFile};
+use model::study::StudyFile;
 use serde_json::json;
 use study::Order;
 use study::catalogue::Listed;
@@ -14,9 +14,10 @@ use crate::agents::Place;
 use crate::command_run;
 use crate::console::Console;
 use crate::ladder_flags::LadderFlags;
-use crate::rig_flags::{HostsFlag, RigFlags};
+use crate::rig_flags::RigFlags;
 use crate::run::{self, RunFlags};
-use crate::target::{self, TargetFlags, TrustFlag};
+use crate::strangers::OwnWord;
+use crate::target::{self, TargetFlags};
 use crate::waiting::{self, Waiting};
 
 /// Version of the shapes of `list --json` and `show --json`.
@@ -100,7 +101,8 @@ Examples:
     /// Go on with a run that was stopped
     ///
     /// The blocks that are saved stay; the rest of the plan is measured, in a new epoch. A run that
-    /// waits for a reboot goes on in another boot, if its step was really taken there.
+    /// waits for a reboot goes on in another boot, if its step was really taken there. What the folder
+    /// of a run cannot say for you is typed again: `--host`, `--trust` and `--hosts`.
     #[command(after_long_help = "\
 Examples:
   linerate study resume linerate-runs/http-json-20260101T120000Z
@@ -112,13 +114,8 @@ Examples:
         /// Load this machine even when it is at work
         #[arg(long)]
         yes: bool,
-        /// Set the levers of this whole machine that the run names, as `study run --host` does
-        #[arg(long)]
-        host: bool,
         #[command(flatten)]
-        trust: TrustFlag,
-        #[command(flatten)]
-        hosts: HostsFlag,
+        word: OwnWord,
         /// Print the judgement as one JSON value (docs/schema/judgement.json; of a study of
         /// commands, factorial.json)
         #[arg(long)]
@@ -180,18 +177,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         Action::Resume {
             folder,
             yes,
-            host,
-            trust,
-            hosts,
+            word,
             json,
-        } => {
-            let words = run::OwnersWords {
-                yes: *yes,
-                host: *host,
-                trust: *trust,
-            };
-            resume(folder, words, hosts, *json, console)
-        }
+        } => resume(folder, *yes, word, *json, console),
         Action::Report { folder, json } => run::show(folder, *json, console),
         Action::Compare { one, other, json } => compare(one, other, *json, console),
     }
@@ -199,18 +187,15 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 
 fn resume(
     folder: &Path,
-    words: run::OwnersWords,
-    hosts: &HostsFlag,
+    yes: bool,
+    word: &OwnWord,
     json: bool,
     console: &Console,
 ) -> anyhow::Result<ExitCode> {
     let stopped = match report::folder::kind(folder) {
-        Ok(RunKind::Commands) => {
-            hosts.check(RigKind::Loopback)?;
-            command_run::resume(folder, words.yes, words.trust, console)?
-        }
-        // A folder that cannot be read is the campaign's to complain of.
-        Ok(RunKind::Load) | Err(_) => run::resume(folder, words, hosts, console)?,
+        Ok(RunKind::Commands) => command_run::resume(folder, yes, word, console)?,
+        // A folder that cannot be read is complained of there.
+        Ok(RunKind::Load) | Err(_) => run::resume(folder, yes, word, console)?,
     };
     match stopped {
         Some(stopped) => Ok(stopped),

@@ -18,6 +18,7 @@ mod offspring;
 #[path = "../common/own_state.rs"]
 mod own_state;
 mod own_things;
+mod resumed;
 mod run_folder;
 #[expect(dead_code, reason = "a test uses what it needs of it")]
 #[path = "../levers/sandbox.rs"]

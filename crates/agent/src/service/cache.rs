@@ -1,13 +1,14 @@
 //! The folder that a service keeps from one start to the next, for what is dear to make.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, chown};
+use std::os::unix::fs::{MetadataExt as _, chown};
 use std::path::{Path, PathBuf};
 
 use model::Service;
 use model::message::Failure;
 use sys::descent::Descent;
+use sys::folder::Folder;
 
 /// Root's own cache is no place for those who came down from root.
 const OF_ROOT: &str = "/var/cache/linerate";
@@ -24,8 +25,9 @@ pub(super) fn folder(service: &Service, descent: Descent) -> Result<Option<PathB
             advice: "set HOME or XDG_CACHE_HOME".to_owned(),
         })?,
     };
-    let path = above.join("services").join(&service.name);
-    make(&path, descent.owner()).map_err(|error| Failure {
+    let above = above.join("services");
+    let path = above.join(&service.name);
+    make(&above, &service.name, descent.owner()).map_err(|error| Failure {
         what: format!("{}: making {}: {error}", service.title, path.display()),
         advice: "it keeps there what is dear to make".to_owned(),
     })?;
@@ -41,19 +43,20 @@ fn of_user() -> Option<PathBuf> {
     Some(cache.join("linerate"))
 }
 
-/// What somebody else put there is no cache of this service: it goes.
-fn make(path: &Path, owner: Option<u32>) -> io::Result<()> {
-    if let Some(above) = path.parent() {
-        fs::create_dir_all(above)?;
-    }
+/// What somebody else put there is no cache of this service: it goes. A name that leads elsewhere is
+/// refused.
+fn make(above: &Path, name: &str, owner: Option<u32>) -> io::Result<()> {
+    fs::create_dir_all(above)?;
+    let above = Folder::open(above)?;
     let expected = owner.unwrap_or_else(sys::process::user);
-    match fs::symlink_metadata(path) {
+    match fs::symlink_metadata(above.path_of(name)?) {
         Ok(found) if found.is_dir() && found.uid() == expected => return Ok(()),
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path)?,
-        Ok(_) => fs::remove_file(path)?,
+        Ok(_) => above.remove(name)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    DirBuilder::new().mode(0o700).create(path)?;
-    owner.map_or(Ok(()), |owner| chown(path, Some(owner), Some(owner)))
+    let made = above.make(name)?;
+    owner.map_or(Ok(()), |owner| {
+        chown(made.inside(), Some(owner), Some(owner))
+    })
 }

@@ -16,7 +16,7 @@ use crate::campaign::{Campaign, CampaignError, blindness};
 use crate::clock::Clock;
 use crate::plan;
 use crate::progress::{Outlook, Progress};
-use crate::store::{Store, StoreError};
+use crate::store::{ResumedCommands, Store, StoreError};
 use crate::transport::Agent;
 
 impl Campaign<'_> {
@@ -78,15 +78,17 @@ impl Campaign<'_> {
         Ok(store)
     }
 
-    /// Goes on with a run that was stopped; a run that is done stays as it is. Files and builds are
-    /// made again; what must agree is compared over all of the run.
+    /// Goes on with a run that was stopped, as its folder was opened and looked at; a run that is done
+    /// stays as it is. Files and builds are made again; what must agree is compared over all of the run.
     ///
     /// # Errors
-    /// When the folder is no run of ours, or its programs are not those that it was measured with.
-    pub fn resume_commands(&mut self, folder: &Path) -> Result<Store, CampaignError> {
-        let (mut store, record, saved): (_, CommandRun, Vec<CommandBlock>) = Store::resume(folder)?;
+    /// When its programs are not those that it was measured with.
+    pub fn resume_commands(
+        &mut self,
+        (mut store, record, saved): ResumedCommands,
+    ) -> Result<Store, CampaignError> {
         let is_measured = plan::remaining_commands(&record, &saved).is_empty();
-        if is_measured && folder.join(EVIDENCE_FILE).exists() {
+        if is_measured && store.folder().join(EVIDENCE_FILE).exists() {
             return Ok(store);
         }
         self.meet(false)?;

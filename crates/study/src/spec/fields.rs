@@ -66,7 +66,7 @@ const NAME_LENGTH: usize = 64;
 /// The longest URL, path or lever, in characters.
 const WORD_LENGTH: usize = 2_000;
 /// The most items of a list: each step is a server that runs through the whole study.
-pub(super) const MOST_ITEMS: usize = 64;
+pub(crate) const MOST_ITEMS: usize = 64;
 
 /// A study of servers under load. Its first part is what tells whether the rest can be read.
 pub(super) const STUDY: &[&[Field]] = &[IDENTITY, PROSE, PARTS];

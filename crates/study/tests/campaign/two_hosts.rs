@@ -359,7 +359,9 @@ fn a_run_goes_on_only_on_machines_such_as_it_was_begun_on() {
             progress: &mut Silent,
             clock: &clock,
         };
-        campaign.resume(&folder.0).map(drop)
+        campaign
+            .resume(study::store::Store::resume(&folder.0)?)
+            .map(drop)
     };
     let error = resume(&mut server, &mut client).unwrap_err();
     assert!(matches!(error, CampaignError::OtherHosts), "{error}");

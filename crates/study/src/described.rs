@@ -1,0 +1,129 @@
+//! Whether what a run folder describes is what a run of ours could be. Files of studies and services are
+//! held against their tables when they are read; a folder may be a stranger's, who wrote there what he
+//! liked.
+
+use model::command_run::{CommandArm, CommandRun};
+use model::service::ServiceRecord;
+use model::study::Arm;
+use model::{CommandStudy, RunRecord, Study, Workload};
+
+use crate::arms::CONTROL;
+use crate::spec::MOST_ITEMS;
+use crate::{commands, service_spec, spec};
+
+/// The most rounds of a run, as `--rounds` has them.
+const MOST_ROUNDS: u32 = 2_000;
+/// The most that a file of a study of commands may say.
+const MOST_ROUNDS_OF_A_FILE: u32 = 1_000;
+/// The longest block, in ms.
+const LONGEST_MS: u32 = 60_000;
+const MOST_CONNECTIONS: u32 = 10_000;
+const MOST_THREADS: u32 = 1_000;
+/// The most arms: of each step one in the climb, alone, and left out, and pairs.
+const MOST_ARMS: usize = 5 * MOST_ITEMS;
+
+/// A run as its folder describes it.
+pub trait Described {
+    /// What of it can be of no run of ours, if anything.
+    fn nonsense(&self) -> Option<String>;
+}
+
+impl Described for RunRecord<Study, Arm> {
+    fn nonsense(&self) -> Option<String> {
+        let arms = self.confirmation.iter().flat_map(|of| &of.arms);
+        let in_boots = self.reboot.iter().flat_map(|reboot| &reboot.arms);
+        let arms = self.arms.iter().chain(arms).chain(in_boots);
+        let boots = self.reboot.as_ref().map_or(0, |reboot| reboot.boots.len());
+        sizes(
+            &self.study,
+            self.reboot.as_ref().map(|reboot| reboot.rounds),
+        )
+        .or_else(|| more("arms", arms.count(), MOST_ARMS))
+        .or_else(|| more("boots", boots, MOST_ITEMS))
+        .or_else(|| services(self))
+    }
+}
+
+impl Described for CommandRun {
+    fn nonsense(&self) -> Option<String> {
+        let study = &self.study;
+        more_rounds(study.design.rounds)
+            .or_else(|| as_a_file(study))
+            .or_else(|| unknown_arm(study, &self.arms))
+            .or_else(|| services(self))
+    }
+}
+
+/// What a study asks for beyond what its file or a flag may.
+fn sizes(study: &Study, rounds_in_boots: Option<u32>) -> Option<String> {
+    let (design, latency) = (&study.design, study.latency.as_ref());
+    let whole = study.whole.as_ref().map(|whole| whole.confirm_rounds);
+    let blocks = latency.map(|latency| latency.blocks);
+    let rounds = [Some(design.rounds), whole, blocks, rounds_in_boots];
+    let lengths = [
+        Some(design.settle_ms),
+        Some(design.score_ms),
+        latency.map(|it| it.score_ms),
+    ];
+    let Workload {
+        connections,
+        threads,
+        ..
+    } = study.workload;
+    rounds
+        .into_iter()
+        .flatten()
+        .find_map(more_rounds)
+        .or_else(|| {
+            lengths
+                .into_iter()
+                .flatten()
+                .find_map(|ms| beyond("ms", ms, LONGEST_MS))
+        })
+        .or_else(|| beyond("connections", connections, MOST_CONNECTIONS))
+        .or_else(|| beyond("threads", threads, MOST_THREADS))
+        .or_else(|| more("steps", study.steps.len(), MOST_ITEMS))
+}
+
+fn more_rounds(rounds: u32) -> Option<String> {
+    beyond("rounds", rounds, MOST_ROUNDS)
+}
+
+fn beyond(what: &str, count: u32, most: u32) -> Option<String> {
+    (count > most).then(|| format!("it has {count} {what}, of which there are {most} at most"))
+}
+
+fn more(what: &str, count: usize, most: usize) -> Option<String> {
+    (count > most).then(|| format!("it has {count} {what}, of which there are {most} at most"))
+}
+
+/// Their names become those of folders.
+fn services<S, A>(run: &RunRecord<S, A>) -> Option<String> {
+    let all = || run.service.iter().chain(&run.own_services);
+    let wrong = |service: &ServiceRecord| service_spec::nonsense(&service.description);
+    more("services", all().count(), MOST_ITEMS).or_else(|| all().find_map(wrong))
+}
+
+/// What is wrong with a study of commands as a file, but for its rounds, which a flag may say.
+fn as_a_file(study: &CommandStudy) -> Option<String> {
+    let mut study = study.clone();
+    study.design.rounds = study.design.rounds.min(MOST_ROUNDS_OF_A_FILE);
+    let text = toml::to_string(&study).map_err(|error| error.to_string());
+    let parsed = text.and_then(|text| spec::parse(&text, "").map_err(|error| error.what));
+    parsed.err()
+}
+
+/// An arm that is no combination of the study's levels: its words would be put into commands.
+fn unknown_arm(study: &CommandStudy, arms: &[CommandArm]) -> Option<String> {
+    let all = commands::arms::build(study, &std::collections::BTreeMap::default());
+    let all = all.map_or_else(|_| Vec::new(), |built| built.arms);
+    let is_known = |arm: &CommandArm| {
+        // Where programs are absent, another may be the baseline.
+        let same = |known: &&CommandArm| known.levels == arm.levels;
+        let name = all.iter().filter(|known| known.name != CONTROL).find(same);
+        name.is_some_and(|known| arm.name == known.name || arm.name == CONTROL)
+    };
+    let unknown = arms.iter().find(|arm| !is_known(arm));
+    let unknown = unknown.map(|arm| format!("its study has no combination `{}`", arm.name));
+    unknown.or_else(|| more("arms", arms.len(), all.len()))
+}
