@@ -64,8 +64,14 @@ impl Drop for Hog {
 
 #[test]
 fn a_hog_on_the_clients_cpu_makes_the_client_the_limit() {
-    let address = answer_with(OK);
-    let cpu = sys::cpu::allowed().unwrap()[0];
+    let mut elsewhere = sys::cpu::allowed().unwrap();
+    let cpu = elsewhere.remove(0);
+    // Beside the hogs the server would be the one that is waited for.
+    let server = thread::spawn(move || {
+        sys::cpu::pin(&elsewhere).unwrap();
+        answer_with(OK)
+    });
+    let address = server.join().unwrap();
     // Four of them and a client at nice 19: it waits for its CPU whatever else the machine does.
     let _hogs = [(); 4].map(|()| Hog::on(cpu));
     let output = Command::new("nice")

@@ -18,7 +18,7 @@ use worker::Worker;
 const MOST_DEATHS: usize = 5;
 const DEATHS_WITHIN: Duration = Duration::from_secs(60);
 /// A terminal tells all of us at once to stop, and a worker may be the first to hear it.
-const TOLD_TOGETHER_NS: u64 = 1_000_000_000;
+const TOLD_TOGETHER: Duration = Duration::from_secs(1);
 /// What a bell's token is more than its place.
 const BELLS: u64 = 1 << 32;
 
@@ -210,20 +210,31 @@ fn listen_for(bells: &[BorrowedFd<'_>]) -> io::Result<Epoll> {
 
 /// The bell that rings within a moment, if one does.
 fn rings_soon(bells: &[BorrowedFd<'_>]) -> io::Result<Option<usize>> {
-    let mut events = Events::with_capacity(1);
-    listen_for(bells)?.wait(&mut events, Some(TOLD_TOGETHER_NS))?;
-    let rung = events.iter().next();
-    Ok(rung.and_then(|event| usize::try_from(event.token % BELLS).ok()))
+    let rung = next_until(&listen_for(bells)?, sys::clock::now() + TOLD_TOGETHER)?;
+    Ok(rung.and_then(|token| usize::try_from(token % BELLS).ok()))
 }
 
 /// Waits for the end of a worker, but no longer than until then.
 fn wait_until(worker: &Worker, deadline: Instant) -> io::Result<()> {
     let epoll = Epoll::new()?;
     epoll.add(worker.ended(), 0, Interest::READ)?;
-    let left = deadline.saturating_duration_since(sys::clock::now());
-    let left_ns = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
-    epoll.wait(&mut Events::with_capacity(1), Some(left_ns))?;
+    next_until(&epoll, deadline)?;
     Ok(())
+}
+
+/// The token of what happens first, unless nothing does until then. The signal that a bell tells of ends a
+/// wait before the bell rings.
+fn next_until(epoll: &Epoll, deadline: Instant) -> io::Result<Option<u64>> {
+    let mut events = Events::with_capacity(1);
+    loop {
+        let left = deadline.saturating_duration_since(sys::clock::now());
+        let left_ns = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
+        epoll.wait(&mut events, Some(left_ns))?;
+        let token = events.iter().next().map(|event| event.token);
+        if token.is_some() || left.is_zero() {
+            return Ok(token);
+        }
+    }
 }
 
 /// All start at once; the first that does not is told of, and the others end with it.
