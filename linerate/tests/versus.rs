@@ -13,7 +13,7 @@ fn a_server_that_does_twice_the_work_is_called_worse_and_does_not_pass_the_gate(
     let folder = Folder::new("versus");
     let (plain, slow) = (
         Server::start(&[]),
-        Server::start(&["--busy-work-ns", "20000"]),
+        Server::start(&["--busy-work-rounds", "40000"]),
     );
     let (a, b) = (
         format!("http://{}/json", plain.address),

@@ -38,7 +38,7 @@ fn a_request_is_answered_without_allocating() {
         files: Some(Files::below(ROOT.as_ref(), |_| None).unwrap()),
         split_send: false,
         zero_copy: false,
-        busy_work_ns: 0,
+        busy_work_rounds: 0,
         planted_cost: PlantedCost::default(),
     };
     let split = || Options {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use sys::root_folder::NoRoot;
-use traffic::server::{Files, Http, Options, PlantedCost};
+use traffic::server::{Files, Http, Options, PlantedCost, PlantedNs};
 
 use crate::console::Console;
 use crate::serving::{Descriptors, MEASURED, Needs, Serving};
@@ -85,9 +85,9 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = MEASURED)]
     split_send: bool,
 
-    /// Compute so many nanoseconds for each request, and tell at the end what that came to
+    /// Go round a loop so often for each request, and tell at the end what that came to
     #[arg(long, value_name = "N", default_value_t = 0, hide = true)]
-    busy_work_ns: u64,
+    busy_work_rounds: u64,
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         files,
         split_send: arguments.split_send,
         zero_copy,
-        busy_work_ns: arguments.busy_work_ns,
+        busy_work_rounds: arguments.busy_work_rounds,
         planted_cost: planted_cost.clone(),
     };
     let reload = || arguments.tls.speaking(serving.without_kernel_tls());
@@ -128,8 +128,11 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         },
     };
     let code = serving.run(console, needs, || Http::new(options))?;
-    if let Some(ns) = planted_cost.ns_per_request() {
-        console.note(&format!("planted: {ns:.1} ns of CPU time a request"));
+    if let Some(ns) = planted_cost.per_request() {
+        let PlantedNs { added, all } = ns;
+        console.note(&format!(
+            "planted: {added:.1} ns of {all:.1} ns of CPU time a request"
+        ));
     }
     Ok(code)
 }

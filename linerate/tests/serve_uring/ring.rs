@@ -83,8 +83,9 @@ fn an_answer_for_which_there_is_no_room_waits_for_it_whole_and_in_order() {
 #[test]
 fn no_more_are_let_in_than_there_is_room_for_while_the_server_is_busy() {
     let most = BUSY + ROOM;
-    let flags =
-        format!("--workers 1 --max-connections {most} --backlog {BACKLOG} --busy-work-ns 1000000");
+    let flags = format!(
+        "--workers 1 --max-connections {most} --backlog {BACKLOG} --busy-work-rounds 2000000"
+    );
     let server = Server::start(&flags.split(' ').collect::<Vec<_>>());
     let mut busy: Vec<Client> = Vec::new();
     for _ in 0..BUSY {

@@ -11,9 +11,10 @@ use super::Lab;
 /// As long as a block of the study, and longer.
 const LOAD: [&str; 4] = ["--settle", "100ms", "--duration", "500ms"];
 
-/// CPU time that such a loop adds to a request here and now, ns; nothing is nothing.
-pub(super) fn cost_ns(lab: &Lab, nominal_ns: u64) -> anyhow::Result<f64> {
-    if nominal_ns == 0 {
+/// What a loop of so many rounds adds to a request here and now, as a share of its CPU time without it. Both
+/// are of one server in one moment, so that a CPU that is faster or slower by then changes neither much.
+pub(super) fn share(lab: &Lab, rounds: u64) -> anyhow::Result<f64> {
+    if rounds == 0 {
         return Ok(0.0);
     }
     let cpus = sys::cpu::allowed()?;
@@ -26,7 +27,7 @@ pub(super) fn cost_ns(lab: &Lab, nominal_ns: u64) -> anyhow::Result<f64> {
         // As the targets of studies are.
         .args(["--sandbox", "off"])
         .args(["--cpus", &server_cpu.to_string()])
-        .args(["--busy-work-ns", &nominal_ns.to_string()])
+        .args(["--busy-work-rounds", &rounds.to_string()])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut server = server.spawn().context("the server with a plant")?;
@@ -61,12 +62,15 @@ fn load(lab: &Lab, address: &str, cpu: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The figure in `planted: N ns of CPU time a request`.
+/// The share by the figures in `planted: N ns of M ns of CPU time a request`.
 fn told(words: &str) -> Option<f64> {
-    let line = words
+    let figures = words
         .lines()
-        .find_map(|line| line.strip_prefix("planted: "));
-    line?.split(' ').next()?.parse().ok()
+        .find_map(|line| line.strip_prefix("planted: "))?
+        .strip_suffix(" ns of CPU time a request")?;
+    let (added, all) = figures.split_once(" ns of ")?;
+    let [added, all]: [f64; 2] = [added.parse().ok()?, all.parse().ok()?];
+    Some(added / (all - added))
 }
 
 #[cfg(test)]
@@ -74,9 +78,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_figure_is_found_among_the_remarks_of_a_server() {
-        let words = "engine epoll: why\nplanted: 651.5 ns of CPU time a request\n";
-        assert_eq!(told(words), Some(651.5));
+    fn the_figures_are_found_among_the_remarks_of_a_server() {
+        let words = "engine epoll: why\nplanted: 500.0 ns of 4500.0 ns of CPU time a request\n";
+        assert_eq!(told(words), Some(0.125));
         assert_eq!(told("engine epoll: why\n"), None);
     }
 }

@@ -1,15 +1,16 @@
-//! Verdicts on our own server against itself with a busy loop in each request. What the loop costs is
-//! measured apart from the study: by the server itself, with the clock of the thread that does it,
-//! under the same load, before the study and after it. That over the baseline's CPU time per request is
-//! the truth that the study's interval must hold.
+//! Verdicts on our own server against itself with a busy loop in each request. What the loop adds is
+//! measured apart from the study: by a server of its own, with the clock of the thread that goes round it,
+//! under the same load, before the study and after it. As a share of what a request takes without it, that
+//! is the truth that the study's interval must hold.
 
-use anyhow::Context as _;
 use model::judgement::StepResult;
 use model::{Judgement, Verdict};
 
 use super::{Lab, Proof, claims_a_difference, last_step, plant, step_words};
 
 const STUDY: &str = include_str!("../../studies/planted.toml");
+/// Rounds of the loop by which it is learnt what one adds.
+const TRIAL_ROUNDS: u64 = 2000;
 /// Runs of each proof.
 const RUNS: usize = 40;
 /// Of so many of the runs the interval must hold the truth. Its 95 % are of many more runs: of 40, so
@@ -82,9 +83,10 @@ const WORSE: Wanted = Wanted {
 };
 
 fn proof(lab: &Lab, what: &str, shares: &[f64], wanted: &Wanted) -> anyhow::Result<Proof> {
-    let request_ns = request_ns(lab)?;
-    let runs: Vec<Run> = (shares.iter().cycle().take(RUNS))
-        .map(|share| run(lab, *share, request_ns))
+    let rounds = shares.iter().map(|share| rounds(lab, *share));
+    let rounds: Vec<u64> = rounds.collect::<anyhow::Result<_>>()?;
+    let runs: Vec<Run> = (rounds.iter().cycle().take(RUNS))
+        .map(|rounds| run(lab, *rounds))
         .collect::<anyhow::Result<_>>()?;
     let count = |of: &dyn Fn(&Run) -> bool| runs.iter().filter(|run| of(run)).count();
     let covered = count(&Run::covers);
@@ -115,48 +117,31 @@ fn is_wrong(verdict: Verdict, wanted: Verdict) -> bool {
     says && verdict != wanted
 }
 
-/// A run with so much planted that it is some such share of a request's CPU time, and what it came to.
-pub(super) fn run(lab: &Lab, share: f64, request_ns: f64) -> anyhow::Result<Run> {
-    let nominal_ns = nominal_ns(share, request_ns);
-    let before_ns = plant::cost_ns(lab, nominal_ns)?;
-    let judgement = planted(lab, nominal_ns)?;
-    let after_ns = plant::cost_ns(lab, nominal_ns)?;
+/// A run with so many rounds planted, and what they came to.
+pub(super) fn run(lab: &Lab, rounds: u64) -> anyhow::Result<Run> {
+    let before = plant::share(lab, rounds)?;
+    let judgement = planted(lab, rounds)?;
+    let after = plant::share(lab, rounds)?;
     Ok(Run {
-        truth: 1.0 + f64::midpoint(before_ns, after_ns) / baseline_ns(&judgement)?,
+        truth: 1.0 + f64::midpoint(before, after),
         step: last_step(&judgement)?.clone(),
     })
 }
 
-/// What the server is asked to plant: as long as the loop takes on an idle CPU.
+/// How many rounds are some such share of a request's CPU time.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a share of some microseconds"
 )]
-fn nominal_ns(share: f64, request_ns: f64) -> u64 {
-    (request_ns * share).round() as u64
-}
-
-/// CPU time of a request without a plant, ns, by a run of its own.
-pub(super) fn request_ns(lab: &Lab) -> anyhow::Result<f64> {
-    baseline_ns(&planted(lab, 0)?)
-}
-
-/// CPU time of a request to our own server without a plant, ns.
-fn baseline_ns(judgement: &Judgement) -> anyhow::Result<f64> {
-    let baseline = judgement.arms.first().context("no arm was judged")?;
-    let cpu_us = baseline
-        .server_cpu_us_per_request
-        .context("no CPU time was read")?;
-    Ok(cpu_us.value * 1e3)
+pub(super) fn rounds(lab: &Lab, share: f64) -> anyhow::Result<u64> {
+    let of_trial = plant::share(lab, TRIAL_ROUNDS)?;
+    Ok((TRIAL_ROUNDS as f64 * share / of_trial).round() as u64)
 }
 
 /// A run of our server against itself with so much more work a request.
-fn planted(lab: &Lab, busy_work_ns: u64) -> anyhow::Result<Judgement> {
+fn planted(lab: &Lab, rounds: u64) -> anyhow::Result<Judgement> {
     let file = lab.folder().join("planted.toml");
-    std::fs::write(
-        &file,
-        STUDY.replace("NANOSECONDS", &busy_work_ns.to_string()),
-    )?;
+    std::fs::write(&file, STUDY.replace("ROUNDS", &rounds.to_string()))?;
     let out = lab.folder().join("planted");
     let _ = std::fs::remove_dir_all(&out);
     lab.judgement(&[

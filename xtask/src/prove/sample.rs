@@ -22,7 +22,7 @@ pub(super) fn turn(commit_hash: Option<&str>) -> usize {
 }
 
 fn a_planted_half_is_seen(lab: &Lab) -> anyhow::Result<Proof> {
-    let run = planted::run(lab, 0.5, planted::request_ns(lab)?)?;
+    let run = planted::run(lab, planted::rounds(lab, 0.5)?)?;
     let ratio = run.step.effect.map(|effect| effect.ratio);
     // In logarithms the estimate is half to twice of what was planted.
     let planted = run.truth.ln();
@@ -35,7 +35,7 @@ fn a_planted_half_is_seen(lab: &Lab) -> anyhow::Result<Proof> {
 }
 
 fn identical_servers_cost_alike(lab: &Lab) -> anyhow::Result<Proof> {
-    let run = planted::run(lab, 0.0, 0.0)?;
+    let run = planted::run(lab, 0)?;
     let claim = "identical servers are estimated within 20 % of each other";
     estimate_within(&run.step, claim, 1.0 / 1.2..=1.2)
 }

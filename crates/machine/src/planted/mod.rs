@@ -4,7 +4,7 @@
 //! What binds live sets something in the network namespace of this process, and only if
 //! that namespace is our own: see [`crate::namespace`]. What reaches further needs its owner's word.
 
-mod busy_work_ns;
+mod busy_work_rounds;
 mod conntrack;
 mod machine_rules;
 mod message_bytes;
@@ -173,7 +173,7 @@ pub enum PlantedError {
 static ALL: &[&dyn Planted] = &[
     &split_send::LEVER,
     &rearm_oneshot::LEVER,
-    &busy_work_ns::BusyWork,
+    &busy_work_rounds::BusyWork,
     &message_bytes::MessageBytes,
     &seccomp_arguments::FILTER,
     &seccomp_numbers::FILTER,

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use answers::{Answers, Content};
 use busy::BusyWork;
-pub use busy::PlantedCost;
+pub use busy::{PlantedCost, PlantedNs};
 pub use files::{ContentType, Files};
 use wire::path;
 use wire::request::{self, Body, Limits, Method, Request, Version};
@@ -36,7 +36,7 @@ pub struct Options {
     /// message must not be empty.
     pub zero_copy: bool,
     /// Compute so long for each request: a slowdown of known size.
-    pub busy_work_ns: u64,
+    pub busy_work_rounds: u64,
     /// What that came to.
     pub planted_cost: PlantedCost,
 }
@@ -70,7 +70,7 @@ impl Http {
         Self {
             answers: Answers::new(options.message, options.zero_copy),
             files: options.files,
-            busy_work: BusyWork::of_ns(options.busy_work_ns, options.planted_cost),
+            busy_work: BusyWork::new(options.busy_work_rounds, options.planted_cost),
             limits: Limits::default(),
             split_send: options.split_send,
             draining: false,

@@ -1,11 +1,11 @@
-//! `busy-work-ns=N`: the server spins for N ns on each request.
+//! `busy-work-rounds=N`: the server goes round a loop N times for each request.
 
 use model::Binds;
 use model::lever::Takes;
 
 use super::{Planted, PlantedError, Setting, Wanted, number_of};
 
-const NAME: &str = "busy-work-ns";
+const NAME: &str = "busy-work-rounds";
 
 /// Planted work, by which tests know what a study must find.
 pub(super) struct BusyWork;
@@ -24,7 +24,7 @@ impl Planted for BusyWork {
     }
 
     fn summary(&self) -> &'static str {
-        "the server spins for so many nanoseconds on each request: a slowdown of known size"
+        "the server goes round a loop so often for each request: a slowdown whose size it tells"
     }
 
     /// 0 is the lever that does nothing, for runs that must find no difference.
@@ -33,10 +33,10 @@ impl Planted for BusyWork {
     }
 
     fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
-        let busy_ns = number_of(self, wanted, 1_000)?;
+        let rounds = number_of(self, wanted, 1_000)?;
         Ok(Setting::ServeArgument(vec![
-            "--busy-work-ns".to_owned(),
-            busy_ns.to_string(),
+            "--busy-work-rounds".to_owned(),
+            rounds.to_string(),
         ]))
     }
 }
