@@ -58,6 +58,10 @@ const NEEDED: &[(&str, &str)] = &[
     // The emulated machine, and what its guests are made with.
     ("qemu-system-x86", "/usr/bin/qemu-system-x86_64"),
     ("kmod", "/usr/sbin/depmod"),
+    ("bc", "/usr/bin/bc"),
+    ("bison", "/usr/bin/bison"),
+    ("flex", "/usr/bin/flex"),
+    ("make", "/usr/bin/make"),
     ("xz-utils", "/usr/bin/xz"),
     ("zstd", "/usr/bin/zstd"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),

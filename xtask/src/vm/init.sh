@@ -23,7 +23,9 @@ give_up() {
     poweroff -f
 }
 
-modprobe -a $(cat /errand/drivers) || give_up "a driver could not be loaded"
+for driver in $(cat /errand/drivers); do
+    modprobe "$driver" || give_up "$driver could not be loaded"
+done
 ip link set lo up
 until [ -e /dev/vport0p1 ] && [ -e /dev/vport0p2 ] && [ -e /dev/vport0p3 ]; do usleep 5000; done
 until [ -e /dev/vda ]; do usleep 5000; done

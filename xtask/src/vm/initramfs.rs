@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use super::apt::World;
 use super::cpio::Archive;
 use super::guest;
-use super::kernel::{DRIVERS, Kernel};
+use super::kernel::Kernel;
 use super::store::{Changing, Store, Wanted};
 use super::tools;
 
@@ -79,7 +79,7 @@ impl Base {
         }
         let files_out = errand.files_out.join("\n");
         archive.file("errand/files", 0o644, files_out.as_bytes())?;
-        archive.file("errand/drivers", 0o644, DRIVERS.join(" ").as_bytes())?;
+        archive.file("errand/drivers", 0o644, kernel.drivers.join(" ").as_bytes())?;
         archive.file("errand/command", 0o644, errand.script.as_bytes())?;
         archive.finish()
     }

@@ -1,4 +1,4 @@
-//! A kernel of Debian's, ready to boot, with the modules that its guest gets.
+//! A kernel, ready to boot, with the modules that its guest gets.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,14 @@ use anyhow::{Context as _, ensure};
 
 use super::apt::{Package, World};
 use super::boot_image;
-use super::guest::Guest;
+use super::built;
+use super::guest::{Guest, Origin};
 use super::programs;
-use super::store::{Changing, Store, Wanted};
+use super::store::{Changing, Choose, Finish, Store, Wanted};
 use crate::release::output;
 
 /// Modules of the guests' devices; `init.sh` loads them.
-pub(super) const DRIVERS: [&str; 5] = [
+const DRIVERS: [&str; 5] = [
     "virtio_pci",
     "virtio_console",
     "virtio_blk",
@@ -67,13 +68,17 @@ const LISTS: [&str; 3] = [
     "modules.builtin.modinfo",
     "modules.order",
 ];
-const VMLINUX: &str = "vmlinux";
+pub(super) const VMLINUX: &str = "vmlinux";
 /// Stands beside the modules of the guest, and says which were asked for.
 const ASKED_FOR: &str = "modules.txt";
 
 /// A kernel in the store.
 pub(super) struct Kernel {
     folder: PathBuf,
+    /// The modules that `init.sh` loads.
+    pub(super) drivers: &'static [&'static str],
+    /// Those that can be loaded besides.
+    loadable: &'static [&'static str],
     /// As `uname -r` has it.
     pub(super) release: String,
 }
@@ -82,26 +87,36 @@ impl Kernel {
     /// The kernel of a guest as it is in the store, if it is there and ready to boot.
     pub(super) fn ready(store: &Store, guest: &Guest) -> anyhow::Result<Option<Self>> {
         let folder = store.in_use(&wanted(guest));
-        let kernel = folder.map(Self::in_folder).transpose()?;
+        let kernel = folder.map(|folder| Self::in_folder(folder, guest));
+        let kernel = kernel.transpose()?;
         Ok(kernel.filter(Self::has_its_modules))
     }
 
     /// Makes the kernel of a guest ready: the one in the store, or else the newest, which is
     /// downloaded.
     pub(super) fn obtain(store: &Changing, guest: &Guest) -> anyhow::Result<()> {
-        Self::in_folder(store.obtain(&wanted(guest))?)?.choose_modules()
+        Self::in_folder(store.obtain(&wanted(guest))?, guest)?.choose_modules()
     }
 
     /// The newest kernel of a guest.
     pub(super) fn fetch(store: &Changing, guest: &Guest) -> anyhow::Result<Self> {
-        let kernel = Self::in_folder(store.fetch(&wanted(guest))?)?;
+        let kernel = Self::in_folder(store.fetch(&wanted(guest))?, guest)?;
         kernel.choose_modules()?;
         Ok(kernel)
     }
 
-    fn in_folder(folder: PathBuf) -> anyhow::Result<Self> {
+    fn in_folder(folder: PathBuf, guest: &Guest) -> anyhow::Result<Self> {
         let release = release_in(&folder)?;
-        Ok(Self { folder, release })
+        let (drivers, loadable): (&[&str], &[&str]) = match guest.origin {
+            Origin::Package => (&DRIVERS, &LOADABLE),
+            Origin::Source => (&[], &[]),
+        };
+        Ok(Self {
+            folder,
+            drivers,
+            loadable,
+            release,
+        })
     }
 
     /// What qemu starts.
@@ -117,7 +132,7 @@ impl Kernel {
     /// Whether the guest's modules are laid out, and the very same that are asked for.
     fn has_its_modules(&self) -> bool {
         let laid_out = fs::read_to_string(self.modules().join(ASKED_FOR));
-        laid_out.is_ok_and(|laid_out| laid_out == asked_for().join(" "))
+        laid_out.is_ok_and(|laid_out| laid_out == self.asked_for().join(" "))
     }
 
     /// Lays out the guest's modules.
@@ -125,9 +140,17 @@ impl Kernel {
         if self.has_its_modules() {
             return Ok(());
         }
-        let asked = asked_for();
+        let asked = self.asked_for();
         let _ = fs::remove_dir_all(self.modules());
-        for file in self.with_dependencies(&asked)? {
+        fs::create_dir_all(self.modules())?;
+        if !asked.is_empty() {
+            self.lay_out(&asked)?;
+        }
+        Ok(fs::write(self.modules().join(ASKED_FOR), asked.join(" "))?)
+    }
+
+    fn lay_out(&self, modules: &[&str]) -> anyhow::Result<()> {
+        for file in self.with_dependencies(modules)? {
             self.place(&file)
                 .with_context(|| file.display().to_string())?;
         }
@@ -135,8 +158,11 @@ impl Kernel {
             let path = Path::new("lib/modules").join(&self.release).join(list);
             fs::copy(self.folder.join(&path), self.modules().join(path))?;
         }
-        list_dependencies(&self.modules(), &self.release)?;
-        Ok(fs::write(self.modules().join(ASKED_FOR), asked.join(" "))?)
+        list_dependencies(&self.modules(), &self.release)
+    }
+
+    fn asked_for(&self) -> Vec<&'static str> {
+        [self.drivers, self.loadable].concat()
     }
 
     /// The files of some modules and of all that these need.
@@ -177,16 +203,16 @@ impl Kernel {
     }
 }
 
-fn asked_for() -> Vec<&'static str> {
-    [&DRIVERS[..], &LOADABLE].concat()
-}
-
 fn wanted(guest: &Guest) -> Wanted {
+    let (choose, finish): (Choose, Finish) = match guest.origin {
+        Origin::Package => (newest_kernel, make_ready),
+        Origin::Source => (built::source, built::build),
+    };
     Wanted {
         name: guest.name,
         suites: guest.suites,
-        choose: newest_kernel,
-        finish: make_ready,
+        choose,
+        finish,
     }
 }
 

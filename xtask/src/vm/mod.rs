@@ -3,6 +3,7 @@
 
 mod apt;
 mod boot_image;
+mod built;
 mod cpio;
 mod disk;
 mod guest;
@@ -52,7 +53,8 @@ at /state. It reaches no network, and needs neither root nor /dev/kvm.
   check     what must hold in each guest; a stage of `cargo xtask test`
   fetch     the newest kernels from Debian; otherwise those that are there are used
 
-  --guest 6.1|newer      Debian's kernel, or that of its backports [6.1]
+  --guest NAME           6.1: Debian's kernel; newer: that of its backports; irq-time: Debian's
+                         source built to keep the time of interrupts apart (no card, no modules) [6.1]
   --put HERE[:THERE]     a file for the guest [into /root, where COMMAND starts]
   --get THERE[:HERE]     a file out of the last boot, absolute or from /root [into this folder]
   --append OPTIONS       for the kernel's command line, of the last boot

@@ -6,15 +6,20 @@ use std::process::Command;
 use anyhow::{Context as _, bail};
 
 /// Every program, with its package.
-const PROGRAMS: [(&str, &str); 17] = [
+const PROGRAMS: [(&str, &str); 22] = [
     ("apt-cache", "apt"),
     ("apt-get", "apt"),
+    ("bc", "bc"),
+    ("bison", "bison"),
     ("dash", "dash"),
     ("depmod", "kmod"),
     ("dpkg-deb", "dpkg"),
     ("ethtool", "ethtool"),
+    ("flex", "flex"),
+    ("gcc", "gcc"),
     ("ip", "iproute2"),
     ("ldd", "libc-bin"),
+    ("make", "make"),
     ("mkfs.ext4", "e2fsprogs"),
     ("modprobe", "kmod"),
     ("nft", "nftables"),

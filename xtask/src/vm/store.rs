@@ -27,9 +27,13 @@ pub(super) struct Wanted {
     /// What it is kept as.
     pub(super) name: &'static str,
     pub(super) suites: &'static [(&'static str, &'static str)],
-    pub(super) choose: fn(&World) -> anyhow::Result<Package>,
-    pub(super) finish: fn(&Path) -> anyhow::Result<()>,
+    pub(super) choose: Choose,
+    pub(super) finish: Finish,
 }
+
+pub(super) type Choose = fn(&World) -> anyhow::Result<Package>;
+/// Given the folder that the package was unpacked into.
+pub(super) type Finish = fn(&Path) -> anyhow::Result<()>;
 
 impl Store {
     /// Waits until no other program changes the store.

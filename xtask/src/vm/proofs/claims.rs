@@ -10,15 +10,20 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::{LOOK, Seen};
+use crate::vm::guest::Origin;
 
 type Check = fn(&Seen) -> anyhow::Result<()>;
 
-/// Every claim with its check.
-pub(super) const ALL: [(&str, Check); 22] = [
-    (
-        "a rig can be had, and loaded from within, where a tunnel's module adds a device to it",
-        rig,
-    ),
+/// The claims of a guest, each with its check.
+pub(super) fn of(origin: &Origin) -> impl Iterator<Item = (&'static str, Check)> {
+    let tuned: &[_] = match origin {
+        Origin::Package => &TUNED,
+        Origin::Source => &[],
+    };
+    AT_REST.iter().chain(tuned).copied()
+}
+
+const AT_REST: [(&str, Check); 3] = [
     ("facts have the kernel that was booted", kernel),
     (
         "facts have its processors, memory, clock and hypervisor",
@@ -27,6 +32,14 @@ pub(super) const ALL: [(&str, Check); 22] = [
     (
         "facts tell whether interrupts are kept off the clocks of processes, and softirqs are in the machine's account",
         interrupts::kept_apart,
+    ),
+];
+
+/// With network cards and modules.
+const TUNED: [(&str, Check); 19] = [
+    (
+        "a rig can be had, and loaded from within, where a tunnel's module adds a device to it",
+        rig,
     ),
     (
         "facts have each weakness as the kernel tells it, and some cost something",
@@ -353,6 +366,7 @@ mod tests {
 
     fn seen(truth: &str) -> Seen {
         Seen {
+            origin: &Origin::Package,
             release: String::new(),
             files: [("truth", truth.to_owned())].into(),
         }

@@ -1,33 +1,12 @@
-# What a guest has by its own files and Debian's tools, as lines `NAME VALUE` in `truth`, and beside it
-# what linerate tells of the same: at rest, then tuned, then over the wire between its two cards.
-set -eu
-tell() {
-    name=$1
-    shift
-    echo "$name $*" >> truth
-}
-await() {
-    for _ in $(seq 500); do
-        if "$@" > /dev/null 2>&1; then return; fi
-        usleep 20000
-    done
-    echo "in vain: $*" >&2
-    exit 1
-}
+# What a guest has by its own files and Debian's tools, and beside it what linerate tells of the same:
+# tuned, then over the wire between its two cards.
 setting() { cat "/proc/sys/net/ipv4/$1"; }
 
-tell release "$(uname -r)"
-tell cpus "$(grep -c ^processor /proc/cpuinfo)"
-tell memory_kib "$(awk '/^MemTotal:/ { print $2 }' /proc/meminfo)"
-# The kernel has this file where it keeps the time of interrupts, and no other shows it.
-tell irq_pressure "$(if [ -e /proc/pressure/irq ]; then echo on; else echo off; fi)"
-tell clocksource "$(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)"
 for file in /sys/devices/system/cpu/vulnerabilities/*; do
     tell "weakness.$(basename "$file")" "$(cat "$file")"
 done
 tell ulp.at_rest "$(setting tcp_available_ulp)"
 tell controls.at_rest "$(setting tcp_available_congestion_control)"
-linerate facts --json > at-rest.json
 linerate doctor --no-load --json > doctor.json
 
 modprobe -a tls tcp_bbr
@@ -45,11 +24,6 @@ tell receive_us "$(ethtool -c eth0 | awk '/^rx-usecs:/ { print $2 }')"
 tell gro "$(ethtool -k eth0 | awk '/^generic-receive-offload:/ { print $2 }')"
 tell qdisc.tuned "$(tc qdisc show dev eth0 root | awk '{ print $2 }')"
 linerate facts --json > tuned.json
-
-# The oldest kernel that has what a ring needs is among the guests.
-linerate serve --listen 8080 --engine uring > near &
-await grep listening near
-linerate load http://127.0.0.1:8080/json -c 4 --settle 100ms -d 1s --json > loopback.json
 
 far=10.77.0.2
 ip netns add far

@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow, ensure};
 use serde_json::Value;
 
-use super::guest::{GUESTS, Guest};
+use super::guest::{GUESTS, Guest, Origin};
 use super::initramfs::Errand;
 use super::machine::{Cut, Sinks};
 use super::programs;
@@ -20,7 +20,11 @@ use super::session::Session;
 use crate::stage::{Counts, Stages};
 use crate::{release, tests_run};
 
+/// What the script of every guest is.
+const AT_REST: &str = include_str!("rest.sh");
+/// What it is in one with network cards and modules.
 const LOOK: &str = concat!(
+    include_str!("rest.sh"),
     include_str!("look.sh"),
     include_str!("ktls.sh"),
     include_str!("fq.sh"),
@@ -28,19 +32,17 @@ const LOOK: &str = concat!(
     include_str!("levers.sh"),
     include_str!("audit.sh")
 );
-/// What the script leaves, in the folder that it starts in.
-const FILES: [&str; 16] = [
+/// What the script leaves, in the folder that it starts in: at rest, and besides where there is more to see.
+const FILES_AT_REST: [&str; 3] = ["truth", "at-rest.json", "loopback.json"];
+const FILES: [&str; 13] = [
     "wire.on",
     "wire.tls1.2",
     "sent.before",
     "sent.paced",
     "sent.after",
     "rig.json",
-    "truth",
-    "at-rest.json",
     "tuned.json",
     "doctor.json",
-    "loopback.json",
     "wire.json",
     "delayed.json",
     "link.json",
@@ -102,7 +104,7 @@ fn hold(guest: &Guest, seen: anyhow::Result<Seen>, counts: &mut Counts) -> bool 
     };
     println!("in Linux {}", seen.release);
     let mut held = true;
-    for (claim, check) in claims::ALL {
+    for (claim, check) in claims::of(&guest.origin) {
         match check(&seen) {
             Ok(()) => {
                 counts.passed += 1;
@@ -120,6 +122,7 @@ fn hold(guest: &Guest, seen: anyhow::Result<Seen>, counts: &mut Counts) -> bool 
 
 /// What was found in a guest.
 struct Seen {
+    origin: &'static Origin,
     /// The release that the kernel's package is of.
     release: String,
     files: BTreeMap<&'static str, String>,
@@ -144,13 +147,17 @@ impl Seen {
 }
 
 /// One boot, in which the script looks at everything.
-fn look(guest: &Guest, programs: &Programs) -> anyhow::Result<Seen> {
+fn look(guest: &'static Guest, programs: &Programs) -> anyhow::Result<Seen> {
     programs::check()?;
+    let (script, files) = match guest.origin {
+        Origin::Package => (LOOK, [&FILES_AT_REST[..], &FILES].concat()),
+        Origin::Source => (AT_REST, FILES_AT_REST.to_vec()),
+    };
     let mut session = Session::open(guest, &programs.linerate, None)?;
     let errand = Errand {
-        script: LOOK.to_owned(),
+        script: script.to_owned(),
         files_in: vec![(programs.auditctl.clone(), "usr/sbin/auditctl".to_owned())],
-        files_out: FILES.map(str::to_owned).to_vec(),
+        files_out: files.iter().map(|file| (*file).to_owned()).collect(),
         ..Errand::default()
     };
     let (mut output, mut errors) = (Vec::new(), Vec::new());
@@ -167,10 +174,14 @@ fn look(guest: &Guest, programs: &Programs) -> anyhow::Result<Seen> {
         "look.sh ended with {:?}: {words}",
         ending.exit
     );
-    let texts = FILES.iter().enumerate().map(|(number, name)| {
+    let texts = files.iter().enumerate().map(|(number, name)| {
         let text = std::fs::read_to_string(session.file_out(number));
         Ok((*name, text.with_context(|| (*name).to_owned())?))
     });
     let files = texts.collect::<anyhow::Result<_>>()?;
-    Ok(Seen { release, files })
+    Ok(Seen {
+        origin: &guest.origin,
+        release,
+        files,
+    })
 }

@@ -40,6 +40,7 @@ pub(super) fn latch(seen: &Seen) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vm::guest::Origin;
 
     fn with(time: &str, entered: u64, words: &str) -> anyhow::Result<()> {
         let line = |(of, is_slow, usual): (&str, bool, &str)| {
@@ -50,6 +51,7 @@ mod tests {
             format!("audit.born.{of} {entered}\naudit.told.{of} {words}\n")
         };
         latch(&Seen {
+            origin: &Origin::Package,
             release: String::new(),
             files: [("truth", TIMES.map(line).concat())].into(),
         })

@@ -108,6 +108,7 @@ pub(super) fn new_keys(seen: &Seen) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vm::guest::Origin;
 
     #[test]
     fn nonces_of_one_side_alone_or_one_of_them_twice_are_no_proof() {
@@ -123,6 +124,7 @@ mod tests {
         let seen = |sessions: usize| {
             let truth = "ktls.ciphers same\n".repeat(OTHER_PAIRS);
             other_pairs(&Seen {
+                origin: &Origin::Package,
                 release: String::new(),
                 files: [("truth", format!("{truth}ktls.others {sessions}\n"))].into(),
             })
@@ -137,6 +139,7 @@ mod tests {
             let others = "ktls.off.new_keys 2 answered, \nktls.auto.new_keys 2 answered, \n";
             let truth = format!("{others}ktls.on.new_keys {on}\n");
             new_keys(&Seen {
+                origin: &Origin::Package,
                 release: String::new(),
                 files: [("truth", truth)].into(),
             })

@@ -27,6 +27,7 @@ pub(super) fn by_weight(seen: &Seen) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vm::guest::Origin;
 
     #[test]
     fn a_weight_that_changes_nothing_or_that_stays_is_seen() {
@@ -34,6 +35,7 @@ mod tests {
             let truth =
                 format!("shares.before 500 490\nshares.during {during}\nshares.after {after}\n");
             by_weight(&Seen {
+                origin: &Origin::Package,
                 release: String::new(),
                 files: [("truth", truth)].into(),
             })
