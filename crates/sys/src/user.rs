@@ -3,11 +3,18 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
-use crate::check;
 use crate::descent::{NOBODY, maps};
 use crate::process::{user, user_outside};
+use crate::{check, clock};
+
+/// A thread that was waited for is still the kernel's for some microseconds.
+const LONGEST_END: Duration = Duration::from_secs(1);
 
 /// Whether this process is root to others: on the machine, or in a container that has users of its
 /// own. Whoever has made himself root of a user namespace is it to nobody else: what is the machine's
@@ -37,15 +44,31 @@ pub(crate) fn is_us_or_root(owner: u32) -> io::Result<bool> {
 /// # Errors
 /// `EPERM` for whoever is not root, `EINVAL` for a user that this namespace has not.
 pub fn act_as<T: Send>(user: u32, act: impl FnOnce() -> T + Send) -> io::Result<T> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let number = AtomicI32::new(0);
     let as_user = || {
+        // SAFETY: no pointers; it cannot fail.
+        number.store(unsafe { libc::gettid() }, Ordering::Relaxed);
         become_in_this_thread(user)?;
         Ok(act())
     };
     let done = thread::scope(|scope| scope.spawn(as_user).join());
-    // The kernel takes a process with such a thread for one with secrets (PR_SET_DUMPABLE, prctl(2)).
-    // SAFETY: no pointers.
-    check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0) })?;
-    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    let outcome = look_ordinary_without(number.load(Ordering::Relaxed));
+    let done = done.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    outcome.and(done)
+}
+
+/// The kernel takes a process with a thread that became another user for one with secrets
+/// (`PR_SET_DUMPABLE`, prctl(2)). It keeps that user from the memory of all threads, so it ends after the
+/// thread has gone, which is after it was waited for (`exit_mm` of kernel/exit.c).
+fn look_ordinary_without(thread: libc::pid_t) -> io::Result<()> {
+    let task = format!("/proc/self/task/{thread}");
+    if clock::wait_until(LONGEST_END, || !Path::new(&task).exists()) {
+        // SAFETY: no pointers.
+        check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0) })?;
+    }
+    Ok(())
 }
 
 /// The kernel's calls are of one thread; those of the C library change all of them.
@@ -84,6 +107,23 @@ mod tests {
             assert_eq!(acted.unwrap_err().raw_os_error(), Some(libc::EPERM));
         }
         assert_eq!(uid("/proc/thread-self/status"), user().to_string());
+        // No thread of his is left that he could take over, and with it our memory.
+        for _ in 0..500 {
+            let _ = act_as(NOBODY, || ());
+            assert_eq!(threads_of(NOBODY), 0);
+        }
+    }
+
+    fn threads_of(user: u32) -> usize {
+        let threads = fs::read_dir("/proc/self/task").unwrap();
+        let statuses = threads.filter_map(|thread| {
+            let status = thread.ok()?.path().join("status");
+            fs::read_to_string(status).ok()
+        });
+        let its_line = format!("\nUid:\t{user}\t");
+        statuses
+            .filter(|status| user != super::user() && status.contains(&its_line))
+            .count()
     }
 
     #[test]
