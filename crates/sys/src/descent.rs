@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use crate::check;
+use crate::{check, process};
 
 /// The user and group that the kernel shows for whom it cannot name (`/proc/sys/kernel/overflowuid`)
 /// and that distributions call `nobody`: it owns no files.
@@ -104,6 +104,26 @@ impl Descent {
             Self::IntoNamespace => enter_namespace_as_nobody(),
         }
     }
+}
+
+/// Keeps whoever else is a service's own user from the memory and the open files of this process, if it is one: its
+/// files below `/proc` are root's then, and only root may trace it (`PR_SET_DUMPABLE`, prctl(2)).
+///
+/// # Errors
+/// None are known.
+pub fn shut_off_own_user() -> io::Result<()> {
+    // By the one number where it has a namespace of its own, by the other where that was refused.
+    let numbers = [process::user_outside(), process::user()];
+    if numbers.into_iter().any(is_own_user) {
+        // SAFETY: no pointers.
+        check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) })?;
+    }
+    Ok(())
+}
+
+fn is_own_user(user: u32) -> bool {
+    let mut ranges = OWN_USERS.into_iter();
+    ranges.any(|(first, count)| user >= first && user - first < count)
 }
 
 /// Groups first: whoever has given up being root may not change them any more.

@@ -41,6 +41,8 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// # Errors
 /// When the kernel refuses what every process may do. What is wrong with the service is told.
 pub fn keep() -> io::Result<()> {
+    // Its service is the same user, and could speak in its place to whoever ordered it.
+    sys::descent::shut_off_own_user()?;
     offspring::adopt_orphans()?;
     let mut owner = Owner::listen()?;
     let Some(order) = owner.order()? else {

@@ -107,3 +107,20 @@ fn what_another_put_into_the_cache_of_a_service_is_not_taken_for_its_own() {
         assert_eq!(kept.uid(), again.user());
     }
 }
+
+/// Looks what its keeper has in its environment and open; who may see that may also speak in its place.
+const LOOK: &str = r#""look" = "cat /proc/$PPID/environ > seen; ls /proc/$PPID/fd >> seen; true"
+[[prepare]]
+command = ["sh", "{dir}/look"]
+within_ms = 20000
+[start]"#;
+
+#[test]
+fn a_service_of_root_finds_its_keeper_shut() {
+    let looks = idle("idle-looks").replace("[start]", LOOK);
+    let lab = Lab::with_service("keeper", "idle-looks", &looks);
+    let _cache = Cache::of("idle-looks");
+    let started = lab.start("idle-looks", &[]);
+    let seen = fs::read_to_string(started.folder().join("seen"));
+    assert_eq!(seen.unwrap(), "");
+}
