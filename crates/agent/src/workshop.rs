@@ -121,7 +121,8 @@ impl Workshop {
         crate::environment::little(&mut command);
         command
             .args(arguments)
-            .current_dir(self.folder())
+            // The child is still root there, and its path is the commands' own to exchange.
+            .current_dir(self.folder.inside())
             .env("HOME", self.folder())
             .env("TMPDIR", self.folder())
             // What they print is read by us, not by a person of some country.

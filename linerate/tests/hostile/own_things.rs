@@ -60,6 +60,10 @@ WORK
 /// waits to be killed.
 const LEAVES: &str = "(cd / && setsid sleep 600 & echo $! > LEFT.new; mv LEFT.new LEFT); sleep 600";
 
+/// Puts a link to what only root may enter in the place of its folder, once.
+const LEADS_ASTRAY: &str = r#"[ -e LEFT ] || { touch LEFT; here=$(pwd); mv "$here" "$here.moved"
+ln -s "$(dirname LEFT)/../private/open" "$here"; }"#;
+
 /// A place for temporary files, a study, and root's state or an ordinary user's.
 struct Lab(Folder);
 
@@ -258,6 +262,20 @@ fn whoever_only_looks_into_a_folder_of_ours_outlives_it() {
     assert!(output.status.success(), "{}", errors(&output));
     assert_eq!(lab.0.names("tmp"), [""; 0]);
     assert!(looks.lives());
+}
+
+#[test]
+fn a_command_that_exchanges_its_folder_leads_the_next_nowhere() {
+    let lab = Lab::new("led", LEADS_ASTRAY);
+    let (open, told) = (lab.path("private/open"), lab.path("out/told"));
+    fs::create_dir_all(&open).unwrap();
+    fs::set_permissions(lab.path("private"), Permissions::from_mode(0o700)).unwrap();
+    fs::write(open.join("secret"), "a word").unwrap();
+    let tells = format!("cat secret > {}", told.display());
+    fs::write(open.join("work.sh"), tells).unwrap();
+    lab.assert_runs(false, "run");
+    assert!(lab.path("out/left").exists(), "it exchanges nothing");
+    assert!(!told.exists(), "it works where only root may go");
 }
 
 #[test]
