@@ -204,7 +204,13 @@ pub fn detach(command: &mut Command) {
 fn leave_session() -> io::Result<()> {
     // SAFETY: no pointers. The child of a fork leads no group, so it may leave its session.
     check(unsafe { libc::setsid() })?;
-    // A file that is closed on exec is not closed yet: the standard library still needs its own.
+    close_inherited();
+    Ok(())
+}
+
+/// No file but the standard streams stays open beyond exec. It is not closed yet: the standard library
+/// still needs its own.
+fn close_inherited() {
     // SAFETY: no pointers; only a flag of descriptors changes.
     let closed = unsafe {
         libc::syscall(
@@ -216,7 +222,6 @@ fn leave_session() -> io::Result<()> {
     };
     // Before Linux 5.11 there is no such call; then what we inherited ourselves stays open.
     let _ = closed;
-    Ok(())
 }
 
 /// Lets a command be nobody's child: what is spawned ends at once, and the command runs on.
@@ -272,7 +277,12 @@ pub fn descend(command: &mut Command, descent: Descent) {
 }
 
 impl ChildSetup {
+    /// What whoever started us has open is nothing for another user, though we did not open it. What is
+    /// handed on is let through behind it.
     fn become_ordinary(&self) -> io::Result<()> {
+        if self.descent.owner().is_some() {
+            close_inherited();
+        }
         self.attributes.iter().try_for_each(Attribute::take_on)?;
         if let Some(processes) = &self.group {
             cgroup::enter(processes)?;

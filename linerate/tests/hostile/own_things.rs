@@ -278,6 +278,36 @@ fn a_command_that_exchanges_its_folder_leads_the_next_nowhere() {
     assert!(!told.exists(), "it works where only root may go");
 }
 
+/// The same command, with a file open under the number 9.
+fn with_open_file(file: &Path, command: &Command) -> Command {
+    let mut with = Command::new("sh");
+    with.args(["-c", r#"exec 9< "$0"; exec "$@""#]).arg(file);
+    with.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => with.env(name, value),
+            None => with.env_remove(name),
+        };
+    }
+    with.current_dir(command.get_current_dir().unwrap());
+    with.stdin(Stdio::null());
+    with
+}
+
+#[test]
+fn a_command_of_a_study_finds_nothing_open_that_only_root_may_read() {
+    let lab = Lab::new("inherited", "(cat <&9) >> LEFT 2>&1; true");
+    let secret = lab.path("secret");
+    fs::write(&secret, "a word of root's").unwrap();
+    fs::set_permissions(&secret, Permissions::from_mode(0o600)).unwrap();
+    let output = with_open_file(&secret, &lab.study(false, "run")).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", errors(&output));
+    let said = lab.0.text("out/left");
+    assert!(!said.is_empty(), "it has not looked");
+    assert!(!said.contains("a word of root's"), "{said}");
+}
+
 #[test]
 fn a_place_for_temporary_files_where_others_may_exchange_folders_is_refused() {
     let lab = Lab::new("exchanged", "true");
