@@ -3,7 +3,7 @@
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind};
 use std::net::TcpListener;
-use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd};
 use std::os::unix::fs::{
     FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
@@ -67,9 +67,19 @@ impl SocketFile {
             path: path.path().to_owned(),
             file: opened(path.path())?,
         };
-        fs::set_permissions(path.path(), Permissions::from_mode(MODE))?;
+        socket.let_everybody_connect()?;
         // Its functions are those of every socket that takes streams.
         Ok((socket, TcpListener::from(listener)))
+    }
+
+    /// Whoever may write to its folder can exchange it before that: nothing but a socket that is held is opened to all.
+    fn let_everybody_connect(&self) -> io::Result<()> {
+        if !self.file.metadata()?.file_type().is_socket() {
+            let what = "somebody has put something else in its place";
+            return Err(io::Error::other(what));
+        }
+        let held = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        fs::set_permissions(held, Permissions::from_mode(MODE))
     }
 
     fn is_there(&self) -> io::Result<bool> {

@@ -7,6 +7,7 @@ mod manager;
 mod privileges;
 mod readers;
 pub(crate) mod running;
+mod socket;
 
 /// Both, as what confines one must not hinder the other.
 const ENGINES: [&str; 2] = ["epoll", "uring"];
