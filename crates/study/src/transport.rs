@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use model::message::Failure;
-use model::run::ClientHost;
+use model::run::{ClientHost, Rig};
 use model::study::Program;
 use model::{Ask, Tell};
 use serde_json::Value;
@@ -51,11 +51,8 @@ pub enum AgentError {
     Stopped,
     #[error("{}", words(.0))]
     Refused(Failure),
-    #[error("{host}: {source}")]
-    At {
-        host: String,
-        source: Box<AgentError>,
-    },
+    #[error("{host}: {}", set_in(.why))]
+    At { host: String, why: Box<AgentError> },
 }
 
 impl AgentError {
@@ -64,7 +61,7 @@ impl AgentError {
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::Refused(_) => true,
-            Self::At { source, .. } => source.is_refusal(),
+            Self::At { why, .. } => why.is_refusal(),
             _ => false,
         }
     }
@@ -76,6 +73,11 @@ fn words(failure: &Failure) -> String {
         return what.into_owned();
     }
     format!("{what}; {}", foreign::clipped(&failure.advice, SHOWN))
+}
+
+/// The words of another host, of which no line can be taken for one of ours.
+fn set_in(why: &AgentError) -> String {
+    why.to_string().replace('\n', "\n  | ")
 }
 
 fn after(words: &str) -> String {
@@ -97,6 +99,11 @@ const MOST_WAITING: usize = 1;
 const LARGEST: f64 = (1_u64 << 60) as f64;
 /// The longest text that an answer may have, in bytes, but for the output of a command.
 const LONGEST: usize = 1 << 16;
+/// The longest answer, in bytes, but for that of a command: three full histograms take a quarter of it.
+/// What is read takes up to a hundred times as much memory as the line.
+const LONGEST_ANSWER: usize = 1 << 19;
+/// The most values that a list of an answer may have: more than a histogram has buckets.
+const MOST_VALUES: usize = 1 << 12;
 /// How often a wait for an answer looks whether it is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// So many looks, at a tenth of that interval, are for last words.
@@ -267,11 +274,12 @@ fn lines(output: ChildStdout) -> Receiver<io::Result<Vec<u8>>> {
 
 /// The answer in a line, if it is one to this ask and can be true.
 fn answer_in(line: &[u8], ask: &Ask) -> Result<Tell, AgentError> {
-    let value: Value = serde_json::from_slice(line).map_err(|error| garbled(&error, line))?;
-    if let Some(what) = absurd(&value).filter(|_| !matches!(ask, Ask::Run(_))) {
-        return Err(AgentError::Garbled(format!("{what} in {}", begin(line))));
-    }
-    match serde_json::from_value(value) {
+    let read = if matches!(ask, Ask::Run(_)) {
+        serde_json::from_slice(line)
+    } else {
+        serde_json::from_value(believable(line)?)
+    };
+    match read {
         Ok(Tell::Failed(failure)) => Err(AgentError::Refused(failure)),
         Ok(tell) if ask.is_answered_by(&tell) => Ok(tell),
         Ok(_) => Err(AgentError::Garbled(format!(
@@ -282,8 +290,21 @@ fn answer_in(line: &[u8], ask: &Ask) -> Result<Tell, AgentError> {
     }
 }
 
-/// What no answer has, as it is: a number that nothing which is measured can come to, or a text that
-/// nobody reads to its end.
+/// What a line holds, unless no answer has that.
+fn believable(line: &[u8]) -> Result<Value, AgentError> {
+    let no_answer = |what: String| AgentError::Garbled(format!("{what} in {}", begin(line)));
+    if line.len() > LONGEST_ANSWER {
+        return Err(no_answer(format!("{} bytes at once", line.len())));
+    }
+    let value = serde_json::from_slice(line).map_err(|error| garbled(&error, line))?;
+    match absurd(&value) {
+        Some(what) => Err(no_answer(what)),
+        None => Ok(value),
+    }
+}
+
+/// What no answer has, as it is: a number that nothing which is measured can come to, a text that
+/// nobody reads to its end, or a list without end.
 fn absurd(value: &Value) -> Option<String> {
     match value {
         Value::Number(number) => {
@@ -294,6 +315,9 @@ fn absurd(value: &Value) -> Option<String> {
         }
         Value::String(text) => {
             (text.len() > LONGEST).then(|| format!("a text of {} bytes", text.len()))
+        }
+        Value::Array(values) if values.len() > MOST_VALUES => {
+            Some(format!("a list of {} values", values.len()))
         }
         Value::Array(values) => values.iter().find_map(absurd),
         Value::Object(fields) => fields.values().find_map(absurd),
@@ -336,7 +360,16 @@ impl Agent for LineAgent {
             return Err(line.map_or_else(AgentError::Line, |_| AgentError::Unasked));
         }
         self.send(line)?;
-        answer_in(&self.next_line(limit_of(ask))?, ask)
+        let tell = answer_in(&self.next_line(limit_of(ask))?, ask)?;
+        // What is done with a run goes by its rig, which is not for a far host to say.
+        let another = match &tell {
+            Tell::Hello { rig, .. } if self.is_far && *rig != Rig::Hosts => Some(rig.kind().name()),
+            _ => None,
+        };
+        another.map_or(Ok(tell), |rig| {
+            let what = format!("that it is on the rig `{rig}`, and it was reached over SSH");
+            Err(AgentError::Garbled(what))
+        })
     }
 }
 

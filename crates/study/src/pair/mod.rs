@@ -33,9 +33,9 @@ pub struct End<'a> {
 
 impl Agent for End<'_> {
     fn ask(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
-        let at = |source| AgentError::At {
+        let at = |why| AgentError::At {
             host: self.title.clone(),
-            source: Box::new(source),
+            why: Box::new(why),
         };
         self.agent.ask(ask).map_err(at)
     }
@@ -128,7 +128,7 @@ impl<'a> Pair<'a> {
         };
         Err(AgentError::At {
             host: self.server.title.clone(),
-            source: Box::new(AgentError::Garbled(format!(
+            why: Box::new(AgentError::Garbled(format!(
                 "it asked {what}, and {} alone is loaded",
                 self.address
             ))),
