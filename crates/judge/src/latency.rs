@@ -37,7 +37,8 @@ fn result(arm: &Arm, blocks: &[(&BlockRecord, &LatencyReading)]) -> LatencyResul
         .iter()
         .map(|(block, latency)| latency.offered_rps * window_s(block))
         .sum();
-    let answered: u64 = blocks.iter().map(|(block, _)| block.reading.answered).sum();
+    let answered = blocks.iter().map(|(block, _)| block.reading.answered);
+    let answered = answered.fold(0, u64::saturating_add);
     // A reading without a window gives rates of 0, not of nothing by nothing.
     let per_second = |amount: f64| if whole_s > 0.0 { amount / whole_s } else { 0.0 };
     LatencyResult {

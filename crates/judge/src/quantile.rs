@@ -132,7 +132,7 @@ fn above(histogram: &Histogram, value_ns: u64) -> u64 {
         .buckets()
         .filter(|(upper_edge_ns, _)| *upper_edge_ns > value_ns)
         .map(|(_, count)| count)
-        .sum()
+        .fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]

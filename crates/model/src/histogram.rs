@@ -38,7 +38,7 @@ impl Histogram {
         let mut histogram = Self::default();
         for (mine, count) in histogram.counts.iter_mut().zip(counts) {
             *mine = count;
-            histogram.total += count;
+            histogram.total = histogram.total.saturating_add(count);
         }
         histogram
     }
@@ -62,12 +62,13 @@ impl Histogram {
         self.total
     }
 
-    /// Adds the counts of another histogram to this one.
+    /// Adds the counts of another histogram to this one. Those of a far host or a run folder may be any,
+    /// and stay at the most there is.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
-            *mine += theirs;
+            *mine = mine.saturating_add(*theirs);
         }
-        self.total += other.total;
+        self.total = self.total.saturating_add(other.total);
     }
 
     /// The duration in ns that the share `quantile` (0 to 1) of the counts does not exceed: the
@@ -85,9 +86,9 @@ impl Histogram {
     /// The duration in ns at a rank from 1 to `total`, counted from the shortest.
     #[must_use]
     pub fn at_rank(&self, rank: u64) -> Option<u64> {
-        let mut seen = 0;
+        let mut seen = 0_u64;
         self.filled().find_map(|(index, count)| {
-            seen += count;
+            seen = seen.saturating_add(count);
             (seen >= rank).then(|| upper_edge_of(index))
         })
     }
@@ -226,5 +227,17 @@ mod tests {
         let text = serde_json::to_string(&histogram).unwrap();
         assert_eq!(serde_json::from_str::<Histogram>(&text).unwrap(), histogram);
         assert!(serde_json::from_str::<Histogram>("[[99999,1]]").is_err());
+    }
+
+    #[test]
+    fn counts_that_cannot_be_are_merged_and_ranked_all_the_same() {
+        let full = format!("[[1,{0}],[2,{0}]]", u64::MAX);
+        let absurd: Histogram = serde_json::from_str(&full).unwrap();
+        let mut both = absurd.clone();
+        both.merge(&absurd);
+        assert_eq!(both.total(), u64::MAX);
+        assert_eq!(both.since(&Histogram::default()), both);
+        assert_eq!(both.quantile(0.5), Some(1));
+        assert_eq!(both.at_rank(u64::MAX), Some(1));
     }
 }

@@ -185,7 +185,10 @@ impl Counts {
     /// nought is nought. `None` where the target's time is unknown, which would count as theirs.
     #[must_use]
     pub fn foreign_ns(&self, client_ns: u64) -> Option<u64> {
-        let known_ns = client_ns + self.server_ns? + self.ksoftirqd_ns;
+        // A far host may tell any, which stay at the most there is.
+        let known_ns = client_ns
+            .saturating_add(self.server_ns?)
+            .saturating_add(self.ksoftirqd_ns);
         Some(self.machine?.busy_ns().saturating_sub(known_ns))
     }
 }
@@ -283,6 +286,16 @@ mod tests {
             ..counts()
         };
         assert_eq!(hidden.foreign_ns(0), None);
+    }
+
+    #[test]
+    fn times_that_cannot_be_are_added_up_all_the_same() {
+        let absurd = Counts {
+            server_ns: Some(u64::MAX),
+            ksoftirqd_ns: u64::MAX,
+            ..counts()
+        };
+        assert_eq!(absurd.foreign_ns(u64::MAX), Some(0));
     }
 
     #[test]
