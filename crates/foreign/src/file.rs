@@ -22,7 +22,13 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 /// The same, and that it has more than `most_bytes`.
 pub fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
-    let file = open_with(path, libc::O_PATH | libc::O_NOFOLLOW)?;
+    bounded(
+        open_with(path, libc::O_PATH | libc::O_NOFOLLOW)?,
+        most_bytes,
+    )
+}
+
+fn bounded(file: File, most_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most_bytes + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most_bytes {
@@ -38,7 +44,19 @@ pub fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// The same, and that it is no UTF-8.
 pub fn read_text(path: &Path, most_bytes: u64) -> io::Result<String> {
-    let text = String::from_utf8(read(path, most_bytes)?);
+    text(read(path, most_bytes)?)
+}
+
+/// The same of a file that a link may lead to: one that its reader asked for by its name.
+///
+/// # Errors
+/// The same.
+pub fn follow_text(path: &Path, most_bytes: u64) -> io::Result<String> {
+    text(bounded(open(path)?, most_bytes)?)
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    let text = String::from_utf8(bytes);
     text.map_err(|error| io::Error::new(ErrorKind::InvalidData, error.utf8_error()))
 }
 
@@ -146,6 +164,9 @@ mod tests {
         assert_eq!(read_text(&file, 5).unwrap(), "12345");
         assert!(read(&file, 4).is_err());
         assert!(read(&link, 5).unwrap_err().to_string().contains("link"));
+        assert_eq!(follow_text(&link, 5).unwrap(), "12345");
+        assert!(follow_text(&link, 4).is_err());
+        assert!(follow_text(Path::new("/dev/zero"), 4).is_err());
         assert!(append(&link).unwrap_err().to_string().contains("link"));
         assert!(append(&folder).is_err());
         append(&file).unwrap().write_all(b"6").unwrap();

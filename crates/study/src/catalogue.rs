@@ -51,6 +51,8 @@ const BUILT_IN: &[(&str, &str)] = &[
 
 /// Where studies of the user's own are looked for, from the current folder.
 const FOLDER: &str = "studies";
+/// The most that the file of a study may have: the longest of ours has a fortieth of it.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// Why a study could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -116,7 +118,7 @@ pub fn find(name: &str) -> Result<Found, CatalogueError> {
 }
 
 fn from_disk(path: String) -> Result<Found, CatalogueError> {
-    match std::fs::read_to_string(&path) {
+    match foreign::file::follow_text(Path::new(&path), MOST_BYTES) {
         Ok(text) => Ok(Found::read(text, path)?),
         Err(source) => Err(CatalogueError::Unreadable { path, source }),
     }

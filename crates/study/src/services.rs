@@ -37,6 +37,8 @@ const BUILT_IN: [(&str, &str); 10] = [
 
 /// Where services of one's own are looked for, below the current folder.
 const FOLDER: &str = "services";
+/// The most that the file of a service may have: the longest of ours has a fortieth of it.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// Why a service could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -137,7 +139,7 @@ pub fn path_of(name: &str) -> String {
 }
 
 fn from_disk(name: &str, path: String) -> Result<KnownService, ServiceError> {
-    match std::fs::read_to_string(&path) {
+    match foreign::file::follow_text(Path::new(&path), MOST_BYTES) {
         Ok(text) => Ok(KnownService::read(text, name, Some(path))?.named_as_its_file()?),
         Err(source) => Err(ServiceError::Unreadable { path, source }),
     }
