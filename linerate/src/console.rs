@@ -6,6 +6,16 @@ use std::sync::{Arc, OnceLock};
 /// Columns of a page that nobody sees on a terminal.
 const PLAIN_WIDTH: usize = 100;
 
+/// What the parser of the command line paints with: nothing, strong, underlined, red, green and yellow.
+const PARSERS_CODES: [&str; 6] = [
+    "\u{1b}[0m",
+    "\u{1b}[1m",
+    "\u{1b}[4m",
+    "\u{1b}[31m",
+    "\u{1b}[32m",
+    "\u{1b}[33m",
+];
+
 /// Standard output for answers, standard error for everything else. Clones are of one.
 #[derive(Clone)]
 pub(crate) struct Console {
@@ -72,6 +82,19 @@ impl Console {
     /// What happened, where, and what to do.
     pub(crate) fn error(&self, text: &str) {
         print(std::io::stderr().lock(), &format!("linerate: {text}"), "\n");
+    }
+
+    /// What is wrong with a command line, of which the parser repeats words: names of files, which may be
+    /// somebody else's.
+    pub(crate) fn refuse(wrong: &clap::Error) {
+        let (error, said) = (std::io::stderr(), wrong.render());
+        let asked = |name: &str| std::env::var(name).ok();
+        let text = if wants_colour(error.is_terminal(), asked) {
+            foreign::shown_but(&said.ansi().to_string(), &PARSERS_CODES).into_owned()
+        } else {
+            foreign::shown(&said.to_string()).into_owned()
+        };
+        let _ = put(error.lock(), &text, "");
     }
 
     /// Whether remarks are heard.

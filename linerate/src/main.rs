@@ -56,10 +56,11 @@ fn main() -> ExitCode {
 /// What the parser gives instead of arguments: the help or the version asked for, or what was
 /// wrong. A reader that has gone is no error.
 fn say_other(other: &clap::Error) -> ExitCode {
-    let _ = other.print();
     if other.use_stderr() {
+        Console::refuse(other);
         ExitCode::from(COULD_NOT_RUN)
     } else {
+        let _ = other.print();
         ExitCode::SUCCESS
     }
 }
