@@ -105,12 +105,18 @@ pub fn parse(text: &str, file: &str) -> Result<Hosts, SpecError> {
 /// A field, and what is wrong with it.
 type Complaint = (Vec<String>, String);
 
+/// What older versions of `ssh` hand to the shell of a `ProxyCommand` as it is (those before 9.6,
+/// CVE-2023-51385).
+const FOR_A_SHELL: &[u8] = b"'`\"$\\;&<>|(){}*?!#";
+
 /// A name that begins with a hyphen would be an option of `ssh`.
 fn name_complaint(role: &str, name: &str) -> Option<Complaint> {
-    let plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic());
-    (!plain || name.starts_with('-')).then(|| {
+    let plain = name
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && !FOR_A_SHELL.contains(&byte));
+    (name.is_empty() || !plain || name.starts_with('-')).then(|| {
         let what = "expected what you type after `ssh`: a name without spaces that does not begin \
-                    with `-`";
+                    with `-` and has nothing that a shell acts on";
         (field(role, "ssh"), what.to_owned())
     })
 }
@@ -155,6 +161,8 @@ mod tests {
                 "h.toml:2:7: `host.client.ssh`",
             ),
             ("\"NAME\"", "\"two words\"", "without spaces"),
+            ("\"NAME\"", "\"a;id\"", "a shell acts on"),
+            ("\"NAME\"", "\"a$(id)\"", "a shell acts on"),
             ("\"NAME\"", "7", "h.toml:2:7"),
             (
                 "10.0.0.2",
