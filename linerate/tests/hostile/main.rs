@@ -13,6 +13,7 @@ mod common;
 mod far_host;
 mod hosts_file;
 mod lockout;
+mod named_files;
 #[path = "../common/offspring.rs"]
 mod offspring;
 #[path = "../common/own_state.rs"]
