@@ -246,6 +246,19 @@ pub enum Tell {
     Failed(Failure),
 }
 
+impl Tell {
+    /// What it makes doubtful.
+    #[must_use]
+    pub fn doubts(&self) -> &[Doubt] {
+        match self {
+            Self::Started { doubts, .. } | Self::Counts { doubts, .. } => doubts,
+            Self::Reading(reading) => &reading.doubts,
+            Self::Loaded(loaded) => &loaded.reading.doubts,
+            _ => &[],
+        }
+    }
+}
+
 /// Why an ask could not be carried out, for a reader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {

@@ -104,6 +104,8 @@ const LONGEST: usize = 1 << 16;
 const LONGEST_ANSWER: usize = 1 << 19;
 /// The most values that a list of an answer may have: more than a histogram has buckets.
 const MOST_VALUES: usize = 1 << 12;
+/// The most doubts of an answer: a run keeps those of each block.
+const MOST_DOUBTS: usize = 64;
 /// How often a wait for an answer looks whether it is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// So many looks, at a tenth of that interval, are for last words.
@@ -281,6 +283,10 @@ fn answer_in(line: &[u8], ask: &Ask) -> Result<Tell, AgentError> {
     };
     match read {
         Ok(Tell::Failed(failure)) => Err(AgentError::Refused(failure)),
+        Ok(tell) if tell.doubts().len() > MOST_DOUBTS => Err(AgentError::Garbled(format!(
+            "{} doubts at once",
+            tell.doubts().len()
+        ))),
         Ok(tell) if ask.is_answered_by(&tell) => Ok(tell),
         Ok(_) => Err(AgentError::Garbled(format!(
             "another answer than one to what was asked: {}",
@@ -297,10 +303,8 @@ fn believable(line: &[u8]) -> Result<Value, AgentError> {
         return Err(no_answer(format!("{} bytes at once", line.len())));
     }
     let value = serde_json::from_slice(line).map_err(|error| garbled(&error, line))?;
-    match absurd(&value) {
-        Some(what) => Err(no_answer(what)),
-        None => Ok(value),
-    }
+    let what = absurd(&value);
+    what.map_or(Ok(value), |what| Err(no_answer(what)))
 }
 
 /// What no answer has, as it is: a number that nothing which is measured can come to, a text that

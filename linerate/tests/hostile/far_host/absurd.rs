@@ -1,10 +1,10 @@
 //! Answers of a far host that are right in form, and are not to be believed or not to be borne.
 
-use model::Tell;
 use model::message::{Failure, PROTOCOL};
 use model::run::Rig;
+use model::{Doubt, Tell};
 
-use super::{Site, assert_says, clock, text};
+use super::{Site, assert_says, clock, text, up_to_the_start};
 
 #[test]
 fn small_values_without_end_do_not_take_a_hundred_times_their_bytes_of_memory() {
@@ -20,6 +20,17 @@ fn a_list_that_nothing_measured_fills_is_no_answer() {
     let long = clock().replace("\"monotonic_ns\"", &list);
     let said = Site::playing("list", "client", &[("clock", &long)]).refusal();
     assert_says(&said, &["client (bench-client)", "a list of 5001 values"]);
+}
+
+#[test]
+fn doubts_that_would_fill_memory_block_by_block_are_no_answer() {
+    let started = text(&Tell::Started {
+        target: "baseline".to_owned(),
+        doubts: vec![Doubt::OneMachine; 65],
+        reach: None,
+    });
+    let said = up_to_the_start("doubts", &started).refusal();
+    assert_says(&said, &["server (bench-server)", "65 doubts at once"]);
 }
 
 #[test]
