@@ -147,6 +147,7 @@ pub(crate) fn resume(
     let opened: Resumed = Store::resume(folder)?;
     let run = &opened.1;
     word.check(run)?;
+    word.check_levers(run)?;
     let (on_host, link) = (run.on_host, run.study.link.as_ref());
     let place = Place::of(run.rig.kind(), link, || word.hosts.find(console))?.drawing(run.seed);
     let outcome = with_campaign(&place, folder, yes, console, |campaign| {

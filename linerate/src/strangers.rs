@@ -45,6 +45,13 @@ impl OwnWord {
         let mut services = run.service.iter().chain(&run.own_services);
         services.try_for_each(|service| self.trust.check(&service.description))
     }
+
+    /// Refuses to have a program load what nobody has vouched for.
+    pub(crate) fn check_levers(&self, run: &RunRecord) -> anyhow::Result<()> {
+        let of_study = run.study.levers();
+        let of_arms = run.all_arms().flat_map(|arm| &arm.levers);
+        self.trust.check_levers(of_study.iter().chain(of_arms))
+    }
 }
 
 /// The command that goes on with a run in this folder, as a shell takes it.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
+use model::lever::LeverSetting;
 use model::service::{Protocol, Readiness};
 use model::study::SERVE;
 use model::{Service, Study};
@@ -28,7 +29,7 @@ pub(crate) struct TargetFlags {
 /// The word of whoever has read a service file.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub(crate) struct TrustFlag {
-    /// Run the commands of a service or study that is not one of Linerate's own
+    /// Run the commands of a service or study that is not one of Linerate's own, and load its libraries
     #[arg(long)]
     pub(crate) trust: bool,
 }
@@ -98,6 +99,22 @@ impl TrustFlag {
              add --trust if you want that",
             service.name,
             commands(service).context("a service without a program")?
+        )
+    }
+
+    /// Whether what these levers have a program load may be loaded: it runs as a command does.
+    pub(crate) fn check_levers<'a>(
+        self,
+        mut levers: impl Iterator<Item = &'a LeverSetting>,
+    ) -> anyhow::Result<()> {
+        let library = levers.find_map(machine::planted::library);
+        let Some(library) = library.filter(|_| !self.trust) else {
+            return Ok(());
+        };
+        bail!(
+            "the study has a program load {}, and whatever is in that library would run; see where it \
+             is from, and add --trust if you want that",
+            library.display()
         )
     }
 }

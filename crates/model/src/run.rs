@@ -123,6 +123,15 @@ impl<S: DeserializeOwned, A: DeserializeOwned> RunRecord<S, A> {
     }
 }
 
+impl RunRecord {
+    /// Every arm of which it may have blocks: of the climb, of its confirmation and of each boot.
+    pub fn all_arms(&self) -> impl Iterator<Item = &Arm> {
+        let confirmed = self.confirmation.iter().flat_map(|of| &of.arms);
+        let in_boots = self.reboot.iter().flat_map(|reboot| &reboot.arms);
+        self.arms.iter().chain(confirmed).chain(in_boots)
+    }
+}
+
 /// The hosts and links of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -196,8 +196,7 @@ impl Campaign<'_> {
     /// When this machine is not as it was, or as it must be after a reboot.
     pub fn resume(&mut self, (store, record, saved): Resumed) -> Result<Store, CampaignError> {
         if record
-            .arms
-            .iter()
+            .all_arms()
             .any(|arm| matches!(arm.program, Program::Url(_)))
         {
             return Err(CampaignError::NotOurTargets);

@@ -30,15 +30,12 @@ pub trait Described {
 
 impl Described for RunRecord<Study, Arm> {
     fn nonsense(&self) -> Option<String> {
-        let arms = self.confirmation.iter().flat_map(|of| &of.arms);
-        let in_boots = self.reboot.iter().flat_map(|reboot| &reboot.arms);
-        let arms = self.arms.iter().chain(arms).chain(in_boots);
         let boots = self.reboot.as_ref().map_or(0, |reboot| reboot.boots.len());
         sizes(
             &self.study,
             self.reboot.as_ref().map(|reboot| reboot.rounds),
         )
-        .or_else(|| more("arms", arms.count(), MOST_ARMS))
+        .or_else(|| more("arms", self.all_arms().count(), MOST_ARMS))
         .or_else(|| more("boots", boots, MOST_ITEMS))
         .or_else(|| services(self))
     }

@@ -221,6 +221,7 @@ pub(crate) fn measure(
             return command_run::measure(name, *study, target, rig, flags, console);
         }
     };
+    target.trust.check_levers(study.levers().iter())?;
     let targets = target.targets(&mut study)?;
     study.name_target(target::name(&targets));
     ladder.apply(&mut study)?;

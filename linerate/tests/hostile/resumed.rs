@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
 
 use model::command_run::CommandRun;
+use model::ladder::Confirmation;
+use model::lever::LeverSetting;
 use model::service::{Service, ServiceRecord};
 use model::study::{Program, StudyFile};
 use model::{CommandStudy, Role, RunRecord};
@@ -160,4 +162,56 @@ fn words_that_no_study_has_are_put_into_no_command_and_files_nowhere_else() {
     commands(&folder, |run| run.study.design.rounds = u32::MAX);
     let refused = refusal(&folder, &RESUME);
     assert!(refused.contains("rounds, of which"), "{refused}");
+}
+
+/// A library that no study of ours loads.
+const THEIRS: &str = "allocator=/proc/self/cwd/theirs.so";
+
+#[test]
+fn a_library_of_a_folder_or_of_a_study_is_loaded_by_nothing_without_a_word() {
+    let library: LeverSetting = THEIRS.parse().unwrap();
+    type Edit = fn(&mut RunRecord, LeverSetting);
+    let edits: [Edit; 3] = [
+        |run, library| run.study.baseline.levers.push(library),
+        |run, library| run.arms[0].levers.push(library),
+        |run, library| {
+            let mut arm = run.arms[0].clone();
+            arm.levers = vec![library];
+            run.confirmation = Some(Confirmation {
+                dropped: Vec::new(),
+                arms: vec![arm],
+            });
+        },
+    ];
+    for edit in edits {
+        let (folder, _) = strange("library");
+        edited(&folder, |run| edit(run, library.clone()));
+        let refused = refusal(&folder, &RESUME);
+        assert!(refused.contains("theirs.so"), "{refused}");
+        assert!(refused.contains("add --trust"), "{refused}");
+    }
+    let (folder, _) = strange("library-of-a-study");
+    let shown = answer(&mut linerate(&folder, &["study", "show", "http-json"]));
+    let wanted = shown.replacen("\"split-send\"", &format!("{THEIRS:?}, \"split-send\""), 1);
+    std::fs::write(folder.path().join("theirs.toml"), wanted).unwrap();
+    let words = ["study", "run", "theirs.toml", "--smoke", "--yes", "--out", "new"];
+    let refused = refusal(&folder, &words);
+    assert!(refused.contains("theirs.so"), "{refused}");
+    assert!(!folder.path().join("new").exists());
+}
+
+#[test]
+fn no_arm_of_a_folder_has_a_server_loaded_that_is_somewhere() {
+    let (folder, _) = strange("somewhere");
+    edited(&folder, |run| {
+        let mut arm = run.arms[0].clone();
+        arm.program = Program::Url("http://127.0.0.1:1/".to_owned());
+        run.confirmation = Some(Confirmation {
+            dropped: Vec::new(),
+            arms: vec![arm],
+        });
+    });
+    std::fs::write(folder.path().join("run/blocks.jsonl"), "").unwrap();
+    let refused = refusal(&folder, &RESUME);
+    assert!(refused.contains("servers that were running"), "{refused}");
 }

@@ -24,14 +24,15 @@ mod token_bucket;
 mod tuned;
 
 use std::io;
+use std::path::PathBuf;
 
 use model::Binds;
-use model::lever::{LeverShape, Takes};
+use model::lever::{LeverSetting, LeverShape, Takes};
 use sys::process::FilterInstruction;
 use thiserror::Error;
 
 use crate::levers::carry::CarryError;
-use crate::levers::{Obstacle, ProgramPart};
+use crate::levers::{self, AtStart, Obstacle, ProgramPart};
 use crate::namespace::NotPrivate;
 use crate::rig::qdisc::QdiscError;
 
@@ -219,6 +220,16 @@ fn shape(lever: &dyn Planted) -> LeverShape {
     LeverShape {
         name: lever.name(),
         takes: lever.takes(),
+    }
+}
+
+/// The file that a setting has a program load, where it names one: what is in it runs as that program.
+#[must_use]
+pub fn library(setting: &LeverSetting) -> Option<PathBuf> {
+    let lever = levers::find(&setting.name)?;
+    match lever.at_start(setting.value.as_deref())?.ok()? {
+        AtStart::Program(part) => part.library().map(PathBuf::from),
+        AtStart::Server(_) => None,
     }
 }
 

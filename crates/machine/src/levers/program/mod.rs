@@ -19,6 +19,7 @@ pub use start::Start;
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::card::Card;
@@ -173,6 +174,14 @@ impl ProgramPart {
             lever: self.row.card.name,
             wanted: self.setting.to_string(),
             held,
+        }
+    }
+
+    /// The file of a person's choice that a program would load and run with it.
+    pub(crate) fn library(&self) -> Option<&Path> {
+        match self.allocator()? {
+            Allocator::Library(library) => Some(library.as_path()),
+            _ => None,
         }
     }
 
