@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use model::RunRecord;
-use model::run::{MOST_FILE_BYTES, RUN_FILE};
+use model::run::{MOST_RUN_BYTES, RUN_FILE};
 use serde_json::{Value, json};
 
 use crate::run;
@@ -65,7 +65,7 @@ fn folders(place: &str) -> impl Iterator<Item = PathBuf> {
 
 /// `None` of a run that waits for no reboot, or that this version cannot read.
 fn waiting(folder: &Path) -> Option<Waiting> {
-    let text = foreign::file::read_text(&folder.join(RUN_FILE), MOST_FILE_BYTES).ok()?;
+    let text = foreign::file::read_text(&folder.join(RUN_FILE), MOST_RUN_BYTES).ok()?;
     let record: RunRecord = RunRecord::parse(&text).ok()?;
     record.reboot.as_ref()?;
     let (_, _, judgement) = run::judged(folder).ok()?;

@@ -23,11 +23,13 @@ pub const BLOCKS_FILE: &str = "blocks.jsonl";
 /// Name of the file with one line per epoch of what an emulated link carried.
 pub const LINK_FILE: &str = "link.jsonl";
 
-/// The most that is read of any file of a run folder but for its blocks, in bytes: the largest is the
-/// output of commands that are evidence, of which 1 MiB each is kept.
-pub const MOST_FILE_BYTES: u64 = 64 << 20;
+/// The most that is read of a description or of what a link carried, in bytes. In memory it may take
+/// many times as much, by what a stranger wrote.
+pub const MOST_RUN_BYTES: u64 = 16 << 20;
+/// The most that is read of the output of commands that are evidence, in bytes; 1 MiB of each is kept.
+pub const MOST_EVIDENCE_BYTES: u64 = 64 << 20;
 /// The most that is read of its blocks, in bytes: those of 2,000 rounds of twenty arms take some 100 MB.
-pub const MOST_BLOCKS_BYTES: u64 = 512 << 20;
+pub const MOST_BLOCKS_BYTES: u64 = 128 << 20;
 
 /// What a run is, written before its first block and again where a ladder is confirmed or the
 /// machine was started anew: of a study under load, or with other parameters of a study of commands
@@ -208,9 +210,21 @@ impl RunKind {
     /// before there were others.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        let run: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
-        match run.pointer("/study/workload/kind") {
-            Some(kind) if kind == "command" => Self::Commands,
+        #[derive(Deserialize)]
+        struct Run {
+            study: Of,
+        }
+        #[derive(Deserialize)]
+        struct Of {
+            workload: Kind,
+        }
+        #[derive(Deserialize)]
+        struct Kind {
+            kind: String,
+        }
+        // Of what else is there nothing is kept: a tree of it takes up to ninety times its text.
+        match serde_json::from_str::<Run>(text) {
+            Ok(run) if run.study.workload.kind == "command" => Self::Commands,
             _ => Self::Load,
         }
     }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use model::command_run::{CommandBlock, CommandRun, EVIDENCE_FILE, Evidence};
 use model::link::LinkRecord;
 use model::run::{
-    BLOCKS_FILE, BadRun, Blocks, LINK_FILE, MOST_BLOCKS_BYTES, MOST_FILE_BYTES, RUN_FILE, RunKind,
+    BLOCKS_FILE, BadRun, Blocks, LINK_FILE, MOST_BLOCKS_BYTES, MOST_EVIDENCE_BYTES, MOST_RUN_BYTES, RUN_FILE,
+    RunKind,
 };
 use model::{BlockRecord, Doubt, RunRecord};
 use serde::de::DeserializeOwned;
@@ -77,7 +78,7 @@ pub fn read(folder: &Path) -> Result<(RunRecord, Vec<BlockRecord>), ReadError> {
 /// could tell.
 fn read_link_doubts(folder: &Path) -> Result<Vec<Doubt>, ReadError> {
     let path = folder.join(LINK_FILE);
-    let Some(text) = read_if_there(&path)? else {
+    let Some(text) = read_if_there(&path, MOST_RUN_BYTES)? else {
         return Ok(Vec::new());
     };
     // A last line that was cut short by a crash has no end.
@@ -119,7 +120,7 @@ pub fn kind(folder: &Path) -> Result<RunKind, ReadError> {
 }
 
 fn read_description(folder: &Path) -> Result<String, ReadError> {
-    let text = read_if_there(&folder.join(RUN_FILE))?;
+    let text = read_if_there(&folder.join(RUN_FILE), MOST_RUN_BYTES)?;
     text.ok_or_else(|| ReadError::NoRun {
         path: folder.to_owned(),
     })
@@ -154,7 +155,7 @@ fn read_blocks<R: DeserializeOwned>(folder: &Path) -> Result<Vec<BlockRecord<R>>
 
 fn read_evidence(folder: &Path) -> Result<Evidence, ReadError> {
     let path = folder.join(EVIDENCE_FILE);
-    let Some(text) = read_if_there(&path)? else {
+    let Some(text) = read_if_there(&path, MOST_EVIDENCE_BYTES)? else {
         return Ok(Evidence::default());
     };
     serde_json::from_str(&text).map_err(|error| ReadError::BadEvidence {
@@ -170,8 +171,8 @@ fn place(error: &serde_json::Error) -> String {
 }
 
 /// What others may have put there: regular files alone are read, and no more than fits.
-fn read_if_there(path: &Path) -> Result<Option<String>, ReadError> {
-    if_there(path, foreign::file::read_text(path, MOST_FILE_BYTES))
+fn read_if_there(path: &Path, most_bytes: u64) -> Result<Option<String>, ReadError> {
+    if_there(path, foreign::file::read_text(path, most_bytes))
 }
 
 fn if_there<T>(path: &Path, read: io::Result<T>) -> Result<Option<T>, ReadError> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use model::command_run::{CommandArm, Measured};
 use model::link::LinkRecord;
-use model::run::{BLOCKS_FILE, Blocks, LINK_FILE, MOST_BLOCKS_BYTES, MOST_FILE_BYTES, RUN_FILE};
+use model::run::{BLOCKS_FILE, Blocks, LINK_FILE, MOST_BLOCKS_BYTES, MOST_RUN_BYTES, RUN_FILE};
 use model::{Arm, BlockRecord, CommandStudy, Reading, RunRecord, Study};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -312,7 +312,7 @@ fn read_run<S: DeserializeOwned, A: DeserializeOwned>(
         path: path.to_owned(),
         reason,
     };
-    let text = match foreign::file::read_text(&path, MOST_FILE_BYTES) {
+    let text = match foreign::file::read_text(&path, MOST_RUN_BYTES) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let reason = format!("there is no {RUN_FILE} in it; give the folder of a run");

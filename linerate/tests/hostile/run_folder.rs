@@ -138,9 +138,20 @@ fn a_file_that_memory_does_not_bear_is_not_read() {
     file.set_len(1 << 40).unwrap();
     let refused = refusal(&folder, &["study", "report", "run"]);
     assert!(
-        refused.contains("more than the 67108864 bytes"),
+        refused.contains("more than the 16777216 bytes"),
         "{refused}"
     );
+}
+
+#[test]
+fn a_description_that_takes_many_times_its_text_in_memory_is_refused() {
+    let (folder, _) = strange("dense");
+    // Each small object took a hundred times its text when a tree of all was made.
+    let dense = "{\"a\":0},".repeat((15 << 20) / 8);
+    let text = format!("{{\"format\": 1, \"a\": [{dense}0]}}");
+    std::fs::write(folder.path().join("run/run.json"), text).unwrap();
+    let refused = refusal(&folder, &["study", "report", "run"]);
+    assert!(refused.contains("it is no run record"), "{refused}");
 }
 
 #[test]
