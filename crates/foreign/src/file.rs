@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// Opens it for reading. What it is, is looked at while it is held and not opened (`O_PATH`, open(2)), so that no other
@@ -60,7 +60,8 @@ fn text(bytes: Vec<u8>) -> io::Result<String> {
     text.map_err(|error| io::Error::new(ErrorKind::InvalidData, error.utf8_error()))
 }
 
-/// Opens a file to add to its end, and makes it where there is none; a link is not followed.
+/// Opens a file to add to its end, and makes it where there is none; a link is not followed, and a file
+/// that is also another's by a hard link is left alone.
 ///
 /// # Errors
 /// Those of open(2), and that it is no regular file.
@@ -76,8 +77,15 @@ pub fn append(path: &Path) -> io::Result<File> {
         Some(libc::ENXIO) => is_no_file(),
         _ => error,
     })?;
-    if !file.metadata()?.is_file() {
+    let found = file.metadata()?;
+    if !found.is_file() {
         return Err(is_no_file());
+    }
+    // Under another name it may be anybody's.
+    if found.nlink() > 1 {
+        return Err(io::Error::other(
+            "the file has other names too (hard links), and what is added would be added there; put a copy in its place",
+        ));
     }
     Ok(file)
 }
@@ -171,6 +179,9 @@ mod tests {
         assert!(append(&folder).is_err());
         append(&file).unwrap().write_all(b"6").unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"123456");
+        fs::hard_link(&file, folder.join("other")).unwrap();
+        let why = append(&file).unwrap_err().to_string();
+        assert!(why.contains("hard links"), "{why}");
         fs::remove_dir_all(folder).unwrap();
     }
 

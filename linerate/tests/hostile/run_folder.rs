@@ -132,6 +132,19 @@ fn a_run_is_not_resumed_into_another_file() {
 }
 
 #[test]
+fn a_file_with_another_name_is_not_written_to() {
+    let (folder, own) = strange("hard-link");
+    let blocks = folder.path().join("run/blocks.jsonl");
+    std::fs::write(&own, &whole_run().blocks[..whole_run().blocks.len() - 9]).unwrap();
+    let before = folder.text("own");
+    std::fs::remove_file(&blocks).unwrap();
+    std::fs::hard_link(&own, &blocks).unwrap();
+    let refused = refusal(&folder, &["study", "resume", "run", "--yes"]);
+    assert!(refused.contains("hard links"), "{refused}");
+    assert_eq!(folder.text("own"), before);
+}
+
+#[test]
 fn a_file_that_memory_does_not_bear_is_not_read() {
     let (folder, _) = strange("large");
     let file = std::fs::File::create(folder.path().join("run/run.json")).unwrap();
