@@ -10,16 +10,29 @@ const MAX_BITS: u32 = 36;
 pub(crate) const BUCKETS: usize = ((MAX_BITS - SUB_BITS + 1) as usize) * SUB_COUNT;
 
 /// Counts of durations in nanoseconds, from 0 to 69 s, each known to within 0.8 %.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Histogram {
+    /// All of them, or none as long as `read` has what is counted.
     counts: Box<[u64]>,
+    /// The filled buckets as they were read, shortest first: all of them would take 30 KB, of however
+    /// short a text.
+    read: Vec<(usize, u64)>,
     total: u64,
 }
+
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        self.total == other.total && self.filled().eq(other.filled())
+    }
+}
+
+impl Eq for Histogram {}
 
 impl Default for Histogram {
     fn default() -> Self {
         Self {
             counts: vec![0; BUCKETS].into_boxed_slice(),
+            read: Vec::new(),
             total: 0,
         }
     }
@@ -29,8 +42,22 @@ impl Histogram {
     /// Counts one duration; longer than 69 s counts as 69 s.
     #[inline]
     pub fn record(&mut self, duration_ns: u64) {
-        self.counts[bucket_of(duration_ns)] += 1;
+        let bucket = bucket_of(duration_ns);
+        if bucket >= self.counts.len() {
+            self.spread();
+        }
+        self.counts[bucket] += 1;
         self.total += 1;
+    }
+
+    /// Gives what was read a bucket each, to be counted on.
+    #[cold]
+    fn spread(&mut self) {
+        let mut counts = vec![0; BUCKETS].into_boxed_slice();
+        self.filled()
+            .for_each(|(bucket, count)| counts[bucket] = count);
+        self.counts = counts;
+        self.read = Vec::new();
     }
 
     /// Of the counts of each bucket, the shortest first.
@@ -46,13 +73,17 @@ impl Histogram {
     /// What was counted since an earlier reading of the same counts.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let counts = self.counts.iter().zip(&earlier.counts);
+        let (mut now, mut then) = (self.clone(), earlier.clone());
+        now.spread();
+        then.spread();
+        let counts = now.counts.iter().zip(&then.counts);
         Self::of_counts(counts.map(|(now, then)| now.saturating_sub(*then)))
     }
 
     /// Forgets everything, keeping the memory.
     pub fn clear(&mut self) {
         self.counts.fill(0);
+        self.read.clear();
         self.total = 0;
     }
 
@@ -65,8 +96,12 @@ impl Histogram {
     /// Adds the counts of another histogram to this one. Those of a far host or a run folder may be any,
     /// and stay at the most there is.
     pub fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
-            *mine = mine.saturating_add(*theirs);
+        if self.counts.is_empty() {
+            self.spread();
+        }
+        for (bucket, theirs) in other.filled() {
+            let mine = &mut self.counts[bucket];
+            *mine = mine.saturating_add(theirs);
         }
         self.total = self.total.saturating_add(other.total);
     }
@@ -86,7 +121,7 @@ impl Histogram {
     /// The duration in ns at a rank from 1 to `total`, counted from the shortest.
     #[must_use]
     pub fn at_rank(&self, rank: u64) -> Option<u64> {
-        let mut seen = 0_u64;
+        let mut seen: u64 = 0;
         self.filled().find_map(|(index, count)| {
             seen = seen.saturating_add(count);
             (seen >= rank).then(|| upper_edge_of(index))
@@ -110,11 +145,9 @@ impl Histogram {
     }
 
     fn filled(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        self.counts
-            .iter()
-            .copied()
-            .enumerate()
-            .filter(|(_, count)| *count > 0)
+        let counts = self.counts.iter().copied().enumerate();
+        let read = self.read.iter().copied();
+        read.chain(counts.filter(|(_, count)| *count > 0))
     }
 }
 
@@ -138,15 +171,27 @@ impl Serialize for Histogram {
 
 impl<'de> Deserialize<'de> for Histogram {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut histogram = Self::default();
-        for (index, count) in Vec::<(usize, u64)>::deserialize(deserializer)? {
-            let bucket = histogram.counts.get_mut(index).ok_or_else(|| {
-                serde::de::Error::custom(format!("histogram bucket {index} is beyond {BUCKETS}"))
-            })?;
-            *bucket = bucket.saturating_add(count);
-            histogram.total = histogram.total.saturating_add(count);
+        let mut read = Vec::<(usize, u64)>::deserialize(deserializer)?;
+        if let Some((index, _)) = read.iter().find(|(index, _)| *index >= BUCKETS) {
+            let what = format!("histogram bucket {index} is beyond {BUCKETS}");
+            return Err(serde::de::Error::custom(what));
         }
-        Ok(histogram)
+        read.sort_unstable_by_key(|(index, _)| *index);
+        read.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            if is_same {
+                kept.1 = kept.1.saturating_add(next.1);
+            }
+            is_same
+        });
+        read.retain(|(_, count)| *count > 0);
+        read.shrink_to_fit();
+        let counts = read.iter().map(|(_, count)| *count);
+        Ok(Self {
+            total: counts.fold(0, u64::saturating_add),
+            counts: Box::default(),
+            read,
+        })
     }
 }
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use model::command_run::{CommandBlock, CommandRun, EVIDENCE_FILE, Evidence};
 use model::link::LinkRecord;
 use model::run::{
-    BLOCKS_FILE, BadRun, Blocks, LINK_FILE, MOST_BLOCKS_BYTES, MOST_EVIDENCE_BYTES, MOST_RUN_BYTES, RUN_FILE,
-    RunKind,
+    BLOCKS_FILE, BadRun, Blocks, LINK_FILE, MOST_BLOCKS_BYTES, MOST_EVIDENCE_BYTES, MOST_RUN_BYTES,
+    RUN_FILE, RunKind,
 };
 use model::{BlockRecord, Doubt, RunRecord};
 use serde::de::DeserializeOwned;

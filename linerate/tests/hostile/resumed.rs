@@ -194,7 +194,15 @@ fn a_library_of_a_folder_or_of_a_study_is_loaded_by_nothing_without_a_word() {
     let shown = answer(&mut linerate(&folder, &["study", "show", "http-json"]));
     let wanted = shown.replacen("\"split-send\"", &format!("{THEIRS:?}, \"split-send\""), 1);
     std::fs::write(folder.path().join("theirs.toml"), wanted).unwrap();
-    let words = ["study", "run", "theirs.toml", "--smoke", "--yes", "--out", "new"];
+    let words = [
+        "study",
+        "run",
+        "theirs.toml",
+        "--smoke",
+        "--yes",
+        "--out",
+        "new",
+    ];
     let refused = refusal(&folder, &words);
     assert!(refused.contains("theirs.so"), "{refused}");
     assert!(!folder.path().join("new").exists());

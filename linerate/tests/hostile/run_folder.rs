@@ -167,6 +167,36 @@ fn a_description_that_takes_many_times_its_text_in_memory_is_refused() {
     assert!(refused.contains("it is no run record"), "{refused}");
 }
 
+/// The report of a folder whose blocks in open loop are these, with bounded memory.
+fn report_with(folder: &Folder, blocks: &str) -> Output {
+    std::fs::write(folder.path().join("run/blocks.jsonl"), blocks).unwrap();
+    let limited = format!("ulimit -v {MOST_KIB}; exec \"$0\" study report run --json");
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &limited])
+        .arg(env!("CARGO_BIN_EXE_linerate"));
+    command.current_dir(folder.path()).output().unwrap()
+}
+
+#[test]
+fn distributions_take_the_memory_of_what_is_in_them_and_have_no_end() {
+    let (folder, _) = strange("distributions");
+    let blocks = whole_run().blocks.lines();
+    let mut blocks = blocks.map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let mut block = blocks.find(|block| block["phase"] == "latency").unwrap();
+    for most in [1, u64::MAX] {
+        for of in ["service", "response", "lateness"] {
+            block["reading"]["latency"][of] = serde_json::json!([[1, most], [3000, most]]);
+        }
+        let lines = (0..12_000).map(|round| {
+            block["round"] = round.into();
+            format!("{block}\n")
+        });
+        let output = report_with(&folder, &lines.collect::<String>());
+        assert!(output.status.success(), "{}", errors(&output));
+    }
+}
+
 #[test]
 fn the_command_that_repeats_a_run_is_one_of_ours_or_is_not_shown() {
     for (theirs, shown) in [
