@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::{Command, CommandFactory as _};
+use clap::{Command, CommandFactory as _, Id};
 use clap_complete::Shell;
 
 use crate::console::Console;
@@ -39,12 +39,19 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> ExitCode {
 /// forget one: so it is made anew from what is shown.
 fn without_hidden(command: &Command) -> Command {
     let arguments = command.get_arguments();
+    let shown = arguments.filter(|argument| !argument.is_hide_set());
+    let arguments: Vec<_> = shown.cloned().collect();
+    let is_shown = |id: &Id| arguments.iter().any(|argument| argument.get_id() == id);
+    let groups = command.get_groups();
+    let groups = groups.filter(|group| group.get_args().all(is_shown));
+    let groups: Vec<_> = groups.cloned().collect();
     let inner = command.get_subcommands();
     Command::new(command.get_name().to_owned())
         .version(command.get_version().unwrap_or_default().to_owned())
         .about(command.get_about().cloned().unwrap_or_default())
         .disable_version_flag(command.get_version().is_none())
-        .args(arguments.filter(|argument| !argument.is_hide_set()))
+        .args(arguments)
+        .groups(groups)
         .subcommands(
             inner
                 .filter(|inner| !inner.is_hide_set())
