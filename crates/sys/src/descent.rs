@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use crate::process::user_map;
 use crate::{check, process};
 
 /// The user and group that the kernel shows for whom it cannot name (`/proc/sys/kernel/overflowuid`)
@@ -43,7 +44,7 @@ impl Descent {
         if unsafe { libc::geteuid() } != 0 {
             return Ok(Self::Stay);
         }
-        let map = fs::read_to_string("/proc/self/uid_map")?;
+        let map = user_map()?;
         Ok(if maps(&map, NOBODY) {
             Self::ToNobody
         } else {
@@ -61,7 +62,7 @@ impl Descent {
         if here != Self::ToNobody {
             return Ok(here);
         }
-        let map = fs::read_to_string("/proc/self/uid_map")?;
+        let map = user_map()?;
         Ok(own_user(name, &map).map_or(here, Self::ToOwn))
     }
 

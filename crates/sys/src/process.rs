@@ -176,8 +176,21 @@ pub fn user() -> u32 {
 /// there is none around it (user_namespaces(7)).
 #[must_use]
 pub fn user_outside() -> u32 {
-    let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
-    outside(user(), &map)
+    outside(user(), &user_map().unwrap_or_default())
+}
+
+/// Which users there are here, and who they are outside, as `/proc/self/uid_map` has it. A kernel that is
+/// built without user namespaces (CONFIG_USER_NS) has no such file, and all of them.
+pub(crate) fn user_map() -> io::Result<String> {
+    match std::fs::read_to_string("/proc/self/uid_map") {
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound
+                && std::path::Path::new("/proc/self/status").exists() =>
+        {
+            Ok(format!("0 0 {}\n", u32::MAX))
+        }
+        read => read,
+    }
 }
 
 /// A line maps as many numbers as its third field says from its first on to its second on.

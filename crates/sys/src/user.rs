@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::descent::{NOBODY, maps};
-use crate::process::{user, user_outside};
+use crate::process::{user, user_map, user_outside};
 use crate::{check, clock};
 
 /// A thread that was waited for is still the kernel's for some microseconds.
@@ -32,7 +32,7 @@ pub fn is_root() -> bool {
 /// Where `/proc` is not mounted.
 pub(crate) fn is_us_or_root(owner: u32) -> io::Result<bool> {
     let is_unknown = || {
-        let map = fs::read_to_string("/proc/self/uid_map")?;
+        let map = user_map()?;
         io::Result::Ok(owner == NOBODY && !maps(&map, NOBODY))
     };
     Ok(owner == user() || owner == 0 || is_unknown()?)

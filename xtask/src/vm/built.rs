@@ -15,10 +15,17 @@ use crate::release::output;
 const SOURCE: &str = "linux-source-6.1";
 /// What is set; all else is as small as it can be.
 const OPTIONS: &str = include_str!("irq-time.config");
+/// Stands beside the kernel, and says what it was built with.
+const BUILT_WITH: &str = "irq-time.config";
 
 /// The package of the source.
 pub(super) fn source(world: &World) -> anyhow::Result<Package> {
     world.package(SOURCE)
+}
+
+/// Whether the kernel in a folder was built with the options of now.
+pub(super) fn is_current(folder: &Path) -> bool {
+    fs::read_to_string(folder.join(BUILT_WITH)).is_ok_and(|options| options == OPTIONS)
 }
 
 /// Builds the kernel, and leaves nothing else of the package.
@@ -26,7 +33,7 @@ pub(super) fn build(folder: &Path) -> anyhow::Result<()> {
     let tree = folder.join("tree");
     unpack(&folder.join(format!("usr/src/{SOURCE}.tar.xz")), &tree)?;
     eprintln!("building {SOURCE}, for some minutes");
-    let options = tree.join("irq-time.config");
+    let options = folder.join(BUILT_WITH);
     fs::write(&options, OPTIONS).with_context(|| options.display().to_string())?;
     let assignment = format!("KCONFIG_ALLCONFIG={}", options.display());
     output(make(&tree)?.args([&assignment, "allnoconfig"]))?;

@@ -10,7 +10,7 @@ use super::boot_image;
 use super::built;
 use super::guest::{Guest, Origin};
 use super::programs;
-use super::store::{Changing, Choose, Finish, Store, Wanted};
+use super::store::{Changing, Store, Wanted};
 use crate::release::output;
 
 /// Modules of the guests' devices; `init.sh` loads them.
@@ -204,15 +204,22 @@ impl Kernel {
 }
 
 fn wanted(guest: &Guest) -> Wanted {
-    let (choose, finish): (Choose, Finish) = match guest.origin {
-        Origin::Package => (newest_kernel, make_ready),
-        Origin::Source => (built::source, built::build),
-    };
-    Wanted {
-        name: guest.name,
-        suites: guest.suites,
-        choose,
-        finish,
+    let (name, suites) = (guest.name, guest.suites);
+    match guest.origin {
+        Origin::Package => Wanted {
+            name,
+            suites,
+            choose: newest_kernel,
+            finish: make_ready,
+            is_current: |_| true,
+        },
+        Origin::Source => Wanted {
+            name,
+            suites,
+            choose: built::source,
+            finish: built::build,
+            is_current: built::is_current,
+        },
     }
 }
 

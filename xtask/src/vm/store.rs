@@ -27,13 +27,12 @@ pub(super) struct Wanted {
     /// What it is kept as.
     pub(super) name: &'static str,
     pub(super) suites: &'static [(&'static str, &'static str)],
-    pub(super) choose: Choose,
-    pub(super) finish: Finish,
+    pub(super) choose: fn(&World) -> anyhow::Result<Package>,
+    /// Given the folder that it was unpacked into.
+    pub(super) finish: fn(&Path) -> anyhow::Result<()>,
+    /// Whether a folder that was finished is as it would be now.
+    pub(super) is_current: fn(&Path) -> bool,
 }
-
-pub(super) type Choose = fn(&World) -> anyhow::Result<Package>;
-/// Given the folder that the package was unpacked into.
-pub(super) type Finish = fn(&Path) -> anyhow::Result<()>;
 
 impl Store {
     /// Waits until no other program changes the store.
@@ -50,7 +49,7 @@ impl Store {
     pub(super) fn in_use(&self, wanted: &Wanted) -> Option<PathBuf> {
         let name = fs::read_to_string(self.note(wanted)).ok()?;
         let folder = self.folder.join(name);
-        folder.is_dir().then_some(folder)
+        (folder.is_dir() && (wanted.is_current)(&folder)).then_some(folder)
     }
 
     fn unlocked() -> anyhow::Result<Self> {
@@ -103,12 +102,13 @@ impl Changing {
         let world = World::open(&store.folder.join("apt").join(wanted.name), wanted.suites)?;
         let package = (wanted.choose)(&world)?;
         let folder = store.folder.join(folder_name(&package));
-        if !folder.exists() {
+        if !folder.is_dir() || !(wanted.is_current)(&folder) {
             eprintln!("fetching {} {}", package.name, package.version);
             let unfinished = store.folder.join("unfinished");
             let _ = fs::remove_dir_all(&unfinished);
             world.unpack(&package, &unfinished)?;
             (wanted.finish)(&unfinished)?;
+            let _ = fs::remove_dir_all(&folder);
             fs::rename(&unfinished, &folder)?;
         }
         let before = store.in_use(wanted).filter(|before| *before != folder);
