@@ -29,8 +29,8 @@ fn whoever_exchanges_a_new_socket_has_no_other_file_opened_to_all() {
         let found = fs::symlink_metadata(&socket);
         found.is_ok_and(|found| found.file_type().is_socket())
     };
-    let made = sys::clock::wait_until(PATIENCE, is_made);
-    if made {
+    let exists = sys::clock::wait_until(PATIENCE, is_made);
+    if exists {
         fs::rename(&socket, &moved).unwrap();
         symlink(&victim, &socket).unwrap();
     }
@@ -39,6 +39,6 @@ fn whoever_exchanges_a_new_socket_has_no_other_file_opened_to_all() {
     let mode = fs::metadata(&victim).unwrap().permissions().mode();
     let _ = server.kill();
     let _ = server.wait();
-    assert!(made, "{said:?}");
+    assert!(exists, "{said:?}");
     assert_eq!(mode & 0o777, 0o600);
 }
