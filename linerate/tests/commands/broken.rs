@@ -73,7 +73,7 @@ fn what_goes_wrong_is_named_with_the_command_its_last_words_and_what_to_do() {
 #[test]
 fn a_command_that_does_not_end_is_ended_with_its_children() {
     let changes = [
-        ("timeout_s = 20", "timeout_s = 5"),
+        ("timeout_s = 20", "timeout_s = 10"),
         (
             "echo \"took 5 ms, sum 7\"",
             "echo waiting >&2; sleep 600 & sleep 600",
