@@ -225,7 +225,13 @@ fn a_line_without_end_is_given_up_at_the_limit_by_name() {
 fn a_flood_of_answers_is_not_taken_for_answers() {
     let flood = format!("{LOOK}exec yes '{}'", hello());
     let said = Site::new("flood", "client", &flood).refusal();
-    assert_says(&said, &["client (bench-client)", "before it was asked"]);
+    // One that comes just as the next is awaited is an answer to something else.
+    let refused = [
+        "before it was asked",
+        "another answer than one to what was asked",
+    ];
+    assert_says(&said, &["client (bench-client)"]);
+    assert!(refused.iter().any(|why| said.contains(why)), "{said}");
 }
 
 #[test]
