@@ -169,8 +169,8 @@ const THEIRS: &str = "allocator=/proc/self/cwd/theirs.so";
 
 #[test]
 fn a_library_of_a_folder_or_of_a_study_is_loaded_by_nothing_without_a_word() {
-    let library: LeverSetting = THEIRS.parse().unwrap();
     type Edit = fn(&mut RunRecord, LeverSetting);
+    let library: LeverSetting = THEIRS.parse().unwrap();
     let edits: [Edit; 3] = [
         |run, library| run.study.baseline.levers.push(library),
         |run, library| run.arms[0].levers.push(library),

@@ -305,6 +305,26 @@ mod tests {
     }
 
     #[test]
+    fn a_program_goes_before_all_others_only_with_leave() {
+        let lever = find("scheduler").unwrap();
+        let set = |value, on_host| {
+            lever.set(Wanted {
+                value: Some(value),
+                on_host,
+            })
+        };
+        for value in ["fifo:1", "rr:99"] {
+            let refused = set(value, false);
+            assert!(matches!(refused, Err(PlantedError::BeyondUs { .. })));
+        }
+        assert!(matches!(set("batch", false), Ok(Setting::Child(_))));
+        assert!(!matches!(
+            set("fifo:1", true),
+            Err(PlantedError::BeyondUs { .. })
+        ));
+    }
+
+    #[test]
     fn what_a_program_holds_for_the_whole_machine_takes_leave_to_go_there() {
         let lever = find("cpu-dma-latency").unwrap();
         let wanted = |on_host| Wanted {

@@ -139,11 +139,14 @@ impl Tuned {
         })))
     }
 
-    /// What a program is to be started with; if that reaches further than the program, the study must be allowed to.
+    /// What a program is to be started with; if that reaches further than the program, or puts it before all
+    /// others, the study must be allowed to.
     fn at_start(&self, wanted: Wanted<'_>) -> Option<Result<AtStart, PlantedError>> {
         let at_start = self.0.at_start(wanted.value)?;
+        let starves =
+            matches!(&at_start, Ok(AtStart::Program(part)) if part.goes_before_all_others());
         let may_reach = match self.0.card().scope {
-            Scope::Process | Scope::Socket => Ok(()),
+            Scope::Process | Scope::Socket if !starves => Ok(()),
             _ => self.reach(wanted).map(drop),
         };
         Some(may_reach.and_then(|()| Ok(at_start?)))

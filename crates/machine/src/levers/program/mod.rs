@@ -26,7 +26,8 @@ use super::card::Card;
 use super::{AtStart, Lever, Obstacle, Plan, Reading, Site};
 use group::OwnGroup;
 use shown::{Shown, shown};
-use sys::attribute::rehearse_entering;
+use sys::attribute::{Attribute, rehearse_entering};
+use sys::scheduling::Scheduling;
 
 /// A row.
 pub(super) struct OfAProgram {
@@ -132,6 +133,15 @@ impl OfAProgram {
 }
 
 impl ProgramPart {
+    /// Whether no ordinary program of the machine runs where this one wants to (sched(7)).
+    #[must_use]
+    pub(crate) fn goes_before_all_others(&self) -> bool {
+        let ProgramSetting::Attribute(Attribute::Scheduling(scheduling)) = &self.setting else {
+            return false;
+        };
+        matches!(scheduling, Scheduling::Fifo(_) | Scheduling::RoundRobin(_))
+    }
+
     /// Whether a program that is started from here could be given it, by one that ends at once.
     ///
     /// # Errors
