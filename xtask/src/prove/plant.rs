@@ -1,4 +1,4 @@
-//! What a planted busy loop costs a request: measured by the server that carries it out, with the clock
+//! What more rounds of a planted busy loop cost a request: measured by the server that carries it out, with the clock
 //! of the thread that does, while a client loads it as a study would.
 
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -11,16 +11,29 @@ use super::Lab;
 /// As long as a block of the study, and longer.
 const LOAD: [&str; 4] = ["--settle", "100ms", "--duration", "500ms"];
 
-/// What a loop of so many rounds adds to a request here and now, as a share of its CPU time without it. Both
-/// are of one server in one moment, so that a CPU that is faster or slower by then changes neither much.
+/// Rounds of the loop that every server has: two microseconds or so, with which the server is what limits, not
+/// its client.
+pub(super) const BASELINE: u64 = 4000;
+
+/// What `rounds` of the loop add here and now to a request with [`BASELINE`] of them, as a share of its CPU
+/// time. All figures are of one server in one moment, so that a CPU that is faster or slower by then does
+/// not change it much.
 pub(super) fn share(lab: &Lab, rounds: u64) -> anyhow::Result<f64> {
-    if rounds == 0 {
-        return Ok(0.0);
-    }
+    let Planted { loop_ns, all_ns } = time(lab, BASELINE + rounds)?;
+    let added_ns = loop_ns * rounds as f64 / (BASELINE + rounds) as f64;
+    Ok(added_ns / (all_ns - added_ns))
+}
+
+/// CPU time of a request.
+#[derive(Debug, PartialEq)]
+struct Planted {
+    loop_ns: f64,
+    all_ns: f64,
+}
+
+fn time(lab: &Lab, rounds: u64) -> anyhow::Result<Planted> {
     let cpus = sys::cpu::allowed()?;
-    let (Some(server_cpu), Some(client_cpu)) = (cpus.first(), cpus.last()) else {
-        return Ok(0.0);
-    };
+    let (server_cpu, client_cpu) = cpus.first().zip(cpus.last()).context("no CPU")?;
     let mut server = Command::new(&lab.linerate);
     server
         .args(["serve", "--listen", "127.0.0.1:0", "--workers", "1"])
@@ -62,15 +75,17 @@ fn load(lab: &Lab, address: &str, cpu: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The share by the figures in `planted: N ns of M ns of CPU time a request`.
-fn told(words: &str) -> Option<f64> {
+/// The figures in `planted: N ns of M ns of CPU time a request`.
+fn told(words: &str) -> Option<Planted> {
     let figures = words
         .lines()
         .find_map(|line| line.strip_prefix("planted: "))?
         .strip_suffix(" ns of CPU time a request")?;
-    let (added, all) = figures.split_once(" ns of ")?;
-    let [added, all]: [f64; 2] = [added.parse().ok()?, all.parse().ok()?];
-    Some(added / (all - added))
+    let (loop_ns, all_ns) = figures.split_once(" ns of ")?;
+    Some(Planted {
+        loop_ns: loop_ns.parse().ok()?,
+        all_ns: all_ns.parse().ok()?,
+    })
 }
 
 #[cfg(test)]
@@ -80,7 +95,11 @@ mod tests {
     #[test]
     fn the_figures_are_found_among_the_remarks_of_a_server() {
         let words = "engine epoll: why\nplanted: 500.0 ns of 4500.0 ns of CPU time a request\n";
-        assert_eq!(told(words), Some(0.125));
+        let planted = Planted {
+            loop_ns: 500.0,
+            all_ns: 4500.0,
+        };
+        assert_eq!(told(words), Some(planted));
         assert_eq!(told("engine epoll: why\n"), None);
     }
 }

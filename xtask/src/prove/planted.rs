@@ -1,6 +1,6 @@
-//! Verdicts on our own server against itself with a busy loop in each request. What the loop adds is
-//! measured apart from the study: by a server of its own, with the clock of the thread that goes round it,
-//! under the same load, before the study and after it. As a share of what a request takes without it, that
+//! Verdicts on our own server against itself with more rounds of a busy loop in each request. What they add
+//! is measured apart from the study: by a server of its own, with the clock of the thread that goes round it,
+//! under the same load, before the study and after it. As a share of what a request takes without them, that
 //! is the truth that the study's interval must hold.
 
 use model::judgement::StepResult;
@@ -9,8 +9,6 @@ use model::{Judgement, Verdict};
 use super::{Lab, Proof, claims_a_difference, last_step, plant, step_words};
 
 const STUDY: &str = include_str!("../../studies/planted.toml");
-/// Rounds of the loop by which it is learnt what one adds.
-const TRIAL_ROUNDS: u64 = 2000;
 /// Runs of each proof.
 const RUNS: usize = 40;
 /// Of so many of the runs the interval must hold the truth. Its 95 % are of many more runs: of 40, so
@@ -117,7 +115,7 @@ fn is_wrong(verdict: Verdict, wanted: Verdict) -> bool {
     says && verdict != wanted
 }
 
-/// A run with so many rounds planted, and what they came to.
+/// A run with so many more rounds planted, and what they came to.
 pub(super) fn run(lab: &Lab, rounds: u64) -> anyhow::Result<Run> {
     let before = plant::share(lab, rounds)?;
     let judgement = planted(lab, rounds)?;
@@ -134,14 +132,23 @@ pub(super) fn run(lab: &Lab, rounds: u64) -> anyhow::Result<Run> {
     reason = "a share of some microseconds"
 )]
 pub(super) fn rounds(lab: &Lab, share: f64) -> anyhow::Result<u64> {
-    let of_trial = plant::share(lab, TRIAL_ROUNDS)?;
-    Ok((TRIAL_ROUNDS as f64 * share / of_trial).round() as u64)
+    let of_baseline = plant::share(lab, plant::BASELINE)?;
+    Ok((plant::BASELINE as f64 * share / of_baseline).round() as u64)
 }
 
-/// A run of our server against itself with so much more work a request.
+/// A run of our server against itself with so many more rounds a request.
 fn planted(lab: &Lab, rounds: u64) -> anyhow::Result<Judgement> {
     let file = lab.folder().join("planted.toml");
-    std::fs::write(&file, STUDY.replace("ROUNDS", &rounds.to_string()))?;
+    // A step that has what the baseline has would be left out; one with a loop of no rounds is the same server.
+    let (baseline, rounds) = match rounds {
+        0 => (String::new(), 0),
+        more => {
+            let lever = format!("\"busy-work-rounds={}\"", plant::BASELINE);
+            (lever, plant::BASELINE + more)
+        }
+    };
+    let text = STUDY.replace("BASELINE", &baseline);
+    std::fs::write(&file, text.replace("ROUNDS", &rounds.to_string()))?;
     let out = lab.folder().join("planted");
     let _ = std::fs::remove_dir_all(&out);
     lab.judgement(&[
