@@ -1,5 +1,5 @@
-//! What more rounds of a planted busy loop cost a request: measured by the server that carries it out, with the clock
-//! of the thread that does, while a client loads it as a study would.
+//! What a request costs a server with a planted busy loop: measured by that server, with the clock of the
+//! thread that serves, while a client loads it as a study would.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
@@ -11,27 +11,16 @@ use super::Lab;
 /// As long as a block of the study, and longer.
 const LOAD: [&str; 4] = ["--settle", "100ms", "--duration", "500ms"];
 
-/// Rounds of the loop that every server has: two microseconds or so, with which the server is what limits, not
-/// its client.
-pub(super) const BASELINE: u64 = 4000;
-
-/// What `rounds` of the loop add here and now to a request with [`BASELINE`] of them, as a share of its CPU
-/// time. All figures are of one server in one moment, so that a CPU that is faster or slower by then does
-/// not change it much.
-pub(super) fn share(lab: &Lab, rounds: u64) -> anyhow::Result<f64> {
-    let Planted { loop_ns, all_ns } = time(lab, BASELINE + rounds)?;
-    let added_ns = loop_ns * rounds as f64 / (BASELINE + rounds) as f64;
-    Ok(added_ns / (all_ns - added_ns))
-}
-
 /// CPU time of a request.
 #[derive(Debug, PartialEq)]
-struct Planted {
-    loop_ns: f64,
-    all_ns: f64,
+pub(super) struct Planted {
+    pub(super) loop_ns: f64,
+    /// With the loop.
+    pub(super) all_ns: f64,
 }
 
-fn time(lab: &Lab, rounds: u64) -> anyhow::Result<Planted> {
+/// What a request costs a server that goes round the loop so often for each, here and now.
+pub(super) fn time(lab: &Lab, rounds: u64) -> anyhow::Result<Planted> {
     let cpus = sys::cpu::allowed()?;
     let (server_cpu, client_cpu) = cpus.first().zip(cpus.last()).context("no CPU")?;
     let mut server = Command::new(&lab.linerate);

@@ -1,14 +1,19 @@
 //! Verdicts on our own server against itself with more rounds of a busy loop in each request. What they add
-//! is measured apart from the study: by a server of its own, with the clock of the thread that goes round it,
-//! under the same load, before the study and after it. As a share of what a request takes without them, that
-//! is the truth that the study's interval must hold.
+//! is measured apart from the study: by servers of their own, with the clock of the thread that serves, under
+//! the same load, before each study and after it. One such measure is as noisy as a study; the median of all
+//! that a proof's runs have of one plant is the truth that their intervals must hold. It is of the whole
+//! request: a server that is slower is also asked, and wakes its client, in another rhythm.
 
 use model::judgement::StepResult;
 use model::{Judgement, Verdict};
 
-use super::{Lab, Proof, claims_a_difference, last_step, plant, step_words};
+use super::plant::{self, Planted};
+use super::{Lab, Proof, claims_a_difference, last_step, step_words};
 
 const STUDY: &str = include_str!("../../studies/planted.toml");
+/// Rounds of the loop that every server has: two microseconds or so, with which the server is what limits, not
+/// its client.
+const BASELINE: u64 = 4000;
 /// Runs of each proof.
 const RUNS: usize = 40;
 /// Of so many of the runs the interval must hold the truth. Its 95 % are of many more runs: of 40, so
@@ -22,28 +27,41 @@ const _: () = assert!(
 /// or one in the other direction, where there is one.
 const MOST_WRONG: usize = 2;
 
-/// One run and what is true of it.
+/// One run and what is known of its plant.
 pub(super) struct Run {
     pub(super) step: StepResult,
-    /// CPU time per request with the plant over that without it.
-    pub(super) truth: f64,
+    /// More than in the baseline.
+    rounds: u64,
+    /// CPU time per request with them over that without, by each pair of servers beside the study.
+    apart: [f64; 2],
 }
 
 impl Run {
     /// Whether the interval holds the truth. A run that is void has none that counts.
-    fn covers(&self) -> bool {
+    fn covers(&self, truth: f64) -> bool {
         let effect = self.step.effect.filter(|_| !self.step.verdict.is_void());
-        effect.is_some_and(|effect| (effect.low..=effect.high).contains(&self.truth))
+        effect.is_some_and(|effect| (effect.low..=effect.high).contains(&truth))
     }
 
-    pub(super) fn words(&self) -> String {
-        let is_covered = if self.covers() { "holds" } else { "MISSES" };
+    pub(super) fn words(&self, truth: f64) -> String {
+        let is_covered = if self.covers(truth) {
+            "holds"
+        } else {
+            "MISSES"
+        };
         format!(
             "{} {is_covered} {:+.1} %",
             step_words(&self.step),
-            (self.truth - 1.0) * 100.0
+            (truth - 1.0) * 100.0
         )
     }
+}
+
+/// CPU time per request with so many more rounds over that without, by all runs that had them.
+pub(super) fn truth(runs: &[Run], rounds: u64) -> f64 {
+    let of_rounds = runs.iter().filter(|run| run.rounds == rounds);
+    let apart: Vec<f64> = of_rounds.flat_map(|run| run.apart).collect();
+    judge::median::of(&apart).unwrap_or(f64::NAN)
 }
 
 pub(crate) fn identical_servers_are_not_called_different(lab: &Lab) -> anyhow::Result<Proof> {
@@ -86,15 +104,16 @@ fn proof(lab: &Lab, what: &str, shares: &[f64], wanted: &Wanted) -> anyhow::Resu
     let runs: Vec<Run> = (rounds.iter().cycle().take(RUNS))
         .map(|rounds| run(lab, *rounds))
         .collect::<anyhow::Result<_>>()?;
+    let truth_of = |run: &Run| truth(&runs, run.rounds);
     let count = |of: &dyn Fn(&Run) -> bool| runs.iter().filter(|run| of(run)).count();
-    let covered = count(&Run::covers);
+    let covered = count(&|run| run.covers(truth_of(run)));
     let right = count(&|run| run.step.verdict == wanted.verdict);
     let wrong = count(&|run| is_wrong(run.step.verdict, wanted.verdict));
     let Wanted {
         verdict,
         least_right,
     } = wanted;
-    let each: Vec<String> = runs.iter().map(Run::words).collect();
+    let each: Vec<String> = runs.iter().map(|run| run.words(truth_of(run))).collect();
     let words = verdict.words();
     Ok(Proof {
         claim: format!(
@@ -115,14 +134,21 @@ fn is_wrong(verdict: Verdict, wanted: Verdict) -> bool {
     says && verdict != wanted
 }
 
-/// A run with so many more rounds planted, and what they came to.
+/// A run with so many more rounds planted, and what they came to beside it.
 pub(super) fn run(lab: &Lab, rounds: u64) -> anyhow::Result<Run> {
-    let before = plant::share(lab, rounds)?;
+    let all_ns = |more: u64| match rounds {
+        // Of one server and itself.
+        0 => Ok(1.0),
+        _ => plant::time(lab, BASELINE + more).map(|planted| planted.all_ns),
+    };
+    let before = [0, rounds].map(all_ns);
     let judgement = planted(lab, rounds)?;
-    let after = plant::share(lab, rounds)?;
+    let after = [rounds, 0].map(all_ns);
+    let ([without, with], [with_again, without_again]) = (before, after);
     Ok(Run {
-        truth: 1.0 + f64::midpoint(before, after),
         step: last_step(&judgement)?.clone(),
+        rounds,
+        apart: [with? / without?, with_again? / without_again?],
     })
 }
 
@@ -132,8 +158,8 @@ pub(super) fn run(lab: &Lab, rounds: u64) -> anyhow::Result<Run> {
     reason = "a share of some microseconds"
 )]
 pub(super) fn rounds(lab: &Lab, share: f64) -> anyhow::Result<u64> {
-    let of_baseline = plant::share(lab, plant::BASELINE)?;
-    Ok((plant::BASELINE as f64 * share / of_baseline).round() as u64)
+    let Planted { loop_ns, all_ns } = plant::time(lab, BASELINE)?;
+    Ok((BASELINE as f64 * share * all_ns / loop_ns).round() as u64)
 }
 
 /// A run of our server against itself with so many more rounds a request.
@@ -143,8 +169,8 @@ fn planted(lab: &Lab, rounds: u64) -> anyhow::Result<Judgement> {
     let (baseline, rounds) = match rounds {
         0 => (String::new(), 0),
         more => {
-            let lever = format!("\"busy-work-rounds={}\"", plant::BASELINE);
-            (lever, plant::BASELINE + more)
+            let lever = format!("\"busy-work-rounds={BASELINE}\"");
+            (lever, BASELINE + more)
         }
     };
     let text = STUDY.replace("BASELINE", &baseline);

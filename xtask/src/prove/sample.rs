@@ -22,14 +22,16 @@ pub(super) fn turn(commit_hash: Option<&str>) -> usize {
 }
 
 fn a_planted_half_is_seen(lab: &Lab) -> anyhow::Result<Proof> {
-    let run = planted::run(lab, planted::rounds(lab, 0.5)?)?;
+    let rounds = planted::rounds(lab, 0.5)?;
+    let run = planted::run(lab, rounds)?;
     let ratio = run.step.effect.map(|effect| effect.ratio);
     // In logarithms the estimate is half to twice of what was planted.
-    let planted = run.truth.ln();
+    let truth = planted::truth(std::slice::from_ref(&run), rounds);
+    let planted = truth.ln();
     let is_near = ratio.is_some_and(|ratio| (0.5..=2.0).contains(&(ratio.ln() / planted)));
     Ok(Proof {
         claim: "of some 50 % planted half to twice is seen, and not called better".to_owned(),
-        seen: run.words(),
+        seen: run.words(truth),
         held: is_near && run.step.verdict != Verdict::Better,
     })
 }
