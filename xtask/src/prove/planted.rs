@@ -14,6 +14,9 @@ const STUDY: &str = include_str!("../../studies/planted.toml");
 /// Rounds of the loop that every server has: two microseconds or so, with which the server is what limits, not
 /// its client.
 const BASELINE: u64 = 4000;
+/// What stands in the study for the lever of both arms, and for that of the step.
+const BASELINE_IN_STUDY: &str = "\"busy-work-rounds=4000\"";
+const STEP_IN_STUDY: &str = "busy-work-rounds=4400";
 /// Runs of each proof.
 const RUNS: usize = 40;
 /// Of so many of the runs the interval must hold the truth. Its 95 % are of many more runs: of 40, so
@@ -173,8 +176,10 @@ fn planted(lab: &Lab, rounds: u64) -> anyhow::Result<Judgement> {
             (lever, BASELINE + more)
         }
     };
-    let text = STUDY.replace("BASELINE", &baseline);
-    std::fs::write(&file, text.replace("ROUNDS", &rounds.to_string()))?;
+    let text = STUDY
+        .replace(BASELINE_IN_STUDY, &baseline)
+        .replace(STEP_IN_STUDY, &format!("busy-work-rounds={rounds}"));
+    std::fs::write(&file, text)?;
     let out = lab.folder().join("planted");
     let _ = std::fs::remove_dir_all(&out);
     lab.judgement(&[
