@@ -1,6 +1,7 @@
 //! The flags that bound what clients can take of a server.
 
 use anyhow::{Context as _, ensure};
+use sys::cgroup::{Controller, Group};
 use traffic::engine::Settings;
 
 use super::{Seconds, parse_seconds};
@@ -36,7 +37,7 @@ pub(crate) struct LimitFlags {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = LIMITS)]
     max_connections: Option<u32>,
 
-    /// The most memory of all workers together [default: a quarter of all]
+    /// The most memory of all workers together [default: a quarter of what there is, or of a control group's]
     ///
     /// Such as 256MB. Where their connections hold more, those that hold most are closed. What the kernel
     /// holds for sockets is bounded by itself (net.ipv4.tcp_mem), or by a control group.
@@ -56,7 +57,7 @@ impl LimitFlags {
         let least = LEAST_SHARE_BYTES * workers;
         let all = match self.memory {
             Some(bytes) => bytes,
-            None => (machine_bytes()? / 4).max(least),
+            None => (room_bytes(machine_bytes()?, group_bytes()) / 4).max(least),
         };
         ensure!(
             all >= least,
@@ -92,6 +93,16 @@ fn machine_bytes() -> anyhow::Result<u64> {
     Ok(kib.context("/proc/meminfo has no MemTotal; give --memory")? * 1024)
 }
 
+/// The most that the control group of this process may have.
+fn group_bytes() -> Option<u64> {
+    Group::of_this_process(Controller::Memory)?.memory_limit_bytes()
+}
+
+/// What there is for a process on such a machine in such a group.
+fn room_bytes(machine: u64, group: Option<u64>) -> u64 {
+    group.map_or(machine, |group| group.min(machine))
+}
+
 /// A number of bytes, or of kB, MB or GB of a thousand each.
 pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     let wrong = || "expected a number of bytes, such as 256MB or 2GB".to_owned();
@@ -110,6 +121,13 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_container_s_limit_is_all_the_memory_there_is() {
+        assert_eq!(room_bytes(24 << 30, Some(512 << 20)), 512 << 20);
+        assert_eq!(room_bytes(24 << 30, Some(u64::MAX)), 24 << 30);
+        assert_eq!(room_bytes(24 << 30, None), 24 << 30);
+    }
 
     #[test]
     fn bytes_are_told_with_or_without_a_unit() {

@@ -1,8 +1,7 @@
 //! Verdicts on our own server against itself with more rounds of a busy loop in each request. What they add
-//! is measured apart from the study: by servers of their own, with the clock of the thread that serves, under
-//! the same load, before each study and after it. One such measure is as noisy as a study; the median of all
-//! that a proof's runs have of one plant is the truth that their intervals must hold. It is of the whole
-//! request: a server that is slower is also asked, and wakes its client, in another rhythm.
+//! is measured apart from the study, by servers of their own before each study and after it: the loop's own
+//! time over that of the rest of a request, by the clock of the thread that serves, under the same load. The
+//! median of all that a proof's runs have of one plant is the truth that their intervals must hold.
 
 use model::judgement::StepResult;
 use model::{Judgement, Verdict};
@@ -35,7 +34,7 @@ pub(super) struct Run {
     pub(super) step: StepResult,
     /// More than in the baseline.
     rounds: u64,
-    /// CPU time per request with them over that without, by each pair of servers beside the study.
+    /// CPU time per request with them over that without, by each server beside the study.
     apart: [f64; 2],
 }
 
@@ -139,20 +138,25 @@ fn is_wrong(verdict: Verdict, wanted: Verdict) -> bool {
 
 /// A run with so many more rounds planted, and what they came to beside it.
 pub(super) fn run(lab: &Lab, rounds: u64) -> anyhow::Result<Run> {
-    let all_ns = |more: u64| match rounds {
-        // Of one server and itself.
-        0 => Ok(1.0),
-        _ => plant::time(lab, BASELINE + more).map(|planted| planted.all_ns),
-    };
-    let before = [0, rounds].map(all_ns);
+    let before = apart(lab, rounds)?;
     let judgement = planted(lab, rounds)?;
-    let after = [rounds, 0].map(all_ns);
-    let ([without, with], [with_again, without_again]) = (before, after);
+    let after = apart(lab, rounds)?;
     Ok(Run {
         step: last_step(&judgement)?.clone(),
         rounds,
-        apart: [with? / without?, with_again? / without_again?],
+        apart: [before, after],
     })
+}
+
+/// What a server with so many more rounds spends on a request, over what it would without them.
+fn apart(lab: &Lab, more: u64) -> anyhow::Result<f64> {
+    if more == 0 {
+        return Ok(1.0);
+    }
+    let rounds = BASELINE + more;
+    let Planted { loop_ns, all_ns } = plant::time(lab, rounds)?;
+    let more_ns = loop_ns * more as f64 / rounds as f64;
+    Ok(all_ns / (all_ns - more_ns))
 }
 
 /// How many rounds are some such share of a request's CPU time.

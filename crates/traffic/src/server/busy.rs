@@ -56,6 +56,8 @@ impl BusyWork {
     }
 }
 
+/// One copy, so that what is timed is what is not: how fast so short a loop is depends on where it lies.
+#[inline(never)]
 fn spin(rounds: u64) {
     for round in 0..rounds {
         black_box(round);
