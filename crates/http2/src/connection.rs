@@ -21,6 +21,8 @@ const STREAM_WINDOW_BYTES: u32 = 1 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 1 << 24;
 /// Streams that we reset are remembered, so that what the server had sent by then is no error.
 const RESET_STREAMS: usize = 1024;
+/// Fields of an answer's head, as of one over HTTP/1: h2 would keep 16 MiB of each connection.
+const HEAD_BYTES: u32 = 64 << 10;
 /// h2 wants to be polled again after some polls, and settles soon.
 const POLLS_AT_ONCE: usize = 16;
 
@@ -66,6 +68,13 @@ impl Connection {
     pub fn take(&mut self, bytes: &[u8]) {
         self.buffers.borrow_mut().input.extend_from_slice(bytes);
         self.drive();
+    }
+
+    /// Whether it takes no more before some of what is to be sent has left: a server that has us answer, and
+    /// does not read, is not heard on.
+    #[must_use]
+    pub fn is_held_back(&self) -> bool {
+        !self.buffers.borrow().input.is_empty()
     }
 
     /// The server will send no more.
@@ -179,8 +188,9 @@ fn builder() -> client::Builder {
         .initial_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
         .max_concurrent_reset_streams(RESET_STREAMS)
-        // Nor is one that sends small pieces: what is not yet polled is no more than the windows.
+        // Nor is one that sends small pieces: whoever carries the bytes lets streams be polled between turns.
         .data_frame_budget(usize::MAX >> 1)
+        .max_header_list_size(HEAD_BYTES)
         // A server that gets many answers wrong is measured, not left.
         .max_local_error_reset_streams(None)
         // None before its settings have come, which say how many.

@@ -6,11 +6,13 @@ use std::net::{SocketAddr, TcpStream};
 use crate::load_server::serve;
 
 const PREFACE_BYTES: usize = 24;
-const DATA: u8 = 0;
+pub(crate) const DATA: u8 = 0;
 pub(crate) const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
+pub(crate) const PING: u8 = 6;
 const GOAWAY: u8 = 7;
+pub(crate) const CONTINUATION: u8 = 9;
 pub(crate) const ACK: u8 = 1;
 /// What a client's first request has (§5.1.1).
 pub(crate) const FIRST_STREAM: u32 = 1;
@@ -27,6 +29,9 @@ pub(crate) const STATUS_200: &[u8] = &[0x88];
 pub(crate) const STATUS_500: &[u8] = &[0x8e];
 /// `content-length: 9` behind them, not to be indexed.
 pub(crate) const LENGTH_9: &[u8] = &[0x0f, 0x0d, 1, b'9'];
+
+/// What a flood sends at a go.
+const AT_ONCE_BYTES: usize = 1 << 16;
 
 /// One connection of a client, which has said its preface.
 pub(crate) struct Wire {
@@ -99,9 +104,23 @@ impl Wire {
 
     /// Sends a frame; a client that is gone is no matter.
     pub(crate) fn say(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
-        let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
-        let head = [&length[1..], &[kind, flags], &stream.to_be_bytes()].concat();
-        let _ = self.stream.write_all(&[&head, payload].concat());
+        let _ = self.stream.write_all(&frame(kind, flags, stream, payload));
+    }
+
+    /// Sends one frame over and over, some bytes at once, until the client is gone or has so many, and reads
+    /// nothing meanwhile.
+    pub(crate) fn flood(
+        &mut self,
+        (kind, flags, stream): (u8, u8, u32),
+        payload: &[u8],
+        most_bytes: usize,
+    ) {
+        let frame = frame(kind, flags, stream, payload);
+        let frames = frame.repeat(AT_ONCE_BYTES / frame.len() + 1);
+        let mut sent_bytes = 0;
+        while sent_bytes < most_bytes && self.stream.write_all(&frames).is_ok() {
+            sent_bytes += frames.len();
+        }
     }
 
     /// The head of an answer; `more` of it is to come.
@@ -129,4 +148,10 @@ impl Wire {
         let payload = [last_stream.to_be_bytes(), code.to_be_bytes()].concat();
         self.say(GOAWAY, 0, 0, &payload);
     }
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    let head = [&length[1..], &[kind, flags], &stream.to_be_bytes()].concat();
+    [&head, payload].concat()
 }

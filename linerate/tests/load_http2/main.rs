@@ -12,6 +12,7 @@ mod certificates;
 mod common;
 mod connections;
 mod flags;
+mod floods;
 mod frames;
 mod go;
 #[path = "../load_program/mod.rs"]

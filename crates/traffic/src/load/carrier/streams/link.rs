@@ -10,6 +10,9 @@ use sys::socket;
 
 use crate::load::carrier::layer::{Layer, Opening};
 
+/// What is taken of one connection before others have their turn.
+const TURN_BYTES: usize = 256 << 10;
+
 /// What has become of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
@@ -43,6 +46,12 @@ pub(super) struct Link<L> {
     is_given_up: bool,
     /// Bytes that came and were not yet booked.
     pub(super) heard_bytes: usize,
+    /// There may be more to receive, of which the kernel tells no more.
+    may_go_on: bool,
+    /// The peer has closed, behind what is still to be received.
+    is_ending: bool,
+    /// Whether it is noted to be heard again.
+    pub(super) is_noted: bool,
     is_connected: bool,
     wants_room: bool,
     /// Whether it is watched for room to write, as the kernel knows it.
@@ -65,6 +74,9 @@ impl<L: Layer> Link<L> {
             answered: 0,
             is_given_up: false,
             heard_bytes: 0,
+            may_go_on: false,
+            is_ending: false,
+            is_noted: false,
             is_connected: false,
             wants_room: false,
             is_watched_for_room: None,
@@ -73,8 +85,10 @@ impl<L: Layer> Link<L> {
 
     /// Goes on with whatever is next: the handshake, the server's bytes, and ours.
     pub(super) fn hear(&mut self, common: &mut L::Common, is_last: bool) {
+        self.may_go_on = true;
+        self.is_ending |= is_last;
         let heard = self.open(common).and_then(|is_open| match is_open {
-            true => self.receive(common, is_last),
+            true => self.receive(common),
             false => Ok(()),
         });
         self.settle(heard);
@@ -158,21 +172,33 @@ impl<L: Layer> Link<L> {
         Ok(true)
     }
 
-    fn receive(&mut self, common: &mut L::Common, is_last: bool) -> io::Result<()> {
+    /// Whether it was cut short, and can be heard now.
+    pub(super) fn can_be_heard(&self) -> bool {
+        let connection = self.connection.as_ref();
+        self.may_go_on && connection.is_some_and(|connection| !connection.is_held_back())
+    }
+
+    /// One turn: what is not taken stays in the socket.
+    fn receive(&mut self, common: &mut L::Common) -> io::Result<()> {
         let Some(connection) = &mut self.connection else {
             return Ok(());
         };
-        while let Some(piece) = self.layer.receive(common, self.socket.as_fd())? {
+        let mut turn_bytes = 0;
+        while self.may_go_on && turn_bytes < TURN_BYTES && !connection.is_held_back() {
+            let Some(piece) = self.layer.receive(common, self.socket.as_fd())? else {
+                self.may_go_on = false;
+                break;
+            };
             if piece.input.is_empty() {
+                self.may_go_on = false;
                 connection.take_end();
                 break;
             }
-            self.heard_bytes += piece.input.len();
+            self.may_go_on = piece.may_go_on || self.is_ending;
+            turn_bytes += piece.input.len();
             connection.take(piece.input);
-            if !piece.may_go_on && !is_last {
-                break;
-            }
         }
+        self.heard_bytes += turn_bytes;
         Ok(())
     }
 

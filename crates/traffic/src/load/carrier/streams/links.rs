@@ -1,6 +1,7 @@
 //! The connections of a worker, by group: the one that new streams of it go to, and those that
 //! still have some.
 
+use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsFd as _;
@@ -29,6 +30,9 @@ pub(super) struct Links<L: Layer> {
     groups: Vec<Group>,
     /// Slots of a group.
     streams: usize,
+    /// Links of which a turn was cut short, and how many of them are heard again in this one.
+    noted: VecDeque<usize>,
+    noted_in_turn: usize,
     /// Links on which something may wait to be sent.
     touched: Vec<usize>,
     /// What a link stood like before it was last worked on.
@@ -63,6 +67,8 @@ impl<L: Layer> Links<L> {
             links: Slab::new(),
             groups: vec![Group::default(); load.connections],
             streams: load.streams,
+            noted: VecDeque::new(),
+            noted_in_turn: 0,
             touched: Vec::new(),
             before: Standing::Opening,
             counts: ConnectionCounts::default(),
@@ -193,14 +199,16 @@ impl<L: Layer> Links<L> {
     /// Waits for sockets; true when there is something.
     pub(super) fn wait(&mut self, timeout_ns: u64) -> io::Result<bool> {
         self.looked_at = 0;
+        self.noted_in_turn = self.noted.len();
+        let waits = self.noted.is_empty();
+        let timeout_ns = if waits { timeout_ns } else { 0 };
         self.epoll.wait(&mut self.events, Some(timeout_ns))?;
-        Ok(self.events.at(0).is_some())
+        Ok(self.events.at(0).is_some() || !waits)
     }
 
     /// Hears out the next connection that the last wait told of, and says which that was.
     pub(super) fn hear_next(&mut self) -> Option<usize> {
-        loop {
-            let event = self.events.at(self.looked_at)?;
+        while let Some(event) = self.events.at(self.looked_at) {
             self.looked_at += 1;
             let (key, generation) = parts(event.token);
             let link = self.links.get(key);
@@ -209,6 +217,22 @@ impl<L: Layer> Links<L> {
                 return Some(key);
             }
         }
+        self.hear_noted()
+    }
+
+    /// Hears on one that was cut short before.
+    fn hear_noted(&mut self) -> Option<usize> {
+        while self.noted_in_turn > 0 {
+            self.noted_in_turn -= 1;
+            let key = self.noted.pop_front()?;
+            let link = self.links.get_mut(key);
+            // In its place there may be another by now.
+            if link.is_some_and(|link| std::mem::take(&mut link.is_noted)) {
+                self.work(key, |link, common| link.hear(common, false));
+                return Some(key);
+            }
+        }
+        None
     }
 
     /// What a connection became when it was last worked on, if that is news, and the slots that it
@@ -273,6 +297,9 @@ impl<L: Layer> Links<L> {
         self.before = link.standing;
         act(link, &mut self.common);
         link.watch(&self.epoll, token(key, link.generation));
+        if link.can_be_heard() && !std::mem::replace(&mut link.is_noted, true) {
+            self.noted.push_back(key);
+        }
     }
 }
 
