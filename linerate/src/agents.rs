@@ -11,10 +11,10 @@ use anyhow::{Context as _, ensure};
 use machine::rig::{Host, Lab};
 use model::Topology;
 use model::link::{LinkPlan, LinkRecord, LinkSpec};
-use model::study::RigKind;
+use model::rig::RigKind;
 use study::hosts::Hosts;
-use study::pair::{End, Pair};
-use study::ssh::{Connection, Program};
+use study::pair::{NamedAgent, Pair};
+use study::ssh::{Program, SshConnection};
 use study::transport::LineAgent;
 use study::{Agent, Clock};
 
@@ -61,7 +61,7 @@ impl Place {
         })
     }
 
-    /// The same with the seed of a run for what a link draws, where its study gives none.
+    /// This place with the seed of a run for what a link draws, where its study gives none.
     pub(crate) fn drawing(self, seed: u64) -> Self {
         match self {
             Self::Linked(plan) => Self::Linked(plan.drawing(seed)),
@@ -91,7 +91,7 @@ struct Seat {
     agent: LineAgent,
     /// What its host is called in errors.
     title: String,
-    _connection: Option<Connection>,
+    _connection: Option<SshConnection>,
 }
 
 impl Agents {
@@ -131,7 +131,7 @@ impl Agents {
         Ok(carried.map_err(words)?.as_ref().map(Carried::record))
     }
 
-    /// Has them end at once: one in the midst of a block would go on to the block's end.
+    /// Has them end at once: one in the middle of a block would go on to the block's end.
     pub(crate) fn end(&self) {
         let all: &[&LineAgent] = match self {
             Self::One(agent) => &[agent],
@@ -192,7 +192,7 @@ impl Seat {
     }
 
     fn over_ssh(role: &str, name: &str, program: &Program) -> anyhow::Result<Self> {
-        let connection = Connection::open(name, prepare, is_stopped)?;
+        let connection = SshConnection::open(name, prepare, is_stopped)?;
         Ok(Self {
             agent: connection.start_agent(program)?,
             title: format!("{role} ({name})"),
@@ -200,8 +200,8 @@ impl Seat {
         })
     }
 
-    fn end(&mut self) -> End<'_> {
-        End {
+    fn end(&mut self) -> NamedAgent<'_> {
+        NamedAgent {
             agent: &mut self.agent,
             title: self.title.clone(),
         }

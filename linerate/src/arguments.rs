@@ -93,11 +93,6 @@ impl Arguments {
         }
         Self::from_arg_matches(&matches)
     }
-
-    /// Whether they are of a command whose run folder says how to repeat it.
-    pub(crate) fn measures_a_run(&self) -> bool {
-        self.command.as_ref().is_some_and(Command::measures_a_run)
-    }
 }
 
 /// A flag of the main job before a command would do nothing, and its giver would not know.

@@ -13,7 +13,7 @@ use crate::console::Console;
 use crate::rig_flags::RigFlags;
 use crate::run::{self, Left, RunFlags};
 use crate::strangers::OwnWord;
-use crate::target::{TargetFlags, TrustFlag};
+use crate::target::TargetFlags;
 
 /// Rounds of the smoke form.
 const SMOKE_ROUNDS: u32 = 2;
@@ -35,7 +35,7 @@ pub(crate) fn measure(
         let rig = rig.name();
         bail!("{name} runs its commands on this machine; leave out what asks for the rig {rig}");
     }
-    check(target.trust, &study)?;
+    target.trust.check_study(&study)?;
     if flags.smoke {
         study.shorten_for_smoke(SMOKE_ROUNDS);
     }
@@ -73,53 +73,9 @@ pub(crate) fn resume(
     // Read once: what is looked at here is what goes on.
     let opened: ResumedCommands = Store::resume(folder)?;
     word.check(&opened.1)?;
-    check(word.trust, &opened.1.study)?;
+    word.trust.check_study(&opened.1.study)?;
     let outcome = run::with_campaign(&Place::Loopback, folder, yes, console, |campaign| {
         campaign.resume_commands(opened).map(drop)
     });
     run::conclude(outcome, folder, GOES_ON, console)
-}
-
-/// Whether the commands of a study may be run: they are ours, or somebody vouches for them.
-fn check(trust: TrustFlag, study: &CommandStudy) -> anyhow::Result<()> {
-    if trust.trust || study::catalogue::is_our_own(study) {
-        return Ok(());
-    }
-    let files: Vec<&str> = study.files.keys().map(String::as_str).collect();
-    bail!(
-        "the study `{}` is none of Linerate's own, and it would run\n{}\nwith these files of its own: \
-         {}\nread its file, and add --trust if you want that",
-        study.name,
-        commands(study).join("\n"),
-        if files.is_empty() {
-            "none".to_owned()
-        } else {
-            files.join(", ")
-        }
-    )
-}
-
-/// The commands of a study, a line each, as its file has them.
-fn commands(study: &CommandStudy) -> Vec<String> {
-    let workload = &study.workload;
-    let versions = study.needs.iter().map(|need| {
-        let program = need.find.programs.first().cloned().unwrap_or_default();
-        [&[program], &need.find.version_arguments[..]].concat()
-    });
-    let evidence = study.evidence.iter().map(|piece| piece.run.clone());
-    let lists = [
-        workload.build.clone(),
-        workload.prepare.clone(),
-        vec![workload.run.clone()],
-        workload.cleanup.clone(),
-    ];
-    let all = versions.chain(lists.concat()).chain(evidence);
-    let line = |words: Vec<String>| {
-        let words = words.iter().map(|word| format!(" {}", word.escape_debug()));
-        format!(" {}", words.collect::<String>())
-    };
-    let mut lines: Vec<String> = all.map(line).collect();
-    let mut seen = std::collections::HashSet::new();
-    lines.retain(|line| seen.insert(line.clone()));
-    lines
 }

@@ -16,24 +16,32 @@ const PARSERS_CODES: [&str; 6] = [
     "\u{1b}[33m",
 ];
 
-/// Standard output for answers, standard error for everything else. Clones are of one.
+/// Standard output for answers, standard error for everything else; and what may be typed to get more of them.
+/// Clones are of one.
 #[derive(Clone)]
 pub(crate) struct Console {
     /// Answers and errors only.
     quiet: bool,
     /// Whether standard error is a terminal.
     terminal: bool,
+    command_line: fn() -> clap::Command,
     /// Why the first answer that could not be written was not.
     unwritten: Arc<OnceLock<std::io::Error>>,
 }
 
 impl Console {
-    pub(crate) fn new(quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool, command_line: fn() -> clap::Command) -> Self {
         Self {
             quiet,
             terminal: std::io::stderr().is_terminal(),
+            command_line,
             unwritten: Arc::default(),
         }
+    }
+
+    /// The declaration of the command line that this process was started with.
+    pub(crate) fn command_line(&self) -> clap::Command {
+        (self.command_line)()
     }
 
     /// An answer. A reader that has gone, as in `| head`, is no error: it has what it wanted.

@@ -1,7 +1,7 @@
 //! What an end of a rig could not do, for a person.
 
 use anyhow::anyhow;
-use model::message::Failure;
+use model::failure::Failure;
 
 pub(crate) fn words(failure: Failure) -> anyhow::Error {
     let Failure { what, advice } = failure;

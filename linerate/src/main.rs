@@ -11,25 +11,32 @@ mod in_our_place;
 mod ladder_flags;
 mod left_set;
 mod listening;
+mod load_forms;
 mod ourselves;
 mod ownership;
 mod progress;
 mod progress_line;
+mod request;
 mod rig_flags;
 mod run;
+mod seconds;
 mod serving;
+mod shape;
 mod slo;
 mod socket_flags;
 mod stopping;
 mod strangers;
 mod target;
 mod tls_flags;
+mod trust;
+mod values;
 mod waiting;
 mod zero_copy;
 
 use std::process::ExitCode;
 
 use arguments::Arguments;
+use clap::CommandFactory as _;
 use console::Console;
 
 /// The exit code of what could not run.
@@ -38,9 +45,9 @@ const COULD_NOT_RUN: u8 = 2;
 fn main() -> ExitCode {
     let arguments = match Arguments::read() {
         Ok(arguments) => arguments,
-        Err(other) => return say_other(&other),
+        Err(other) => return say_clap_message(&other),
     };
-    let console = Console::new(arguments.quiet);
+    let console = Console::new(arguments.quiet, Arguments::command);
     let outcome = commands::run(arguments.command, &arguments.flags, &console);
     let code = outcome.unwrap_or_else(|error| {
         console.error(&words(&error));
@@ -55,7 +62,7 @@ fn main() -> ExitCode {
 
 /// What the parser gives instead of arguments: the help or the version asked for, or what was
 /// wrong. A reader that has gone is no error.
-fn say_other(other: &clap::Error) -> ExitCode {
+fn say_clap_message(other: &clap::Error) -> ExitCode {
     if other.use_stderr() {
         Console::refuse(other);
         ExitCode::from(COULD_NOT_RUN)

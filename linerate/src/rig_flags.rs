@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use model::study::RigKind;
+use model::rig::RigKind;
 use study::hosts::Hosts;
 
 use crate::console::Console;
@@ -114,7 +114,7 @@ fn own() -> Option<PathBuf> {
 
 /// The environment can be somebody else's, as sudo(8) may leave it to root: his file is his word alone.
 fn check_owner(file: &Path) -> anyhow::Result<()> {
-    let us = sys::process::user();
+    let us = sys::user::ours();
     let owner = std::fs::metadata(file).map(|found| found.uid());
     match owner {
         Ok(owner) if owner != us && owner != 0 => bail!(

@@ -6,16 +6,22 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context as _;
+use anyhow::bail;
+use model::bench::{BenchRecord, SavedBench};
 use model::run::{RUN_FILE, RunKind};
 use model::{BlockRecord, Judgement, RunRecord};
+use report::compare::CompareError;
 use study::store::{Resumed, Store};
 use study::{Campaign, CampaignError, Monotonic, Order};
 use sys::stop::{Again, StopSignal};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::agents::{Agents, Place};
 use crate::console::Console;
 use crate::left_set;
+use crate::load_forms;
 use crate::progress::ConsoleProgress;
 use crate::stopping;
 use crate::strangers::{self, OwnWord};
@@ -122,7 +128,7 @@ pub(crate) fn measure(
     flags: &RunFlags,
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
-    let ours = !matches!(order.targets, study::Targets::Running(_));
+    let ours = !matches!(order.targets, study::Targets::Running { .. });
     let on_host = order.on_host;
     let outcome = with_campaign(place, folder, flags.yes, console, |campaign| {
         campaign.run(order, folder).map(drop)
@@ -147,7 +153,6 @@ pub(crate) fn resume(
     let opened: Resumed = Store::resume(folder)?;
     let run = &opened.1;
     word.check(run)?;
-    word.check_levers(run)?;
     let (on_host, link) = (run.on_host, run.study.link.as_ref());
     let place = Place::of(run.rig.kind(), link, || word.hosts.find(console))?.drawing(run.seed);
     let outcome = with_campaign(&place, folder, yes, console, |campaign| {
@@ -254,9 +259,37 @@ fn keep_link(agents: &mut Agents, folder: &Path) -> anyhow::Result<()> {
 pub(crate) struct Addition {
     /// For a reader.
     pub(crate) text: String,
-    /// Name of the property that holds `value` in the JSON of the judgement.
-    pub(crate) name: &'static str,
-    pub(crate) value: serde_json::Value,
+    /// For programs.
+    pub(crate) slo: HeldObjective,
+}
+
+/// Whether each of the two holds the objective.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HeldObjective {
+    /// The objective, such as p99<5ms.
+    pub(crate) objective: String,
+    /// One entry for each server that was measured.
+    pub(crate) arms: Vec<HeldBy>,
+}
+
+/// Whether a server holds the objective.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HeldBy {
+    /// Name of the arm: `baseline` is A, `b` is B.
+    pub(crate) arm: String,
+    /// Whether it holds; null where the data cannot tell.
+    pub(crate) holds: Option<bool>,
+}
+
+/// What the judge made of a run: printed by `linerate --json`, `study run`, `study resume`,
+/// `study report` and `versus`, each with --json.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Judged<'a> {
+    #[serde(flatten)]
+    judgement: &'a Judgement,
+    /// Only of `versus --slo`: whether each of the two holds the objective.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slo: Option<HeldObjective>,
 }
 
 /// Reads a run folder, judges it, writes its report and says the answer.
@@ -266,28 +299,32 @@ pub(crate) fn show(folder: &Path, json: bool, console: &Console) -> anyhow::Resu
             show_with(folder, json, console, |_| None)?;
         }
         RunKind::Commands => show_commands(folder, json, console)?,
+        RunKind::Bench => show_bench(folder, json, console)?,
+        RunKind::ManyBlocks => return show_load(folder, json, console),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The same with what else there is to say of this judgement, which is returned.
+/// Reads, judges and writes a run folder, and says the answer with what else there is to say of this
+/// judgement, which is returned.
 pub(crate) fn show_with(
     folder: &Path,
     json: bool,
     console: &Console,
     addition: impl FnOnce(&Judgement) -> Option<Addition>,
 ) -> anyhow::Result<Judgement> {
-    let (run, blocks, judgement) = judged(folder)?;
+    let (run, blocks, judgement) = judged(folder, console)?;
     let addition = addition(&judgement);
-    let (added, text) = addition.map_or((None, None), |it| {
-        (Some((it.name, it.value)), Some(it.text))
-    });
+    let (slo, text) = addition.map(|it| (it.slo, it.text)).unzip();
     let (width, colour) = (console.width(), console.colour());
     let resume = strangers::resume_command(&as_typed(folder), run.on_host);
     let shown = Shown {
         page: report::html::render(&run, &blocks, &judgement),
         text: report::text::render(&run, &judgement, width, colour),
-        json: as_json(&judgement, added)?,
+        json: report::json::render(&Judged {
+            judgement: &judgement,
+            slo,
+        }),
         command: &run.command,
         is_empty: blocks.is_empty(),
         next_steps: report::next_steps(&run, &judgement, &resume),
@@ -301,7 +338,7 @@ pub(crate) fn show_with(
 
 fn show_commands(folder: &Path, json: bool, console: &Console) -> anyhow::Result<()> {
     let (run, blocks, evidence) = report::folder::read_commands(folder)?;
-    let run = strangers::vetted(run);
+    let run = strangers::vetted(run, console);
     let judgement = judge::judge_commands(&run, &blocks);
     let (width, colour) = (console.width(), console.colour());
     let shown = Shown {
@@ -314,6 +351,50 @@ fn show_commands(folder: &Path, json: bool, console: &Console) -> anyhow::Result
     };
     shown.say(folder, json, console);
     Ok(())
+}
+
+fn show_bench(folder: &Path, json: bool, console: &Console) -> anyhow::Result<()> {
+    let (run, blocks) = report::folder::read_bench(folder)?;
+    let run = SavedBench {
+        // Its commands may be a stranger's, and are told of where nobody takes them for ours.
+        command: format!("linerate bench --seed {} COMMAND …", run.seed),
+        ..run
+    };
+    let record = BenchRecord::of(&run, &blocks);
+    let judgement = judge::judge_bench(&record);
+    let report = report::bench::report(record, judgement);
+    let (width, colour) = (console.width(), console.colour());
+    let shown = Shown {
+        page: report::html::render_bench(&run, &report),
+        text: report::bench::render(&report, width, colour),
+        json: serde_json::to_string_pretty(&report)?,
+        command: &run.command,
+        is_empty: blocks.is_empty(),
+        next_steps: Vec::new(),
+    };
+    shown.say(folder, json, console);
+    Ok(())
+}
+
+fn show_load(folder: &Path, json: bool, console: &Console) -> anyhow::Result<ExitCode> {
+    let (run, blocks) = report::folder::read_load(folder)?;
+    let run = strangers::vetted(run, console);
+    let Some(judged) = load_forms::judged(&run, &blocks, console) else {
+        bail!(
+            "{}: nothing is known of it yet; go on with it",
+            folder.display()
+        );
+    };
+    let shown = Shown {
+        page: judged.page,
+        text: judged.text,
+        json: judged.json,
+        command: &run.command,
+        is_empty: blocks.is_empty(),
+        next_steps: Vec::new(),
+    };
+    shown.say(folder, json, console);
+    Ok(judged.code)
 }
 
 /// A judged run in all its forms.
@@ -360,22 +441,13 @@ pub(crate) fn as_typed(folder: &Path) -> String {
     shell_words::quote(&absolute.display().to_string()).into_owned()
 }
 
-fn as_json(
-    judgement: &Judgement,
-    addition: Option<(&str, serde_json::Value)>,
-) -> anyhow::Result<String> {
-    let Some((name, added)) = addition else {
-        return Ok(report::json::render(judgement));
-    };
-    let mut value = serde_json::to_value(judgement).context("writing the judgement as JSON")?;
-    value[name] = added;
-    Ok(format!("{value:#}"))
-}
-
 /// A run folder and what the judge makes of it.
-pub(crate) fn judged(folder: &Path) -> anyhow::Result<(RunRecord, Vec<BlockRecord>, Judgement)> {
+pub(crate) fn judged(
+    folder: &Path,
+    console: &Console,
+) -> anyhow::Result<(RunRecord, Vec<BlockRecord>, Judgement)> {
     let (run, blocks) = report::folder::read(folder)?;
-    let run = strangers::vetted(run);
+    let run = strangers::vetted(run, console);
     let judgement = judge::judge(&run, &blocks);
     Ok((run, blocks, judgement))
 }
@@ -385,36 +457,36 @@ pub(crate) fn compared(
     one: &Path,
     other: &Path,
     as_json: bool,
-    width: usize,
+    console: &Console,
 ) -> anyhow::Result<String> {
     let kinds = [report::folder::kind(one)?, report::folder::kind(other)?];
-    match kinds {
+    let pair = match kinds {
         [RunKind::Load, RunKind::Load] => {
-            let [(a, _, a_judged), (b, _, b_judged)] = [judged(one)?, judged(other)?];
-            let (a, b) = ((&a, &a_judged), (&b, &b_judged));
-            Ok(if as_json {
-                format!("{:#}", report::compare::value(a, b)?)
-            } else {
-                report::compare::compare(a, b, width)?
-            })
+            let [(a, _, a_judged), (b, _, b_judged)] =
+                [judged(one, console)?, judged(other, console)?];
+            report::compare::servers((&a, &a_judged), (&b, &b_judged))?
         }
         [RunKind::Commands, RunKind::Commands] => {
             let read = |folder| -> anyhow::Result<_> {
                 let (run, blocks, _) = report::folder::read_commands(folder)?;
-                let run = strangers::vetted(run);
+                let run = strangers::vetted(run, console);
                 let judgement = judge::judge_commands(&run, &blocks);
                 Ok((run, judgement))
             };
             let [(a, a_judged), (b, b_judged)] = [read(one)?, read(other)?];
-            let (a, b) = ((&a, &a_judged), (&b, &b_judged));
-            Ok(if as_json {
-                format!("{:#}", report::factorial::commands_value(a, b)?)
-            } else {
-                report::factorial::compare_commands(a, b, width)?
-            })
+            report::compare::commands((&a, &a_judged), (&b, &b_judged))?
         }
-        _ => Err(report::compare::CompareError::Kinds.into()),
-    }
+        [RunKind::Bench, _] | [_, RunKind::Bench] => return Err(CompareError::Bench.into()),
+        [RunKind::ManyBlocks, _] | [_, RunKind::ManyBlocks] => {
+            return Err(CompareError::Load.into());
+        }
+        _ => return Err(CompareError::Kinds.into()),
+    };
+    Ok(if as_json {
+        format!("{:#}", pair.value())
+    } else {
+        pair.text(console.width())
+    })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use judge::capacity::KEPT_UP_SHARE;
 use model::judgement::{LatencyResult, QuantileEstimate};
 use model::objective::{Figure, Objective, Term};
 
@@ -55,35 +56,48 @@ impl fmt::Display for Slo {
 
 impl Slo {
     /// Whether the result holds it; `None` where the data cannot tell: a verdict only where the
-    /// whole interval is on one side.
+    /// whole interval is on one side. A request that failed is slower than any limit.
     pub(crate) fn holds(&self, result: &LatencyResult) -> Option<bool> {
-        let found = self.found(result)?;
-        if found.high_ns < self.below_ns {
-            Some(true)
-        } else if found.low_ns > self.below_ns {
-            Some(false)
-        } else {
-            None
+        let wanted = self.percent / 100.0;
+        if result.lost_share > 1.0 - wanted + 1e-9 {
+            return Some(false);
         }
+        let found = self.found(result)?;
+        if found.low_ns > self.below_ns {
+            return Some(false);
+        }
+        // The quantile of all requests is a higher one of those that have a time: the next that was
+        // measured bounds it from above.
+        let among_timed = wanted / (1.0 - result.lost_share);
+        let mut bounds = result.response.iter();
+        let bound = bounds.find(|found| found.quantile > among_timed - 1e-9)?;
+        let is_below = kept_up(result) && bound.high_ns < self.below_ns;
+        is_below.then_some(true)
     }
 
-    /// The same in words, with the figures.
+    /// The answer in words, with the figures.
     pub(crate) fn words(&self, result: &LatencyResult) -> String {
         let rate = format!("at {:.0} requests/s", result.offered_rps);
-        let Some(found) = self.found(result) else {
-            return format!("cannot tell whether {self} holds {rate}: too few requests");
-        };
         let verdict = match self.holds(result) {
             Some(true) => "holds",
             Some(false) => "fails",
             None => "cannot tell whether it holds",
         };
+        let Some(found) = self.found(result) else {
+            let why = if result.lost_share > 0.0 {
+                format!("{:.1} % of the requests failed", 100.0 * result.lost_share)
+            } else {
+                "too few requests".to_owned()
+            };
+            return format!("{verdict} {self} {rate}: {why}");
+        };
         let micros = |ns: u64| ns as f64 / 1e3;
         format!(
-            "{verdict} {self} {rate}: {:.0} µs ({:.0} … {:.0})",
+            "{verdict} {self} {rate}: {:.0} µs ({:.0} … {:.0}){}",
             micros(found.value_ns),
             micros(found.low_ns),
-            micros(found.high_ns)
+            micros(found.high_ns),
+            beside(result)
         )
     }
 
@@ -92,6 +106,22 @@ impl Slo {
         let mut found = result.response.iter();
         found.find(|found| (found.quantile - wanted).abs() < 1e-9)
     }
+}
+
+fn kept_up(result: &LatencyResult) -> bool {
+    result.achieved_rps >= KEPT_UP_SHARE * result.offered_rps
+}
+
+/// What the times do not show: what failed, and what was not answered at all.
+fn beside(result: &LatencyResult) -> String {
+    let lost = format!(
+        " of those that did not fail, as {:.1} % did",
+        100.0 * result.lost_share
+    );
+    let short = format!("; {:.0} requests/s were answered", result.achieved_rps);
+    let lost = (result.lost_share > 0.0).then_some(lost);
+    let short = (!kept_up(result)).then_some(short);
+    lost.into_iter().chain(short).collect()
 }
 
 #[cfg(test)]
@@ -105,6 +135,7 @@ mod tests {
             offered_rps: 1000.0,
             achieved_rps: 1000.0,
             requests: 5000,
+            lost_share: 0.0,
             response: vec![QuantileEstimate {
                 quantile: 0.99,
                 value_ns: low_ns,
@@ -134,6 +165,49 @@ mod tests {
         );
         let carried_by_no_data: Slo = "p99.99<5ms".parse().unwrap();
         assert!(carried_by_no_data.words(&result(1, 2)).contains("too few"));
+    }
+
+    #[test]
+    fn what_failed_or_was_not_answered_holds_nothing() {
+        let slo: Slo = "p99<5ms".parse().unwrap();
+        let quick = result(1_000_000, 1_000_000);
+        assert_eq!(slo.holds(&quick), Some(true));
+        for (lost_share, answered, expected) in [
+            (0.9, 1.0, Some(false)),
+            (0.011, 1.0, Some(false)),
+            (0.01, 1.0, None),
+            (0.005, 1.0, None),
+            (0.0, 0.8, None),
+        ] {
+            let achieved_rps = quick.offered_rps * answered;
+            let result = LatencyResult {
+                lost_share,
+                achieved_rps,
+                ..quick.clone()
+            };
+            assert_eq!(slo.holds(&result), expected, "{}", slo.words(&result));
+        }
+        let all_failed = LatencyResult {
+            lost_share: 1.0,
+            response: Vec::new(),
+            ..quick.clone()
+        };
+        assert_eq!(slo.holds(&all_failed), Some(false));
+        let words = slo.words(&all_failed);
+        assert!(
+            words.starts_with("fails") && words.contains("100.0 %"),
+            "{words}"
+        );
+        let mut failing = LatencyResult {
+            lost_share: 0.005,
+            ..quick
+        };
+        let p999 = QuantileEstimate {
+            quantile: 0.999,
+            ..failing.response[0]
+        };
+        failing.response.push(p999);
+        assert_eq!(slo.holds(&failing), Some(true), "p99.9 bounds it");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use model::link::spelling;
 use sys::listener::{self, BusyPoll};
 use traffic::engine::listeners::{self, Steering};
 
+use crate::seconds::{Seconds, parse_seconds};
 use crate::tls_flags::Switch;
 
 pub(crate) const SOCKETS: &str = "Sockets";
@@ -49,8 +50,8 @@ pub(crate) struct SocketFlags {
     prefer_busy_poll: Option<u16>,
 
     /// Take connections once they have sent something, or after so long (`TCP_DEFER_ACCEPT`)
-    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = crate::serving::parse_seconds, help_heading = SOCKETS)]
-    defer_accept: Option<crate::serving::Seconds>,
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = parse_seconds, help_heading = SOCKETS)]
+    defer_accept: Option<Seconds>,
 
     /// Connections that may wait to be taken [default: 4096, or net.core.somaxconn if that is less]
     #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_535), help_heading = SOCKETS)]

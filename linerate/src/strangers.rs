@@ -2,12 +2,13 @@
 //! is shown in his words: it is made anew from what it says. Nor does it give anybody's word.
 
 use anyhow::ensure;
+use clap::ArgMatches;
 use model::RunRecord;
 use model::reboot::{BootChange, Reboot};
 
-use crate::arguments::Arguments;
+use crate::console::Console;
 use crate::rig_flags::HostsFlag;
-use crate::target::TrustFlag;
+use crate::trust::TrustFlag;
 
 /// In the place of a command that is none.
 const NO_COMMAND: &str = "no command of this version, as the run folder has it";
@@ -45,13 +46,6 @@ impl OwnWord {
         let mut services = run.service.iter().chain(&run.own_services);
         services.try_for_each(|service| self.trust.check(&service.description))
     }
-
-    /// Refuses to have a program load what nobody has vouched for.
-    pub(crate) fn check_levers(&self, run: &RunRecord) -> anyhow::Result<()> {
-        let of_study = run.study.levers();
-        let of_arms = run.all_arms().flat_map(|arm| &arm.levers);
-        self.trust.check_levers(of_study.iter().chain(of_arms))
-    }
 }
 
 /// The command that goes on with a run in this folder, as a shell takes it.
@@ -61,8 +55,9 @@ pub(crate) fn resume_command(folder: &str, on_host: bool) -> String {
 }
 
 /// A record whose commands can be shown to be typed.
-pub(crate) fn vetted<S, A>(mut run: RunRecord<S, A>) -> RunRecord<S, A> {
-    run.command = repeated(&run.command).unwrap_or_else(|| NO_COMMAND.to_owned());
+pub(crate) fn vetted<S, A>(mut run: RunRecord<S, A>, console: &Console) -> RunRecord<S, A> {
+    run.command =
+        repeated(&run.command, console.command_line()).unwrap_or_else(|| NO_COMMAND.to_owned());
     if let Some(reboot) = run.reboot.as_mut().filter(|reboot| !is_ours(reboot)) {
         reboot.change = BootChange {
             make: vec![format!("have the kernel started with {}", reboot.option)],
@@ -90,17 +85,34 @@ fn is_ours(reboot: &Reboot) -> bool {
 
 /// The command that repeats a run, if it is one of ours that measures: each of its words as a shell
 /// takes it.
-fn repeated(command: &str) -> Option<String> {
+fn repeated(command: &str, ours: clap::Command) -> Option<String> {
     let words = shell_words::split(command).ok()?;
     let words: Vec<String> = words.into_iter().filter(|word| word != VOUCHES).collect();
     let is_ours = words.first().is_some_and(|word| word == "linerate");
-    let measures = Arguments::from_words(&words).is_ok_and(|read| read.measures_a_run());
+    let measures = ours
+        .try_get_matches_from(&words)
+        .is_ok_and(|read| measures_a_run(&read));
     (is_ours && measures).then(|| shell_words::join(words))
+}
+
+/// Whether a command makes a run folder.
+fn measures_a_run(read: &ArgMatches) -> bool {
+    match read.subcommand() {
+        Some(("study", study)) => study.subcommand_name() == Some("run"),
+        Some(("load", load)) => load.contains_id("out"),
+        other => other.is_some_and(|(name, _)| name == "versus"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use clap::CommandFactory as _;
+
+    use crate::arguments::Arguments;
+
+    fn repeated(command: &str) -> Option<String> {
+        super::repeated(command, Arguments::command())
+    }
 
     #[test]
     fn a_command_is_shown_if_it_is_ours_and_each_word_as_a_shell_takes_it() {

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
-use model::lever::LeverSetting;
-use model::service::{Protocol, Readiness};
+use model::Study;
+use model::service::Protocol;
 use model::study::SERVE;
-use model::{Service, Study};
 use study::Targets;
 use study::services::{self, KnownService};
+
+use crate::trust::TrustFlag;
 
 /// What our own server is called in the words of a study.
 const OURS: &str = "our own server";
@@ -24,14 +24,6 @@ pub(crate) struct TargetFlags {
     pub(crate) target: Option<String>,
     #[command(flatten)]
     pub(crate) trust: TrustFlag,
-}
-
-/// The word of whoever has read a service file.
-#[derive(clap::Args, Clone, Copy, Debug, Default)]
-pub(crate) struct TrustFlag {
-    /// Run the commands of a service or study that is not one of Linerate's own, and load its libraries
-    #[arg(long)]
-    pub(crate) trust: bool,
 }
 
 impl TargetFlags {
@@ -88,59 +80,6 @@ impl TargetFlags {
     }
 }
 
-impl TrustFlag {
-    /// Whether the commands of a service may be run: they are ours, or somebody vouches for them.
-    pub(crate) fn check(self, service: &Service) -> anyhow::Result<()> {
-        if self.trust || services::is_our_own(service) {
-            return Ok(());
-        }
-        bail!(
-            "the service `{}` is none of Linerate's own, and it would run\n{}\nread its file, and \
-             add --trust if you want that",
-            service.name,
-            commands(service).context("a service without a program")?
-        )
-    }
-
-    /// Whether what these levers have a program load may be loaded: it runs as a command does.
-    pub(crate) fn check_levers<'a>(
-        self,
-        mut levers: impl Iterator<Item = &'a LeverSetting>,
-    ) -> anyhow::Result<()> {
-        let library = levers.find_map(machine::planted::library);
-        let Some(library) = library.filter(|_| !self.trust) else {
-            return Ok(());
-        };
-        bail!(
-            "the study has a program load {}, and whatever is in that library would run; see where it \
-             is from, and add --trust if you want that",
-            library.display()
-        )
-    }
-}
-
-/// The commands that a service runs, a line each; `None` for one without a program.
-fn commands(service: &Service) -> Option<String> {
-    let program = service.find.programs.first()?;
-    let started = service.start.program.as_ref().unwrap_or(program);
-    let with = |program: &String, arguments: &[String]| {
-        let program = std::slice::from_ref(program);
-        line(&[program, arguments].concat())
-    };
-    let mut all = vec![with(program, &service.find.version_arguments)];
-    all.extend(service.prepare.iter().map(|prepare| line(&prepare.command)));
-    all.push(with(started, &service.start.arguments));
-    if let Readiness::Command(words) = &service.ready.when {
-        all.push(line(words));
-    }
-    Some(all.join("\n"))
-}
-
-fn line(words: &[String]) -> String {
-    let words = words.iter().map(|word| word.escape_debug().to_string());
-    format!("  {}", words.collect::<Vec<_>>().join(" "))
-}
-
 /// What the program under test is called in sentences.
 pub(crate) fn name(targets: &Targets) -> &str {
     match targets {
@@ -148,6 +87,6 @@ pub(crate) fn name(targets: &Targets) -> &str {
             common: Some(known),
             ..
         } => &known.service.title,
-        Targets::Started { .. } | Targets::Running(_) => OURS,
+        Targets::Started { .. } | Targets::Running { .. } => OURS,
     }
 }

@@ -82,9 +82,12 @@ enum KernelTls {
 }
 
 /// The kernel's part in a server's TLS, as it is told when the server is ready.
-#[derive(Debug, serde::Serialize)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct KernelPart {
+    /// Cipher suites, by their names at IANA, whose records the kernel makes and reads (kTLS):
+    /// from a session's first file on, or with --kernel-tls on from its first answer.
     by_kernel: Vec<String>,
+    /// Why it makes none of the other suites; null where there are no others.
     reason: Option<String>,
     /// The reason is what the flags say.
     #[serde(skip)]

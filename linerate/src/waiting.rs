@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use model::RunRecord;
 use model::run::{MOST_RUN_BYTES, RUN_FILE};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::run;
 use crate::strangers;
@@ -13,13 +14,15 @@ use crate::strangers;
 const PLACES: [&str; 2] = [run::RUNS, "."];
 
 /// A run that goes on in a boot with its step.
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct Waiting {
+    /// Name of its study.
     study: String,
-    /// The step's title.
+    /// Title of the step that takes the reboot.
     step: String,
-    /// What the kernel is to be started with.
+    /// What the command line of the kernel must have.
     option: String,
-    /// The command to type after the reboot.
+    /// The command that goes on with it after the reboot.
     resume: String,
 }
 
@@ -33,16 +36,6 @@ impl Waiting {
             ..
         } = self;
         format!("waits for a reboot with {option} ({step}): {resume}")
-    }
-
-    pub(crate) fn value(&self) -> Value {
-        let Self {
-            study,
-            step,
-            option,
-            resume,
-        } = self;
-        json!({ "study": study, "step": step, "option": option, "resume": resume })
     }
 }
 
@@ -68,8 +61,8 @@ fn waiting(folder: &Path) -> Option<Waiting> {
     let text = foreign::file::read_text(&folder.join(RUN_FILE), MOST_RUN_BYTES).ok()?;
     let record: RunRecord = RunRecord::parse(&text).ok()?;
     record.reboot.as_ref()?;
-    let (_, _, judgement) = run::judged(folder).ok()?;
-    let between = judgement
+    let (run, blocks) = report::folder::read(folder).ok()?;
+    let between = judge::judge(&run, &blocks)
         .ladder?
         .between_boots
         .filter(|found| found.waits)?;

@@ -6,9 +6,10 @@ use std::ops::AddAssign;
 
 use anyhow::{Context as _, ensure};
 use clap::ValueEnum;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sys::uring::usable;
-use sys::zero_copy::{Tally, WORTHWHILE_BYTES};
+use sys::zero_copy::{WORTHWHILE_BYTES, ZeroCopyTally};
 use traffic::engine::FileWay;
 
 use crate::socket_flags::SOCKETS;
@@ -107,19 +108,28 @@ impl From<FilesBy> for FileWay {
 
 /// What a server says to programs when it ends.
 #[derive(Deserialize)]
-struct End {
+struct EndRecord {
     zero_copy: Account,
 }
 
 /// What became of the sends of a server.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Account {
+    /// Sends that the kernel took so; an answer takes one, or more where there was no room for all
+    /// of it.
     sends: u64,
+    /// Of these it told that it copied all the same, as over loopback and veth.
     copied: u64,
+    /// Of these it told that it did not copy.
     uncopied: u64,
+    /// Of these it had told nothing when their connections were closed or, on a ring, when the
+    /// server ended.
     untold: u64,
+    /// Sends beside those that it took with a copy at once, for want of memory to keep account of
+    /// them (net.core.optmem_max, RLIMIT_MEMLOCK).
     declined: u64,
-    /// Workers whose sends are in none of the others.
+    /// Workers that ended without a word, as when they are killed; their sends are in none of the
+    /// other numbers.
     #[serde(default)]
     silent_workers: u64,
 }
@@ -140,13 +150,13 @@ impl Account {
 
     /// Of a server that has said this to programs when it ended; `None` where it sent nothing so.
     pub(crate) fn of_the_end(said: &str) -> Option<Self> {
-        let end: End = serde_json::from_str(said).ok()?;
+        let end: EndRecord = serde_json::from_str(said).ok()?;
         Some(end.zero_copy)
     }
 }
 
-impl From<Tally> for Account {
-    fn from(tally: Tally) -> Self {
+impl From<ZeroCopyTally> for Account {
+    fn from(tally: ZeroCopyTally) -> Self {
         Self {
             sends: tally.sends,
             copied: tally.copied,

@@ -21,6 +21,13 @@ pub(crate) fn behind(hash: &str) -> Option<u32> {
         .ok()
 }
 
+/// Whether what lies in those folders is another by now than it was then; `None` where git does not
+/// know that commit.
+pub(crate) fn changed_since(hash: &str, folders: &[&str]) -> Option<bool> {
+    let names = ["diff", "--name-only", hash, "HEAD", "--"];
+    git(&[&names, folders].concat()).map(|files| !files.is_empty())
+}
+
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git")
         .args(arguments)

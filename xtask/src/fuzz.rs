@@ -1,15 +1,16 @@
 //! Every fuzz target for a few seconds, from its seeds and from what earlier runs found.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
+use std::thread;
 
 use anyhow::{Context as _, bail};
 
 use crate::stage::Stages;
 use crate::target;
 
-/// The programs of `fuzz/src/bin`, which `cargo xtask tidy` holds this list against, and the bytes of
-/// the longest input of each: what is longer takes more time and finds nothing new.
+/// The programs of `fuzz/src/bin`, and the bytes of the longest input of each: what is longer takes more
+/// time and finds nothing new.
 const TARGETS: [(&str, u32); 11] = [
     ("agent_protocol", 4096),
     ("file_request", 1024),
@@ -24,14 +25,14 @@ const TARGETS: [(&str, u32); 11] = [
     // Four turns.
     ("tls_records", 17),
 ];
-/// The same seconds for every target.
+/// For every target.
 const SECONDS: u32 = 5;
 /// An input that takes so long is a fault; the slowest takes milliseconds.
 const SLOWEST_SECONDS: u32 = 10;
 /// What stands before the number of inputs in the fuzzer's statistics.
 const INPUTS: &str = "stat::number_of_executed_units:";
 
-/// Builds the targets and runs each as a stage.
+/// Builds the targets and runs as many at once as there are CPUs, each as a stage.
 pub(crate) fn run(stages: &mut Stages) -> anyhow::Result<()> {
     let begun = sys::clock::now();
     println!("== fuzz build");
@@ -41,11 +42,20 @@ pub(crate) fn run(stages: &mut Stages) -> anyhow::Result<()> {
         println!("the fuzz targets were not run");
         return Ok(());
     }
-    for (name, longest_bytes) in TARGETS {
+    let cpus = thread::available_parallelism().map_or(1, usize::from);
+    for batch in TARGETS.chunks(cpus) {
         let begun = sys::clock::now();
-        println!("== fuzz {name}");
-        let well = fuzz(name, longest_bytes, SECONDS)?;
-        stages.note(&format!("fuzz {name}"), begun, well)?;
+        let start = |(name, longest_bytes): &(&'static str, u32)| {
+            let mut fuzzer = fuzzer(name, *longest_bytes, SECONDS)?;
+            let pipes = fuzzer.stdout(Stdio::piped()).stderr(Stdio::piped());
+            Ok((*name, pipes.spawn()?))
+        };
+        let started: Vec<_> = batch.iter().map(start).collect::<anyhow::Result<_>>()?;
+        for (name, fuzzer) in started {
+            println!("== fuzz {name}");
+            let well = found_nothing(&fuzzer.wait_with_output()?)?;
+            stages.note(&format!("fuzz {name}"), begun, well)?;
+        }
     }
     Ok(())
 }
@@ -57,12 +67,11 @@ pub(crate) fn run_one(name: &str, seconds: u32) -> anyhow::Result<bool> {
         let names = TARGETS.map(|(name, _)| name).join(", ");
         bail!("there is no fuzz target `{name}`; there are {names}");
     };
-    Ok(build()? && fuzz(name, *longest_bytes, seconds)?)
+    Ok(build()? && found_nothing(&fuzzer(name, *longest_bytes, seconds)?.output()?)?)
 }
 
-/// Runs a target that is built; what the fuzzer says is shown only when it found something.
-fn fuzz(name: &str, longest_bytes: u32, seconds: u32) -> anyhow::Result<bool> {
-    let output = fuzzer(name, longest_bytes, seconds)?.output()?;
+/// What a fuzzer says is shown only when it found something.
+fn found_nothing(output: &Output) -> anyhow::Result<bool> {
     let words = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
         let inputs = words.lines().find_map(|line| line.strip_prefix(INPUTS));
@@ -115,7 +124,21 @@ fn triple() -> &'static Path {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    #[test]
+    fn every_fuzz_target_is_run_and_begins_with_seeds_of_its_own() {
+        let names = |inner: &str| {
+            let entries = std::fs::read_dir(folder().join(inner)).unwrap();
+            let paths = entries.map(|entry| entry.unwrap().path());
+            let names = paths.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned());
+            names.collect::<BTreeSet<_>>()
+        };
+        let run: BTreeSet<_> = TARGETS.map(|(name, _)| name.to_owned()).into();
+        assert_eq!((names("src/bin"), names("seeds")), (run.clone(), run));
+    }
 
     #[test]
     fn the_longest_seed_of_every_fuzz_target_fits() {

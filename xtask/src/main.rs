@@ -29,15 +29,15 @@ use sys::stop::{Again, StopSignal};
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test            everything CI checks; needs root, installs the Debian packages that tests need
+  test [--strict] everything CI checks; needs root, installs the Debian packages that tests need; a test or
+                  a guest that fails is run once more, alone, unless --strict
   prove [FILTER] [--keep] [--list]
                   what is too slow for every commit: verdicts against planted truths, and bench;
                   --keep writes what it prints to a file under results/, --list says how old the
                   newest log of each proof is, in days and in commits
   fmt             formats everything
   docs            the documents of the code, private items included; a warning is an error
-  tidy [--rules] [--numbers]
-                  the house rules: checked, listed, or the numbers of the house
+  tidy [--rules]  the house rules: checked, or listed
   fuzz TARGET [SECONDS]
                   one fuzz target for longer than the five seconds that test gives it
   bench [FILTER] [--rounds N] [--against 'COMMAND with {port}']
@@ -62,7 +62,8 @@ fn main() -> ExitCode {
 
 fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
     match arguments {
-        ["test"] => test(),
+        ["test"] => test(false),
+        ["test", "--strict"] => test(true),
         ["prove", rest @ ..] => prove::run(rest),
         ["fmt"] => format::run().map(code),
         ["docs"] => documents::run().map(code),
@@ -73,6 +74,8 @@ fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
             let _stop = StopSignal::listen(Again::Kills)?;
             bench::run(rest).map(code)
         }
+        // What the studies of bench/ run.
+        ["lap", rest @ ..] => bench::lap::run(rest).map(|()| ExitCode::SUCCESS),
         ["vm", rest @ ..] => vm::run(rest),
         ["release"] => release::run().map(code),
         ["pictures"] => browser::take_pictures().map(code),
@@ -93,7 +96,7 @@ fn code(well: bool) -> ExitCode {
 }
 
 /// Every check of the first tier, in the order in which a failure is cheapest to learn.
-fn test() -> anyhow::Result<ExitCode> {
+fn test(is_strict: bool) -> anyhow::Result<ExitCode> {
     // Tests interrupt what they start, which must not have learnt from a shell to ignore it.
     sys::stop::ignore_none();
     let _stop = StopSignal::listen(Again::Kills)?;
@@ -107,9 +110,9 @@ fn test() -> anyhow::Result<ExitCode> {
     stages.run("lints", target::cargo(&[&lints[..], &deny].concat()))?;
     stages.run("docs", documents::command())?;
     tidy::stage(&mut stages)?;
-    let mut tests = tests_run::cargo_tests(&mut stages)?;
-    vm::proofs::run(&mut stages, &mut tests)?;
+    let mut tests = tests_run::cargo_tests(&mut stages, is_strict)?;
+    vm::proofs::run(&mut stages, &mut tests, is_strict)?;
     fuzz::run(&mut stages)?;
-    prove::sample(&mut stages)?;
+    prove::sample(&mut stages, is_strict)?;
     Ok(stages.close(&tests))
 }

@@ -1,89 +1,59 @@
-//! The Debian packages that the tests drive: real peers, not imitations.
+//! The programs of this machine that the checks use, real peers and no imitations, and the Debian packages
+//! that have them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 
-/// Package and a file that is there once it is installed.
-const NEEDED: &[(&str, &str)] = &[
-    ("nginx-light", "/usr/sbin/nginx"),
-    ("wrk", "/usr/bin/wrk"),
-    ("nftables", "/usr/sbin/nft"),
-    ("curl", "/usr/bin/curl"),
-    ("apache2-utils", "/usr/bin/ab"),
-    ("nghttp2-client", "/usr/bin/h2load"),
-    ("util-linux", "/usr/bin/lscpu"),
-    ("iproute2", "/usr/sbin/ip"),
-    ("openssh-client", "/usr/bin/ssh"),
-    ("openssh-server", "/usr/sbin/sshd"),
-    ("openssl", "/usr/bin/openssl"),
-    ("ethtool", "/usr/sbin/ethtool"),
-    ("strace", "/usr/bin/strace"),
-    ("tcpdump", "/usr/bin/tcpdump"),
-    ("pciutils", "/usr/bin/lspci"),
-    ("groff-base", "/usr/bin/groff"),
-    ("chromium", "/usr/bin/chromium"),
-    // The letters in which the documents' pictures are set.
-    (
-        "fonts-liberation",
-        "/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf",
-    ),
-    ("npm", "/usr/bin/npm"),
-    ("nodejs", "/usr/bin/node"),
-    ("g++", "/usr/bin/g++"),
-    // The programs of services.
-    ("caddy", "/usr/bin/caddy"),
-    ("golang-go", "/usr/bin/go"),
-    ("h2o", "/usr/bin/h2o"),
-    ("mariadb-client-core", "/usr/bin/my_print_defaults"),
-    ("mariadb-server-core", "/usr/sbin/mariadbd"),
-    ("memcached", "/usr/bin/memcached"),
-    ("postgresql-15", "/usr/lib/postgresql/15/bin/postgres"),
-    ("python3", "/usr/bin/python3"),
-    ("redis-server", "/usr/bin/redis-server"),
-    // The allocators that programs are given; the files are elsewhere for each architecture.
-    ("libjemalloc2", "/usr/share/doc/libjemalloc2"),
-    ("libmimalloc2.0", "/usr/share/doc/libmimalloc2.0"),
-    (
-        "libtcmalloc-minimal4",
-        "/usr/share/doc/libtcmalloc-minimal4",
-    ),
-    // What the studies of commands compare.
-    ("git", "/usr/bin/git"),
-    ("pypy3", "/usr/bin/pypy3"),
-    ("watchman", "/usr/bin/watchman"),
-    // The emulated machine, and what its guests are made with.
-    ("qemu-system-x86", "/usr/bin/qemu-system-x86_64"),
-    ("kmod", "/usr/sbin/depmod"),
-    ("bc", "/usr/bin/bc"),
-    ("bison", "/usr/bin/bison"),
-    ("flex", "/usr/bin/flex"),
-    ("make", "/usr/bin/make"),
-    ("xz-utils", "/usr/bin/xz"),
-    ("zstd", "/usr/bin/zstd"),
-    ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
-];
-
-/// Where a program serves as well that its package would put elsewhere.
-const ELSEWHERE: &[(&str, &str)] = &[("golang-go", "/usr/local/go/bin/go")];
+/// What makes and runs a guest: packages, each with its program where that has another name.
+const OF_GUESTS: &str = "apt=apt-get bc bison dash dpkg=dpkg-deb e2fsprogs=mkfs.ext4 ethtool flex gcc \
+    iproute2=ip jq kmod=depmod libc-bin=ldd make nftables=nft openssl qemu-system-x86=qemu-system-x86_64 \
+    tcpdump xz-utils=xz zstd";
+/// What tests drive besides: servers and clients, services, what studies of commands compare, a browser with the
+/// letters in which the documents' pictures are set.
+const OF_TESTS: &str = "nginx-light=nginx wrk curl apache2-utils=ab nghttp2-client=h2load util-linux=lscpu \
+    openssh-client=ssh openssh-server=sshd strace pciutils=lspci groff-base=groff g++ \
+    caddy golang-go=go h2o mariadb-client-core=my_print_defaults mariadb-server-core=mariadbd memcached \
+    postgresql-15=postgres python3=/usr/bin/python3 redis-server \
+    git pypy3 watchman \
+    chromium npm nodejs=node \
+    fonts-liberation=/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf";
+/// Where programs are besides the folders of `PATH`.
+const ELSEWHERE: &str = ":/usr/sbin:/sbin:/usr/lib/postgresql/15/bin:/usr/local/go/bin";
 
 /// Asked by packages before they start a daemon, by invoke-rc.d(8) and deb-systemd-invoke(1p);
 /// 101 means that they may not.
 const POLICY: &str = "/usr/sbin/policy-rc.d";
 const POLICY_TEXT: &str = "#!/bin/sh\nexit 101\n";
 
-/// Installs what is missing; without root it prints the line to type and fails.
+/// An error that names all that a guest needs and this machine lacks, and what to type.
+pub(crate) fn check_for_guests() -> anyhow::Result<()> {
+    let (programs, packages): (Vec<_>, Vec<_>) = missing(OF_GUESTS).unzip();
+    ensure!(
+        packages.is_empty(),
+        "a guest needs {}, which this machine lacks; run\n  sudo apt-get install {}",
+        programs.join(", "),
+        packages.join(" ")
+    );
+    Ok(())
+}
+
+/// Installs what is missing for any check; without root it prints the line to type and fails.
 pub(crate) fn install_missing() -> anyhow::Result<()> {
-    let mut missing = NEEDED.to_vec();
-    missing.retain(|(package, file)| !is_there(package, file));
-    if !is_root()? {
+    let missing: Vec<&str> = missing(OF_GUESTS)
+        .chain(missing(OF_TESTS))
+        .map(|(_, package)| package)
+        .collect();
+    if !sys::user::is_root() {
+        let all = entries(OF_GUESTS).chain(entries(OF_TESTS));
+        let all: Vec<&str> = all.map(|(_, package)| package).collect();
         bail!(
             "the tests of namespaces, levers and peers need root and would be skipped; run\n  \
              sudo apt-get update && sudo apt-get install {}\n  sudo cargo xtask test",
-            names(NEEDED).join(" ")
+            all.join(" ")
         );
     }
     if missing.is_empty() {
@@ -91,15 +61,34 @@ pub(crate) fn install_missing() -> anyhow::Result<()> {
     }
     apt_get(&["update", "-qq"])?;
     let _quiet = NoDaemons::ask()?;
-    let mut install = vec!["install", "-y", "-qq", "--no-install-recommends"];
-    install.extend(names(&missing));
-    apt_get(&install)
+    let install = ["install", "-y", "-qq", "--no-install-recommends"];
+    apt_get(&[&install[..], &missing].concat())
 }
 
-fn is_there(package: &str, file: &str) -> bool {
-    let elsewhere = ELSEWHERE.iter().filter(|(name, _)| *name == package);
-    let mut files = elsewhere.map(|(_, file)| *file).chain([file]);
-    files.any(|file| Path::new(file).exists())
+/// A program, also where only root's path has it.
+pub(crate) fn command(name: &str) -> anyhow::Result<Command> {
+    let found = path_of(name).map(Command::new);
+    found.with_context(|| format!("{name} is not on this machine"))
+}
+
+fn path_of(name: &str) -> Option<PathBuf> {
+    let mut path = std::env::var_os("PATH").unwrap_or_default();
+    path.push(ELSEWHERE);
+    let mut found = std::env::split_paths(&path).map(|folder| folder.join(name));
+    found.find(|path| path.is_file())
+}
+
+fn missing(list: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    entries(list).filter(|(program, _)| path_of(program).is_none())
+}
+
+/// Programs, each with its package.
+fn entries(list: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let words = list.split_whitespace();
+    words.map(|word| match word.split_once('=') {
+        Some((package, program)) => (program, package),
+        None => (word, word),
+    })
 }
 
 /// While it lives, packages of servers are installed without being started. An administrator who
@@ -129,10 +118,6 @@ impl Drop for NoDaemons {
     }
 }
 
-fn names(packages: &[(&'static str, &str)]) -> Vec<&'static str> {
-    packages.iter().map(|(name, _)| *name).collect()
-}
-
 fn apt_get(arguments: &[&str]) -> anyhow::Result<()> {
     let status = Command::new("apt-get")
         // A machine that was just started may be looking for updates by itself.
@@ -142,19 +127,7 @@ fn apt_get(arguments: &[&str]) -> anyhow::Result<()> {
         .stdout(std::process::Stdio::null())
         .status()
         .context("apt-get could not be started; the tests need a Debian machine")?;
-    if !status.success() {
-        bail!("apt-get {} failed: {status}", arguments.join(" "));
-    }
+    let shown = arguments.join(" ");
+    ensure!(status.success(), "apt-get {shown} failed: {status}");
     Ok(())
-}
-
-fn is_root() -> anyhow::Result<bool> {
-    let status =
-        std::fs::read_to_string("/proc/self/status").context("reading /proc/self/status")?;
-    let uids = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Uid:"))
-        .unwrap_or_default();
-    // Real, effective, saved, file system: the second is the one that permissions go by.
-    Ok(uids.split_whitespace().nth(1) == Some("0"))
 }

@@ -11,6 +11,17 @@ pub(crate) struct Counts {
     pub(crate) passed: u32,
     pub(crate) failed: u32,
     pub(crate) skipped: u32,
+    /// Names of those that passed only on their second run.
+    pub(crate) unsteady: Vec<String>,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, more: Self) {
+        self.passed += more.passed;
+        self.failed += more.failed;
+        self.skipped += more.skipped;
+        self.unsteady.extend(more.unsteady);
+    }
 }
 
 /// Runs stages one after the other and remembers how long each took and whether it failed.
@@ -56,6 +67,9 @@ impl Stages {
         }
         for name in &self.failed {
             println!("failed stage: {name}");
+        }
+        for name in &tests.unsteady {
+            println!("passed only on its second run: {name}");
         }
         if tests.skipped > 0 {
             println!(

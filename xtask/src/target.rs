@@ -6,8 +6,12 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, ensure};
 
-/// The profiles that the checks build in.
-const PROFILES: [&str; 3] = ["dev", "checks", "release"];
+/// What a user builds, and what is tested.
+pub(crate) const PROFILE: &str = "release";
+/// What is packaged, and held against other servers and clients as they are packaged.
+pub(crate) const PACKAGED: &str = "dist";
+/// All that is built in.
+const PROFILES: [&str; 3] = ["dev", PROFILE, PACKAGED];
 /// What static programs are built for, in a folder of its own.
 pub(crate) const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 /// Says which checkout the target directory was last used for.
@@ -60,11 +64,14 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// Builds the program as a user would and returns its path.
-pub(crate) fn release() -> anyhow::Result<PathBuf> {
-    let status = cargo(&["build", "--release", "--quiet"]).status()?;
-    ensure!(status.success(), "the release build failed");
-    Ok(directory().join("release/linerate"))
+/// Builds the program in a profile and returns its path. With an example beside it cargo gives it the features
+/// that it has among the tests, and builds nothing twice.
+pub(crate) fn program(profile: &str) -> anyhow::Result<PathBuf> {
+    let how = ["build", "--quiet", "--workspace", "--profile", profile];
+    let what = ["--bin", "linerate", "--example", "auditctl"];
+    let status = cargo(&[&how[..], &what].concat()).status()?;
+    ensure!(status.success(), "the build failed");
+    Ok(directory().join(profile).join("linerate"))
 }
 
 /// The right to the target directory, for this checkout alone, until it is dropped.

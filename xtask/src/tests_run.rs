@@ -1,89 +1,331 @@
-//! `cargo test` over the workspace, counted.
+//! Every test, counted: its program is built by cargo and started here.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
 use sys::attribute::Attribute;
 use sys::scheduling::Scheduling;
 
 use crate::stage::{Counts, Stages};
 use crate::{fuzz, release, target};
 
-/// What the tests are built in; the program that they drive is built beside them.
-pub(crate) const PROFILE: &str = "checks";
+/// The test program that asks the whole program. Most of its tests wait for most of their time, so more
+/// of them run at once than there are CPUs.
+const WHOLE: &str = "behaviour";
+const TESTS_A_CPU: usize = 5;
+/// Those of it that ask for a machine at rest run afterwards, one at a time.
+const AT_REST: &str = "alone::";
+/// What stands before the names of tests that are run one at a time.
+const EXACT: [&str; 3] = ["--test-threads", "1", "--exact"];
+/// Tells its tests the path of the program that they are about.
+const PROGRAM: &str = "LINERATE_PROGRAM";
 
-/// What a test program says before its first test; by then cargo has built them all.
-const TESTS_BEGIN: &str = "running ";
-/// Runs every test and adds up what the test programs said of themselves.
-pub(crate) fn cargo_tests(stages: &mut Stages) -> anyhow::Result<Counts> {
+/// A test program and what it is told.
+struct Suite {
+    executable: PathBuf,
+    folder: PathBuf,
+    arguments: Vec<String>,
+}
+
+/// Runs every test and adds up what the test programs said of themselves. What failed is run once more, alone and
+/// after all others, unless this is to be strict: where many run at once on a machine that others use, a test may
+/// fail of that alone. What passes only then is named.
+pub(crate) fn cargo_tests(stages: &mut Stages, is_strict: bool) -> anyhow::Result<Counts> {
+    let begun = sys::clock::now();
+    println!("== tests are built");
+    let program = target::program(target::PROFILE)?;
+    let built = suites();
+    if let Err(why) = &built {
+        println!("{why:#}");
+    }
+    stages.note("tests are built", begun, built.is_ok())?;
+    let suites = built.unwrap_or_default();
     let begun = sys::clock::now();
     println!("== tests");
-    let all = ["test", "--workspace", "--no-fail-fast"];
-    let mut cargo = target::cargo(&[&all[..], &["--profile", PROFILE]].concat())
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cargo could not be started")?;
-    let output = cargo
-        .stdout
-        .take()
-        .context("cargo has no standard output")?;
-    let counts = thread::scope(|scope| {
-        let mut counts = Counts::default();
-        let mut ahead = None;
-        for line in BufReader::new(output).lines() {
-            let line = line?;
-            println!("{line}");
-            add_result(&line, &mut counts);
-            if ahead.is_none() && line.starts_with(TESTS_BEGIN) {
-                ahead = Some(scope.spawn(build_ahead));
-            }
-        }
-        anyhow::Ok(counts)
+    let (at_rest, others): (Vec<_>, Vec<_>) = suites.into_iter().partition(Suite::asks_for_rest);
+    let mut counts = Counts::default();
+    let mut again = thread::scope(|scope| {
+        scope.spawn(build_ahead);
+        run_all(&others, cpus(), &program, &mut counts)
     })?;
-    stages.note("tests", begun, cargo.wait()?.success())?;
+    again.extend(run_all(&at_rest, 1, &program, &mut counts)?);
+    if !is_strict {
+        run_again(&again, &program, &mut counts)?;
+    }
+    stages.note("tests", begun, counts.failed == 0)?;
     Ok(counts)
 }
 
-/// Builds what later stages run, while tests wait and leave CPUs idle; it gives way at once to a test that wakes. What fails here fails again in
-/// its stage, which says so.
+/// Builds all test programs.
+fn suites() -> anyhow::Result<Vec<Suite>> {
+    let all = ["test", "--workspace", "--no-run", "--quiet"];
+    let output = target::cargo(&[&all[..], &["--profile", target::PROFILE]].concat())
+        .args(["--message-format", "json-render-diagnostics"])
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cargo could not be started")?;
+    ensure!(output.status.success(), "the tests cannot be built");
+    let mut suites = Vec::new();
+    for line in output.stdout.lines() {
+        let message: Value = serde_json::from_str(&line?)?;
+        if message["profile"]["test"] != true {
+            continue;
+        }
+        let executable = message["executable"].as_str().map(PathBuf::from);
+        let executable = executable.context("cargo tells no path of a test program")?;
+        let manifest = message["manifest_path"].as_str().map(Path::new);
+        let folder = manifest
+            .and_then(Path::parent)
+            .context("cargo tells no package")?;
+        let is_whole = message["target"]["name"] == WHOLE;
+        let runs = if is_whole {
+            at_once_and_alone()
+        } else {
+            vec![Vec::new()]
+        };
+        suites.extend(runs.into_iter().map(|arguments| Suite {
+            executable: executable.clone(),
+            folder: folder.to_owned(),
+            arguments,
+        }));
+    }
+    Ok(suites)
+}
+
+/// What the test program is told that asks the whole program, run by run.
+fn at_once_and_alone() -> Vec<Vec<String>> {
+    let threads = (cpus() * TESTS_A_CPU).to_string();
+    let at_once = ["--skip", AT_REST, "--test-threads", &threads];
+    let alone = [AT_REST, "--test-threads", "1"];
+    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    vec![owned(&at_once), owned(&alone)]
+}
+
+fn cpus() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Runs suites, so many at once. Returns those of which tests failed, with no other tests.
+fn run_all(
+    suites: &[Suite],
+    at_once: usize,
+    program: &Path,
+    counts: &mut Counts,
+) -> anyhow::Result<Vec<Suite>> {
+    let waiting = Mutex::new(suites.iter());
+    let next = &|| {
+        let is_stopped = sys::stop::heard().is_some();
+        let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.next().filter(|_| !is_stopped)
+    };
+    let (told, come) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..at_once {
+            let told = told.clone();
+            scope.spawn(move || {
+                while let Some(suite) = next() {
+                    let _ = told.send((suite, suite.run(program)));
+                }
+            });
+        }
+    });
+    drop(told);
+    let mut failed = Vec::new();
+    for (suite, ran) in come {
+        let ran = ran?;
+        counts.add(ran.counts);
+        if !ran.failed.is_empty() {
+            failed.push(suite.only(&ran.failed));
+        }
+    }
+    Ok(failed)
+}
+
+/// Runs what failed once more; what passes now did not fail.
+fn run_again(suites: &[Suite], program: &Path, counts: &mut Counts) -> anyhow::Result<()> {
+    for suite in suites {
+        if sys::stop::heard().is_some() {
+            break;
+        }
+        println!("== once more, alone: {}", suite.tests().join(" "));
+        let ran = suite.run(program)?;
+        counts.failed -= ran.counts.passed.min(counts.failed);
+        counts.passed += ran.counts.passed;
+        let passed = suite
+            .tests()
+            .iter()
+            .filter(|name| ran.passed.contains(name));
+        counts.unsteady.extend(passed.cloned());
+    }
+    Ok(())
+}
+
+/// What a test program came to.
+#[derive(Default)]
+struct Ran {
+    counts: Counts,
+    /// Names of tests.
+    passed: Vec<String>,
+    failed: Vec<String>,
+}
+
+impl Suite {
+    fn asks_for_rest(&self) -> bool {
+        self.arguments.first().is_some_and(|first| first == AT_REST)
+    }
+
+    /// These tests of it, one at a time.
+    fn only(&self, tests: &[String]) -> Self {
+        let alone = EXACT.map(str::to_owned).into_iter();
+        Self {
+            executable: self.executable.clone(),
+            folder: self.folder.clone(),
+            arguments: alone.chain(tests.iter().cloned()).collect(),
+        }
+    }
+
+    /// The names behind [`EXACT`].
+    fn tests(&self) -> &[String] {
+        self.arguments.get(EXACT.len()..).unwrap_or_default()
+    }
+
+    /// Runs it. What became of a test is printed as it comes, all else in one piece at the end: another may run
+    /// beside it.
+    fn run(&self, program: &Path) -> anyhow::Result<Ran> {
+        let mut child = Command::new(&self.executable)
+            .args(&self.arguments)
+            .current_dir(&self.folder)
+            .env(PROGRAM, program)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("starting {}", self.executable.display()))?;
+        let output = child.stdout.take().context("no standard output")?;
+        let (mut ran, mut rest) = (Ran::default(), String::new());
+        for line in BufReader::new(output).lines() {
+            let line = line?;
+            ran.hear(&line);
+            if line.starts_with("test ") && line.contains(" ... ") {
+                println!("{line}");
+            } else {
+                rest += &line;
+                rest.push('\n');
+            }
+        }
+        println!("{rest}");
+        if !child.wait()?.success() && ran.counts.failed == 0 {
+            println!(
+                "{} ended without saying what failed",
+                self.executable.display()
+            );
+            ran.failed.clear();
+            ran.counts.failed = 1;
+        }
+        Ok(ran)
+    }
+}
+
+/// Builds what later stages run, while tests wait and leave CPUs idle; it gives way at once to a test that
+/// wakes. What fails here fails again in its stage, which says so.
 fn build_ahead() {
     if Attribute::Scheduling(Scheduling::Idle).take_on().is_ok() {
-        let _ = release::static_program(PROFILE);
+        let _ = release::static_program(target::PROFILE);
         let _ = fuzz::build();
     }
 }
 
-/// Adds a line such as `test result: ok. 3 passed; 0 failed; 0 ignored; ...`.
-fn add_result(line: &str, counts: &mut Counts) {
-    let Some(result) = line.strip_prefix("test result:") else {
-        return;
-    };
-    let count_before = |word: &str| {
-        let words: Vec<&str> = result.split_whitespace().collect();
-        let at = words
-            .iter()
-            .position(|found| found.trim_end_matches(';') == word)?;
-        words.get(at.checked_sub(1)?)?.parse::<u32>().ok()
-    };
-    counts.passed += count_before("passed").unwrap_or(0);
-    counts.failed += count_before("failed").unwrap_or(0);
-    counts.skipped += count_before("ignored").unwrap_or(0);
+impl Ran {
+    /// Takes in a line: `test NAME ... FAILED`, or `test result: ok. 3 passed; 0 failed; 0 ignored; ...`.
+    fn hear(&mut self, line: &str) {
+        let test = line.strip_prefix("test ");
+        match test.and_then(|rest| rest.split_once(" ... ")) {
+            Some((name, "ok")) => self.passed.push(name.to_owned()),
+            Some((name, "FAILED")) => self.failed.push(name.to_owned()),
+            _ => {}
+        }
+        let Some(result) = line.strip_prefix("test result:") else {
+            return;
+        };
+        let count_before = |word: &str| {
+            let words: Vec<&str> = result.split_whitespace().collect();
+            let at = words
+                .iter()
+                .position(|found| found.trim_end_matches(';') == word)?;
+            words.get(at.checked_sub(1)?)?.parse::<u32>().ok()
+        };
+        let count = |word| count_before(word).unwrap_or(0);
+        self.counts.add(Counts {
+            passed: count("passed"),
+            failed: count("failed"),
+            skipped: count("ignored"),
+            ..Counts::default()
+        });
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_result_line_adds_its_three_counts_and_other_lines_add_nothing() {
+    /// What stands for a test program: it does one thing on its first run, and another on every later one.
+    fn suite(name: &str, first: &str, later: &str) -> Suite {
+        let folder = std::env::temp_dir().join(format!("linerate-{name}-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let script =
+            format!("#!/bin/sh\nif mkdir ran 2> /dev/null; then {first}; else {later}; fi");
+        // Written by a process of its own: another thread that starts one would hold ours open for writing.
+        let mut write = Command::new("sh");
+        write.args(["-c", "echo \"$1\" > suite && chmod +x suite", "sh", &script]);
+        assert!(write.current_dir(&folder).status().unwrap().success());
+        Suite {
+            executable: folder.join("suite"),
+            folder,
+            arguments: Vec::new(),
+        }
+    }
+
+    const FAILS: &str = "echo 'test one ... ok'; echo 'test a::two ... FAILED'; \
+        echo 'test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured'; exit 101";
+    const PASSES: &str =
+        "echo 'test a::two ... ok'; echo 'test result: ok. 1 passed; 0 failed; 0 ignored'";
+    const DIES: &str = "echo 'test a::two ... FAILED'; kill -9 $$";
+
+    /// Runs it, and what failed of it once more.
+    fn counted(suite: &Suite) -> Counts {
         let mut counts = Counts::default();
-        add_result("running 4 tests", &mut counts);
-        add_result(
-            "test result: FAILED. 3 passed; 2 failed; 1 ignored; 0 measured",
-            &mut counts,
-        );
-        assert_eq!((counts.passed, counts.failed, counts.skipped), (3, 2, 1));
+        let again = run_all(std::slice::from_ref(suite), 2, Path::new(""), &mut counts).unwrap();
+        assert!(again.iter().all(|suite| suite.tests() == ["a::two"]));
+        run_again(&again, Path::new(""), &mut counts).unwrap();
+        std::fs::remove_dir_all(&suite.folder).unwrap();
+        counts
+    }
+
+    #[test]
+    fn a_test_that_fails_once_is_counted_as_passed_and_named() {
+        let counts = counted(&suite("once", FAILS, PASSES));
+        assert_eq!((counts.passed, counts.failed, counts.skipped), (2, 0, 1));
+        assert_eq!(counts.unsteady, ["a::two"]);
+    }
+
+    #[test]
+    fn a_test_that_fails_twice_or_ends_its_program_has_failed() {
+        let twice = counted(&suite(
+            "twice",
+            FAILS,
+            &FAILS.replace("1 passed", "0 passed"),
+        ));
+        assert_eq!((twice.passed, twice.failed), (1, 1));
+        let dies_later = counted(&suite("later", FAILS, DIES));
+        assert_eq!((dies_later.passed, dies_later.failed), (1, 1));
+        let dies = counted(&suite("dies", DIES, PASSES));
+        assert_eq!((dies.passed, dies.failed), (0, 1));
+        for counts in [twice, dies_later, dies] {
+            assert!(counts.unsteady.is_empty(), "{:?}", counts.unsteady);
+        }
     }
 }

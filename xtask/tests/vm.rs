@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// A folder that goes with the test.
-struct Folder(PathBuf);
+struct TestFolder(PathBuf);
 
-impl Folder {
+impl TestFolder {
     fn new(test: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("xtask-{test}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
@@ -19,7 +19,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TestFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -41,7 +41,7 @@ fn refusal(command: &mut Command) -> String {
 
 #[test]
 fn programs_that_are_missing_are_named_with_the_line_that_installs_them() {
-    let folder = Folder::new("no-programs");
+    let folder = TestFolder::new("no-programs");
     let mut run = xtask(&["run", "--", "true"]);
     let words = refusal(run.env("PATH", &folder.0));
     assert!(words.contains("qemu-system-x86_64, "), "{words}");
@@ -57,7 +57,7 @@ fn programs_that_are_missing_are_named_with_the_line_that_installs_them() {
 
 #[test]
 fn a_mirror_that_cannot_be_reached_is_named_with_what_to_do() {
-    let folder = Folder::new("no-mirror");
+    let folder = TestFolder::new("no-mirror");
     // A port that was free a moment ago answers nobody.
     let port = TcpListener::bind("127.0.0.1:0")
         .unwrap()

@@ -2,9 +2,11 @@
 
 use machine::cpus::CpuSplit;
 use machine::instruments::cpu::CpuWatch;
-use model::message::{BlockAsk, Failure, Loaded};
+use model::failure::Failure;
+use model::message::{BlockAsk, Loaded};
+use model::reading::CpuReading;
 use model::{Pace, Reading};
-use traffic::load::{self, Engine, LoadError, LoadOutcome, LoadPlan, Observer};
+use traffic::load::{Engine, LoadError, LoadOutcome, LoadPlan, Loads as _, Observer};
 
 use crate::target::{Speaks, Target};
 
@@ -13,8 +15,12 @@ const TIMEOUT_NS: u64 = 2_000_000_000;
 
 /// Measures one block. Of a target on another host there are no processes to be read.
 pub(crate) fn measure(target: &Target, ask: &BlockAsk, cpus: &CpuSplit) -> Result<Loaded, Failure> {
+    let asked = match &target.speaks {
+        Speaks::Asked(asked) => Some(asked),
+        Speaks::Http(..) | Speaks::Echo(_) => None,
+    };
     let plan = LoadPlan {
-        address: target.address.into(),
+        address: target.address.clone(),
         connections: ask.workload.connections,
         threads: ask.workload.threads,
         cpus: cpus.client.clone(),
@@ -26,16 +32,17 @@ pub(crate) fn measure(target: &Target, ask: &BlockAsk, cpus: &CpuSplit) -> Resul
         // One engine for all studies, so that runs can be compared with one another.
         engine: Engine::Epoll,
         bulk: false,
-        tls: None,
-        streams: None,
-        pipeline: 1,
+        tls: asked.and_then(|asked| asked.tls.clone()),
+        streams: asked.and_then(|asked| asked.streams),
+        pipeline: asked.map_or(1, |asked| asked.pipeline),
     };
     let mut window = Window {
         watch: CpuWatch::new(&target.pids),
     };
     let outcome = match &target.speaks {
-        Speaks::Http(protocol, _) => load::run(&plan, protocol, &mut window),
-        Speaks::Echo(protocol) => load::run(&plan, protocol, &mut window),
+        Speaks::Http(protocol, _) => protocol.load(&plan, &mut window),
+        Speaks::Echo(protocol) => protocol.load(&plan, &mut window),
+        Speaks::Asked(asked) => asked.prepared.load(&plan, &mut window),
     };
     if sys::stop::heard().is_some() {
         return Err(Failure {
@@ -70,12 +77,18 @@ impl Observer for Window {
     }
 }
 
-fn reading(outcome: LoadOutcome, watch: &CpuWatch) -> Reading {
+/// What a block came to, with the counters that were read at the edges of its window.
+#[must_use]
+pub fn reading(outcome: LoadOutcome, watch: &CpuWatch) -> Reading {
     let cpu = watch.reading(
         outcome.window_ns,
         outcome.client_cpu_ns,
         outcome.client_busy_share,
     );
+    let cpu = CpuReading {
+        client_occupied_share: Some(outcome.client_occupied_share),
+        ..cpu
+    };
     Reading {
         window_ns: outcome.window_ns,
         answered: outcome.answered,

@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use model::message::Failure;
+use model::failure::Failure;
 use sys::process::ChildSetup;
 
 /// How long a server may take to drain before it is killed.
 const DRAIN: Duration = Duration::from_millis(500);
-/// The same of one that is to say something at the end, which drains for 5 s at most.
+/// How long a server may take that is to say something at the end, which drains for 5 s at most.
 const LAST_WORDS: Duration = Duration::from_secs(7);
 
 /// The most that one which does not come up may say, in bytes: a pipe holds as many.

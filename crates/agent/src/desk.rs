@@ -5,8 +5,10 @@ use std::net::IpAddr;
 
 use machine::cpus::CpuSplit;
 use model::command::FolderCommand;
+use model::failure::Failure;
 use model::lever::LeverSetting;
-use model::message::{BlockAsk, ClockTell, Failure, PROTOCOL, Reach};
+use model::message::{BlockAsk, ClockTell, PROTOCOL, Reach};
+use model::request::RequestSpec;
 use model::run::Rig;
 use model::study::Program;
 use model::{Ask, Service, Tell, Workload};
@@ -14,6 +16,7 @@ use model::{Ask, Service, Tell, Workload};
 use crate::block;
 use crate::counting::Counting;
 use crate::live::LiveLevers;
+use crate::running;
 use crate::target::{self, ExchangeBytes, Target};
 use crate::workshop::Workshop;
 use crate::{Place, Setup};
@@ -136,7 +139,7 @@ impl Desk {
         // A target of that name that is up already goes first, or its port would stay taken.
         drop(self.targets.remove(&name));
         let mut plan = target::Plan::from_levers(levers, self.live.on_host)?;
-        let at_start = plan.take_what_holds_at_start();
+        let at_start = plan.take_at_start();
         let listen = listen.into();
         let (target, doubts) = match program {
             Program::Serve => target::serve(&self.setup, plan, workload, listen, &self.cpus)?,
@@ -145,16 +148,18 @@ impl Desk {
                 let service = self.services.get(name).ok_or_else(|| not_found(name))?;
                 target::service(&self.setup, service, plan, workload, listen, &self.cpus)?
             }
-            Program::Url(url) => target::running(&name, url, plan, &self.cpus)?,
+            Program::Url(url) => running::running(&name, &RequestSpec::get(url), plan, &self.cpus)?,
+            Program::Request(request) => running::running(&name, request, plan, &self.cpus)?,
         };
         at_start.end()?;
-        let reach = target.reach.clone();
+        let (reach, answer) = (target.reach.clone(), target.answer.clone());
         self.exchange = self.exchange.or_else(|| target.exchange());
         self.targets.insert(name.clone(), target);
         Ok(Tell::Started {
             target: name,
             doubts,
             reach,
+            answer,
         })
     }
 

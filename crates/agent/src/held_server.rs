@@ -1,7 +1,7 @@
 //! A server that was started for a measurement, and goes when that is over.
 
 use model::Doubt;
-use model::message::Failure;
+use model::failure::Failure;
 
 use crate::children::ServerProcess;
 use crate::service::RunningService;

@@ -15,7 +15,10 @@ mod held_server;
 pub mod link;
 mod live;
 pub mod page;
+mod play;
+pub mod request;
 pub mod role;
+mod running;
 pub mod service;
 mod starting;
 mod target;
@@ -24,11 +27,13 @@ mod workshop;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 
-use model::message::Failure;
+use model::failure::Failure;
 use model::run::Rig;
 use model::{Ask, Tell};
 
+pub use block::reading;
 use desk::Desk;
+pub use play::play;
 
 /// How an agent is set up by whoever starts it.
 #[derive(Clone, Debug)]

@@ -7,11 +7,11 @@ use std::path::Path;
 use machine::rig::qdisc::KernelLink;
 use machine::rig::tun::{self, Site};
 use machine::rig::{Lab, wire};
+use model::failure::Failure;
 use model::link::{LinkPlan, LinkRecord, LinkTotals, QdiscReading, Via};
-use model::message::Failure;
 use model::{Doubt, LinkDoubt};
 use serde::{Deserialize, Serialize};
-use traffic::link::{Link, LinkReadings, Sockets};
+use traffic::link::{Link, LinkReadings};
 
 use crate::role::{Role, RoleProcess, Said, dismissed, heard, say};
 
@@ -25,7 +25,7 @@ struct LinkOrder<E> {
 /// Carries between two devices here.
 pub(crate) fn carry(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
     let LinkOrder::<String> { plan, ends } = heard(input)?;
-    let link = Link::start(&plan, ends.map(Sockets));
+    let link = Link::between_devices(&plan, ends);
     attend(link, Link::finish, input, output)
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn have_carried(input: &mut impl BufRead, output: &mut impl Write) ->
 fn start_by_tun(plan: &LinkPlan, [client, server]: &[Site; 2]) -> Result<Link, String> {
     let make = |site| tun::make(site).map_err(|error| error.to_string());
     let ends = [make(client)?, make(server)?];
-    Link::start(plan, ends).map_err(|error| error.to_string())
+    Link::between_tuns(plan, ends).map_err(|error| error.to_string())
 }
 
 /// Says that a link is ready, waits for the end of the input, and says what it came to.

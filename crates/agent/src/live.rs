@@ -1,12 +1,10 @@
 //! The levers that bind at once: flipped between blocks so that exactly those of the arm are on.
 
 use machine::levers::carry::{self, Undone};
-use machine::planted::{Held, Planted, PlantedError, Setting, Wanted};
+use machine::planted::{Held, Planted, PlantedError, SetLever, Wanted};
 use model::Binds;
+use model::failure::Failure;
 use model::lever::{LeverSetting, LeverState};
-use model::message::Failure;
-
-use crate::target::lever_failure;
 
 /// The live levers that are on now, in the order in which they were put on: one may stand upon another,
 /// so the last comes off first. Dropping it takes them all off.
@@ -23,12 +21,12 @@ impl LiveLevers {
     /// Has those on that are wanted, in their order.
     pub(crate) fn become_these(&mut self, wanted: &[LeverSetting]) -> Result<(), Failure> {
         let on_host = self.on_host;
-        self.become_by(wanted, |setting| put_on(setting, on_host))
+        self.change_to(wanted, |setting| put_on(setting, on_host))
     }
 
     /// What both begin with stays. The rest comes off from the last one down, and what is wanted
     /// goes on in its place: one that stood upon another may not stay while that goes.
-    fn become_by(
+    fn change_to(
         &mut self,
         wanted: &[LeverSetting],
         put_on: impl Fn(&LeverSetting) -> Result<AnyHeld, PlantedError>,
@@ -117,8 +115,8 @@ fn still_set(what: &str) -> Failure {
 
 fn put_on(setting: &LeverSetting, on_host: bool) -> Result<AnyHeld, PlantedError> {
     match find(setting)?.set(wanted(setting, on_host))? {
-        Setting::Held(held) => Ok(held),
-        Setting::Child(_) | Setting::ServeArgument(_) => {
+        SetLever::Held(held) => Ok(held),
+        SetLever::Child(_) | SetLever::ServeArgument(_) => {
             Err(PlantedError::Unknown(setting.to_string()))
         }
     }
@@ -168,6 +166,14 @@ fn beside(setting: &LeverSetting, first: &[LeverState]) -> Vec<LeverSetting> {
     standing.map(|state| state.setting.clone()).collect()
 }
 
+/// A lever that would not.
+pub(crate) fn lever_failure(setting: &LeverSetting, error: &PlantedError) -> Failure {
+    Failure {
+        what: format!("lever `{setting}`: {error}"),
+        advice: String::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, Mutex};
@@ -202,7 +208,7 @@ mod tests {
             let log = Arc::clone(log);
             Ok(Box::new(Fake { name, log }))
         };
-        live.become_by(&wanted, put_on).unwrap();
+        live.change_to(&wanted, put_on).unwrap();
         let on: Vec<&LeverSetting> = live.on.iter().map(|(setting, _)| setting).collect();
         assert_eq!(on, wanted.iter().collect::<Vec<_>>());
         std::mem::take(&mut *log.lock().unwrap())

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use machine::rig::{Lab, tcp, wire};
-use model::message::Failure;
+use model::failure::Failure;
 use serde::{Deserialize, Serialize};
 use sys::kernel_file;
 use traffic::page::{Fetched, PageServer, fetch};

@@ -9,12 +9,10 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::str::FromStr;
 
-use model::message::Failure;
+use model::failure::Failure;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sys::process::ChildSetup;
-
-use crate::{link, page};
 
 /// The word with which this program is started to play a role; its name follows.
 const PLAY: &str = "role";
@@ -50,20 +48,6 @@ impl Role {
             Self::KernelLink => "kernel-link",
             Self::PageServer => "page-server",
             Self::PageClient => "page-client",
-        }
-    }
-
-    /// Plays it on this end of the line.
-    ///
-    /// # Errors
-    /// When the line breaks. What cannot be done is told, not returned.
-    pub fn play(self, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
-        match self {
-            Self::Link => link::carry(&mut input, &mut output),
-            Self::TunLink => link::carry_by_tun(&mut input, &mut output),
-            Self::KernelLink => link::have_carried(&mut input, &mut output),
-            Self::PageServer => page::serve(&mut input, &mut output),
-            Self::PageClient => page::fetch_all(&mut input, &mut output),
         }
     }
 }

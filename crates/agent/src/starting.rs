@@ -1,17 +1,13 @@
 //! What a target's process starts with: a CPU, what its levers give it, and no root's powers.
 
-use std::process::Command;
-
 use machine::cpus::CpuSplit;
 use machine::levers::Obstacle;
-use machine::levers::program::{Allocator, Start, Startup};
+use machine::levers::program::Start;
 use machine::planted::ChildPart;
-use model::message::Failure;
+use model::failure::Failure;
 use sys::attribute::Attribute;
 use sys::descent::Descent;
 use sys::process::ChildSetup;
-
-use crate::environment;
 
 /// A start that is ready to be made.
 pub(crate) struct Starting {
@@ -35,26 +31,6 @@ impl Starting {
         };
         start.put_into(&mut setup);
         Ok(Self { setup, start })
-    }
-
-    /// Gives a command of ours little of our environment, and what it is to have of its own there.
-    pub(crate) fn complete(&self, command: &mut Command) -> Result<(), Failure> {
-        let environment = environment::handed_on();
-        let startup = Startup {
-            program: command.get_program(),
-            environment: &environment,
-            descent: self.setup.descent,
-        };
-        let variable = self.start.variable(&startup);
-        let variable = variable.map_err(|obstacle| refused(&obstacle))?;
-        environment::little(command);
-        command.envs(variable);
-        Ok(())
-    }
-
-    /// The memory allocator, for whoever starts the process in another environment.
-    pub(crate) fn allocator(&self) -> Option<Allocator> {
-        self.start.allocator().cloned()
     }
 
     /// A failure to start, with what the process was to have: together they may be refused where

@@ -6,10 +6,12 @@ use std::process::Command;
 
 use machine::cpus::CpuSplit;
 use machine::levers::program::Start;
-use machine::planted::{ChildPart, Held, PlantedError, Setting};
+use machine::planted::{ChildPart, Held, PlantedError, SetLever};
+use model::failure::Failure;
 use model::lever::LeverSetting;
-use model::message::{self, Failure, Reach};
+use model::message::{self, Reach, ServerAnswer};
 use model::{Doubt, Service, Workload};
+use sys::address::Address;
 use traffic::floor::protocol::EchoProtocol;
 use traffic::load::http::HttpProtocol;
 use wire::response::BodyMark;
@@ -17,14 +19,16 @@ use wire::url::HttpUrl;
 
 use crate::Setup;
 use crate::children::ServerProcess;
+use crate::environment;
 use crate::held_server::HeldServer;
 use crate::live;
+use crate::request::AskedFor;
 use crate::service::register::studies;
 use crate::service::{self, Offer, RunningService, Wish};
 use crate::starting::Starting;
 
 /// How long the first answer of a target may take.
-const PROBE_TIMEOUT_NS: u64 = 5_000_000_000;
+pub(crate) const PROBE_TIMEOUT_NS: u64 = 5_000_000_000;
 /// Of a service: one per CPU that a target is given, which is one.
 const WORKERS: u32 = 1;
 /// The only filter of system calls that a target lives under is the one that a lever plants: what that costs is
@@ -33,8 +37,10 @@ pub(crate) const UNCONFINED: [&str; 2] = ["--sandbox", "off"];
 
 /// A target that is up.
 pub(crate) struct Target {
-    pub(crate) address: SocketAddr,
+    pub(crate) address: Address,
     pub(crate) speaks: Speaks,
+    /// What it answers; `None` of one that we know.
+    pub(crate) answer: Option<ServerAnswer>,
     /// The processes whose CPU time is the target's; empty where they are hidden.
     pub(crate) pids: Vec<u32>,
     pub(crate) live_levers: Vec<LeverSetting>,
@@ -50,6 +56,8 @@ pub(crate) struct Target {
 pub(crate) enum Speaks {
     Http(HttpProtocol, ExchangeBytes),
     Echo(EchoProtocol),
+    /// As somebody asks for it who runs the target himself.
+    Asked(Box<AskedFor>),
 }
 
 /// The sizes of one request and its answer.
@@ -64,7 +72,21 @@ impl Target {
     pub(crate) fn exchange(&self) -> Option<ExchangeBytes> {
         match &self.speaks {
             Speaks::Http(_, sizes) => Some(*sizes),
-            Speaks::Echo(_) => None,
+            Speaks::Echo(_) | Speaks::Asked(_) => None,
+        }
+    }
+
+    /// One that was not started here.
+    pub(crate) fn met(address: Address, speaks: Speaks, live_levers: Vec<LeverSetting>) -> Self {
+        Self {
+            address,
+            speaks,
+            answer: None,
+            pids: Vec::new(),
+            live_levers,
+            reach: None,
+            process: None,
+            _start: Start::default(),
         }
     }
 
@@ -92,7 +114,7 @@ impl AtStart {
     pub(crate) fn end(self) -> Result<(), Failure> {
         for (setting, held) in self.0.into_iter().rev() {
             held.undo()
-                .map_err(|error| lever_failure(&setting, &error))?;
+                .map_err(|error| live::lever_failure(&setting, &error))?;
         }
         Ok(())
     }
@@ -108,13 +130,18 @@ impl Plan {
         };
         for setting in levers {
             plan.add(setting, on_host)
-                .map_err(|error| lever_failure(setting, &error))?;
+                .map_err(|error| live::lever_failure(setting, &error))?;
         }
         Ok(plan)
     }
 
+    /// Those that take hold in each block.
+    pub(crate) fn into_live(self) -> Vec<LeverSetting> {
+        self.live
+    }
+
     /// To be kept until the target is up.
-    pub(crate) fn take_what_holds_at_start(&mut self) -> AtStart {
+    pub(crate) fn take_at_start(&mut self) -> AtStart {
         std::mem::take(&mut self.at_start)
     }
 
@@ -125,12 +152,12 @@ impl Plan {
             return Ok(());
         }
         match lever.set(live::wanted(setting, on_host))? {
-            Setting::ServeArgument(arguments) => self.arguments.extend(arguments),
-            Setting::Child(part) => {
+            SetLever::ServeArgument(arguments) => self.arguments.extend(arguments),
+            SetLever::Child(part) => {
                 self.child.seccomp.extend(part.seccomp);
                 self.child.program.extend(part.program);
             }
-            Setting::Held(held) => self.at_start.0.push((setting.clone(), held)),
+            SetLever::Held(held) => self.at_start.0.push((setting.clone(), held)),
         }
         Ok(())
     }
@@ -150,15 +177,16 @@ pub(crate) fn serve(
         .args(UNCONFINED)
         .args(&plan.arguments);
     let starting = Starting::new(plan.child, cpus)?;
-    starting.complete(&mut command)?;
+    environment::little(&mut command);
     let process = ServerProcess::start(command, starting.setup.clone())
         .map_err(|failure| starting.explain(failure))?;
     starting.verify(process.pid())?;
     let address = process.address;
     let (speaks, _) = speak_http(address, &address.to_string(), &workload.path)?;
     let target = Target {
-        address,
+        address: address.into(),
         speaks,
+        answer: None,
         pids: vec![process.pid()],
         live_levers: plan.live,
         reach: listen.reach(address, http(workload)),
@@ -187,7 +215,6 @@ pub(crate) fn service(
         // Its keeper stays where it is; all else it takes on, to hand it down.
         cpus: starting.take_cpus(),
         setup: starting.setup.clone(),
-        allocator: starting.allocator(),
         folder,
         offer: Offer::default(),
     };
@@ -206,8 +233,9 @@ pub(crate) fn service(
         )));
     }
     let target = Target {
-        address,
+        address: address.into(),
         speaks,
+        answer: None,
         pids: vec![process.pid],
         live_levers: plan.live,
         reach: listen.reach(address, http(workload)),
@@ -240,13 +268,14 @@ pub(crate) fn echo(
         &answer.to_string(),
     ]);
     let starting = Starting::new(plan.child, cpus)?;
-    starting.complete(&mut command)?;
+    environment::little(&mut command);
     let process = ServerProcess::start(command, starting.setup.clone())
         .map_err(|failure| starting.explain(failure))?;
     starting.verify(process.pid())?;
     let target = Target {
-        address: process.address,
+        address: process.address.into(),
         speaks: Speaks::Echo(EchoProtocol::new(request, answer)),
+        answer: None,
         pids: vec![process.pid()],
         live_levers: plan.live,
         reach: listen.reach(
@@ -262,39 +291,6 @@ pub(crate) fn echo(
     Ok((target, Vec::new()))
 }
 
-/// Takes up with a server that runs already.
-pub(crate) fn running(
-    name: &str,
-    url: &str,
-    plan: Plan,
-    cpus: &CpuSplit,
-) -> Result<(Target, Vec<Doubt>), Failure> {
-    let url = HttpUrl::parse(url).and_then(HttpUrl::in_the_clear);
-    let url = url.map_err(|error| failure(&error.to_string()))?;
-    let address = resolve(&url)?;
-    let (speaks, _) = speak_http(address, &url.host_header(), &url.target)?;
-    let (pids, doubts) = match machine::targets::listening_on(address) {
-        Ok(pids) => {
-            let doubts = machine::cpus::sharing(&pids, &cpus.client);
-            (pids, doubts.into_iter().collect())
-        }
-        Err(error) => {
-            let (target, reason) = (name.to_owned(), error.to_string());
-            (Vec::new(), vec![Doubt::TargetCpuHidden { target, reason }])
-        }
-    };
-    let target = Target {
-        address,
-        speaks,
-        pids,
-        live_levers: plan.live,
-        reach: None,
-        process: None,
-        _start: Start::default(),
-    };
-    Ok((target, doubts))
-}
-
 /// Takes up with a target of another host, and sees that it answers from here.
 pub(crate) fn met(reach: &Reach) -> Result<Target, Failure> {
     let address = reach.address;
@@ -305,15 +301,7 @@ pub(crate) fn met(reach: &Reach) -> Result<Target, Failure> {
             answer_bytes,
         } => Speaks::Echo(EchoProtocol::new(*request_bytes, *answer_bytes)),
     };
-    Ok(Target {
-        address,
-        speaks,
-        pids: Vec::new(),
-        live_levers: Vec::new(),
-        reach: None,
-        process: None,
-        _start: Start::default(),
-    })
+    Ok(Target::met(address.into(), speaks, Vec::new()))
 }
 
 /// Where a target is to listen.
@@ -350,7 +338,7 @@ fn http(workload: &Workload) -> message::Speaks {
 }
 
 /// The first address of the host, pinned for the whole run.
-fn resolve(url: &HttpUrl) -> Result<SocketAddr, Failure> {
+pub(crate) fn resolve(url: &HttpUrl) -> Result<SocketAddr, Failure> {
     let found = (url.host.as_str(), url.port).to_socket_addrs();
     let first = found
         .map_err(|error| failure(&format!("{}: {error}", url.host)))?
@@ -377,17 +365,9 @@ fn speak_http(address: SocketAddr, host: &str, path: &str) -> Result<(Speaks, Bo
     Ok((Speaks::Http(protocol, sizes), seen.body))
 }
 
-fn failure(what: &str) -> Failure {
+pub(crate) fn failure(what: &str) -> Failure {
     Failure {
         what: what.to_owned(),
-        advice: String::new(),
-    }
-}
-
-/// A lever that would not.
-pub(crate) fn lever_failure(setting: &LeverSetting, error: &PlantedError) -> Failure {
-    Failure {
-        what: format!("lever `{setting}`: {error}"),
         advice: String::new(),
     }
 }

@@ -20,7 +20,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Reads a file that lies there itself: a link is not followed.
 ///
 /// # Errors
-/// The same, and that it has more than `most_bytes`.
+/// Those of [`open`], and that it has more than `most_bytes`.
 pub fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     bounded(
         open_with(path, libc::O_PATH | libc::O_NOFOLLOW)?,
@@ -39,18 +39,18 @@ fn bounded(file: File, most_bytes: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same as text.
+/// Reads a text that lies there itself.
 ///
 /// # Errors
-/// The same, and that it is no UTF-8.
+/// Those of [`read`], and that it is no UTF-8.
 pub fn read_text(path: &Path, most_bytes: u64) -> io::Result<String> {
     text(read(path, most_bytes)?)
 }
 
-/// The same of a file that a link may lead to: one that its reader asked for by its name.
+/// Reads a text that a link may lead to: one that its reader asked for by its name.
 ///
 /// # Errors
-/// The same.
+/// Those of [`read_text`].
 pub fn follow_text(path: &Path, most_bytes: u64) -> io::Result<String> {
     text(bounded(open(path)?, most_bytes)?)
 }

@@ -10,7 +10,7 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     shown_but(text, &[])
 }
 
-/// The same, which leaves these sequences as they are: those by which we paint.
+/// A text made plain but for the sequences by which we paint.
 #[must_use]
 pub fn shown_but<'a>(text: &'a str, ours: &[&str]) -> Cow<'a, str> {
     if !text.contains(steers) {

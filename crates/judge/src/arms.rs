@@ -5,6 +5,7 @@ use model::reading::MachineCpu;
 use model::study::Role;
 use model::{Arm, Estimate};
 
+use crate::contrast::Contrast;
 use crate::metric::Metric;
 use crate::rounds::Rounds;
 use crate::{median, signed_rank};
@@ -21,7 +22,7 @@ pub(crate) fn results(arms: &[Arm], rounds: &Rounds<'_>) -> Vec<ArmResult> {
 
 /// The figures of one arm, and where there is a floor, how near it is to it.
 pub(crate) fn result(arm: &Arm, floor: Option<&Arm>, rounds: &Rounds<'_>) -> ArmResult {
-    let over_blocks = |metric| median::estimate(&rounds.values(&arm.name, metric), ALPHA);
+    let over_blocks = |metric| median::estimate(&rounds.values(metric).of_arm(&arm.name), ALPHA);
     let server_cpu = over_blocks(Metric::ServerCpu);
     let busy_shares: Vec<f64> = rounds
         .blocks_of(&arm.name)
@@ -75,7 +76,7 @@ fn implied_rps(cpu_us: Estimate) -> Estimate {
 }
 
 fn share_of_floor(floor: &str, arm: &str, rounds: &Rounds<'_>) -> Option<Estimate> {
-    let pairs = rounds.log_ratios(floor, arm, Metric::ServerCpu);
+    let pairs = Contrast::pair(floor, arm).log_ratios(rounds.values(Metric::ServerCpu));
     let effect = signed_rank::effect(&pairs, ALPHA)?;
     Some(Estimate {
         value: effect.ratio,

@@ -6,10 +6,11 @@ use model::run::Phase;
 use model::study::Role;
 use model::{BlockRecord, RunRecord};
 
+use crate::contrast::Contrast;
 use crate::metric::Metric;
 use crate::rounds::Rounds;
-use crate::rules::{CONTROL_ALPHA, Rules};
-use crate::{median, signed_rank, welch};
+use crate::rules::Rules;
+use crate::{count, family, median, welch};
 
 /// Two-sided error of intervals.
 const ALPHA: f64 = 0.05;
@@ -63,14 +64,15 @@ impl Boot {
         let rounds = all.within(&reboot.rounds_of(place));
         let values = |metric| -> Vec<f64> {
             let arms = reboot.arms.iter();
-            arms.flat_map(|arm| rounds.values(&arm.name, metric))
+            arms.flat_map(|arm| rounds.values(metric).of_arm(&arm.name))
                 .collect()
         };
         let over_blocks = |metric| median::estimate(&values(metric), ALPHA);
         let rounds_done = rounds.complete(&reboot.arms);
         let rules = Rules::of_rounds(run.study.design.smallest_effect, rounds_done);
         let metric = Metric::of_outcome(outcome);
-        let (control, drifted) = control(reboot, &rounds, metric, &rules);
+        let control = control(reboot, &rounds, metric, rules);
+        let drifted = (control.effect).is_some_and(|effect| rules.control_differs(&effect));
         Self {
             log_median: median::of(&values(metric)).map(f64::ln),
             result: BootResult {
@@ -90,17 +92,12 @@ impl Boot {
     }
 }
 
-/// The last state against itself, and whether it came out different.
-fn control(reboot: &Reboot, rounds: &Rounds<'_>, metric: Metric, rules: &Rules) -> (Judged, bool) {
+/// The last state against itself.
+fn control(reboot: &Reboot, rounds: &Rounds<'_>, metric: Metric, rules: Rules) -> Judged {
     let again = reboot.arms.iter().find(|arm| arm.role == Role::Control);
-    let effect = again.and_then(|again| {
-        let against = again.against.as_deref()?;
-        let log_ratios = rounds.log_ratios(&again.name, against, metric);
-        signed_rank::effect(&log_ratios, CONTROL_ALPHA)
-    });
-    let drifted = effect.is_some_and(|effect| rules.control_differs(&effect));
-    let verdict = rules.control_verdict(effect.as_ref());
-    (Judged { verdict, effect }, drifted)
+    let pair = again.and_then(|again| Some(Contrast::pair(&again.name, again.against.as_deref()?)));
+    let judge = |pair| family::judge_control(&pair, rounds.values(metric), rules).judged;
+    pair.map_or(Judged::NONE, judge)
 }
 
 /// Only boots that were measured in full count.
@@ -116,8 +113,8 @@ fn estimate(boots: &[Boot]) -> Option<BootEstimate> {
     let spreads = [&with, &without].into_iter().filter_map(|arm| spread(arm));
     Some(BootEstimate {
         ratio: (mean(&with)? - mean(&without)?).exp(),
-        without: u32::try_from(without.len()).ok()?,
-        with: u32::try_from(with.len()).ok()?,
+        without: count(without.len()),
+        with: count(with.len()),
         same_arm_ratio: spreads.reduce(f64::max).map(f64::exp),
         interval: interval.flatten().map(|ends| ends.map(f64::exp)),
     })

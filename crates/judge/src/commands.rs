@@ -2,7 +2,7 @@
 
 use model::{CommandDoubt, CommandReading};
 
-use crate::median;
+use crate::{count, median};
 
 /// Distances from the median, in robust standard deviations, from which a run lies far away; of
 /// normal values one in two million does.
@@ -60,8 +60,4 @@ fn is_far(value: f64, others: &[f64]) -> bool {
     };
     let distance = (value - centre).abs();
     others.len() >= FEWEST_RUNS && distance > FAR * sigma && distance > NEAR * centre
-}
-
-fn count(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -4,10 +4,55 @@ use std::collections::BTreeMap;
 
 use model::run::Phase;
 use model::study::Role;
-use model::{BlockRecord, Doubt, RunRecord};
+use model::{BlockRecord, Doubt, Effect, RunRecord};
+
+use crate::rules::Rules;
 
 /// Share of an arm's blocks in which a doubt must stand to be one about the arm.
 const TOLERATED_BLOCKS: f64 = 0.10;
+
+/// That two identical arms came out different.
+pub(crate) fn control_differs(rules: &Rules, control: Option<&Effect>) -> Option<Doubt> {
+    let effect = control.filter(|effect| rules.control_differs(effect))?;
+    Some(Doubt::ControlDiffers {
+        ratio: effect.ratio,
+        p_value: effect.p_value,
+    })
+}
+
+/// That a comparison has fewer pairs than a verdict takes.
+pub(crate) fn too_few_pairs(rules: &Rules, pairs: u32) -> Option<Doubt> {
+    let needed = rules.fewest_pairs;
+    (pairs < needed).then_some(Doubt::TooFewPairs { pairs, needed })
+}
+
+pub(crate) fn unfinished(rounds_done: u32, rounds_planned: u32) -> Option<Doubt> {
+    (rounds_done < rounds_planned).then_some(Doubt::Unfinished {
+        rounds_done,
+        rounds_planned,
+    })
+}
+
+/// That effects as small as the one sought could not be seen.
+pub(crate) fn blind(smallest_visible: Option<f64>, sought: f64) -> Option<Doubt> {
+    smallest_visible
+        .filter(|visible| *visible > sought)
+        .map(|smallest_visible| Doubt::BlindToEffect {
+            smallest_visible,
+            sought,
+        })
+}
+
+/// What was doubted before the first block. A forecast of blindness gives way to the measured
+/// figure, where there is one.
+pub(crate) fn known_before(
+    known: &[Doubt],
+    smallest_visible: Option<f64>,
+) -> impl Iterator<Item = Doubt> {
+    let is_forecast = |doubt: &Doubt| matches!(doubt, Doubt::BlindToEffect { .. });
+    let stands = move |doubt: &&Doubt| smallest_visible.is_none() || !is_forecast(doubt);
+    known.iter().filter(stands).cloned()
+}
 
 /// Whether more than a tenth of some blocks carry a doubt of this kind.
 pub(crate) fn is_frequent<'a>(

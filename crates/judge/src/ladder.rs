@@ -2,33 +2,26 @@
 //! the top, pairs of steps together, and the last state against the first once more.
 
 use model::judgement::{Confirmed, Judged, LadderJudgement, Outcome, Rung, StepsTogether};
-use model::ladder::{Confirmation, Whole, alone, both, without};
+use model::ladder::{Whole, alone, both, without};
+use model::run::Confirmation;
 use model::run::Phase;
 use model::study::{Arm, Role};
-use model::{BlockRecord, Doubt, Effect, RunRecord, Verdict};
+use model::{BlockRecord, Doubt, RunRecord};
 
-use crate::factorial::{Contrast, Family, together};
+use crate::contrast::Contrast;
+use crate::factorial::together;
 use crate::metric::Metric;
+use crate::phase::JudgedPhase;
 use crate::rounds::Rounds;
-use crate::rules::{CONTROL_ALPHA, Rules};
-use crate::{arms, boots, doubts, failures, signed_rank};
-
-/// The blocks of one phase, and by what its contrasts are judged.
-pub(crate) struct Court<'a> {
-    pub(crate) rounds: &'a Rounds<'a>,
-    pub(crate) outcome: Outcome,
-    pub(crate) rules: Rules,
-    pub(crate) control: Option<Effect>,
-    /// Whether nothing may have a verdict.
-    pub(crate) is_void: bool,
-}
+use crate::rules::Rules;
+use crate::{arms, boots, doubts, family};
 
 /// Judges the rest of a whole ladder, whose climb went to `climb`; `None` where it was not asked
 /// for.
 pub(crate) fn judge(
     run: &RunRecord,
     blocks: &[BlockRecord],
-    climb: &Court<'_>,
+    climb: &JudgedPhase<'_>,
 ) -> Option<LadderJudgement> {
     let whole = run.study.whole.as_ref()?;
     let first_state = FirstState::of(run, whole)?;
@@ -53,14 +46,19 @@ pub(crate) fn judge(
 /// What is doubtful of the confirmation of a climb of which so many rounds are done.
 pub(crate) fn doubts(ladder: &LadderJudgement, run: &RunRecord, rounds_climbed: u32) -> Vec<Doubt> {
     let confirmed = ladder.confirmed.as_ref();
-    let mut doubts = Vec::from_iter(unconfirmed(run, rounds_climbed, confirmed));
+    let mut found = Vec::from_iter(unconfirmed(run, rounds_climbed, confirmed));
     if let Some(confirmed) = confirmed {
         let smallest_effect = run.study.design.smallest_effect;
         let rules = Rules::of_rounds(smallest_effect, confirmed.rounds_done);
-        doubts.extend(control_doubt(confirmed, &rules));
-        doubts.extend(too_few_pairs(confirmed, &rules));
+        let pairs_of = |judged: &Judged| judged.effect.map_or(0, |effect| effect.n);
+        let pairs = pairs_of(&confirmed.whole).min(pairs_of(&confirmed.control));
+        found.extend(doubts::control_differs(
+            &rules,
+            confirmed.control.effect.as_ref(),
+        ));
+        found.extend(doubts::too_few_pairs(&rules, pairs));
     }
-    doubts
+    found
 }
 
 /// That rounds of the confirmation are missing, once all of the climb are there.
@@ -74,28 +72,8 @@ fn unconfirmed(
     let confirmation = run.confirmation.as_ref();
     let nothing_to_confirm = confirmation.is_some_and(|planned| planned.arms.is_empty());
     let is_its_turn = rounds_climbed >= run.study.design.rounds && !nothing_to_confirm;
-    (is_its_turn && rounds_done < rounds_planned).then_some(Doubt::Unfinished {
-        rounds_done,
-        rounds_planned,
-    })
-}
-
-/// That the control of the confirmation came out different, which voids its verdicts.
-fn control_doubt(confirmed: &Confirmed, rules: &Rules) -> Option<Doubt> {
-    let effect = confirmed.control.effect?;
-    rules
-        .control_differs(&effect)
-        .then_some(Doubt::ControlDiffers {
-            ratio: effect.ratio,
-            p_value: effect.p_value,
-        })
-}
-
-fn too_few_pairs(confirmed: &Confirmed, rules: &Rules) -> Option<Doubt> {
-    let pairs_of = |judged: &Judged| judged.effect.map_or(0, |effect| effect.n);
-    let pairs = pairs_of(&confirmed.whole).min(pairs_of(&confirmed.control));
-    let needed = rules.fewest_pairs;
-    (pairs < needed).then_some(Doubt::TooFewPairs { pairs, needed })
+    let unfinished = || doubts::unfinished(rounds_done, rounds_planned);
+    is_its_turn.then(unfinished).flatten()
 }
 
 fn is_dropped(run: &RunRecord, step: &Arm) -> bool {
@@ -117,32 +95,10 @@ fn of_step<N: AsRef<str>>(judged: &[(N, Judged)], name: &str) -> Option<Judged> 
     Some(*judged)
 }
 
-impl Court<'_> {
-    /// All contrasts in one family of error.
-    fn judge(&self, contrasts: &[Contrast<'_>]) -> Vec<Judged> {
-        let metric = Metric::of_outcome(self.outcome);
-        let family = Family {
-            values: &self.rounds.all_values(metric),
-            rules: self.rules,
-            direction: metric.direction(),
-            control: self.control,
-        };
-        family.judge(contrasts, |contrast| {
-            self.is_void || self.is_unfair(contrast)
-        })
-    }
-
-    /// Whether the arms of a contrast fail differently, or the client was the limit of a rate.
-    fn is_unfair(&self, contrast: &Contrast<'_>) -> bool {
-        let blocks_of = |arm| self.rounds.blocks_of(arm);
-        let mut failed = contrast
-            .arms()
-            .map(|arm| failures::failed_share(blocks_of(arm)));
-        let first = failed.next().unwrap_or_default();
-        let is_limit = |arm| doubts::is_frequent(blocks_of(arm), doubts::is_client_limit);
-        failed.any(|other| failures::differ(first, other))
-            || (self.outcome == Outcome::Throughput && contrast.arms().any(is_limit))
-    }
+/// All contrasts in one family of error.
+fn judged(phase: &JudgedPhase<'_>, contrasts: &[Contrast<'_>]) -> Vec<Judged> {
+    let answers = phase.judge(contrasts).into_iter();
+    answers.map(|answer| answer.judged).collect()
 }
 
 /// What is asked of the first state: each step alone, and pairs of steps.
@@ -186,7 +142,7 @@ impl<'a> FirstState<'a> {
         })
     }
 
-    fn judge(&self, court: &Court<'_>) -> (Vec<(&'a str, Judged)>, Vec<StepsTogether>) {
+    fn judge(&self, first: &JudgedPhase<'_>) -> (Vec<(&'a str, Judged)>, Vec<StepsTogether>) {
         let alone = self
             .alone
             .iter()
@@ -199,7 +155,7 @@ impl<'a> FirstState<'a> {
             ]
         });
         let contrasts: Vec<Contrast<'_>> = alone.chain(squares).collect();
-        let mut judged = court.judge(&contrasts);
+        let mut judged = judged(first, &contrasts);
         let of_squares = judged.split_off(self.alone.len());
         let squares = self.squares.iter().zip(of_squares.chunks_exact(2));
         let together = squares.map(|(square, judged_pair)| {
@@ -252,13 +208,15 @@ impl Top {
         let [first, again, last] = [Role::Baseline, Role::Control, Role::Last].map(of_role);
         let (first, again, last) = (first?, again?, last?);
         let rules = Rules::of_rounds(run.study.design.smallest_effect, rounds_done);
-        let control = judge_control(&rounds, outcome, &rules, [&again.name, &first.name]);
-        let court = Court {
+        let control = Contrast::pair(&again.name, &first.name);
+        let values = rounds.values(Metric::of_outcome(outcome));
+        let control = family::judge_control(&control, values, rules).judged;
+        let phase = JudgedPhase {
             rounds: &rounds,
             outcome,
             rules,
             control: control.effect,
-            is_void: control.verdict == Verdict::Invalid,
+            is_void: family::voids(Some(control.verdict)),
         };
         let lacking: Vec<(&Arm, &str)> = steps(run)
             .filter_map(|step| Some((step, find(&confirmation.arms, &without(&step.name))?)))
@@ -267,7 +225,7 @@ impl Top {
             .iter()
             .map(|(_, without)| Contrast::pair(&last.name, without));
         let whole = Contrast::pair(&last.name, &first.name);
-        let mut judged = court.judge(&of_steps.chain([whole]).collect::<Vec<_>>());
+        let mut judged = judged(&phase, &of_steps.chain([whole]).collect::<Vec<_>>());
         let whole = judged.pop()?;
         let names = lacking.iter().map(|(step, _)| step.name.clone());
         let [first, last] = [first, last].map(|arm| arms::result(arm, None, &rounds));
@@ -282,19 +240,5 @@ impl Top {
                 rounds_planned: run.study.whole.as_ref()?.confirm_rounds,
             },
         })
-    }
-}
-
-fn judge_control(
-    rounds: &Rounds<'_>,
-    outcome: Outcome,
-    rules: &Rules,
-    [again, first]: [&str; 2],
-) -> Judged {
-    let log_ratios = rounds.log_ratios(again, first, Metric::of_outcome(outcome));
-    let effect = signed_rank::effect(&log_ratios, CONTROL_ALPHA);
-    Judged {
-        verdict: rules.control_verdict(effect.as_ref()),
-        effect,
     }
 }

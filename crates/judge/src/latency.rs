@@ -1,7 +1,7 @@
 //! Latency of the arms that were run in latency mode, pooled over their blocks.
 
 use model::judgement::LatencyResult;
-use model::reading::LatencyReading;
+use model::reading::{LatencyReading, Ledger};
 use model::run::Phase;
 use model::{Arm, BlockRecord, Histogram};
 
@@ -47,9 +47,19 @@ fn result(arm: &Arm, blocks: &[(&BlockRecord, &LatencyReading)]) -> LatencyResul
         offered_rps: per_second(offered),
         achieved_rps: per_second(answered as f64),
         requests: response.total(),
+        lost_share: lost_share(blocks),
         response: response.reported(),
         service: pooled(|latency| &latency.service).reported(),
         lateness: pooled(|latency| &latency.lateness).reported(),
         response_curve: response.curve(),
     }
+}
+
+fn lost_share(blocks: &[(&BlockRecord, &LatencyReading)]) -> f64 {
+    let mut ledger = Ledger::default();
+    for (block, _) in blocks {
+        ledger.add(&block.reading.ledger);
+    }
+    let lost = ledger.errors.failed() - ledger.errors.timeout;
+    lost as f64 / ledger.sent.max(1) as f64
 }

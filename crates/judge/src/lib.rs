@@ -9,7 +9,6 @@ pub mod bench;
 pub mod capacity;
 pub mod detectable;
 pub mod holm;
-pub mod looks;
 pub mod median;
 pub mod normal;
 pub mod objective;
@@ -25,21 +24,30 @@ pub mod welch;
 mod arms;
 mod boots;
 mod commands;
+mod contrast;
 mod doubts;
 mod factorial;
 mod failures;
+mod family;
 mod ladder;
 mod latency;
 mod metric;
+mod phase;
 mod rounds;
 mod rules;
 mod run;
 mod steps;
 mod surroundings;
+mod values;
 
 pub use bench::judge_bench;
 pub use detectable::smallest_visible;
 pub use factorial::{judge_commands, visible_to_plan};
-pub use looks::{Looks, Progress};
+pub use rules::QUICK_PAIRS;
 pub use run::judge;
 pub use verdict::{Direction, decide};
+
+/// A number of things, of which there are never as many as do not fit.
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

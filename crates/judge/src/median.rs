@@ -34,7 +34,7 @@ pub fn estimate(values: &[f64], alpha: f64) -> Option<Estimate> {
         value: of_sorted(&values),
         low: values[from_end],
         high: values[last - from_end],
-        n: u32::try_from(values.len()).unwrap_or(u32::MAX),
+        n: crate::count(values.len()),
     })
 }
 

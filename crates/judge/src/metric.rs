@@ -21,6 +21,13 @@ pub(crate) enum Metric {
 }
 
 impl Metric {
+    pub(crate) const ALL: [Self; 4] = [
+        Self::ServerCpu,
+        Self::ClientCpu,
+        Self::MachineCpu,
+        Self::Throughput,
+    ];
+
     /// The metric of an outcome.
     pub(crate) fn of_outcome(outcome: Outcome) -> Self {
         match outcome {

@@ -94,7 +94,7 @@ impl SignedRank {
             ratio: self.estimate().exp(),
             low: interval.low.exp(),
             high: interval.high.exp(),
-            n: u32::try_from(self.differences.len()).unwrap_or(u32::MAX),
+            n: crate::count(self.differences.len()),
             alpha: interval.alpha,
             p_value: self.p_value(),
         }

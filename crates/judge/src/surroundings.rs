@@ -57,7 +57,7 @@ fn pressure(rounds: &Rounds<'_>) -> Option<Doubt> {
 fn shift(run: &RunRecord, rounds: &Rounds<'_>) -> Option<Doubt> {
     let baseline = run.arms.iter().find(|arm| arm.role == Role::Baseline)?;
     let values = [Metric::ServerCpu, Metric::ClientCpu]
-        .map(|metric| rounds.values(&baseline.name, metric))
+        .map(|metric| rounds.values(metric).of_arm(&baseline.name))
         .into_iter()
         .find(|values| values.len() >= FEWEST_BLOCKS_FOR_THIRDS)?;
     let share = shift_of(&values)?;
@@ -86,6 +86,7 @@ fn one_machine(run: &RunRecord, rounds: &Rounds<'_>) -> Option<Doubt> {
     let is_local = |program: &Program| match program {
         Program::Serve | Program::Echo | Program::Service(_) => true,
         Program::Url(url) => is_loopback(url),
+        Program::Request(request) => is_loopback(&request.url),
     };
     let local = run.arms.iter().any(|arm| is_local(&arm.program))
         || rounds

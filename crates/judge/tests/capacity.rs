@@ -1,6 +1,6 @@
 //! The search for a capacity, held against queues whose capacity is known in closed form.
 //!
-//! Every figure comes from a fixed seed. They are printed: `cargo test --profile checks -p judge
+//! Every figure comes from a fixed seed. They are printed: `cargo test --release -p judge
 //! --test capacity -- --nocapture`.
 #![expect(clippy::print_stdout, reason = "the figures are for a reader")]
 
@@ -11,7 +11,7 @@
 mod noise;
 
 use judge::capacity::{
-    Agreed, BLOCKS_AS_A_RULE, BLOCKS_AT_MOST, Found, Range, Search, Seen, TRUST,
+    Agreed, BLOCKS_AS_A_RULE, BLOCKS_AT_MOST, Capacity, Range, Search, Seen, TRUST,
 };
 use model::random::SplitMix64;
 use noise::Random;
@@ -106,7 +106,7 @@ impl Queue {
 
 /// What is wrong with the machine on which the queue runs.
 #[derive(Clone, Copy, Debug, Default)]
-struct Trouble {
+struct Disturbance {
     /// Standard deviation of the logarithm of the capacity from block to block.
     noise: f64,
     /// How far the capacity wanders by the fiftieth block.
@@ -115,7 +115,7 @@ struct Trouble {
     lies: f64,
 }
 
-const QUIET: Trouble = Trouble {
+const QUIET: Disturbance = Disturbance {
     noise: 0.0,
     drift: 0.0,
     lies: 0.0,
@@ -132,7 +132,7 @@ struct Outcome {
     widths: Vec<f64>,
 }
 
-fn search(queue: &Queue, trouble: Trouble, random: &mut Random) -> (Found, f64) {
+fn search(queue: &Queue, trouble: Disturbance, random: &mut Random) -> (Capacity, f64) {
     let range = Range {
         lowest_rps: queue.capacity_rps / 30.0,
         first_rps: queue.capacity_rps / 2.0,
@@ -161,7 +161,7 @@ fn search(queue: &Queue, trouble: Trouble, random: &mut Random) -> (Found, f64) 
     (search.found(), drifted.threshold_rps())
 }
 
-fn many(title: &str, searches: u32, queue: &Queue, trouble: Trouble, seed: u64) -> Outcome {
+fn many(title: &str, searches: u32, queue: &Queue, trouble: Disturbance, seed: u64) -> Outcome {
     let mut random = Random::seeded(seed);
     let mut outcome = Outcome::default();
     for _ in 0..searches {
@@ -225,11 +225,11 @@ fn the_closed_forms_agree_with_queues_that_are_served() {
 
 #[test]
 fn the_bracket_holds_the_truth_in_95_of_100_searches_or_more() {
-    let noisy = Trouble {
+    let noisy = Disturbance {
         noise: 0.03,
         ..QUIET
     };
-    let drifting = Trouble {
+    let drifting = Disturbance {
         noise: 0.02,
         drift: 0.06,
         ..QUIET
@@ -251,7 +251,7 @@ fn the_bracket_holds_the_truth_in_95_of_100_searches_or_more() {
 
 #[test]
 fn blocks_that_lie_cost_blocks_and_width_and_not_the_truth() {
-    let lying = Trouble {
+    let lying = Disturbance {
         noise: 0.02,
         lies: 0.05,
         ..QUIET
@@ -261,7 +261,7 @@ fn blocks_that_lie_cost_blocks_and_width_and_not_the_truth() {
 }
 
 /// Searches a target that holds below a threshold and fails above, at once and without noise.
-fn step_search(range: Range, above: Seen, threshold_rps: f64) -> Found {
+fn step_search(range: Range, above: Seen, threshold_rps: f64) -> Capacity {
     let mut search = Search::new(range, SplitMix64::new(1));
     while let Some(rate) = search.next_rps() {
         let seen = if rate < threshold_rps {

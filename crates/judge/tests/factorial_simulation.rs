@@ -1,27 +1,27 @@
 //! How often verdicts on factorial runs are wrong, on noise as shared machines make it.
 //!
-//! Every figure comes from a fixed seed. They are printed: `cargo test --profile checks -p judge
+//! Every figure comes from a fixed seed. They are printed: `cargo test --release -p judge
 //! --test factorial_simulation -- --nocapture`.
 
 mod built_commands;
 mod noise;
 
-use built_commands::{Asked, block, run};
+use built_commands::{Questions, block, run};
 use judge::judge_commands;
 use model::command_run::CommandBlock;
 use model::judgement::{FactorialJudgement, Together};
 use model::{CommandRun, Effect, Verdict};
-use noise::{FEW_EPISODES, HARSH, MILD, Noise, Random};
+use noise::{HARSH, MILD, Noise, Random};
 
 const RUNS: u32 = 600;
 const ROUNDS: u32 = 16;
 
 /// Two settings on three benchmarks, with everything asked that can be.
 fn study() -> CommandRun {
-    let asked = Asked {
+    let asked = Questions {
         interaction: Some(["cache", "watcher"]),
         mean_over: Some("benchmark"),
-        ..Asked::comparing("watcher")
+        ..Questions::comparing("watcher")
     };
     let factors = [
         ("benchmark", &["one", "two", "three"][..]),
@@ -98,7 +98,7 @@ fn a_study_of_identical_arms_gets_any_verdict_in_at_most_five_percent_of_cases()
 const QUIET: Noise = Noise {
     phi: 0.71,
     sigma: 0.03,
-    episode_starts: FEW_EPISODES,
+    episode_starts: 0.005,
 };
 
 /// The cache saves 30 %, the watcher 20 %; each on top of the other too.

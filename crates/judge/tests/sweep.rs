@@ -1,6 +1,6 @@
 //! The fit of the Universal Scalability Law and the knee, held against laws that are known.
 //!
-//! Every figure comes from a fixed seed. They are printed: `cargo test --profile checks -p judge
+//! Every figure comes from a fixed seed. They are printed: `cargo test --release -p judge
 //! --test sweep -- --nocapture`.
 
 #[expect(

@@ -44,7 +44,7 @@ const LOOKS: usize = 2;
 
 /// What a look saw.
 #[derive(Clone, Copy, Debug)]
-struct Look {
+struct IrqSample {
     slices: usize,
     /// The share of its time that the thread's clock lacked: the median over the slices.
     lacking: f64,
@@ -64,7 +64,7 @@ pub(crate) fn probe() -> IrqTimeAccounting {
     looks.next().unwrap_or(IrqTimeAccounting::Unknown)
 }
 
-fn judge(look: Look) -> IrqTimeAccounting {
+fn judge(look: IrqSample) -> IrqTimeAccounting {
     if look.slices < FEWEST_SLICES || look.interrupted < SEEN {
         return IrqTimeAccounting::Unknown;
     }
@@ -78,7 +78,7 @@ fn judge(look: Look) -> IrqTimeAccounting {
     }
 }
 
-fn look() -> io::Result<Look> {
+fn look() -> io::Result<IrqSample> {
     let cpu = *sys::cpu::allowed()?.last().ok_or(io::ErrorKind::NotFound)?;
     sys::cpu::pin(&[cpu])?;
     let socket = UdpSocket::bind("127.0.0.1:0")?;
@@ -95,7 +95,7 @@ fn look() -> io::Result<Look> {
     }
     let interrupts = ticks()?.since(opened).machine;
     let interrupts_ns = interrupts.irq_ns + interrupts.softirq_ns;
-    Ok(Look {
+    Ok(IrqSample {
         slices: lacking.len(),
         lacking: median(&mut lacking),
         interrupted: interrupts_ns as f64 / had_ns().max(1) as f64,
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     fn judged(lacking: f64, interrupted: f64) -> IrqTimeAccounting {
-        judge(Look {
+        judge(IrqSample {
             slices: 100,
             lacking,
             interrupted,
@@ -184,7 +184,7 @@ mod tests {
         for (lacking, interrupted) in [(0.30, 0.03), (0.03, 0.10), (0.20, 0.01), (0.0, 0.0)] {
             assert_eq!(judged(lacking, interrupted), IrqTimeAccounting::Unknown);
         }
-        let short = Look {
+        let short = IrqSample {
             slices: 5,
             lacking: 0.0,
             interrupted: 0.1,

@@ -9,6 +9,7 @@ mod cpu_ticks;
 pub mod cpus;
 pub mod distribution;
 mod drivers;
+mod errno;
 pub mod facts;
 pub mod findings;
 pub mod instruments;

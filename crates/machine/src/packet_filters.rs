@@ -18,12 +18,12 @@ const KIND: u16 = 1;
 
 /// Where a filter sees packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
+pub(crate) enum FilterHook {
     In,
     Out,
 }
 
-impl Direction {
+impl FilterHook {
     /// The places of the `clsact` discipline (`TC_H_MIN_INGRESS`, `TC_H_MIN_EGRESS`).
     fn parent(self) -> u32 {
         match self {
@@ -38,7 +38,7 @@ impl Direction {
 pub(crate) struct Filter {
     /// The kernel's number of the device.
     pub(crate) device: u32,
-    pub(crate) direction: Direction,
+    pub(crate) direction: FilterHook,
     /// Such as bpf, flower or u32.
     pub(crate) kind: String,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Filter {
 /// `EINVAL` or `ENODEV` when the device is gone.
 pub(crate) fn of_device(device: u32) -> io::Result<Vec<Filter>> {
     let mut filters = Vec::new();
-    for direction in [Direction::In, Direction::Out] {
+    for direction in [FilterHook::In, FilterHook::Out] {
         let request = request(device, direction);
         Netlink::open(Family::Route)?.ask(&request, 1, |message| {
             let found = kind(message).map(|kind| Filter {
@@ -65,7 +65,7 @@ pub(crate) fn of_device(device: u32) -> io::Result<Vec<Filter>> {
     Ok(filters)
 }
 
-fn request(device: u32, direction: Direction) -> Vec<u8> {
+fn request(device: u32, direction: FilterHook) -> Vec<u8> {
     let mut request = Vec::new();
     netlink::push_message(&mut request, GET_FILTER, DUMP, 1, |payload| {
         payload.extend([0; 4]);

@@ -45,7 +45,7 @@ pub fn listening_on(address: SocketAddr) -> Result<Vec<u32>, TargetError> {
     }
 }
 
-/// The same for a socket among the files; none where none can be seen.
+/// The processes that listen at a socket among the files; none where none can be seen.
 #[must_use]
 pub fn listening_at(path: &Path) -> Vec<u32> {
     // Names of sockets are bytes, and one that is no text must not hide the others.
@@ -75,6 +75,18 @@ pub fn addresses_of(pid: u32) -> Vec<SocketAddr> {
         .filter(listens)
         .map(|socket| socket.local)
         .collect()
+}
+
+/// Whether a socket that listens there takes connections to an address. One for IPv6 and no address
+/// in particular takes those of IPv4 as well (ipv6(7)).
+#[must_use]
+pub fn takes(listens_on: SocketAddr, address: SocketAddr) -> bool {
+    let all_of_a_kind = match listens_on.ip() {
+        IpAddr::V4(ip) => ip.is_unspecified() && address.is_ipv4(),
+        IpAddr::V6(ip) => ip.is_unspecified(),
+    };
+    let same = listens_on.ip().to_canonical() == address.ip().to_canonical();
+    listens_on.port() == address.port() && (same || all_of_a_kind)
 }
 
 fn socket_inodes(pid: u32) -> Vec<u64> {
@@ -168,15 +180,9 @@ pub(crate) fn processes() -> Vec<u32> {
 
 /// Listeners that would take a connection to `address`: on itself or on any address.
 fn listener_inodes(sockets: &[TcpSocket], address: SocketAddr) -> Vec<u64> {
-    let takes = |ip: IpAddr| {
-        let ip = ip.to_canonical();
-        ip == address.ip().to_canonical() || ip.is_unspecified()
-    };
-    let listeners = sockets.iter().filter(|socket| {
-        socket.state == TcpState::Listening
-            && socket.local.port() == address.port()
-            && takes(socket.local.ip())
-    });
+    let listeners = sockets
+        .iter()
+        .filter(|socket| socket.state == TcpState::Listening && takes(socket.local, address));
     listeners.map(|socket| socket.inode).collect()
 }
 

@@ -28,7 +28,7 @@ impl Tree {
         }
     }
 
-    /// The same files with other drivers.
+    /// These files with other drivers.
     #[cfg(test)]
     pub(crate) fn with_drivers(mut self, drivers: Arc<dyn Drivers>) -> Self {
         self.drivers = drivers;

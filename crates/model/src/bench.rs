@@ -2,25 +2,121 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::command::CommandReading;
+use crate::command::{CommandEnd, CommandReading, CommandSpec};
 use crate::doubt::Doubt;
 use crate::reading::MachineRuns;
+use crate::run::{BlockRecord, RunRecord};
 use crate::study::Role;
 use crate::verdict::{Effect, Estimate, Verdict};
 
 /// The version of the shape of [`BenchReport`].
 pub const BENCH_FORMAT: u32 = 1;
 
+/// A comparison as its run folder describes it.
+pub type SavedBench = RunRecord<BenchStudy, BenchCommand>;
+/// One run of a command as it is saved: a block of phase [`crate::run::Phase::Command`].
+pub type BenchBlock = BlockRecord<CommandReading>;
+
+/// What is asked of the commands of a comparison, and what is settled while it goes on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BenchStudy {
+    /// What it measures.
+    pub workload: BenchWorkload,
+    /// The shell that runs the commands; empty where none does.
+    pub shell: Vec<String>,
+    /// The smallest change worth knowing, as a share: 0.03 is 3 %.
+    pub smallest_effect: f64,
+    /// Rounds before those that count, count.
+    pub warmup_rounds: u32,
+    /// How many rounds there may be.
+    pub rounds: BenchRounds,
+    /// Failures that do not end it.
+    pub tolerated: Tolerated,
+    /// Rounds of the plan, count; null until the first round has told how many fit.
+    pub rounds_planned: Option<u32>,
+    /// Peak memory of a child that does nothing, bytes; 0 until it is known.
+    pub memory_floor_bytes: u64,
+}
+
+/// The workload of a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BenchWorkload {
+    /// Kind of the workload.
+    pub kind: BenchKind,
+}
+
+/// The kind of a workload that is a comparison of commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BenchKind {
+    #[default]
+    Bench,
+}
+
+/// How many rounds are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BenchRounds {
+    /// At least, count.
+    pub fewest: u32,
+    /// At most, count.
+    pub most: u32,
+}
+
+/// Failures that do not end a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Tolerated {
+    #[default]
+    None,
+    AllExits,
+    /// With one of these exit codes.
+    Exits(Vec<i32>),
+}
+
+impl Tolerated {
+    /// Whether a run that ended so counts.
+    #[must_use]
+    pub fn admits(&self, end: CommandEnd) -> bool {
+        end.is_success()
+            || match (self, end) {
+                (_, CommandEnd::TimedOut) | (Self::None, _) => false,
+                (Self::AllExits, _) => true,
+                (Self::Exits(codes), end) => {
+                    end.exit_code().is_some_and(|code| codes.contains(&code))
+                }
+            }
+    }
+}
+
+/// A command with all that belongs to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BenchCommand {
+    #[serde(flatten)]
+    pub arm: BenchArm,
+    /// What is measured.
+    pub spec: CommandSpec,
+    /// Once before the first round.
+    pub setup: Option<CommandSpec>,
+    /// Before each run.
+    pub prepare: Option<CommandSpec>,
+    /// After each run.
+    pub conclude: Option<CommandSpec>,
+    /// Once after the last round, whatever happened.
+    pub cleanup: Option<CommandSpec>,
+}
+
 /// A command under comparison.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BenchArm {
     /// `1`, `2` … in the order given, `control` for the reference again, `shell` for a shell that
     /// does nothing.
     pub name: String,
     /// What a reader calls it: the name given, or the command.
     pub title: String,
+    /// `baseline` is the reference, `step` any other command, `floor` the shell alone.
     pub role: Role,
     /// The line as given, parameters filled in.
     pub command: String,
@@ -29,7 +125,7 @@ pub struct BenchArm {
 }
 
 /// One run of one arm.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BenchRun {
     /// Name of the arm.
     pub arm: String,
@@ -37,29 +133,69 @@ pub struct BenchRun {
     pub round: u32,
     /// Place in the round, from 0.
     pub position: u32,
+    /// How often the comparison was stopped and gone on with before it; absent for never.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub epoch: u32,
     #[serde(flatten)]
     pub reading: CommandReading,
 }
 
 /// Everything that was measured, in the order in which it was.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BenchRecord {
+    /// Version of the program.
     pub linerate_version: String,
+    /// Seed of the order within rounds.
     pub seed: u64,
     /// The shell that ran the commands; empty where none did.
     pub shell: Vec<String>,
-    /// The smallest change worth knowing, as a share.
+    /// The smallest change worth knowing, as a share: 0.03 is 3 %.
     pub smallest_effect: f64,
+    /// Rounds before those that count, count.
     pub warmup_rounds: u32,
+    /// Rounds of the plan, count.
     pub rounds_planned: u32,
-    /// The peak memory of a child that does nothing: smaller ones cannot be told.
+    /// Peak memory of a child that does nothing, bytes: no command can be told to use less.
     pub memory_floor_bytes: u64,
+    /// The commands in the order given, then the control, then the shell alone.
     pub arms: Vec<BenchArm>,
+    /// Every run that counts, in the order in which they were.
     pub runs: Vec<BenchRun>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks it")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+impl BenchRecord {
+    /// What was measured of a comparison, in a folder or in none.
+    #[must_use]
+    pub fn of(run: &SavedBench, blocks: &[BenchBlock]) -> Self {
+        let study = &run.study;
+        let one = |block: &BenchBlock| BenchRun {
+            arm: block.arm.clone(),
+            round: block.round,
+            position: block.position,
+            epoch: block.epoch,
+            reading: block.reading.clone(),
+        };
+        Self {
+            linerate_version: run.linerate_version.clone(),
+            seed: run.seed,
+            shell: study.shell.clone(),
+            smallest_effect: study.smallest_effect,
+            warmup_rounds: study.warmup_rounds,
+            rounds_planned: study.rounds_planned.unwrap_or(study.rounds.fewest),
+            memory_floor_bytes: study.memory_floor_bytes,
+            arms: run.arms.iter().map(|command| command.arm.clone()).collect(),
+            runs: blocks.iter().map(one).collect(),
+        }
+    }
+}
+
 /// A figure of a run that is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BenchMetric {
     Wall,
@@ -83,66 +219,85 @@ impl BenchMetric {
 }
 
 /// What one command's runs say by themselves.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Distribution {
-    /// Median with its order-statistic interval.
+    /// Median with its order-statistic interval at 95 %, in the unit of the property that holds it.
     pub median: Estimate,
+    /// Tenth percentile, same unit.
     pub p10: f64,
+    /// Ninetieth percentile, same unit.
     pub p90: f64,
-    /// 1.4826 × the median distance from the median, as a share of it.
+    /// 1.4826 × the median distance from the median, as a share of it; null for one run.
     pub noise_share: Option<f64>,
 }
 
 /// One arm's figures, in ns and bytes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BenchArmResult {
+    /// Name of the arm.
     pub arm: String,
+    /// Wall time, ns.
     pub wall_ns: Option<Distribution>,
+    /// CPU time, user and system together, ns.
     pub cpu_ns: Option<Distribution>,
     /// What stands beside it: all CPUs of this machine; `None` where they are hidden.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineRuns>,
+    /// Peak memory, bytes.
     pub peak_memory_bytes: Option<Distribution>,
 }
 
 /// One metric of an arm against the reference; below 1 is less, which is better for each.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BenchEffect {
+    /// What it came to.
     pub verdict: Verdict,
+    /// From pairs of runs of one round; null without pairs.
     pub effect: Option<Effect>,
 }
 
 /// One arm against the reference.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BenchComparison {
+    /// Name of the arm.
     pub arm: String,
+    /// Name of the reference.
     pub against: String,
+    /// On wall time.
     pub wall: BenchEffect,
+    /// On CPU time.
     pub cpu: BenchEffect,
+    /// On peak memory.
     pub peak_memory: BenchEffect,
 }
 
 /// The judgement of a comparison of commands.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BenchJudgement {
+    /// The figures of each arm by itself, in the order of the record.
     pub arms: Vec<BenchArmResult>,
     /// Every command but the reference, against it.
     pub comparisons: Vec<BenchComparison>,
-    /// The reference against itself: its intervals are the noise floors.
+    /// The reference against itself, whose intervals are the noise floors; null where one command
+    /// was alone.
     pub control: Option<BenchComparison>,
     /// The smallest change of wall time that these pairs could see with 80 % power, as a share.
     pub smallest_visible: Option<f64>,
+    /// Rounds in which every arm was run, count.
     pub rounds_done: u32,
+    /// What a sceptic would ask about.
     pub doubts: Vec<Doubt>,
 }
 
 /// The shape of `linerate bench --json`: what was measured and what it came to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BenchReport {
     /// See [`BENCH_FORMAT`].
     pub format: u32,
     /// The answer in one sentence.
     pub answer: String,
+    /// What was measured.
     pub record: BenchRecord,
+    /// What it came to.
     pub judgement: BenchJudgement,
 }

@@ -2,18 +2,21 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::command_study::CpuUse;
-use crate::message::Failure;
+use crate::failure::Failure;
 use crate::reading::MachineCpu;
 
 /// A program with everything that decides how it runs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandSpec {
     /// The program and its arguments; a shell, `-c` and a line where a shell is wanted.
     pub words: Vec<String>,
+    /// Where its standard input comes from.
     pub input: CommandInput,
+    /// Where its standard output goes.
     pub output: CommandOutput,
     /// Ended by force when it takes longer, ms.
     pub timeout_ms: Option<u64>,
@@ -21,50 +24,57 @@ pub struct CommandSpec {
 
 /// A command in the folder that an agent made for a study: with the folder as its home, no input,
 /// and as nobody where the agent is root.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FolderCommand {
     /// The program and its arguments, without a shell.
     pub words: Vec<String>,
+    /// Longest time that it may take, ms.
     pub timeout_ms: u64,
+    /// The CPUs that it may use.
     pub cpus: CpuUse,
 }
 
 /// How such a command ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ran {
+    /// What the kernel told of it.
     pub reading: CommandReading,
     /// The beginning of its standard output; what is no UTF-8 in it is replaced.
     pub output: String,
     /// There was more of it.
     pub is_cut: bool,
+    /// What the host did meanwhile.
     pub meanwhile: Meanwhile,
 }
 
 /// What the host did while a command ran, our starting and awaiting it included.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Meanwhile {
-    /// How long that was.
+    /// How long that was, ns.
     pub window_ns: u64,
-    /// CPU time of the command, of our own process, and of kernel threads that finish network work.
+    /// CPU time of the command, of our own process, and of kernel threads that finish network work,
+    /// ns.
     pub own_ns: u64,
     /// CPU time of everything on all CPUs, from the tick-based totals; `None` where they are hidden.
     pub busy_ns: Option<u64>,
-    /// Share of the time in which some task waited for a CPU (PSI), 0 to 1.
+    /// Share of the time in which some task waited for a CPU, 0 to 1; null where the kernel does
+    /// not tell.
     pub psi_some_share: Option<f64>,
 }
 
 /// Where standard input comes from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandInput {
     /// `/dev/null`.
     #[default]
     Null,
+    /// A file.
     File(PathBuf),
 }
 
 /// Where standard output goes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandOutput {
     /// `/dev/null`, which some programs know and then work less.
@@ -74,28 +84,31 @@ pub enum CommandOutput {
     Pipe,
     /// Ours, with standard error.
     Inherit,
+    /// A file.
     File(PathBuf),
 }
 
 /// One run of a command, as told by the kernel when it ended (wait4(2)).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandReading {
-    /// From exec to the end of the process.
+    /// From exec to the end of the process, ns.
     pub wall_ns: u64,
     /// CPU time of the process and of the children it waited for; what our fork cost is left out.
     pub user_ns: u64,
+    /// CPU time of the kernel on their behalf, ns.
     pub system_ns: u64,
-    /// The most that any one of these processes held at once.
+    /// The most memory that any one of these processes held at once, bytes.
     pub peak_memory_bytes: u64,
-    /// All CPUs of the host, our starting and awaiting it included; `None` where they are hidden, and
-    /// in older runs.
+    /// All CPUs of this host meanwhile, starting and awaiting it included; absent where they are
+    /// hidden, and in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineCpu>,
+    /// How it ended.
     pub end: CommandEnd,
     /// Processes of its group were still there when it had ended.
     #[serde(default)]
     pub left_running: bool,
-    /// The end of what it wrote to standard error.
+    /// The end of what it wrote to standard error; absent where that was nothing or it did well.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub last_words: String,
 }
@@ -109,11 +122,14 @@ impl CommandReading {
 }
 
 /// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandEnd {
+    /// Exit code.
     Exited(i32),
+    /// It was killed.
     Killed {
+        /// Number of the signal.
         signal: i32,
     },
     /// Ended by us because its time was up.
@@ -148,7 +164,7 @@ impl CommandEnd {
 }
 
 /// Why there is no reading.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandTrouble {
     /// Somebody asked us to stop, by SIGINT or SIGTERM.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::command::{CommandEnd, CommandReading, Meanwhile};
@@ -21,7 +22,7 @@ pub type CommandBlock = BlockRecord<Measured>;
 pub type CommandBlocks = Blocks<Measured>;
 
 /// One combination of levels.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandArm {
     /// The names of its levels in the order of the factors, joined by dots; `control` for the
     /// baseline once more.
@@ -37,18 +38,8 @@ pub struct CommandArm {
     pub against: Option<String>,
 }
 
-/// A program that was found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProgramRecord {
-    /// The name of the need.
-    pub name: String,
-    pub title: String,
-    /// What the program called its version.
-    pub version: String,
-}
-
 /// What one run of the command gave.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
     /// Metric to value, in the metric's unit.
     pub values: BTreeMap<String, f64>,
@@ -57,38 +48,43 @@ pub struct Measured {
     /// Which command of the run failed, how, and its last words. Nothing of such a run counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
-    /// What must agree, where the study asks for it: the text, or where that is long its SHA-256.
+    /// What must agree in all runs of a cell, or where that is long its SHA-256; absent where
+    /// nothing must.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreed: Option<String>,
     /// What the host did meanwhile; `None` where the run failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meanwhile: Option<Meanwhile>,
+    /// Doubts about this run; absent where none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<Doubt>,
 }
 
 /// The pieces of evidence of a run, in the study's order, those that had to be left out missing.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// Version of this shape: 1.
     pub format: u32,
+    /// The pieces of evidence.
     pub pieces: Vec<EvidencePiece>,
     /// Why pieces are missing, or are no evidence.
     pub doubts: Vec<Doubt>,
 }
 
 /// What a command of the evidence said.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EvidencePiece {
+    /// What it shows.
     pub title: String,
     /// The command, as a person would type it; the study's folder is written `DIR`.
     pub command: String,
+    /// How it ended.
     pub end: CommandEnd,
     /// The first lines of its standard output, the study's folder written `DIR`.
     pub output: String,
     /// How many lines more it had.
     pub lines_left_out: u32,
-    /// Text to how many lines of the whole output hold it.
+    /// Text to how many lines of the output hold it; absent where none were counted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, u32>,
 }

@@ -9,56 +9,68 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::service::Find;
-use crate::study::Source;
+use crate::source::Source;
 
 /// The longest that a build or a piece of evidence may take, s.
 pub const LONGEST_STEP_S: u32 = 1_800;
 
 /// A question about commands: one TOML file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandStudy {
     /// Shape of this file; see [`crate::study::STUDY_FORMAT`].
     pub format: u32,
     /// Lower-case words joined by hyphens; the name of the file.
     pub name: String,
+    /// Title for a reader.
     pub title: String,
+    /// The question it answers.
     pub question: String,
     /// How the answer is found, for a reader of the report.
     pub method: String,
     /// What may mislead a reader of the figures.
     #[serde(default)]
     pub pitfalls: Vec<String>,
+    /// The article that it reproduces, if any.
     #[serde(default)]
     pub source: Option<Source>,
+    /// How arms are compared.
     pub design: FactorialDesign,
+    /// The command, with what comes before and after it.
     pub workload: CommandWorkload,
-    /// Numbers by name, for all commands.
+    /// Numbers by name, for commands; absent where none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sizes: BTreeMap<String, Size>,
-    /// Path below the study's folder to the text of the file that is written there, as it stands.
+    /// Path below the study's folder to the text of the file that is written there; absent where
+    /// none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
+    /// Programs without which levels are left out; absent where none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<Need>,
+    /// What is varied.
     #[serde(rename = "factor")]
     pub factors: Vec<Factor>,
-    /// Verdicts are about the first.
+    /// Figures of each run; verdicts are about the first.
     #[serde(rename = "metric")]
     pub metrics: Vec<MetricSpec>,
+    /// Figures of the article; absent where none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<PublishedFigure>,
+    /// Commands that are run once at the end; absent where none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<EvidenceSpec>,
 }
 
 /// How the combinations of levels are compared.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FactorialDesign {
+    /// Every combination of levels is an arm.
     pub kind: FactorialKind,
     /// Every arm once per round; also the number of pairs.
     pub rounds: u32,
@@ -66,19 +78,21 @@ pub struct FactorialDesign {
     pub smallest_effect: f64,
     /// The factor whose levels are compared, within every combination of the other factors.
     pub compare: String,
+    /// Whether a level is compared with the factor's first or with the one before it.
     #[serde(default)]
     pub against: Against,
     /// Two factors of which it is asked whether the effect of the one depends on the other; of
     /// each its first two levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interaction: Option<[String; 2]>,
-    /// A factor over whose levels the geometric mean of the effects is asked for.
+    /// A factor over whose levels the geometric mean of the effects is asked for; absent where
+    /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_over: Option<String>,
 }
 
 /// The design of a study of commands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FactorialKind {
     /// Every combination of levels is an arm.
@@ -87,7 +101,7 @@ pub enum FactorialKind {
 }
 
 /// What a level is compared with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Against {
     /// The factor's first level.
@@ -98,15 +112,16 @@ pub enum Against {
 }
 
 /// A command, what comes before and after it, and where it runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandWorkload {
+    /// Kind of the workload.
     pub kind: CommandKind,
-    /// Commands before the first round, on all CPUs; one that comes out alike for several arms is
-    /// run once.
+    /// Commands before the first round, each once where it comes out alike for several arms; absent
+    /// where none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub build: Vec<Vec<String>>,
-    /// Commands before each timed run.
+    /// Commands before each timed run; absent where none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prepare: Vec<Vec<String>>,
     /// The timed command: a program and its arguments, without a shell, in the study's folder.
@@ -118,15 +133,16 @@ pub struct CommandWorkload {
     /// One run of any of them takes no longer, s; builds and evidence may take
     /// [`LONGEST_STEP_S`].
     pub timeout_s: u32,
+    /// Whether a timed command is bound to one CPU or may use all.
     #[serde(default)]
     pub cpus: CpuUse,
-    /// What the arms of a cell must agree on.
+    /// What all runs of a cell must agree on; absent where nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agree: Option<Agreement>,
 }
 
 /// The kind of a workload that is a command.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandKind {
     #[default]
@@ -134,7 +150,7 @@ pub enum CommandKind {
 }
 
 /// The CPUs that a timed command may use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CpuUse {
     /// One, the same in all runs, so that it is never moved. Our own processes wait on others.
@@ -145,17 +161,19 @@ pub enum CpuUse {
 }
 
 /// A part of what a command printed that must be the same in all runs of a cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Agreement {
+    /// The part of the output: all of it, or what is found in it.
     pub on: OutputPart,
-    /// How far two numbers may lie apart, as a share of the larger; without it texts are compared.
+    /// How far two numbers may lie apart, as a share of the larger; absent where texts are
+    /// compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
 }
 
 /// A part of standard output.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputPart {
     /// All of it.
@@ -167,53 +185,58 @@ pub enum OutputPart {
 }
 
 /// A number that is another in the smoke form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Size {
+    /// The number, in a unit of the study's own.
     pub full: u64,
     /// In the smoke form, where less shows that everything works.
     pub smoke: u64,
 }
 
 /// A program without which some commands cannot run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Need {
     /// Its variable.
     pub name: String,
     /// What readers call it.
     pub title: String,
+    /// How it is found, told from others, and had where it is absent.
     pub find: Find,
 }
 
 /// What is varied.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Factor {
     /// Its variable.
     pub name: String,
+    /// Words for a reader.
     pub title: String,
+    /// Its levels, the first being what others are compared with.
     #[serde(rename = "level")]
     pub levels: Vec<Level>,
 }
 
 /// One of the values of a factor.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
     /// Lower-case words joined by hyphens: it becomes part of the arm's name.
     pub name: String,
+    /// Words for a reader.
     pub title: String,
-    /// What stands for the factor in commands; without it the name.
+    /// What stands for the factor in commands; absent where that is the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<LevelValue>,
-    /// Programs without which the level is left out.
+    /// Programs without which the level is left out; absent where none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
 }
 
 /// What a level puts into commands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum LevelValue {
     /// Part of a word.
@@ -223,20 +246,23 @@ pub enum LevelValue {
 }
 
 /// A figure of each run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MetricSpec {
     /// With its unit last, as `compute_ns`.
     pub name: String,
+    /// Words for a reader.
     pub title: String,
     /// `ns` and `bytes` are shown in larger units where that reads better; any other as it stands.
     pub unit: String,
+    /// Which way it is better.
     pub better: Better,
+    /// Where its value comes from: the kernel, or standard output.
     pub from: MetricSource,
 }
 
 /// Which way a metric is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
     Lower,
@@ -244,7 +270,7 @@ pub enum Better {
 }
 
 /// Where a metric's value comes from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricSource {
     /// Wall time of the run, ns.
@@ -260,7 +286,7 @@ pub enum MetricSource {
 }
 
 /// A figure of the article.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedFigure {
     /// Factor to level; it is about every arm that has these.
@@ -275,28 +301,30 @@ pub struct PublishedFigure {
     pub value: f64,
     /// What it was measured on; several machines of one article are told apart by this.
     pub machine: String,
+    /// What else is to be said of it; absent where nothing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
 
 /// A command that is run once at the end and whose output is kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EvidenceSpec {
     /// What it shows, for a reader.
     pub title: String,
+    /// The command.
     pub run: Vec<String>,
     /// Factor to level, for the variables of the command; where one of these levels is left out,
     /// so is the evidence.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub levels: BTreeMap<String, String>,
-    /// Programs without which it is left out.
+    /// Programs without which it is left out; absent where none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
-    /// Texts of which it is told how many lines of the output hold them.
+    /// Texts of which the lines that hold them are counted; absent where none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub count: Vec<String>,
-    /// So many lines are kept.
+    /// Lines of its output that are kept, count.
     #[serde(default = "default_lines")]
     pub lines: u32,
 }

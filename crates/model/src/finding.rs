@@ -1,9 +1,12 @@
 //! A judgement about a machine with its evidence.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How much a finding matters to serving and to measuring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Looked at, and as it should be.
@@ -17,10 +20,12 @@ pub enum Severity {
 }
 
 /// One thing that was looked at: what was found, what it costs and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// Short stable name, such as `packet-taps`.
     pub name: String,
+    /// How much it matters: as it should be, could not be looked at, costs something or may, spoils
+    /// measurements or costs a lot.
     pub severity: Severity,
     /// What was found, in one sentence.
     pub what: String,

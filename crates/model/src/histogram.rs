@@ -1,5 +1,8 @@
 //! A log-linear histogram of durations: fixed memory, mergeable, cheap to record into.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Sub-buckets per power of two, as a power of two: 128, so a value is known to 0.8 %.
@@ -118,6 +121,15 @@ impl Histogram {
         self.at_rank(rank.max(1))
     }
 
+    /// The quantile; `None` where fewer than ten observations lie beyond it, which carry none.
+    #[must_use]
+    pub fn carried(&self, quantile: f64) -> Option<u64> {
+        const BEYOND: f64 = 10.0;
+        let beyond = self.total as f64 * (1.0 - quantile);
+        // The small sum is for 1 − 0.99, which is a little less than it should be.
+        (beyond + 1e-6 >= BEYOND).then(|| self.quantile(quantile))?
+    }
+
     /// The duration in ns at a rank from 1 to `total`, counted from the shortest.
     #[must_use]
     pub fn at_rank(&self, rank: u64) -> Option<u64> {
@@ -162,10 +174,27 @@ impl std::fmt::Debug for Histogram {
     }
 }
 
+/// What the buckets say, for who reads a histogram without us.
+const SHAPE: &str = "Filled buckets of a log-linear histogram, shortest first, each as [bucket, count]: with \
+                     g = max(0, ⌊bucket ÷ 128⌋ − 1), a bucket begins at (bucket − 128 × g) × 2^g ns and is \
+                     2^g ns wide";
+
 /// Saved as pairs `[bucket, count]` of the filled buckets: a hundred numbers, not four thousand.
 impl Serialize for Histogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.filled())
+    }
+}
+
+impl JsonSchema for Histogram {
+    fn schema_name() -> Cow<'static, str> {
+        "Histogram".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut pairs = Vec::<(u16, u64)>::json_schema(generator);
+        pairs.insert("description".to_owned(), SHAPE.into());
+        pairs
     }
 }
 

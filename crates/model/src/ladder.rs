@@ -1,16 +1,17 @@
 //! A whole ladder: what is asked besides its climb, and how its last state is confirmed.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::lever::LeverSetting;
-use crate::study::{Arm, RigKind};
+use crate::rig::RigKind;
 
 /// The arm of the state in which a ladder ends, when it is confirmed.
 pub const LAST: &str = "last";
 
 /// What is asked of a ladder besides its climb: each step alone on the first state and left out of
 /// the last, the steps that it names together, and the last state once more against the first.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Whole {
     /// The hosts and links that the whole of it wants.
@@ -27,25 +28,15 @@ pub struct Whole {
 }
 
 /// A step that a run does not climb.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
-    /// Its name.
+    /// Name of the step.
     pub step: String,
     /// Why, as a sentence would go on.
     pub why: String,
     /// Whether it is of how the kernel was started, so that only a bound can be told of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_the_boot: bool,
-}
-
-/// How the last state is confirmed, settled once the climb was judged.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Confirmation {
-    /// Steps that made things worse, which the last state does without.
-    pub dropped: Vec<String>,
-    /// The first state, twice; the last; and the last without each step that makes it another one.
-    /// None where every step was dropped.
-    pub arms: Vec<Arm>,
 }
 
 /// The arm of one step alone on the first state. Names of steps have no colon.

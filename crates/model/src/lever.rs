@@ -5,10 +5,13 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// When a change takes hold, and so what must be redone before it can be measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Binds {
     /// At once, on live connections.
@@ -24,9 +27,12 @@ pub enum Binds {
 }
 
 /// A lever and the value it is set to, written `name` or `name=value`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(into = "String", try_from = "String")]
 pub struct LeverSetting {
+    /// As sysctl names it.
     pub name: String,
     /// One word, as a person types it.
     pub value: Option<String>,
@@ -124,9 +130,11 @@ impl fmt::Display for LeverShape {
 }
 
 /// Whether a lever can be set so on a host, and if not, why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeverState {
+    /// The lever with its value.
     pub setting: LeverSetting,
+    /// When a change takes hold.
     pub binds: Binds,
     /// `None` where it can be used; otherwise the reason with its errno.
     pub unavailable: Option<String>,

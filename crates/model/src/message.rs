@@ -8,12 +8,14 @@ use std::net::{IpAddr, SocketAddr};
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::command::{FolderCommand, Ran};
 use crate::command_study::Need;
 use crate::doubt::Doubt;
 use crate::facts::{Facts, Watched};
+use crate::failure::Failure;
 use crate::lever::{LeverSetting, LeverState};
 use crate::reading::{Counts, Reading};
 use crate::reboot::BootTell;
@@ -23,14 +25,15 @@ use crate::study::Program;
 use crate::workload::{Pace, Workload};
 
 /// The version of this protocol; agents and studies of different versions do not talk.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;
 
 /// A request to an agent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "ask", rename_all = "snake_case")]
 pub enum Ask {
     /// Always the first.
     Hello {
+        /// Version of the protocol; both ends must be of one.
         protocol: u32,
     },
     Facts {
@@ -39,6 +42,7 @@ pub enum Ask {
     },
     /// Which of these can be set here?
     Levers {
+        /// The settings that arms may have.
         wanted: Vec<LeverSetting>,
         /// Those of the first state, upon which the others are tried: one may need another.
         first: Vec<LeverSetting>,
@@ -48,22 +52,29 @@ pub enum Ask {
     },
     /// How was the kernel started, and how would a person have it started with this?
     Boot {
+        /// A lever that binds at the boot.
         wanted: LeverSetting,
     },
     /// Look at the machine at rest for so long.
     Watch {
+        /// For so long, ms.
         watch_ms: u32,
     },
     /// Is the program of this service here? From then on [`Program::Service`] means it.
     Find {
+        /// The service; from then on it is what its name means in a program.
         service: Box<Service>,
     },
     /// Bring a target up and wait until it answers. `levers` are all of the arm's; those that
     /// bind at start take hold now, live ones at each block.
     Start {
+        /// Name to give it.
         target: String,
+        /// What is served to.
         program: Program,
+        /// Levers of the arm: those that bind at start take hold now, live ones at each block.
         levers: Vec<LeverSetting>,
+        /// What will drive it.
         workload: Workload,
         /// The address of this host by which the client's host reaches it; `None` where one agent
         /// is both, which takes loopback.
@@ -74,30 +85,39 @@ pub enum Ask {
     Block(Box<BlockAsk>),
     /// Take up with a target that the agent of another host has brought up.
     Meet {
+        /// Name to give it.
         target: String,
+        /// How to get there.
         reach: Reach,
     },
     /// Put one block of load on a target that was met. Its counters are read at its own host.
     Load(Box<BlockAsk>),
     /// Put the live levers of a target on, and read its counters every so often from now on.
     Count {
+        /// Name of the target.
         target: String,
+        /// Between two readings, ms.
         interval_ms: u32,
     },
     /// Read them no more, and tell what they rose by between two readings: near these two moments
     /// of this host's clock, and within them.
     Counted {
+        /// Name of the target.
         target: String,
+        /// The earlier one, on this host's monotonic clock, ns.
         from_ns: u64,
+        /// The later one, ns.
         to_ns: u64,
     },
     /// What time is it there?
     Clock,
     Stop {
+        /// Name of the target.
         target: String,
     },
     /// Is this program here?
     FindProgram {
+        /// The program.
         need: Box<Need>,
     },
     /// Make a folder for commands, in the place of one that was made before.
@@ -138,50 +158,71 @@ impl Ask {
 }
 
 /// One block of load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockAsk {
+    /// Name of the target.
     pub target: String,
+    /// What drives it.
     pub workload: Workload,
+    /// Closed or open loop.
     pub pace: Pace,
+    /// Load before the scored window, ms.
     pub settle_ms: u32,
+    /// Length of the scored window, ms.
     pub score_ms: u32,
 }
 
 /// How a target is reached from another host, and what it speaks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reach {
+    /// IP address and port.
     pub address: SocketAddr,
+    /// The protocol of the target.
     pub speaks: Speaks,
 }
 
+/// What a server answers to the request of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerAnswer {
+    /// Status of HTTP.
+    pub status: u16,
+    /// Length of the body, bytes.
+    pub body_bytes: u64,
+    /// FNV-1a of the body in hexadecimal digits; null where two answers had different ones.
+    pub body_hash: Option<String>,
+}
+
 /// The protocol of a target.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Speaks {
+    /// HTTP/1.1.
     Http {
         /// Path and query of the request.
         path: String,
     },
     /// Bare bytes, as many each time.
     Echo {
+        /// Of a request.
         request_bytes: usize,
+        /// Of an answer.
         answer_bytes: usize,
     },
 }
 
 /// What a block of load on a target of another host gave.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Loaded {
     /// When the scored window opened, on the clock that [`Ask::Clock`] tells.
     pub opened_ns: u64,
-    /// When it closed.
+    /// When it closed, ns.
     pub closed_ns: u64,
-    /// Without the target's CPU time.
+    /// What was counted at this host: without the target's CPU time.
     pub reading: Reading,
 }
 
 /// The time at a host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockTell {
     /// `CLOCK_MONOTONIC` of the host.
     pub monotonic_ns: u64,
@@ -191,53 +232,67 @@ pub struct ClockTell {
 }
 
 /// An agent's answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "tell", rename_all = "snake_case")]
 pub enum Tell {
     Hello {
+        /// Version of the protocol; both ends must be of one.
         protocol: u32,
+        /// Version of the program.
         linerate_version: String,
+        /// Where it works.
         rig: Rig,
     },
     Facts(Box<Facts>),
     Levers {
+        /// One entry for each that was asked for and is known.
         levers: Vec<LeverState>,
     },
     Boot(Box<BootTell>),
     Watched(Watched),
     Found(FoundService),
     Started {
+        /// Name of the target.
         target: String,
+        /// Doubts about it.
         doubts: Vec<Doubt>,
         /// How another host gets there; `None` where it listens on loopback.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reach: Option<Reach>,
+        /// What it answers; `None` of a target that is started here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<ServerAnswer>,
     },
     Reading(Box<Reading>),
     Met {
+        /// Name of the target.
         target: String,
     },
     Loaded(Box<Loaded>),
     Counting {
+        /// Name of the target.
         target: String,
     },
     Counts {
         #[serde(flatten)]
         counts: Counts,
-        /// What the target makes doubtful.
+        /// What the target makes doubtful; absent where nothing.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         doubts: Vec<Doubt>,
     },
     /// They were not read twice within the two moments.
     Uncounted {
+        /// Name of the target.
         target: String,
     },
     Clock(ClockTell),
     Stopped {
+        /// Name of the target.
         target: String,
     },
     /// The folder is there.
     Folder {
+        /// Where it is.
         path: String,
     },
     /// A command ended.
@@ -257,13 +312,4 @@ impl Tell {
             _ => &[],
         }
     }
-}
-
-/// Why an ask could not be carried out, for a reader.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    /// What happened, and where.
-    pub what: String,
-    /// What to do about it; may be empty.
-    pub advice: String,
 }

@@ -1,13 +1,14 @@
 //! A step that takes a reboot: how a person makes it, and the boots in which the last state of a
 //! ladder was measured.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::Facts;
 use crate::study::Arm;
 
 /// How a kernel was started.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Boot {
     /// The number that the kernel gave itself (`/proc/sys/kernel/random/boot_id`): of this start
     /// alone, and of nobody's name.
@@ -49,32 +50,35 @@ fn name(option: &str) -> &str {
 }
 
 /// How a person has this machine start with an option of the kernel, and without it again.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BootChange {
     /// What starts the kernel, as far as it is known; words that go on after "by".
     pub loader: String,
     /// Commands or sentences, in order; the reboot itself is left out.
     pub make: Vec<String>,
-    /// The same, to go back.
+    /// Commands or sentences to go back, in order.
     pub undo: Vec<String>,
     /// What may come of it, as a sentence goes on.
     pub warning: String,
 }
 
 /// What an agent tells of its machine's boot.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BootTell {
+    /// This boot.
     pub boot: Boot,
+    /// How another comes about.
     pub change: BootChange,
 }
 
 /// The step of a ladder that takes a reboot.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reboot {
-    /// Its name.
+    /// Name of the step.
     pub step: String,
     /// What the command line of the kernel must have, such as `mitigations=off`.
     pub option: String,
+    /// How the machine is started with it.
     pub change: BootChange,
     /// How the kernel was started when the run began.
     pub first: Boot,
@@ -83,14 +87,16 @@ pub struct Reboot {
     pub arms: Vec<Arm>,
     /// Rounds of these in each boot.
     pub rounds: u32,
-    /// The boots in which they were measured, in order; the rounds of blocks count on through them.
+    /// The boots in which the last state was measured, in order; the rounds of blocks count on
+    /// through them; absent for none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boots: Vec<MeasuredBoot>,
 }
 
 /// A boot in which the last state was measured, or began to be.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeasuredBoot {
+    /// How the kernel was started.
     pub boot: Boot,
     /// Whether the step was taken in it.
     pub has_step: bool,

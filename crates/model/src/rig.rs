@@ -4,10 +4,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The hosts of a rig and how they are linked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Topology {
     /// `client` and `server`, joined by a pair of virtual devices.
@@ -74,7 +75,7 @@ impl FromStr for Topology {
 
 /// What its owner calls a rig that stands: at most 32 small letters, digits and hyphens, a letter
 /// first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 pub struct RigName(String);
 
@@ -130,6 +131,46 @@ impl From<RigName> for String {
 impl fmt::Display for RigName {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0)
+    }
+}
+
+/// The hosts and links that a study is to run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RigKind {
+    /// Client and server on one loopback: of a namespace of our own where the kernel allows it.
+    #[default]
+    Loopback,
+    /// Client and server in a namespace each, joined by a pair of virtual devices.
+    Netns,
+    /// Client and server with a namespace between them that forwards.
+    Router,
+    /// Client and server with an encapsulating device between them.
+    Tunnel,
+    /// The machines that the hosts file names.
+    Hosts,
+}
+
+impl RigKind {
+    /// Every kind.
+    pub const ALL: [Self; 5] = [
+        Self::Loopback,
+        Self::Netns,
+        Self::Router,
+        Self::Tunnel,
+        Self::Hosts,
+    ];
+
+    /// As it is written in study files and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Loopback => "loopback",
+            Self::Netns => "netns",
+            Self::Router => "router",
+            Self::Tunnel => "tunnel",
+            Self::Hosts => "hosts",
+        }
     }
 }
 

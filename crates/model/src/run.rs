@@ -2,17 +2,18 @@
 
 use std::cmp::Ordering;
 
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::command_run::ProgramRecord;
 use crate::doubt::Doubt;
 use crate::facts::{Facts, Watched};
-use crate::ladder::{Confirmation, LeftOut};
+use crate::ladder::LeftOut;
 use crate::reading::Reading;
 use crate::reboot::Reboot;
+use crate::rig::RigKind;
 use crate::service::ServiceRecord;
-use crate::study::{Arm, RigKind, Study};
+use crate::study::{Arm, Study};
 
 /// The version of the run folder's shape that this program writes.
 pub const RUN_FORMAT: u32 = 1;
@@ -34,10 +35,11 @@ pub const MOST_BLOCKS_BYTES: u64 = 128 << 20;
 /// What a run is, written before its first block and again where a ladder is confirmed or the
 /// machine was started anew: of a study under load, or with other parameters of a study of commands
 /// (see [`crate::command_run::CommandRun`]).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRecord<S = Study, A = Arm> {
     /// Shape of the folder; see [`RUN_FORMAT`].
     pub format: u32,
+    /// Version of the program that measured.
     pub linerate_version: String,
     /// Start in UTC, RFC 3339.
     pub started_utc: String,
@@ -46,29 +48,33 @@ pub struct RunRecord<S = Study, A = Arm> {
     /// Seed of the order of arms, of arrival times, and of a link's chances where its study has no seed
     /// of their own.
     pub seed: u64,
+    /// The study as it was run.
     pub study: S,
+    /// The arms that this machine could run.
     pub arms: Vec<A>,
-    /// The steps of the study without an arm, and why.
+    /// The steps of the study without an arm; absent for none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
-    /// The program under test, where it is not our own server.
+    /// The program of arms that have none of their own; absent where it is our own server or was
+    /// running already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceRecord>,
-    /// The services of arms that have a program of their own.
+    /// The services of arms that have a program of their own; absent for none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own_services: Vec<ServiceRecord>,
     /// The programs that the commands need, as far as they were found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramRecord>,
+    /// The hosts and links.
     pub rig: Rig,
     /// Whether levers that reach further than a namespace of our own were set in its blocks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_host: bool,
     /// Of the server's host.
     pub facts: Facts,
-    /// The server's host at rest.
+    /// The machine at rest, before the run.
     pub watched: Watched,
-    /// The client's host, where it has one of its own.
+    /// The client's host; absent where it is the server's too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientHost>,
     /// The smallest effect that the plan can see here, guessed from a rehearsal of identical
@@ -78,7 +84,7 @@ pub struct RunRecord<S = Study, A = Arm> {
     /// How the last state of a whole ladder is confirmed; `None` until its climb is judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<Confirmation>,
-    /// The step that takes a reboot, where it was asked for.
+    /// The step that takes a reboot; absent where none was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reboot: Option<Reboot>,
     /// Doubts known before the first block, such as levers that this machine refuses.
@@ -125,6 +131,47 @@ impl<S: DeserializeOwned, A: DeserializeOwned> RunRecord<S, A> {
     }
 }
 
+impl<S, A> RunRecord<S, A> {
+    /// A run on this machine's loopback that begins now, without what only some runs have.
+    #[must_use]
+    pub fn begun(study: S, arms: Vec<A>, facts: Facts, by: Begun) -> Self {
+        Self {
+            format: RUN_FORMAT,
+            linerate_version: by.linerate_version,
+            started_utc: by.started_utc,
+            command: by.command,
+            seed: by.seed,
+            study,
+            arms,
+            left_out: Vec::new(),
+            service: None,
+            own_services: Vec::new(),
+            programs: Vec::new(),
+            rig: Rig::Loopback { reason: None },
+            on_host: false,
+            facts,
+            watched: Watched::default(),
+            client: None,
+            expected_visible: None,
+            confirmation: None,
+            reboot: None,
+            doubts: Vec::new(),
+        }
+    }
+}
+
+/// What begins a run, and what repeats it.
+#[derive(Clone, Debug)]
+pub struct Begun {
+    /// Version of the program that measures.
+    pub linerate_version: String,
+    /// In UTC, RFC 3339.
+    pub started_utc: String,
+    /// The command, without secrets.
+    pub command: String,
+    pub seed: u64,
+}
+
 impl RunRecord {
     /// Every arm of which it may have blocks: of the climb, of its confirmation and of each boot.
     pub fn all_arms(&self) -> impl Iterator<Item = &Arm> {
@@ -135,7 +182,7 @@ impl RunRecord {
 }
 
 /// The hosts and links of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rig {
     /// A network namespace of our own, with its own loopback.
@@ -149,7 +196,7 @@ pub enum Rig {
     Netns,
     /// Three namespaces, the one in the middle forwarding.
     Router,
-    /// The same with an encapsulating device between client and server.
+    /// Three namespaces, with an encapsulating device between client and server.
     Tunnel,
     /// Machines that were reached over SSH.
     Hosts,
@@ -162,7 +209,7 @@ impl Rig {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 
-    /// The same rig as it is asked for.
+    /// How such a rig is asked for.
     #[must_use]
     pub fn kind(&self) -> RigKind {
         match self {
@@ -176,17 +223,20 @@ impl Rig {
 }
 
 /// The host of the client, where it is another than the server's.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientHost {
+    /// That host.
     pub facts: Facts,
+    /// That host at rest, before the run.
     pub watched: Watched,
+    /// Its clock beside the server's, before the run.
     pub clocks: ClockComparison,
     /// Whether both hosts are on one machine: one kernel runs them.
     pub same_machine: bool,
 }
 
 /// Two clocks side by side, from round trips to both.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockComparison {
     /// The server's clock less the client's. Each counts from its own host's boot, so this may be
     /// days.
@@ -203,6 +253,10 @@ pub enum RunKind {
     Load,
     /// Commands: a [`crate::command_run::CommandRun`].
     Commands,
+    /// Commands side by side: a [`crate::bench::SavedBench`].
+    Bench,
+    /// A load of many blocks: a [`crate::load_run::SavedLoad`].
+    ManyBlocks,
 }
 
 impl RunKind {
@@ -216,22 +270,29 @@ impl RunKind {
         }
         #[derive(Deserialize)]
         struct Of {
-            workload: Kind,
+            workload: KindOnly,
         }
         #[derive(Deserialize)]
-        struct Kind {
+        struct KindOnly {
             kind: String,
         }
         // Of what else is there nothing is kept: a tree of it takes up to ninety times its text.
         match serde_json::from_str::<Run>(text) {
-            Ok(run) if run.study.workload.kind == "command" => Self::Commands,
-            _ => Self::Load,
+            Ok(run) => match run.study.workload.kind.as_str() {
+                "command" => Self::Commands,
+                "bench" => Self::Bench,
+                "sweep" | "capacity" => Self::ManyBlocks,
+                _ => Self::Load,
+            },
+            Err(_) => Self::Load,
         }
     }
 }
 
 /// What a block was for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Closed loop: CPU per request and throughput.
@@ -244,20 +305,29 @@ pub enum Phase {
     Boot,
     /// One run of a command.
     Command,
+    /// One level of a sweep.
+    Level,
+    /// One rate of a search for a capacity, or what closed loop carries before it.
+    Search,
 }
 
 /// One block as it is saved.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockRecord<R = Reading> {
+    /// Closed loop for CPU and throughput, the same of a ladder's last state to confirm it or once
+    /// more in each boot, or open loop at a common rate for latency.
     pub phase: Phase,
     /// Stretch between restarts of the targets, from 0.
     pub epoch: u32,
+    /// Round, from 0.
     pub round: u32,
     /// Place within the round, from 0.
     pub position: u32,
+    /// Name of the arm.
     pub arm: String,
     /// Since the start of the run or of its resumption, ms.
     pub at_ms: u64,
+    /// What was counted.
     pub reading: R,
 }
 
@@ -328,6 +398,27 @@ impl<R: DeserializeOwned> Blocks<R> {
         }
         Ok(blocks)
     }
+}
+
+/// How the last state is confirmed, settled once the climb was judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Confirmation {
+    /// Steps that made things worse, which the last state does without.
+    pub dropped: Vec<String>,
+    /// The first state, twice; the last; and the last without each step that makes it another one.
+    /// None where every step was dropped.
+    pub arms: Vec<Arm>,
+}
+
+/// A program that was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramRecord {
+    /// The name of the need.
+    pub name: String,
+    /// What readers call it.
+    pub title: String,
+    /// What the program called its version.
+    pub version: String,
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::braces::{fill, words_in_braces};
@@ -47,7 +48,7 @@ const PLACE_VARIABLES: [&str; 2] = ["address", "listen"];
 /// `https` where it shall speak TLS with the certificates in the file `{certificate}` and the key in
 /// `{key}`. `{password}` is a password of 32 hexadecimal digits, made anew at each start and to be found in
 /// the file `{password_file}`. `{{word}}` stands for `{word}` itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
     /// Shape of this file; see [`SERVICE_FORMAT`].
@@ -58,6 +59,7 @@ pub struct Service {
     pub title: String,
     /// What it speaks on its port.
     pub protocol: Protocol,
+    /// How the program is found and told from others.
     pub find: Find,
     /// What its commands find in their environment beside `PATH`, `HOME` and `TMPDIR`.
     #[serde(default)]
@@ -65,21 +67,25 @@ pub struct Service {
     /// Path below the service's folder to the text of the file that is written there.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
-    /// What is done in its folder before it is started, in order.
+    /// Commands that are run to their ends before the start, in order.
     #[serde(default)]
     pub prepare: Vec<Prepare>,
+    /// How it is started.
     pub start: Start,
-    /// Path of the Unix socket that it listens on, if it does.
+    /// Path of the Unix socket that it listens on; null for none.
     #[serde(default)]
     pub socket: Option<String>,
     /// The command of a shell that speaks with it, for a reader.
     #[serde(default)]
     pub connect: Option<String>,
+    /// When it is ready.
     pub ready: Ready,
     /// Of an HTTP service: path of a request to the exact body of its answer.
     #[serde(default)]
     pub serves: BTreeMap<String, String>,
+    /// How it is stopped.
     pub stop: Stop,
+    /// What it writes beside its answers.
     #[serde(default)]
     pub logs: Logs,
 }
@@ -93,7 +99,7 @@ pub fn is_name(text: &str) -> bool {
 }
 
 /// What a service speaks: a study drives those that it knows how to ask.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
     Http,
@@ -116,7 +122,7 @@ impl fmt::Display for Protocol {
 }
 
 /// How the program is found, told from others, and had where it is absent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Find {
     /// Names of the program; the first that is there is taken.
@@ -136,7 +142,7 @@ pub struct Find {
 }
 
 /// A command that is run to its end before the service is started.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Prepare {
     /// A program and its arguments, without a shell. A name is looked for beside the service's
@@ -147,12 +153,13 @@ pub struct Prepare {
 }
 
 /// How it is started: a program and its arguments, without a shell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
     /// The path of what is started, where that is not the program that was found.
     #[serde(default)]
     pub program: Option<String>,
+    /// Arguments of the program, without a shell.
     pub arguments: Vec<String>,
     /// Further ones where it shall listen on its socket alone; `None` for a service that always listens on
     /// an address.
@@ -164,16 +171,17 @@ pub struct Start {
 }
 
 /// When it is ready.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ready {
+    /// The sign that it is ready.
     pub when: Readiness,
     /// How long that may take from the start, ms.
     pub within_ms: u32,
 }
 
 /// The sign that a service is ready.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Readiness {
     /// A GET of this path on its port has status 200.
@@ -187,24 +195,27 @@ pub enum Readiness {
 }
 
 /// Bytes to send and how the answer begins; with neither it is enough that a connection is taken.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Exchange {
+    /// What is sent.
     pub send: String,
+    /// How the answer begins.
     pub expect: String,
 }
 
 /// How it is stopped.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
+    /// The signal that asks it to end.
     pub signal: StopSignal,
     /// What is left of it so long after the signal is killed, ms.
     pub grace_ms: u32,
 }
 
 /// The signal that asks a service to end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum StopSignal {
     #[serde(rename = "SIGTERM")]
     Terminate,
@@ -215,7 +226,7 @@ pub enum StopSignal {
 }
 
 /// What it writes beside its answers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Logs {
     /// Files below its folder that are shown when it fails; its standard output and error always
@@ -235,7 +246,7 @@ impl Default for Logs {
 }
 
 /// A service that was found on a host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundService {
     /// The path of its program.
     pub program: String,
@@ -244,7 +255,7 @@ pub struct FoundService {
 }
 
 /// The service of a run, as it is saved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceRecord {
     /// The whole description, so that the run can go on where its file is not.
     pub description: Service,
@@ -255,18 +266,18 @@ pub struct ServiceRecord {
 }
 
 /// A text in which variables may stand, with the keys that lead to it.
-type Place<'a> = (Vec<String>, &'a mut String);
+type Template<'a> = (Vec<String>, &'a mut String);
 
 impl Service {
     /// Every text in which variables may stand, with the keys that lead to it.
     #[must_use]
     pub fn texts(&self) -> Vec<(Vec<String>, String)> {
         let mut copy = self.clone();
-        let place = |(keys, text): Place<'_>| (keys, text.clone());
+        let place = |(keys, text): Template<'_>| (keys, text.clone());
         copy.places().into_iter().map(place).collect()
     }
 
-    /// The same with every variable replaced by what `value_of` gives for it; one for which it
+    /// The service with every variable replaced by what `value_of` gives for it; one for which it
     /// gives nothing stays as it stands.
     #[must_use]
     pub fn filled(&self, value_of: impl Fn(&str) -> Option<String>) -> Self {
@@ -298,7 +309,7 @@ impl Service {
         self.mentions(PASSWORD) || self.mentions(PASSWORD_FILE)
     }
 
-    fn places(&mut self) -> Vec<Place<'_>> {
+    fn places(&mut self) -> Vec<Template<'_>> {
         let mut places = Vec::new();
         places.extend(of_table("environment", &mut self.environment));
         places.extend(of_table("files", &mut self.files));
@@ -324,12 +335,12 @@ fn keys(keys: &[&str]) -> Vec<String> {
 fn of_table<'a>(
     name: &'static str,
     table: &'a mut BTreeMap<String, String>,
-) -> impl Iterator<Item = Place<'a>> {
+) -> impl Iterator<Item = Template<'a>> {
     let place = move |(key, text): (&String, &'a mut String)| (keys(&[name, key]), text);
     table.iter_mut().map(place)
 }
 
-fn of_list<'a>(path: &[&str], list: &'a mut [String]) -> impl Iterator<Item = Place<'a>> {
+fn of_list<'a>(path: &[&str], list: &'a mut [String]) -> impl Iterator<Item = Template<'a>> {
     let path = keys(path);
     list.iter_mut().enumerate().map(move |(index, text)| {
         let mut keys = path.clone();
@@ -338,7 +349,7 @@ fn of_list<'a>(path: &[&str], list: &'a mut [String]) -> impl Iterator<Item = Pl
     })
 }
 
-fn of_start(start: &mut Start) -> impl Iterator<Item = Place<'_>> {
+fn of_start(start: &mut Start) -> impl Iterator<Item = Template<'_>> {
     let program = start.program.as_mut();
     let program = program.map(|text| (keys(&["start", "program"]), text));
     let on_socket = start.on_socket.iter_mut().flatten().enumerate();
@@ -349,7 +360,7 @@ fn of_start(start: &mut Start) -> impl Iterator<Item = Place<'_>> {
         .chain(of_list(&["start", "on_address"], &mut start.on_address))
 }
 
-fn of_readiness(when: &mut Readiness) -> Vec<Place<'_>> {
+fn of_readiness(when: &mut Readiness) -> Vec<Template<'_>> {
     let at = |kind: &str| keys(&["ready", "when", kind]);
     match when {
         Readiness::Http(path) => vec![(at("http"), path)],

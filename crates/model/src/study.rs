@@ -1,11 +1,15 @@
 //! A study as its file says it, and the arms that follow from it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::command_study::CommandStudy;
 use crate::ladder::Whole;
 use crate::lever::LeverSetting;
 use crate::link::LinkSpec;
+use crate::request::RequestSpec;
+use crate::rig::RigKind;
+use crate::source::Source;
 use crate::workload::Workload;
 
 /// The version of the study file's shape that this program reads.
@@ -15,14 +19,16 @@ pub const STUDY_FORMAT: u32 = 1;
 pub const SERVE: &str = "serve";
 
 /// A question with a design, factors and a workload: one TOML file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
     /// Shape of this file; see [`STUDY_FORMAT`].
     pub format: u32,
     /// Lower-case words joined by hyphens; the name of the file.
     pub name: String,
+    /// Title for a reader.
     pub title: String,
+    /// The question it answers.
     pub question: String,
     /// How the answer is found, for a reader of the report. Here, in the title and in the
     /// question, `{target}` stands for the program under test.
@@ -30,15 +36,18 @@ pub struct Study {
     /// What may mislead a reader of the figures.
     #[serde(default)]
     pub pitfalls: Vec<String>,
+    /// The article that it reproduces, if any.
     #[serde(default)]
     pub source: Option<Source>,
-    /// The hosts and links that it wants.
+    /// The hosts and links it is run on; absent in files older than rigs.
     #[serde(default)]
     pub rig: RigKind,
-    /// The link between client and server, on a rig that has one to emulate.
+    /// The emulated link between client and server; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkSpec>,
+    /// How arms are compared.
     pub design: Design,
+    /// What drives the arms.
     pub workload: Workload,
     /// Present where first and last arm are also compared in latency mode.
     #[serde(default)]
@@ -49,13 +58,15 @@ pub struct Study {
     /// What the whole ladder asks besides its climb; in a run, present where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<Whole>,
+    /// The first arm.
     pub baseline: BaselineSpec,
+    /// The steps, each differing from the one before; absent where there is none.
     #[serde(default, rename = "step", skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepSpec>,
 }
 
 /// What a study file holds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum StudyFile {
     /// A study of servers under load.
@@ -157,87 +168,24 @@ impl Study {
     }
 }
 
-/// The hosts and links that a study is to run on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RigKind {
-    /// Client and server on one loopback: of a namespace of our own where the kernel allows it.
-    #[default]
-    Loopback,
-    /// Client and server in a namespace each, joined by a pair of virtual devices.
-    Netns,
-    /// The same with a namespace between them that forwards.
-    Router,
-    /// The same with an encapsulating device.
-    Tunnel,
-    /// The machines that the hosts file names.
-    Hosts,
-}
-
-impl RigKind {
-    /// Every kind.
-    pub const ALL: [Self; 5] = [
-        Self::Loopback,
-        Self::Netns,
-        Self::Router,
-        Self::Tunnel,
-        Self::Hosts,
-    ];
-
-    /// As it is written in study files and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Loopback => "loopback",
-            Self::Netns => "netns",
-            Self::Router => "router",
-            Self::Tunnel => "tunnel",
-            Self::Hosts => "hosts",
-        }
-    }
-}
-
-/// The article that a study reproduces.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Source {
-    pub title: String,
-    pub url: String,
-    pub year: u32,
-    /// The machine it was measured on.
-    pub machine: String,
-    /// Steps of the article that the study leaves out: its published figures hold their gains too.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub not_crossed: Vec<NotCrossed>,
-}
-
-/// A step of the article that the study leaves out.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NotCrossed {
-    pub title: String,
-    /// Why it is left out.
-    pub why: String,
-    /// Gain over the step before it, as a share, where the article has it.
-    #[serde(default)]
-    pub gain: Option<f64>,
-}
-
 /// How arms are compared and how long each block lasts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Design {
+    /// Each step against the one before it, or each arm against the baseline.
     pub kind: DesignKind,
     /// Every arm once per round; also the number of pairs.
     pub rounds: u32,
+    /// Load before each scored window, ms.
     pub settle_ms: u32,
+    /// Length of each scored window, ms.
     pub score_ms: u32,
     /// The smallest change worth knowing, as a share: 0.03 is 3 %.
     pub smallest_effect: f64,
 }
 
 /// Which arm each arm is measured against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DesignKind {
     /// Each step against the one before it.
@@ -247,63 +195,78 @@ pub enum DesignKind {
 }
 
 /// Latency blocks of the first and the last arm at one open-loop rate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LatencyDesign {
     /// Offered rate as a share of the baseline's closed-loop throughput, 0 to 1.
     pub rate_share: f64,
-    /// Blocks per arm.
+    /// Latency blocks per arm, count.
     pub blocks: u32,
+    /// Length of each scored window, ms.
     pub score_ms: u32,
+    /// The offered rate itself, requests/s, in the place of a share; absent where it is a share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_rps: Option<f64>,
 }
 
 /// The first arm.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BaselineSpec {
+    /// Title of the first arm.
     pub title: String,
-    /// Of a comparison of programs: its program, as of [`StepSpec::target`].
+    /// Of a comparison of programs: its program, `serve` or the name of a service; absent where it
+    /// is the run's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
+    /// Levers that are on from the start.
     #[serde(default)]
     pub levers: Vec<LeverSetting>,
+    /// The article's figure for it, if any.
     #[serde(default)]
     pub published: Option<Published>,
 }
 
 /// An arm that differs from the one it is measured against by what it adds and takes away.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepSpec {
+    /// Short stable name.
     pub name: String,
+    /// Words for a reader.
     pub title: String,
     /// One sentence: what this setting costs and why.
     #[serde(default)]
     pub why: String,
-    /// Whether only the whole ladder climbs it.
+    /// Whether only the whole ladder climbs it; absent for no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
-    /// Of a comparison: its program where that is not the study's, `serve` or the name of a service.
+    /// Of a comparison: its program, `serve` or the name of a service; absent where it is the
+    /// baseline's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// Of a comparison: what is asked for where that is not the workload's path.
+    /// Of a comparison: what is asked for; absent where it is the workload's path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Of a comparison: the step that it is compared with, where that is not the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
+    /// Levers that this step puts on.
     #[serde(default)]
     pub add: Vec<LeverSetting>,
+    /// Levers that this step takes off.
     #[serde(default)]
     pub take_away: Vec<LeverSetting>,
+    /// The article's figure for it, if any.
     #[serde(default)]
     pub published: Option<Published>,
 }
 
 /// A figure from the article.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
+    /// Published throughput, requests/s.
     pub throughput_rps: f64,
     /// Gain of this step over the one before, as a share: 0.22 is +22 %.
     #[serde(default)]
@@ -311,7 +274,7 @@ pub struct Published {
 }
 
 /// What is served to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Program {
     /// Our own HTTP server, started by the agent.
@@ -322,15 +285,18 @@ pub enum Program {
     Service(String),
     /// A server that is already running; never started or stopped by us.
     Url(String),
+    /// Such a server, by a request of its own. It is never saved: a run has its URL.
+    Request(Box<RequestSpec>),
 }
 
 impl Program {
-    /// The same without what identifies somebody: of a URL, its scheme, port and path stay, and
+    /// The program without what identifies somebody: of a URL, its scheme, port and path stay, and
     /// its host where that is loopback.
     #[must_use]
     pub fn without_secrets(&self) -> Self {
         match self {
             Self::Url(url) => Self::Url(url_without_secrets(url)),
+            Self::Request(request) => Self::Url(url_without_secrets(&request.url)),
             other => other.clone(),
         }
     }
@@ -357,7 +323,7 @@ pub fn url_without_secrets(url: &str) -> String {
 }
 
 /// What an arm is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     Baseline,
@@ -388,18 +354,24 @@ impl Role {
 }
 
 /// One combination of levels, measured against another.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Arm {
+    /// Short stable name.
     pub name: String,
+    /// Words for a reader.
     pub title: String,
+    /// What the arm is for.
     pub role: Role,
+    /// What is served to.
     pub program: Program,
     /// What is asked for, where that is not the workload's path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// Levers that are on for this arm.
     pub levers: Vec<LeverSetting>,
     /// The arm it is compared with; `None` for the baseline and the floor.
     pub against: Option<String>,
+    /// The article's figure for it, if any.
     pub published: Option<Published>,
 }
 

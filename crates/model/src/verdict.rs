@@ -1,30 +1,35 @@
 //! Estimates with their intervals, and the five words for a comparison.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A value with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
+    /// The estimate, in the unit of the property that holds it.
     pub value: f64,
+    /// Lower end of its interval, same unit.
     pub low: f64,
+    /// Upper end of its interval, same unit.
     pub high: f64,
     /// Independent observations behind it.
     pub n: u32,
 }
 
 /// How many times the one arm is of the other, from pairs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Effect {
     /// Hodges–Lehmann estimate of arm ÷ reference; 1 is no difference.
     pub ratio: f64,
     /// Exact signed-rank interval of the ratio at `alpha`.
     pub low: f64,
+    /// Upper end of the same interval.
     pub high: f64,
-    /// Pairs.
+    /// Pairs, count.
     pub n: u32,
-    /// Two-sided error that this interval was given.
+    /// Two-sided error that the interval was given, 0 to 1.
     pub alpha: f64,
-    /// Two-sided exact p-value of the signed-rank test.
+    /// Two-sided p-value of the exact signed-rank test, 0 to 1.
     pub p_value: f64,
 }
 
@@ -43,7 +48,7 @@ impl Effect {
 }
 
 /// What a comparison came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Better,

@@ -1,9 +1,10 @@
 //! What drives a target, as data.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An HTTP/1.1 request repeated over keep-alive connections.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
     /// Path and query of the request, from `/` on.
@@ -25,7 +26,7 @@ fn one() -> u32 {
 }
 
 /// Who decides when the next request leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "loop", rename_all = "snake_case")]
 pub enum Pace {
     /// Closed loop: each connection sends as soon as its answer is in. Measures capacity and CPU
@@ -33,14 +34,17 @@ pub enum Pace {
     Closed,
     /// Open loop: requests are due on a schedule that the server cannot slow down.
     Open {
+        /// Rate offered, requests/s.
         rate_rps: f64,
+        /// How the due times are spread: evenly, or with exponential gaps.
         arrivals: Arrivals,
+        /// Seed of Poisson arrivals.
         seed: u64,
     },
 }
 
 /// How the due times of an open loop are spread.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrivals {
     /// Evenly: one request each 1/rate.
@@ -48,4 +52,15 @@ pub enum Arrivals {
     Uniform,
     /// Exponential gaps, as of many independent users.
     Poisson,
+}
+
+impl Arrivals {
+    /// As it is typed.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::Poisson => "poisson",
+        }
+    }
 }

@@ -238,18 +238,12 @@ fn difference(effect: &Effect, outcome: Outcome) -> String {
 
 /// Why a comparison is void: the usual reasons in words, the others are among the doubts.
 fn void(run: &RunRecord, judgement: &Judgement) -> String {
-    let reason = judgement.doubts.iter().find_map(|doubt| match doubt {
-        Doubt::ControlDiffers { .. } => {
-            let servers = sentences::servers(run);
-            Some(format!(
-                "in this run two identical {servers} came out different"
-            ))
-        }
-        Doubt::TooFewPairs { pairs, needed } => Some(format!(
-            "pairs are too few, {pairs} where {needed} are needed"
-        )),
-        _ => None,
-    });
+    let differs = |doubt: &Doubt| matches!(doubt, Doubt::ControlDiffers { .. });
+    if judgement.doubts.iter().any(differs) {
+        let servers = sentences::servers(run);
+        return format!("in this run two identical {servers} came out different");
+    }
+    let reason = sentences::too_few_pairs(&judgement.doubts);
     reason.unwrap_or_else(|| "the doubts below void this comparison".to_owned())
 }
 

@@ -4,12 +4,11 @@
 use model::judgement::{BetweenBoots, BootEstimate, BootResult, Outcome};
 use model::reboot::{MeasuredBoot, Reboot};
 use model::{Facts, Judgement, Role, RunRecord};
-use serde::Serialize;
 
+use crate::view::{Item, Page};
 use crate::{numbers, sentences};
 
 /// What a page shows of it.
-#[derive(Serialize)]
 pub(crate) struct BootsView {
     /// How it stands.
     pub(crate) state: String,
@@ -19,8 +18,24 @@ pub(crate) struct BootsView {
     /// Commands, or sentences where there is none, for what comes next; none once the step was
     /// measured.
     pub(crate) make: Vec<String>,
-    /// The same, to go back; none where this is already done.
+    /// Commands or sentences to go back; none where this is already done.
     pub(crate) undo: Vec<String>,
+}
+
+impl BootsView {
+    pub(crate) fn add_to(self, page: &mut Page) {
+        page.add(Item::Heading("Between boots"));
+        page.paragraph(self.state);
+        page.add(Item::List(self.boots));
+        page.paragraph(self.warning);
+        let make = "To take the step, as root, and then `linerate study resume` with the folder of \
+                    this run:";
+        for (lead, commands) in [(make, self.make), ("To go back, as root:", self.undo)] {
+            if !commands.is_empty() {
+                page.add_to_browser(Item::Commands(lead.to_owned(), commands));
+            }
+        }
+    }
 }
 
 /// `None` of a run that asked for no reboot.

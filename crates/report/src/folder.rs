@@ -3,8 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use model::bench::{BenchBlock, SavedBench};
 use model::command_run::{CommandBlock, CommandRun, EVIDENCE_FILE, Evidence};
 use model::link::LinkRecord;
+use model::load_run::SavedLoad;
 use model::run::{
     BLOCKS_FILE, BadRun, Blocks, LINK_FILE, MOST_BLOCKS_BYTES, MOST_EVIDENCE_BYTES, MOST_RUN_BYTES,
     RUN_FILE, RunKind,
@@ -109,6 +111,22 @@ pub fn read_commands(
 ) -> Result<(CommandRun, Vec<CommandBlock>, Evidence), ReadError> {
     let (run, blocks) = (read_run(folder)?, read_blocks(folder)?);
     Ok((run, blocks, read_evidence(folder)?))
+}
+
+/// Reads a comparison of commands and the runs of it.
+///
+/// # Errors
+/// As for [`read`].
+pub fn read_bench(folder: &Path) -> Result<(SavedBench, Vec<BenchBlock>), ReadError> {
+    Ok((read_run(folder)?, read_blocks(folder)?))
+}
+
+/// Reads a load of many blocks.
+///
+/// # Errors
+/// As for [`read`].
+pub fn read_load(folder: &Path) -> Result<(SavedLoad, Vec<BlockRecord>), ReadError> {
+    Ok((read_run(folder)?, read_blocks(folder)?))
 }
 
 /// What a run folder holds.

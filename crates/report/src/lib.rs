@@ -10,21 +10,24 @@ pub mod folder;
 pub mod html;
 pub mod json;
 pub mod link;
+pub mod load;
 pub mod numbers;
 pub mod text;
 
 mod answer;
 mod between_boots;
 mod chart;
+mod grouped;
 mod machine_runs;
 mod not_crossed;
 mod rows;
 mod sentences;
+mod servers;
 mod side_by_side;
+mod view;
 mod whole;
 
 pub use between_boots::next_steps;
-pub use compare::compare;
 
 #[cfg(test)]
 #[path = "../tests/sample/mod.rs"]

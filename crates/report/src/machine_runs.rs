@@ -4,24 +4,31 @@ use model::reading::MachineRuns;
 
 use crate::numbers;
 use crate::rows::MACHINE_PARTS;
+use crate::view::Table;
 
-/// Headings of a table with an account in each row, behind those of the row and its process.
-pub(crate) fn headings(first: &str) -> Vec<&str> {
+/// A table with an account in each row, beside that of the row's process; those whose account is
+/// hidden, and all of older runs, are left out.
+pub(crate) fn table<'a>(
+    first: &str,
+    rows: impl IntoIterator<Item = (&'a str, Option<f64>, Option<&'a MachineRuns>)>,
+) -> Table {
     let process = [
         first,
         "CPU time of the process",
         "whole machine, mean of a run",
     ];
-    process.into_iter().chain(MACHINE_PARTS).collect()
+    let headings = process.into_iter().chain(MACHINE_PARTS);
+    let rows = rows.into_iter();
+    let rows = rows.filter_map(|(title, process, found)| Some(cells(title, process, found?)));
+    Table::of_texts(
+        "CPU time of the process and of the whole machine",
+        headings,
+        rows,
+    )
 }
 
-/// A row of that table; `None` where the account is hidden, and in older runs.
-pub(crate) fn cells(
-    first: &str,
-    process: Option<f64>,
-    found: Option<&MachineRuns>,
-) -> Option<Vec<String>> {
-    let each = found?.each();
+fn cells(title: &str, process: Option<f64>, found: &MachineRuns) -> Vec<String> {
+    let each = found.each();
     let process = process.map_or_else(String::new, |ns| numbers::quantity(ns, "ns"));
     let parts = [
         each.busy_ns(),
@@ -32,10 +39,8 @@ pub(crate) fn cells(
         each.stolen_ns,
     ];
     let parts = parts.map(|ns| numbers::quantity(ns as f64, "ns"));
-    Some(
-        [first.to_owned(), process]
-            .into_iter()
-            .chain(parts)
-            .collect(),
-    )
+    [title.to_owned(), process]
+        .into_iter()
+        .chain(parts)
+        .collect()
 }

@@ -1,76 +1,73 @@
-//! One row per arm, in words: the table that text and HTML both show.
+//! The tables of servers under load: one row per arm, and the account of the whole machine.
 
 use model::judgement::{ArmResult, MachineResult, StepResult};
-use model::{Effect, Estimate, Judgement, Role, Verdict};
+use model::{Judgement, Role, RunRecord};
 
-use crate::numbers;
+use crate::view::{Column, Medium, Row, Shown, Table};
+use crate::{numbers, sentences};
 
-/// A value and its interval, as shown; empty where there is none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub(crate) struct Figure {
-    pub(crate) value: String,
-    pub(crate) interval: String,
-}
-
-impl Figure {
-    fn of(estimate: Option<Estimate>, shown: impl Fn(f64) -> String) -> Self {
-        estimate.map_or_else(Self::default, |found| Self {
-            value: shown(found.value),
-            interval: numbers::interval(&found, &shown),
-        })
-    }
-
-    fn of_change(effect: Option<Effect>) -> Self {
-        effect.map_or_else(Self::default, |found| Self {
-            value: numbers::change(found.ratio),
-            interval: numbers::change_interval(&found),
-        })
-    }
-
-    /// On one line: `11.9 (11.7…12.1)`.
-    pub(crate) fn joined(&self) -> String {
-        if self.interval.is_empty() {
-            self.value.clone()
-        } else {
-            let tight = self.interval.replace(" … ", "…");
-            format!("{} ({tight})", self.value)
+/// Every arm's figures in the study's order, with control and floor last.
+pub(crate) fn arms(run: &RunRecord, judgement: &Judgement) -> Table {
+    let against = sentences::compared_with(run);
+    let columns = vec![
+        Column::words("step"),
+        Column::figures("server CPU, µs per request"),
+        Column::figures(format!("change against {against}")),
+        Column::words("verdict"),
+        Column::figures("client, µs"),
+        Column::figures("requests/s seen"),
+        Column::figures("of the floor"),
+        Column::figures("n"),
+        Column::figures("implied requests/s per server CPU").only_on(Medium::Browser),
+    ];
+    let row = |arm: &ArmResult| {
+        let step = comparison_of(judgement, arm);
+        let why = run.study.steps.iter().find(|step| step.name == arm.name);
+        Row {
+            beside: is_beside(arm.role),
+            cells: vec![
+                Shown::text(role_title(arm)).with_remark(why.map_or("", |step| &step.why)),
+                Shown::estimate(arm.server_cpu_us_per_request, numbers::micros),
+                Shown::change(step.and_then(|step| step.effect)),
+                Shown::verdict(step.map(|step| step.verdict)),
+                Shown::estimate(arm.client_cpu_us_per_request, numbers::micros).without_interval(),
+                Shown::estimate(arm.throughput_rps, numbers::rate).without_interval(),
+                Shown::estimate(arm.share_of_floor, numbers::share).without_interval(),
+                Shown::text(n(arm, step)),
+                Shown::estimate(arm.implied_rps_per_cpu, numbers::rate).without_interval(),
+            ],
         }
-    }
+    };
+    let rows = in_order(judgement).map(row).collect();
+    Table::new("Figures of every arm", columns, rows)
 }
 
-/// One arm of the table.
-#[derive(Clone, Debug, serde::Serialize)]
-pub(crate) struct Row {
-    pub(crate) name: String,
-    pub(crate) title: String,
-    /// Control and floor: beside the ladder, not a rung of it.
-    pub(crate) beside: bool,
-    pub(crate) server_cpu: Figure,
-    pub(crate) client_cpu: Figure,
-    /// All CPUs of the server's host, and what they did: user, system, irq, softirq, stolen.
-    pub(crate) machine: Figure,
-    pub(crate) machine_parts: Vec<String>,
-    pub(crate) change: Figure,
-    pub(crate) throughput: Figure,
-    pub(crate) implied: Figure,
-    pub(crate) share_of_floor: Figure,
-    pub(crate) verdict: String,
-    /// `better`, `worse`, `none`, for the page's colours.
-    pub(crate) tone: &'static str,
-    pub(crate) n: String,
-    pub(crate) published_rate: String,
-    pub(crate) published_gain: String,
+/// The account of the whole machine beside those of the processes; older runs have none.
+pub(crate) fn machine(run: &RunRecord, judgement: &Judgement) -> Table {
+    let processes = ["CPU, µs per request", "server process", "client process"];
+    let headings = processes.into_iter().chain([sentences::whole_machine(run)]);
+    let columns = headings.chain(MACHINE_PARTS).map(Column::figures);
+    let row = |arm: &ArmResult| {
+        let found = arm.machine.as_ref()?;
+        let mut cells = vec![
+            Shown::text(role_title(arm)),
+            Shown::estimate(arm.server_cpu_us_per_request, numbers::micros).without_interval(),
+            Shown::estimate(arm.client_cpu_us_per_request, numbers::micros).without_interval(),
+            Shown::estimate(Some(found.cpu_us_per_request), numbers::micros),
+        ];
+        cells.extend(machine_parts(found).map(Shown::text));
+        let beside = is_beside(arm.role);
+        Some(Row { beside, cells })
+    };
+    let rows = in_order(judgement).filter_map(row).collect();
+    let title = "CPU time per request of the processes and of the whole machine";
+    Table::new(title, columns.collect(), rows)
 }
 
-/// The rows in the study's order, with control and floor last.
-pub(crate) fn rows(judgement: &Judgement) -> Vec<Row> {
-    let (rungs, beside): (Vec<_>, Vec<_>) =
-        judgement.arms.iter().partition(|arm| !is_beside(arm.role));
-    rungs
-        .into_iter()
-        .chain(beside)
-        .map(|arm| row(arm, comparison_of(judgement, arm)))
-        .collect()
+fn in_order(judgement: &Judgement) -> impl Iterator<Item = &ArmResult> {
+    let arms = || judgement.arms.iter();
+    let rungs = arms().filter(|arm| !is_beside(arm.role));
+    rungs.chain(arms().filter(|arm| is_beside(arm.role)))
 }
 
 /// Whether an arm stands beside the ladder rather than on it.
@@ -85,40 +82,10 @@ fn comparison_of<'a>(judgement: &'a Judgement, arm: &ArmResult) -> Option<&'a St
     }
 }
 
-fn row(arm: &ArmResult, step: Option<&StepResult>) -> Row {
-    let share = |value: f64| numbers::share(value);
-    Row {
-        name: arm.name.clone(),
-        title: role_title(arm),
-        beside: is_beside(arm.role),
-        server_cpu: Figure::of(arm.server_cpu_us_per_request, numbers::micros),
-        client_cpu: Figure::of(arm.client_cpu_us_per_request, numbers::micros),
-        machine: Figure::of(
-            arm.machine.map(|found| found.cpu_us_per_request),
-            numbers::micros,
-        ),
-        machine_parts: arm.machine.as_ref().map_or_else(Vec::new, machine_parts),
-        change: Figure::of_change(step.and_then(|step| step.effect)),
-        throughput: Figure::of(arm.throughput_rps, numbers::rate),
-        implied: Figure::of(arm.implied_rps_per_cpu, numbers::rate),
-        share_of_floor: Figure::of(arm.share_of_floor, share),
-        verdict: step.map_or_else(String::new, |step| step.verdict.words().to_owned()),
-        tone: tone(step.map(|step| step.verdict)),
-        n: n(arm, step),
-        published_rate: arm
-            .published
-            .map_or_else(String::new, |beside| numbers::rate(beside.throughput_rps)),
-        published_gain: arm
-            .published
-            .and_then(|beside| beside.gain)
-            .map_or_else(String::new, numbers::published_gain),
-    }
-}
-
-/// The headings of [`Row::machine_parts`].
+/// The headings of what all CPUs did.
 pub(crate) const MACHINE_PARTS: [&str; 5] = ["user", "system", "irq", "softirq", "stolen"];
 
-fn machine_parts(found: &MachineResult) -> Vec<String> {
+fn machine_parts(found: &MachineResult) -> [String; 5] {
     let parts = [
         found.user_us_per_request,
         found.system_us_per_request,
@@ -126,7 +93,7 @@ fn machine_parts(found: &MachineResult) -> Vec<String> {
         found.softirq_us_per_request,
         found.stolen_us_per_request,
     ];
-    parts.map(numbers::micros).into()
+    parts.map(numbers::micros)
 }
 
 /// Control and floor say what they are, whatever their titles.
@@ -135,15 +102,6 @@ pub(crate) fn role_title(arm: &ArmResult) -> String {
         Role::Control => format!("control: {}", arm.title),
         Role::Floor => format!("floor: {}", arm.title),
         _ => arm.title.clone(),
-    }
-}
-
-/// The colour of a verdict.
-pub(crate) fn tone(verdict: Option<Verdict>) -> &'static str {
-    match verdict {
-        Some(Verdict::Better) => "better",
-        Some(Verdict::Worse | Verdict::Invalid) => "worse",
-        _ => "none",
     }
 }
 
@@ -166,34 +124,21 @@ mod tests {
 
     #[test]
     fn rungs_come_first_and_control_and_floor_stand_beside_them() {
-        let rows = rows(&sample::judgement());
-        let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-        assert_eq!(
-            names,
-            [
-                "baseline",
-                "application",
-                "seccomp",
-                "netfilter",
-                "conntrack",
-                "nosy-neighbour",
-                "control",
-                "floor"
-            ]
-        );
+        let judgement = sample::judgement();
+        let names: Vec<&str> = in_order(&judgement).map(|arm| arm.name.as_str()).collect();
+        assert_eq!(names[..2], ["baseline", "application"]);
+        assert_eq!(names[6..], ["control", "floor"]);
+        let rows = arms(&sample::run(), &judgement).rows;
         assert_eq!(rows.iter().filter(|row| row.beside).count(), 2);
     }
 
     #[test]
     fn a_row_carries_value_interval_verdict_and_n() {
-        let rows = rows(&sample::judgement());
-        let netfilter = &rows[3];
-        assert_eq!(netfilter.change.joined(), "−22.1 % (−23.0…−21.2)");
-        assert_eq!(
-            (netfilter.verdict.as_str(), netfilter.n.as_str()),
-            ("better", "16")
-        );
-        assert_eq!(netfilter.published_gain, "+22 %");
-        assert_eq!(rows[0].change, Figure::default());
+        let rows = arms(&sample::run(), &sample::judgement()).rows;
+        let netfilter: Vec<String> = rows[3].cells.iter().map(Shown::joined).collect();
+        let expected = ["−22.1 % (−23.0…−21.2)", "better"];
+        assert_eq!(netfilter[2..4], expected);
+        assert_eq!(netfilter[7], "16");
+        assert!(rows[0].cells[2].is_empty());
     }
 }

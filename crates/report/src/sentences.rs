@@ -1,12 +1,12 @@
 //! The sentences that stand beside the answer on every page, in the same words.
 
-use model::judgement::{LatencyResult, Outcome, QuantileEstimate, SequentialError, StepResult};
+use model::judgement::{LatencyResult, Outcome, QuantileEstimate, SequentialError, Together};
 use model::run::Rig;
 use model::service::ServiceRecord;
 use model::study::DesignKind;
-use model::{Effect, Judgement, RunRecord};
+use model::{Doubt, Effect, Judgement, RunRecord, Verdict};
 
-use crate::{link, numbers, side_by_side, whole};
+use crate::{link, numbers};
 
 /// What the verdicts are about, as a noun.
 pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
@@ -41,26 +41,6 @@ pub(crate) fn compared_with(run: &RunRecord) -> &'static str {
         }
         DesignKind::Compare => "the baseline",
     }
-}
-
-/// The last step of a ladder against the baseline; a comparison's steps already are that.
-pub(crate) fn whole_effect(run: &RunRecord, judgement: &Judgement) -> Option<String> {
-    let is_ladder = run.study.design.kind == DesignKind::Ladder;
-    // Once it is confirmed, that is what counts.
-    let is_confirmed = whole::confirmed_ends(judgement).is_some();
-    let whole = judgement.whole.as_ref();
-    let whole = whole.filter(|_| is_ladder && !is_confirmed)?;
-    Some(format!(
-        "{} {}, from first to last: {}.",
-        numbers::effect(whole.effect.as_ref()?),
-        outcome_name(judgement.outcome),
-        verdict_and_n(whole)
-    ))
-}
-
-fn verdict_and_n(step: &StepResult) -> String {
-    let n = step.effect.map_or(0, |effect| effect.n);
-    format!("{}, n = {n} pairs", step.verdict.words())
 }
 
 /// The programs under test, where they are not our own server.
@@ -108,10 +88,14 @@ pub(crate) fn noise_floor(run: &RunRecord, judgement: &Judgement) -> Option<Stri
     ))
 }
 
-/// The control's effect, where there are pairs enough to bound it.
+/// The control's effect, where there are pairs enough to judge it and to bound it.
 pub(crate) fn noise(judgement: &Judgement) -> Option<Effect> {
-    let effect = judgement.control.as_ref()?.effect?;
-    is_bounded(&effect).then_some(effect)
+    let control = judgement.control.as_ref()?;
+    let differs = |doubt: &Doubt| matches!(doubt, Doubt::ControlDiffers { .. });
+    let is_judged = control.verdict != Verdict::Invalid || judgement.doubts.iter().any(differs);
+    control
+        .effect
+        .filter(|effect| is_judged && is_bounded(effect))
 }
 
 /// Whether an interval has two ends.
@@ -129,7 +113,7 @@ pub(crate) fn smallest_visible(judgement: &Judgement) -> Option<String> {
     judgement.smallest_visible.map(visible)
 }
 
-/// The same for a smallest effect as a share.
+/// What pairs could have seen, by the smallest effect as a share.
 pub(crate) fn visible(share: f64) -> String {
     format!(
         "These pairs could see a change of {} or more, four times in five.",
@@ -144,7 +128,7 @@ pub(crate) fn sequential_error(judgement: &Judgement) -> Option<String> {
         .map(|found| sequential(&found, "servers"))
 }
 
-/// The same of two identical anythings.
+/// What the usual way of measuring would have made of two identical anythings.
 pub(crate) fn sequential(found: &SequentialError, identical: &str) -> String {
     let SequentialError {
         n,
@@ -159,21 +143,6 @@ pub(crate) fn sequential(found: &SequentialError, identical: &str) -> String {
         "“Run A {n} times, then B {n} times” would have called two identical {identical} different \
          in {found} of {windows} windows of this very run."
     )
-}
-
-/// How the latency figures came about.
-pub(crate) fn latency_design(results: &[LatencyResult]) -> Option<String> {
-    let first = results.first()?;
-    let achieved = side_by_side::achieved(results).unwrap_or_else(|| {
-        let each: Vec<String> = results.iter().map(answered).collect();
-        each.join(", ")
-    });
-    Some(format!(
-        "Open loop at {} requests/s: {achieved}. Response counts from the moment a request was due, \
-         service from the moment it left; a quantile stands only where at least 10 requests lie \
-         beyond it.",
-        numbers::rate(first.offered_rps),
-    ))
 }
 
 /// `nginx answered 4,100 requests/s (16,400 requests)`.
@@ -264,7 +233,38 @@ pub(crate) fn rig(rig: &Rig) -> String {
     }
 }
 
-/// The same sentence as it stands after a colon.
+/// How two changes go together, where a verdict tells.
+pub(crate) fn pay_together(found: Together, [one, other]: &[String; 2]) -> Option<String> {
+    let how = match found {
+        Together::OnlyTogether => "only pay together",
+        Together::MoreTogether => "pay more together than apart",
+        Together::LessTogether => "pay less together than apart",
+        Together::Independent => "do not depend on one another by what matters",
+        Together::Inconclusive | Together::Invalid => return None,
+    };
+    Some(format!("{one} and {other} {how}"))
+}
+
+/// That too few pairs were measured, as a reason.
+pub(crate) fn too_few_pairs(doubts: &[Doubt]) -> Option<String> {
+    doubts.iter().find_map(|doubt| match doubt {
+        Doubt::TooFewPairs { pairs, needed } => Some(format!(
+            "pairs are too few, {pairs} where {needed} are needed"
+        )),
+        _ => None,
+    })
+}
+
+/// Those of which there are any: `6 better, 3 worse`.
+pub(crate) fn counts(parts: &[(usize, &str)]) -> String {
+    let told = parts.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> = told
+        .map(|(count, words)| format!("{count} {words}"))
+        .collect();
+    told.join(", ")
+}
+
+/// A sentence as it stands after a colon.
 pub(crate) fn uncapitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {
@@ -272,7 +272,7 @@ pub(crate) fn uncapitalised(text: &str) -> String {
     })
 }
 
-/// The same sentence with a capital first letter.
+/// A sentence with a capital first letter.
 pub(crate) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {

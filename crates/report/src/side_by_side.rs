@@ -5,6 +5,8 @@ use model::judgement::{ArmResult, LatencyResult, Outcome, StepResult};
 use model::study::DesignKind;
 use model::{Judgement, Role, RunRecord, Verdict};
 
+use crate::grouped::grouped;
+use crate::view::Table;
 use crate::{numbers, sentences};
 
 /// More comparisons than this are told together.
@@ -26,18 +28,9 @@ pub(crate) fn is_so(run: &RunRecord, judgement: &Judgement) -> bool {
 /// What came of the comparisons, one sentence for each arm that others are compared with. `void` is
 /// why a verdict is withheld, where one is.
 pub(crate) fn sentence(judgement: &Judgement, void: &str) -> String {
-    let mut yardsticks: Vec<&str> = Vec::new();
-    for step in &judgement.steps {
-        if !yardsticks.contains(&step.against.as_str()) {
-            yardsticks.push(&step.against);
-        }
-    }
-    let of = |against: &&str| {
-        let steps = judgement.steps.iter();
-        let steps = steps.filter(|step| step.against == **against);
-        against_one(judgement, against, steps.collect(), void)
-    };
-    let all: Vec<String> = yardsticks.iter().map(of).collect();
+    let groups = grouped(&judgement.steps, |step| step.against.as_str()).into_iter();
+    let all = groups.map(|(against, steps)| against_one(judgement, against, steps, void));
+    let all: Vec<String> = all.collect();
     all.join(" ")
 }
 
@@ -124,7 +117,7 @@ fn named(step: &StepResult) -> String {
 
 /// Response times with an arm a row and a quantile a column; `None` where the arms are so few that
 /// they are columns.
-pub(crate) fn latency(results: &[LatencyResult]) -> Option<LatencyByArm> {
+pub(crate) fn latency(results: &[LatencyResult]) -> Option<Table> {
     if results.len() <= FEW_COLUMNS {
         return None;
     }
@@ -135,17 +128,10 @@ pub(crate) fn latency(results: &[LatencyResult]) -> Option<LatencyByArm> {
             .map(|quantile| sentences::quantile_with_interval(&result.response, *quantile));
         std::iter::once(result.title.clone()).chain(cells).collect()
     };
-    Some(LatencyByArm {
-        quantiles: quantiles.iter().map(|at| numbers::quantile(*at)).collect(),
-        rows: results.iter().map(row).collect(),
-    })
-}
-
-/// A table: a title and then a response time for each quantile in every row.
-#[derive(serde::Serialize)]
-pub(crate) struct LatencyByArm {
-    pub(crate) quantiles: Vec<String>,
-    pub(crate) rows: Vec<Vec<String>>,
+    let named = quantiles.iter().map(|at| numbers::quantile(*at));
+    let headings = std::iter::once("response".to_owned()).chain(named);
+    let title = "Response time of each arm by quantile";
+    Some(Table::of_texts(title, headings, results.iter().map(row)))
 }
 
 /// What many arms made of one rate, of which those that kept up are not named each; `None` where
@@ -162,6 +148,21 @@ pub(crate) fn achieved(results: &[LatencyResult]) -> Option<String> {
     } else {
         format!("all kept up but these: {}", short.join(", "))
     })
+}
+
+/// How the latency figures came about.
+pub(crate) fn latency_design(results: &[LatencyResult]) -> Option<String> {
+    let first = results.first()?;
+    let achieved = achieved(results).unwrap_or_else(|| {
+        let each: Vec<String> = results.iter().map(sentences::answered).collect();
+        each.join(", ")
+    });
+    Some(format!(
+        "Open loop at {} requests/s: {achieved}. Response counts from the moment a request was due, \
+         service from the moment it left; a quantile stands only where at least 10 requests lie \
+         beyond it.",
+        numbers::rate(first.offered_rps),
+    ))
 }
 
 fn fell_short(result: &LatencyResult) -> bool {
@@ -244,7 +245,7 @@ mod tests {
             table
                 .rows
                 .iter()
-                .all(|row| row.len() == table.quantiles.len() + 1)
+                .all(|row| row.cells.len() == table.headings().count())
         );
         assert_eq!(achieved(&four).unwrap(), "all 4 kept up");
         four[1].achieved_rps = four[1].offered_rps / 2.0;

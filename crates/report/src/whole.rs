@@ -1,45 +1,35 @@
 //! A whole ladder in words: each step at both ends, steps together, and the last state confirmed.
 
-use model::judgement::{ArmResult, Judged, LadderJudgement, Rung, StepsTogether, Together};
+use model::judgement::{
+    ArmResult, Judged, LadderJudgement, Rung, StepResult, StepsTogether, Together,
+};
+use model::study::DesignKind;
 use model::{Judgement, RunRecord};
-use serde::Serialize;
 
-use crate::{numbers, rows, sentences};
+use crate::view::{Column, Item, Page, Row, Shown, Table, effect_or_none};
+use crate::{numbers, sentences};
 
-/// What a page shows of it.
-#[derive(Serialize)]
-pub(crate) struct WholeLadder {
-    /// The last state against the first, of servers that were started anew.
-    pub(crate) confirmed: String,
-    pub(crate) rows: Vec<EndsRow>,
-    pub(crate) together: Vec<String>,
-}
-
-/// A step alone on the first state, and in the last.
-#[derive(Serialize)]
-pub(crate) struct EndsRow {
-    pub(crate) title: String,
-    pub(crate) alone: Cell,
-    pub(crate) at_the_top: Cell,
-}
-
-/// An effect with its verdict, as shown.
-#[derive(Default, Serialize)]
-pub(crate) struct Cell {
-    pub(crate) change: String,
-    pub(crate) verdict: String,
-    /// For the page's colours.
-    pub(crate) tone: &'static str,
-}
-
-/// `None` of a run that climbed and did no more.
-pub(crate) fn of(run: &RunRecord, judgement: &Judgement) -> Option<WholeLadder> {
-    let ladder = judgement.ladder.as_ref()?;
-    Some(WholeLadder {
-        confirmed: confirmed(run, judgement, ladder),
-        rows: ladder.rungs.iter().map(row).collect(),
-        together: ladder.together.iter().map(together).collect(),
-    })
+/// Adds the two ends of a whole ladder to a page; nothing to that of a run that climbed and did no
+/// more.
+pub(crate) fn add_to(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
+    let Some(ladder) = &judgement.ladder else {
+        return;
+    };
+    page.add(Item::Heading("The same steps at both ends of the ladder"));
+    let columns = vec![
+        Column::words("step"),
+        Column::figures("alone on the first state"),
+        Column::words("verdict"),
+        Column::figures("in the last state"),
+        Column::words("verdict"),
+    ];
+    let rows = ladder.rungs.iter().map(row).collect();
+    let title = "Each step alone on the first state, and what it is worth in the last";
+    page.table(Table::new(title, columns, rows));
+    page.paragraph(confirmed(run, judgement, ladder));
+    for found in &ladder.together {
+        page.paragraph(together(found));
+    }
 }
 
 fn confirmed(run: &RunRecord, judgement: &Judgement, ladder: &LadderJudgement) -> String {
@@ -47,7 +37,6 @@ fn confirmed(run: &RunRecord, judgement: &Judgement, ladder: &LadderJudgement) -
         return unconfirmed(run).to_owned();
     };
     let outcome = sentences::outcome_name(judgement.outcome);
-    let (whole, control) = (cell(&confirmed.whole), cell(&confirmed.control));
     let dropped = dropped(ladder);
     let (done, planned) = (confirmed.rounds_done, confirmed.rounds_planned);
     let rounds = if done < planned {
@@ -59,9 +48,9 @@ fn confirmed(run: &RunRecord, judgement: &Judgement, ladder: &LadderJudgement) -
         "Confirmed over {rounds} with {} started anew, in another order{dropped}: {} {outcome} from \
          first to last: {}. The first state against itself: {}.",
         sentences::servers(run),
-        whole.change,
-        whole.verdict,
-        control.change
+        effect_or_none(&confirmed.whole),
+        confirmed.whole.verdict.words(),
+        effect_or_none(&confirmed.control)
     )
 }
 
@@ -86,60 +75,37 @@ fn dropped(ladder: &LadderJudgement) -> String {
     )
 }
 
-fn row(rung: &Rung) -> EndsRow {
-    let at_the_top = match &rung.at_the_top {
-        None if rung.dropped => Cell {
-            change: String::new(),
-            verdict: "dropped".to_owned(),
+fn row(rung: &Rung) -> Row {
+    let mut at_the_top = Shown::judged(rung.at_the_top.as_ref());
+    if rung.at_the_top.is_none() && rung.dropped {
+        at_the_top[1] = Shown {
             tone: "worse",
-        },
-        judged => judged.as_ref().map(cell).unwrap_or_default(),
-    };
-    EndsRow {
-        title: rung.title.clone(),
-        alone: rung.alone.as_ref().map(cell).unwrap_or_default(),
-        at_the_top,
+            ..Shown::text("dropped")
+        };
     }
-}
-
-fn cell(judged: &Judged) -> Cell {
-    Cell {
-        change: shown(judged),
-        verdict: judged.verdict.words().to_owned(),
-        tone: rows::tone(Some(judged.verdict)),
-    }
-}
-
-fn shown(judged: &Judged) -> String {
-    let effect = judged.effect.as_ref();
-    effect.map_or_else(|| numbers::MISSING.to_owned(), numbers::effect)
+    let mut cells = vec![Shown::text(&rung.title)];
+    cells.extend(Shown::judged(rung.alone.as_ref()));
+    cells.extend(at_the_top);
+    Row::of(cells)
 }
 
 fn together(found: &StepsTogether) -> String {
-    let [one, other] = found.titles.each_ref().map(|title| format!("“{title}”"));
-    let figures = format!(
-        "alone {} and {}, both {}, which is {} beyond the product",
-        shown(&found.alone[0]),
-        shown(&found.alone[1]),
-        shown(&found.both),
-        shown(&found.interaction)
-    );
-    match found.together {
-        Together::OnlyTogether => format!("{one} and {other} only pay together: {figures}."),
-        Together::MoreTogether => {
-            format!("{one} and {other} pay more together than apart: {figures}.")
+    let titles = found.titles.each_ref().map(|title| format!("“{title}”"));
+    let [one, other] = &titles;
+    let said = sentences::pay_together(found.together, &titles).unwrap_or_else(|| {
+        if found.together == Together::Invalid {
+            format!("No verdict on {one} and {other} together")
+        } else {
+            format!("Whether {one} and {other} depend on one another cannot be told")
         }
-        Together::LessTogether => {
-            format!("{one} and {other} pay less together than apart: {figures}.")
-        }
-        Together::Independent => {
-            format!("{one} and {other} do not depend on one another by what matters: {figures}.")
-        }
-        Together::Inconclusive => {
-            format!("Whether {one} and {other} depend on one another cannot be told: {figures}.")
-        }
-        Together::Invalid => format!("No verdict on {one} and {other} together: {figures}."),
-    }
+    });
+    format!(
+        "{said}: alone {} and {}, both {}, which is {} beyond the product.",
+        effect_or_none(&found.alone[0]),
+        effect_or_none(&found.alone[1]),
+        effect_or_none(&found.both),
+        effect_or_none(&found.interaction)
+    )
 }
 
 /// First and last state, and the one against the other.
@@ -150,4 +116,24 @@ pub(crate) type Ends<'a> = (&'a ArmResult, &'a ArmResult, Judged);
 pub(crate) fn confirmed_ends(judgement: &Judgement) -> Option<Ends<'_>> {
     let confirmed = judgement.ladder.as_ref()?.confirmed.as_ref()?;
     Some((&confirmed.first, &confirmed.last, confirmed.whole))
+}
+
+/// The last step of a ladder against the baseline; a comparison's steps already are that.
+pub(crate) fn first_to_last(run: &RunRecord, judgement: &Judgement) -> Option<String> {
+    let is_ladder = run.study.design.kind == DesignKind::Ladder;
+    // Once it is confirmed, that is what counts.
+    let is_confirmed = confirmed_ends(judgement).is_some();
+    let whole = judgement.whole.as_ref();
+    let whole = whole.filter(|_| is_ladder && !is_confirmed)?;
+    Some(format!(
+        "{} {}, from first to last: {}.",
+        numbers::effect(whole.effect.as_ref()?),
+        sentences::outcome_name(judgement.outcome),
+        verdict_and_n(whole)
+    ))
+}
+
+fn verdict_and_n(step: &StepResult) -> String {
+    let n = step.effect.map_or(0, |effect| effect.n);
+    format!("{}, n = {n} pairs", step.verdict.words())
 }

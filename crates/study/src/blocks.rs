@@ -7,6 +7,7 @@ use model::{Ask, BlockRecord, Pace, Reading, RunRecord, Tell};
 
 use crate::campaign::{Campaign, CampaignError};
 use crate::plan::{self, Planned};
+use crate::rounds::{self, Hands, SoFar};
 use crate::store::Store;
 
 impl Campaign<'_> {
@@ -37,33 +38,18 @@ impl Campaign<'_> {
         saved: &mut Vec<BlockRecord>,
         store: &mut Store,
     ) -> Result<(), CampaignError> {
-        let planned = saved.len() + remaining.len();
-        let epoch = saved.iter().map(|block| block.epoch + 1).max().unwrap_or(0);
-        let begun_ms = self.clock.now_ms();
-        for (done, next) in remaining.iter().enumerate() {
-            let Some(pace) = pace(record, next, saved) else {
-                // The judge says which arm answered nothing.
-                break;
-            };
-            let score_ms = plan::score_ms(record, next.phase);
-            let reading = self.block(&record.study, &arms[next.arm].name, pace, score_ms)?;
-            let now_ms = self.clock.now_ms() - begun_ms;
-            let block = BlockRecord {
-                phase: next.phase,
-                epoch,
-                round: next.round,
-                position: next.position,
-                arm: arms[next.arm].name.clone(),
-                at_ms: now_ms,
-                reading,
-            };
-            store.append(&block)?;
-            saved.push(block);
-            let left = remaining.len() - done - 1;
-            let left_ms = now_ms / (done as u64 + 1) * left as u64;
-            self.progress.block_saved(planned - left, planned, left_ms);
-        }
-        Ok(())
+        let epoch = plan::next_epoch(saved);
+        let (clock, planned) = (self.clock, saved.len() + remaining.len());
+        let mut climb = Climb {
+            campaign: self,
+            record,
+            arms,
+            saved,
+            store,
+            epoch,
+            planned,
+        };
+        rounds::go_through(&mut climb, remaining.iter().copied(), clock)
     }
 
     pub(crate) fn block(
@@ -87,6 +73,52 @@ impl Campaign<'_> {
     }
 }
 
+/// The blocks of one phase of a run of servers.
+struct Climb<'a, 'b> {
+    campaign: &'a mut Campaign<'b>,
+    record: &'a RunRecord,
+    arms: &'a [Arm],
+    saved: &'a mut Vec<BlockRecord>,
+    store: &'a mut Store,
+    epoch: u32,
+    /// With those that were saved before.
+    planned: usize,
+}
+
+impl Hands for Climb<'_, '_> {
+    type Reading = Reading;
+    type Error = CampaignError;
+
+    /// Ends where an arm answered nothing, of which the judge tells.
+    fn measure(&mut self, next: &Planned) -> Result<Option<Reading>, CampaignError> {
+        let Some(pace) = pace(self.record, next, self.saved) else {
+            return Ok(None);
+        };
+        let (study, score_ms) = (&self.record.study, plan::score_ms(self.record, next.phase));
+        let arm = &self.arms[next.arm].name;
+        self.campaign.block(study, arm, pace, score_ms).map(Some)
+    }
+
+    fn keep(
+        &mut self,
+        next: &Planned,
+        reading: Reading,
+        so_far: SoFar,
+    ) -> Result<(), CampaignError> {
+        let block = next.record(
+            &self.arms[next.arm].name,
+            (self.epoch, so_far.at_ms),
+            reading,
+        );
+        self.store.append(&block)?;
+        self.saved.push(block);
+        let (done, planned) = (self.saved.len(), self.planned);
+        let left_ms = so_far.left_ms(planned - done);
+        self.campaign.progress.block_saved(done, planned, left_ms);
+        Ok(())
+    }
+}
+
 /// How a block is driven; `None` where no rate can be set for it.
 fn pace(record: &RunRecord, next: &Planned, saved: &[BlockRecord]) -> Option<Pace> {
     match next.phase {
@@ -97,7 +129,7 @@ fn pace(record: &RunRecord, next: &Planned, saved: &[BlockRecord]) -> Option<Pac
             // Both arms of a round replay the same arrivals.
             seed: record.seed.wrapping_add(u64::from(next.round)),
         }),
-        // No load drives a command.
-        Phase::Command => None,
+        // No load drives a command, and what a load of many blocks asks is no study's.
+        Phase::Command | Phase::Level | Phase::Search => None,
     }
 }

@@ -1,26 +1,20 @@
-//! One run from the first look at the machine to the last saved block.
-
-use std::path::Path;
+//! What drives the agent of a run: meeting it, its levers, targets brought up, a rehearsal.
 
 use model::facts::Watched;
 use model::lever::LeverState;
-use model::run::{ClientHost, RUN_FORMAT, Rig};
-use model::study::{Arm, DesignKind, Program, Role, Study};
-use model::{Ask, BlockRecord, Doubt, Facts, Pace, RunRecord, Tell, Workload};
+use model::message::ServerAnswer;
+use model::run::{ClientHost, Rig};
+use model::study::{Arm, DesignKind, Role, Study};
+use model::{Ask, Doubt, Facts, Pace, Tell, Workload};
 
-use crate::arms;
 use crate::clock::Clock;
 use crate::commands::CommandError;
-use crate::confirm;
-use crate::plan;
 use crate::preflight;
 use crate::progress::{Outlook, Progress};
-use crate::reboot::RebootError;
+use crate::reboot::error::RebootError;
 use crate::rehearsal;
-use crate::same_place;
-use crate::store::{Resumed, Store, StoreError};
+use crate::store::StoreError;
 use crate::transport::{Agent, AgentError};
-use crate::under_test::{self, Targets};
 
 /// How long the machine is looked at before it is loaded.
 const WATCH_MS: u32 = 1000;
@@ -52,6 +46,11 @@ pub enum CampaignError {
     OtherHosts,
     #[error("the run compares servers that were running then; start it again instead")]
     NotOurTargets,
+    #[error(
+        "the two do not answer alike: {0}; see whether that is the same work, and add --different-answers \
+         to compare them all the same"
+    )]
+    DifferentAnswers(String),
     #[error(transparent)]
     Reboot(#[from] RebootError),
     #[error(
@@ -65,20 +64,12 @@ pub enum CampaignError {
     },
 }
 
-/// What to run.
-pub struct Order {
-    pub study: Study,
-    pub targets: Targets,
-    pub seed: u64,
-    /// The command that repeats it, without secrets.
-    pub command: String,
-    pub linerate_version: String,
-    /// Also record names and addresses.
-    pub full: bool,
-    /// Whether levers that reach further than a namespace of our own may be set.
-    pub on_host: bool,
-    /// Whether the run waits for a reboot at its end, for the step that takes one.
-    pub reboot: bool,
+/// What came of bringing targets up.
+#[derive(Default)]
+pub(crate) struct Up {
+    pub(crate) doubts: Vec<Doubt>,
+    /// What those answer that were running already, by their titles.
+    pub(crate) answers: Vec<(String, ServerAnswer)>,
 }
 
 /// Drives one agent through one run.
@@ -98,125 +89,6 @@ pub(crate) struct Acquaintance {
 }
 
 impl Campaign<'_> {
-    /// Runs an order from the start into a new folder.
-    ///
-    /// # Errors
-    /// What was saved before an error stays and can be resumed.
-    pub fn run(&mut self, order: Order, folder: &Path) -> Result<Store, CampaignError> {
-        let claim = Store::claim(folder)?;
-        let Acquaintance {
-            rig,
-            facts,
-            watched,
-            client,
-            mut doubts,
-        } = self.meet(order.full)?;
-        self.progress.rig(&rig, order.on_host);
-        let levers = self.levers(&order.study, order.on_host)?;
-        let reboot = order
-            .reboot
-            .then(|| self.plan_reboot(&order.study, &levers, &facts))
-            .transpose()?;
-        let found = order.targets.find(self.agent)?;
-        let built = match order.targets {
-            Targets::Started { .. } => {
-                if client.as_ref().is_none_or(|client| client.same_machine) {
-                    doubts.extend(preflight::sharing_doubt(&facts));
-                }
-                arms::build(&order.study, &found.programs(), &levers)
-            }
-            Targets::Running(arms) => arms::Arms {
-                arms,
-                left_out: Vec::new(),
-                doubts: Vec::new(),
-            },
-        };
-        doubts.extend(built.doubts);
-        doubts.extend(self.start_targets(&built.arms, &order.study.workload)?);
-        let visible = self.rehearse(&order.study, &built.arms)?;
-        let in_boot_ms = reboot.as_ref().map_or(0, |_| boot_ms(&order.study));
-        let planned_ms = planned_ms(&order.study, built.arms.len()) + in_boot_ms;
-        self.announce(&order.study, planned_ms, visible);
-        doubts.extend(blindness(visible, order.study.design.smallest_effect));
-        for doubt in &doubts {
-            self.progress.doubt(doubt);
-        }
-        let record = RunRecord {
-            format: RUN_FORMAT,
-            linerate_version: order.linerate_version,
-            started_utc: humantime::format_rfc3339_seconds(self.clock.wall()).to_string(),
-            command: order.command,
-            seed: order.seed,
-            study: order.study,
-            arms: if order.full {
-                built.arms.clone()
-            } else {
-                without_secrets(&built.arms)
-            },
-            left_out: built.left_out,
-            service: found.common,
-            own_services: found.own,
-            programs: Vec::new(),
-            rig,
-            on_host: order.on_host,
-            facts,
-            watched,
-            client,
-            expected_visible: visible,
-            confirmation: None,
-            reboot,
-            doubts,
-        };
-        let store = claim.describe(&record)?;
-        let facts = record.facts.clone();
-        self.go_through(record, &built.arms, Vec::new(), store, &facts)
-    }
-
-    /// Measures what is left of a run in this boot, of which the server's host told these facts.
-    fn go_through(
-        &mut self,
-        mut record: RunRecord,
-        arms: &[Arm],
-        mut saved: Vec<BlockRecord>,
-        mut store: Store,
-        facts: &Facts,
-    ) -> Result<Store, CampaignError> {
-        if !plan::remaining(&record, &saved).is_empty() {
-            self.climb(&record, arms, &mut saved, &mut store)?;
-        }
-        self.confirm(&mut record, &mut saved, &mut store)?;
-        self.measure_this_boot(&mut record, &mut saved, &mut store, facts)?;
-        Ok(store)
-    }
-
-    /// Goes on with a run that was stopped, as its folder was opened and looked at; a run that is done
-    /// stays as it is.
-    ///
-    /// # Errors
-    /// When this machine is not as it was, or as it must be after a reboot.
-    pub fn resume(&mut self, (store, record, saved): Resumed) -> Result<Store, CampaignError> {
-        if record
-            .all_arms()
-            .any(|arm| matches!(arm.program, Program::Url(_)))
-        {
-            return Err(CampaignError::NotOurTargets);
-        }
-        if record.reboot.is_none() && confirm::is_done(&record, &saved) {
-            return Ok(store);
-        }
-        let met = self.meet(false)?;
-        self.progress.rig(&met.rig, record.on_host);
-        same_place::check(&record, &met)?;
-        self.may_go_on(&record, &saved, &met.facts)?;
-        under_test::find_again(&record, self.agent)?;
-        self.levers(&record.study, record.on_host)?;
-        let arms = record.arms.clone();
-        if !plan::remaining(&record, &saved).is_empty() {
-            self.start_targets(&arms, &record.study.workload)?;
-        }
-        self.go_through(record, &arms, saved, store, &met.facts)
-    }
-
     /// Learns what the machine is and whether it may be loaded.
     pub(crate) fn meet(&mut self, full: bool) -> Result<Acquaintance, CampaignError> {
         let hello = Ask::Hello {
@@ -260,7 +132,11 @@ impl Campaign<'_> {
     }
 
     /// Learns which levers of a study can be set, and says how far they may reach.
-    fn levers(&mut self, study: &Study, on_host: bool) -> Result<Vec<LeverState>, CampaignError> {
+    pub(crate) fn levers(
+        &mut self,
+        study: &Study,
+        on_host: bool,
+    ) -> Result<Vec<LeverState>, CampaignError> {
         let ask = Ask::Levers {
             wanted: study.levers(),
             first: study.first_levers(),
@@ -277,9 +153,9 @@ impl Campaign<'_> {
         &mut self,
         arms: &[Arm],
         workload: &Workload,
-    ) -> Result<Vec<Doubt>, CampaignError> {
+    ) -> Result<Up, CampaignError> {
         self.progress.phase("bringing the servers up");
-        let mut all = Vec::new();
+        let mut up = Up::default();
         for arm in arms {
             let path = arm.path.as_ref().unwrap_or(&workload.path);
             let start = Ask::Start {
@@ -292,20 +168,26 @@ impl Campaign<'_> {
                 },
                 listen: None,
             };
-            let Tell::Started { doubts, .. } = self.agent.ask(&start)? else {
+            let Tell::Started { doubts, answer, .. } = self.agent.ask(&start)? else {
                 return Err(CampaignError::Unexpected("start"));
             };
+            up.answers
+                .extend(answer.map(|answer| (arm.title.clone(), answer)));
             for doubt in doubts {
-                if !all.contains(&doubt) {
-                    all.push(doubt);
+                if !up.doubts.contains(&doubt) {
+                    up.doubts.push(doubt);
                 }
             }
         }
-        Ok(all)
+        Ok(up)
     }
 
     /// Measures the baseline against itself for a moment.
-    fn rehearse(&mut self, study: &Study, arms: &[Arm]) -> Result<Option<f64>, CampaignError> {
+    pub(crate) fn rehearse(
+        &mut self,
+        study: &Study,
+        arms: &[Arm],
+    ) -> Result<Option<f64>, CampaignError> {
         self.progress.phase("rehearsing with two identical arms");
         let pairs = self.rehearsal_pairs(study, rehearsal::PAIRS)?;
         let steps = arms
@@ -332,7 +214,12 @@ impl Campaign<'_> {
         })
     }
 
-    fn announce(&mut self, study: &Study, planned_ms: u64, expected_visible: Option<f64>) {
+    pub(crate) fn announce(
+        &mut self,
+        study: &Study,
+        planned_ms: u64,
+        expected_visible: Option<f64>,
+    ) {
         self.progress.outlook(&Outlook {
             outcome: "CPU per request".to_owned(),
             expected_visible,
@@ -349,14 +236,6 @@ pub(crate) fn blindness(visible: Option<f64>, sought: f64) -> Option<Doubt> {
         smallest_visible,
         sought,
     })
-}
-
-fn without_secrets(arms: &[Arm]) -> Vec<Arm> {
-    let public = |arm: &Arm| Arm {
-        program: arm.program.without_secrets(),
-        ..arm.clone()
-    };
-    arms.iter().map(public).collect()
 }
 
 /// Of a ladder both its ends, and all but control and floor that are compared.
@@ -380,7 +259,7 @@ pub fn planned_ms(study: &Study, arms: usize) -> u64 {
 }
 
 /// How long the last state and its control take in a boot.
-fn boot_ms(study: &Study) -> u64 {
+pub(crate) fn boot_ms(study: &Study) -> u64 {
     confirming_ms(study, 2)
 }
 

@@ -7,47 +7,15 @@ use model::CommandStudy;
 use model::lever::LeverShape;
 use model::study::StudyFile;
 
+use crate::shipped::shipped;
 use crate::spec::nearest::did_you_mean;
 use crate::spec::{self, SpecError};
 
-/// Studies compiled into the program: file name and text.
-const BUILT_IN: &[(&str, &str)] = &[
-    (
-        "http-json.toml",
-        include_str!("../../../studies/http-json.toml"),
-    ),
-    (
-        "firewall.toml",
-        include_str!("../../../studies/firewall.toml"),
-    ),
-    (
-        "http-frameworks.toml",
-        include_str!("../../../studies/http-frameworks.toml"),
-    ),
-    (
-        "strength-reduction.toml",
-        include_str!("../../../studies/strength-reduction.toml"),
-    ),
-    ("rsqrt.toml", include_str!("../../../studies/rsqrt.toml")),
-    (
-        "git-status.toml",
-        include_str!("../../../studies/git-status.toml"),
-    ),
-    ("python.toml", include_str!("../../../studies/python.toml")),
-    (
-        "page-size.toml",
-        include_str!("../../../studies/page-size.toml"),
-    ),
-    (
-        "https-download.toml",
-        include_str!("../../../studies/https-download.toml"),
-    ),
-    ("video.toml", include_str!("../../../studies/video.toml")),
-    (
-        "udp-batches.toml",
-        include_str!("../../../studies/udp-batches.toml"),
-    ),
-];
+/// Studies compiled into the program: name and text.
+pub(crate) const BUILT_IN: &[(&str, &str)] = shipped!("studies":
+    "http-json" "firewall" "http-frameworks" "strength-reduction" "rsqrt" "git-status" "python"
+    "page-size" "https-download" "video" "udp-batches"
+);
 
 /// Where studies of the user's own are looked for, from the current folder.
 const FOLDER: &str = "studies";
@@ -111,10 +79,9 @@ pub fn find(name: &str) -> Result<Found, CatalogueError> {
     if Path::new(&on_disk).exists() || name.ends_with(".toml") {
         return from_disk(on_disk);
     }
-    let file = format!("{name}.toml");
-    let built_in = BUILT_IN.iter().find(|(known, _)| *known == file);
+    let built_in = BUILT_IN.iter().find(|(known, _)| *known == name);
     let (_, text) = built_in.ok_or_else(|| unknown(name))?;
-    Ok(Found::read(*text, file)?)
+    Ok(Found::read(*text, format!("{name}.toml"))?)
 }
 
 fn from_disk(path: String) -> Result<Found, CatalogueError> {
@@ -140,7 +107,7 @@ pub fn is_our_own(study: &CommandStudy) -> bool {
     let rounds = study.design.rounds;
     let ours = BUILT_IN
         .iter()
-        .filter_map(|(file, text)| spec::parse(text, file).ok());
+        .filter_map(|(name, text)| spec::parse(text, name).ok());
     ours.filter_map(StudyFile::commands).any(|mut ours| {
         ours.design.rounds = rounds;
         let in_full = ours == *study;
@@ -150,9 +117,7 @@ pub fn is_our_own(study: &CommandStudy) -> bool {
 }
 
 fn built_in_names() -> impl Iterator<Item = &'static str> {
-    BUILT_IN
-        .iter()
-        .filter_map(|(file, _)| file.strip_suffix(".toml"))
+    BUILT_IN.iter().map(|(name, _)| *name)
 }
 
 fn path_on_disk(name: &str) -> String {

@@ -7,7 +7,7 @@ pub trait Clock {
     /// Since some start of its own.
     fn now_ns(&self) -> u64;
 
-    /// The same in ms.
+    /// Since some start of its own, ms.
     fn now_ms(&self) -> u64 {
         self.now_ns() / 1_000_000
     }

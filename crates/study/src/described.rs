@@ -2,12 +2,15 @@
 //! held against their tables when they are read; a folder may be a stranger's, who wrote there what he
 //! liked.
 
+use model::bench::SavedBench;
 use model::command_run::{CommandArm, CommandRun};
+use model::load_run::{Level, LoadWorkload, SavedLoad};
 use model::service::ServiceRecord;
 use model::study::Arm;
 use model::{CommandStudy, RunRecord, Study, Workload};
 
 use crate::arms::CONTROL;
+use crate::bench::plan::MOST_COMMANDS;
 use crate::spec::MOST_ITEMS;
 use crate::{commands, service_spec, spec};
 
@@ -48,6 +51,27 @@ impl Described for CommandRun {
             .or_else(|| as_a_file(study))
             .or_else(|| unknown_arm(study, &self.arms))
             .or_else(|| services(self))
+    }
+}
+
+impl Described for SavedBench {
+    fn nonsense(&self) -> Option<String> {
+        let rounds = self.study.rounds_planned.unwrap_or(self.study.rounds.most);
+        // The control and the shell stand beside them.
+        more_rounds(rounds).or_else(|| more("commands", self.arms.len(), MOST_COMMANDS + 2))
+    }
+}
+
+impl Described for SavedLoad {
+    fn nonsense(&self) -> Option<String> {
+        let study = &self.study;
+        let (levels, rounds) = match &study.workload {
+            LoadWorkload::Sweep { range, rounds } => (Level::all_of(range), *rounds),
+            LoadWorkload::Capacity { .. } => (Vec::new(), 0),
+        };
+        let other = levels != self.arms;
+        let other = other.then(|| "its levels are not those of what it sweeps".to_owned());
+        other.or_else(|| more_rounds(rounds))
     }
 }
 

@@ -29,14 +29,14 @@ pub struct Hosts {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Roles {
-    pub client: Client,
-    pub server: Server,
+    pub client: LoadHost,
+    pub server: TargetHost,
 }
 
 /// The host that the load comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Client {
+pub struct LoadHost {
     /// What it is called after `ssh` on a command line.
     pub ssh: String,
 }
@@ -44,7 +44,7 @@ pub struct Client {
 /// The host of the targets.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Server {
+pub struct TargetHost {
     /// What it is called after `ssh` on a command line.
     pub ssh: String,
     /// Where the client reaches it. Targets listen there and nowhere else.

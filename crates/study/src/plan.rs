@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use model::ladder::Confirmation;
+use model::bench::{BenchBlock, SavedBench};
+use model::load_run::{LoadWorkload, SavedLoad};
+use model::run::Confirmation;
 use model::run::Phase;
 use model::study::{Arm, DesignKind, Role};
 use model::{BlockRecord, CommandBlock, CommandRun, RunRecord, Study};
@@ -20,13 +22,38 @@ pub struct Planned {
     pub arm: usize,
 }
 
+impl Planned {
+    /// The block that it came to, in this epoch and so many ms after that began.
+    pub(crate) fn record<R>(
+        &self,
+        arm: &str,
+        (epoch, at_ms): (u32, u64),
+        reading: R,
+    ) -> BlockRecord<R> {
+        BlockRecord {
+            phase: self.phase,
+            epoch,
+            round: self.round,
+            position: self.position,
+            arm: arm.to_owned(),
+            at_ms,
+            reading,
+        }
+    }
+}
+
+/// The epoch of what is measured after these blocks.
+pub(crate) fn next_epoch<R>(saved: &[BlockRecord<R>]) -> u32 {
+    saved.iter().map(|block| block.epoch + 1).max().unwrap_or(0)
+}
+
 /// The blocks that are planned from the start and not saved yet, in order.
 #[must_use]
 pub fn remaining(record: &RunRecord, saved: &[BlockRecord]) -> Vec<Planned> {
     without_saved(planned(record), |arm| &record.arms[arm].name, saved)
 }
 
-/// The same of the confirmation of a ladder's last state.
+/// The blocks of the confirmation of a ladder's last state that are not saved yet.
 #[must_use]
 pub fn remaining_confirmation(
     record: &RunRecord,
@@ -45,8 +72,8 @@ pub fn remaining_confirmation(
     without_saved(planned, |arm| &confirmation.arms[arm].name, saved)
 }
 
-/// The same of the last state in a boot, by its place among those of the run; none where the run has
-/// no such boot.
+/// The blocks of the last state in a boot that are not saved yet, by its place among those of the run;
+/// none where the run has no such boot.
 #[must_use]
 pub fn remaining_in_boot(record: &RunRecord, boot: usize, saved: &[BlockRecord]) -> Vec<Planned> {
     let Some(reboot) = &record.reboot else {
@@ -60,11 +87,32 @@ pub fn remaining_in_boot(record: &RunRecord, boot: usize, saved: &[BlockRecord])
     without_saved(planned, |arm| &reboot.arms[arm].name, saved)
 }
 
-/// The same for a run of commands: every arm once a round.
+/// The blocks of a run of commands that are not saved yet: every arm once a round.
 #[must_use]
 pub fn remaining_commands(run: &CommandRun, saved: &[CommandBlock]) -> Vec<Planned> {
     let everyone: Vec<usize> = (0..run.arms.len()).collect();
     let planned = phase(Phase::Command, &everyone, run.study.design.rounds, run.seed);
+    without_saved(planned, |arm| &run.arms[arm].name, saved)
+}
+
+/// The runs of a comparison that are not saved yet: of as many rounds as it may have, until it is settled
+/// how many it has.
+#[must_use]
+pub fn remaining_bench(run: &SavedBench, saved: &[BenchBlock]) -> Vec<Planned> {
+    let everyone: Vec<usize> = (0..run.arms.len()).collect();
+    let rounds = run.study.rounds_planned.unwrap_or(run.study.rounds.most);
+    let planned = phase(Phase::Command, &everyone, rounds, run.seed);
+    without_saved(planned, |arm| &run.arms[arm].arm.name, saved)
+}
+
+/// The levels of a sweep that are not saved yet; none of any other load.
+#[must_use]
+pub fn remaining_levels(run: &SavedLoad, saved: &[BlockRecord]) -> Vec<Planned> {
+    let LoadWorkload::Sweep { rounds, .. } = run.study.workload else {
+        return Vec::new();
+    };
+    let everyone: Vec<usize> = (0..run.arms.len()).collect();
+    let planned = phase(Phase::Level, &everyone, rounds, run.seed);
     without_saved(planned, |arm| &run.arms[arm].name, saved)
 }
 
@@ -102,7 +150,9 @@ fn other_seed(record: &RunRecord, phase: u64) -> u64 {
     record.seed.wrapping_add(phase << 32)
 }
 
-fn phase(phase: Phase, arms: &[usize], rounds: u32, seed: u64) -> Vec<Planned> {
+/// Each of these arms once a round, in random order.
+#[must_use]
+pub fn phase(phase: Phase, arms: &[usize], rounds: u32, seed: u64) -> Vec<Planned> {
     let orders = order::rounds(arms.len(), rounds, seed);
     let blocks = (0..).zip(orders).flat_map(|(round, order)| {
         let places = (0..).zip(order);
@@ -136,10 +186,14 @@ pub fn score_ms(record: &RunRecord, phase: Phase) -> u32 {
 }
 
 /// The open-loop rate that all arms in open loop are offered: the study's share of what the slowest
-/// of them carried in closed loop, by its median block. `None` where one of them answered nothing.
+/// of them carried in closed loop, by its median block, or the rate that it names. `None` where one of them
+/// answered nothing.
 #[must_use]
 pub fn common_rate_rps(record: &RunRecord, saved: &[BlockRecord]) -> Option<f64> {
     let latency = record.study.latency.as_ref();
+    if let Some(rate_rps) = latency.and_then(|latency| latency.rate_rps) {
+        return Some(rate_rps);
+    }
     let share = latency.map_or(1.0, |latency| latency.rate_share);
     let mut slowest = f64::INFINITY;
     for arm in in_open_loop(&record.study, &record.arms) {

@@ -37,7 +37,7 @@ pub fn work_of_others(watched: &Watched) -> Vec<Doubt> {
     doubts
 }
 
-/// The same of the client's host, where it is another machine.
+/// Other work on the client's host, where it is another machine.
 #[must_use]
 pub fn work_beside_the_client(client: &ClientHost) -> Vec<Doubt> {
     if client.same_machine {

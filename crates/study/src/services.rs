@@ -4,36 +4,16 @@ use std::path::Path;
 
 use model::Service;
 use model::service::{Protocol, ServiceRecord};
-use sha2::{Digest as _, Sha256};
 
 use crate::service_spec;
+use crate::sha256;
+use crate::shipped::shipped;
 use crate::spec::{SpecError, error_about};
 
 /// Services compiled into the program: name and text.
-const BUILT_IN: [(&str, &str); 10] = [
-    ("caddy", include_str!("../../../services/caddy.toml")),
-    ("go-http", include_str!("../../../services/go-http.toml")),
-    ("h2o", include_str!("../../../services/h2o.toml")),
-    ("mariadb", include_str!("../../../services/mariadb.toml")),
-    (
-        "memcached",
-        include_str!("../../../services/memcached.toml"),
-    ),
-    ("nginx", include_str!("../../../services/nginx.toml")),
-    (
-        "node-http",
-        include_str!("../../../services/node-http.toml"),
-    ),
-    (
-        "postgresql",
-        include_str!("../../../services/postgresql.toml"),
-    ),
-    (
-        "python-http",
-        include_str!("../../../services/python-http.toml"),
-    ),
-    ("redis", include_str!("../../../services/redis.toml")),
-];
+pub(crate) const BUILT_IN: &[(&str, &str)] = shipped!("services":
+    "caddy" "go-http" "h2o" "mariadb" "memcached" "nginx" "node-http" "postgresql" "python-http" "redis"
+);
 
 /// Where services of one's own are looked for, below the current folder.
 const FOLDER: &str = "services";
@@ -104,7 +84,7 @@ impl KnownService {
     /// SHA-256 of the file, in hexadecimal, as `sha256sum` prints it.
     #[must_use]
     pub fn sha256(&self) -> String {
-        format!("{:x}", Sha256::digest(self.text.as_bytes()))
+        sha256::of(&self.text)
     }
 }
 
@@ -205,8 +185,8 @@ mod tests {
     fn every_service_compiled_in_is_found_by_the_name_it_bears() {
         for (name, text) in BUILT_IN {
             let found = find(name).unwrap();
-            assert_eq!((found.service.name.as_str(), found.file), (name, None));
-            assert_eq!(found.text, text);
+            assert_eq!((found.service.name.as_str(), found.file), (*name, None));
+            assert_eq!(found.text, *text);
             assert!(is_our_own(&found.service));
         }
     }

@@ -45,7 +45,7 @@ pub enum StoreError {
 /// An open run folder, its description and its blocks.
 pub type Resumed<S = Study, A = Arm, R = Reading> = (Store, RunRecord<S, A>, Vec<BlockRecord<R>>);
 
-/// The same of a study of commands.
+/// An open run folder of a study of commands.
 pub type ResumedCommands = Resumed<CommandStudy, CommandArm, Measured>;
 
 /// An open run folder.
@@ -61,7 +61,7 @@ impl Store {
     ///
     /// # Errors
     /// When the folder holds a run already, another process has it, or it cannot be written.
-    pub fn claim(folder: &Path) -> Result<Claim, StoreError> {
+    pub fn claim(folder: &Path) -> Result<ClaimedFolder, StoreError> {
         let made = Made::folders(folder).map_err(refused(folder))?;
         let path = folder.join(BLOCKS_FILE);
         let is_described = folder.join(RUN_FILE).exists();
@@ -80,7 +80,7 @@ impl Store {
             });
         }
         let folder = folder.to_owned();
-        Ok(Claim {
+        Ok(ClaimedFolder {
             store: Self { folder, blocks },
             made,
         })
@@ -191,12 +191,12 @@ pub fn append_link(folder: &Path, record: &LinkRecord) -> Result<(), StoreError>
 
 /// A folder that is ours until it is described or given up. Dropping it leaves the disk as it was.
 #[derive(Debug)]
-pub struct Claim {
+pub struct ClaimedFolder {
     store: Store,
     made: Made,
 }
 
-impl Claim {
+impl ClaimedFolder {
     /// Describes the run; from now on the folder stays.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use model::message::Failure;
+use model::failure::Failure;
 use model::run::{ClientHost, Rig};
 use model::study::Program;
 use model::{Ask, Tell};
@@ -146,7 +146,7 @@ impl LineAgent {
         Self::start_beside(command, is_stopped, Words::default())
     }
 
-    /// The same beside somebody else whose words may tell why the line broke.
+    /// Starts an agent beside somebody else whose words may tell why the line broke.
     pub(crate) fn start_beside(
         command: &mut Command,
         is_stopped: fn() -> bool,
@@ -173,7 +173,7 @@ impl LineAgent {
         })
     }
 
-    /// The same with a network between: the agent is told that the line holds, and is not waited
+    /// A line with a network between: the agent is told that it holds, and is not waited
     /// for without end.
     #[must_use]
     pub fn across_a_network(mut self) -> Self {

@@ -22,7 +22,11 @@ pub enum Targets {
         asked: Option<Box<KnownService>>,
     },
     /// Arms over servers that are running already.
-    Running(Vec<Arm>),
+    Running {
+        arms: Vec<Arm>,
+        /// Compare them although they answer otherwise than the first.
+        different_answers: bool,
+    },
 }
 
 impl Targets {
@@ -60,6 +64,16 @@ impl Found {
 }
 
 impl Targets {
+    /// Whether arms are compared although their servers answer otherwise.
+    pub(crate) const fn may_differ(&self) -> bool {
+        match self {
+            Self::Started { .. } => false,
+            Self::Running {
+                different_answers, ..
+            } => *different_answers,
+        }
+    }
+
     /// Has the agent look for the services.
     ///
     /// # Errors

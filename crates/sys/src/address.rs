@@ -142,7 +142,8 @@ impl SocketPath {
 }
 
 fn open() -> io::Result<OwnedFd> {
-    socket::open(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_NONBLOCK)
+    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK;
+    socket::open(libc::AF_UNIX, kind, 0)
 }
 
 #[cfg(test)]

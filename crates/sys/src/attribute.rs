@@ -7,8 +7,8 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::sync::Arc;
 
-use crate::process::{set_timer_slack_ns, timer_slack_ns};
 use crate::scheduling::{self, Scheduling};
+use crate::scheduling::{set_timer_slack_ns, timer_slack_ns};
 use crate::{cgroup, check, cpu};
 
 /// One attribute, and what it is to be.

@@ -19,7 +19,7 @@ pub fn monotonic_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC).unwrap_or(0)
 }
 
-/// The same clock in the standard library's type, for limits of waiting.
+/// That clock in the standard library's type, for limits of waiting.
 #[must_use]
 pub fn now() -> Instant {
     Instant::now()

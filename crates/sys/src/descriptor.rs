@@ -1,14 +1,14 @@
 //! A descriptor that outlives the program of this process, and one that was left to it.
 
 use std::io;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 
 use crate::check;
 
 /// Leaves it open for what is executed in the place of this process.
-pub(crate) fn hand_on(file: &OwnedFd) -> io::Result<()> {
+pub(crate) fn hand_on(file: impl AsFd) -> io::Result<()> {
     // SAFETY: no pointers; the descriptor has no other flag than the one that is taken off.
-    check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFD, 0) })?;
+    check(unsafe { libc::fcntl(file.as_fd().as_raw_fd(), libc::F_SETFD, 0) })?;
     Ok(())
 }
 

@@ -1,10 +1,10 @@
 //! Readiness: one epoll instance, waits in nanoseconds.
 
 use std::io;
-use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 
-use crate::check;
 use crate::listener::BusyPoll;
+use crate::{check, opened};
 
 /// What to be woken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,9 +123,7 @@ impl Epoll {
     /// `EMFILE` at the limit of open files.
     pub fn new() -> io::Result<Self> {
         // SAFETY: no pointers; the descriptor that comes back is ours alone.
-        let fd = check(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
-        // SAFETY: `fd` was just opened and nobody else owns it.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let fd = unsafe { opened(libc::epoll_create1(libc::EPOLL_CLOEXEC)) }?;
         Ok(Self { fd })
     }
 

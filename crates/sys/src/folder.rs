@@ -8,7 +8,7 @@ use std::os::unix::fs::{
 };
 use std::path::{Component, Path, PathBuf};
 
-use crate::{process, user};
+use crate::user;
 
 /// The bits of a mode by which its group and everybody may write.
 const GROUP_WRITES: u32 = 0o020;
@@ -102,7 +102,7 @@ impl Folder {
     /// As [`Self::metadata`].
     pub fn is_ours(&self) -> io::Result<bool> {
         let found = self.metadata()?;
-        Ok(found.uid() == process::user() && found.mode() & (GROUP_WRITES | ALL_WRITE) == 0)
+        Ok(found.uid() == user::ours() && found.mode() & (GROUP_WRITES | ALL_WRITE) == 0)
     }
 
     /// Whether what we make in it stays what it is: it belongs to us or to root, and whoever else
@@ -112,7 +112,7 @@ impl Folder {
     /// As [`Self::metadata`].
     pub fn keeps_ours(&self) -> io::Result<bool> {
         let found = self.metadata()?;
-        let others = match process::user() {
+        let others = match user::ours() {
             0 => GROUP_WRITES | ALL_WRITE,
             _ => ALL_WRITE,
         };
@@ -163,9 +163,9 @@ mod tests {
     use super::*;
 
     /// A folder that goes with the test.
-    struct Place(PathBuf);
+    struct TestFolder(PathBuf);
 
-    impl Place {
+    impl TestFolder {
         fn new(test: &str) -> Self {
             let name = format!("linerate-folder-{test}-{}", std::process::id());
             let path = std::env::temp_dir().join(name);
@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    impl Drop for Place {
+    impl Drop for TestFolder {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn neither_a_link_nor_a_file_is_a_folder() {
-        let place = Place::new("open");
+        let place = TestFolder::new("open");
         let (link, file) = (place.0.join("link"), place.0.join("file"));
         symlink(&place.0, &link).unwrap();
         fs::write(&file, "").unwrap();
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_takes_the_place_of_an_open_folder_is_not_reached() {
-        let place = Place::new("exchanged");
+        let place = TestFolder::new("exchanged");
         let [open, theirs, moved] = ["open", "theirs", "moved"].map(|name| place.0.join(name));
         for folder in [&open, &theirs] {
             fs::create_dir_all(folder.join("name/deep")).unwrap();
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_name_leads_no_further_than_the_folder_and_a_link_nowhere() {
-        let place = Place::new("names");
+        let place = TestFolder::new("names");
         let held = Folder::open(&place.0).unwrap();
         for name in ["..", ".", "", "a/b", "/etc"] {
             let refused = held.path_of(name).unwrap_err();
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_others_may_rename_in_keeps_nothing_of_ours() {
-        let place = Place::new("shared");
+        let place = TestFolder::new("shared");
         let keeps = |mode| {
             fs::set_permissions(&place.0, Permissions::from_mode(mode)).unwrap();
             Folder::open(&place.0).unwrap().keeps_ours().unwrap()

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus};
 
+use crate::launch;
 use crate::offspring;
 use crate::process::{self, Signal};
 
@@ -70,7 +71,7 @@ impl Leader {
             return Ok(status);
         }
         // That nobody is left in it is as good.
-        let _ = process::kill_group(&self.child);
+        let _ = launch::signal_group(self.id(), launch::SIGKILL);
         let status = self.child.wait()?;
         self.ended = Some(status);
         Ok(status)

@@ -4,10 +4,10 @@ use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
-use std::ptr::NonNull;
 
 use crate::check;
 use crate::clock;
+use crate::mapping::Mapping;
 use crate::process;
 
 /// What a child notes of itself as its last act before exec.
@@ -29,7 +29,7 @@ pub struct Stamp {
 #[derive(Debug)]
 pub struct Launcher {
     /// One stamp on a page that is shared with every child.
-    page: NonNull<Stamp>,
+    page: Mapping,
 }
 
 impl Launcher {
@@ -38,21 +38,7 @@ impl Launcher {
     /// # Errors
     /// `ENOMEM`.
     pub fn new() -> io::Result<Self> {
-        // SAFETY: a new anonymous mapping at a place that the kernel chooses; nothing is aliased.
-        let page = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                size_of::<Stamp>(),
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        };
-        if page == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let page = NonNull::new(page.cast()).ok_or_else(io::Error::last_os_error)?;
+        let page = Mapping::writable(None, size_of::<Stamp>())?;
         Ok(Self { page })
     }
 
@@ -66,7 +52,7 @@ impl Launcher {
         let child = command.spawn()?;
         // SAFETY: the page is a mapped, aligned Stamp; `spawn` returned after exec, so its one
         // writer has gone.
-        let stamp = unsafe { self.page.as_ptr().read_volatile() };
+        let stamp = unsafe { self.stamp().read_volatile() };
         Ok((child, stamp))
     }
 
@@ -84,18 +70,15 @@ impl Launcher {
     }
 
     fn enter_by(&self, command: &mut Command) {
-        let page = self.page.as_ptr() as usize;
+        let page = self.stamp() as usize;
         command.process_group(0);
         // SAFETY: the closure makes only async-signal-safe calls and allocates nothing. The page
         // lives as long as `self`, which the callers borrow until the child has left by exec.
         unsafe { command.pre_exec(move || enter(page as *mut Stamp)) };
     }
-}
 
-impl Drop for Launcher {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is ours, of this length, and nobody uses it any more.
-        unsafe { libc::munmap(self.page.as_ptr().cast(), size_of::<Stamp>()) };
+    fn stamp(&self) -> *mut Stamp {
+        self.page.start().as_ptr().cast()
     }
 }
 

@@ -10,6 +10,7 @@
 pub mod address;
 pub mod alloc;
 pub mod attribute;
+mod bell;
 pub mod bpf;
 pub mod cgroup;
 pub mod clock;
@@ -28,6 +29,7 @@ pub mod ktls;
 pub mod launch;
 pub mod listener;
 pub mod mapped_file;
+mod mapping;
 pub mod mark;
 pub mod memory_file;
 pub mod memory_killer;
@@ -39,7 +41,6 @@ pub mod orders;
 pub mod own_devices;
 pub mod packet;
 pub mod pidfd;
-pub mod privilege;
 pub mod process;
 pub mod random;
 pub mod root_folder;
@@ -61,17 +62,29 @@ pub mod wake_latency;
 pub mod zero_copy;
 
 use std::io;
+use std::os::fd::{FromRawFd as _, OwnedFd};
 
 /// Turns the C convention (−1 and errno) into a `Result`.
-fn check(returned: libc::c_int) -> io::Result<libc::c_int> {
+fn check(returned: impl Into<libc::c_long>) -> io::Result<libc::c_int> {
+    let returned: libc::c_long = returned.into();
     if returned < 0 {
         Err(io::Error::last_os_error())
     } else {
-        Ok(returned)
+        libc::c_int::try_from(returned).map_err(io::Error::other)
     }
 }
 
-/// The same for calls that return a size.
+/// The descriptor that a call has opened, or its error.
+///
+/// # Safety
+/// `returned` is what such a call returned, and nobody else takes the descriptor over.
+unsafe fn opened(returned: impl Into<libc::c_long>) -> io::Result<OwnedFd> {
+    let descriptor = check(returned)?;
+    // SAFETY: by the caller's word it was just opened and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// What a call that returns a size returned, or its error.
 fn check_size(returned: isize) -> io::Result<usize> {
     usize::try_from(returned).map_err(|_| io::Error::last_os_error())
 }

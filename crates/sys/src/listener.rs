@@ -51,7 +51,7 @@ pub struct BusyPoll {
 /// # Errors
 /// None are known.
 pub fn set_no_delay(listener: BorrowedFd<'_>, is_on: bool) -> Result<(), Refused> {
-    let place = Place("TCP_NODELAY", libc::IPPROTO_TCP, libc::TCP_NODELAY);
+    let place = SocketOption("TCP_NODELAY", libc::IPPROTO_TCP, libc::TCP_NODELAY);
     place.set(listener, libc::c_int::from(is_on))
 }
 
@@ -61,7 +61,7 @@ pub fn set_no_delay(listener: BorrowedFd<'_>, is_on: bool) -> Result<(), Refused
 /// # Errors
 /// None are known.
 pub fn defer_accept(listener: BorrowedFd<'_>, time_s: u32) -> Result<(), Refused> {
-    let place = Place(
+    let place = SocketOption(
         "TCP_DEFER_ACCEPT",
         libc::IPPROTO_TCP,
         libc::TCP_DEFER_ACCEPT,
@@ -81,7 +81,7 @@ pub fn defer_accept(listener: BorrowedFd<'_>, time_s: u32) -> Result<(), Refused
 /// `EPERM` without `CAP_NET_ADMIN` where it is preferred, or where more packets are asked for than
 /// the kernel's 8; on older kernels for any time.
 pub fn poll_busily(listener: BorrowedFd<'_>, wish: BusyPoll) -> Result<(), Refused> {
-    let of_socket = |name, option| Place(name, libc::SOL_SOCKET, option);
+    let of_socket = |name, option| SocketOption(name, libc::SOL_SOCKET, option);
     let time_us = libc::c_int::try_from(wish.time_us).unwrap_or(libc::c_int::MAX);
     of_socket("SO_BUSY_POLL", libc::SO_BUSY_POLL).set(listener, time_us)?;
     let Some(budget) = wish.preferred_budget else {
@@ -97,7 +97,7 @@ pub fn poll_busily(listener: BorrowedFd<'_>, wish: BusyPoll) -> Result<(), Refus
 /// # Errors
 /// `ENOPROTOOPT` before Linux 4.14.
 pub fn allow_zero_copy(listener: BorrowedFd<'_>) -> Result<(), Refused> {
-    Place("SO_ZEROCOPY", libc::SOL_SOCKET, SO_ZEROCOPY).set(listener, 1)
+    SocketOption("SO_ZEROCOPY", libc::SOL_SOCKET, SO_ZEROCOPY).set(listener, 1)
 }
 
 /// Lets the kernel choose, of the listeners that share a port, the one that names the CPU which
@@ -106,7 +106,7 @@ pub fn allow_zero_copy(listener: BorrowedFd<'_>) -> Result<(), Refused> {
 /// # Errors
 /// `ENOPROTOOPT` before Linux 4.4.
 pub fn choose_by_name_of_cpu(listener: BorrowedFd<'_>, cpu: usize) -> Result<(), Refused> {
-    let place = Place("SO_INCOMING_CPU", libc::SOL_SOCKET, libc::SO_INCOMING_CPU);
+    let place = SocketOption("SO_INCOMING_CPU", libc::SOL_SOCKET, libc::SO_INCOMING_CPU);
     let cpu = libc::c_int::try_from(cpu).unwrap_or(libc::c_int::MAX);
     place.set(listener, cpu)
 }
@@ -118,7 +118,7 @@ pub fn choose_by_name_of_cpu(listener: BorrowedFd<'_>, cpu: usize) -> Result<(),
 /// What the kernel refuses. Linux before 4.20 takes 32 bits alone, which is seen in what it holds.
 pub fn pace(listener: BorrowedFd<'_>, bytes_per_s: u64) -> Result<(), Refused> {
     let option = libc::SO_MAX_PACING_RATE;
-    Place("SO_MAX_PACING_RATE", libc::SOL_SOCKET, option).set(listener, bytes_per_s)
+    SocketOption("SO_MAX_PACING_RATE", libc::SOL_SOCKET, option).set(listener, bytes_per_s)
 }
 
 /// How many connections may wait to be accepted, after what the kernel has cut: of a listener it
@@ -181,9 +181,9 @@ impl Number for u64 {}
 
 /// An option by its name, level and number.
 #[derive(Clone, Copy)]
-struct Place(&'static str, libc::c_int, libc::c_int);
+struct SocketOption(&'static str, libc::c_int, libc::c_int);
 
-impl Place {
+impl SocketOption {
     fn set<T: Number>(self, socket: BorrowedFd<'_>, value: T) -> Result<(), Refused> {
         self.write(socket, value)?;
         match self.read(socket)? {

@@ -4,18 +4,17 @@
 
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
-use std::ptr;
 
 use crate::check_size;
+use crate::mapping::Mapping;
 use crate::socket::or_later;
-use crate::zero_copy::{self, Tally};
+use crate::zero_copy::{self, ZeroCopyTally};
 
 /// Some bytes of a file, mapped until this is dropped. What was sent without a copy the kernel holds
 /// for itself: pages of the file, mapped or not.
 #[derive(Debug)]
 pub struct MappedPart {
-    pages: *mut libc::c_void,
-    pages_bytes: usize,
+    pages: Mapping,
     /// Bytes of the first page before those that were asked for.
     before: usize,
 }
@@ -29,26 +28,8 @@ impl MappedPart {
         let before = offset % page_bytes()?;
         let from = libc::off_t::try_from(offset - before).map_err(io::Error::other)?;
         let before = usize::try_from(before).map_err(io::Error::other)?;
-        let pages_bytes = before + bytes;
-        // SAFETY: the kernel chooses the place, so nothing of ours is there; the descriptor is open.
-        let pages = unsafe {
-            libc::mmap(
-                ptr::null_mut(),
-                pages_bytes,
-                libc::PROT_READ,
-                libc::MAP_SHARED | libc::MAP_POPULATE,
-                file.as_raw_fd(),
-                from,
-            )
-        };
-        if pages == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(Self {
-            pages,
-            pages_bytes,
-            before,
-        })
+        let pages = Mapping::readable(file, (from, before + bytes))?;
+        Ok(Self { pages, before })
     }
 
     /// Sends as much as there is room for, copied; `None` when there is no room.
@@ -59,33 +40,26 @@ impl MappedPart {
         self.send_with(socket, libc::MSG_NOSIGNAL)
     }
 
-    /// The same without a copy, if that can be, as [`zero_copy::send`].
+    /// Sends it without a copy, if that can be, as [`zero_copy::send`].
     ///
     /// # Errors
-    /// As of [`Self::send`].
+    /// Those of [`Self::send`].
     pub fn send_uncopied(
         &self,
         socket: BorrowedFd<'_>,
-        tally: &mut Tally,
+        tally: &mut ZeroCopyTally,
     ) -> io::Result<Option<usize>> {
         zero_copy::send_by(tally, |flags| self.send_with(socket, flags))
     }
 
     fn send_with(&self, socket: BorrowedFd<'_>, flags: libc::c_int) -> io::Result<Option<usize>> {
-        let from = self.pages.wrapping_byte_add(self.before);
-        let bytes = self.pages_bytes - self.before;
+        let from = self.pages.start().as_ptr().wrapping_add(self.before);
+        let bytes = self.pages.bytes() - self.before;
         // SAFETY: the bytes are mapped for as long as we are; the kernel reads them by itself, and says
         // EFAULT where there is none behind the mapping.
         or_later(check_size(unsafe {
-            libc::send(socket.as_raw_fd(), from, bytes, flags)
+            libc::send(socket.as_raw_fd(), from.cast(), bytes, flags)
         }))
-    }
-}
-
-impl Drop for MappedPart {
-    fn drop(&mut self) {
-        // SAFETY: the pages were mapped by us with this length, and nobody was given a reference.
-        unsafe { libc::munmap(self.pages, self.pages_bytes) };
     }
 }
 

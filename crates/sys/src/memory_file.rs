@@ -4,10 +4,10 @@
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::FileExt as _;
 
-use crate::{check, descriptor};
+use crate::{check, descriptor, opened};
 
 /// Bytes that a file to hand over may have; what it holds is a certificate and its key.
 const MOST_HANDED_BYTES: u64 = 16 << 20;
@@ -27,8 +27,7 @@ pub fn sealed(bytes: &[u8]) -> io::Result<OwnedFd> {
         libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING,
     )?;
     file.write_all(bytes)?;
-    // SAFETY: no pointers; the file is ours and has no mapping.
-    check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, ALL_SEALS) })?;
+    seal(&file, ALL_SEALS)?;
     Ok(file.into())
 }
 
@@ -57,12 +56,17 @@ pub fn empty() -> io::Result<File> {
     create(c"linerate", libc::MFD_CLOEXEC)
 }
 
+/// Has nobody do any more what these seals are against, ourselves included.
+pub(crate) fn seal(file: &File, seals: libc::c_int) -> io::Result<()> {
+    // SAFETY: no pointers.
+    check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) })?;
+    Ok(())
+}
+
 /// The name is for `/proc` alone.
 pub(crate) fn create(name: &CStr, flags: libc::c_uint) -> io::Result<File> {
     // SAFETY: the name ends with a NUL and outlives the call.
-    let fd = check(unsafe { libc::memfd_create(name.as_ptr(), flags) })?;
-    // SAFETY: `fd` was just opened and nobody else owns it.
-    Ok(unsafe { File::from_raw_fd(fd) })
+    unsafe { opened(libc::memfd_create(name.as_ptr(), flags)) }.map(File::from)
 }
 
 #[cfg(test)]

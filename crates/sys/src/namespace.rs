@@ -3,14 +3,14 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use crate::check;
 use crate::socket;
+use crate::{check, opened};
 
 /// The network namespace of the calling thread.
 const CURRENT_NETWORK: &str = "/proc/thread-self/ns/net";
@@ -172,9 +172,9 @@ impl NetworkNamespace {
 /// A network namespace that another process holds, with the user namespace it belongs to and the
 /// UTS namespace of its holder.
 #[derive(Debug)]
-pub struct Place(Way);
+pub struct HeldNamespace(Way);
 
-impl Place {
+impl HeldNamespace {
     /// Opens the namespace that a process holds under a descriptor.
     ///
     /// # Errors
@@ -204,7 +204,7 @@ impl Place {
         self.0.network.try_clone().map(NetworkNamespace)
     }
 
-    /// Moves the calling process there, as [`Place::put`] does with a child.
+    /// Moves the calling process there, as [`HeldNamespace::put`] does with a child.
     ///
     /// # Errors
     /// `EINVAL` in a process with threads, `EPERM` where we have no right to it.
@@ -224,11 +224,11 @@ impl Place {
         Ok(())
     }
 
-    /// Lets a command start in the network namespace of the caller, as whom [`Place::put`] makes
+    /// Lets a command start in the network namespace of the caller, as whom [`HeldNamespace::put`] makes
     /// it: each of its threads may enter the place for itself.
     ///
     /// # Errors
-    /// As of [`Place::put`].
+    /// Those of [`HeldNamespace::put`].
     pub fn put_beside(&self, command: &mut Command) -> io::Result<()> {
         let way = self.0.try_clone()?;
         // SAFETY: as in `put`.
@@ -277,9 +277,8 @@ impl Way {
 /// `None` where it is our own.
 fn owner_unless_ours(namespace: &File) -> io::Result<Option<File>> {
     // SAFETY: the call takes no argument.
-    let fd = check(unsafe { libc::ioctl(namespace.as_raw_fd(), libc::NS_GET_USERNS) })?;
-    // SAFETY: `fd` was just opened and nobody else owns it.
-    let owner = unsafe { File::from_raw_fd(fd) };
+    let owner = unsafe { opened(libc::ioctl(namespace.as_raw_fd(), libc::NS_GET_USERNS)) };
+    let owner = owner.map(File::from)?;
     let is_ours = owner.metadata()?.ino() == inode_at(CURRENT_USER)?;
     Ok((!is_ours).then_some(owner))
 }

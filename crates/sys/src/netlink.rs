@@ -3,9 +3,9 @@
 
 use std::io;
 use std::ops::ControlFlow;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 
-use crate::{check, check_size};
+use crate::{check_size, socket};
 
 /// Length of `struct nlmsghdr`.
 const HEADER_BYTES: usize = 16;
@@ -57,12 +57,9 @@ impl Netlink {
             Family::SocketDiagnostics => libc::NETLINK_SOCK_DIAG,
             Family::Generic => libc::NETLINK_GENERIC,
         };
-        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-        // SAFETY: no pointers.
-        let fd = check(unsafe { libc::socket(libc::AF_NETLINK, kind, protocol) })?;
-        // SAFETY: `fd` was just opened and nobody else owns it.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        let netlink = Self { fd };
+        let netlink = Self {
+            fd: socket::open(libc::AF_NETLINK, libc::SOCK_RAW, protocol)?,
+        };
         netlink.limit_wait()?;
         Ok(netlink)
     }
@@ -91,11 +88,11 @@ impl Netlink {
             let received = self.receive(&mut buffer)?;
             for message in messages(&buffer[..received]) {
                 match ending(&message)? {
-                    Ending::Dump => return Ok(()),
-                    Ending::Acknowledged if message.sequence == last => return Ok(()),
-                    Ending::Acknowledged => {}
-                    Ending::NotYet if each(message).is_break() => return Ok(()),
-                    Ending::NotYet => {}
+                    DumpEnd::Dump => return Ok(()),
+                    DumpEnd::Acknowledged if message.sequence == last => return Ok(()),
+                    DumpEnd::Acknowledged => {}
+                    DumpEnd::NotYet if each(message).is_break() => return Ok(()),
+                    DumpEnd::NotYet => {}
                 }
             }
         }
@@ -144,18 +141,7 @@ impl Netlink {
     }
 
     fn set_option<T>(&self, option: libc::c_int, value: &T) -> io::Result<()> {
-        let length = libc::socklen_t::try_from(size_of::<T>()).unwrap_or(0);
-        // SAFETY: `value` is readable for `length` bytes, its own size.
-        check(unsafe {
-            libc::setsockopt(
-                self.fd.as_raw_fd(),
-                libc::SOL_SOCKET,
-                option,
-                std::ptr::from_ref(value).cast(),
-                length,
-            )
-        })?;
-        Ok(())
+        socket::set_option(self.fd.as_fd(), libc::SOL_SOCKET, option, value)
     }
 }
 
@@ -230,7 +216,7 @@ pub fn push_attribute(payload: &mut Vec<u8>, kind: u16, fill: impl FnOnce(&mut V
     payload.resize(start + aligned(payload.len() - start), 0);
 }
 
-enum Ending {
+enum DumpEnd {
     NotYet,
     Dump,
     Acknowledged,
@@ -238,19 +224,19 @@ enum Ending {
 
 /// What a message says about the end of the answer; an error message is an error, and so is the end of a
 /// list that the kernel could not go on with.
-fn ending(message: &Message<'_>) -> io::Result<Ending> {
+fn ending(message: &Message<'_>) -> io::Result<DumpEnd> {
     let errno = errno_of(message.payload);
     match i32::from(message.kind) {
         libc::NLMSG_DONE => match errno {
             Some(negated @ ..0) => Err(io::Error::from_raw_os_error(-negated)),
-            _ => Ok(Ending::Dump),
+            _ => Ok(DumpEnd::Dump),
         },
         libc::NLMSG_ERROR => match errno {
-            Some(0) => Ok(Ending::Acknowledged),
+            Some(0) => Ok(DumpEnd::Acknowledged),
             Some(negated) => Err(io::Error::from_raw_os_error(-negated)),
             None => Err(io::ErrorKind::InvalidData.into()),
         },
-        _ => Ok(Ending::NotYet),
+        _ => Ok(DumpEnd::NotYet),
     }
 }
 
@@ -344,7 +330,7 @@ mod tests {
             datagram
         };
         let outcome = |datagram: &[u8]| ending(&messages(datagram).next().unwrap());
-        assert!(matches!(outcome(&answer(0)), Ok(Ending::Acknowledged)));
+        assert!(matches!(outcome(&answer(0)), Ok(DumpEnd::Acknowledged)));
         let error = outcome(&answer(-libc::EPERM)).err().unwrap();
         assert_eq!(error.raw_os_error(), Some(libc::EPERM));
     }

@@ -3,9 +3,9 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 
-use crate::check;
+use crate::{check, opened};
 
 /// `class/net` has links only, of which those of virtual devices lead to the second.
 const FOLDERS: [(&CStr, &CStr); 2] = [
@@ -43,11 +43,10 @@ pub fn show() -> io::Result<()> {
 /// A sysfs of the network namespace we are in, mounted nowhere.
 fn fresh_sysfs() -> io::Result<OwnedFd> {
     // SAFETY: the name ends with a zero byte and outlives the call.
-    let made = unsafe { libc::syscall(libc::SYS_fsopen, c"sysfs".as_ptr(), 0) };
-    let context = owned(made)?;
+    let context = unsafe { opened(libc::syscall(libc::SYS_fsopen, c"sysfs".as_ptr(), 0)) }?;
     let nothing = std::ptr::null::<libc::c_char>();
     // SAFETY: this command takes neither key nor value.
-    let created = unsafe {
+    check(unsafe {
         libc::syscall(
             libc::SYS_fsconfig,
             context.as_raw_fd(),
@@ -56,10 +55,9 @@ fn fresh_sysfs() -> io::Result<OwnedFd> {
             nothing,
             0,
         )
-    };
-    succeeded(created)?;
+    })?;
     // SAFETY: numbers only.
-    owned(unsafe { libc::syscall(libc::SYS_fsmount, context.as_raw_fd(), 0, 0) })
+    unsafe { opened(libc::syscall(libc::SYS_fsmount, context.as_raw_fd(), 0, 0)) }
 }
 
 /// What is mounted from now on does not reach the namespace that we came from.
@@ -73,12 +71,15 @@ fn keep_mounts_to_ourselves() -> io::Result<()> {
 
 fn folder_of(fresh: &OwnedFd, path: &CStr) -> io::Result<OwnedFd> {
     // SAFETY: the path ends with a zero byte and outlives the call.
-    owned(unsafe { libc::syscall(libc::SYS_open_tree, fresh.as_raw_fd(), path.as_ptr(), CLONE) })
+    unsafe {
+        let (from, path) = (fresh.as_raw_fd(), path.as_ptr());
+        opened(libc::syscall(libc::SYS_open_tree, from, path, CLONE))
+    }
 }
 
 fn lay_over(folder: &OwnedFd, to: &CStr) -> io::Result<()> {
     // SAFETY: both paths end with a zero byte and outlive the call.
-    succeeded(unsafe {
+    check(unsafe {
         libc::syscall(
             libc::SYS_move_mount,
             folder.as_raw_fd(),
@@ -88,18 +89,5 @@ fn lay_over(folder: &OwnedFd, to: &CStr) -> io::Result<()> {
             DESCRIPTOR_ITSELF,
         )
     })
-}
-
-fn owned(answer: libc::c_long) -> io::Result<OwnedFd> {
-    succeeded(answer)?;
-    let descriptor = i32::try_from(answer).map_err(io::Error::other)?;
-    // SAFETY: the kernel has just opened it for us.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
-}
-
-fn succeeded(answer: libc::c_long) -> io::Result<()> {
-    if answer < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
+    .map(drop)
 }

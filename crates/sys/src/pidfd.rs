@@ -2,11 +2,11 @@
 //! cannot reach another.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::process::Child;
 
-use crate::check;
 use crate::epoll::{Epoll, Events, Interest};
+use crate::{check, opened};
 
 /// Opens a descriptor that is readable once the child has ended (`pidfd_open`, Linux 5.3).
 ///
@@ -24,10 +24,7 @@ pub fn open(child: &Child) -> io::Result<OwnedFd> {
 pub fn open_any(pid: u32) -> io::Result<OwnedFd> {
     let pid = libc::c_long::from(pid);
     // SAFETY: no pointers.
-    let returned = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
-    let fd = check(libc::c_int::try_from(returned).map_err(io::Error::other)?)?;
-    // SAFETY: `fd` was just opened and nobody else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    unsafe { opened(libc::syscall(libc::SYS_pidfd_open, pid, 0)) }
 }
 
 /// Waits until the process of a descriptor has ended.
@@ -46,7 +43,7 @@ pub fn wait(process: impl AsFd) -> io::Result<()> {
 
 /// What can be sent to a process that is not a child of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum EndSignal {
     /// SIGTERM.
     End,
     /// SIGKILL.
@@ -57,16 +54,16 @@ pub enum Order {
 ///
 /// # Errors
 /// `ESRCH` when it has ended, `EPERM` when it is somebody else's.
-pub fn send(process: impl AsFd, order: Order) -> io::Result<()> {
+pub fn send(process: impl AsFd, order: EndSignal) -> io::Result<()> {
     let process = process.as_fd();
     let signal = match order {
-        Order::End => libc::SIGTERM,
-        Order::Kill => libc::SIGKILL,
+        EndSignal::End => libc::SIGTERM,
+        EndSignal::Kill => libc::SIGKILL,
     };
     let no_details = std::ptr::null::<libc::siginfo_t>();
     let no_flags: libc::c_long = 0;
     // SAFETY: the descriptor is open; a null siginfo means that of kill(2).
-    let returned = unsafe {
+    check(unsafe {
         libc::syscall(
             libc::SYS_pidfd_send_signal,
             libc::c_long::from(process.as_raw_fd()),
@@ -74,8 +71,7 @@ pub fn send(process: impl AsFd, order: Order) -> io::Result<()> {
             no_details,
             no_flags,
         )
-    };
-    check(libc::c_int::try_from(returned).map_err(io::Error::other)?)?;
+    })?;
     Ok(())
 }
 
@@ -104,9 +100,9 @@ mod tests {
     fn a_signal_goes_to_the_process_of_the_descriptor() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
         let process = open_any(child.id()).unwrap();
-        send(&process, Order::Kill).unwrap();
+        send(&process, EndSignal::Kill).unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
-        let gone = send(&process, Order::End).unwrap_err();
+        let gone = send(&process, EndSignal::End).unwrap_err();
         assert_eq!(gone.raw_os_error(), Some(libc::ESRCH));
     }
 }

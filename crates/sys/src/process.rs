@@ -46,17 +46,6 @@ pub fn ask_to_end(child: &std::process::Child, signal: Signal) -> io::Result<()>
     Ok(())
 }
 
-/// Kills what is left of the process group that a child of ours led, with its whole offspring.
-///
-/// # Errors
-/// `ESRCH` when nobody is left.
-pub fn kill_group(leader: &std::process::Child) -> io::Result<()> {
-    let group = libc::pid_t::try_from(leader.id()).map_err(io::Error::other)?;
-    // SAFETY: no pointers. A group's number is not given out again while it has a member.
-    check(unsafe { libc::killpg(group, libc::SIGKILL) })?;
-    Ok(())
-}
-
 /// Gives the calling thread a table of open files of its own: a copy of what is open now. While a
 /// table has one user, the kernel looks descriptors up in it without counting references, so that a
 /// thread which watches costs one that works nothing (`fdget`, fs/file.c).
@@ -66,40 +55,6 @@ pub fn kill_group(leader: &std::process::Child) -> io::Result<()> {
 pub fn own_file_table() -> io::Result<()> {
     // SAFETY: no pointers; descriptors keep their numbers and their files.
     check(unsafe { libc::unshare(libc::CLONE_FILES) })?;
-    Ok(())
-}
-
-/// How late the timers of the calling thread may wake it, ns.
-///
-/// # Errors
-/// None are known.
-pub fn timer_slack_ns() -> io::Result<u64> {
-    // SAFETY: no pointers.
-    let slack_ns = check(unsafe { libc::prctl(libc::PR_GET_TIMERSLACK, 0, 0, 0, 0) })?;
-    Ok(u64::from(slack_ns.unsigned_abs()))
-}
-
-/// Sets how late the timers of the calling thread, and of children it forks later, may wake it.
-/// The usual 50 µs saves wake-ups; 1 ns is the least, and 0 means the usual.
-///
-/// # Errors
-/// None are known.
-pub fn set_timer_slack_ns(slack_ns: u64) -> io::Result<()> {
-    // SAFETY: no pointers.
-    check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack_ns, 0, 0, 0) })?;
-    Ok(())
-}
-
-/// Lets the calling thread go before all ordinary ones whenever it has something to do
-/// (`SCHED_FIFO` at its lowest priority, sched(7)). Children that it forks are ordinary again.
-///
-/// # Errors
-/// `EPERM` without `CAP_SYS_NICE`, or where `RLIMIT_RTPRIO` is 0.
-pub fn go_first() -> io::Result<()> {
-    let lowest = libc::sched_param { sched_priority: 1 };
-    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-    // SAFETY: `lowest` is readable for the length of the call; 0 means the calling thread.
-    check(unsafe { libc::sched_setscheduler(0, policy, &raw const lowest) })?;
     Ok(())
 }
 
@@ -165,48 +120,6 @@ pub fn outlive_parent() -> io::Result<()> {
     at_death_of_parent(NO_SIGNAL)
 }
 
-/// The user whose rights this process has, by its number in the user namespace it is in.
-#[must_use]
-pub fn user() -> u32 {
-    // SAFETY: no pointers; it cannot fail.
-    unsafe { libc::geteuid() }
-}
-
-/// The same user by its number in the user namespace around the one it is in; its own number where
-/// there is none around it (user_namespaces(7)).
-#[must_use]
-pub fn user_outside() -> u32 {
-    outside(user(), &user_map().unwrap_or_default())
-}
-
-/// Which users there are here, and who they are outside, as `/proc/self/uid_map` has it. A kernel that is
-/// built without user namespaces (CONFIG_USER_NS) has no such file, and all of them.
-pub(crate) fn user_map() -> io::Result<String> {
-    match std::fs::read_to_string("/proc/self/uid_map") {
-        Err(error)
-            if error.kind() == io::ErrorKind::NotFound
-                && std::path::Path::new("/proc/self/status").exists() =>
-        {
-            Ok(format!("0 0 {}\n", u32::MAX))
-        }
-        read => read,
-    }
-}
-
-/// A line maps as many numbers as its third field says from its first on to its second on.
-fn outside(user: u32, map: &str) -> u32 {
-    let of_line = |line: &str| {
-        let fields: Vec<u32> = line
-            .split_whitespace()
-            .filter_map(|field| field.parse().ok())
-            .collect();
-        let [inside, outside, count] = fields.try_into().ok()?;
-        let place = user.checked_sub(inside)?;
-        (place < count).then(|| outside + place)
-    };
-    map.lines().find_map(of_line).unwrap_or(user)
-}
-
 /// Lets a command outlive the terminal and the shell that it was started from: no signal of theirs
 /// reaches it, and no file of ours stays open in it but the standard streams.
 pub fn detach(command: &mut Command) {
@@ -215,8 +128,7 @@ pub fn detach(command: &mut Command) {
 }
 
 fn leave_session() -> io::Result<()> {
-    // SAFETY: no pointers. The child of a fork leads no group, so it may leave its session.
-    check(unsafe { libc::setsid() })?;
+    leave_terminal()?;
     close_inherited();
     Ok(())
 }
@@ -314,7 +226,7 @@ fn enter_child(setup: &ChildSetup) -> io::Result<()> {
 fn live_as(setup: &ChildSetup) -> io::Result<()> {
     unblock_signals()?;
     let mut handed_over = setup.handed_over.iter();
-    handed_over.try_for_each(|file| crate::descriptor::hand_on(file))?;
+    handed_over.try_for_each(crate::descriptor::hand_on)?;
     if !setup.cpus.is_empty() {
         crate::cpu::pin(&setup.cpus)?;
     }
@@ -336,7 +248,7 @@ fn at_death_of_parent(signal: libc::c_int) -> io::Result<()> {
 
 /// Begins a session of its own: what a terminal tells its processes does not reach it.
 fn leave_terminal() -> io::Result<()> {
-    // SAFETY: no pointers.
+    // SAFETY: no pointers. The child of a fork leads no group, so it may leave its session.
     check(unsafe { libc::setsid() })?;
     Ok(())
 }
@@ -356,9 +268,7 @@ fn limit_files(limit_bytes: u64) -> io::Result<()> {
 
 /// The kernel kills the caller when the thread that forked it ends.
 pub(crate) fn die_with_parent() -> io::Result<()> {
-    // SAFETY: no pointers.
-    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) })?;
-    Ok(())
+    at_death_of_parent(libc::SIGKILL)
 }
 
 /// Whether the kernel is to tell or kill the caller then.
@@ -421,17 +331,5 @@ mod tests {
         let there = |path: std::path::PathBuf| path.ends_with("status");
         ask.send(file.as_raw_fd()).unwrap();
         assert!(!other.join().unwrap().is_some_and(there));
-    }
-
-    #[test]
-    fn a_user_is_known_outside_by_the_line_that_has_his_number() {
-        let map = "         0       1000          1\n         1     100000      65536\n";
-        assert_eq!(
-            [0, 1, 1000].map(|user| outside(user, map)),
-            [1000, 100_000, 100_999]
-        );
-        let whole = "         0          0 4294967295\n";
-        assert_eq!([0, 65_534].map(|user| outside(user, whole)), [0, 65_534]);
-        assert_eq!(outside(7, ""), 7);
     }
 }

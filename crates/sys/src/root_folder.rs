@@ -3,10 +3,10 @@
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use crate::check;
+use crate::opened;
 
 /// Where something is renamed all the time, each attempt fails with a chance of its own.
 const ATTEMPTS: u32 = 8;
@@ -61,7 +61,7 @@ impl AsFd for RootFolder {
 }
 
 impl RootFolder {
-    /// The same folder by another descriptor.
+    /// This folder by another descriptor.
     ///
     /// # Errors
     /// `EMFILE` at the limit of open files.
@@ -98,18 +98,16 @@ impl RootFolder {
         how.resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_MAGICLINKS;
         // SAFETY: the path ends with a NUL and `how` is readable for the size passed along; both
         // outlive the call.
-        let opened = unsafe {
-            libc::syscall(
+        let file = unsafe {
+            opened(libc::syscall(
                 libc::SYS_openat2,
                 self.folder.as_raw_fd(),
                 path.as_ptr(),
                 &raw const how,
                 size_of::<libc::open_how>(),
-            )
+            ))
         };
-        let opened = check(libc::c_int::try_from(opened).map_err(io::Error::other)?)?;
-        // SAFETY: `opened` was just opened and nobody else owns it.
-        Ok(unsafe { File::from_raw_fd(opened) })
+        file.map(File::from)
     }
 }
 

@@ -6,9 +6,9 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 
-use crate::{check, check_size};
+use crate::{check, check_size, opened};
 
 /// How a listener is set up.
 #[derive(Clone, Copy, Debug)]
@@ -82,17 +82,16 @@ pub fn choose_listener_by_cpu(listener: BorrowedFd<'_>) -> io::Result<()> {
 /// `EMFILE` or `ENFILE` at the limit of open files.
 pub fn accept(listener: BorrowedFd<'_>) -> io::Result<Option<OwnedFd>> {
     // SAFETY: null address and length mean that the peer's address is not wanted.
-    let fd = unsafe {
-        libc::accept4(
+    let accepted = unsafe {
+        opened(libc::accept4(
             listener.as_raw_fd(),
             std::ptr::null_mut(),
             std::ptr::null_mut(),
             libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC,
-        )
+        ))
     };
-    match check(fd) {
-        // SAFETY: `fd` was just opened and nobody else owns it.
-        Ok(fd) => Ok(Some(unsafe { OwnedFd::from_raw_fd(fd) })),
+    match accepted {
+        Ok(socket) => Ok(Some(socket)),
         // A connection that was aborted while it waited is none (accept(2)).
         Err(error) if is_later(&error) || error.raw_os_error() == Some(libc::ECONNABORTED) => {
             Ok(None)
@@ -226,7 +225,7 @@ pub fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<Option<usize>> {
 /// the last segment.
 ///
 /// # Errors
-/// As of [`send`].
+/// Those of [`send`].
 pub fn send_before_more(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<Option<usize>> {
     send_with(socket, bytes, libc::MSG_NOSIGNAL | libc::MSG_MORE)
 }
@@ -276,7 +275,7 @@ pub fn send_file(
 
 /// A socket to ask the kernel about network devices through.
 pub(crate) fn control() -> io::Result<OwnedFd> {
-    open(libc::AF_INET, libc::SOCK_DGRAM)
+    open(libc::AF_INET, libc::SOCK_DGRAM, 0)
 }
 
 fn open_stream(address: SocketAddr) -> io::Result<OwnedFd> {
@@ -285,14 +284,16 @@ fn open_stream(address: SocketAddr) -> io::Result<OwnedFd> {
     } else {
         libc::AF_INET6
     };
-    open(family, libc::SOCK_STREAM | libc::SOCK_NONBLOCK)
+    open(family, libc::SOCK_STREAM | libc::SOCK_NONBLOCK, 0)
 }
 
-pub(crate) fn open(family: libc::c_int, kind: libc::c_int) -> io::Result<OwnedFd> {
+pub(crate) fn open(
+    family: libc::c_int,
+    kind: libc::c_int,
+    protocol: libc::c_int,
+) -> io::Result<OwnedFd> {
     // SAFETY: no pointers.
-    let fd = check(unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, 0) })?;
-    // SAFETY: `fd` was just opened and nobody else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    unsafe { opened(libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol)) }
 }
 
 fn set_flag(
@@ -305,13 +306,13 @@ fn set_flag(
     set_option(socket.as_fd(), level, name, &value)
 }
 
-pub(crate) fn set_option<T>(
+pub(crate) fn set_option<T: ?Sized>(
     socket: BorrowedFd<'_>,
     level: libc::c_int,
     name: libc::c_int,
     value: &T,
 ) -> io::Result<()> {
-    let length = libc::socklen_t::try_from(size_of::<T>()).map_err(io::Error::other)?;
+    let length = libc::socklen_t::try_from(size_of_val(value)).map_err(io::Error::other)?;
     // SAFETY: `value` is readable for `length` bytes, its own size.
     check(unsafe {
         libc::setsockopt(

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use crate::address::{Address, SocketPath, carries_no_stream};
 use crate::clock;
-use crate::process;
 use crate::socket::option;
+use crate::user;
 
 /// Everybody may connect, as to a port of loopback; who may not is kept out by the folder.
 const MODE: u32 = 0o666;
@@ -134,7 +134,7 @@ fn is_left(path: &SocketPath) -> Result<bool, CannotListen> {
         Err(refusal) => refusal,
     };
     Err(match refusal.kind() {
-        ErrorKind::ConnectionRefused if found.uid() == process::user() => return Ok(true),
+        ErrorKind::ConnectionRefused if found.uid() == user::ours() => return Ok(true),
         ErrorKind::ConnectionRefused => CannotListen::Theirs(found.uid()),
         // Its queue is full.
         ErrorKind::WouldBlock => CannotListen::Taken(None),

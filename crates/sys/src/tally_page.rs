@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
-use std::ptr::NonNull;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{check, descriptor, memory_file};
+use crate::mapping::Mapping;
+use crate::{descriptor, memory_file};
 
 /// Room for so many numbers.
 pub const NUMBERS: usize = 16;
@@ -18,7 +18,7 @@ const SEALS: libc::c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEA
 #[derive(Debug)]
 pub struct TallyPage {
     file: OwnedFd,
-    numbers: NonNull<[AtomicU64; NUMBERS]>,
+    numbers: Mapping,
 }
 
 // SAFETY: what is reached through the pointer is atomic and stays mapped as long as the page lives.
@@ -37,8 +37,7 @@ impl TallyPage {
             libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING,
         )?;
         file.set_len(BYTES as u64)?;
-        // SAFETY: no pointers; the file is ours.
-        check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS) })?;
+        memory_file::seal(&file, SEALS)?;
         Self::of(file.into())
     }
 
@@ -55,22 +54,7 @@ impl TallyPage {
     }
 
     fn of(file: OwnedFd) -> io::Result<Self> {
-        // SAFETY: a new mapping, at a place of the kernel's choice, of a file that is as long and whose
-        // length is sealed.
-        let mapped = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                BYTES,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
-                file.as_raw_fd(),
-                0,
-            )
-        };
-        if mapped == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let numbers = NonNull::new(mapped.cast()).ok_or_else(io::Error::last_os_error)?;
+        let numbers = Mapping::writable(Some(file.as_fd()), BYTES)?;
         Ok(Self { file, numbers })
     }
 
@@ -91,20 +75,13 @@ impl TallyPage {
     fn numbers(&self) -> &[AtomicU64; NUMBERS] {
         // SAFETY: the mapping is aligned to a page, as long as the array, and lives as long as `self`;
         // whatever bytes another process writes are valid numbers.
-        unsafe { self.numbers.as_ref() }
+        unsafe { self.numbers.start().cast().as_ref() }
     }
 }
 
 impl AsFd for TallyPage {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
-    }
-}
-
-impl Drop for TallyPage {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is ours, of this length, and nobody uses it any more.
-        unsafe { libc::munmap(self.numbers.as_ptr().cast(), BYTES) };
     }
 }
 

@@ -1,10 +1,10 @@
 //! A timer that follows the wall clock, for what must be right to the second.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::time::UNIX_EPOCH;
 
-use crate::{check, check_size};
+use crate::{check, check_size, opened};
 
 /// Readable at each full second of the wall clock, and when somebody sets that clock.
 #[derive(Debug)]
@@ -19,11 +19,12 @@ impl SecondTimer {
     /// `EMFILE` at the limit of open files.
     pub fn new() -> io::Result<Self> {
         // SAFETY: no pointers; the descriptor that comes back is ours alone.
-        let fd = check(unsafe {
-            libc::timerfd_create(libc::CLOCK_REALTIME, libc::TFD_NONBLOCK | libc::TFD_CLOEXEC)
-        })?;
-        // SAFETY: `fd` was just opened and nobody else owns it.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let fd = unsafe {
+            opened(libc::timerfd_create(
+                libc::CLOCK_REALTIME,
+                libc::TFD_NONBLOCK | libc::TFD_CLOEXEC,
+            ))
+        }?;
         let timer = Self { fd };
         timer.start_at_next_second()?;
         Ok(timer)

@@ -9,12 +9,62 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::descent::{NOBODY, maps};
-use crate::process::{user, user_map, user_outside};
 use crate::{check, clock};
+
+/// The user and group that the kernel shows for whom it cannot name (`/proc/sys/kernel/overflowuid`)
+/// and that distributions call `nobody`: it owns no files.
+pub const NOBODY: u32 = 65_534;
 
 /// A thread that was waited for is still the kernel's for some microseconds.
 const LONGEST_END: Duration = Duration::from_secs(1);
+
+/// The user whose rights this process has, by its number in the user namespace it is in.
+#[must_use]
+pub fn ours() -> u32 {
+    // SAFETY: no pointers; it cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// This user by its number in the user namespace around the one it is in; its own number where
+/// there is none around it (user_namespaces(7)).
+#[must_use]
+pub fn ours_outside() -> u32 {
+    outside(ours(), &map().unwrap_or_default()).unwrap_or_else(ours)
+}
+
+/// Which users there are here, and who they are outside, as `/proc/self/uid_map` has it. A kernel that is
+/// built without user namespaces (CONFIG_USER_NS) has no such file, and all of them.
+pub(crate) fn map() -> io::Result<String> {
+    match fs::read_to_string("/proc/self/uid_map") {
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound
+                && Path::new("/proc/self/status").exists() =>
+        {
+            Ok(format!("0 0 {}\n", u32::MAX))
+        }
+        read => read,
+    }
+}
+
+/// Whether a user has a number in this namespace.
+pub(crate) fn maps(uid_map: &str, user: u32) -> bool {
+    outside(user, uid_map).is_some()
+}
+
+/// The number outside of a user here, by the lines of user_namespaces(7): each maps as many numbers as its
+/// third field says from its first on to its second on.
+fn outside(user: u32, map: &str) -> Option<u32> {
+    let of_line = |line: &str| {
+        let fields: Vec<u32> = line
+            .split_whitespace()
+            .filter_map(|field| field.parse().ok())
+            .collect();
+        let [inside, outside, count] = fields.try_into().ok()?;
+        let place = user.checked_sub(inside)?;
+        (place < count).then(|| outside + place)
+    };
+    map.lines().find_map(of_line)
+}
 
 /// Whether this process is root to others: on the machine, or in a container that has users of its
 /// own. Whoever has made himself root of a user namespace is it to nobody else: what is the machine's
@@ -22,7 +72,7 @@ const LONGEST_END: Duration = Duration::from_secs(1);
 #[must_use]
 pub fn is_root() -> bool {
     let root_is_ours = || fs::metadata("/").is_ok_and(|found| found.uid() == 0);
-    user() == 0 && (user_outside() == 0 || root_is_ours())
+    ours() == 0 && (ours_outside() == 0 || root_is_ours())
 }
 
 /// Whether what belongs to this user is our own or root's. In a user namespace without a number for
@@ -32,10 +82,10 @@ pub fn is_root() -> bool {
 /// Where `/proc` is not mounted.
 pub(crate) fn is_us_or_root(owner: u32) -> io::Result<bool> {
     let is_unknown = || {
-        let map = user_map()?;
+        let map = map()?;
         io::Result::Ok(owner == NOBODY && !maps(&map, NOBODY))
     };
-    Ok(owner == user() || owner == 0 || is_unknown()?)
+    Ok(owner == ours() || owner == 0 || is_unknown()?)
 }
 
 /// Does something as another user, with his group and no other: the kernel then refuses what it would
@@ -75,15 +125,12 @@ fn look_ordinary_without(thread: libc::pid_t) -> io::Result<()> {
 fn become_in_this_thread(user: u32) -> io::Result<()> {
     let no_groups = std::ptr::null::<libc::gid_t>();
     // SAFETY: a list of length 0 is not read.
-    done(unsafe { libc::syscall(libc::SYS_setgroups, 0, no_groups) })?;
+    check(unsafe { libc::syscall(libc::SYS_setgroups, 0, no_groups) })?;
     // SAFETY: no pointers.
-    done(unsafe { libc::syscall(libc::SYS_setresgid, user, user, user) })?;
+    check(unsafe { libc::syscall(libc::SYS_setresgid, user, user, user) })?;
     // SAFETY: no pointers.
-    done(unsafe { libc::syscall(libc::SYS_setresuid, user, user, user) })
-}
-
-fn done(returned: libc::c_long) -> io::Result<()> {
-    check(libc::c_int::try_from(returned).map_err(io::Error::other)?).map(drop)
+    check(unsafe { libc::syscall(libc::SYS_setresuid, user, user, user) })?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -101,12 +148,12 @@ mod tests {
             let denied = fs::read_dir("/root").is_err();
             (uid("/proc/thread-self/status"), denied)
         });
-        if user() == 0 {
+        if ours() == 0 {
             assert_eq!(acted.unwrap(), (NOBODY.to_string(), true));
         } else {
             assert_eq!(acted.unwrap_err().raw_os_error(), Some(libc::EPERM));
         }
-        assert_eq!(uid("/proc/thread-self/status"), user().to_string());
+        assert_eq!(uid("/proc/thread-self/status"), ours().to_string());
         // No thread of his is left that he could take over, and with it our memory.
         for _ in 0..20 {
             let _ = act_as(NOBODY, be_long_in_ending);
@@ -133,13 +180,33 @@ mod tests {
         });
         let its_line = format!("\nUid:\t{user}\t");
         statuses
-            .filter(|status| user != super::user() && status.contains(&its_line))
+            .filter(|status| user != ours() && status.contains(&its_line))
             .count()
     }
 
     #[test]
     fn what_is_ours_or_roots_is_told_from_what_is_somebody_elses() {
-        let known = [user(), 0, 12_345].map(|owner| is_us_or_root(owner).unwrap());
+        let known = [ours(), 0, 12_345].map(|owner| is_us_or_root(owner).unwrap());
         assert_eq!(known, [true, true, false]);
+    }
+
+    #[test]
+    fn a_map_of_one_user_does_not_hold_nobody() {
+        assert!(maps("         0          0 4294967295\n", NOBODY));
+        assert!(maps("0 1000 1\n1 100000 65536\n", NOBODY));
+        assert!(!maps("         0       1000          1\n", NOBODY));
+        assert!(!maps("", NOBODY));
+    }
+
+    #[test]
+    fn a_user_is_known_outside_by_the_line_that_has_his_number() {
+        let map = "         0       1000          1\n         1     100000      65536\n";
+        assert_eq!(
+            [0, 1, 1000].map(|user| outside(user, map)),
+            [1000, 100_000, 100_999].map(Some)
+        );
+        let whole = "         0          0 4294967295\n";
+        assert_eq!(outside(65_534, whole), Some(65_534));
+        assert_eq!(outside(7, ""), None);
     }
 }

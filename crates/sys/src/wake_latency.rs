@@ -2,31 +2,28 @@
 //! anybody holds counts, for as long as he has `/dev/cpu_dma_latency` open
 //! (Documentation/power/pm_qos_interface.rst).
 
-use std::ffi::CStr;
-use std::io;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
 
-use crate::{check, check_size, descriptor};
+use crate::descriptor;
 
-const DEVICE: &CStr = c"/dev/cpu_dma_latency";
+const DEVICE: &str = "/dev/cpu_dma_latency";
 /// What the kernel tells where nobody holds anything, µs (`PM_QOS_CPU_LATENCY_DEFAULT_VALUE`).
 pub const ANY_US: u32 = 2_000_000_000;
-/// What it tells and takes, a number of 32 bits.
-const NUMBER_BYTES: usize = 4;
 
 /// What holds now.
 ///
 /// # Errors
 /// `EACCES` without root, `ENOENT` where the kernel has no idle states to choose from.
 pub fn now_us() -> io::Result<u32> {
-    let device = open(libc::O_RDONLY | libc::O_CLOEXEC)?;
-    read_us(device.as_raw_fd())
+    read_us(&File::open(DEVICE)?)
 }
 
 /// A time that is held until this is dropped, or until what it is handed on to ends.
 #[derive(Debug)]
 pub struct HeldLatency {
-    device: OwnedFd,
+    device: File,
     most_us: u32,
 }
 
@@ -34,9 +31,9 @@ impl HeldLatency {
     /// Holds it from now on, µs.
     ///
     /// # Errors
-    /// As of [`now_us`].
+    /// Those of [`now_us`].
     pub fn take(most_us: u32) -> io::Result<Self> {
-        let device = open(libc::O_RDWR | libc::O_CLOEXEC)?;
+        let device = File::options().read(true).write(true).open(DEVICE)?;
         write_us(&device, most_us)?;
         Ok(Self { device, most_us })
     }
@@ -56,30 +53,16 @@ impl HeldLatency {
     }
 }
 
-fn write_us(device: &OwnedFd, most_us: u32) -> io::Result<()> {
-    let number = most_us.to_ne_bytes();
-    let file = device.as_raw_fd();
-    // SAFETY: `number` is readable for its length.
-    check_size(unsafe { libc::write(file, number.as_ptr().cast(), NUMBER_BYTES) })?;
-    match read_us(file)? {
+fn write_us(mut device: &File, most_us: u32) -> io::Result<()> {
+    device.write_all(&most_us.to_ne_bytes())?;
+    match read_us(device)? {
         held_us if held_us <= most_us => Ok(()),
         _ => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
     }
 }
 
-fn open(flags: libc::c_int) -> io::Result<OwnedFd> {
-    // SAFETY: the path ends with a zero.
-    let fd = check(unsafe { libc::open(DEVICE.as_ptr(), flags) })?;
-    // SAFETY: `fd` was just opened and nobody else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
-fn read_us(device: RawFd) -> io::Result<u32> {
-    let mut number = [0_u8; NUMBER_BYTES];
-    // SAFETY: `number` is writable for its length.
-    let read = unsafe { libc::pread(device, number.as_mut_ptr().cast(), NUMBER_BYTES, 0) };
-    match check_size(read)? {
-        NUMBER_BYTES => Ok(u32::from_ne_bytes(number)),
-        _ => Err(io::ErrorKind::UnexpectedEof.into()),
-    }
+fn read_us(device: &File) -> io::Result<u32> {
+    let mut number = [0; size_of::<u32>()];
+    device.read_exact_at(&mut number, 0)?;
+    Ok(u32::from_ne_bytes(number))
 }

@@ -23,7 +23,7 @@ type Control = [u64; 16];
 
 /// What became of sends without a copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct ZeroCopyTally {
     /// Sends that the kernel took, of which it tells later.
     pub sends: u64,
     /// Of these it told that it copied all the same, as it does for what stays on the machine.
@@ -35,7 +35,7 @@ pub struct Tally {
     pub declined: u64,
 }
 
-impl Tally {
+impl ZeroCopyTally {
     /// Sends of which nothing was told: they are under way, or their connections were closed first.
     #[must_use]
     pub fn untold(&self) -> u64 {
@@ -58,14 +58,14 @@ impl Tally {
 pub fn send(
     socket: BorrowedFd<'_>,
     constant: &'static [u8],
-    tally: &mut Tally,
+    tally: &mut ZeroCopyTally,
 ) -> io::Result<Option<usize>> {
     send_by(tally, |flags| socket::send_with(socket, constant, flags))
 }
 
 /// Sends by a function of the flags, and again without this one where the kernel would keep no account.
 pub(crate) fn send_by(
-    tally: &mut Tally,
+    tally: &mut ZeroCopyTally,
     send: impl Fn(libc::c_int) -> io::Result<Option<usize>>,
 ) -> io::Result<Option<usize>> {
     match send(libc::MSG_NOSIGNAL | libc::MSG_ZEROCOPY) {
@@ -81,14 +81,14 @@ pub(crate) fn send_by(
 pub(crate) fn send_copied(
     socket: BorrowedFd<'_>,
     constant: &'static [u8],
-    tally: &mut Tally,
+    tally: &mut ZeroCopyTally,
 ) -> io::Result<Option<usize>> {
     note_declined(socket::send(socket, constant), tally)
 }
 
 fn note_declined(
     outcome: io::Result<Option<usize>>,
-    tally: &mut Tally,
+    tally: &mut ZeroCopyTally,
 ) -> io::Result<Option<usize>> {
     tally.declined += u64::from(matches!(outcome, Ok(Some(_))));
     outcome
@@ -101,7 +101,7 @@ pub(crate) fn is_declined(error: &io::Error) -> bool {
 
 /// Takes all that the kernel has told of a connection, and says whether that was anything. What comes
 /// later is an event of the connection's error queue (`EPOLLERR`), and no error.
-pub fn reap(socket: BorrowedFd<'_>, tally: &mut Tally) -> bool {
+pub fn reap(socket: BorrowedFd<'_>, tally: &mut ZeroCopyTally) -> bool {
     let mut is_told = false;
     while let Ok(Some((sends, is_copied))) = next_report(socket) {
         tally.tell(sends, is_copied);

@@ -77,8 +77,7 @@ fn what_had_arrived_when_a_stop_was_heard_is_answered() {
         let server = std::thread::spawn(move || {
             engine::run(
                 engine,
-                listener,
-                stopped.as_fd(),
+                (listener, stopped.as_fd()),
                 service,
                 (settings(), Life::unwatched().unwrap()),
             )

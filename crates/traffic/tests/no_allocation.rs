@@ -100,8 +100,7 @@ fn serve(engine: Engine, options: Options) -> Running {
         let http = Http::new(options);
         engine::run(
             engine,
-            listener,
-            stopped.as_fd(),
+            (listener, stopped.as_fd()),
             http,
             (settings, Life::unwatched().unwrap()),
         )

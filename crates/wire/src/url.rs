@@ -44,7 +44,7 @@ pub struct HttpUrl {
 pub enum UrlError {
     #[error("the URL must start with http:// or https://, such as http://127.0.0.1:8080/")]
     NoScheme,
-    #[error("no https is spoken here, but by `linerate load`; give an http:// URL")]
+    #[error("no https is spoken here; give an http:// URL")]
     Https,
     #[error("the URL names no host")]
     NoHost,
@@ -88,7 +88,7 @@ impl HttpUrl {
         })
     }
 
-    /// The same, for whoever speaks no TLS.
+    /// The address, for whoever speaks no TLS.
     ///
     /// # Errors
     /// [`UrlError::Https`].

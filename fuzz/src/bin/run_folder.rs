@@ -3,25 +3,69 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use model::RunRecord;
-use model::run::Blocks;
+use model::load_run::{LoadWorkload, SavedLoad};
+use model::run::{Blocks, RunKind};
+use model::{BlockRecord, RunRecord};
+use report::load::{capacity, sweep};
+use serde::Serialize;
 
 fuzz_target!(|text: &str| {
     let (run, blocks) = text.split_once('\n').unwrap_or((text, ""));
-    let Ok(run) = RunRecord::parse(run) else {
-        return;
-    };
     let Ok(Blocks {
         records: blocks, ..
     }) = Blocks::parse(blocks)
     else {
         return;
     };
-    fuzz::survives_encoding(&run);
     blocks.iter().for_each(fuzz::survives_encoding);
-    let judgement = judge::judge(&run, &blocks);
-    assert!(!report::text::render(&run, &judgement, 80, false).is_empty());
-    assert!(report::html::render(&run, &blocks, &judgement).ends_with("</html>"));
-    let json = report::json::render(&judgement);
-    assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
+    match RunKind::of(run) {
+        RunKind::Load => servers(run, &blocks),
+        RunKind::ManyBlocks => load(run, &blocks),
+        RunKind::Commands | RunKind::Bench => {}
+    }
 });
+
+fn servers(run: &str, blocks: &[BlockRecord]) {
+    let Ok(run) = RunRecord::parse(run) else {
+        return;
+    };
+    fuzz::survives_encoding(&run);
+    let judgement = judge::judge(&run, blocks);
+    let text = report::text::render(&run, &judgement, 80, false);
+    pages(&text, &report::html::render(&run, blocks, &judgement), &judgement);
+}
+
+fn load(run: &str, blocks: &[BlockRecord]) {
+    let Ok(run) = SavedLoad::parse(run) else {
+        return;
+    };
+    fuzz::survives_encoding(&run);
+    match &run.study.workload {
+        LoadWorkload::Sweep { range, rounds } => {
+            let judged = judge::sweep::judge_sweep(&run, (*range, *rounds), blocks);
+            let judged = sweep::remarked(judged, None);
+            let text = sweep::render(&judged, 80, false);
+            pages(&text, &sweep::page(&run, &judged), &judged);
+        }
+        LoadWorkload::Capacity { objective } => {
+            let Some(found) = judge::capacity::judge_capacity(&run, objective, blocks) else {
+                return;
+            };
+            let found = &capacity::remarked(found, true, None);
+            let searched = capacity::Searched {
+                run: &run,
+                objective,
+                offered: blocks,
+                found,
+            };
+            pages(&capacity::render(searched, 80, false), &capacity::page(searched), found);
+        }
+    }
+}
+
+fn pages(text: &str, page: &str, judgement: &impl Serialize) {
+    assert!(!text.is_empty());
+    assert!(page.ends_with("</html>"));
+    let json = report::json::render(judgement);
+    assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
+}

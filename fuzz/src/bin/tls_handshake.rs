@@ -3,14 +3,14 @@
 //! our end hears is cut.
 #![no_main]
 
-use fuzz::tls::{self, ANSWER, Kind, REQUEST, Role};
+use fuzz::tls::{self, ANSWER, Choice, REQUEST, Role};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
     let [kind, cut, changes @ ..] = input else {
         return;
     };
-    let kind = Kind::of(*kind);
+    let kind = Choice::of(*kind);
     let (for_ours, for_peer) = match kind.ours {
         Role::Server => (REQUEST, ANSWER),
         Role::Client => (ANSWER, REQUEST),

@@ -2,11 +2,11 @@
 //! is content. The first byte says of what kind the connection is, the second how they are cut.
 #![no_main]
 
-use fuzz::tls::{self, Kind};
+use fuzz::tls::{self, Choice};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
     if let [kind, cut, bytes @ ..] = input {
-        tls::hears(Kind::of(*kind), bytes, usize::from(*cut).max(1));
+        tls::hears(Choice::of(*kind), bytes, usize::from(*cut).max(1));
     }
 });

@@ -2,7 +2,7 @@
 
 use super::ours;
 use super::pair::Pair;
-use super::{ANSWER, Kind, MOST_TURNS, PLACE, Place, REQUEST, Role};
+use super::{ANSWER, Choice, MOST_TURNS, PLACE, REQUEST, Role, SharedTls};
 use crate::pieces;
 
 /// Our end says so much at once.
@@ -43,7 +43,7 @@ impl Changes<'_> {
 }
 
 /// Our end hears these bytes, in pieces, from the first one on.
-pub fn hears(kind: Kind, bytes: &[u8], piece_bytes: usize) {
+pub fn hears(kind: Choice, bytes: &[u8], piece_bytes: usize) {
     PLACE.with_borrow_mut(|place| {
         let mut end = ours::new(place, kind);
         let mut heard = Vec::new();
@@ -58,7 +58,7 @@ pub fn hears(kind: Kind, bytes: &[u8], piece_bytes: usize) {
 
 /// A handshake, a request and its answer. What our end hears is cut into pieces and altered.
 #[must_use]
-pub fn shake_hands(kind: Kind, changes: &[u8], piece_bytes: usize) -> Heard {
+pub fn shake_hands(kind: Choice, changes: &[u8], piece_bytes: usize) -> Heard {
     let mut changes = Changes {
         changes,
         passed: 0,
@@ -96,7 +96,7 @@ struct Unsaid {
 }
 
 impl Unsaid {
-    fn new(kind: Kind) -> Self {
+    fn new(kind: Choice) -> Self {
         let (ours, peers) = match kind.ours {
             Role::Client => (REQUEST, ANSWER),
             Role::Server => (ANSWER, REQUEST),
@@ -109,7 +109,7 @@ impl Unsaid {
 
     /// Has whoever may speak do so, and tells whether anybody did: a client once hands are shaken, a
     /// server once it has heard the request.
-    fn speak(&mut self, pair: &mut Pair, place: &mut Place, kind: Kind) -> bool {
+    fn speak(&mut self, pair: &mut Pair, place: &mut SharedTls, kind: Choice) -> bool {
         let (ours_may, peer_may) = match kind.ours {
             Role::Client => (pair.ours.is_at_rest(), pair.by_peer == REQUEST),
             // Which keeps it until it may.
@@ -124,7 +124,7 @@ impl Unsaid {
     }
 
     /// A part, so that others are said while messages of the peer have come in part.
-    fn say_some(&mut self, pair: &mut Pair, place: &mut Place) {
+    fn say_some(&mut self, pair: &mut Pair, place: &mut SharedTls) {
         let (part, rest) = self.ours.split_at(self.ours.len().min(PART_BYTES));
         pair.ours.say(place, part, usize::MAX);
         self.ours = rest;

@@ -7,14 +7,14 @@ use traffic::engine::transfer::Transfer;
 
 /// What arrived for our end, and what it has said.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct MemoryStream {
     pub(super) arrived: Vec<u8>,
     pub(super) said: Vec<u8>,
     /// So many bytes more does it take.
     pub(super) room_bytes: usize,
 }
 
-impl Transfer for Memory {
+impl Transfer for MemoryStream {
     fn receive(&mut self, _: BorrowedFd<'_>, room: &mut [u8]) -> io::Result<Option<usize>> {
         if self.arrived.is_empty() {
             return Ok(None);

@@ -39,14 +39,14 @@ pub enum Role {
 
 /// What there is to choose of a connection.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
+pub struct Choice {
     pub version: Version,
     pub ours: Role,
     /// Records hold little content.
     pub is_small: bool,
 }
 
-impl Kind {
+impl Choice {
     pub const COUNT: usize = 8;
 
     /// By the lowest bits of a byte.
@@ -61,7 +61,7 @@ impl Kind {
 }
 
 /// How TLS is spoken, and the memory that connections share; made once.
-struct Place {
+struct SharedTls {
     clients: [Client; 2],
     buffers: Buffers,
     /// With full records, and with small ones.
@@ -71,10 +71,10 @@ struct Place {
 }
 
 thread_local! {
-    static PLACE: RefCell<Place> = RefCell::new(Place::new());
+    static PLACE: RefCell<SharedTls> = RefCell::new(SharedTls::new());
 }
 
-impl Place {
+impl SharedTls {
     fn new() -> Self {
         let made = rcgen::generate_simple_self_signed(vec!["a.test".to_owned()]);
         let made = made.expect("a certificate can be made");

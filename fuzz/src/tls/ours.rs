@@ -8,12 +8,12 @@ use std::os::unix::net::UnixStream;
 use traffic::engine::channel::{Channel as _, Received};
 use traffic::tls::{ClientEnd, Handshake, Secured, Version};
 
-use super::memory::Memory;
-use super::{Kind, Place, Role};
+use super::memory::MemoryStream;
+use super::{Choice, Role, SharedTls};
 
 /// How far a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum OurStage {
     Open,
     /// The peer has said that nothing follows.
     Ended,
@@ -23,13 +23,13 @@ pub(super) enum Stage {
 /// One of our ends.
 pub(super) trait Ours {
     /// Takes a piece of what the peer says; what it holds of content is appended to `heard`.
-    fn hear(&mut self, place: &mut Place, piece: &[u8], heard: &mut Vec<u8>);
+    fn hear(&mut self, place: &mut SharedTls, piece: &[u8], heard: &mut Vec<u8>);
 
     /// Takes content to say, and tells how much; so many bytes may leave, where that can be told.
-    fn say(&mut self, place: &mut Place, content: &[u8], room_bytes: usize) -> usize;
+    fn say(&mut self, place: &mut SharedTls, content: &[u8], room_bytes: usize) -> usize;
 
     /// Says that nothing follows, if it can.
-    fn say_goodbye(&mut self, place: &mut Place);
+    fn say_goodbye(&mut self, place: &mut SharedTls);
 
     /// What has left since it was asked last.
     fn said(&mut self) -> Vec<u8>;
@@ -39,41 +39,41 @@ pub(super) trait Ours {
 
     fn has_output(&self) -> bool;
 
-    fn stage(&self) -> Stage;
+    fn stage(&self) -> OurStage;
 }
 
-pub(super) fn new(place: &mut Place, kind: Kind) -> Box<dyn Ours> {
+pub(super) fn new(place: &mut SharedTls, kind: Choice) -> Box<dyn Ours> {
     match kind.ours {
-        Role::Server => Box::new(Server::new(place, kind)),
+        Role::Server => Box::new(OurServer::new(place, kind)),
         Role::Client => Box::new(Caller::new(place, kind)),
     }
 }
 
 /// A server's connection, from the service's side.
-struct Server {
+struct OurServer {
     end: Secured,
-    memory: Memory,
+    memory: MemoryStream,
     /// Which of the places' ways to speak is its own.
     common: usize,
-    stage: Stage,
+    stage: OurStage,
 }
 
-impl Server {
-    fn new(place: &Place, kind: Kind) -> Self {
+impl OurServer {
+    fn new(place: &SharedTls, kind: Choice) -> Self {
         let common = usize::from(kind.is_small);
         // Which is never asked: the memory is.
         let (socket, _) = UnixStream::pair().expect("two descriptors are to be had");
         let socket = TcpStream::from(OwnedFd::from(socket));
         Self {
             end: Secured::new(socket, &place.commons[common]).expect("there is randomness"),
-            memory: Memory::default(),
+            memory: MemoryStream::default(),
             common,
-            stage: Stage::Open,
+            stage: OurStage::Open,
         }
     }
 
     /// Receives once, and tells whether there may be more.
-    fn receive(&mut self, place: &mut Place, heard: &mut Vec<u8>) -> bool {
+    fn receive(&mut self, place: &mut SharedTls, heard: &mut Vec<u8>) -> bool {
         let (common, room) = (&mut place.commons[self.common], &mut place.room[..]);
         match self.end.receive(common, &mut self.memory, room) {
             Ok(Received::Bytes {
@@ -82,26 +82,26 @@ impl Server {
             }) => {
                 heard.extend_from_slice(&room[..count]);
                 if self.end.has_ended() {
-                    self.stage = Stage::Ended;
+                    self.stage = OurStage::Ended;
                 }
                 perhaps_more && !self.end.has_ended()
             }
             Ok(Received::Nothing) => false,
             Ok(Received::End) => {
-                self.stage = Stage::Ended;
+                self.stage = OurStage::Ended;
                 false
             }
             Ok(Received::Refused) | Err(_) => {
-                self.stage = Stage::Broken;
+                self.stage = OurStage::Broken;
                 false
             }
         }
     }
 }
 
-impl Ours for Server {
-    fn hear(&mut self, place: &mut Place, piece: &[u8], heard: &mut Vec<u8>) {
-        if self.stage != Stage::Open {
+impl Ours for OurServer {
+    fn hear(&mut self, place: &mut SharedTls, piece: &[u8], heard: &mut Vec<u8>) {
+        if self.stage != OurStage::Open {
             return;
         }
         self.memory.arrived.extend_from_slice(piece);
@@ -109,22 +109,22 @@ impl Ours for Server {
         if self.end.has_output() {
             self.say(place, &[], usize::MAX);
         }
-        if self.stage == Stage::Broken {
+        if self.stage == OurStage::Broken {
             self.say_goodbye(place);
         }
     }
 
-    fn say(&mut self, place: &mut Place, content: &[u8], room_bytes: usize) -> usize {
+    fn say(&mut self, place: &mut SharedTls, content: &[u8], room_bytes: usize) -> usize {
         self.memory.room_bytes = room_bytes;
         let common = &mut place.commons[self.common];
         let taken = self.end.send(common, &mut self.memory, content, false);
         taken.unwrap_or_else(|_| {
-            self.stage = Stage::Broken;
+            self.stage = OurStage::Broken;
             0
         })
     }
 
-    fn say_goodbye(&mut self, place: &mut Place) {
+    fn say_goodbye(&mut self, place: &mut SharedTls) {
         let common = &mut place.commons[self.common];
         self.end.say_goodbye(common, &mut self.memory);
     }
@@ -141,7 +141,7 @@ impl Ours for Server {
         self.end.has_output()
     }
 
-    fn stage(&self) -> Stage {
+    fn stage(&self) -> OurStage {
         self.stage
     }
 }
@@ -152,12 +152,12 @@ struct Caller {
     socket: UnixStream,
     peer: UnixStream,
     has_shaken_hands: bool,
-    stage: Stage,
+    stage: OurStage,
 }
 
 impl Caller {
     /// Says its first message.
-    fn new(place: &mut Place, kind: Kind) -> Self {
+    fn new(place: &mut SharedTls, kind: Choice) -> Self {
         let (socket, peer) = sockets();
         let client = &place.clients[usize::from(kind.version == Version::Tls13)];
         let mut caller = Self {
@@ -165,23 +165,23 @@ impl Caller {
             socket,
             peer,
             has_shaken_hands: false,
-            stage: Stage::Open,
+            stage: OurStage::Open,
         };
         caller.shake_hands(place);
         caller
     }
 
-    fn shake_hands(&mut self, place: &mut Place) {
+    fn shake_hands(&mut self, place: &mut SharedTls) {
         let socket = self.socket.as_fd();
         match self.end.shake_hands(&mut place.buffers, socket) {
             Ok(Handshake::Done) => self.has_shaken_hands = true,
             Ok(Handshake::NeedsInput | Handshake::NeedsRoom) => {}
-            Err(_) => self.stage = Stage::Broken,
+            Err(_) => self.stage = OurStage::Broken,
         }
     }
 
     /// Receives once, and tells whether there may be more.
-    fn receive(&mut self, place: &mut Place, heard: &mut Vec<u8>) -> bool {
+    fn receive(&mut self, place: &mut SharedTls, heard: &mut Vec<u8>) -> bool {
         match self.end.receive(&mut place.buffers, self.socket.as_fd()) {
             Ok(None) => false,
             Ok(Some(content)) if !content.bytes.is_empty() => {
@@ -189,11 +189,11 @@ impl Caller {
                 content.perhaps_more
             }
             Ok(Some(_)) => {
-                self.stage = Stage::Ended;
+                self.stage = OurStage::Ended;
                 false
             }
             Err(_) => {
-                self.stage = Stage::Broken;
+                self.stage = OurStage::Broken;
                 false
             }
         }
@@ -201,8 +201,8 @@ impl Caller {
 }
 
 impl Ours for Caller {
-    fn hear(&mut self, place: &mut Place, piece: &[u8], heard: &mut Vec<u8>) {
-        if self.stage != Stage::Open {
+    fn hear(&mut self, place: &mut SharedTls, piece: &[u8], heard: &mut Vec<u8>) {
+        if self.stage != OurStage::Open {
             return;
         }
         let told = self.peer.write_all(piece);
@@ -214,17 +214,17 @@ impl Ours for Caller {
     }
 
     /// How much leaves is the socket's affair.
-    fn say(&mut self, place: &mut Place, content: &[u8], _: usize) -> usize {
+    fn say(&mut self, place: &mut SharedTls, content: &[u8], _: usize) -> usize {
         let socket = self.socket.as_fd();
         let taken = self.end.send(&mut place.buffers, socket, content);
         taken.unwrap_or_else(|_| {
-            self.stage = Stage::Broken;
+            self.stage = OurStage::Broken;
             0
         })
     }
 
     /// It just goes.
-    fn say_goodbye(&mut self, _: &mut Place) {}
+    fn say_goodbye(&mut self, _: &mut SharedTls) {}
 
     fn said(&mut self) -> Vec<u8> {
         let mut words = Vec::new();
@@ -241,7 +241,7 @@ impl Ours for Caller {
         self.end.has_output()
     }
 
-    fn stage(&self) -> Stage {
+    fn stage(&self) -> OurStage {
         self.stage
     }
 }

@@ -2,7 +2,7 @@
 
 use super::ours::{self, Ours};
 use super::peer::Peer;
-use super::{Kind, MOST_TURNS, Place};
+use super::{Choice, MOST_TURNS, SharedTls};
 use crate::pieces;
 
 /// More than either end takes at one go, and no more than a socket has room for.
@@ -17,7 +17,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    pub(super) fn new(place: &mut Place, kind: Kind) -> Self {
+    pub(super) fn new(place: &mut SharedTls, kind: Choice) -> Self {
         Self {
             ours: ours::new(place, kind),
             peer: place.peers.connect(kind),
@@ -27,7 +27,7 @@ impl Pair {
     }
 
     /// One whose hands are shaken.
-    pub(super) fn agreed(place: &mut Place, kind: Kind) -> Self {
+    pub(super) fn agreed(place: &mut SharedTls, kind: Choice) -> Self {
         let mut pair = Self::new(place, kind);
         for _ in 0..MOST_TURNS {
             pair.bring_ours();
@@ -51,10 +51,10 @@ impl Pair {
     /// anything. Before each piece somebody may act, who is told its number.
     pub(super) fn bring_peers(
         &mut self,
-        place: &mut Place,
+        place: &mut SharedTls,
         piece_bytes: usize,
         alter: impl FnOnce(&mut [u8]),
-        mut act: impl FnMut(&mut Self, &mut Place, usize),
+        mut act: impl FnMut(&mut Self, &mut SharedTls, usize),
     ) -> bool {
         let mut words = self.peer.said();
         alter(&mut words);
@@ -75,4 +75,4 @@ fn carried(words: &[u8], piece_bytes: usize) -> impl Iterator<Item = &[u8]> {
 pub(super) fn unaltered(_words: &mut [u8]) {}
 
 /// And nobody acts meanwhile.
-pub(super) fn nobody(_pair: &mut Pair, _place: &mut Place, _number: usize) {}
+pub(super) fn nobody(_pair: &mut Pair, _place: &mut SharedTls, _number: usize) {}

@@ -11,7 +11,7 @@ use rustls::{
 };
 use traffic::tls::{Version, chain, key};
 
-use super::{Kind, Role};
+use super::{Choice, Role};
 
 /// What rustls counts to a record's content.
 const HEADER_BYTES: usize = 5;
@@ -36,7 +36,7 @@ impl Peers {
     }
 
     /// The peer of an end of ours.
-    pub(super) fn connect(&self, kind: Kind) -> Peer {
+    pub(super) fn connect(&self, kind: Choice) -> Peer {
         let size = usize::from(kind.is_small);
         let mut connection = match kind.ours {
             Role::Client => ServerConnection::new(Arc::clone(&self.servers[size])).map(Into::into),

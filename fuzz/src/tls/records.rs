@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 
 use traffic::tls::Version;
 
-use super::ours::Stage;
+use super::ours::OurStage;
 use super::pair::{Pair, nobody, unaltered};
-use super::{Kind, PLACE, Place, Role};
+use super::{Choice, PLACE, Role, SharedTls};
 
 /// Bytes of one turn in a script.
 const TURN_BYTES: usize = 4;
@@ -42,13 +42,13 @@ static CONTENT: LazyLock<Vec<u8>> = LazyLock::new(|| {
 });
 
 thread_local! {
-    static KEPT: RefCell<[Option<Pair>; Kind::COUNT]> = RefCell::default();
+    static KEPT: RefCell<[Option<Pair>; Choice::COUNT]> = RefCell::default();
 }
 
 /// A script's turn.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
-    kind: Kind,
+    kind: Choice,
     act: Act,
     content: &'static [u8],
     /// How the peer's words are cut, and what room there is for ours.
@@ -72,7 +72,7 @@ impl Turn {
     fn of(
         [what, size, cut, place]: [u8; TURN_BYTES],
         number: usize,
-        kind: Kind,
+        kind: Choice,
         left: &mut usize,
     ) -> Self {
         let act = match what >> 2 & 7 {
@@ -107,8 +107,8 @@ fn piece_bytes(cut: u8) -> usize {
 /// Holds a conversation on the connection that is kept for its kind. Only one that `may_be_dear` may
 /// cost that connection, or say as much as a socket does not take.
 pub fn converse(number: u8, script: &[u8], may_be_dear: bool) {
-    let kind = Kind::of(number);
-    let number = usize::from(number) % Kind::COUNT;
+    let kind = Choice::of(number);
+    let number = usize::from(number) % Choice::COUNT;
     PLACE.with_borrow_mut(|place| {
         let kept = KEPT.with_borrow_mut(|kept| kept[number].take());
         let mut pair = kept.unwrap_or_else(|| Pair::agreed(place, kind));
@@ -119,7 +119,13 @@ pub fn converse(number: u8, script: &[u8], may_be_dear: bool) {
 }
 
 /// Whether the pair can be kept.
-fn follow(script: &[u8], kind: Kind, is_dear: bool, pair: &mut Pair, place: &mut Place) -> bool {
+fn follow(
+    script: &[u8],
+    kind: Choice,
+    is_dear: bool,
+    pair: &mut Pair,
+    place: &mut SharedTls,
+) -> bool {
     let (turns, _) = script.as_chunks();
     let most = [MUCH_CONTENT_BYTES, MOST_CONTENT_BYTES][usize::from(is_dear)];
     let mut left = most / [1, SMALL_PART][usize::from(kind.is_small)];
@@ -134,15 +140,15 @@ fn follow(script: &[u8], kind: Kind, is_dear: bool, pair: &mut Pair, place: &mut
             Act::WeSay => turn.we_say(turn.content, pair, place),
             Act::NewKeys => turn.update_keys(pair, place),
         }
-        assert_eq!(pair.ours.stage(), Stage::Open, "{turn:?}");
+        assert_eq!(pair.ours.stage(), OurStage::Open, "{turn:?}");
     }
     assert!(pair.ours.is_at_rest() && pair.peer.said().is_empty());
     true
 }
 
 impl Turn {
-    fn peer_says(&self, pair: &mut Pair, place: &mut Place) {
-        let interrupt = |pair: &mut Pair, place: &mut Place, number| {
+    fn peer_says(&self, pair: &mut Pair, place: &mut SharedTls) {
+        let interrupt = |pair: &mut Pair, place: &mut SharedTls, number| {
             if self.is_interrupted && number == usize::from(self.place) {
                 let some = self.content.len().min(number);
                 self.we_say(&self.content[..some], pair, place);
@@ -154,7 +160,7 @@ impl Turn {
         pair.by_ours.clear();
     }
 
-    fn we_say(&self, content: &[u8], pair: &mut Pair, place: &mut Place) {
+    fn we_say(&self, content: &[u8], pair: &mut Pair, place: &mut SharedTls) {
         let mut taken = 0;
         for sends in 0..MOST_SENDS {
             let room_bytes = match sends < TIGHT_SENDS {
@@ -171,7 +177,7 @@ impl Turn {
         pair.by_peer.clear();
     }
 
-    fn update_keys(&self, pair: &mut Pair, place: &mut Place) {
+    fn update_keys(&self, pair: &mut Pair, place: &mut SharedTls) {
         if self.kind.version == Version::Tls13 {
             pair.peer.update_keys();
         }
@@ -180,7 +186,7 @@ impl Turn {
         self.we_say(self.content, pair, place);
     }
 
-    fn end(&self, pair: &mut Pair, place: &mut Place) {
+    fn end(&self, pair: &mut Pair, place: &mut SharedTls) {
         match self.place & 3 {
             0 => self.peer_leaves(pair, place),
             1 => self.we_leave(pair, place),
@@ -189,16 +195,16 @@ impl Turn {
     }
 
     /// What is said to it may still come.
-    fn peer_leaves(&self, pair: &mut Pair, place: &mut Place) {
+    fn peer_leaves(&self, pair: &mut Pair, place: &mut SharedTls) {
         pair.peer.say(self.content);
         pair.peer.say_goodbye();
         pair.bring_peers(place, self.piece_bytes, unaltered, nobody);
         assert!(pair.by_ours == self.content, "{self:?}");
-        assert_eq!(pair.ours.stage(), Stage::Ended, "{self:?}");
+        assert_eq!(pair.ours.stage(), OurStage::Ended, "{self:?}");
         self.we_say(self.content, pair, place);
     }
 
-    fn we_leave(&self, pair: &mut Pair, place: &mut Place) {
+    fn we_leave(&self, pair: &mut Pair, place: &mut SharedTls) {
         pair.ours.say(place, self.content, usize::MAX);
         pair.ours.say_goodbye(place);
         let words = pair.ours.said();
@@ -209,7 +215,7 @@ impl Turn {
     }
 
     /// Nothing that was altered is content.
-    fn somebody_alters(&self, pair: &mut Pair, place: &mut Place) {
+    fn somebody_alters(&self, pair: &mut Pair, place: &mut SharedTls) {
         pair.peer.say(self.content);
         let alter = |words: &mut [u8]| {
             let at = usize::from(self.place) * words.len() / 256;

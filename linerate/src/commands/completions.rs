@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::{Command, CommandFactory as _, Id};
+use clap::{Command, Id};
 use clap_complete::Shell;
 
 use crate::console::Console;
@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> ExitCode {
     let mut script = Vec::new();
-    let mut command = without_hidden(&crate::arguments::Arguments::command());
+    let mut command = without_hidden(&console.command_line());
     clap_complete::generate(arguments.shell, &mut command, "linerate", &mut script);
     console.say(String::from_utf8_lossy(&script).trim_end());
     ExitCode::SUCCESS

@@ -14,7 +14,7 @@ pub(super) fn full_sides(client_share: f64, server_share: Option<f64>) -> Vec<&'
     full.map(|(side, _)| side).collect()
 }
 
-/// The same for the end of a sentence.
+/// The busy sides, for the end of a sentence.
 pub(super) fn words(full_sides: &[&str]) -> &'static str {
     match full_sides {
         [] => "neither side was at its limit",

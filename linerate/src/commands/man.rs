@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::{Command, CommandFactory as _};
+use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
-    let mut top = crate::arguments::Arguments::command().disable_help_subcommand(true);
+    let mut top = console.command_line().disable_help_subcommand(true);
     top.build();
     match &arguments.out {
         Some(folder) => write_all(&top, folder)?,

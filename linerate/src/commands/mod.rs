@@ -4,26 +4,25 @@ mod agent;
 mod ask;
 mod bench;
 mod completions;
-mod datagrams;
-mod doctor;
-mod download;
+pub(crate) mod datagrams;
+pub(crate) mod doctor;
+pub(crate) mod download;
 mod echo;
 mod facts;
-mod levers;
+pub(crate) mod levers;
 mod limits;
-mod link;
-mod load;
+pub(crate) mod link;
+pub(crate) mod load;
 mod man;
-mod page;
+pub(crate) mod page;
 mod quantiles;
-mod rig;
+pub(crate) mod rig;
 mod role;
 mod serve;
-mod service;
-mod study;
+pub(crate) mod service;
+pub(crate) mod study;
 mod versus;
 mod whole_machine;
-mod worded;
 
 use std::process::ExitCode;
 
@@ -64,17 +63,6 @@ pub(crate) enum Command {
     Agent(agent::Arguments),
     #[command(hide = true)]
     Role(role::Arguments),
-}
-
-impl Command {
-    /// Whether it makes a run folder.
-    pub(crate) fn measures_a_run(&self) -> bool {
-        match self {
-            Self::Versus(_) => true,
-            Self::Study(arguments) => arguments.measures_a_run(),
-            _ => false,
-        }
-    }
 }
 
 /// Runs one command; without one, the main job.

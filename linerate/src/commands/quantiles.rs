@@ -1,15 +1,42 @@
 //! The quantiles that are shown, where the data carry them.
 
 use model::Histogram;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// All of them, the median first.
 pub(crate) const QUANTILES: [f64; 7] = [0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999];
-/// A quantile is shown when so many observations lie beyond it.
-const BEYOND: f64 = 10.0;
+/// Quantiles of one distribution.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Quantiles {
+    /// p50, µs; null where fewer than ten observations lie beyond it.
+    p50: Option<f64>,
+    /// p75, µs; null where fewer than ten observations lie beyond it.
+    p75: Option<f64>,
+    /// p90, µs; null where fewer than ten observations lie beyond it.
+    p90: Option<f64>,
+    /// p99, µs; null where fewer than ten observations lie beyond it.
+    p99: Option<f64>,
+    /// p99.9, µs; null where fewer than ten observations lie beyond it.
+    p99_9: Option<f64>,
+    /// p99.99, µs; null where fewer than ten observations lie beyond it.
+    p99_99: Option<f64>,
+    /// p99.999, µs; null where fewer than ten observations lie beyond it.
+    p99_999: Option<f64>,
+}
 
-/// The quantile in ns; `None` where fewer than ten observations lie beyond it.
-pub(crate) fn carried(histogram: &Histogram, quantile: f64) -> Option<u64> {
-    let beyond = histogram.total() as f64 * (1.0 - quantile);
-    // The small sum is for 1 − 0.99, which is a little less than it should be.
-    (beyond + 1e-6 >= BEYOND).then(|| histogram.quantile(quantile))?
+impl From<&Histogram> for Quantiles {
+    fn from(histogram: &Histogram) -> Self {
+        let micros = |quantile| histogram.carried(quantile).map(|ns| ns as f64 / 1e3);
+        let [p50, p75, p90, p99, p99_9, p99_99, p99_999] = QUANTILES.map(micros);
+        Self {
+            p50,
+            p75,
+            p90,
+            p99,
+            p99_9,
+            p99_99,
+            p99_999,
+        }
+    }
 }

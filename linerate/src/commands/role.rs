@@ -13,6 +13,6 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
-    arguments.role.play(input, output)?;
+    agent::play(arguments.role, input, output)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,22 +6,22 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use model::run::RunKind;
 use model::study::StudyFile;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use study::Order;
 use study::catalogue::Listed;
 
 use crate::agents::Place;
 use crate::command_run;
+use crate::commands::{bench, load};
 use crate::console::Console;
 use crate::ladder_flags::LadderFlags;
 use crate::rig_flags::RigFlags;
 use crate::run::{self, RunFlags};
+use crate::shape;
 use crate::strangers::OwnWord;
 use crate::target::{self, TargetFlags};
 use crate::waiting::{self, Waiting};
-
-/// Version of the shapes of `list --json` and `show --json`.
-const FORMAT: u32 = 1;
 
 /// Run a study, go on with one that was stopped, or report on a run
 ///
@@ -30,11 +30,11 @@ const FORMAT: u32 = 1;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    action: Action,
+    action: StudyAction,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum StudyAction {
     /// The studies there are: those built in, and the files of `./studies`
     ///
     /// Behind them come the runs that wait for a reboot, with the command to go on: those in the
@@ -117,7 +117,7 @@ Examples:
         #[command(flatten)]
         word: OwnWord,
         /// Print the judgement as one JSON value (docs/schema/judgement.json; of a study of
-        /// commands, factorial.json)
+        /// commands, factorial.json; of `linerate bench`, bench.json)
         #[arg(long)]
         json: bool,
     },
@@ -134,7 +134,7 @@ Examples:
         /// Folder of the run
         folder: PathBuf,
         /// Print the judgement as one JSON value (docs/schema/judgement.json; of a study of
-        /// commands, factorial.json)
+        /// commands, factorial.json; of `linerate bench`, bench.json)
         #[arg(long)]
         json: bool,
     },
@@ -157,31 +157,25 @@ Examples:
     },
 }
 
-impl Arguments {
-    pub(super) fn measures_a_run(&self) -> bool {
-        matches!(self.action, Action::Run { .. })
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     match &arguments.action {
-        Action::List { json } => list(*json, console),
-        Action::Show { study, json } => show(study, *json, console),
-        Action::Run {
+        StudyAction::List { json } => list(*json, console),
+        StudyAction::Show { study, json } => show(study, *json, console),
+        StudyAction::Run {
             study,
             target,
             rig,
             ladder,
             flags,
         } => measure(study, target, rig, *ladder, flags, console),
-        Action::Resume {
+        StudyAction::Resume {
             folder,
             yes,
             word,
             json,
         } => resume(folder, *yes, word, *json, console),
-        Action::Report { folder, json } => run::show(folder, *json, console),
-        Action::Compare { one, other, json } => compare(one, other, *json, console),
+        StudyAction::Report { folder, json } => run::show(folder, *json, console),
+        StudyAction::Compare { one, other, json } => compare(one, other, *json, console),
     }
 }
 
@@ -194,6 +188,8 @@ fn resume(
 ) -> anyhow::Result<ExitCode> {
     let stopped = match report::folder::kind(folder) {
         Ok(RunKind::Commands) => command_run::resume(folder, yes, word, console)?,
+        Ok(RunKind::Bench) => bench::resume(folder, word, console)?,
+        Ok(RunKind::ManyBlocks) => return load::many_blocks::resume(folder, word, json, console),
         // A folder that cannot be read is complained of there.
         Ok(RunKind::Load) | Err(_) => run::resume(folder, yes, word, console)?,
     };
@@ -221,7 +217,6 @@ pub(crate) fn measure(
             return command_run::measure(name, *study, target, rig, flags, console);
         }
     };
-    target.trust.check_levers(study.levers().iter())?;
     let targets = target.targets(&mut study)?;
     study.name_target(target::name(&targets));
     ladder.apply(&mut study)?;
@@ -260,13 +255,54 @@ pub(crate) fn measure(
     }
 }
 
+/// The studies there are: those built in, and the files of `./studies`; and the runs that wait for a
+/// reboot.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StudyList {
+    /// One entry for each study.
+    studies: Vec<StudyShape>,
+    /// One entry for each run in the current folder or in `linerate-runs` that waits for a reboot.
+    waiting: Vec<Waiting>,
+}
+
+/// A study that there is.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum StudyShape {
+    Good {
+        /// What `study run` and `study show` take.
+        name: String,
+        /// Path of its file; null for a study built in.
+        file: Option<String>,
+        /// Title for a reader.
+        title: String,
+        /// The question it answers.
+        question: String,
+    },
+    Bad {
+        /// What `study run` and `study show` take.
+        name: String,
+        /// Path of its file; null for a study built in.
+        file: Option<String>,
+        /// What is wrong with its file.
+        error: String,
+    },
+}
+
+/// One study, its defaults filled in.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StudyShow {
+    /// Path of its file; of a study that is built in, the name that its file had.
+    file: String,
+    /// The study: of servers under load, or of commands.
+    study: model::study::StudyFile,
+}
+
 fn list(as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
     let (all, waiting) = (study::catalogue::all(), waiting::runs());
     if as_json {
-        let studies: Vec<_> = all.iter().map(listed_value).collect();
-        let waiting: Vec<_> = waiting.iter().map(Waiting::value).collect();
-        let value = json!({ "format": FORMAT, "studies": studies, "waiting": waiting });
-        console.say(&format!("{value:#}"));
+        let studies = all.iter().map(listed_shape).collect();
+        console.say(&shape::lines(StudyList { studies, waiting }));
         return Ok(ExitCode::SUCCESS);
     }
     let names = all.iter().map(|listed| listed.name.chars().count());
@@ -290,22 +326,28 @@ fn list(as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn listed_value(listed: &Listed) -> serde_json::Value {
-    let (name, file) = (&listed.name, &listed.file);
+fn listed_shape(listed: &Listed) -> StudyShape {
+    let (name, file) = (listed.name.clone(), listed.file.clone());
     match &listed.study {
-        Ok(study) => {
-            let (title, question) = (study.title(), study.question());
-            json!({ "name": name, "file": file, "title": title, "question": question })
-        }
-        Err(error) => json!({ "name": name, "file": file, "error": error.to_string() }),
+        Ok(study) => StudyShape::Good {
+            name,
+            file,
+            title: study.title().to_owned(),
+            question: study.question().to_owned(),
+        },
+        Err(error) => StudyShape::Bad {
+            name,
+            file,
+            error: error.to_string(),
+        },
     }
 }
 
 fn show(name: &str, as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
     let found = study::catalogue::find(name)?;
     console.say(&if as_json {
-        let value = json!({ "format": FORMAT, "file": found.file, "study": found.study });
-        format!("{value:#}")
+        let (file, study) = (found.file, found.study);
+        shape::lines(StudyShow { file, study })
     } else {
         found.text.trim_end().to_owned()
     });
@@ -313,6 +355,6 @@ fn show(name: &str, as_json: bool, console: &Console) -> anyhow::Result<ExitCode
 }
 
 fn compare(one: &Path, other: &Path, as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
-    console.say(&run::compared(one, other, as_json, console.width())?);
+    console.say(&run::compared(one, other, as_json, console)?);
     Ok(ExitCode::SUCCESS)
 }

@@ -2,23 +2,27 @@
 
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use clap::ValueHint;
 use model::judgement::StepResult;
+use model::request::RequestSpec;
+use model::rig::RigKind;
 use model::study::{
-    Arm, BaselineSpec, Design, DesignKind, LatencyDesign, Program, RigKind, Role, STUDY_FORMAT,
-    Study, url_without_secrets,
+    Arm, BaselineSpec, Design, DesignKind, LatencyDesign, Program, Role, STUDY_FORMAT, Study,
+    url_without_secrets,
 };
 use model::{Judgement, Verdict, Workload};
-use serde_json::json;
 use study::arms::{BASELINE, CONTROL};
 use study::{Order, Targets};
+use sys::address::SocketPath;
 use wire::url::HttpUrl;
 
 use crate::agents::Place;
+use crate::commands::load::unix_socket;
 use crate::console::Console;
 use crate::ownership;
-use crate::run::{self, Addition, RunFlags};
+use crate::request::{RequestFlags, WHERE, Words};
+use crate::run::{self, Addition, HeldBy, HeldObjective, RunFlags};
 use crate::slo::Slo;
 
 /// Which of two running servers is better, in pairs, in 30 s
@@ -37,6 +41,9 @@ Examples:
     linerate versus http://127.0.0.1:8080/ http://127.0.0.1:8081/
   Does each answer 99 % within 5 ms, at a rate that the first can carry?
     linerate versus http://127.0.0.1:80/ http://127.0.0.1:81/ --slo 'p99<5ms'
+  Over TLS and HTTP/2, by a POST with a header of yours, at a rate that both must carry:
+    linerate versus https://127.0.0.1:8443/items https://127.0.0.1:9443/items --insecure --http2 \
+      --body @item.json -H 'Authorization: Bearer …' --rate 2000
   A gate for a change: the old server first, the new one second
     linerate versus http://127.0.0.1:80/ http://127.0.0.1:81/ --fail-if-worse
 
@@ -59,12 +66,26 @@ pub(crate) struct Arguments {
     /// The smallest difference worth knowing, in per cent
     #[arg(long, default_value_t = 3.0, value_name = "PERCENT")]
     smallest_effect: f64,
+    /// Load threads; connections are dealt evenly between them
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), hide_short_help = true)]
+    threads: u32,
+    #[command(flatten)]
+    request: RequestFlags,
+    /// Load both in open loop at this rate too, and say how long users wait
+    #[arg(long, value_name = "RPS", value_parser = parse_rate, hide_short_help = true)]
+    rate: Option<f64>,
+    /// Compare them although they answer otherwise: by status, length or body
+    #[arg(long, hide_short_help = true)]
+    different_answers: bool,
     /// This host is mine: needed beyond this machine's loopback
-    #[arg(long, value_name = "HOST")]
+    #[arg(long, value_name = "HOST", help_heading = WHERE)]
     mine: Vec<String>,
+    /// Connect to this socket of the server, and not to the host of the URL; once for A and once for B
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath, value_parser = unix_socket::parser(), conflicts_with = "mine", hide_short_help = true, help_heading = WHERE)]
+    unix_socket: Vec<SocketPath>,
     /// Does each hold a latency at a common rate? p99<5ms
     ///
-    /// Both are loaded once more, in open loop at 70 % of what the first carried in closed loop.
+    /// Both are loaded once more, in open loop at 70 % of what the slower carried in closed loop, or at --rate.
     /// One of p50, p99, p99.9 and p99.99 of the response time, and a time that it must stay below.
     /// Exits with 1 where B fails it.
     #[arg(long, value_name = "QUANTILE<TIME", help_heading = GATES)]
@@ -87,17 +108,18 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             arguments.smallest_effect
         );
     }
-    for url in [&arguments.a, &arguments.b] {
-        let url = HttpUrl::parse(url)?.in_the_clear()?;
-        ownership::addresses(&url, &arguments.mine)?;
-    }
+    arguments.request.check()?;
+    let arms = arms(arguments)?;
     let mut study = study(arguments);
     arguments.flags.shorten(&mut study);
     let seed = arguments.flags.seed();
     let folder = arguments.flags.folder(&study.name);
     let order = Order {
         study,
-        targets: Targets::Running(arms(arguments)),
+        targets: Targets::Running {
+            arms,
+            different_answers: arguments.different_answers,
+        },
         seed,
         command: command(arguments, seed),
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -138,13 +160,16 @@ fn of_slo(slo: &Slo, judgement: &Judgement) -> Addition {
     let lines = results
         .iter()
         .map(|of| format!("{}: {}", of.title, slo.words(of)));
-    let arms = results
-        .iter()
-        .map(|of| json!({ "arm": of.arm, "holds": slo.holds(of) }));
+    let arms = results.iter().map(|of| HeldBy {
+        arm: of.arm.clone(),
+        holds: slo.holds(of),
+    });
     Addition {
         text: lines.collect::<Vec<_>>().join("\n"),
-        name: "slo",
-        value: json!({ "objective": slo.to_string(), "arms": arms.collect::<Vec<_>>() }),
+        slo: HeldObjective {
+            objective: slo.to_string(),
+            arms: arms.collect(),
+        },
     }
 }
 
@@ -160,16 +185,25 @@ fn study(arguments: &Arguments) -> Study {
     let workload = Workload {
         path: "/".to_owned(),
         connections: arguments.connections,
-        threads: 1,
+        threads: arguments.threads,
     };
+    let has_latency = arguments.slo.is_some() || arguments.rate.is_some();
+    let comparison = comparison(question, workload, arguments.smallest_effect / 100.0);
     Study {
-        latency: arguments.slo.as_ref().map(|_| LatencyDesign {
+        latency: has_latency.then_some(LatencyDesign {
             rate_share: 0.7,
             blocks: 4,
             score_ms: 1000,
+            rate_rps: arguments.rate,
         }),
-        ..comparison(question, workload, arguments.smallest_effect / 100.0)
+        method: format!("{} {}", comparison.method, arguments.request.sentence()),
+        ..comparison
     }
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate| (1.0..=1e8).contains(rate));
+    rate.ok_or_else(|| format!("`{text}` is no rate from 1 to 100000000 requests/s"))
 }
 
 /// The study of two servers in closed loop; the smallest effect sought is a share.
@@ -211,41 +245,68 @@ pub(super) fn comparison(question: String, workload: Workload, smallest_effect: 
     }
 }
 
-fn arms(arguments: &Arguments) -> Vec<Arm> {
-    let arm = |name: &str, title: String, role, url: &str, against: Option<&str>| Arm {
+/// What each is asked, once it is known that it may be loaded.
+fn asked(
+    arguments: &Arguments,
+    text: &str,
+    socket: Option<&SocketPath>,
+) -> anyhow::Result<RequestSpec> {
+    let url = HttpUrl::parse(text)?;
+    match socket {
+        Some(socket) => unix_socket::check(socket)?,
+        None => drop(ownership::addresses(&url, &arguments.mine)?),
+    }
+    // Known before a server is loaded: whom TLS is to trust.
+    arguments
+        .request
+        .tls
+        .client(&url, arguments.request.http2)?;
+    arguments.request.spec(&url, text, socket)
+}
+
+fn arms(arguments: &Arguments) -> anyhow::Result<Vec<Arm>> {
+    let sockets = match &arguments.unix_socket[..] {
+        [] => [None, None],
+        [a, b] => [Some(a), Some(b)],
+        _ => bail!("--unix-socket stands once for A and once for B"),
+    };
+    let a = asked(arguments, &arguments.a, sockets[0]).context("A")?;
+    let b = asked(arguments, &arguments.b, sockets[1]).context("B")?;
+    let arm = |name: &str, title: &str, role, request: &RequestSpec, against: Option<&str>| Arm {
         name: name.to_owned(),
-        title,
+        title: title.to_owned(),
         role,
-        program: Program::Url(url.to_owned()),
+        program: Program::Request(Box::new(request.clone())),
         path: None,
         levers: Vec::new(),
         against: against.map(str::to_owned),
         published: None,
     };
-    let (a, b) = (&arguments.a, &arguments.b);
-    vec![
-        arm(BASELINE, "A".to_owned(), Role::Baseline, a, None),
-        arm(
-            CONTROL,
-            "A, again".to_owned(),
-            Role::Control,
-            a,
-            Some(BASELINE),
-        ),
-        arm(CANDIDATE, "B".to_owned(), Role::Step, b, Some(BASELINE)),
-    ]
+    Ok(vec![
+        arm(BASELINE, "A", Role::Baseline, &a, None),
+        arm(CONTROL, "A, again", Role::Control, &a, Some(BASELINE)),
+        arm(CANDIDATE, "B", Role::Step, &b, Some(BASELINE)),
+    ])
 }
 
 /// The command that repeats it; what identifies somebody has to be put in again by hand.
 fn command(arguments: &Arguments, seed: u64) -> String {
-    let slo = arguments
-        .slo
-        .as_ref()
-        .map_or(String::new(), |slo| format!(" --slo '{slo}'"));
-    format!(
-        "linerate versus {} {} --connections {}{slo} --seed {seed}",
-        shell_words::quote(&url_without_secrets(&arguments.a)),
-        shell_words::quote(&url_without_secrets(&arguments.b)),
-        arguments.connections,
-    )
+    let urls = [&arguments.a, &arguments.b].map(|url| url_without_secrets(url));
+    let mut words = Words(vec!["linerate".to_owned(), "versus".to_owned()]);
+    words.0.extend(urls);
+    words.value("--connections", Some(arguments.connections));
+    words.value(
+        "--threads",
+        Some(arguments.threads).filter(|count| *count > 1),
+    );
+    words.0.extend(arguments.request.words());
+    for socket in &arguments.unix_socket {
+        words.value("--unix-socket", Some(socket.path().display()));
+    }
+    words.value("--smallest-effect", Some(arguments.smallest_effect));
+    words.value("--rate", arguments.rate);
+    words.value("--slo", arguments.slo.as_ref());
+    words.flag("--different-answers", arguments.different_answers);
+    words.value("--seed", Some(seed));
+    shell_words::join(words.0) + &arguments.flags.words()
 }

@@ -4,7 +4,6 @@
 use machine::instruments::cpu::CpuWatch;
 use model::Doubt;
 use model::reading::MachineCpu;
-use serde_json::{Value, json};
 use traffic::load::Observer;
 
 /// In words: the sum for each unit of work, then its parts.
@@ -22,38 +21,18 @@ pub(super) fn words(spent: &MachineCpu, shown: impl Fn(u64) -> String, unit: &st
     )
 }
 
-/// The same for programs; null where it is hidden, or nothing was done to divide it by.
-pub(super) fn json(spent: Option<MachineCpu>, per_unit: impl Fn(u64) -> Option<f64>) -> Value {
-    let each = |spent: MachineCpu| {
-        Some(json!({
-            "cpu": per_unit(spent.busy_ns())?,
-            "user": per_unit(spent.user_ns)?,
-            "system": per_unit(spent.system_ns)?,
-            "irq": per_unit(spent.irq_ns)?,
-            "softirq": per_unit(spent.softirq_ns)?,
-            "stolen": per_unit(spent.stolen_ns)?,
-        }))
-    };
-    json!(spent.and_then(each))
-}
-
 /// The doubt that CPU times of processes lack interrupts here; a look that takes a moment.
 pub(super) fn doubt() -> Option<Doubt> {
     study::preflight::irq_time_doubt([&machine::facts::collect(false)])
 }
 
 /// Reads CPU times at the edges of a load's window, and lets a signal end the load early.
-pub(super) struct Watched(CpuWatch);
+pub(super) struct Watched(pub(super) CpuWatch);
 
 impl Watched {
     /// Those of some processes and of the machine.
     pub(super) fn new(pids: &[u32]) -> Self {
         Self(CpuWatch::new(pids))
-    }
-
-    /// What all processes spent.
-    pub(super) fn processes_ns(&self, window_ns: u64) -> Option<u64> {
-        self.0.counts(window_ns).server_ns
     }
 
     /// What all CPUs did.

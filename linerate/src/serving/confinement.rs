@@ -4,9 +4,10 @@
 use std::os::fd::AsFd as _;
 
 use anyhow::{Context as _, bail, ensure};
-use sys::descent::{Descent, NOBODY};
+use sys::descent::Descent;
 use sys::root_folder::RootFolder;
 use sys::sandbox::{self, User};
+use sys::user::NOBODY;
 
 use crate::console::Console;
 use crate::tls_flags::Switch;
@@ -54,7 +55,7 @@ impl ConfinementFlags {
             Some(wanted) => Some(find(wanted)?),
             None => None,
         };
-        let own = sys::process::user();
+        let own = sys::user::ours();
         if own != 0 {
             let others = wanted.filter(|wanted| wanted.user != own);
             ensure!(
@@ -83,6 +84,11 @@ impl ConfinementFlags {
 }
 
 impl Confinement {
+    /// Whether who has entered it may no longer remove what it made, such as its socket.
+    pub(crate) fn keeps_from_files(self) -> bool {
+        self.user.is_some() || self.sandbox
+    }
+
     /// Gives it up, for good.
     pub(crate) fn enter(self, root: Option<&RootFolder>) -> anyhow::Result<()> {
         if let Some(user) = self.user {

@@ -4,7 +4,7 @@ use anyhow::{Context as _, ensure};
 use sys::cgroup::{Controller, Group};
 use traffic::engine::Settings;
 
-use super::{Seconds, parse_seconds};
+use crate::seconds::{Seconds, parse_seconds};
 
 const LIMITS: &str = "Limits";
 const MIB: u64 = 1 << 20;

@@ -15,30 +15,55 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
+use schemars::JsonSchema;
+use serde::Serialize;
 use sys::address::Address;
 use sys::listener;
 use sys::orders::{self, Order, Orders};
 use sys::root_folder::RootFolder;
 use sys::stop::{Again, StopSignal};
 use sys::tally_page::TallyPage;
-use sys::zero_copy::Tally;
+use sys::zero_copy::ZeroCopyTally;
 use traffic::engine::life::{Life, Listener, Moment};
-use traffic::engine::{self, Engine, Service};
-use traffic::tls::{Common, Secured};
+use traffic::engine::{Engine, Place, Settings};
+use traffic::floor::echo::Echo;
+use traffic::server::Http;
+use traffic::tls::Common;
 
 use crate::console::Console;
 use crate::engine_flag::{Chosen, EngineFlag};
 use crate::listening::{self, Listening};
+use crate::shape;
 use crate::socket_flags::SocketFlags;
 use crate::tls_flags::{BY_RING, KernelPart, ON_FILE, Speaking};
 use crate::zero_copy::Account;
 use confinement::{Confinement, ConfinementFlags};
 use limits::LimitFlags;
-use record::Record;
+pub(crate) use record::Record;
 use systemd::Notifier;
 
 /// Descriptors that are no connection's: listener, epoll, timer, signals, standard streams.
 const OTHER_DESCRIPTORS: u64 = 32;
+
+/// One line, printed once the port can be connected to. Those of serve-end.json follow: when
+/// the server is told SIGUSR1, and when it ends.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Ready<'a> {
+    /// Version of the program.
+    linerate_version: &'static str,
+    /// Where it listens, as ADDR:PORT or unix:PATH.
+    listening: String,
+    /// The port of that address; null of a socket among the files.
+    port: Option<u16>,
+    /// What tells the server of its connections.
+    #[schemars(extend("enum" = ["epoll", "uring"]))]
+    engine: &'static str,
+    /// Why it is this one.
+    engine_reason: String,
+    /// How TLS is spoken; absent where it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tls: Option<&'a KernelPart>,
+}
 
 /// What a service asks of its server, beyond the flags of all.
 #[derive(Clone, Copy)]
@@ -75,8 +100,6 @@ impl Descriptors {
 
 /// Heading of what costs something and gains nothing.
 pub(crate) const MEASURED: &str = "To be measured";
-/// Version of the shape of the ready line with `--json`.
-const FORMAT: u32 = 1;
 
 #[derive(clap::Args)]
 pub(crate) struct Serving {
@@ -129,18 +152,50 @@ pub(crate) struct Serving {
     worker: Option<u32>,
 }
 
+/// A server, whose way of serving is compiled with it.
+pub(crate) trait Serves {
+    fn serve(
+        self,
+        engine: Engine,
+        place: Place<'_>,
+        tls: Option<Common>,
+        manner: (Settings, Life),
+    ) -> std::io::Result<ZeroCopyTally>;
+}
+
+impl Serves for Http {
+    fn serve(
+        self,
+        engine: Engine,
+        place: Place<'_>,
+        tls: Option<Common>,
+        manner: (Settings, Life),
+    ) -> std::io::Result<ZeroCopyTally> {
+        Self::serve(self, engine, place, tls, manner)
+    }
+}
+
+/// A bare echo has no TLS.
+impl Serves for Echo {
+    fn serve(
+        self,
+        engine: Engine,
+        place: Place<'_>,
+        _no_tls: Option<Common>,
+        manner: (Settings, Life),
+    ) -> std::io::Result<ZeroCopyTally> {
+        Self::serve(self, engine, place, manner)
+    }
+}
+
 /// CPUs in ascending order, at least one.
 #[derive(Clone, Debug)]
 pub(crate) struct Cpus(pub(crate) Vec<usize>);
 
-/// A time in whole seconds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Seconds(pub(crate) u32);
-
 impl Serving {
     /// Serves until a signal ends it. `service` is called where the service is to run, after
     /// the worker was bound to its CPU.
-    pub(crate) fn run<S: Service>(
+    pub(crate) fn run<S: Serves>(
         &self,
         console: &Console,
         needs: Needs<'_>,
@@ -164,8 +219,8 @@ impl Serving {
         let listening = self.listen(count, &cpus, needs)?;
         self.confinement.tell_lacks(console);
         let ready = self.ready_line(&listening.address, &engine, needs.tls, console);
-        let removes_file = listening.file.is_some() && confinement.user.is_some();
-        if self.workers == Some(1) && needs.reload.is_none() && !removes_file {
+        let file_is_lost = listening.file.is_some() && confinement.keeps_from_files();
+        if self.workers == Some(1) && needs.reload.is_none() && !file_is_lost {
             let place = (listening, cpus[0]);
             let worker = (engine.engine, confinement, held_bytes);
             return self.run_alone(console, (place, &stop), worker, needs, (ready, service));
@@ -181,7 +236,7 @@ impl Serving {
     }
 
     /// One worker of several. Its parent passes on what it is told by signals.
-    fn run_as_worker<S: Service>(
+    fn run_as_worker<S: Serves>(
         &self,
         console: &Console,
         (engine, confinement): (Engine, Confinement),
@@ -208,7 +263,7 @@ impl Serving {
     }
 
     /// The whole server in this process.
-    fn run_alone<S: Service>(
+    fn run_alone<S: Serves>(
         &self,
         console: &Console,
         ((mut listening, cpu), stop): ((Listening, usize), &StopSignal),
@@ -322,18 +377,14 @@ impl Serving {
             }
             return format!("listening on {address}");
         }
-        let mut ready = serde_json::json!({
-            "format": FORMAT,
-            "linerate_version": env!("CARGO_PKG_VERSION"),
-            "listening": address.to_string(),
-            "port": listening::port(address),
-            "engine": engine.name(),
-            "engine_reason": engine.reason,
-        });
-        if let Some(kernel) = kernel {
-            ready["tls"] = serde_json::json!(kernel);
-        }
-        ready.to_string()
+        shape::line(Ready {
+            linerate_version: shape::VERSION,
+            listening: address.to_string(),
+            port: listening::port(address),
+            engine: engine.name(),
+            engine_reason: engine.reason.clone(),
+            tls: kernel,
+        })
     }
 
     /// What became of connections, for programs; and of answers that were to leave without a copy, if there
@@ -347,7 +398,7 @@ impl Serving {
     }
 
     /// Works as a worker does, confined from when all is open that it needs.
-    fn work<S: Service>(
+    fn work<S: Serves>(
         &self,
         (engine, confinement, held_bytes): (Engine, Confinement, u64),
         (listener, stop): (TcpListener, &StopSignal),
@@ -357,7 +408,7 @@ impl Serving {
             Arc<TallyPage>,
             impl FnMut(Moment) -> std::io::Result<()> + 'static,
         ),
-    ) -> anyhow::Result<Tally> {
+    ) -> anyhow::Result<ZeroCopyTally> {
         let open_files = sys::process::raise_open_file_limit()?;
         let by_limit = needs.per_connection.connections(open_files);
         let mut settings = self.limits.settings(by_limit, held_bytes);
@@ -381,10 +432,8 @@ impl Serving {
             listener: listener_of_life,
         };
         let (place, manner) = ((listener, stop.as_fd()), (settings, life));
-        let worked = match needs.tls.map(|tls| Common::new(tls.config.clone())) {
-            None => engine::run(engine, place.0, place.1, service, manner),
-            Some(common) => engine::run_over::<S, Secured>(engine, place, service, common, manner),
-        };
+        let tls = needs.tls.map(|tls| Common::new(tls.config.clone()));
+        let worked = service.serve(engine, place, tls, manner);
         match refusal.take() {
             Some(refusal) => Err(refusal),
             None => Ok(worked?),
@@ -415,29 +464,4 @@ pub(crate) fn parse_cpus(text: &str) -> Result<Cpus, String> {
     cpus.sort_unstable();
     cpus.dedup();
     Ok(Cpus(cpus))
-}
-
-/// Rounded up: timeouts are kept to the second.
-pub(crate) fn parse_seconds(text: &str) -> Result<Seconds, String> {
-    let duration = humantime::parse_duration(text)
-        .map_err(|error| format!("{error}; expected a time such as 30s or 2m"))?;
-    let seconds = duration.as_secs() + u64::from(duration.subsec_nanos() > 0);
-    match u32::try_from(seconds) {
-        Ok(seconds @ 1..) => Ok(Seconds(seconds)),
-        _ => Err("expected a time between 1s and a hundred years".to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_rounded_up_to_seconds() {
-        assert_eq!(parse_seconds("1500ms").unwrap().0, 2);
-        assert_eq!(parse_seconds("1m").unwrap().0, 60);
-        for wrong in ["0s", "10", "900y", ""] {
-            assert!(parse_seconds(wrong).is_err(), "{wrong}");
-        }
-    }
 }

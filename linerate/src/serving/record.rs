@@ -1,20 +1,26 @@
 //! What a server says of its connections: when it is asked by SIGUSR1, and to programs at its end.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use sys::tally_page::TallyPage;
 use traffic::engine::life::Counts;
 
-use super::FORMAT;
+use crate::shape;
 use crate::zero_copy::Account;
 
-/// What became of the connections of all workers since the start (`docs/schema/serve-end.json`).
-#[derive(Serialize)]
-pub(super) struct Record {
-    format: u32,
+/// One line after the last answer, when the server ends; and one each time that it is told SIGUSR1,
+/// within a second.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Record {
+    /// Whether this is the last line.
     ended: bool,
+    /// What became of the connections of all workers since the start, those of workers that died
+    /// included; one that ended in good order, or is still open, is in no other number than the first.
     connections: Counts,
-    /// Workers that died, and in whose place another was started.
+    /// Workers that ended on their own, and in whose place another was started.
     workers_started_again: u64,
+    /// What became of the sends that were to go without a copy; at the end, with --zero-copy on or
+    /// --files-by zero-copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     zero_copy: Option<Account>,
 }
@@ -26,7 +32,6 @@ impl Record {
             connections += Counts::from(page);
         }
         Self {
-            format: FORMAT,
             ended: false,
             connections,
             workers_started_again: 0,
@@ -51,7 +56,7 @@ impl Record {
 
     pub(super) fn line(&self, is_json: bool) -> String {
         if is_json {
-            return serde_json::json!(self).to_string();
+            return shape::line(self);
         }
         let Counts {
             accepted,

@@ -23,13 +23,13 @@ use crate::zero_copy::Account;
 /// What all workers are started from.
 struct Plan<'a> {
     /// For each worker.
-    places: Vec<Place>,
+    places: Vec<Post>,
     held_bytes: u64,
     needs: Needs<'a>,
 }
 
 /// What a worker and those that come after it have.
-struct Place {
+struct Post {
     listener: Arc<std::net::TcpListener>,
     cpu: usize,
     counts: Arc<TallyPage>,
@@ -94,7 +94,7 @@ impl<'a> Plan<'a> {
     ) -> anyhow::Result<Self> {
         let places = listeners.into_iter().zip(cpus.iter().copied().cycle());
         let place = |(listener, cpu)| {
-            Ok(Place {
+            Ok(Post {
                 listener: Arc::new(listener),
                 cpu,
                 counts: Arc::new(TallyPage::new()?),
@@ -116,7 +116,7 @@ impl<'a> Plan<'a> {
         let (identity, arguments) = identity.map_or((None, Vec::new()), |(file, arguments)| {
             (Some(Arc::new(file)), arguments.to_vec())
         });
-        let recipe = |place: &Place| {
+        let recipe = |place: &Post| {
             let counts = Arc::new(place.counts.as_fd().try_clone_to_owned()?);
             Ok(Recipe {
                 listener: place.listener.clone(),

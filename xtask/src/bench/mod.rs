@@ -1,46 +1,35 @@
-//! `cargo xtask bench`: our instruments beside the tools they replace, in interleaved rounds, by CPU
-//! time per unit of work and by the rate they reach. The peers are Debian's packages, and whatever
-//! else a command line starts.
+//! `cargo xtask bench`: our instruments beside the tools they replace, as studies of commands that the
+//! program itself runs and judges (`bench/*.toml`). What is left to do here: start the servers, fill in
+//! where they are, and hold what came of it against the bars. The peers are Debian's packages, and
+//! whatever else a command line starts.
 
-mod answers;
-mod claim;
-mod client;
-mod exchange;
-mod files;
+mod bars;
 mod lab;
-mod lap;
+pub(crate) mod lap;
 mod link;
-mod memory;
 mod options;
-mod page;
-pub(crate) mod peers;
-mod race;
-mod server;
+pub(crate) mod servers;
+mod study;
 
 use anyhow::bail;
 
-use claim::Tally;
+use bars::Tally;
 use lab::Lab;
 use options::Options;
+use study::Bench;
+
+use crate::target;
 
 /// What is compared, by name.
-const BENCHES: &[(&str, Bench)] = &[
-    ("client-64", |lab| {
-        answers::clients(lab, &answers::CLIENTS_64)
-    }),
-    ("client-512", |lab| {
-        answers::clients(lab, &answers::CLIENTS_512)
-    }),
-    ("server-1", answers::one_connection),
-    ("server-64", |lab| {
-        answers::servers(lab, &answers::SERVERS_64)
-    }),
-    ("server-512", |lab| {
-        answers::servers(lab, &answers::SERVERS_512)
-    }),
-    ("file", files::in_the_clear),
-    ("https", files::over_tls),
-    ("memory", memory::run),
+const BENCHES: [Bench; 8] = [
+    Bench::new("client-64", study::CLIENT, "64"),
+    Bench::new("client-512", study::CLIENT, "512"),
+    Bench::new("server-1", study::SERVER, "1"),
+    Bench::new("server-64", study::SERVER, "64"),
+    Bench::new("server-512", study::SERVER, "512"),
+    Bench::new("file", study::FILE, "1"),
+    Bench::new("https", study::HTTPS, "1"),
+    Bench::new("memory", study::MEMORY, "9000"),
 ];
 /// The client's CPU, and the server's.
 const CLIENT_CPU: usize = 0;
@@ -49,34 +38,29 @@ const SERVER_CPU: usize = 1;
 /// The accuracy of emulated links, which is held against what was asked for.
 const LINK: &str = "link";
 
-type Bench = fn(&Lab) -> anyhow::Result<Tally>;
-
 /// Runs every comparison that is asked for; true when each keeps what was reached before.
 pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<bool> {
     let options = Options::parse(arguments)?;
     let wanted = |name: &str| name.contains(&options.filter);
-    let names = || BENCHES.iter().map(|(name, _)| *name).chain([LINK]);
-    if !names().any(wanted) {
-        let names: Vec<&str> = names().collect();
-        let filter = &options.filter;
+    let benches: Vec<&Bench> = BENCHES.iter().filter(|bench| wanted(bench.name)).collect();
+    if benches.is_empty() && !wanted(LINK) {
+        let names = BENCHES.map(|bench| bench.name).join(", ");
         bail!(
-            "no bench is called `{filter}`; there are {}",
-            names.join(", ")
+            "no bench is called `{}`; there are {names}, {LINK}",
+            options.filter
         );
     }
-    let takes_servers = |name: &str| name.starts_with("server-");
-    if !options.against.is_empty() && !names().any(|name| wanted(name) && takes_servers(name)) {
+    if !options.against.is_empty() && !benches.iter().any(|bench| bench.takes_servers()) {
         bail!(
             "--against is for the benches of servers, and `{}` picks none",
             options.filter
         );
     }
-    let lab = Lab::new(crate::target::release()?, options.clone())?;
-    println!("{}", lab.versions());
+    let lab = Lab::new(target::program(target::PACKAGED)?)?;
+    lab.print_versions()?;
     let mut tally = Tally::default();
-    for (name, bench) in BENCHES.iter().filter(|(name, _)| wanted(name)) {
-        println!("\n{name}");
-        tally.add(name, bench(&lab)?);
+    for bench in benches {
+        bench.run(&lab, &options, &mut tally)?;
     }
     println!("{tally}");
     let link_is_true = !wanted(LINK) || link::run(&lab.linerate)?;

@@ -2,15 +2,13 @@
 
 use anyhow::{Context as _, bail, ensure};
 
-/// Rounds of every comparison; the design's parity bars want at least 24 pairs.
-const ROUNDS: usize = 24;
-
 /// The arguments, taken apart.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Options {
     /// Benches whose name holds it are run.
     pub(super) filter: String,
-    pub(super) rounds: usize,
+    /// Instead of the study's own.
+    pub(super) rounds: Option<u32>,
     /// Commands that start further servers, each with `{port}` in it.
     pub(super) against: Vec<String>,
 }
@@ -19,7 +17,7 @@ impl Options {
     pub(super) fn parse(arguments: &[&str]) -> anyhow::Result<Self> {
         let mut options = Self {
             filter: String::new(),
-            rounds: ROUNDS,
+            rounds: None,
             against: Vec::new(),
         };
         let mut words = arguments.iter();
@@ -30,7 +28,7 @@ impl Options {
                     .with_context(|| format!("{word} takes a value"))
             };
             match *word {
-                "--rounds" => options.rounds = rounds(value()?)?,
+                "--rounds" => options.rounds = Some(rounds(value()?)?),
                 "--against" => options.against.push(server(value()?)?),
                 flag if flag.starts_with('-') => bail!(
                     "`{flag}` is no option; there are --rounds N and --against 'COMMAND with {{port}}'"
@@ -43,7 +41,7 @@ impl Options {
     }
 }
 
-fn rounds(text: &str) -> anyhow::Result<usize> {
+fn rounds(text: &str) -> anyhow::Result<u32> {
     let rounds = text
         .parse()
         .ok()
@@ -64,9 +62,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_arguments_every_bench_has_its_24_rounds() {
+    fn without_arguments_every_bench_has_its_own_rounds() {
         let options = Options::parse(&[]).unwrap();
-        assert_eq!((options.filter.as_str(), options.rounds), ("", 24));
+        assert_eq!((options.filter.as_str(), options.rounds), ("", None));
     }
 
     #[test]
@@ -81,7 +79,10 @@ mod tests {
             "6",
         ];
         let options = Options::parse(&words).unwrap();
-        assert_eq!((options.filter.as_str(), options.rounds), ("server", 6));
+        assert_eq!(
+            (options.filter.as_str(), options.rounds),
+            ("server", Some(6))
+        );
         assert_eq!(options.against, ["a {port}", "b {port}"]);
     }
 

@@ -10,6 +10,9 @@ use crate::{commit, target};
 
 const DAY: Duration = Duration::from_hours(24);
 
+/// Where it stands what the proofs ask.
+const PROOFS: [&str; 3] = ["xtask/src/prove", "xtask/studies", "xtask/proofs"];
+
 /// A log of proofs that was kept.
 struct Log {
     path: PathBuf,
@@ -45,7 +48,11 @@ fn age(log: &Log) -> String {
     );
     let commit = log.commit.get(..8).unwrap_or(&log.commit);
     let path = log.path.display();
-    format!("{days} days and {commits}, {commit}, {path}")
+    let now = match commit::changed_since(&log.commit, &PROOFS) {
+        Some(true) => "; what is asked may be another by now",
+        _ => "",
+    };
+    format!("{days} days and {commits}, {commit}, {path}{now}")
 }
 
 /// Every log that names its commit and its time.

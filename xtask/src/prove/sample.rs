@@ -14,6 +14,10 @@ pub(super) const SAMPLED: [(&str, Prove); 3] = [
     ("wide-rules", two_hundred_rules_are_seen),
 ];
 
+/// What a run may say of what is worse, and of what is alike: on a busy machine it may be too early.
+const WORSE: [Verdict; 2] = [Verdict::Worse, Verdict::Inconclusive];
+const ALIKE: [Verdict; 2] = [Verdict::NoDifferenceThatMatters, Verdict::Inconclusive];
+
 /// Which proof's turn it is: the commit decides, so a commit that failed fails again.
 pub(super) fn turn(commit_hash: Option<&str>) -> usize {
     let digits = commit_hash.and_then(|hash| hash.get(..8));
@@ -30,37 +34,37 @@ fn a_planted_half_is_seen(lab: &Lab) -> anyhow::Result<Proof> {
     let planted = truth.ln();
     let is_near = ratio.is_some_and(|ratio| (0.5..=2.0).contains(&(ratio.ln() / planted)));
     Ok(Proof {
-        claim: "of some 50 % planted half to twice is seen, and not called better".to_owned(),
+        claim: "of some 50 % planted half to twice is seen, as worse or not yet".to_owned(),
         seen: run.words(truth),
-        held: is_near && run.step.verdict != Verdict::Better,
+        held: is_near && WORSE.contains(&run.step.verdict),
     })
 }
 
 fn identical_servers_cost_alike(lab: &Lab) -> anyhow::Result<Proof> {
     let run = planted::run(lab, 0)?;
-    let claim = "identical servers are estimated within 20 % of each other";
-    estimate_within(&run.step, claim, 1.0 / 1.2..=1.2)
+    let claim = "identical servers are estimated within 20 % of each other, as alike or not yet";
+    estimate_within(&run.step, claim, 1.0 / 1.2..=1.2, &ALIKE)
 }
 
 fn two_hundred_rules_are_seen(lab: &Lab) -> anyhow::Result<Proof> {
     let judgement = nginx_rules::versus(lab, "wide-rules", nginx_rules::RULES)?;
-    let claim = "200 nft rules are estimated to cost nginx 10 to 300 %, and not called better";
-    estimate_within(super::last_step(&judgement)?, claim, 1.1..=4.0)
+    let claim = "200 nft rules are estimated to cost nginx 10 to 300 %, as worse or not yet";
+    estimate_within(super::last_step(&judgement)?, claim, 1.1..=4.0, &WORSE)
 }
 
 fn estimate_within(
     step: &StepResult,
     claim: &str,
     wanted: std::ops::RangeInclusive<f64>,
+    verdicts: &[Verdict],
 ) -> anyhow::Result<Proof> {
     let near = step
         .effect
         .is_some_and(|effect| wanted.contains(&effect.ratio));
-    let wrong = step.verdict == Verdict::Better && *wanted.start() >= 1.0;
     Ok(Proof {
         claim: claim.to_owned(),
         seen: step_words(step),
-        held: near && !wrong,
+        held: near && verdicts.contains(&step.verdict),
     })
 }
 

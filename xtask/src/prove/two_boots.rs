@@ -1,72 +1,35 @@
 //! A step that takes a reboot, over real ones: a run waits on a disk through a power cut, is refused
 //! in a boot without the step, and ends in one with it.
 
-use std::time::Duration;
-
 use anyhow::{Context as _, ensure};
 use model::{Judgement, RunRecord};
 
+use super::guests::{Ended, boot};
 use super::{Lab, Proof};
-use crate::vm::{self, Cut, Errand, Session, Sinks};
-use crate::{release, tests_run};
+use crate::vm::{self, Cut, Errand, Session};
+use crate::{release, target};
 
 const OPTION: &str = "mitigations=off";
-/// Of one boot, on an emulated processor.
-const LIMIT: Duration = Duration::from_secs(240);
 /// What a run says that waits, once all that it measured is on the disk.
 const WAITS: &str = "and then: linerate study resume /state/run";
-const STUDY: &str = r#"
-format = 1
-name = "two-boots"
-title = "One send, and then no mitigations"
-question = "What do the mitigations cost?"
-method = "Few blocks in each boot."
-
-[design]
-kind = "ladder"
-rounds = 2
-settle_ms = 100
-score_ms = 400
-smallest_effect = 0.5
-
-[workload]
-path = "/json"
-connections = 4
-
-[whole]
-confirm_rounds = 6
-
-[baseline]
-title = "two sends"
-levers = ["split-send"]
-
-[[step]]
-name = "one"
-title = "one send"
-take_away = ["split-send"]
-
-[[step]]
-name = "mitigations"
-title = "no mitigations"
-add = ["mitigations=off"]
-"#;
+const STUDY: &str = include_str!("../../proofs/two-boots.toml");
 const RESUME: &str =
     "cd /state && linerate study resume run --yes --quiet --json > /root/judgement.json";
 
 pub(crate) fn a_run_goes_on_after_a_reboot(_lab: &Lab) -> anyhow::Result<Proof> {
-    let program = release::static_program(tests_run::PROFILE)?;
+    let program = release::static_program(target::PROFILE)?;
     let mut session = Session::open(vm::usual_guest(), &program, None)?;
     wait_and_lose_power(&mut session)?;
     let refused = resume(&mut session, "")?;
     let taken = resume(&mut session, OPTION)?;
-    ensure!(taken.exit == 0, "with {OPTION}: {}", taken.said);
+    ensure!(taken.exit == Some(0), "with {OPTION}: {}", taken.said);
     let (meltdown, estimate) = outcome(&session)?;
     Ok(Proof {
         claim: format!(
             "a run that waits for a reboot outlives a power cut, is refused in a boot without \
              {OPTION}, and ends in one with it, of which the kernel says otherwise"
         ),
-        held: refused.exit == 2
+        held: refused.exit == Some(2)
             && refused
                 .said
                 .contains("/proc/cmdline has no `mitigations=off`")
@@ -91,7 +54,7 @@ fn wait_and_lose_power(session: &mut Session) -> anyhow::Result<()> {
         ..Errand::default()
     };
     let ended = boot(session, &errand, &Cut::AtLine(WAITS.to_owned()))?;
-    ensure!(ended.was_cut, "the run did not wait: {}", ended.said);
+    ensure!(ended.exit.is_none(), "the run did not wait: {}", ended.said);
     Ok(())
 }
 
@@ -105,27 +68,6 @@ fn resume(session: &mut Session, kernel_options: &str) -> anyhow::Result<Ended> 
         ..Errand::default()
     };
     boot(session, &errand, &Cut::Never)
-}
-
-struct Ended {
-    exit: u8,
-    was_cut: bool,
-    /// On standard error.
-    said: String,
-}
-
-fn boot(session: &mut Session, errand: &Errand, cut: &Cut) -> anyhow::Result<Ended> {
-    let (mut output, mut errors) = (Vec::new(), Vec::new());
-    let mut sinks = Sinks {
-        output: &mut output,
-        errors: &mut errors,
-    };
-    let ending = session.boot(errand, cut, LIMIT, &mut sinks)?;
-    Ok(Ended {
-        exit: ending.exit.unwrap_or_default(),
-        was_cut: ending.exit.is_none(),
-        said: String::from_utf8_lossy(&errors).into_owned(),
-    })
 }
 
 /// What the kernel said of its first weakness in each boot that was measured, and the estimate.

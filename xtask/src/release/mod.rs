@@ -1,10 +1,6 @@
 //! `cargo xtask release`: what a user can be given, in `dist/`. One static program, a Debian
 //! package with manual pages and completions, and checksums.
 
-mod deb;
-mod elf;
-mod licences;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -12,9 +8,7 @@ use anyhow::{Context as _, ensure};
 
 use crate::target::{self, TRIPLE};
 
-/// The only machines that a release is made for, as Debian calls them.
-const DEBIAN_ARCHITECTURE: &str = "amd64";
-const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
+const LAY_OUT: &str = include_str!("release.sh");
 
 /// Where the files of a release are.
 pub(crate) struct Release {
@@ -33,17 +27,17 @@ pub(crate) fn run() -> anyhow::Result<bool> {
 
 /// Makes everything anew. The target directory must be claimed.
 pub(crate) fn make() -> anyhow::Result<Release> {
+    let program = static_program(target::PACKAGED)?;
+    let version = env!("CARGO_PKG_VERSION");
+    let mut lay_out = Command::new("sh");
+    lay_out.args(["-c", LAY_OUT, "sh"]).arg(program);
+    output(
+        lay_out
+            .args([version, TRIPLE])
+            .current_dir(target::workspace()),
+    )?;
     let folder = target::workspace().join("dist");
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder)?;
-    }
-    std::fs::create_dir_all(&folder)?;
-    let program = folder.join("linerate");
-    std::fs::copy(static_program("release")?, &program)?;
-    write_manual_and_completions(&program, &folder)?;
-    copy_documents(&folder)?;
-    let package = deb::build(&folder)?;
-    write_checksums(&folder)?;
+    let package = folder.join(format!("linerate_{version}_amd64.deb"));
     Ok(Release { folder, package })
 }
 
@@ -53,7 +47,7 @@ pub(crate) fn static_program(profile: &str) -> anyhow::Result<PathBuf> {
     static_build(profile, &["--package", "linerate"], "linerate")
 }
 
-/// Likewise an example of the crate that speaks to the kernel: a tool for a guest.
+/// A static example of the crate that speaks to the kernel: a tool for a guest.
 pub(crate) fn static_tool(profile: &str, name: &str) -> anyhow::Result<PathBuf> {
     let what = ["--package", "sys", "--example", name];
     static_build(profile, &what, &format!("examples/{name}"))
@@ -64,57 +58,28 @@ fn static_build(profile: &str, what: &[&str], place: &str) -> anyhow::Result<Pat
     // With a target given, macros and build scripts keep the shared C library that they need.
     let how = ["--quiet", "--target", TRIPLE, "--profile", profile];
     let status = target::cargo(&[&["build"], what, &how].concat())
-        .env("RUSTFLAGS", "-C target-feature=+crt-static")
-        .env(strip_variable(profile), "symbols")
+        // Cargo passes by a profile's `strip` where a package has words of its own in it.
+        .env(
+            "RUSTFLAGS",
+            "-C target-feature=+crt-static -C strip=symbols",
+        )
         .status()
         .context("cargo could not be started")?;
     ensure!(status.success(), "the static build failed");
     let program = target::directory().join(TRIPLE).join(profile).join(place);
+    let shown = program.display();
     ensure!(
-        elf::is_static(&std::fs::read(&program)?)?,
-        "{} needs a loader: it is not static",
-        program.display()
+        is_static(&program)?,
+        "{shown} needs a loader: it is not static"
     );
     Ok(program)
 }
 
-fn strip_variable(profile: &str) -> String {
-    format!("CARGO_PROFILE_{}_STRIP", profile.to_uppercase())
-}
-
-/// The program knows its own: they are made from the same declaration as its help.
-fn write_manual_and_completions(program: &Path, folder: &Path) -> anyhow::Result<()> {
-    let mut manual = Command::new(program);
-    manual.args(["man", "--out"]).arg(folder.join("man"));
-    output(&mut manual)?;
-    let completions = folder.join("completions");
-    std::fs::create_dir(&completions)?;
-    for shell in SHELLS {
-        let text = output(Command::new(program).args(["completions", shell]))?;
-        std::fs::write(completions.join(shell), text)?;
-    }
-    Ok(())
-}
-
-fn copy_documents(folder: &Path) -> anyhow::Result<()> {
-    for name in ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "CHANGELOG.md"] {
-        std::fs::copy(target::workspace().join(name), folder.join(name))
-            .with_context(|| name.to_owned())?;
-    }
-    std::fs::write(folder.join("THIRD-PARTY"), licences::list()?)?;
-    Ok(())
-}
-
-/// As `sha256sum --check SHA256SUMS` reads them.
-fn write_checksums(folder: &Path) -> anyhow::Result<()> {
-    let mut find = Command::new("find");
-    find.args([".", "-type", "f", "-printf", "%P\\n"]);
-    let files = String::from_utf8(output(find.current_dir(folder))?)?;
-    let mut files: Vec<&str> = files.lines().collect();
-    files.sort_unstable();
-    let sums = output(Command::new("sha256sum").args(files).current_dir(folder))?;
-    std::fs::write(folder.join("SHA256SUMS"), sums)?;
-    Ok(())
+/// Whether it starts without a loader, which a header of that name would tell of.
+fn is_static(program: &Path) -> anyhow::Result<bool> {
+    let headers = ["--program-headers", "--wide"];
+    let told = output(Command::new("readelf").args(headers).arg(program))?;
+    Ok(!String::from_utf8_lossy(&told).contains("INTERP"))
 }
 
 /// What a program prints; an error with its own words when it fails.
@@ -130,7 +95,13 @@ pub(crate) fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// The version that the workspace has.
-fn version() -> &'static str {
-    env!("CARGO_PKG_VERSION")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_names_a_loader_is_not_static() {
+        assert!(!is_static(&std::env::current_exe().unwrap()).unwrap());
+        assert!(is_static(Path::new("/etc/passwd")).is_err());
+    }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use anyhow::Context as _;
-use proc_macro2::TokenStream;
+
+use super::rust::{self, Source};
 
 /// Something that a house rule forbids.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,29 +46,8 @@ impl fmt::Display for Violation {
     }
 }
 
-/// A Rust file, taken apart.
-pub(super) struct Source {
-    pub(super) text: String,
-    pub(super) tokens: TokenStream,
-    pub(super) syntax: syn::File,
-}
-
-/// A crate of the workspace.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Member {
-    pub(super) name: String,
-    /// The crates of the workspace that it is built from, without those of its tests.
-    pub(super) uses: Vec<String>,
-    /// How many packages it is built from, direct and indirect, itself left out.
-    pub(super) packages: usize,
-}
-
-/// A commit of the history.
-#[derive(Clone, Debug)]
-pub(super) struct Commit {
-    pub(super) hash: String,
-    pub(super) subject: String,
-}
+/// What the commands of a program say of themselves, by command: empty, `load`, `study run`.
+pub(super) type Helps = BTreeMap<String, String>;
 
 /// The repository. Paths are relative to its top.
 #[derive(Default)]
@@ -77,17 +57,14 @@ pub(super) struct Tree {
     pub(super) sources: BTreeMap<String, Source>,
     /// Every file, in bytes.
     pub(super) sizes: BTreeMap<String, u64>,
-    pub(super) members: Vec<Member>,
-    /// Packages that a build for Linux takes in, tests and tools included.
-    pub(super) linux_packages: usize,
-    /// What `linerate COMMAND --help` prints, by command: empty, `load`, `study run`.
-    pub(super) helps: BTreeMap<String, String>,
-    /// What `cargo xtask` prints about itself.
-    pub(super) xtask_help: String,
-    /// What the commands print that documents quote, by command line.
-    pub(super) outputs: BTreeMap<String, String>,
-    /// The newest first; empty without a history.
-    pub(super) commits: Vec<Commit>,
+    /// Packages that cargo builds, for each limit of the rule.
+    pub(super) built: Vec<usize>,
+    /// Of `linerate`.
+    pub(super) helps: Helps,
+    /// Of `cargo xtask`.
+    pub(super) tasks: Helps,
+    /// Hash and subject, the newest first; empty without a history.
+    pub(super) commits: Vec<(String, String)>,
 }
 
 impl Tree {
@@ -98,33 +75,42 @@ impl Tree {
     ) -> anyhow::Result<Self> {
         let mut tree = Self::default();
         for (path, text) in files {
-            tree.add(path, text)?;
+            tree.add(path, text.as_bytes())?;
         }
         Ok(tree)
     }
 
     /// Takes in a file; one that is no text is known by its size alone.
-    pub(super) fn add_bytes(&mut self, path: &str, bytes: Vec<u8>) -> anyhow::Result<()> {
+    pub(super) fn add(&mut self, path: &str, bytes: &[u8]) -> anyhow::Result<()> {
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        match String::from_utf8(bytes) {
-            Ok(text) => self.add(path, &text),
-            Err(_) => {
-                self.sizes.insert(path.to_owned(), size);
-                Ok(())
-            }
-        }
-    }
-
-    fn add(&mut self, path: &str, text: &str) -> anyhow::Result<()> {
-        let size = u64::try_from(text.len()).unwrap_or(u64::MAX);
         self.sizes.insert(path.to_owned(), size);
+        let Ok(text) = str::from_utf8(bytes) else {
+            return Ok(());
+        };
         if path.ends_with(".rs") {
-            let source = source(text).with_context(|| format!("{path} is no Rust"))?;
+            let source = Source::parse(text).with_context(|| format!("{path} is no Rust"))?;
             self.sources.insert(path.to_owned(), source);
         } else {
             self.texts.insert(path.to_owned(), text.to_owned());
         }
         Ok(())
+    }
+
+    /// Sources that are not of tests alone.
+    pub(super) fn product(&self) -> impl Iterator<Item = (&String, &Source)> {
+        let sources = self.sources.iter();
+        sources.filter(|(path, _)| !rust::is_test_file(path))
+    }
+
+    /// The folders of the workspace's crates, each with its manifest.
+    pub(super) fn members(&self) -> impl Iterator<Item = (&str, &str)> {
+        let workspace = self.texts.get("Cargo.toml").map_or("", String::as_str);
+        let manifests = self.texts.iter();
+        let manifests = manifests
+            .filter_map(|(path, text)| Some((path.strip_suffix("/Cargo.toml")?, text.as_str())));
+        manifests.filter(|(folder, _)| {
+            folder.starts_with("crates/") || workspace.contains(&format!("\"{folder}\""))
+        })
     }
 
     /// The documents whose words must be true of today: not the history.
@@ -140,12 +126,11 @@ impl Tree {
     pub(super) fn has(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         let folder = format!("{path}/");
-        self.sizes.contains_key(path)
-            || self
-                .sizes
-                .range(folder.clone()..)
-                .next()
-                .is_some_and(|(found, _)| found.starts_with(&folder))
+        let mut after = self.sizes.range(folder.clone()..);
+        let has_folder = after
+            .next()
+            .is_some_and(|(found, _)| found.starts_with(&folder));
+        has_folder || self.sizes.contains_key(path)
     }
 
     /// The paths below a folder that are given to `pick`, where it gives something back.
@@ -158,13 +143,4 @@ impl Tree {
             .keys()
             .filter_map(move |path| path.strip_prefix(folder).and_then(&pick))
     }
-}
-
-fn source(text: &str) -> anyhow::Result<Source> {
-    let tokens: TokenStream = text.parse().map_err(|error| anyhow::anyhow!("{error}"))?;
-    Ok(Source {
-        text: text.to_owned(),
-        syntax: syn::parse_file(text)?,
-        tokens,
-    })
 }

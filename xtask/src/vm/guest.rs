@@ -1,49 +1,78 @@
-//! The guests: which kernels there are to boot, and where they come from.
+//! The guests: which kernels there are to boot, and what they are made from.
 
-use anyhow::Context as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, ensure};
+
+use super::store::Wanted;
 
 /// A kernel to boot, by the name that `--guest` takes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Guest {
     pub(crate) name: &'static str,
-    pub(super) origin: Origin,
-    /// Where its package stands: a folder of the mirror, and a suite below it.
-    pub(super) suites: &'static [(&'static str, &'static str)],
+    /// Whether the kernel has modules, for network cards and others, as Debian's have. One that is built
+    /// here to keep the time of interrupts apart, which no kernel of Debian's does, has few drivers.
+    pub(super) has_modules: bool,
+    pub(super) kernel: Wanted,
 }
 
-/// What a kernel is made from.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// The kernel that Debian builds, whose clocks of processes hold the time of interrupts.
-    Package,
-    /// Debian's source, built here to keep that time apart, which no kernel of Debian's does. It has few
-    /// drivers, no modules, and no network card.
-    Source,
-}
+/// Modules of the guests' devices; `init.sh` loads them.
+const DRIVERS: &str = "virtio_pci virtio_console virtio_blk ext4 e1000e";
+/// Modules that a guest can load, by hand or because the kernel asks for them, as for the ciphers of tls,
+/// by aliases.
+const LOADABLE: &str = "tls gcm ghash_generic ctr chacha20poly1305 tcp_bbr \
+    tcp_diag udp_diag unix_diag af_packet_diag \
+    sch_fq sch_fq_codel sch_netem sch_htb sch_tbf sch_ingress sch_cake \
+    cls_u32 cls_bpf cls_matchall act_mirred act_police \
+    ifb veth tun dummy bridge vxlan ipip ip_gre wireguard virtio_net \
+    nf_tables nf_conntrack nft_ct nft_limit nft_numgen";
 
-const BOOKWORM: &[(&str, &str)] = &[
-    ("debian", "bookworm"),
-    ("debian-security", "bookworm-security"),
-];
+/// Some minutes, once for each version and each set of options.
+const IRQ_TIME: &str = include_str!("irq-time.sh");
+const READY: &str = include_str!("kernel.sh");
+const BOOKWORM: &str = "debian bookworm\ndebian-security bookworm-security";
 
 /// Every guest, the usual one first.
 pub(crate) const GUESTS: [Guest; 3] = [
-    Guest {
-        name: "6.1",
-        origin: Origin::Package,
-        suites: BOOKWORM,
-    },
-    Guest {
-        name: "newer",
-        origin: Origin::Package,
-        suites: &[("debian", "bookworm-backports")],
-    },
+    of_debian("6.1", BOOKWORM),
+    of_debian("newer", "debian bookworm-backports"),
     Guest {
         name: "irq-time",
-        origin: Origin::Source,
-        suites: BOOKWORM,
+        has_modules: false,
+        kernel: Wanted {
+            name: "irq-time",
+            package: "linux-source-6.1",
+            suites: BOOKWORM,
+            finish: IRQ_TIME,
+            options: Some(("irq-time.config", include_str!("irq-time.config"))),
+        },
     },
 ];
+
+/// What every guest has of its programs.
+pub(super) const BUSYBOX: Wanted = Wanted {
+    name: "busybox",
+    package: "busybox-static",
+    suites: BOOKWORM,
+    finish: "",
+    options: None,
+};
+
+/// The newest kernel that Debian builds for some suites.
+const fn of_debian(name: &'static str, suites: &'static str) -> Guest {
+    Guest {
+        name,
+        has_modules: true,
+        kernel: Wanted {
+            name,
+            package: "linux-image-amd64",
+            suites,
+            finish: READY,
+            options: None,
+        },
+    }
+}
 
 /// The guest that is taken where none is named.
 pub(crate) const fn usual() -> &'static Guest {
@@ -57,4 +86,47 @@ pub(super) fn named(name: &str) -> anyhow::Result<&'static Guest> {
         let names = GUESTS.map(|guest| guest.name);
         format!("there is no guest `{name}`; there are {}", names.join(", "))
     })
+}
+
+/// A kernel in the store, ready to boot.
+pub(super) struct Kernel {
+    pub(super) folder: PathBuf,
+    /// As `uname -r` has it.
+    pub(super) release: String,
+    /// Modules that `init.sh` loads, and those that can be loaded besides.
+    pub(super) drivers: &'static str,
+    pub(super) loadable: &'static str,
+}
+
+impl Kernel {
+    /// That of a guest, from the folder of the store that it is in.
+    pub(super) fn of(guest: &Guest, folder: PathBuf) -> anyhow::Result<Self> {
+        let (drivers, loadable) = match guest.has_modules {
+            true => (DRIVERS, LOADABLE),
+            false => ("", ""),
+        };
+        Ok(Self {
+            release: release_in(&folder)?,
+            folder,
+            drivers,
+            loadable,
+        })
+    }
+
+    /// What qemu starts.
+    pub(super) fn image(&self) -> PathBuf {
+        self.folder.join("vmlinux")
+    }
+}
+
+/// The release is the name of the one folder of modules.
+fn release_in(folder: &Path) -> anyhow::Result<String> {
+    let modules = folder.join("lib/modules");
+    let shown = modules.display().to_string();
+    let mut names = fs::read_dir(&modules).with_context(|| shown.clone())?;
+    let name = names
+        .next()
+        .with_context(|| format!("{shown} is empty"))??;
+    ensure!(names.next().is_none(), "{shown} has modules of two kernels");
+    Ok(name.file_name().to_string_lossy().into_owned())
 }

@@ -1,39 +1,29 @@
 //! `cargo xtask vm`: a kernel of Debian's in an emulated machine, with a network card that can be
 //! tuned, modules that can be loaded, and a power supply that can be cut.
 
-mod apt;
-mod boot_image;
-mod built;
-mod cpio;
-mod disk;
 mod guest;
 mod initramfs;
-mod kernel;
 mod machine;
 mod order;
-mod programs;
 pub(crate) mod proofs;
 mod session;
 mod store;
-mod tools;
 
 use std::process::ExitCode;
 
 use anyhow::bail;
 use sys::stop::{Again, StopSignal};
 
-use guest::GUESTS;
 pub(crate) use guest::usual as usual_guest;
-use initramfs::Base;
+use guest::{BUSYBOX, GUESTS, Kernel};
 pub(crate) use initramfs::Errand;
-use kernel::Kernel;
 pub(crate) use machine::{Cut, Sinks};
-use order::Order;
+use order::GuestOrder;
 pub(crate) use session::Session;
-use store::Changing;
+use store::Store;
 
 use crate::stage::{Counts, Stages};
-use crate::target;
+use crate::{packages, target};
 
 const USAGE: &str = "\
 usage: cargo xtask vm run [OPTIONS] -- COMMAND...
@@ -43,7 +33,7 @@ usage: cargo xtask vm run [OPTIONS] -- COMMAND...
        cargo xtask vm fetch
 
 A guest boots, runs COMMAND, and ends; what it prints and its exit code become ours. It has busybox,
-ip, tc, ethtool, nft, openssl, tcpdump, this checkout's linerate, two e1000e cards on one wire (eth0, eth1), and a disk
+ip, tc, ethtool, jq, nft, openssl, tcpdump, this checkout's linerate, two e1000e cards on one wire (eth0, eth1), and a disk
 at /state. It reaches no network, and needs neither root nor /dev/kvm.
 
   run       one boot
@@ -72,7 +62,7 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
         ["check"] => check(),
         ["fetch"] => fetch(),
         [command @ ("run" | "reboot" | "kill"), rest @ ..] => {
-            carry_out(&Order::parse(command, rest)?)
+            carry_out(&GuestOrder::parse(command, rest)?)
         }
         [] | ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
@@ -82,7 +72,7 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn carry_out(order: &Order) -> anyhow::Result<ExitCode> {
+fn carry_out(order: &GuestOrder) -> anyhow::Result<ExitCode> {
     let _stop = StopSignal::listen(Again::Kills)?;
     Ok(ExitCode::from(session::carry_out(order)?))
 }
@@ -91,16 +81,16 @@ fn check() -> anyhow::Result<ExitCode> {
     let _stop = StopSignal::listen(Again::Kills)?;
     let _claim = target::claim()?;
     let (mut stages, mut counts) = (Stages::default(), Counts::default());
-    proofs::run(&mut stages, &mut counts)?;
+    proofs::run(&mut stages, &mut counts, true)?;
     Ok(stages.close(&counts))
 }
 
 fn fetch() -> anyhow::Result<ExitCode> {
-    programs::check()?;
-    let store = Changing::open()?;
-    Base::fetch(&store)?;
+    packages::check_for_guests()?;
+    let store = Store::open()?;
+    store.fetch(&BUSYBOX)?;
     for guest in &GUESTS {
-        let kernel = Kernel::fetch(&store, guest)?;
+        let kernel = Kernel::of(guest, store.fetch(&guest.kernel)?)?;
         println!("{:<6} Linux {}", guest.name, kernel.release);
     }
     Ok(ExitCode::SUCCESS)

@@ -6,29 +6,28 @@ use std::time::Duration;
 use anyhow::{Context as _, bail, ensure};
 
 use super::guest::{self, Guest};
+use super::initramfs::Errand;
 use super::machine::Cut;
 
 const USUAL_LIMIT: Duration = Duration::from_secs(120);
 
 /// What is to be done with a guest.
 #[derive(Debug)]
-pub(crate) struct Order {
+pub(crate) struct GuestOrder {
     pub(crate) guest: &'static Guest,
-    /// What a boot before the last does, in lines for a shell, and when its power is cut.
-    pub(crate) first: Option<(String, Cut)>,
+    /// What a boot before the last does, and when its power is cut.
+    pub(crate) first: Option<(Errand, Cut)>,
     /// What the last boot does.
-    pub(crate) script: String,
-    pub(crate) files_in: Vec<(PathBuf, String)>,
-    pub(crate) files_out: Vec<(String, PathBuf)>,
-    /// What the command line of the last boot's kernel has besides the usual.
-    pub(crate) kernel_options: String,
+    pub(crate) last: Errand,
+    /// Where its files out go, in their order.
+    pub(crate) places: Vec<PathBuf>,
     /// The disk that outlives the command.
     pub(crate) disk: Option<PathBuf>,
     /// Of one boot.
     pub(crate) limit: Duration,
 }
 
-impl Order {
+impl GuestOrder {
     /// What stands behind `cargo xtask vm run`, `reboot` or `kill`.
     pub(super) fn parse(command: &str, arguments: &[&str]) -> anyhow::Result<Self> {
         let end = arguments.iter().position(|word| *word == "--");
@@ -39,10 +38,11 @@ impl Order {
         let mut order = Self {
             guest: guest::usual(),
             first: None,
-            script: words.join(" "),
-            files_in: Vec::new(),
-            files_out: Vec::new(),
-            kernel_options: String::new(),
+            last: Errand {
+                script: words.join(" "),
+                ..Errand::default()
+            },
+            places: Vec::new(),
             disk: None,
             limit: USUAL_LIMIT,
         };
@@ -66,9 +66,13 @@ impl Order {
     fn set(&mut self, name: &str, value: &str) -> anyhow::Result<()> {
         match name {
             "--guest" => self.guest = guest::named(value)?,
-            "--put" => self.files_in.push(file_in(value)?),
-            "--get" => self.files_out.push(file_out(value)?),
-            "--append" => value.clone_into(&mut self.kernel_options),
+            "--put" => self.last.files_in.push(file_in(value)?),
+            "--get" => {
+                let (there, here) = file_out(value)?;
+                self.last.files_out.push(there);
+                self.places.push(here);
+            }
+            "--append" => value.clone_into(&mut self.last.kernel_options),
             "--disk" => self.disk = Some(PathBuf::from(value)),
             "--timeout" => self.limit = seconds(value)?,
             _ => bail!("there is no such option"),
@@ -87,7 +91,12 @@ impl Order {
             "`--at-line TEXT` or `--after SECONDS` belongs to kill, which needs one"
         );
         if let Some(then) = then {
-            self.first = Some((std::mem::replace(&mut self.script, then), cut));
+            let first = Errand {
+                script: std::mem::replace(&mut self.last.script, then),
+                files_in: self.last.files_in.clone(),
+                ..Errand::default()
+            };
+            self.first = Some((first, cut));
         }
         Ok(())
     }
@@ -145,46 +154,42 @@ fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn wrong(command: &str, arguments: &[&str]) -> String {
-        format!("{:#}", Order::parse(command, arguments).unwrap_err())
+    /// What a command line comes to, whose words have a space between them.
+    fn parse(line: &str) -> anyhow::Result<GuestOrder> {
+        let words: Vec<&str> = line.split(' ').collect();
+        GuestOrder::parse(words[0], &words[1..])
     }
 
     #[test]
     fn the_words_behind_the_dashes_reach_the_guest_as_they_are() {
-        let order = Order::parse("run", &["--", "echo", "it's", "$HOME", "--"]).unwrap();
-        assert_eq!(order.script, r"'echo' 'it'\''s' '$HOME' '--'");
+        let order = GuestOrder::parse("run", &["--", "echo", "it's", "$HOME", "--"]).unwrap();
+        assert_eq!(order.last.script, r"'echo' 'it'\''s' '$HOME' '--'");
         assert_eq!((order.guest, order.limit), (guest::usual(), USUAL_LIMIT));
     }
 
     #[test]
     fn the_command_comes_before_the_cut_and_the_script_after_it() {
-        let order = Order::parse("kill", &["--at-line", "x", "--then", "a b", "--", "c"]).unwrap();
+        let order = parse("kill --at-line x --then a;b -- c").unwrap();
+        let (first, cut) = order.first.unwrap();
         assert_eq!(
-            order.first,
-            Some(("'c'".to_owned(), Cut::AtLine("x".to_owned())))
+            (first.script.as_str(), cut),
+            ("'c'", Cut::AtLine("x".to_owned()))
         );
-        assert_eq!(order.script, "a b");
+        assert_eq!(order.last.script, "a;b");
     }
 
     #[test]
     fn files_go_in_and_out_under_their_own_or_another_name() {
         let here = file!().rsplit_once('/').map_or(file!(), |(_, name)| name);
         let own = target_file();
-        let both = format!("{}:/tmp/x", own.display());
-        let options = [
-            "--put",
-            &both,
-            "--get",
-            "/var/log/a",
-            "--get",
-            "b:c",
-            "--",
-            "true",
-        ];
-        let order = Order::parse("run", &options).unwrap();
-        assert_eq!(order.files_in, [(own.clone(), "/tmp/x".to_owned())]);
-        let out = |there: &str, here: &str| (there.to_owned(), PathBuf::from(here));
-        assert_eq!(order.files_out, [out("/var/log/a", "a"), out("b", "c")]);
+        let line = format!(
+            "run --put {}:/tmp/x --get /var/log/a --get b:c -- true",
+            own.display()
+        );
+        let order = parse(&line).unwrap();
+        assert_eq!(order.last.files_in, [(own.clone(), "/tmp/x".to_owned())]);
+        assert_eq!(order.last.files_out, ["/var/log/a", "b"]);
+        assert_eq!(order.places, ["a", "c"].map(PathBuf::from));
         let plain = file_in(&own.display().to_string()).unwrap();
         assert_eq!(plain.1, format!("/root/{here}"));
     }
@@ -196,48 +201,31 @@ mod tests {
     #[test]
     fn the_last_boot_may_have_further_options_of_the_kernel() {
         let words = ["--append", "mitigations=off audit=0", "--", "true"];
-        let order = Order::parse("run", &words).unwrap();
-        assert_eq!(order.kernel_options, words[1]);
+        let order = GuestOrder::parse("run", &words).unwrap();
+        assert_eq!(order.last.kernel_options, words[1]);
     }
 
     #[test]
     fn what_is_wrong_in_a_command_line_is_named() {
-        for (command, arguments, named) in [
-            ("run", &["true"][..], "behind `--`"),
-            ("run", &["--"], "no command behind"),
+        for (line, named) in [
+            ("run true", "behind `--`"),
+            ("run --", "no command behind"),
+            ("run --guest 5.4 -- true", "no guest `5.4`; there are 6.1"),
+            ("run --guest -- true", "--guest wants a value"),
             (
-                "run",
-                &["--guest", "5.4", "--", "true"],
-                "no guest `5.4`; there are 6.1",
-            ),
-            ("run", &["--guest", "--", "true"], "--guest wants a value"),
-            (
-                "run",
-                &["--put", "/no/such", "--", "true"],
+                "run --put /no/such -- true",
                 "--put /no/such: there is no such file",
             ),
-            (
-                "run",
-                &["--timeout", "soon", "--", "true"],
-                "no number of seconds",
-            ),
-            ("run", &["--timeout", "-1", "--", "true"], "--timeout -1"),
-            ("run", &["--colour", "1", "--", "true"], "no such option"),
-            (
-                "run",
-                &["--then", "true", "--", "true"],
-                "belongs to reboot and kill",
-            ),
-            ("reboot", &["--", "true"], "--then SCRIPT"),
-            ("kill", &["--then", "true", "--", "true"], "--at-line TEXT"),
-            (
-                "reboot",
-                &["--then", "a", "--after", "1", "--", "b"],
-                "belongs to kill",
-            ),
+            ("run --timeout soon -- true", "no number of seconds"),
+            ("run --timeout -1 -- true", "--timeout -1"),
+            ("run --colour 1 -- true", "no such option"),
+            ("run --then true -- true", "belongs to reboot and kill"),
+            ("reboot -- true", "--then SCRIPT"),
+            ("kill --then true -- true", "--at-line TEXT"),
+            ("reboot --then a --after 1 -- b", "belongs to kill"),
         ] {
-            let words = wrong(command, arguments);
-            assert!(words.contains(named), "{arguments:?}: {words}");
+            let words = format!("{:#}", parse(line).unwrap_err());
+            assert!(words.contains(named), "{line}: {words}");
         }
     }
 }

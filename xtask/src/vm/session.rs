@@ -1,52 +1,56 @@
 //! Boots one after the other with one disk: what `vm run`, `vm reboot` and `vm kill` come to.
 
-use std::fs::{self, DirBuilder};
-use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 
-use super::guest::Guest;
-use super::initramfs::{Base, Errand};
-use super::kernel::Kernel;
+use super::guest::{BUSYBOX, Guest, Kernel};
+use super::initramfs::{Errand, Parts};
 use super::machine::{Cut, Ending, Machine, Sinks};
-use super::store::{Changing, Store};
-use super::{disk, order::Order, programs};
-use crate::{release, target, tests_run};
+use super::order::GuestOrder;
+use super::store::Store;
+use crate::release::{self, output};
+use crate::{packages, target};
 
-/// How often the parts of a guest are made ready: once, unless others take them away meanwhile.
-const MOST_PREPARATIONS: u32 = 3;
-/// How many folders that were left by others are passed over.
-const MOST_LEFT: u32 = 1000;
+/// What a disk that is made here holds.
+const DISK_BYTES: u64 = 64 << 20;
 
 /// A guest that can be booted again and again.
 pub(crate) struct Session {
-    folder: Folder,
+    folder: SessionFolder,
     parts: Parts,
     disk: PathBuf,
     boots: u32,
+    /// While it is open, nobody takes what the guest is made of away.
+    _store: Store,
 }
 
 impl Session {
     /// With the kernel and the busybox that are in the store, or else the newest; with that disk, or
     /// with one that is gone afterwards.
     pub(crate) fn open(guest: &Guest, program: &Path, disk: Option<&Path>) -> anyhow::Result<Self> {
-        programs::check()?;
-        let parts = Parts::obtain(guest, program)?;
-        let folder = Folder::make()?;
+        packages::check_for_guests()?;
+        let store = Store::open()?;
+        let parts = Parts {
+            busybox: store.obtain(&BUSYBOX)?,
+            program: program.to_owned(),
+            kernel: Kernel::of(guest, store.obtain(&guest.kernel)?)?,
+        };
+        let folder = SessionFolder::make()?;
         let own_disk = folder.0.join("disk");
         let disk = disk.map_or(own_disk, Path::to_owned);
         if !disk.exists() {
-            disk::make(&disk)?;
+            make_disk(&disk)?;
         }
         Ok(Self {
             folder,
             parts,
             disk,
             boots: 0,
+            _store: store,
         })
     }
 
@@ -64,13 +68,10 @@ impl Session {
         sinks: &mut Sinks<'_>,
     ) -> anyhow::Result<Ending> {
         self.boots += 1;
-        let file_system = self.folder.0.join("file-system");
-        let Parts { base, kernel, .. } = &self.parts;
-        fs::write(&file_system, base.archive(kernel, errand)?)?;
         let ports = self.ports();
         let machine = Machine {
-            kernel: &kernel.image(),
-            file_system: &file_system,
+            kernel: &self.parts.kernel.image(),
+            file_system: &self.parts.pack(errand, &self.folder.0)?,
             disk: &self.disk,
             ports: &ports,
             files_out: errand.files_out.len(),
@@ -85,26 +86,13 @@ impl Session {
         super::machine::file_out(&self.ports(), number)
     }
 
-    /// A boot of an order, with its output on ours.
-    fn carry_out(
-        &mut self,
-        order: &Order,
-        script: &str,
-        files_out: &[String],
-        kernel_options: &str,
-        cut: &Cut,
-    ) -> anyhow::Result<Ending> {
-        let errand = Errand {
-            script: script.to_owned(),
-            files_in: order.files_in.clone(),
-            files_out: files_out.to_vec(),
-            kernel_options: kernel_options.to_owned(),
-        };
+    /// A boot with its output on ours.
+    fn show(&mut self, errand: &Errand, cut: &Cut, limit: Duration) -> anyhow::Result<Ending> {
         let mut sinks = Sinks {
             output: &mut std::io::stdout(),
             errors: &mut std::io::stderr(),
         };
-        let ending = self.boot(&errand, cut, order.limit, &mut sinks)?;
+        let ending = self.boot(errand, cut, limit, &mut sinks)?;
         let end = if ending.exit.is_some() {
             ""
         } else {
@@ -120,8 +108,9 @@ impl Session {
 
     /// Copies the files out to where they were wanted. That one is not there is an error only of
     /// a command that did well.
-    fn hand_out(&self, order: &Order, ending: &Ending) -> anyhow::Result<()> {
-        for (number, (there, here)) in order.files_out.iter().enumerate() {
+    fn hand_out(&self, order: &GuestOrder, ending: &Ending) -> anyhow::Result<()> {
+        let files = order.last.files_out.iter().zip(&order.places);
+        for (number, (there, here)) in files.enumerate() {
             if !ending.missing.contains(there) {
                 let shown = || here.display().to_string();
                 fs::copy(self.file_out(number), here).with_context(shown)?;
@@ -141,60 +130,20 @@ impl Session {
     }
 }
 
-/// What a guest is made of, and the store that it is in.
-struct Parts {
-    base: Base,
-    kernel: Kernel,
-    /// While it is open, nobody takes kernel and modules away.
-    _store: Store,
-}
-
-impl Parts {
-    fn obtain(guest: &Guest, program: &Path) -> anyhow::Result<Self> {
-        for _ in 0..MOST_PREPARATIONS {
-            let store = Store::open()?;
-            let kernel = Kernel::ready(&store, guest)?;
-            if let (Some(kernel), Some(base)) = (kernel, Base::ready(&store, program)) {
-                return Ok(Self {
-                    base,
-                    kernel,
-                    _store: store,
-                });
-            }
-            drop(store);
-            let store = Changing::open()?;
-            Kernel::obtain(&store, guest)?;
-            Base::obtain(&store)?;
-        }
-        bail!("another program takes the guest's kernel or modules away each time they are ready")
-    }
-}
-
 /// Carries an order out; the exit code is that of the guest's last command.
-pub(super) fn carry_out(order: &Order) -> anyhow::Result<u8> {
+pub(super) fn carry_out(order: &GuestOrder) -> anyhow::Result<u8> {
     // What is missing is told before the minutes of a build.
-    programs::check()?;
+    packages::check_for_guests()?;
     let mut session = Session::open(order.guest, &program()?, order.disk.as_deref())?;
-    if let Some((script, cut)) = &order.first {
-        let ending = session.carry_out(order, script, &[], "", cut)?;
+    if let Some((errand, cut)) = &order.first {
+        let ending = session.show(errand, cut, order.limit)?;
         match (cut, ending.exit) {
             (Cut::Never, Some(0)) | (_, None) => {}
             (Cut::Never, Some(code)) => return Ok(code),
             (_, Some(code)) => bail!("the command ended with {code} before the power was cut"),
         }
     }
-    let wanted: Vec<String> = order
-        .files_out
-        .iter()
-        .map(|(there, _)| there.clone())
-        .collect();
-    let ending = session.carry_out(
-        order,
-        &order.script,
-        &wanted,
-        &order.kernel_options,
-        &Cut::Never,
-    )?;
+    let ending = session.show(&order.last, &Cut::Never, order.limit)?;
     session.hand_out(order, &ending)?;
     ending.exit.context("the guest has no exit code")
 }
@@ -202,49 +151,31 @@ pub(super) fn carry_out(order: &Order) -> anyhow::Result<u8> {
 /// The program as a release has it, but built as fast as the tests' own.
 pub(super) fn program() -> anyhow::Result<PathBuf> {
     let _claim = target::claim()?;
-    release::static_program(tests_run::PROFILE)
+    release::static_program(target::PROFILE)
+}
+
+/// An empty disk. What is laid out now need not be laid out by the guest.
+fn make_disk(path: &Path) -> anyhow::Result<()> {
+    let file = File::create(path).with_context(|| path.display().to_string())?;
+    file.set_len(DISK_BYTES)?;
+    let mut format = packages::command("mkfs.ext4")?;
+    format.args(["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"]);
+    output(format.arg(path)).map(drop)
 }
 
 /// A folder for one session, which goes with it.
-struct Folder(PathBuf);
+struct SessionFolder(PathBuf);
 
-impl Folder {
-    /// A new one: what another session left under that name has an old disk in it.
+impl SessionFolder {
     fn make() -> anyhow::Result<Self> {
-        static MADE: AtomicU32 = AtomicU32::new(0);
-        let above = std::env::temp_dir();
-        for _ in 0..MOST_LEFT {
-            let number = MADE.fetch_add(1, Ordering::Relaxed);
-            let folder = above.join(format!("linerate-vm-{}-{number}", std::process::id()));
-            match DirBuilder::new().mode(0o700).create(&folder) {
-                Ok(()) => return Ok(Self(folder)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error).with_context(|| folder.display().to_string()),
-            }
-        }
-        bail!("take away what is left of guests in {}", above.display())
+        let mut make = Command::new("mktemp");
+        let name = output(make.args(["--directory", "--tmpdir", "linerate-vm-XXXXXXXXXX"]))?;
+        Ok(Self(String::from_utf8(name)?.trim_end().into()))
     }
 }
 
-impl Drop for Folder {
+impl Drop for SessionFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_that_another_session_left_is_passed_over() {
-        let first = Folder::make().unwrap();
-        let (before, number) = first.0.to_str().unwrap().rsplit_once('-').unwrap();
-        let next = number.parse::<u32>().unwrap() + 1;
-        let left = Folder(PathBuf::from(format!("{before}-{next}")));
-        fs::create_dir(&left.0).unwrap();
-        let second = Folder::make().unwrap();
-        assert_ne!(second.0, left.0);
-        assert_eq!(fs::read_dir(&second.0).unwrap().count(), 0);
     }
 }

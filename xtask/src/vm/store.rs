@@ -4,124 +4,156 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 
-use super::apt::{Package, World};
 use crate::target;
 
-/// Digits of a checksum in the name of a folder: enough that no two packages share one.
-const CHECKSUM_DIGITS: usize = 16;
+/// What a note's name ends with.
+const NOTE: &str = ".in-use";
+/// Brings a package and makes it ready.
+const FETCH: &str = include_str!("package.sh");
+/// What names another mirror.
+const MIRROR_VARIABLE: &str = "LINERATE_DEBIAN_MIRROR";
+const USUAL_MIRROR: &str = "http://deb.debian.org";
 
-/// The packages of the guests. What is in use stays as it is while this is open.
+/// The packages of the guests. While it is open, none that is in use goes.
 pub(super) struct Store {
     folder: PathBuf,
-    lock: File,
+    _lock: File,
 }
 
-/// The same in our hands alone, to be changed.
-pub(super) struct Changing(Store);
-
 /// A package that is wanted, and what is done to it once it is unpacked.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Wanted {
     /// What it is kept as.
     pub(super) name: &'static str,
-    pub(super) suites: &'static [(&'static str, &'static str)],
-    pub(super) choose: fn(&World) -> anyhow::Result<Package>,
-    /// Given the folder that it was unpacked into.
-    pub(super) finish: fn(&Path) -> anyhow::Result<()>,
-    /// Whether a folder that was finished is as it would be now.
-    pub(super) is_current: fn(&Path) -> bool,
+    pub(super) package: &'static str,
+    /// Where it stands: lines of a folder of the mirror, and a suite below it.
+    pub(super) suites: &'static str,
+    /// Lines for a shell in the folder that it was unpacked into.
+    pub(super) finish: &'static str,
+    /// A file that these use, by name and text: with another, what was made is not what it would be now.
+    pub(super) options: Option<(&'static str, &'static str)>,
 }
 
 impl Store {
-    /// Waits until no other program changes the store.
+    /// Takes away what no note names, unless another program has the store open.
     pub(super) fn open() -> anyhow::Result<Self> {
-        let store = Self::unlocked()?;
-        if store.lock.try_lock_shared().is_err() {
-            store.say_who_waits();
-            store.lock.lock_shared()?;
-        }
-        Ok(store)
-    }
-
-    /// The folder of a package that is in use.
-    pub(super) fn in_use(&self, wanted: &Wanted) -> Option<PathBuf> {
-        let name = fs::read_to_string(self.note(wanted)).ok()?;
-        let folder = self.folder.join(name);
-        (folder.is_dir() && (wanted.is_current)(&folder)).then_some(folder)
-    }
-
-    fn unlocked() -> anyhow::Result<Self> {
         let cache = target::cache()
             .context("neither XDG_CACHE_HOME nor HOME says where to keep the guests' packages")?;
         let folder = cache.join("linerate/vm");
-        let shown = folder.display().to_string();
-        fs::create_dir_all(&folder).with_context(|| format!("making {shown}"))?;
+        fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
         let lock = File::create(folder.join("in-use"))?;
-        Ok(Self { folder, lock })
-    }
-
-    fn say_who_waits(&self) {
-        let shown = self.folder.display();
-        eprintln!("waiting for another program that uses {shown}");
-    }
-
-    fn note(&self, wanted: &Wanted) -> PathBuf {
-        self.folder.join(format!("{}.in-use", wanted.name))
-    }
-}
-
-impl Changing {
-    /// Waits until no other program has the store open: what is taken away could be in use there.
-    pub(super) fn open() -> anyhow::Result<Self> {
-        let store = Store::unlocked()?;
-        if store.lock.try_lock().is_err() {
-            store.say_who_waits();
-            store.lock.lock()?;
+        if lock.try_lock().is_ok() {
+            take_away_unnamed(&folder)?;
+            lock.unlock()?;
         }
-        Ok(Self(store))
+        lock.lock_shared()?;
+        Ok(Self {
+            folder,
+            _lock: lock,
+        })
     }
 
     /// The folder of a package: the one in use, or else the newest.
     pub(super) fn obtain(&self, wanted: &Wanted) -> anyhow::Result<PathBuf> {
-        match self.0.in_use(wanted) {
-            Some(folder) => Ok(folder),
-            None => self.fetch(wanted),
+        if let Some(folder) = self.in_use(wanted) {
+            return Ok(folder);
         }
+        let _changing = self.change()?;
+        // Who was waited for may have brought it.
+        let found = self.in_use(wanted);
+        found.map_or_else(|| self.newest(wanted), Ok)
     }
 
     /// The folder of the newest package, which is in use from now on.
     pub(super) fn fetch(&self, wanted: &Wanted) -> anyhow::Result<PathBuf> {
-        let what = || format!("the package for `{}` cannot be had", wanted.name);
-        self.newest(wanted).with_context(what)
+        let _changing = self.change()?;
+        self.newest(wanted)
+    }
+
+    fn in_use(&self, wanted: &Wanted) -> Option<PathBuf> {
+        let note = self.folder.join(format!("{}{NOTE}", wanted.name));
+        let folder = self.folder.join(fs::read_to_string(note).ok()?);
+        let is_as_now = |(name, text): (&str, &str)| {
+            fs::read_to_string(folder.join(name)).is_ok_and(|made_with| made_with == text)
+        };
+        let is_ready = folder.is_dir() && wanted.options.is_none_or(is_as_now);
+        is_ready.then_some(folder)
+    }
+
+    /// While what is returned lives, no other program adds to the store.
+    fn change(&self) -> anyhow::Result<File> {
+        let lock = File::create(self.folder.join("changing"))?;
+        if lock.try_lock().is_err() {
+            let shown = self.folder.display();
+            eprintln!("waiting for another program that adds to {shown}");
+            lock.lock()?;
+        }
+        Ok(lock)
     }
 
     fn newest(&self, wanted: &Wanted) -> anyhow::Result<PathBuf> {
-        let store = &self.0;
-        let world = World::open(&store.folder.join("apt").join(wanted.name), wanted.suites)?;
-        let package = (wanted.choose)(&world)?;
-        let folder = store.folder.join(folder_name(&package));
-        if !folder.is_dir() || !(wanted.is_current)(&folder) {
-            eprintln!("fetching {} {}", package.name, package.version);
-            let unfinished = store.folder.join("unfinished");
-            let _ = fs::remove_dir_all(&unfinished);
-            world.unpack(&package, &unfinished)?;
-            (wanted.finish)(&unfinished)?;
-            let _ = fs::remove_dir_all(&folder);
-            fs::rename(&unfinished, &folder)?;
-        }
-        let before = store.in_use(wanted).filter(|before| *before != folder);
-        fs::write(store.note(wanted), folder_name(&package))?;
-        if let Some(before) = before {
-            fs::remove_dir_all(before)?;
-        }
-        Ok(folder)
+        let set = std::env::var(MIRROR_VARIABLE).ok();
+        let mirror = set.filter(|mirror| !mirror.is_empty());
+        let mirror = mirror.unwrap_or_else(|| USUAL_MIRROR.to_owned());
+        let Wanted {
+            name,
+            package,
+            suites,
+            finish,
+            options,
+        } = *wanted;
+        let (file, text) = options.unwrap_or_default();
+        let mut fetch = Command::new("sh");
+        fetch.args([
+            "-c", FETCH, "sh", name, package, &mirror, suites, finish, file, text,
+        ]);
+        // Ours is for what a guest prints.
+        fetch.current_dir(&self.folder).stdout(std::io::stderr());
+        let status = fetch.status()?;
+        ensure!(
+            status.success(),
+            "the package for `{name}` cannot be had. See that {mirror} can be reached (apt's own proxy \
+             settings hold), or set {MIRROR_VARIABLE} to another mirror"
+        );
+        let folder = self.in_use(wanted);
+        folder.with_context(|| format!("no package for `{name}`, though it was brought"))
     }
 }
 
-fn folder_name(package: &Package) -> String {
-    let checksum = package.sha256.get(..CHECKSUM_DIGITS);
-    let checksum = checksum.unwrap_or(&package.sha256);
-    format!("{}_{}_{checksum}", package.name, package.version)
+/// Folders but those of apt and of the packages in use.
+fn take_away_unnamed(store: &Path) -> anyhow::Result<()> {
+    let entries = fs::read_dir(store)?.collect::<Result<Vec<_>, _>>()?;
+    let paths: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
+    let is_note = |path: &&PathBuf| path.to_string_lossy().ends_with(NOTE);
+    let notes = paths.iter().filter(is_note).map(fs::read_to_string);
+    let mut named = notes.collect::<Result<Vec<_>, _>>()?;
+    named.push("apt".to_owned());
+    let is_named = |path: &Path| named.iter().any(|name| path.ends_with(name));
+    for folder in paths.iter().filter(|path| path.is_dir() && !is_named(path)) {
+        fs::remove_dir_all(folder)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_packages_that_a_note_names_stay() {
+        let store = std::env::temp_dir().join(format!("xtask-store-{}", std::process::id()));
+        let folders = ["apt", "kernel_1", "kernel_2", "unfinished"];
+        for folder in folders {
+            fs::create_dir_all(store.join(folder)).unwrap();
+        }
+        fs::write(store.join("6.1.in-use"), "kernel_2").unwrap();
+        take_away_unnamed(&store).unwrap();
+        let is_there = folders.map(|name| store.join(name).exists());
+        fs::remove_dir_all(&store).unwrap();
+        assert_eq!(is_there, [true, false, true, false]);
+    }
 }

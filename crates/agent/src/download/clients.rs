@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use model::braces;
-use model::message::Failure;
+use model::failure::Failure;
 use sys::clock;
 use sys::descent::Descent;
 use sys::epoll::{Epoll, Events, Interest};
@@ -180,7 +180,7 @@ impl Clients {
         let (how, words) = self.all.get_mut(index).map(end_of).unwrap_or_default();
         Failure {
             what: format!(
-                "the client `{}` ended in the midst: {how}{words}",
+                "the client `{}` ended unexpectedly: {how}{words}",
                 self.shown
             ),
             advice:

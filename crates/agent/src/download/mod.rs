@@ -2,9 +2,10 @@
 //! goes, what it costs each side, and which side has no more to give.
 //!
 //! Whatever the client is, the same is counted in the same way: what the kernel knows to have come,
-//! and the CPU time of both sides' processes, between two moments in the midst of it.
+//! and the CPU time of both sides' processes, between two moments in the middle of it.
 
 mod clients;
+mod folder;
 mod server;
 mod sides;
 
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use machine::instruments::senders::SenderReading;
-use model::message::Failure;
+use model::failure::Failure;
 use model::reading::MachineCpu;
 use traffic::tls::Agreed;
 
@@ -107,7 +108,7 @@ impl Downloaded {
         self.seconds_per_gb(side.cpu_ns)
     }
 
-    /// Likewise of any CPU time.
+    /// Any CPU time per GB, s.
     #[must_use]
     pub fn seconds_per_gb(&self, cpu_ns: u64) -> f64 {
         // ns per byte are s per GB.

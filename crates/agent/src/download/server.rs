@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use model::Service;
-use model::message::Failure;
+use model::failure::Failure;
 use sys::descent::Descent;
 use sys::process::ChildSetup;
 use traffic::load::http::HttpProtocol;
 use traffic::load::probe_head;
 use traffic::tls::{Agreed, Client};
 
-use super::{DownloadOrder, failed};
+use super::{DownloadOrder, failed, folder};
 use crate::children::ServerProcess;
 use crate::held_server::HeldServer;
 use crate::service::register::studies;
@@ -49,7 +49,7 @@ pub(super) struct Server {
 }
 
 /// Where a server runs, and with what.
-struct Place<'a> {
+struct Setup<'a> {
     program: &'a Path,
     cpus: &'a [usize],
     offer: Offer,
@@ -63,19 +63,20 @@ impl Server {
         cpus: &[usize],
     ) -> Result<Self, Failure> {
         let (root, name) = folder_and_name(&order.file)?;
+        folder::check_open(&root, &root.join(&name))?;
         let offer = Offer {
             root: Some(root),
             identity: order.identity.clone(),
         };
-        let place = Place {
+        let setup = Setup {
             program,
             cpus,
             offer,
             name,
         };
         match &order.server {
-            FileServer::Serve { flags } => place.serve(flags),
-            FileServer::Service(service) => place.service(service),
+            FileServer::Serve { flags } => setup.serve(flags),
+            FileServer::Service(service) => setup.service(service),
         }
     }
 
@@ -122,7 +123,7 @@ impl Server {
     }
 }
 
-impl Place<'_> {
+impl Setup<'_> {
     fn serve(self, flags: &[String]) -> Result<Server, Failure> {
         let root = self.offer.root.clone().unwrap_or_default();
         let mut command = Command::new(self.program);
@@ -165,7 +166,6 @@ impl Place<'_> {
             workers: u32::try_from(self.cpus.len()).unwrap_or(u32::MAX),
             cpus: self.cpus.to_vec(),
             setup: ChildSetup::default(),
-            allocator: None,
             folder,
             offer: self.offer.clone(),
         };

@@ -6,7 +6,7 @@ use machine::cpus::CpuSplit;
 use machine::instruments::cpu::CpuWatch;
 use machine::instruments::senders::{SenderReading, SenderWatch};
 use machine::instruments::threads::ThreadWatch;
-use model::message::Failure;
+use model::failure::Failure;
 use model::reading::MachineCpu;
 use sys::clock;
 use sys::tcp_diag::Sending;
@@ -56,7 +56,7 @@ impl Sides {
         }
     }
 
-    /// The same in the same order at both ends, so that all windows are of one length.
+    /// Reads all counters in one order at both ends, so that all windows are of one length.
     pub(super) fn open(&mut self) {
         self.server.threads.open();
         self.client.threads.open();

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, chown};
 use std::path::{Path, PathBuf};
 
 use model::Service;
-use model::message::Failure;
+use model::failure::Failure;
 use sys::descent::Descent;
 use sys::folder::Folder;
 
@@ -48,7 +48,7 @@ fn of_user() -> Option<PathBuf> {
 fn make(above: &Path, name: &str, owner: Option<u32>) -> io::Result<()> {
     fs::create_dir_all(above)?;
     let above = Folder::open(above)?;
-    let expected = owner.unwrap_or_else(sys::process::user);
+    let expected = owner.unwrap_or_else(sys::user::ours);
     match fs::symlink_metadata(above.path_of(name)?) {
         Ok(found) if found.is_dir() && found.uid() == expected => return Ok(()),
         Ok(_) => above.remove(name)?,

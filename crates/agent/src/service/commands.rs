@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use machine::levers::program::{Allocator, Startup};
 use model::Service;
-use model::message::Failure;
-use sys::descent::Descent;
+use model::failure::Failure;
 use sys::group::Leader;
 use sys::process::ChildSetup;
 
@@ -40,31 +38,14 @@ pub(super) enum Trouble {
 }
 
 impl Commands<'_> {
-    /// Starts the service itself, with a memory allocator where it is given one.
-    pub(super) fn start(&self, allocator: Option<&Allocator>) -> Result<Leader, String> {
+    /// Starts the service itself.
+    pub(super) fn start(&self) -> Result<Leader, String> {
         let start = &self.service.start;
         let program = start.program.as_ref().map(PathBuf::from);
         let program = program.unwrap_or_else(|| self.program.to_owned());
         let command = self.command(&program, &start.arguments);
-        let leader = command.and_then(|mut command| {
-            if let Some(allocator) = allocator {
-                self.give(allocator, &mut command)?;
-            }
-            Leader::start(&mut command)
-        });
+        let leader = command.and_then(|mut command| Leader::start(&mut command));
         leader.map_err(|error| format!("starting {}: {error}", program.display()))
-    }
-
-    /// Refused where the program would do without.
-    fn give(&self, allocator: &Allocator, command: &mut Command) -> io::Result<()> {
-        let (name, value) = allocator.variable(&Startup {
-            program: command.get_program(),
-            environment: &self.environment(),
-            // Its keeper is the ordinary user already.
-            descent: Descent::Stay,
-        })?;
-        command.env(name, value);
-        Ok(())
     }
 
     /// Runs a program and its arguments, which must end with 0.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use model::Service;
-use model::message::Failure;
+use model::failure::Failure;
 use model::service::{Find, FoundService};
 use sys::descent::Descent;
 use sys::group::Leader;

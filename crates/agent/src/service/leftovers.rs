@@ -12,9 +12,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use model::message::Failure;
+use model::failure::Failure;
 use sys::folder::Folder;
-use sys::pidfd::{self, Order};
+use sys::pidfd::{self, EndSignal};
 
 /// A killed process is gone at once but for one that waits for a device.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -76,7 +76,7 @@ pub(crate) fn clear(folder: &Path) {
     let Some(left) = Left::find(folder) else {
         return;
     };
-    if left.owner == sys::process::user() {
+    if left.owner == sys::user::ours() {
         left.clear();
     } else {
         // Whoever is not root is refused.
@@ -147,7 +147,7 @@ impl Left {
         if let Ok(process) = pidfd::open_any(pid)
             && self.is_from_here(pid)
         {
-            let _ = pidfd::send(&process, Order::Kill);
+            let _ = pidfd::send(&process, EndSignal::Kill);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use model::Service;
-use model::message::Failure;
+use model::failure::Failure;
 use serde::{Deserialize, Serialize};
 use traffic::tls::{Client, ClientOptions, Trust};
 
@@ -17,6 +17,12 @@ const CERTIFICATE: &str = "certificate.pem";
 const KEY: &str = "key.pem";
 /// A folder that is not there.
 const NOTHING: &str = "nothing";
+
+/// Whether a path means nothing but itself in any configuration.
+fn is_plain(path: &Path) -> bool {
+    let plain = |letter: char| letter.is_alphanumeric() || "/.-_+@~".contains(letter);
+    path.to_str().is_some_and(|path| path.chars().all(plain))
+}
 
 /// What a service has to offer; by default its own answers alone, in the clear.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -60,7 +66,18 @@ impl Offer {
         if self.identity.is_some() && !service.mentions("scheme") {
             return Err(cannot("be told to speak TLS", "scheme"));
         }
-        Ok(())
+        match &self.root {
+            Some(root) if !is_plain(root) => Err(Failure {
+                what: format!(
+                    "{} cannot be given the folder {}: its name would stand among the words of its \
+                     configuration",
+                    service.title,
+                    root.display().to_string().escape_debug()
+                ),
+                advice: "call folders by letters, digits and `.-_+@~`".to_owned(),
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// What one of its variables stands for; `None` for others.

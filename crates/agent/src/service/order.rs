@@ -4,9 +4,8 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use machine::levers::program::Allocator;
 use model::Service;
-use model::message::Failure;
+use model::failure::Failure;
 use serde::{Deserialize, Serialize};
 
 use super::offer::Offer;
@@ -28,8 +27,6 @@ pub(super) struct Order {
     pub(super) workers: u32,
     /// The CPUs it may run on; empty for those inherited.
     pub(super) cpus: Vec<usize>,
-    /// The memory allocator that it is given; `None` for its own.
-    pub(super) allocator: Option<Allocator>,
     pub(super) offer: Offer,
 }
 

@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use machine::targets;
 use model::service::{Exchange, Readiness};
 use traffic::load::http::HttpProtocol;
 use traffic::tls::Client;
@@ -23,6 +24,8 @@ const MOST_ANSWER_BYTES: usize = 4096;
 pub(super) struct Question<'a> {
     pub(super) commands: &'a Commands<'a>,
     pub(super) logs: &'a Logs,
+    /// The process that was started.
+    pub(super) leader: u32,
     /// `None` where it listens on its socket alone.
     pub(super) address: Option<SocketAddr>,
     /// How it is spoken to, where it speaks TLS.
@@ -60,9 +63,22 @@ impl Question<'_> {
 
     fn exchange(&self, bytes: &Exchange) -> Result<(), String> {
         match (self.address, &self.commands.service.socket) {
-            (Some(address), _) => over_network(address, bytes),
+            (Some(address), _) => self.over_network(address, bytes),
             (None, Some(socket)) => over_socket(socket, bytes),
             (None, None) => Err("it listens on no address and no socket".to_owned()),
+        }
+    }
+
+    /// What is sent may hold the password, and its port was free before: somebody else may have it.
+    fn over_network(&self, address: SocketAddr, bytes: &Exchange) -> Result<(), String> {
+        let listeners = targets::addresses_of(self.leader);
+        if listeners
+            .iter()
+            .any(|there| targets::takes(*there, address))
+        {
+            over_network(address, bytes)
+        } else {
+            Err(format!("it does not listen on {address}"))
         }
     }
 

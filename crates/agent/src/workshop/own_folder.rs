@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use model::message::Failure;
+use model::failure::Failure;
 use sys::folder::Folder;
 
 use crate::service::leftovers;

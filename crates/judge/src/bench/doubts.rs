@@ -5,7 +5,7 @@ use model::study::Role;
 use model::{CommandDoubt, CommandReading, Doubt};
 
 use super::{Bench, effect_on};
-use crate::{commands, doubts, median, surroundings};
+use crate::{commands, count, doubts, median, surroundings};
 
 /// Commands shorter than this are largely the start and the end of a process.
 const SHORT_NS: f64 = 5e6;
@@ -18,7 +18,7 @@ pub(super) fn of(bench: &Bench<'_>, control: Option<&BenchComparison>) -> Vec<Do
         stopped(bench).map(Doubt::Command),
         control.and_then(|control| control_differs(bench, control)),
         too_few_pairs(bench),
-        blind(bench),
+        doubts::blind(bench.smallest_visible(), bench.rules.smallest_effect),
         drift(bench),
     ];
     let commands = bench.record.arms.iter().filter(|arm| is_command(arm));
@@ -31,8 +31,8 @@ fn is_command(arm: &BenchArm) -> bool {
 }
 
 fn of_command(bench: &Bench<'_>, arm: &BenchArm) -> Vec<CommandDoubt> {
-    let walls = bench.runs.values(&arm.name, BenchMetric::Wall);
-    let readings: Vec<&CommandReading> = bench.runs.of_arm(&arm.name).collect();
+    let walls = bench.values(BenchMetric::Wall).of_arm(&arm.name);
+    let readings: Vec<&CommandReading> = bench.readings(arm).collect();
     [
         failed(arm, &readings),
         commands::left_running(&arm.title, &readings),
@@ -47,7 +47,7 @@ fn of_command(bench: &Bench<'_>, arm: &BenchArm) -> Vec<CommandDoubt> {
 }
 
 fn stopped(bench: &Bench<'_>) -> Option<CommandDoubt> {
-    let rounds_done = bench.runs.complete_rounds(&bench.record.arms);
+    let rounds_done = bench.rounds_done();
     let rounds_planned = bench.record.rounds_planned;
     (rounds_done < rounds_planned).then_some(CommandDoubt::Stopped {
         rounds_done,
@@ -57,33 +57,27 @@ fn stopped(bench: &Bench<'_>) -> Option<CommandDoubt> {
 
 fn control_differs(bench: &Bench<'_>, control: &BenchComparison) -> Option<Doubt> {
     let effects = BenchMetric::ALL.map(|metric| effect_on(control, metric).effect);
-    let mut differing = effects.into_iter().flatten();
-    let effect = differing.find(|effect| bench.rules.control_differs(effect))?;
-    Some(Doubt::ControlDiffers {
-        ratio: effect.ratio,
-        p_value: effect.p_value,
-    })
+    let mut effects = effects.iter().flatten();
+    effects.find_map(|effect| doubts::control_differs(&bench.rules, Some(effect)))
 }
 
 fn too_few_pairs(bench: &Bench<'_>) -> Option<Doubt> {
-    let needed = bench.rules.fewest_pairs;
-    let pairs = |arm: &&BenchArm| bench.log_ratios(arm, BenchMetric::Wall).len();
-    let pairs = u32::try_from(bench.commands.iter().map(pairs).min()?).unwrap_or(u32::MAX);
-    (pairs < needed).then_some(Doubt::TooFewPairs { pairs, needed })
-}
-
-fn blind(bench: &Bench<'_>) -> Option<Doubt> {
-    let sought = bench.rules.smallest_effect;
-    let smallest_visible = bench.smallest_visible()?;
-    (smallest_visible > sought).then_some(Doubt::BlindToEffect {
-        smallest_visible,
-        sought,
-    })
+    let walls = bench.values(BenchMetric::Wall);
+    let pairs = |arm: &&BenchArm| bench.contrast(arm).log_ratios(walls).len();
+    let fewest = bench
+        .commands
+        .iter()
+        .copied()
+        .map(|arm| pairs(&arm))
+        .min()?;
+    doubts::too_few_pairs(&bench.rules, count(fewest))
 }
 
 /// Of the reference, which is there from the first round to the last.
 fn drift(bench: &Bench<'_>) -> Option<Doubt> {
-    let walls = bench.runs.values(&bench.reference?.name, BenchMetric::Wall);
+    let walls = bench
+        .values(BenchMetric::Wall)
+        .of_arm(&bench.reference?.name);
     let share = surroundings::shift_of(&walls)?;
     Some(Doubt::MachineShifted { share })
 }
@@ -104,7 +98,7 @@ fn shell_share(bench: &Bench<'_>, arm: &BenchArm, walls: &[f64]) -> Option<Comma
         .arms
         .iter()
         .find(|arm| arm.role == Role::Floor)?;
-    let shell_ns = median::of(&bench.runs.values(&shell.name, BenchMetric::Wall))?;
+    let shell_ns = median::of(&bench.values(BenchMetric::Wall).of_arm(&shell.name))?;
     let share = shell_ns / median::of(walls)?;
     (share > SHELL_SHARE).then(|| CommandDoubt::ShellShare {
         command: arm.title.clone(),
@@ -125,8 +119,4 @@ fn at_floor(bench: &Bench<'_>, arm: &BenchArm) -> Option<CommandDoubt> {
         command: arm.title.clone(),
         floor_bytes: bench.record.memory_floor_bytes,
     })
-}
-
-fn count(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -1,20 +1,24 @@
 //! Judges a comparison of commands: each against the reference, in pairs of runs of one round.
 
 mod doubts;
-mod runs;
 
 use model::bench::{
     BenchArm, BenchArmResult, BenchComparison, BenchEffect, BenchJudgement, BenchMetric,
-    BenchRecord,
+    BenchRecord, Distribution,
 };
+use model::judgement::Judged;
 use model::reading::MachineRuns;
 use model::study::Role;
-use model::{Effect, Verdict};
+use model::{CommandReading, Verdict};
 
-use crate::rules::{CONTROL_ALPHA, FEWEST_PAIRS, Rules};
-use crate::signed_rank::{self, SignedRank};
-use crate::{Direction, holm, smallest_visible};
-use runs::Runs;
+use crate::contrast::Contrast;
+use crate::family::{self, Question};
+use crate::rules::{FEWEST_PAIRS, Rules};
+use crate::values::{Measured, Values};
+use crate::{Direction, count, median};
+
+/// Two-sided error of the intervals beside figures that no verdict is about.
+const ALPHA: f64 = 0.05;
 
 /// Judges the runs of a comparison of commands, finished or not.
 ///
@@ -28,7 +32,7 @@ pub fn judge_bench(record: &BenchRecord) -> BenchJudgement {
         arms: record.arms.iter().map(|arm| bench.figures(arm)).collect(),
         comparisons: bench.judge_commands(control.as_ref()),
         smallest_visible: bench.smallest_visible(),
-        rounds_done: bench.runs.complete_rounds(&record.arms),
+        rounds_done: bench.rounds_done(),
         doubts: doubts::of(&bench, control.as_ref()),
         control,
     }
@@ -47,9 +51,11 @@ pub fn effect_on(comparison: &BenchComparison, metric: BenchMetric) -> BenchEffe
 /// What every part of the judgement looks at.
 struct Bench<'a> {
     record: &'a BenchRecord,
-    runs: Runs<'a>,
+    /// In the order of [`BenchMetric::ALL`].
+    values: [Values<'a>; 3],
     rules: Rules,
     reference: Option<&'a BenchArm>,
+    control: Option<&'a BenchArm>,
     commands: Vec<&'a BenchArm>,
 }
 
@@ -58,126 +64,109 @@ impl<'a> Bench<'a> {
         let with_role = |role| record.arms.iter().filter(move |arm| arm.role == role);
         Self {
             record,
-            runs: Runs::of(record),
+            values: BenchMetric::ALL.map(|metric| Values::of(measured(record, metric))),
             rules: Rules {
                 smallest_effect: record.smallest_effect,
                 fewest_pairs: FEWEST_PAIRS,
             },
             reference: with_role(Role::Baseline).next(),
+            control: with_role(Role::Control).next(),
             commands: with_role(Role::Step).collect(),
         }
     }
 
-    fn control(&self) -> Option<&'a BenchArm> {
-        self.record
-            .arms
-            .iter()
-            .find(|arm| arm.role == Role::Control)
+    fn values(&self, metric: BenchMetric) -> &Values<'a> {
+        &self.values[metric as usize]
     }
 
-    fn log_ratios(&self, arm: &BenchArm, metric: BenchMetric) -> Vec<f64> {
-        self.reference.map_or_else(Vec::new, |reference| {
-            self.runs.log_ratios(&arm.name, &reference.name, metric)
-        })
+    fn readings(&self, arm: &BenchArm) -> impl Iterator<Item = &'a CommandReading> {
+        let runs = self.record.runs.iter();
+        let of_arm = runs.filter(move |run| run.arm == arm.name);
+        of_arm.map(|run| &run.reading)
+    }
+
+    /// An arm against the reference.
+    fn contrast(&self, arm: &'a BenchArm) -> Contrast<'a> {
+        Contrast::pair(&arm.name, self.reference.map_or("", |arm| &arm.name))
+    }
+
+    fn rounds_done(&self) -> u32 {
+        let runs_of = |arm: &BenchArm| self.readings(arm).count();
+        count(self.record.arms.iter().map(runs_of).min().unwrap_or(0))
     }
 
     fn figures(&self, arm: &BenchArm) -> BenchArmResult {
-        let figure = |metric| runs::distribution(&self.runs.values(&arm.name, metric));
+        let figure = |metric| distribution(&self.values(metric).of_arm(&arm.name));
         BenchArmResult {
             arm: arm.name.clone(),
             wall_ns: figure(BenchMetric::Wall),
             cpu_ns: figure(BenchMetric::Cpu),
-            machine: MachineRuns::of(self.runs.of_arm(&arm.name).filter_map(|run| run.machine)),
+            machine: MachineRuns::of(self.readings(arm).filter_map(|run| run.machine)),
             peak_memory_bytes: figure(BenchMetric::PeakMemory),
         }
     }
 
     fn judge_control(&self) -> Option<BenchComparison> {
-        let control = self.control()?;
-        Some(self.comparison(control, |metric| {
-            let effect = signed_rank::effect(&self.log_ratios(control, metric), CONTROL_ALPHA);
-            BenchEffect {
-                verdict: self.rules.control_verdict(effect.as_ref()),
-                effect,
-            }
-        }))
+        let control = self.control?;
+        let contrast = self.contrast(control);
+        let judge = |metric| family::judge_control(&contrast, self.values(metric), self.rules);
+        let judged = BenchMetric::ALL.map(|metric| judge(metric).judged);
+        Some(self.comparison(control, &judged))
     }
 
     fn judge_commands(&self, control: Option<&BenchComparison>) -> Vec<BenchComparison> {
-        let alphas = self.alphas();
-        let judged = self
-            .commands
-            .iter()
-            .zip(alphas.chunks(BenchMetric::ALL.len()));
-        judged
-            .map(|(arm, alphas)| {
-                let mut alphas = alphas.iter();
-                self.comparison(arm, |metric| {
-                    let alpha = alphas.next().copied().unwrap_or(0.0);
-                    let control = control.and_then(|control| effect_on(control, metric).effect);
-                    self.judge_command(arm, metric, alpha, control.as_ref())
-                })
-            })
+        let commands = self.commands.iter();
+        let asked: Vec<(&BenchArm, BenchMetric)> = commands
+            .flat_map(|arm| BenchMetric::ALL.map(|metric| (*arm, metric)))
+            .collect();
+        let question = |(arm, metric): &(&'a BenchArm, BenchMetric)| {
+            let control = control.map(|control| effect_on(control, *metric));
+            Question {
+                contrast: self.contrast(arm),
+                values: self.values(*metric),
+                direction: Direction::LowerIsBetter,
+                control: control.and_then(|control| control.effect),
+                is_void: family::voids(control.map(|control| control.verdict)),
+            }
+        };
+        let family: Vec<Question<'_>> = asked.iter().map(question).collect();
+        let mut judged: Vec<Judged> = family::judge(&family, self.rules)
+            .into_iter()
+            .map(|answer| answer.judged)
+            .collect();
+        for ((judged, question), (arm, metric)) in judged.iter_mut().zip(&family).zip(&asked) {
+            let is_floor = *metric == BenchMetric::PeakMemory && self.both_at_floor(arm);
+            if is_floor && !question.is_void {
+                judged.verdict = Verdict::Inconclusive;
+            }
+        }
+        let of_commands = judged.chunks(BenchMetric::ALL.len());
+        let commands = self.commands.iter().zip(of_commands);
+        commands
+            .map(|(arm, judged)| self.comparison(arm, judged))
             .collect()
     }
 
-    fn judge_command(
-        &self,
-        arm: &BenchArm,
-        metric: BenchMetric,
-        alpha: f64,
-        control: Option<&Effect>,
-    ) -> BenchEffect {
-        let effect = signed_rank::effect(&self.log_ratios(arm, metric), alpha);
-        let lower = Direction::LowerIsBetter;
-        let is_void = control.is_some_and(|control| self.rules.control_differs(control));
-        let verdict = match effect.as_ref() {
-            _ if is_void => Verdict::Invalid,
-            _ if metric == BenchMetric::PeakMemory && self.both_at_floor(arm) => {
-                Verdict::Inconclusive
-            }
-            effect => self.rules.verdict(effect, lower, alpha, control),
+    /// What was judged of each metric, in their order.
+    fn comparison(&self, arm: &BenchArm, judged: &[Judged]) -> BenchComparison {
+        let on = |metric| {
+            let Judged { verdict, effect } = judged[metric as usize];
+            BenchEffect { verdict, effect }
         };
-        BenchEffect { verdict, effect }
-    }
-
-    /// The error of each comparison: commands in order, and the metrics of each in theirs.
-    fn alphas(&self) -> Vec<f64> {
-        let p_value =
-            |log_ratios: Vec<f64>| SignedRank::of(&log_ratios).map_or(1.0, |test| test.p_value());
-        let p_values: Vec<f64> = self
-            .commands
-            .iter()
-            .flat_map(|arm| BenchMetric::ALL.map(|metric| p_value(self.log_ratios(arm, metric))))
-            .collect();
-        holm::alphas(&p_values, holm::FAMILY_ALPHA)
-    }
-
-    fn comparison(
-        &self,
-        arm: &BenchArm,
-        mut effect: impl FnMut(BenchMetric) -> BenchEffect,
-    ) -> BenchComparison {
+        let reference = self.reference.map(|arm| arm.name.clone());
         BenchComparison {
             arm: arm.name.clone(),
-            against: self
-                .reference
-                .map_or_else(String::new, |arm| arm.name.clone()),
-            wall: effect(BenchMetric::Wall),
-            cpu: effect(BenchMetric::Cpu),
-            peak_memory: effect(BenchMetric::PeakMemory),
+            against: reference.unwrap_or_default(),
+            wall: on(BenchMetric::Wall),
+            cpu: on(BenchMetric::Cpu),
+            peak_memory: on(BenchMetric::PeakMemory),
         }
     }
 
     fn smallest_visible(&self) -> Option<f64> {
-        let log_ratios = self.log_ratios(self.control()?, BenchMetric::Wall);
-        let pairs = u32::try_from(log_ratios.len()).ok()?;
+        let noise = self.contrast(self.control?);
         let family = self.commands.len() * BenchMetric::ALL.len();
-        smallest_visible(
-            &log_ratios,
-            pairs,
-            holm::FAMILY_ALPHA / family.max(1) as f64,
-        )
+        family::smallest_visible(&noise, self.values(BenchMetric::Wall), family)
     }
 
     fn both_at_floor(&self, arm: &BenchArm) -> bool {
@@ -189,7 +178,59 @@ impl<'a> Bench<'a> {
     fn is_at_floor(&self, arm: &BenchArm) -> bool {
         const TOLERANCE_BYTES: f64 = 262_144.0;
         let floor = self.record.memory_floor_bytes as f64 + TOLERANCE_BYTES;
-        let peaks = self.runs.values(&arm.name, BenchMetric::PeakMemory);
-        crate::median::of(&peaks).is_some_and(|peak| peak <= floor)
+        let peaks = self.values(BenchMetric::PeakMemory).of_arm(&arm.name);
+        median::of(&peaks).is_some_and(|peak| peak <= floor)
+    }
+}
+
+/// A metric's values above zero, for only those have a logarithm.
+fn measured(record: &BenchRecord, metric: BenchMetric) -> impl Iterator<Item = Measured<'_>> {
+    let all = record.runs.iter().map(move |run| Measured {
+        arm: &run.arm,
+        turn: (run.round, run.epoch),
+        position: run.position,
+        value: match metric {
+            BenchMetric::Wall => run.reading.wall_ns,
+            BenchMetric::Cpu => run.reading.cpu_ns(),
+            BenchMetric::PeakMemory => run.reading.peak_memory_bytes,
+        } as f64,
+    });
+    all.filter(|measured| measured.value > 0.0)
+}
+
+/// What values say by themselves; `None` without any.
+fn distribution(values: &[f64]) -> Option<Distribution> {
+    let median = median::estimate(values, ALPHA)?;
+    let sigma = median::robust_sigma(values);
+    Some(Distribution {
+        median,
+        p10: median::quantile(values, 0.1)?,
+        p90: median::quantile(values, 0.9)?,
+        noise_share: sigma.map(|sigma| sigma / median.value),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_control_of_which_one_run_is_left_voids_every_verdict() {
+        let mut record: BenchRecord =
+            serde_json::from_str(include_str!("../../tests/frozen/bench/record.json")).unwrap();
+        let verdicts = |record: &BenchRecord| -> Vec<Verdict> {
+            let commands = judge_bench(record).comparisons;
+            commands
+                .iter()
+                .map(|command| command.wall.verdict)
+                .collect()
+        };
+        assert_ne!(verdicts(&record), [Verdict::Invalid; 2]);
+        let control = record.arms.iter().find(|arm| arm.role == Role::Control);
+        let control = control.unwrap().name.clone();
+        record
+            .runs
+            .retain(|run| run.arm != control || run.round == 0);
+        assert_eq!(verdicts(&record), [Verdict::Invalid; 2]);
     }
 }

@@ -6,20 +6,24 @@
 //! upon is said. A rate at which blocks disagree is given up for one further out.
 
 mod confirm;
+mod course;
 mod posterior;
 mod ramp;
+mod run;
 
 use model::random::SplitMix64;
 
 pub use confirm::{Agreed, Tally};
+pub use course::{BlockVerdict, CLOSED_LOOP, Course, KEPT_UP_SHARE, Look, NoRange, OFFERED};
 pub use posterior::Posterior;
+pub use run::judge_capacity;
 
 use confirm::Confirm;
 use ramp::{Bracket, Ramp};
 
 /// Trust in the answer of a block during the bisection.
 pub const TRUST: f64 = 0.7;
-/// The same where something speaks against it, such as a client that had to wait for its CPU.
+/// Trust where something speaks against a block, such as a client that had to wait for its CPU.
 pub const LITTLE_TRUST: f64 = 0.6;
 /// The bisection ends when this share of the weight …
 const MASS: f64 = 0.9;
@@ -85,7 +89,7 @@ pub struct Hysteresis {
 
 /// What is known, at the end or before.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct Capacity {
     /// The highest rate that was confirmed to hold.
     pub holds: Option<Tally>,
     /// The lowest rate that was confirmed to fail, or that could not be offered.
@@ -206,12 +210,12 @@ impl Search {
 
     /// What is known now.
     #[must_use]
-    pub fn found(&self) -> Found {
+    pub fn found(&self) -> Capacity {
         let confirm = match &self.phase {
             Phase::Confirmation(confirm) | Phase::Over(confirm) => Some(confirm),
             Phase::Ramp(_) | Phase::Bisection => None,
         };
-        Found {
+        Capacity {
             holds: confirm.and_then(|confirm| confirm.holds),
             fails: confirm.and_then(|confirm| confirm.fails),
             undecided: confirm.map(Confirm::undecided).unwrap_or_default(),

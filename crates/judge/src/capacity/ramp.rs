@@ -31,7 +31,7 @@ enum Going {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Bracket {
     /// Between two rates, as far as one block at each can tell.
-    Found(Reach),
+    Found(HighestHeld),
     /// Not even the lowest rate held.
     BelowRange,
     /// The highest rate held.
@@ -40,7 +40,7 @@ pub(super) enum Bracket {
 
 /// The highest rates that held: on the way up, and on the way down from the first failure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Reach {
+pub(super) struct HighestHeld {
     pub(super) going_up_rps: f64,
     pub(super) coming_down_rps: f64,
 }
@@ -93,14 +93,14 @@ impl Ramp {
     }
 
     fn found(&self, coming_down_rps: f64) -> Bracket {
-        Bracket::Found(Reach {
+        Bracket::Found(HighestHeld {
             going_up_rps: self.held_going_up_rps.unwrap_or(coming_down_rps),
             coming_down_rps,
         })
     }
 }
 
-impl Reach {
+impl HighestHeld {
     /// Whether what held on the way up held on the way down only two steps lower or more. One step
     /// is noise: a single block at each rate tells no more.
     pub(super) fn is_hysteresis(self) -> bool {

@@ -7,8 +7,8 @@ use model::study::Role;
 use model::{CommandDoubt, CommandReading, CommandRun, Doubt};
 
 use super::layout::Pair;
-use super::{Factorial, agreement, surroundings as beside};
-use crate::{commands, doubts, surroundings};
+use super::{Factorial, agreement, exact, surroundings as beside};
+use crate::{commands, count, doubts, surroundings};
 
 /// The arms that may have no verdict: the runs that did not end in time are the longest, so the
 /// others are a choice of the short ones; and outputs that differ are of different work.
@@ -22,11 +22,12 @@ pub(super) fn void_arms<'a>(run: &'a CommandRun, blocks: &'a [CommandBlock]) -> 
 
 /// All doubts, of one kind the worst.
 pub(super) fn of(study: &Factorial<'_>, control: Option<&LevelResult>) -> Vec<Doubt> {
+    let smallest_visible = study.smallest_visible();
     let whole = [
         control.and_then(|control| control_differs(study, control)),
         too_few_pairs(study),
-        unfinished(study),
-        blind(study),
+        doubts::unfinished(study.rounds_done, study.run.study.design.rounds),
+        doubts::blind(smallest_visible, study.rules.smallest_effect),
         drift(study),
     ];
     let arms = study.run.arms.iter().flat_map(|arm| of_arm(study, arm));
@@ -44,32 +45,27 @@ pub(super) fn of(study: &Factorial<'_>, control: Option<&LevelResult>) -> Vec<Do
             .chain(commands)
             .chain(of_blocks)
             .chain(beside::doubts(study.run, study.blocks))
-            .chain(known_before(study)),
+            .chain(doubts::known_before(&study.run.doubts, smallest_visible)),
     )
 }
 
 fn control_differs(study: &Factorial<'_>, control: &LevelResult) -> Option<Doubt> {
-    if !study.control_differs(control) {
-        return None;
-    }
     match &control.change {
-        Change::Estimated(effect) => Some(Doubt::ControlDiffers {
-            ratio: effect.ratio,
-            p_value: effect.p_value,
-        }),
-        Change::Exact(same) => Some(Doubt::Command(CommandDoubt::ControlIsAnother {
-            metric: study.metrics[0].title.clone(),
-            value: same.value,
-            against: same.against,
-        })),
-        Change::Unknown => None,
+        Change::Estimated(effect) => doubts::control_differs(&study.rules, Some(effect)),
+        Change::Exact(same) if !exact::is_near(same, &study.rules) => {
+            Some(Doubt::Command(CommandDoubt::ControlIsAnother {
+                metric: study.metrics[0].title.clone(),
+                value: same.value,
+                against: same.against,
+            }))
+        }
+        Change::Exact(_) | Change::Unknown => None,
     }
 }
 
 /// Of the contrast with the fewest pairs. One that has none for want of an arm that never did well
 /// is not short of rounds: that arm's failures are told.
 fn too_few_pairs(study: &Factorial<'_>) -> Option<Doubt> {
-    let needed = study.rules.fewest_pairs;
     let control = study.control_pair();
     let exact = study.pairs.iter().chain(&control);
     let exact = exact.filter_map(|pair| Some(study.exact(pair, 0)?.n));
@@ -79,30 +75,12 @@ fn too_few_pairs(study: &Factorial<'_>) -> Option<Doubt> {
     let varying = varying.map(Pair::contrast).chain(family);
     let varying = varying.filter(|contrast| !contrast.arms().any(never));
     let varying = varying.map(|contrast| count(contrast.log_ratios(study.primary()).len()));
-    let pairs = exact.chain(varying).min()?;
-    (pairs < needed).then_some(Doubt::TooFewPairs { pairs, needed })
+    doubts::too_few_pairs(&study.rules, exact.chain(varying).min()?)
 }
 
 fn has_failed(study: &Factorial<'_>, arm: &str) -> bool {
     let mut blocks = study.blocks.iter().filter(|block| block.arm == arm);
     blocks.any(|block| !block.reading.counts())
-}
-
-fn unfinished(study: &Factorial<'_>) -> Option<Doubt> {
-    let (rounds_done, rounds_planned) = (study.rounds_done, study.run.study.design.rounds);
-    (rounds_done < rounds_planned).then_some(Doubt::Unfinished {
-        rounds_done,
-        rounds_planned,
-    })
-}
-
-fn blind(study: &Factorial<'_>) -> Option<Doubt> {
-    let sought = study.rules.smallest_effect;
-    let smallest_visible = study.smallest_visible()?;
-    (smallest_visible > sought).then_some(Doubt::BlindToEffect {
-        smallest_visible,
-        sought,
-    })
 }
 
 /// Of the baseline, which is there from the first round to the last.
@@ -111,17 +89,6 @@ fn drift(study: &Factorial<'_>) -> Option<Doubt> {
     let baseline = study.run.arms.iter().find(is_baseline)?;
     let share = surroundings::shift_of(&study.primary().of_arm(&baseline.name))?;
     Some(Doubt::MachineShifted { share })
-}
-
-/// What was doubted before the first run. A forecast of blindness gives way to the measured figure.
-fn known_before<'a>(study: &'a Factorial<'_>) -> impl Iterator<Item = Doubt> + 'a {
-    let is_measured = study.smallest_visible().is_some();
-    let known = study.run.doubts.iter();
-    let known = known.filter(move |doubt| {
-        let is_forecast = matches!(doubt, Doubt::BlindToEffect { .. });
-        !(is_measured && is_forecast)
-    });
-    known.cloned()
 }
 
 fn outputs_differ(found: &agreement::Disagreement<'_>) -> CommandDoubt {
@@ -190,8 +157,4 @@ fn without_value(
         metric: study.metrics[0].title.clone(),
         runs: count(silent),
     })
-}
-
-fn count(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }

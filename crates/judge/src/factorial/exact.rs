@@ -3,8 +3,9 @@
 use model::Verdict;
 use model::judgement::ExactChange;
 
-use super::values::{Turn, Values};
+use crate::count;
 use crate::rules::Rules;
+use crate::values::{Turn, Values};
 use crate::verdict::Direction;
 
 /// Two arms of which each has one value in all its runs; `None` where one of them varies.
@@ -15,7 +16,7 @@ pub(crate) fn change(values: &Values<'_>, arm: &str, against: &str) -> Option<Ex
     Some(ExactChange {
         value,
         against: reference,
-        n: u32::try_from(turns).unwrap_or(u32::MAX),
+        n: count(turns),
     })
 }
 
@@ -44,8 +45,8 @@ pub(crate) fn is_near(change: &ExactChange, rules: &Rules) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::values::Measured;
     use super::*;
+    use crate::values::Measured;
 
     const RULES: Rules = Rules {
         smallest_effect: 0.03,

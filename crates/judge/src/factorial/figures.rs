@@ -6,8 +6,8 @@ use model::judgement::{ArmFigures, Figure, MetricInfo};
 use model::reading::MachineRuns;
 
 use super::ALPHA;
-use super::values::Values;
-use crate::median;
+use crate::values::Values;
+use crate::{count, median};
 
 /// The figures of every arm, in the study's order.
 pub(super) fn of_arms(
@@ -45,8 +45,4 @@ fn figure(metric: &MetricInfo, values: &Values<'_>, arm: &str) -> Option<Figure>
         estimate: median::estimate(&values.of_arm(arm), ALPHA)?,
         steady: values.steady(arm).is_some(),
     })
-}
-
-fn count(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }

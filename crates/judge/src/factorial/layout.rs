@@ -6,7 +6,7 @@ use model::command_study::Factor;
 use model::judgement::Levels;
 use model::study::Role;
 
-use super::contrast::Contrast;
+use crate::contrast::Contrast;
 
 /// The arms that are there, without the control; those of levels that were left out are not.
 #[derive(Debug)]

@@ -1,11 +1,10 @@
 //! One level against another over the levels of a further factor, such as all benchmarks.
 
-use model::Verdict;
-use model::judgement::{Levels, MeanResult};
+use model::judgement::{Judged, Levels, MeanResult};
 
-use super::contrast::Contrast;
 use super::layout::{Pair, without};
 use super::{Factorial, Verdicts};
+use crate::contrast::Contrast;
 
 /// A geometric mean of ratios of one level to another.
 pub(super) struct Mean<'a> {
@@ -68,7 +67,7 @@ pub(super) fn results(study: &Factorial<'_>, verdicts: &Verdicts<'_>) -> Vec<Mea
     let over = study.run.study.design.mean_over.as_deref();
     let result = |mean: &Mean<'_>| {
         let over = over?;
-        let judged = mean.contrast().map(|contrast| verdicts.on(&contrast));
+        let judged = (mean.contrast()).map_or(Judged::NONE, |contrast| verdicts.on(&contrast));
         let of = mean
             .of
             .iter()
@@ -80,8 +79,8 @@ pub(super) fn results(study: &Factorial<'_>, verdicts: &Verdicts<'_>) -> Vec<Mea
             over: over.to_owned(),
             of: of.collect(),
             without: mean.without.clone(),
-            verdict: judged.map_or(Verdict::Invalid, |judged| judged.verdict),
-            effect: judged.and_then(|judged| judged.effect),
+            verdict: judged.verdict,
+            effect: judged.effect,
         })
     };
     study.means.iter().filter_map(result).collect()

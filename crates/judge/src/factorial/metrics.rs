@@ -6,7 +6,7 @@ use model::command_run::{CommandBlock, Measured};
 use model::command_study::{Better, MetricSource};
 use model::judgement::MetricInfo;
 
-use super::values::{self, Values};
+use crate::values::{self, Values};
 
 /// What the kernel tells of every command: names, words, units, and where a study asks for it.
 const ALWAYS: [Always; 3] = [

@@ -2,10 +2,8 @@
 //! one round; their geometric mean; and what two factors do together.
 
 mod agreement;
-mod contrast;
 mod doubts;
 mod exact;
-mod family;
 mod figures;
 mod layout;
 mod means;
@@ -13,7 +11,6 @@ mod metrics;
 mod planned;
 mod surroundings;
 mod together;
-mod values;
 
 use model::command_run::{CommandArm, CommandBlock};
 use model::command_study::Better;
@@ -26,18 +23,19 @@ use model::{CommandRun, Verdict};
 
 pub use planned::visible_to_plan;
 
+use crate::contrast::Contrast;
+use crate::family::{self, Question};
 use crate::rules::{CONTROL_ALPHA, FEWEST_PAIRS, Rules, most_of};
-use crate::{Direction, sequential, signed_rank};
-pub(crate) use contrast::Contrast;
-pub(crate) use family::Family;
+use crate::values::Values;
+use crate::{Direction, count, sequential, signed_rank};
 pub(crate) use together::together;
-pub(crate) use values::{Measured, Turn, Values};
 
 use layout::{Layout, Pair, Square};
 use means::Mean;
 
 /// Two-sided error of estimates that no verdict is about.
 const ALPHA: f64 = 0.05;
+
 /// Judges the blocks of a run of commands, finished or not.
 ///
 /// All verdicts share one error of 5 %: every level against its reference in every cell, every
@@ -92,13 +90,9 @@ struct Verdicts<'a> {
 
 impl Verdicts<'_> {
     fn on(&self, contrast: &Contrast<'_>) -> Judged {
-        let none = Judged {
-            verdict: Verdict::Invalid,
-            effect: None,
-        };
         let mut all = self.family.iter().zip(&self.judged);
         let found = all.find(|(member, _)| *member == contrast);
-        found.map_or(none, |(_, judged)| *judged)
+        found.map_or(Judged::NONE, |(_, judged)| *judged)
     }
 }
 
@@ -148,7 +142,7 @@ impl<'a> Factorial<'a> {
     fn family(&self) -> Vec<Contrast<'a>> {
         let pairs = self.pairs.iter();
         let varying = pairs.filter(|pair| self.exact(pair, 0).is_none());
-        family::each_once(varying, &self.means, &self.squares)
+        each_once(varying, &self.means, &self.squares)
     }
 
     /// Most of the rounds, and as many as could show that any of the family differs at all.
@@ -187,31 +181,20 @@ impl<'a> Factorial<'a> {
         Some(self.result(&pair, verdict, change))
     }
 
-    /// Whether the same command was told from itself, so that no verdict may stand.
-    fn control_differs(&self, control: &LevelResult) -> bool {
-        match &control.change {
-            Change::Exact(same) => !exact::is_near(same, &self.rules),
-            Change::Estimated(effect) => self.rules.control_differs(effect),
-            Change::Unknown => false,
-        }
-    }
-
     fn judge_family(&self, control: Option<&LevelResult>) -> Verdicts<'a> {
-        // A control that was lost tells nothing of the noise.
-        let is_lost = |control: &LevelResult| control.change == Change::Unknown;
-        let is_void = |control: &LevelResult| is_lost(control) || self.control_differs(control);
-        let control_voids = control.is_some_and(is_void);
+        let control_voids = family::voids(control.map(|control| control.verdict));
         let noise = control.and_then(|control| control.change.effect());
-        let family = Family {
+        let question = |contrast: &Contrast<'a>| Question {
+            contrast: contrast.clone(),
             values: self.primary(),
-            rules: self.rules,
             direction: self.direction(),
             control: noise.copied(),
+            is_void: control_voids || contrast.arms().any(|arm| self.void.contains(&arm)),
         };
         let contrasts = self.family();
-        let judged = family.judge(&contrasts, |contrast| {
-            control_voids || contrast.arms().any(|arm| self.void.contains(&arm))
-        });
+        let questions: Vec<Question<'_>> = contrasts.iter().map(question).collect();
+        let answers = family::judge(&questions, self.rules).into_iter();
+        let judged = answers.map(|answer| answer.judged).collect();
         Verdicts {
             control_voids,
             family: contrasts,
@@ -314,6 +297,27 @@ impl<'a> Factorial<'a> {
 /// Rounds in which every arm was run, whether or not it failed.
 fn rounds_done(run: &CommandRun, blocks: &[CommandBlock]) -> u32 {
     let runs_of = |arm: &CommandArm| blocks.iter().filter(|block| block.arm == arm.name).count();
-    let fewest = run.arms.iter().map(runs_of).min().unwrap_or(0);
-    u32::try_from(fewest).unwrap_or(u32::MAX)
+    count(run.arms.iter().map(runs_of).min().unwrap_or(0))
+}
+
+/// All contrasts that a study asks about, each once: what is a corner of a square may be a pair too.
+fn each_once<'a, 'b>(
+    pairs: impl Iterator<Item = &'b Pair<'a>>,
+    means: &[Mean<'a>],
+    squares: &[Square<'a>],
+) -> Vec<Contrast<'a>>
+where
+    'a: 'b,
+{
+    let all = pairs
+        .map(Pair::contrast)
+        .chain(means.iter().filter_map(Mean::contrast))
+        .chain(squares.iter().flat_map(Square::contrasts));
+    let mut family: Vec<Contrast<'_>> = Vec::new();
+    for contrast in all {
+        if !family.contains(&contrast) {
+            family.push(contrast);
+        }
+    }
+    family
 }

@@ -3,9 +3,9 @@
 use model::CommandStudy;
 use model::command_run::CommandArm;
 
-use super::family;
 use super::layout::{self, Layout};
-use super::means;
+use super::{each_once, means};
+use crate::family;
 
 /// The smallest effect, as a share, that a study will find in its rounds with 80 % power, by the
 /// logarithms of ratios of identical runs. The error is shared by as many contrasts as a whole run
@@ -20,7 +20,7 @@ pub fn visible_to_plan(
     let pairs = layout.pairs(&study.design.compare);
     let means = means::of(study.design.mean_over.as_deref(), &pairs, |_| true);
     let squares = layout::squares(study, &layout);
-    let family = family::each_once(pairs.iter(), &means, &squares);
+    let family = each_once(pairs.iter(), &means, &squares);
     let alpha = family::share_of_first(family.len());
     crate::smallest_visible(differences, study.design.rounds, alpha)
 }

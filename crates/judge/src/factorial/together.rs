@@ -3,8 +3,8 @@
 use model::Verdict;
 use model::judgement::{InteractionResult, Judged, Together};
 
-use super::contrast::Contrast;
 use super::layout::Square;
+use crate::contrast::Contrast;
 
 /// The result on one square of arms, of contrasts that were judged before.
 pub(super) fn result(

@@ -4,9 +4,11 @@
 mod draws;
 mod knee;
 mod least_squares;
+mod run;
 mod usl;
 
 pub use knee::{Knee, knee};
+pub use run::judge_sweep;
 pub use usl::{FEWEST_LEVELS, Peak, Usl, UslFit, fit};
 
 /// One level of load and what its blocks came to.

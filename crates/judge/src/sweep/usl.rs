@@ -171,7 +171,7 @@ fn estimate(of: &dyn Fn(&Usl) -> f64, law: &Usl, drawn: &[Usl], rounds: usize) -
         value: of(law),
         low,
         high,
-        n: u32::try_from(rounds).unwrap_or(u32::MAX),
+        n: crate::count(rounds),
     })
 }
 

@@ -10,14 +10,14 @@ pub(crate) type Factor = (&'static str, &'static [&'static str]);
 
 /// What is asked beside the factors.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked {
+pub(crate) struct Questions {
     pub(crate) compare: &'static str,
     pub(crate) against: &'static str,
     pub(crate) interaction: Option<[&'static str; 2]>,
     pub(crate) mean_over: Option<&'static str>,
 }
 
-impl Asked {
+impl Questions {
     pub(crate) const fn comparing(compare: &'static str) -> Self {
         Self {
             compare,
@@ -30,7 +30,7 @@ impl Asked {
 
 /// A run of every combination of levels, with a control, a smallest effect of 3 % and the metrics
 /// `time_ns`, on which verdicts are, and `count`.
-pub(crate) fn run(factors: &[Factor], asked: Asked, rounds: u32) -> CommandRun {
+pub(crate) fn run(factors: &[Factor], asked: Questions, rounds: u32) -> CommandRun {
     let metric = |name: &str, unit: &str| {
         json!({ "name": name, "title": name, "unit": unit, "better": "lower",
                 "from": { "json": format!("/{name}") } })
@@ -69,7 +69,7 @@ pub(crate) fn run(factors: &[Factor], asked: Asked, rounds: u32) -> CommandRun {
 
 /// Every combination, the first factor turning slowest; the first is the baseline, and the control
 /// comes second.
-fn arms(factors: &[Factor], asked: Asked) -> Vec<CommandArm> {
+fn arms(factors: &[Factor], asked: Questions) -> Vec<CommandArm> {
     let mut combinations: Vec<Vec<(&str, usize)>> = vec![vec![]];
     for (name, levels) in factors {
         let longer = |combination: Vec<(&'static str, usize)>| {
@@ -89,7 +89,7 @@ fn arms(factors: &[Factor], asked: Asked) -> Vec<CommandArm> {
     serde_json::from_value(json!(arms)).expect("the arms have the shape in which they are saved")
 }
 
-fn named(factors: &[Factor], asked: Asked, combination: &[(&str, usize)]) -> Value {
+fn named(factors: &[Factor], asked: Questions, combination: &[(&str, usize)]) -> Value {
     let words = |combination: &[(&str, usize)]| -> Vec<&str> {
         let of = factors.iter().zip(combination);
         of.map(|((_, levels), (_, level))| levels[*level]).collect()

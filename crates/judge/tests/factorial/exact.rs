@@ -6,11 +6,15 @@ use model::judgement::{Change, ExactChange, FactorialJudgement};
 use model::{CommandDoubt, Doubt, Verdict};
 
 use crate::blocks;
-use crate::built_commands::{Asked, run};
+use crate::built_commands::{Questions, run};
 
 /// A run whose verdicts are about a count.
 fn counted(change: impl Fn(&mut CommandBlock)) -> FactorialJudgement {
-    let mut run = run(&[("version", &["a", "b"])], Asked::comparing("version"), 16);
+    let mut run = run(
+        &[("version", &["a", "b"])],
+        Questions::comparing("version"),
+        16,
+    );
     run.study.metrics.swap(0, 1);
     let mut blocks = blocks(&run, |_| 20.0);
     blocks.iter_mut().for_each(change);

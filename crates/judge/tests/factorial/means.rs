@@ -4,16 +4,16 @@ use judge::judge_commands;
 use model::command::CommandEnd;
 use model::{CommandRun, Verdict};
 
-use crate::built_commands::{Asked, Factor, run};
+use crate::built_commands::{Factor, Questions, run};
 use crate::{blocks, judged};
 
 const BENCHMARKS: Factor = ("benchmark", &["one", "two", "three"]);
 const VERSIONS: Factor = ("python", &["old", "new"]);
 
 fn averaged() -> CommandRun {
-    let asked = Asked {
+    let asked = Questions {
         mean_over: Some("benchmark"),
-        ..Asked::comparing("python")
+        ..Questions::comparing("python")
     };
     run(&[BENCHMARKS, VERSIONS], asked, 16)
 }

@@ -5,14 +5,18 @@ use model::Doubt;
 use model::command::Meanwhile;
 use model::judgement::FactorialJudgement;
 
-use crate::built_commands::{Asked, run};
+use crate::built_commands::{Questions, run};
 use crate::{blocks, has};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// A run each of whose commands had this beside it, on two CPUs.
 fn beside(meanwhile: Meanwhile) -> FactorialJudgement {
-    let mut run = run(&[("version", &["a", "b"])], Asked::comparing("version"), 16);
+    let mut run = run(
+        &[("version", &["a", "b"])],
+        Questions::comparing("version"),
+        16,
+    );
     run.facts.cpus_online = 2;
     let mut blocks = blocks(&run, |_| 20.0);
     for block in &mut blocks {

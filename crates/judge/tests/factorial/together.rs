@@ -4,13 +4,13 @@ use model::CommandRun;
 use model::Verdict;
 use model::judgement::{InteractionResult, Together};
 
-use crate::built_commands::{Asked, run};
+use crate::built_commands::{Questions, run};
 use crate::judged;
 
 fn square() -> CommandRun {
-    let asked = Asked {
+    let asked = Questions {
         interaction: Some(["cache", "watcher"]),
-        ..Asked::comparing("watcher")
+        ..Questions::comparing("watcher")
     };
     let factors = [
         ("cache", &["off", "on"][..]),

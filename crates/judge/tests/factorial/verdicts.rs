@@ -4,16 +4,16 @@ use judge::judge_commands;
 use model::judgement::{Change, FactorialJudgement};
 use model::{CommandRun, Verdict};
 
-use crate::built_commands::{Asked, Factor, run};
+use crate::built_commands::{Factor, Questions, run};
 use crate::{blocks, judged};
 
 const COMPILERS: Factor = ("compiler", &["gcc", "clang"]);
 const VERSIONS: Factor = ("version", &["a", "b", "c"]);
 
 fn two_by_three(against: &'static str) -> CommandRun {
-    let asked = Asked {
+    let asked = Questions {
         against,
-        ..Asked::comparing("version")
+        ..Questions::comparing("version")
     };
     run(&[COMPILERS, VERSIONS], asked, 16)
 }
@@ -112,12 +112,12 @@ fn arms_have_their_medians_and_the_control_is_the_noise_floor() {
 
 #[test]
 fn a_forecast_shares_the_error_among_as_many_contrasts_as_the_run_is_judged_by() {
-    let plain = Asked::comparing("version");
-    let mean = Asked {
+    let plain = Questions::comparing("version");
+    let mean = Questions {
         mean_over: Some("compiler"),
         ..plain
     };
-    let square = Asked {
+    let square = Questions {
         interaction: Some(["compiler", "version"]),
         ..plain
     };

@@ -7,7 +7,7 @@ use model::command_study::{Agreement, OutputPart};
 use model::judgement::{Change, FactorialJudgement};
 use model::{CommandDoubt, CommandRun, Doubt, Verdict};
 
-use crate::built_commands::{Asked, run};
+use crate::built_commands::{Questions, run};
 use crate::{blocks, has};
 
 fn two_cells() -> CommandRun {
@@ -15,7 +15,7 @@ fn two_cells() -> CommandRun {
         ("size", &["small", "large"][..]),
         ("version", &["a", "b"][..]),
     ];
-    run(&factors, Asked::comparing("version"), 16)
+    run(&factors, Questions::comparing("version"), 16)
 }
 
 /// In both cells b takes a fifth less.
@@ -178,7 +178,7 @@ fn nine_rounds_are_too_few_and_27_contrasts_need_more_than_ten() {
         "16", "17", "18", "19", "20", "21", "22", "23", "24", "25", "26", "27",
     ];
     let factors = [("size", sizes), ("version", &["a", "b"][..])];
-    let many = run(&factors, Asked::comparing("version"), 10);
+    let many = run(&factors, Questions::comparing("version"), 10);
     let judgement = changed(&many, |_| ());
     assert_eq!(judgement.contrasts.len(), 27);
     assert!(has(&judgement, |doubt| *doubt
@@ -281,11 +281,13 @@ fn each_arm_that_fails_is_told() {
 }
 
 #[test]
-fn nothing_has_a_verdict_where_the_control_always_failed() {
-    let judgement = changed(&two_cells(), |block| {
-        if block.arm == "control" {
-            fails(block);
-        }
-    });
-    assert_eq!(verdicts(&judgement), [Verdict::Invalid; 2]);
+fn nothing_has_a_verdict_where_the_control_failed_always_or_all_but_once() {
+    for rounds_left in [0, 1] {
+        let judgement = changed(&two_cells(), |block| {
+            if block.arm == "control" && block.round >= rounds_left {
+                fails(block);
+            }
+        });
+        assert_eq!(verdicts(&judgement), [Verdict::Invalid; 2]);
+    }
 }

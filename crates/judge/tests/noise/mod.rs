@@ -52,8 +52,6 @@ pub(crate) struct Noise {
 
 /// One block in twenty starts an episode, so that two in five lie in one.
 pub(crate) const MANY_EPISODES: f64 = 0.05;
-/// One block in twenty lies in an episode.
-pub(crate) const FEW_EPISODES: f64 = 0.005;
 /// Robust CV 44 %: the median distance from the median of exp(0.4515 z) is 0.44 / 1.4826.
 pub(crate) const HARSH: Noise = Noise {
     phi: 0.94,

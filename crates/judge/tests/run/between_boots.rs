@@ -4,8 +4,8 @@ use judge::judge;
 use model::judgement::BetweenBoots;
 use model::ladder::Whole;
 use model::reboot::{Boot, BootChange, MeasuredBoot, Reboot};
+use model::rig::RigKind;
 use model::run::Phase;
-use model::study::RigKind;
 use model::{BlockRecord, Doubt, Facts, RunRecord, Verdict};
 
 use super::built_run::{arm, ladder};

@@ -110,7 +110,7 @@ fn the_smallest_visible_effect_is_that_of_the_control_pairs_at_the_first_error_o
         reading.server_cpu_us_per_request().unwrap()
     };
     let control_pairs: Vec<f64> = (0..16)
-        .map(|round| (cost(1, round) / cost(0, round)).ln())
+        .map(|round| cost(1, round).ln() - cost(0, round).ln())
         .collect();
     let expected = judge::smallest_visible(&control_pairs, 16, 0.05 / 3.0);
     assert_eq!(judged(&blocks).smallest_visible, expected);

@@ -2,9 +2,10 @@
 
 use judge::judge;
 use model::judgement::{LadderJudgement, Together};
-use model::ladder::{Confirmation, Whole, alone, both, without};
+use model::ladder::{Whole, alone, both, without};
+use model::rig::RigKind;
+use model::run::Confirmation;
 use model::run::Phase;
-use model::study::RigKind;
 use model::{Arm, BlockRecord, Doubt, Effect, RunRecord, Verdict};
 
 use super::built_run::{arm, with_arms};

@@ -19,6 +19,19 @@ fn a_control_that_costs_six_percent_more_voids_every_verdict_and_keeps_the_figur
 }
 
 #[test]
+fn a_control_of_which_too_little_is_left_voids_every_verdict() {
+    let mut blocks = rounds(16, &LADDER);
+    let lost = |block: &&mut BlockRecord| block.arm == "control" && block.round > 0;
+    blocks
+        .iter_mut()
+        .filter(lost)
+        .for_each(|block| block.reading.answered = 0);
+    let judgement = judged(&blocks);
+    assert_eq!(verdicts(&judgement), [Verdict::Invalid; 3]);
+    assert!(judgement.steps[0].effect.is_some());
+}
+
+#[test]
 fn nine_rounds_give_figures_and_no_verdict_and_say_why() {
     let judgement = judged(&rounds(9, &LADDER));
     assert_eq!(verdicts(&judgement), [Verdict::Invalid; 3]);

@@ -114,7 +114,5 @@ pub(crate) fn options(command_line: &str) -> Vec<String> {
 }
 
 fn warning(lever: &str) -> String {
-    let mut all = levers::all();
-    let found = all.find(|candidate| candidate.card().name == lever);
-    found.map_or_else(String::new, |lever| lever.card().hurts.to_owned())
+    levers::find(lever).map_or_else(String::new, |lever| lever.hurts.clone())
 }

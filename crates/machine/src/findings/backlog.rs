@@ -1,8 +1,8 @@
 //! Whether connections wait in too short a queue to be accepted.
 
-use model::finding::{Finding, Severity};
+use model::finding::Finding;
 
-use super::{Subject, fine, unknown};
+use super::{Subject, costly, fine, unknown};
 
 const NAME: &str = "listen-backlog";
 /// The kernel's default since Linux 5.4; 128 before.
@@ -37,15 +37,7 @@ fn judge(most: Option<u64>, overflows: Option<u64>) -> Finding {
     } else {
         format!("At most {most} connections may wait to be accepted.")
     };
-    Finding {
-        severity: Severity::Notice,
-        cost: "a connection that finds the queue full is tried again after one second, then three"
-            .to_owned(),
-        advice: "raise net.core.somaxconn and the server's own backlog, which the smaller of the \
-                 two limits, and restart its listener"
-            .to_owned(),
-        ..fine(NAME, what, evidence)
-    }
+    costly("accept-queue", NAME, what, evidence)
 }
 
 /// The column `ListenOverflows`: a line of names is followed by one of values.
@@ -65,6 +57,8 @@ fn overflows(netstat: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use model::finding::Severity;
+
     use super::*;
 
     #[test]

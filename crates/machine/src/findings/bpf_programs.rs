@@ -5,9 +5,10 @@ use std::io;
 use model::finding::{Finding, Severity};
 use sys::bpf::{self, Program};
 
-use super::{Subject, denied, fine, unknown};
+use super::{Subject, fine, unknown};
+use crate::errno::denied;
 use crate::links::{self, Device};
-use crate::packet_filters::{self, Direction, Filter};
+use crate::packet_filters::{self, Filter, FilterHook};
 
 const NAME: &str = "bpf-programs";
 
@@ -37,7 +38,7 @@ const ON_THE_PATH: [(u32, &str); 21] = [
 ];
 
 /// What sees packets on devices needs no privilege to be listed, the programs do.
-struct Seen {
+struct BpfPrograms {
     devices: Vec<Device>,
     filters: Vec<Filter>,
     programs: io::Result<Vec<Program>>,
@@ -48,14 +49,14 @@ pub(super) fn check(_subject: &Subject) -> Option<Finding> {
     let filters = devices
         .iter()
         .filter_map(|device| packet_filters::of_device(device.index).ok());
-    Some(judge(&Seen {
+    Some(judge(&BpfPrograms {
         filters: filters.flatten().collect(),
         programs: bpf::programs(),
         devices,
     }))
 }
 
-fn judge(seen: &Seen) -> Finding {
+fn judge(seen: &BpfPrograms) -> Finding {
     let mut signs = on_devices(seen);
     match &seen.programs {
         Ok(programs) => signs.extend(loaded(programs)),
@@ -90,15 +91,15 @@ fn judge(seen: &Seen) -> Finding {
     }
 }
 
-fn on_devices(seen: &Seen) -> Vec<String> {
+fn on_devices(seen: &BpfPrograms) -> Vec<String> {
     let xdp = seen.devices.iter().filter_map(|device| {
         let program = device.xdp_program?;
         Some(format!("XDP program {program} on device {}", device.index))
     });
     let filters = seen.filters.iter().map(|filter| {
         let direction = match filter.direction {
-            Direction::In => "into",
-            Direction::Out => "out of",
+            FilterHook::In => "into",
+            FilterHook::Out => "out of",
         };
         format!(
             "a {} filter on packets {direction} device {}",
@@ -123,8 +124,8 @@ fn loaded(programs: &[Program]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn nothing() -> Seen {
-        Seen {
+    fn nothing() -> BpfPrograms {
+        BpfPrograms {
             devices: Vec::new(),
             filters: Vec::new(),
             programs: Ok(Vec::new()),
@@ -138,7 +139,7 @@ mod tests {
 
     #[test]
     fn programs_for_packets_and_calls_count_and_others_do_not() {
-        let seen = Seen {
+        let seen = BpfPrograms {
             // The last is of a control group's devices.
             programs: Ok(vec![program(8, "sd_fw_egress"), program(15, "sd_devices")]),
             ..nothing()
@@ -160,13 +161,13 @@ mod tests {
             xdp_program: Some(42),
             ..Device::default()
         };
-        let seen = Seen {
+        let seen = BpfPrograms {
             devices: vec![device],
             programs: hidden(),
             ..nothing()
         };
         assert_eq!(judge(&seen).evidence, "XDP program 42 on device 3");
-        let seen = Seen {
+        let seen = BpfPrograms {
             programs: hidden(),
             ..nothing()
         };

@@ -1,8 +1,8 @@
 //! Whether looking at the clock takes a system call.
 
-use model::finding::{Finding, Severity};
+use model::finding::Finding;
 
-use super::{Subject, fine, unknown};
+use super::{Subject, costly, fine, unknown};
 
 const NAME: &str = "clocksource";
 const FOLDER: &str = "sys/devices/system/clocksource/clocksource0";
@@ -35,24 +35,18 @@ fn judge(current: &str, available: &str) -> Finding {
         let what = format!("The clock ({current}) is read without a system call.");
         return fine(NAME, what, evidence);
     }
-    Finding {
-        severity: Severity::Notice,
-        cost: "a system call for each look at the clock, which servers and load generators take \
-               several times per request; not measured here"
-            .to_owned(),
-        advice: "if `tsc` is available and the machine does not migrate, choose it \
-                 (current_clocksource); an unstable one makes time jump"
-            .to_owned(),
-        ..fine(
-            NAME,
-            format!("Each look at the clock ({current}) is a system call."),
-            evidence,
-        )
-    }
+    costly(
+        "clocksource",
+        NAME,
+        format!("Each look at the clock ({current}) is a system call."),
+        evidence,
+    )
 }
 
 #[cfg(test)]
 mod tests {
+    use model::finding::Severity;
+
     use super::*;
 
     #[test]

@@ -4,7 +4,8 @@ use std::io;
 
 use model::finding::{Finding, Severity};
 
-use super::{Subject, errno, fine};
+use super::{Subject, costly, fine};
+use crate::errno::errno;
 
 const NAME: &str = "connection-tracking";
 const FOLDER: &str = "proc/sys/net/netfilter";
@@ -47,29 +48,17 @@ fn judge(count: Option<u64>, most: Option<u64>, rules: Result<usize, &io::Error>
         );
     }
     let full = most.is_some_and(|most| count as f64 >= NEARLY_FULL * most as f64);
-    let what = if full {
-        "The table of tracked connections is nearly full: new connections will be dropped"
-    } else {
-        "The kernel looks up the tracked connection of each packet"
-    };
+    let tracked = |what| costly(NAME, NAME, what, evidence);
+    if !full {
+        return tracked("The kernel looks up the tracked connection of each packet.");
+    }
     Finding {
-        severity: if full {
-            Severity::Problem
-        } else {
-            Severity::Notice
-        },
-        cost: "+10.6 % server CPU per request for one rule on the state of connections (measured \
-               on a 2-vCPU VM, Linux 6.18); all of netfilter away gave +22 % requests/s on a \
-               c5n.xlarge (talawah.io, 2021)"
+        severity: Severity::Problem,
+        advice: "raise net.netfilter.nf_conntrack_max, or do not track the service's port"
             .to_owned(),
-        advice: if full {
-            "raise net.netfilter.nf_conntrack_max, or do not track the service's port"
-        } else {
-            "a `notrack` rule for the service's port, with stateless accepts both ways; it needs \
-             the firewall's owner"
-        }
-        .to_owned(),
-        ..fine(NAME, format!("{what}."), evidence)
+        ..tracked(
+            "The table of tracked connections is nearly full: new connections will be dropped.",
+        )
     }
 }
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use model::finding::{Finding, Severity};
+use model::finding::Finding;
 
-use super::{Subject, counted, denied, errno, fine, unknown};
+use super::{Subject, costly, counted, fine, unknown};
+use crate::errno::{denied, errno};
 use crate::nftables::ListedRule;
 
 const NAME: &str = "firewall-rules";
@@ -45,21 +46,12 @@ fn in_the_way(rules: usize, tables: usize, evidence: String) -> Finding {
             "tables of legacy iptables",
         ));
     }
-    Finding {
-        severity: Severity::Notice,
-        cost: "+1.2 % server CPU per request for one nft rule, +28.8 % for 100 that are tried one \
-               after the other; +1.0 % and +6.3 % for legacy iptables (measured on a 2-vCPU VM, \
-               Linux 6.18)"
-            .to_owned(),
-        advice: "put the rule that accepts your service first, and long lists of addresses or \
-                 ports into a set; protection is not to be taken away for speed"
-            .to_owned(),
-        ..fine(
-            NAME,
-            format!("Packets pass {}.", parts.join(" and ")),
-            evidence,
-        )
-    }
+    costly(
+        "firewall-rules",
+        NAME,
+        format!("Packets pass {}.", parts.join(" and ")),
+        evidence,
+    )
 }
 
 /// Rules per table; tables are named by whoever made them, as `filter` or `nat`.
@@ -106,6 +98,8 @@ fn legacy_tables(subject: &Subject) -> io::Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use model::finding::Severity;
+
     use super::*;
 
     fn rules(count: usize) -> Vec<ListedRule> {

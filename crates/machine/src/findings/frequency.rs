@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use model::finding::{Finding, Severity};
+use model::finding::Finding;
 
-use super::{Subject, fine};
+use super::{Subject, costly, fine};
 
 const NAME: &str = "cpu-frequency";
 const FOLDER: &str = "sys/devices/system/cpu/cpufreq";
@@ -36,23 +36,18 @@ fn judge(governors: &BTreeSet<String>) -> Finding {
     if names == ["performance"] {
         return fine(NAME, "The CPUs run as fast as they can.", evidence);
     }
-    Finding {
-        severity: Severity::Notice,
-        cost: "CPU time per request rises when a CPU is slow to speed up, most at low load; not \
-               measured here"
-            .to_owned(),
-        advice: "measure with the governor `performance` (cpupower frequency-set -g performance)"
-            .to_owned(),
-        ..fine(
-            NAME,
-            "The CPUs change their frequency with the load.",
-            evidence,
-        )
-    }
+    costly(
+        "frequency-governor",
+        NAME,
+        "The CPUs change their frequency with the load.",
+        evidence,
+    )
 }
 
 #[cfg(test)]
 mod tests {
+    use model::finding::Severity;
+
     use super::*;
 
     fn judged(governors: &[&str]) -> Severity {

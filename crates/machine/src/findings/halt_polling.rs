@@ -1,8 +1,8 @@
 //! Whether a guest polls a little before it gives its CPU back to the host.
 
-use model::finding::{Finding, Severity};
+use model::finding::Finding;
 
-use super::{Subject, fine};
+use super::{Subject, costly, fine};
 
 const NAME: &str = "halt-polling";
 
@@ -30,27 +30,18 @@ fn judge(driver: Option<&str>, poll_ns: Option<u64>) -> Finding {
         );
         return fine(NAME, what, evidence);
     }
-    Finding {
-        severity: Severity::Notice,
-        cost:
-            "with one connection at a time, polling for 200 µs gave +281 % round trips/s at 62 % \
-               less CPU each; nothing for a server that is busy all the time (measured on a 2-vCPU \
-               VM, Linux 6.18)"
-                .to_owned(),
-        advice: "if latency at low load matters, write 200000 to \
-                 /sys/module/haltpoll/parameters/guest_halt_poll_ns; idle CPUs then burn host time \
-                 and the credit of burstable instances"
-            .to_owned(),
-        ..fine(
-            NAME,
-            "An idle CPU of this guest halts at once, and waking it takes long.",
-            evidence,
-        )
-    }
+    costly(
+        "guest-halt-poll",
+        NAME,
+        "An idle CPU of this guest halts at once, and waking it takes long.",
+        evidence,
+    )
 }
 
 #[cfg(test)]
 mod tests {
+    use model::finding::Severity;
+
     use super::*;
 
     #[test]

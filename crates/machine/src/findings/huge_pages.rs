@@ -1,8 +1,8 @@
 //! Whether the kernel makes huge pages unasked.
 
-use model::finding::{Finding, Severity};
+use model::finding::Finding;
 
-use super::{Subject, fine};
+use super::{Subject, costly, fine};
 
 const NAME: &str = "huge-pages";
 const FILE: &str = "sys/kernel/mm/transparent_hugepage/enabled";
@@ -24,20 +24,13 @@ fn judge(enabled: Option<&str>) -> Finding {
             evidence,
         );
     }
-    Finding {
-        severity: Severity::Notice,
-        cost:
-            "pauses while memory is compacted, seen in the tail of the latency; not measured here"
-                .to_owned(),
-        advice: "for steady latency write `madvise` to \
-                 /sys/kernel/mm/transparent_hugepage/enabled"
-            .to_owned(),
-        ..fine(NAME, "Huge pages are made unasked.", evidence)
-    }
+    costly("huge-pages", NAME, "Huge pages are made unasked.", evidence)
 }
 
 #[cfg(test)]
 mod tests {
+    use model::finding::Severity;
+
     use super::*;
 
     #[test]

@@ -1,8 +1,8 @@
 //! What the kernel does against speculative execution, in short.
 
-use model::finding::{Finding, Severity};
+use model::finding::Finding;
 
-use super::{Subject, counted, fine, unknown};
+use super::{Subject, costly, counted, fine, unknown};
 
 const NAME: &str = "mitigations";
 const FOLDER: &str = "sys/devices/system/cpu/vulnerabilities";
@@ -35,7 +35,7 @@ fn judge(states: &[(String, String)]) -> Finding {
         let names = states.iter().filter(|(_, state)| state.starts_with(prefix));
         names.map(|(name, _)| name.as_str()).collect::<Vec<_>>()
     };
-    let costly: Vec<_> = states
+    let dear: Vec<_> = states
         .iter()
         .filter(|(_, state)| COSTLY.iter().any(|word| state.contains(word)))
         .map(|(name, _)| name.as_str())
@@ -46,33 +46,25 @@ fn judge(states: &[(String, String)]) -> Finding {
         or_none(&of("Vulnerable")),
         of("Not affected").len()
     );
-    if costly.is_empty() {
+    if dear.is_empty() {
         return fine(
             NAME,
             "No mitigation is on that makes entering the kernel dear.",
             evidence,
         );
     }
-    let count = counted(costly.len(), "mitigation makes", "mitigations make");
-    Finding {
-        severity: Severity::Notice,
-        cost: "all of them off gave +28 % requests/s on a c5n.xlarge of 2021, most of it for \
-               spectre_v2 (talawah.io); newer CPUs lose less"
-            .to_owned(),
-        advice: "leave them on wherever code that you do not trust may run; compare machines with \
-                 the same ones only"
-            .to_owned(),
-        ..fine(
-            NAME,
-            format!(
-                "{}{} entering the kernel dearer: {}.",
-                &count[..1].to_uppercase(),
-                &count[1..],
-                costly.join(", ")
-            ),
-            evidence,
-        )
-    }
+    let count = counted(dear.len(), "mitigation makes", "mitigations make");
+    costly(
+        "mitigations",
+        NAME,
+        format!(
+            "{}{} entering the kernel dearer: {}.",
+            &count[..1].to_uppercase(),
+            &count[1..],
+            dear.join(", ")
+        ),
+        evidence,
+    )
 }
 
 fn or_none(names: &[&str]) -> String {
@@ -85,6 +77,8 @@ fn or_none(names: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use model::finding::Severity;
+
     use super::*;
 
     fn states(pairs: &[(&str, &str)]) -> Vec<(String, String)> {

@@ -30,6 +30,7 @@ use std::io;
 use model::facts::Watched;
 use model::finding::{Finding, Severity};
 
+use crate::levers;
 use crate::nftables::{self, ListedRule};
 use crate::tree::Tree;
 pub use summary::{Summary, summary};
@@ -113,44 +114,29 @@ fn fine(name: &str, what: impl Into<String>, evidence: impl Into<String>) -> Fin
     }
 }
 
+/// Costs what the row of its lever says, which has the advice too.
+fn costly(
+    lever: &str,
+    name: &str,
+    what: impl Into<String>,
+    evidence: impl Into<String>,
+) -> Finding {
+    let lever = levers::find(lever).and_then(|lever| lever.finding.as_ref());
+    let costs = lever.expect("a test sees each costly check find its lever");
+    Finding {
+        severity: Severity::Notice,
+        cost: costs.cost.clone(),
+        advice: costs.advice.clone(),
+        ..fine(name, what, evidence)
+    }
+}
+
 /// Could not be looked at.
 fn unknown(name: &str, what: impl Into<String>, evidence: impl Into<String>) -> Finding {
     Finding {
         severity: Severity::Unknown,
         ..fine(name, what, evidence)
     }
-}
-
-/// A file's error as evidence, with the name of its errno.
-pub(crate) fn denied(file: &str, error: &io::Error) -> String {
-    format!("{file}: {}", errno(error))
-}
-
-/// An errno in its own words, such as `Operation not permitted (EPERM)`.
-pub(crate) fn errno(error: &io::Error) -> String {
-    let name = match error.raw_os_error() {
-        Some(1) => "EPERM",
-        Some(2) => "ENOENT",
-        Some(6) => "ENXIO",
-        Some(13) => "EACCES",
-        Some(16) => "EBUSY",
-        Some(17) => "EEXIST",
-        Some(19) => "ENODEV",
-        Some(22) => "EINVAL",
-        Some(28) => "ENOSPC",
-        Some(100) => "ENETDOWN",
-        Some(30) => "EROFS",
-        Some(93) => "EPROTONOSUPPORT",
-        Some(95) => "EOPNOTSUPP",
-        Some(97) => "EAFNOSUPPORT",
-        Some(111) => "ECONNREFUSED",
-        // The kernel's alone (linux/errno.h), so that libc has no words for it.
-        Some(524) => return "not supported on this machine (ENOTSUPP)".to_owned(),
-        _ => return error.to_string(),
-    };
-    let text = error.to_string();
-    let words = text.split(" (os error").next().unwrap_or_default();
-    format!("{words} ({name})")
 }
 
 /// One thing or so many things.
@@ -204,13 +190,5 @@ mod tests {
         names.sort();
         names.dedup();
         assert_eq!(names.len(), findings.len(), "a name is used twice");
-    }
-
-    #[test]
-    fn an_errno_is_named() {
-        assert_eq!(
-            errno(&io::Error::from_raw_os_error(1)),
-            "Operation not permitted (EPERM)"
-        );
     }
 }

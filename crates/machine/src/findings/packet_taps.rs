@@ -1,8 +1,9 @@
 //! Sockets that are shown every packet, and who holds them.
 
-use model::finding::{Finding, Severity};
+use model::finding::Finding;
 
-use super::{Subject, counted, denied, fine, unknown};
+use super::{Subject, costly, counted, fine, unknown};
+use crate::errno::denied;
 use crate::{packet_list, targets};
 
 const NAME: &str = "packet-taps";
@@ -30,23 +31,12 @@ fn judge(inodes: &[u64], holders: &str) -> Finding {
         return fine(NAME, what, "/proc/net/packet lists none for all protocols");
     }
     let sockets = counted(inodes.len(), "socket", "sockets");
-    Finding {
-        severity: Severity::Notice,
-        cost: "+5.4 % server CPU per request for one idle packet socket, +39 % for twenty \
-               (measured on a 2-vCPU VM, Linux 6.18); taking one away gave +6 % requests/s on a \
-               c5n.xlarge (talawah.io, 2021)"
-            .to_owned(),
-        advice:
-            "stop the holder while you measure if it is a capture or a DHCP client whose lease \
-                 you do not need renewed; a client without a raw socket, such as \
-                 systemd-networkd, costs nothing"
-                .to_owned(),
-        ..fine(
-            NAME,
-            format!("Every packet is copied for {sockets}."),
-            format!("/proc/net/packet, protocol 0003; held by {holders}"),
-        )
-    }
+    costly(
+        "packet-taps",
+        NAME,
+        format!("Every packet is copied for {sockets}."),
+        format!("/proc/net/packet, protocol 0003; held by {holders}"),
+    )
 }
 
 /// The processes that hold the sockets, by command name and number.
@@ -74,6 +64,8 @@ fn named(subject: &Subject, pid: u32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use model::finding::Severity;
+
     use super::*;
 
     #[test]

@@ -1,8 +1,9 @@
 //! Whether a process lives under a system call filter.
 
-use model::finding::{Finding, Severity};
+use model::finding::Finding;
 
-use super::{Subject, counted, denied, fine, unknown};
+use super::{Subject, costly, counted, fine, unknown};
+use crate::errno::denied;
 
 const NAME: &str = "seccomp";
 
@@ -43,28 +44,21 @@ fn judge(status: &str, whose: &str) -> Finding {
             evidence,
         );
     }
-    Finding {
-        severity: Severity::Notice,
-        cost: "+1.5 % server CPU per request for a filter of any length that looks only at the \
-               call's number, +4.3 % for one of 300 instructions that reads arguments (measured on \
-               a 2-vCPU VM, Linux 6.18)"
-            .to_owned(),
-        advice: "keep it where it protects you; a shorter filter, or one that reads no arguments \
-                 for the socket calls, is as safe and cheaper"
-            .to_owned(),
-        ..fine(
-            NAME,
-            format!(
-                "{whose} lives under {}.",
-                counted(filters, "system call filter", "system call filters")
-            ),
-            evidence,
-        )
-    }
+    costly(
+        "system-call-filter",
+        NAME,
+        format!(
+            "{whose} lives under {}.",
+            counted(filters, "system call filter", "system call filters")
+        ),
+        evidence,
+    )
 }
 
 #[cfg(test)]
 mod tests {
+    use model::finding::Severity;
+
     use super::*;
 
     #[test]

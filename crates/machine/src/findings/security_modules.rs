@@ -2,7 +2,8 @@
 
 use model::finding::Finding;
 
-use super::{Subject, denied, fine, unknown};
+use super::{Subject, fine, unknown};
+use crate::errno::denied;
 
 const NAME: &str = "security-modules";
 const FILE: &str = "sys/kernel/security/lsm";

@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use model::finding::{Finding, Severity};
+use model::finding::Finding;
 
-use super::{Subject, denied, fine, unknown};
+use super::{Subject, costly, fine, unknown};
+use crate::errno::denied;
 use crate::targets;
 use crate::tree::Tree;
 
@@ -22,20 +23,20 @@ const PERF: &str = "anon_inode:[perf_event]";
 
 /// What was seen, and what was not.
 #[derive(Default)]
-struct Seen {
+struct Traces {
     signs: Vec<String>,
     hidden: Vec<String>,
     looked_at: Vec<&'static str>,
 }
 
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
-    let mut seen = Seen::default();
+    let mut seen = Traces::default();
     seen.look_at_tracefs(&subject.tree);
     seen.look_at_perf(&subject.tree);
     Some(judge(&seen))
 }
 
-impl Seen {
+impl Traces {
     fn look_at_tracefs(&mut self, tree: &Tree) {
         match fs::read_dir(tree.path(FOLDER)).map(Iterator::count) {
             Ok(0) => self.looked_at.push("tracefs is not mounted"),
@@ -63,16 +64,14 @@ impl Seen {
     }
 }
 
-fn judge(seen: &Seen) -> Finding {
+fn judge(seen: &Traces) -> Finding {
     if !seen.signs.is_empty() {
-        return Finding {
-            severity: Severity::Notice,
-            cost: "from nothing to −8 % requests/s (each system call counted) and −90 % (perf \
-                   trace); measured on a 2-vCPU VM, Linux 6.18"
-                .to_owned(),
-            advice: "stop whoever traces while you measure; it may be your monitoring".to_owned(),
-            ..fine(NAME, "Something is being traced.", seen.signs.join("; "))
-        };
+        return costly(
+            "leftover-tracing",
+            NAME,
+            "Something is being traced.",
+            seen.signs.join("; "),
+        );
     }
     if seen.hidden.is_empty() {
         fine(NAME, "Nothing is traced.", seen.looked_at.join("; "))
@@ -96,6 +95,8 @@ fn left_on(tree: &Tree) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use model::finding::Severity;
+
     use super::*;
     use crate::tree::planted::Planted;
 
@@ -109,7 +110,7 @@ mod tests {
                 ("sys/kernel/tracing/current_tracer", "function\n"),
             ],
         );
-        let mut seen = Seen::default();
+        let mut seen = Traces::default();
         seen.look_at_tracefs(&planted.tree);
         assert_eq!(
             seen.signs,
@@ -120,13 +121,13 @@ mod tests {
 
     #[test]
     fn what_is_hidden_is_unknown_unless_something_else_shows() {
-        let mut seen = Seen {
+        let mut seen = Traces {
             hidden: vec!["EACCES".to_owned()],
-            ..Seen::default()
+            ..Traces::default()
         };
         assert_eq!(judge(&seen).severity, Severity::Unknown);
         seen.signs.push("perf events held by perf".to_owned());
         assert_eq!(judge(&seen).severity, Severity::Notice);
-        assert_eq!(judge(&Seen::default()).severity, Severity::Fine);
+        assert_eq!(judge(&Traces::default()).severity, Severity::Fine);
     }
 }

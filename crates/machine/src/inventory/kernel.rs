@@ -4,7 +4,7 @@ use model::inventory::{Availability, Kernel, Part};
 
 use super::look::Look;
 use crate::boot;
-use crate::findings::{denied, errno};
+use crate::errno::{denied, errno};
 use crate::tree::Tree;
 
 /// Parts that a study may want: name, module, and a function that is there while the part is. Many

@@ -5,7 +5,7 @@ use sys::ethtool::Ethtool;
 
 use super::look::Look;
 use super::names;
-use crate::findings::errno;
+use crate::errno::errno;
 use crate::links::{self, Device};
 
 const FOLDER: &str = "sys/class/net";

@@ -6,7 +6,7 @@ use std::io;
 
 use model::inventory::Hidden;
 
-use crate::findings::errno;
+use crate::errno::errno;
 use crate::tree::Tree;
 
 /// Without one of these, a whole part of the page is empty.

@@ -15,7 +15,7 @@ mod permissions;
 mod usb;
 
 use model::inventory::{ControlGroup, INVENTORY_FORMAT, Inventory};
-use sys::cgroup::{Controller, Group, Version};
+use sys::cgroup::{Controller, Group, Hierarchy};
 
 use crate::tree::Tree;
 use crate::{facts, irq_time};
@@ -58,8 +58,8 @@ fn from_files(look: &Look) -> Inventory {
 fn control_group(tree: &Tree) -> ControlGroup {
     let group = |controller| Group::below(tree.path(""), controller);
     let version = group(Controller::Cpu).map(|group| match group.version() {
-        Version::One => 1,
-        Version::Two => 2,
+        Hierarchy::One => 1,
+        Hierarchy::Two => 2,
     });
     ControlGroup {
         version,

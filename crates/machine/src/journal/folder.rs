@@ -67,7 +67,7 @@ pub(super) fn make(folder: &Path) -> Result<(), Refused> {
 /// Sees that nobody else may write there; `None` where there is no folder.
 pub(super) fn check(folder: &Path) -> Result<Option<()>, Refused> {
     match fs::symlink_metadata(folder) {
-        Ok(found) => match wrong(&found, sys::process::user()) {
+        Ok(found) => match wrong(&found, sys::user::ours()) {
             None => Ok(Some(())),
             Some(what) => Err(Refused::NotOurs {
                 path: folder.to_owned(),

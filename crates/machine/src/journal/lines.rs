@@ -55,7 +55,7 @@ impl Found {
         found
     }
 
-    /// The same as it is written, each line in the place that it was found in.
+    /// The journal as it is written, each line in the place that it was found in.
     pub(super) fn as_bytes(&self) -> Vec<u8> {
         let entry_line = |entry: &Entry| {
             let json = serde_json::to_vec(entry).expect("an entry has only text keys");
@@ -91,7 +91,7 @@ impl UnknownLine {
 
     /// Whether it is known all the same to be about none of these knobs: it is of another boot, or
     /// of a rig, or names the knobs that it is about.
-    pub(crate) fn is_of_none_of<'k>(&self, knobs: impl Iterator<Item = &'k Knob>) -> bool {
+    pub(crate) fn concerns_none_of<'k>(&self, knobs: impl Iterator<Item = &'k Knob>) -> bool {
         let parts = self.parts();
         let is_of_this_boot = || boot_id().is_ok_and(|boot| parts["boot_id"] == boot.as_str());
         if parts["boot_id"].is_string() && !is_of_this_boot() || parts["change"]["rig"].is_object()

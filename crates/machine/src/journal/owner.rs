@@ -4,14 +4,16 @@ use std::fmt;
 use std::fs;
 use std::io;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::process_stat::ProcessStat;
 
 /// A process of this boot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Owner {
+    /// Its number.
     pub pid: u32,
     /// When it was started, in clock ticks since boot: numbers are given out again, but not within
     /// one tick.

@@ -2,11 +2,15 @@
 
 use std::borrow::Cow;
 
+use serde::Deserialize;
+
 use super::share::Share;
 use super::{Knob, Site, Value};
 use crate::tree::Tree;
 
 /// The values that a lever takes.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Accepts {
     Range(i64, i64),
     /// 0, or a power of two up to this share: the kernel makes one of what it is given.
@@ -17,12 +21,12 @@ pub(super) enum Accepts {
     UpToMost(i64),
     /// A number for each of these, none less than that or than the one before it, the last at most
     /// a share of the memory.
-    Sizes(&'static [i64], Share),
+    Sizes(Vec<i64>, Share),
     /// The first and the last of a range of ports.
     Ports,
-    Words(&'static [&'static str]),
+    Words(Vec<String>),
     /// One of the words in a file of the kernel.
-    Offered(&'static str),
+    Offered(String),
     Cpus,
     /// At least one CPU, or [`SPREAD`].
     CpusOrSpread,
@@ -54,7 +58,7 @@ impl Accepts {
                 number >= least && share.has(*number, tree)
             }
             (Self::Sizes(least, share), Value::Numbers(sizes)) => {
-                let large = || sizes.iter().zip(*least).all(|(size, least)| size >= least);
+                let large = || sizes.iter().zip(least).all(|(size, least)| size >= least);
                 let is_had = |largest: &i64| share.has(*largest, tree);
                 sizes.len() == least.len()
                     && sizes.is_sorted()
@@ -62,7 +66,7 @@ impl Accepts {
                     && sizes.last().is_some_and(is_had)
             }
             (Self::Ports, Value::Numbers(bounds)) => are_enough(bounds, tree),
-            (Self::Words(words), Value::Word(word)) => words.contains(&word.as_str()),
+            (Self::Words(words), Value::Word(word)) => words.contains(word),
             (Self::Offered(file), Value::Word(word)) => offered(tree, file).contains(word),
             (Self::Cpus, Value::Numbers(_)) => true,
             (Self::CpusOrSpread, Value::Numbers(cpus)) => !cpus.is_empty(),

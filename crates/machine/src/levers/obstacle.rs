@@ -6,7 +6,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::Knob;
-use crate::findings::errno;
+use crate::errno::errno;
 
 /// Why a lever cannot be set here, or not to that.
 #[derive(Clone, Debug, Error)]

@@ -2,17 +2,21 @@
 
 use std::io;
 
+use serde::Deserialize;
+
 use super::knob::napi_count;
 use super::knob::{
     CpuSetting, DeviceSetting, DriverSetting, FeatureName, HostSetting, LinkSetting, Queue,
-    QueueSetting, RouteMetric,
+    QueueSetting, RouteMetric, SysctlName,
 };
 use super::{Knob, Obstacle, Site, Value, interrupts};
 use crate::routes::{self, Route};
 
 /// Where a lever's knobs are found.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Places {
-    Sysctls(&'static [&'static str]),
+    Sysctls(Vec<SysctlName>),
     Host(HostSetting),
     EachCpu(CpuSetting),
     Device(DeviceSetting),
@@ -22,12 +26,12 @@ pub(super) enum Places {
     Driver(DriverSetting),
     /// Each of those that take the packets of a device.
     EachNapi,
-    Links(&'static [LinkSetting]),
+    Links(Vec<LinkSetting>),
     RootQdisc,
     /// Each route through the device.
     Routes(RouteMetric),
     /// Those of these features that the driver of a device lets be switched.
-    Features(&'static [FeatureName]),
+    Features(Vec<FeatureName>),
 }
 
 impl Places {
@@ -45,7 +49,7 @@ impl Places {
     pub(super) fn have(&self, knob: &Knob) -> bool {
         match (self, knob) {
             (Self::Host(ours), Knob::Sysctl(_)) => Knob::Host(*ours).followers().contains(knob),
-            (Self::Sysctls(names), Knob::Sysctl(name)) => names.contains(&name.as_str()),
+            (Self::Sysctls(names), Knob::Sysctl(name)) => names.contains(name),
             (Self::Host(ours), Knob::Host(setting)) => ours == setting,
             (Self::EachCpu(ours), Knob::Cpu { setting, .. }) => ours == setting,
             (Self::Device(ours), Knob::Device { setting, .. }) => ours == setting,
@@ -63,7 +67,7 @@ impl Places {
 
     fn knobs(&self, site: &Site) -> Result<Vec<Knob>, Obstacle> {
         match self {
-            Self::Sysctls(names) => Ok(names.iter().copied().map(Knob::sysctl).collect()),
+            Self::Sysctls(names) => Ok(names.iter().cloned().map(Knob::Sysctl).collect()),
             Self::Host(setting) => Ok(vec![Knob::Host(*setting)]),
             Self::EachCpu(setting) => cpus(site, *setting),
             Self::Device(setting) => {
@@ -98,7 +102,7 @@ impl Places {
     pub(super) fn patterns(&self) -> Vec<String> {
         let of_device = |file: &str| vec![format!("/sys/class/net/DEVICE/{file}")];
         match self {
-            Self::Sysctls(names) => names.iter().map(ToString::to_string).collect(),
+            Self::Sysctls(names) => names.iter().map(|name| name.as_str().to_owned()).collect(),
             Self::Host(setting) => vec![format!("/{}", setting.file())],
             Self::EachCpu(setting) => {
                 vec![format!("/sys/devices/system/cpu/cpuN/{}", setting.file())]

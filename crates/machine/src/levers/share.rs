@@ -1,17 +1,21 @@
 //! A share of the machine's memory, which bounds what a lever may give away of it.
 
+use serde::Deserialize;
+
 use crate::tree::Tree;
 
 /// One part of so many of the memory.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Share {
-    pub(super) one_of: i64,
-    pub(super) unit: Unit,
+    one_of: i64,
+    unit: Unit,
 }
 
 /// What the kernel counts memory in.
-#[derive(Clone, Copy)]
-pub(super) enum Unit {
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Unit {
     Bytes,
     Kib,
     Pages,
@@ -58,7 +62,7 @@ impl Share {
         format!("1/{} of the memory in {}", self.one_of, self.unit.word())
     }
 
-    /// The same of this machine.
+    /// As a page says it, of this machine.
     pub(super) fn words_at(self, tree: &Tree) -> String {
         let units = self.units(tree).map(|units| format!("{units}, "));
         units.unwrap_or_default() + &self.words()
@@ -74,7 +78,7 @@ fn page_bytes() -> i64 {
 }
 
 /// The memory of the machine, KiB (`MemTotal` of proc_meminfo(5)).
-pub(super) fn memory_kib(tree: &Tree) -> Option<i64> {
+fn memory_kib(tree: &Tree) -> Option<i64> {
     let meminfo = tree.text("proc/meminfo")?;
     let mut lines = meminfo.lines();
     let total = lines.find_map(|line| line.strip_prefix("MemTotal:"))?;

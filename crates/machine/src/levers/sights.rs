@@ -2,15 +2,45 @@
 
 use std::io;
 
+use serde::Deserialize;
+
 use super::{Obstacle, Site};
 
-/// One thread on each core, or two; boards without the choice say so in a word of the kernel's.
-pub(super) fn core_sharing(site: &Site) -> Result<String, Obstacle> {
-    file(site, "sys/devices/system/cpu/smt/control")
+/// What there is to see.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Sight {
+    /// What a file of the kernel says.
+    File(String),
+    /// Whether the kernel is of that version or later, and what else it takes.
+    Since {
+        linux: (u32, u32),
+        words: String,
+    },
+    /// Of what a machine shows nothing.
+    Words(String),
+    IsolatedCpus,
+    Preemption,
+    MemoryNodes,
+    ReceiveHash,
+}
+
+impl Sight {
+    pub(super) fn look(&self, site: &Site) -> Result<String, Obstacle> {
+        match self {
+            Self::File(path) => file(site, path),
+            Self::Since { linux, words } => since(site, *linux, words),
+            Self::Words(words) => Ok(words.clone()),
+            Self::IsolatedCpus => isolated_cpus(site),
+            Self::Preemption => preemption(site),
+            Self::MemoryNodes => memory_nodes(site),
+            Self::ReceiveHash => receive_hash(site),
+        }
+    }
 }
 
 /// The CPUs that ordinary work is kept from since the boot.
-pub(super) fn isolated_cpus(site: &Site) -> Result<String, Obstacle> {
+fn isolated_cpus(site: &Site) -> Result<String, Obstacle> {
     let isolated = file(site, "sys/devices/system/cpu/isolated")?;
     let tickless = site.tree.text("sys/devices/system/cpu/nohz_full");
     // The kernel writes `(null)` for none in some versions.
@@ -27,7 +57,7 @@ pub(super) fn isolated_cpus(site: &Site) -> Result<String, Obstacle> {
 }
 
 /// The way that the kernel was built or booted with, as far as it tells.
-pub(super) fn preemption(site: &Site) -> Result<String, Obstacle> {
+fn preemption(site: &Site) -> Result<String, Obstacle> {
     // It may be root's alone, and then the build is all that can be seen.
     if let Some(modes) = site.tree.text("sys/kernel/debug/sched/preempt") {
         return Ok(modes);
@@ -44,7 +74,7 @@ pub(super) fn preemption(site: &Site) -> Result<String, Obstacle> {
 }
 
 /// How many nodes of memory there are, and which the device is near.
-pub(super) fn memory_nodes(site: &Site) -> Result<String, Obstacle> {
+fn memory_nodes(site: &Site) -> Result<String, Obstacle> {
     let online = file(site, "sys/devices/system/node/online")?;
     if sys::cpu::parse_list(&online).is_ok_and(|nodes| nodes.len() == 1) {
         return Ok("one node".to_owned());
@@ -58,7 +88,7 @@ pub(super) fn memory_nodes(site: &Site) -> Result<String, Obstacle> {
 }
 
 /// How many entries of the table that a hash chooses from lead to each queue.
-pub(super) fn receive_hash(site: &Site) -> Result<String, Obstacle> {
+fn receive_hash(site: &Site) -> Result<String, Obstacle> {
     let device = site.device()?;
     let table = site.tree.drivers().receive_hash_table(device.as_str());
     match table {
@@ -67,25 +97,6 @@ pub(super) fn receive_hash(site: &Site) -> Result<String, Obstacle> {
         Err(error) if error.kind() == io::ErrorKind::Unsupported => Err(none_of(device)),
         Err(error) => Err(Obstacle::Absent(format!("{device}: {error}"))),
     }
-}
-
-/// Whether the kernel is one that receives without a copy.
-pub(super) fn zero_copy_receive(site: &Site) -> Result<String, Obstacle> {
-    since(
-        site,
-        (6, 15),
-        "the card must split headers from data as well",
-    )
-}
-
-/// Whether the kernel is one that cuts and merges the packets of UDP sockets.
-pub(super) fn udp_batches(site: &Site) -> Result<String, Obstacle> {
-    since(site, (5, 0), "programs ask for it by themselves")
-}
-
-/// It is of each program, and a machine shows nothing of it.
-pub(super) fn of_each_program(_: &Site) -> Result<String, Obstacle> {
-    Ok("of each program".to_owned())
 }
 
 fn none_of(device: &super::DeviceName) -> Obstacle {
@@ -130,13 +141,9 @@ mod tests {
     use super::*;
     use crate::tree::planted::Planted;
 
-    fn seen(
-        test: &str,
-        files: &[(&str, &str)],
-        look: fn(&Site) -> Result<String, Obstacle>,
-    ) -> String {
+    fn seen(test: &str, files: &[(&str, &str)], sight: &Sight) -> String {
         let machine = Planted::new(&format!("sights-{test}"), files);
-        match look(&Site::below(&machine.tree, None)) {
+        match sight.look(&Site::below(&machine.tree, None)) {
             Ok(words) => words,
             Err(obstacle) => obstacle.to_string(),
         }
@@ -154,7 +161,7 @@ mod tests {
             (&[(isolated, "\n"), (tickless, "(null)\n")], "none"),
             (&[(isolated, "\n")], "none"),
         ] {
-            assert_eq!(seen("isolated", files, isolated_cpus), words);
+            assert_eq!(seen("isolated", files, &Sight::IsolatedCpus), words);
         }
     }
 
@@ -173,17 +180,20 @@ mod tests {
             ),
             (&[version("Linux 6.1 #1 SMP Mon")], "voluntary or none"),
         ] {
-            assert_eq!(seen("preemption", files, preemption), words);
+            assert_eq!(seen("preemption", files, &Sight::Preemption), words);
         }
     }
 
     #[test]
     fn an_older_kernel_is_told_what_it_has_not() {
         let release = |release| [("proc/sys/kernel/osrelease", release)];
-        let old = seen("old", &release("6.14.9-arch1\n"), zero_copy_receive);
+        let words = "the card must split headers".to_owned();
+        let linux = (6, 15);
+        let receive = Sight::Since { linux, words };
+        let old = seen("old", &release("6.14.9-arch1\n"), &receive);
         assert_eq!(old, "it came with Linux 6.15, and this is 6.14.9-arch1");
         for new in ["6.15.0\n", "7.0-rc1\n"] {
-            let words = seen("new", &release(new), zero_copy_receive);
+            let words = seen("new", &release(new), &receive);
             assert!(words.starts_with("Linux "), "{words}");
         }
     }
@@ -200,7 +210,10 @@ mod tests {
     #[test]
     fn several_nodes_of_memory_are_told_from_one() {
         let online = |nodes| [("sys/devices/system/node/online", nodes)];
-        assert_eq!(seen("one", &online("0\n"), memory_nodes), "one node");
-        assert_eq!(seen("two", &online("0-1\n"), memory_nodes), "nodes 0-1");
+        assert_eq!(seen("one", &online("0\n"), &Sight::MemoryNodes), "one node");
+        assert_eq!(
+            seen("two", &online("0-1\n"), &Sight::MemoryNodes),
+            "nodes 0-1"
+        );
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{DeviceName, Obstacle};
-use crate::findings::errno;
+use crate::errno::errno;
 use crate::links::{self, Device};
 use crate::tree::Tree;
 

@@ -1,37 +1,36 @@
-//! A lever that sets knobs of one kind to one value: a row of a table.
+//! How a lever is set that sets knobs of one kind to one value.
 
-use super::card::Card;
-use super::loss;
+use serde::Deserialize;
+
 use super::places::shown;
-use super::{
-    Accepts, Knob, Lever, Obstacle, Places, Plan, Reading, Site, Step, Value, interrupts, twin,
-};
+use super::share::Share;
+use super::{Accepts, Knob, Lever, Obstacle, Places, Plan, Reading, Site, Step, Value};
+use super::{interrupts, loss, twin};
 
-/// A row.
+/// The knobs, and what they are set to.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Tunable {
-    pub(super) card: Card,
     pub(super) places: Places,
     pub(super) accepts: Accepts,
     pub(super) advised: Advised,
 }
 
 /// What is set when no value is typed.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Advised {
-    Value(&'static str),
+    Value(String),
     /// What it is now, or this where that is less.
     AtLeast(i64),
     /// No value is right everywhere, and why.
-    Depends(&'static str),
-    /// What it is now, or what is reckoned for the machine where that is less.
-    AtLeastOf(fn(&Site) -> Option<i64>),
+    Depends(String),
+    /// What it is now, or a share of the memory where that is less.
+    AtLeastShare(Share),
 }
 
-impl Lever for Tunable {
-    fn card(&self) -> &Card {
-        &self.card
-    }
-
-    fn read(&self, site: &Site) -> Result<Reading, Obstacle> {
+impl Tunable {
+    pub(super) fn read(&self, site: &Site) -> Result<Reading, Obstacle> {
         let held = self.places.held(site)?;
         let is_recommended = self.recommended(site).map(|recommended| {
             let is_it = |(knob, value): &(Knob, Value)| {
@@ -45,16 +44,24 @@ impl Lever for Tunable {
         })
     }
 
-    fn plan(&self, site: &Site, value: Option<&str>) -> Result<Plan, Obstacle> {
+    pub(super) fn plan(
+        &'static self,
+        lever: &'static Lever,
+        site: &Site,
+        value: Option<&str>,
+    ) -> Result<Plan, Obstacle> {
         let held = self.places.held(site)?;
         stay_set(&held, site)?;
         let typed = match value {
             Some(value) => value.to_owned(),
-            None => self.recommended(site).ok_or_else(|| self.no_value(site))?,
+            None => self
+                .recommended(site)
+                .ok_or_else(|| self.no_value(lever, site))?,
         };
         let steps = held.into_iter().enumerate().map(|(nth, (knob, old))| {
             twin::is_unused(&knob, &site.tree)?;
-            let new = self.checked(site, &knob, &self.accepts.share(site, &typed, nth))?;
+            let typed = self.accepts.share(site, &typed, nth);
+            let new = self.checked(lever, site, &knob, &typed)?;
             let follows = false;
             Ok(Step {
                 knob,
@@ -74,13 +81,13 @@ impl Lever for Tunable {
         let followers = followers(&steps, site)?;
         steps.splice(..0, followers);
         Ok(Plan {
-            lever: self.card.name,
-            is_on_trial: self.is_on_trial(),
+            lever: &lever.name,
+            is_on_trial: lever.is_on_trial(),
             steps,
         })
     }
 
-    fn may_set(&self, site: &Site) -> Result<(), Obstacle> {
+    pub(super) fn may_set(&self, site: &Site) -> Result<(), Obstacle> {
         let held = self.places.held(site)?;
         stay_set(&held, site)?;
         held.iter().try_for_each(|(knob, _)| {
@@ -90,33 +97,16 @@ impl Lever for Tunable {
         })
     }
 
-    fn recommended(&self, site: &Site) -> Option<String> {
-        match self.advised {
-            Advised::Value(value) => Some(value.to_owned()),
-            Advised::AtLeast(least) => Some(self.number(site)?.max(least).to_string()),
-            Advised::Depends(_) => None,
-            Advised::AtLeastOf(reckon) => Some(self.number(site)?.max(reckon(site)?).to_string()),
-        }
+    pub(super) fn recommended(&self, site: &Site) -> Option<String> {
+        let least = match &self.advised {
+            Advised::Value(value) => return Some(value.clone()),
+            Advised::Depends(_) => return None,
+            Advised::AtLeast(least) => *least,
+            Advised::AtLeastShare(share) => share.units(&site.tree)?,
+        };
+        Some(self.number(site)?.max(least).to_string())
     }
 
-    fn values(&self) -> String {
-        self.accepts.words()
-    }
-
-    fn sets(&self) -> Vec<String> {
-        self.places.patterns()
-    }
-
-    fn owns(&self, knob: &Knob) -> bool {
-        self.places.have(knob)
-    }
-
-    fn is_on_trial(&self) -> bool {
-        self.card.is_on_trial()
-    }
-}
-
-impl Tunable {
     /// What its only knob holds, where that is a number.
     fn number(&self, site: &Site) -> Option<i64> {
         match self.places.held(site).ok()?.as_slice() {
@@ -125,36 +115,41 @@ impl Tunable {
         }
     }
 
-    fn checked(&self, site: &Site, knob: &Knob, typed: &str) -> Result<Value, Obstacle> {
+    fn checked(
+        &self,
+        lever: &'static Lever,
+        site: &Site,
+        knob: &Knob,
+        typed: &str,
+    ) -> Result<Value, Obstacle> {
         let value = knob.parse_typed(typed);
-        let is_absurd = value.is_some() && self.card.worst.locks_out();
+        let is_absurd = value.is_some() && lever.worst.locks_out();
         let value = value.filter(|value| self.accepts.takes(&site.tree, knob, value));
         value.ok_or_else(|| {
             let taken = self.accepts.words_for(site, knob);
-            let worst = self.card.worst.how();
+            let worst = lever.worst.how();
             let reason = if is_absurd {
                 format!(" (at worst: {worst})")
             } else {
                 String::new()
             };
             Obstacle::BadValue {
-                lever: self.card.name,
+                lever: &lever.name,
                 value: typed.to_owned(),
                 expected: taken + &reason,
             }
         })
     }
 
-    fn no_value(&self, site: &Site) -> Obstacle {
-        let why = match self.advised {
+    fn no_value(&'static self, lever: &'static Lever, site: &Site) -> Obstacle {
+        let why = match &self.advised {
             Advised::Depends(why) => why,
             _ => "none could be told for this machine",
         };
-        let (lever, expected) = (self.card.name, self.accepts.words_at(site));
         Obstacle::NoValue {
-            lever,
+            lever: &lever.name,
             why,
-            expected,
+            expected: self.accepts.words_at(site),
         }
     }
 }

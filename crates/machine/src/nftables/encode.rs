@@ -8,7 +8,7 @@ use netlink_bindings::nftables::{
 };
 use sys::netlink::{Message, push_message};
 
-use super::expressions::push_rule;
+use super::expressions::{NOBODIES, Rule, nobody, push_rule};
 
 /// `NFNL_SUBSYS_NFTABLES`: the upper half of each message's type.
 const SUBSYSTEM: u16 = 10;
@@ -30,14 +30,9 @@ const APPEND: u16 = 0x800;
 const HEADER_BYTES: usize = 4;
 /// `NFPROTO_INET`: one table for both IP versions.
 pub(super) const INET: u8 = 1;
-/// A set of addresses of a table of ours.
-pub(super) const NOBODIES: &CStr = c"nobodies";
 /// What the `nft` program calls `ipv4_addr`; the kernel only keeps it.
 const TYPE_IPV4_ADDRESS: u32 = 7;
 const ADDRESS_BYTES: u32 = 4;
-/// The networks that are kept for documentation (RFC 5737): no packet of ours comes from there.
-const NOBODYS_NETWORKS: [[u8; 3]; 3] = [[203, 0, 113], [198, 51, 100], [192, 0, 2]];
-const ADDRESSES_OF_A_NETWORK: u16 = 254;
 
 /// What a ruleset is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,28 +79,6 @@ impl Hook {
             Self::RawOutput => (c"output", 3, -300),
         }
     }
-}
-
-/// A rule of a chain of ours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// `ip saddr ADDRESS drop` with the nth address of nobody, over and over from the 762nd on: the
-    /// rule compares and never matches.
-    DropFromNobody(u16),
-    /// `ip saddr @nobodies drop`: one look into the table's set, which never matches.
-    DropFromNobodies,
-    /// `ct state 0`, with nothing to do if so: it makes the kernel track connections.
-    LookAtConnectionState,
-    /// `meta l4proto tcp notrack`: no connection is looked up for this packet.
-    DoNotTrackTcp,
-}
-
-/// The nth address that is nobody's.
-pub(super) fn nobody(nth: u16) -> [u8; 4] {
-    let network = usize::from(nth / ADDRESSES_OF_A_NETWORK) % NOBODYS_NETWORKS.len();
-    let [a, b, c] = NOBODYS_NETWORKS[network];
-    let last = nth % ADDRESSES_OF_A_NETWORK + 1;
-    [a, b, c, u8::try_from(last).unwrap_or(u8::MAX)]
 }
 
 /// Messages that take hold together.

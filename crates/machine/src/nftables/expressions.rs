@@ -1,13 +1,14 @@
 //! What a rule of ours does with a packet, expression by expression, as the `nft` program would write
 //! it.
 
+use std::ffi::CStr;
+
 use netlink_bindings::nftables::{
     CmpOps, CtKeys, MetaKeys, PayloadBase, PushExprListAttrs, Registers, VerdictCode,
 };
 use netlink_bindings::traits::Pusher;
 
 use super::attributes::{push, push_expression};
-use super::encode::{NOBODIES, Rule, nobody};
 
 /// `NFPROTO_IPV4`, as `meta nfproto` gives it.
 const IPV4: u8 = 2;
@@ -16,6 +17,33 @@ const TCP: u8 = 6;
 /// Offset and length of the source address in the IPv4 header.
 const SOURCE_AT: u32 = 12;
 const ADDRESS_BYTES: u32 = 4;
+/// A set of addresses of a table of ours.
+pub(super) const NOBODIES: &CStr = c"nobodies";
+/// The networks that are kept for documentation (RFC 5737): no packet of ours comes from there.
+const NOBODYS_NETWORKS: [[u8; 3]; 3] = [[203, 0, 113], [198, 51, 100], [192, 0, 2]];
+const ADDRESSES_OF_A_NETWORK: u16 = 254;
+
+/// A rule of a chain of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// `ip saddr ADDRESS drop` with the nth address of nobody, over and over from the 762nd on: the
+    /// rule compares and never matches.
+    DropFromNobody(u16),
+    /// `ip saddr @nobodies drop`: one look into the table's set, which never matches.
+    DropFromNobodies,
+    /// `ct state 0`, with nothing to do if so: it makes the kernel track connections.
+    LookAtConnectionState,
+    /// `meta l4proto tcp notrack`: no connection is looked up for this packet.
+    DoNotTrackTcp,
+}
+
+/// The nth address that is nobody's.
+pub(super) fn nobody(nth: u16) -> [u8; 4] {
+    let network = usize::from(nth / ADDRESSES_OF_A_NETWORK) % NOBODYS_NETWORKS.len();
+    let [a, b, c] = NOBODYS_NETWORKS[network];
+    let last = nth % ADDRESSES_OF_A_NETWORK + 1;
+    [a, b, c, u8::try_from(last).unwrap_or(u8::MAX)]
+}
 
 /// Writes the expressions of a rule.
 pub(super) fn push_rule<P: Pusher>(expressions: PushExprListAttrs<P>, rule: Rule) {

@@ -16,8 +16,9 @@ use netlink_bindings::nftables::{IterableRuleAttrs, OpGetruleDump};
 use sys::netlink::{Family, Message, Netlink};
 
 use crate::namespace::PrivateNamespace;
+pub use encode::Hook;
 use encode::{Batch, Part};
-pub use encode::{Hook, Rule};
+pub use expressions::Rule;
 pub use ruleset::Ruleset;
 
 /// A table of ours.

@@ -3,10 +3,8 @@
 use std::io;
 use std::net::UdpSocket;
 
-use model::Binds;
-
 use super::table::HeldTable;
-use super::{Held, Planted, PlantedError, Setting, Wanted, check_value, tried};
+use super::{Held, PlantedError};
 use crate::nftables::{Hook, Rule, Table};
 
 const NAME: &str = "conntrack";
@@ -14,39 +12,17 @@ const NAME: &str = "conntrack";
 const COUNT: &str = "/proc/sys/net/netfilter/nf_conntrack_count";
 
 /// One rule that asks for the state of the connection.
-pub(super) struct Conntrack;
-
-impl Planted for Conntrack {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn binds(&self) -> Binds {
-        Binds::Live
-    }
-
-    fn summary(&self) -> &'static str {
-        "one nft rule on the state of connections, so that the kernel looks up each packet's: \
-         about +10 % server CPU per request"
-    }
-
-    fn unavailable(&self, wanted: Wanted<'_>) -> Option<String> {
-        tried(self, wanted)
-    }
-
-    fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
-        check_value(self, wanted)?;
-        let table = Table {
-            name: c"linerate-conntrack",
-            nobodies: 0,
-            rules: vec![(Hook::Input, Rule::LookAtConnectionState)],
-        };
-        let table = HeldTable::add(NAME, &table)?;
-        Ok(Setting::Held(Box::new(HeldConntrack(table))))
-    }
+pub(super) fn hold() -> Result<HeldConntrack, PlantedError> {
+    let table = Table {
+        name: c"linerate-conntrack",
+        nobodies: 0,
+        rules: vec![(Hook::Input, Rule::LookAtConnectionState)],
+    };
+    HeldTable::add(NAME, &table).map(HeldConntrack)
 }
 
-struct HeldConntrack(HeldTable);
+/// A table by which connections are tracked.
+pub(super) struct HeldConntrack(HeldTable);
 
 impl Held for HeldConntrack {
     /// A rule that is listed may still track nothing, so a datagram is sent and the kernel's count

@@ -1,62 +1,38 @@
 //! `machine-rules`: the rules of this machine's own packet filter, copied into our namespace.
 
-use model::Binds;
-
-use super::{Held, Planted, PlantedError, Setting, Wanted, check_value, tried};
+use super::{Held, PlantedError};
 use crate::namespace::{self, PrivateNamespace};
 use crate::nftables::{self, Ruleset};
 
 const NAME: &str = "machine-rules";
 
 /// What the machine's protection costs, without taking it off the machine.
-pub(super) struct MachineRules;
-
-impl Planted for MachineRules {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn binds(&self) -> Binds {
-        Binds::Live
-    }
-
-    fn summary(&self) -> &'static str {
-        "the nftables rules of this machine, copied, with each drop and reject made an accept, so \
-         that what they cost is measured and the machine stays protected"
-    }
-
-    fn unavailable(&self, wanted: Wanted<'_>) -> Option<String> {
-        tried(self, wanted)
-    }
-
-    fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
-        check_value(self, wanted)?;
-        let proof = namespace::ours().map_err(|reason| PlantedError::NotPrivate {
+pub(super) fn hold() -> Result<HeldCopy, PlantedError> {
+    let proof = namespace::ours().map_err(|reason| PlantedError::NotPrivate {
+        lever: NAME,
+        reason,
+    })?;
+    let ruleset = namespace::in_the_machines(Ruleset::here)
+        .map_err(PlantedError::MachineOutOfReach)?
+        .map_err(|source| refused("reading the machine's rules", source))?;
+    if ruleset.rules() == 0 {
+        return Err(PlantedError::NothingThere {
             lever: NAME,
-            reason,
-        })?;
-        let ruleset = namespace::in_the_machines(Ruleset::here)
-            .map_err(PlantedError::MachineOutOfReach)?
-            .map_err(|source| refused("reading the machine's rules", source))?;
-        if ruleset.rules() == 0 {
-            return Err(PlantedError::NothingThere {
-                lever: NAME,
-                what: "this machine has no nftables rules, and those of iptables-legacy cannot be \
-                       read back",
-            });
-        }
-        let loading = ruleset.load(proof);
-        loading.map_err(|source| refused("loading a copy of the machine's rules", source))?;
-        Ok(Setting::Held(Box::new(HeldCopy {
-            ruleset,
-            proof,
-            there: true,
-        })))
+            what: "this machine has no nftables rules, and those of iptables-legacy cannot be \
+                   read back",
+        });
     }
+    let loading = ruleset.load(proof);
+    loading.map_err(|source| refused("loading a copy of the machine's rules", source))?;
+    Ok(HeldCopy {
+        ruleset,
+        proof,
+        there: true,
+    })
 }
 
 /// A copy that goes when this is dropped.
-struct HeldCopy {
+pub(super) struct HeldCopy {
     ruleset: Ruleset,
     proof: PrivateNamespace,
     there: bool,

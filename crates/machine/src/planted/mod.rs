@@ -1,77 +1,61 @@
-//! What an arm of a study may have set: costs of known kind, switches of our own server, and the
-//! levers of the machine. The first two by name, in a plain array; one file each.
+//! What an arm of a study may have set: costs of known kind and switches of our own server, which are the rows
+//! of `crates/machine/planted.toml`, and the levers of the machine.
 //!
 //! What binds live sets something in the network namespace of this process, and only if
 //! that namespace is our own: see [`crate::namespace`]. What reaches further needs its owner's word.
 
-mod busy_work_rounds;
 mod conntrack;
+mod cost;
 mod machine_rules;
-mod message_bytes;
-mod nft_rules;
-mod nft_set;
-mod no_track;
-mod nothing;
 mod packet_tap;
-mod rearm_oneshot;
-mod seccomp_arguments;
 mod seccomp_filter;
-mod seccomp_numbers;
-mod serve_flag;
-mod split_send;
 mod table;
 mod token_bucket;
 mod tuned;
 
 use std::io;
-use std::path::PathBuf;
 
+pub use cost::all;
 use model::Binds;
-use model::lever::{LeverSetting, LeverShape, Takes};
+use model::lever::{LeverShape, Takes};
 use sys::process::FilterInstruction;
 use thiserror::Error;
 
 use crate::levers::carry::CarryError;
-use crate::levers::{self, AtStart, Obstacle, ProgramPart};
+use crate::levers::{Obstacle, ProgramPart};
 use crate::namespace::NotPrivate;
 use crate::rig::qdisc::QdiscError;
 
 /// A cost or a switch that an arm of a study can have.
 pub trait Planted: Send + Sync {
     /// As it is written in study files: lower-case words joined by hyphens.
-    fn name(&self) -> &'static str;
+    fn name(&'static self) -> &'static str;
 
     /// What must be redone before it takes hold.
     fn binds(&self) -> Binds;
 
     /// What it does and what it costs, in one sentence.
-    fn summary(&self) -> &'static str;
+    fn summary(&'static self) -> &'static str;
 
     /// The values that it takes; without one it has its default.
-    fn takes(&self) -> Takes {
-        Takes::Nothing
-    }
+    fn takes(&self) -> Takes;
 
     /// Whether it is a switch of our own server, that no other program has.
-    fn only_serve(&self) -> bool {
-        false
-    }
+    fn only_serve(&self) -> bool;
 
     /// Whether the machine is so without us, so that there is nothing to set.
-    fn is_so(&self, _: Wanted<'_>) -> bool {
+    fn is_so(&'static self, _: Wanted<'_>) -> bool {
         false
     }
 
     /// `None` where it can be used by this process, else the reason with its errno.
-    fn unavailable(&self, _: Wanted<'_>) -> Option<String> {
-        None
-    }
+    fn unavailable(&'static self, wanted: Wanted<'_>) -> Option<String>;
 
     /// Sets it to a value, or to its default.
     ///
     /// # Errors
     /// A value out of range, no namespace of our own, or what the kernel refused.
-    fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError>;
+    fn set(&'static self, wanted: Wanted<'_>) -> Result<SetLever, PlantedError>;
 }
 
 /// What is wanted of it.
@@ -84,7 +68,7 @@ pub struct Wanted<'a> {
 }
 
 /// What became of a lever that was set.
-pub enum Setting {
+pub enum SetLever {
     /// Holds for as long as this lives; dropping it undoes.
     Held(Box<dyn Held + Send>),
     /// To be put into the start of the target's process.
@@ -171,29 +155,6 @@ pub enum PlantedError {
     Carry(#[from] CarryError),
 }
 
-static ALL: &[&dyn Planted] = &[
-    &split_send::LEVER,
-    &rearm_oneshot::LEVER,
-    &busy_work_rounds::BusyWork,
-    &message_bytes::MessageBytes,
-    &seccomp_arguments::FILTER,
-    &seccomp_numbers::FILTER,
-    &nft_rules::NftRules,
-    &nft_set::NftSet,
-    &no_track::NoTrack,
-    &machine_rules::MachineRules,
-    &conntrack::Conntrack,
-    &packet_tap::PacketTap,
-    &token_bucket::TokenBucket,
-    &nothing::Nothing,
-];
-
-/// Every cost and every switch.
-#[must_use]
-pub fn all() -> &'static [&'static dyn Planted] {
-    ALL
-}
-
 /// The cost, the switch or the lever of that name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static dyn Planted> {
@@ -201,71 +162,23 @@ pub fn find(name: &str) -> Option<&'static dyn Planted> {
 }
 
 fn everything() -> impl Iterator<Item = &'static dyn Planted> {
-    all().iter().copied().chain(tuned::all())
-}
-
-/// Whether a live lever works here, by setting and undoing it; in a namespace of our own that
-/// disturbs nobody, and no other answer is as sure.
-fn tried(lever: &dyn Planted, wanted: Wanted<'_>) -> Option<String> {
-    match lever.set(wanted) {
-        Ok(Setting::Held(held)) => held.verify().and_then(|()| held.undo()).err(),
-        Ok(Setting::Child(_) | Setting::ServeArgument(_)) => None,
-        Err(error) => Some(error),
-    }
-    .map(|error| error.to_string())
-}
-
-/// How a lever may be written.
-fn shape(lever: &dyn Planted) -> LeverShape {
-    LeverShape {
-        name: lever.name(),
-        takes: lever.takes(),
-    }
-}
-
-/// The file that a setting has a program load, where it names one: what is in it runs as that program.
-#[must_use]
-pub fn library(setting: &LeverSetting) -> Option<PathBuf> {
-    let lever = levers::find(&setting.name)?;
-    match lever.at_start(setting.value.as_deref())?.ok()? {
-        AtStart::Program(part) => part.library().map(PathBuf::from),
-        AtStart::Server(_) => None,
-    }
+    all().chain(tuned::all())
 }
 
 /// How each may be written in a study file.
 #[must_use]
 pub fn shapes() -> Vec<LeverShape> {
+    let shape = |lever: &'static dyn Planted| LeverShape {
+        name: lever.name(),
+        takes: lever.takes(),
+    };
     everything().map(shape).collect()
-}
-
-/// The number, or the default, if the lever takes it.
-fn number_of(lever: &dyn Planted, wanted: Wanted<'_>, default: u64) -> Result<u64, PlantedError> {
-    check_value(lever, wanted)?;
-    let number = wanted.value.and_then(|value| value.parse().ok());
-    Ok(number.unwrap_or(default))
-}
-
-/// The same of a lever that takes no more than fits.
-fn count_of(lever: &dyn Planted, wanted: Wanted<'_>, default: u16) -> Result<u16, PlantedError> {
-    let number = number_of(lever, wanted, default.into())?;
-    Ok(u16::try_from(number).unwrap_or(u16::MAX))
-}
-
-fn check_value(lever: &dyn Planted, wanted: Wanted<'_>) -> Result<(), PlantedError> {
-    let expected = shape(lever);
-    match wanted.value.filter(|_| !expected.takes(wanted.value)) {
-        None => Ok(()),
-        Some(value) => Err(PlantedError::BadValue {
-            lever: lever.name(),
-            value: value.to_owned(),
-            expected,
-        }),
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use sys::wake_latency;
 
     use super::*;
@@ -284,11 +197,26 @@ mod tests {
     }
 
     #[test]
+    fn each_has_a_page_of_its_own_and_no_page_is_of_none() {
+        let pages = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/planted");
+        let pages = std::fs::read_dir(pages).unwrap().map(|page| {
+            let page = page.unwrap().path();
+            page.file_stem().unwrap().to_str().unwrap().to_owned()
+        });
+        let names = all().map(|lever| lever.name()).chain(["README"]);
+        assert_eq!(
+            pages.collect::<BTreeSet<_>>(),
+            names.map(str::to_owned).collect()
+        );
+    }
+
+    #[test]
     fn live_levers_refuse_to_touch_a_namespace_that_is_not_ours() {
         // What sets nothing can be had anywhere.
-        let sets =
-            |lever: &&&dyn Planted| lever.binds() == Binds::Live && lever.name() != "nothing";
-        let live: Vec<_> = all().iter().filter(sets).collect();
+        let sets = |lever: &&'static dyn Planted| {
+            lever.binds() == Binds::Live && lever.name() != "nothing"
+        };
+        let live: Vec<_> = all().filter(sets).collect();
         assert_eq!(live.len(), 7);
         for lever in live {
             assert!(matches!(
@@ -317,7 +245,7 @@ mod tests {
             let refused = set(value, false);
             assert!(matches!(refused, Err(PlantedError::BeyondUs { .. })));
         }
-        assert!(matches!(set("batch", false), Ok(Setting::Child(_))));
+        assert!(matches!(set("batch", false), Ok(SetLever::Child(_))));
         assert!(!matches!(
             set("fifo:1", true),
             Err(PlantedError::BeyondUs { .. })
@@ -339,7 +267,7 @@ mod tests {
         // Servers of other arms are up meanwhile, so it holds for an arm's blocks alone.
         assert_eq!(lever.binds(), Binds::Live);
         if let Ok(before_us) = wake_latency::now_us()
-            && let Ok(Setting::Held(held)) = lever.set(wanted(true))
+            && let Ok(SetLever::Held(held)) = lever.set(wanted(true))
         {
             held.verify().unwrap();
             assert_eq!(wake_latency::now_us().unwrap(), before_us.min(20));
@@ -350,7 +278,7 @@ mod tests {
             value: Some("1us"),
             on_host: false,
         });
-        assert!(matches!(of_the_program, Ok(Setting::Child(_))));
+        assert!(matches!(of_the_program, Ok(SetLever::Child(_))));
     }
 
     #[test]

@@ -1,55 +1,28 @@
 //! `packet-tap=N`: idle sockets that are shown every packet, as a DHCP client holds one.
 
-use model::Binds;
-use model::lever::Takes;
 use std::collections::HashSet;
 use sys::packet::Tap;
 
-use super::{Held, Planted, PlantedError, Setting, Wanted, number_of, tried};
+use super::{Held, PlantedError};
 use crate::namespace;
 
 const NAME: &str = "packet-tap";
 /// Taps of the network namespace of this process.
 const LIST: &str = "/proc/net/packet";
 
-/// N packet sockets bound to all protocols.
-pub(super) struct PacketTap;
-
-impl Planted for PacketTap {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn binds(&self) -> Binds {
-        Binds::Live
-    }
-
-    fn summary(&self) -> &'static str {
-        "so many idle packet sockets, as a DHCP client holds one, for which every packet is \
-         copied: one about +5 % server CPU per request"
-    }
-
-    fn takes(&self) -> Takes {
-        Takes::Number(1..=64)
-    }
-
-    fn unavailable(&self, wanted: Wanted<'_>) -> Option<String> {
-        tried(self, wanted)
-    }
-
-    fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
-        let count = number_of(self, wanted, 1)?;
-        namespace::ours().map_err(|reason| PlantedError::NotPrivate {
-            lever: NAME,
-            reason,
-        })?;
-        let opened: Result<Vec<_>, _> = (0..count).map(|_| Tap::open()).collect();
-        let taps = opened.map_err(|source| refused("opening a packet socket", source))?;
-        Ok(Setting::Held(Box::new(HeldTaps(taps))))
-    }
+/// So many packet sockets bound to all protocols.
+pub(super) fn hold(count: u16) -> Result<HeldTaps, PlantedError> {
+    namespace::ours().map_err(|reason| PlantedError::NotPrivate {
+        lever: NAME,
+        reason,
+    })?;
+    let opened: Result<Vec<_>, _> = (0..count).map(|_| Tap::open()).collect();
+    let taps = opened.map_err(|source| refused("opening a packet socket", source))?;
+    Ok(HeldTaps(taps))
 }
 
-struct HeldTaps(Vec<Tap>);
+/// Sockets that are shown every packet.
+pub(super) struct HeldTaps(Vec<Tap>);
 
 impl HeldTaps {
     fn inodes(&self) -> Result<Vec<u64>, PlantedError> {

@@ -1,9 +1,7 @@
 //! A planted cost that is a system call filter.
 
-use model::Binds;
+use serde::Deserialize;
 use sys::process::FilterInstruction;
-
-use super::{ChildPart, Planted, PlantedError, Setting, Wanted, check_value};
 
 /// Three instructions each: with the last one that makes 301, as long as a container's profile.
 const COMPARISONS: u32 = 100;
@@ -14,51 +12,40 @@ const RETURN: u16 = 0x06;
 /// `SECCOMP_RET_ALLOW`.
 const ALLOW: u32 = 0x7fff_0000;
 
-/// A filter that allows everything.
-pub(super) struct SeccompFilter {
-    pub(super) name: &'static str,
-    pub(super) summary: &'static str,
-    /// Where in `struct seccomp_data` a comparison reads, by its index.
-    pub(super) reads_at: fn(u32) -> u32,
+/// Offset of a call's number in `struct seccomp_data`, and of its arguments, of eight bytes each.
+const NUMBER_AT: u32 = 0;
+const ARGUMENTS_AT: u32 = 16;
+const ARGUMENTS: u32 = 6;
+
+/// What a filter looks at.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Reads {
+    /// The kernel cannot remember the answer per system call (the allow bitmap of Linux 5.11), and so it
+    /// runs the filter on every one.
+    Arguments,
+    /// The kernel can remember the answer, whatever the filter's length.
+    Numbers,
 }
 
-impl Planted for SeccompFilter {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn binds(&self) -> Binds {
-        Binds::Fork
-    }
-
-    fn summary(&self) -> &'static str {
-        self.summary
-    }
-
-    fn unavailable(&self, _: Wanted<'_>) -> Option<String> {
-        let status = sys::kernel_file::text("/proc/self/status").unwrap_or_default();
-        let has_filters = status.lines().any(|line| line.starts_with("Seccomp:"));
-        (!has_filters).then(|| "this kernel has no seccomp filters (ENOSYS)".to_owned())
-    }
-
-    fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
-        check_value(self, wanted)?;
-        Ok(Setting::Child(ChildPart {
-            seccomp: self.filter(),
-            ..ChildPart::default()
-        }))
-    }
+/// Why this kernel can have none.
+pub(super) fn unavailable() -> Option<String> {
+    let status = sys::kernel_file::text("/proc/self/status").unwrap_or_default();
+    let has_filters = status.lines().any(|line| line.starts_with("Seccomp:"));
+    (!has_filters).then(|| "this kernel has no seccomp filters (ENOSYS)".to_owned())
 }
 
-impl SeccompFilter {
-    /// Compares one value after the other, and allows whatever comes out: both ways out of each
-    /// comparison lead to the same permission, so no call can be refused by chance.
-    fn filter(&self) -> Vec<FilterInstruction> {
-        let comparison = |index| comparison((self.reads_at)(index), index);
-        let mut instructions: Vec<_> = (0..COMPARISONS).flat_map(comparison).collect();
-        instructions.push(instruction(RETURN, ALLOW));
-        instructions
-    }
+/// Compares one value after the other, and allows whatever comes out: both ways out of each
+/// comparison lead to the same permission, so no call can be refused by chance.
+pub(super) fn filter(reads: Reads) -> Vec<FilterInstruction> {
+    let read_at = |index| match reads {
+        Reads::Arguments => ARGUMENTS_AT + 8 * (index % ARGUMENTS),
+        Reads::Numbers => NUMBER_AT,
+    };
+    let comparison = |index| comparison(read_at(index), index);
+    let mut instructions: Vec<_> = (0..COMPARISONS).flat_map(comparison).collect();
+    instructions.push(instruction(RETURN, ALLOW));
+    instructions
 }
 
 fn comparison(read_at: u32, index: u32) -> [FilterInstruction; 3] {
@@ -88,15 +75,11 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::planted::{seccomp_arguments, seccomp_numbers};
 
     #[test]
     fn a_filter_reads_what_it_is_to_read_and_can_only_allow() {
-        for (planted, may_read) in [
-            (seccomp_arguments::FILTER, 16..64),
-            (seccomp_numbers::FILTER, 0..1),
-        ] {
-            let filter = planted.filter();
+        for (reads, may_read) in [(Reads::Arguments, 16..64), (Reads::Numbers, 0..1)] {
+            let filter = filter(reads);
             assert_eq!(filter.len(), 301);
             let loads = filter.iter().filter(|step| step.code == LOAD);
             assert!(loads.clone().all(|load| may_read.contains(&load.value)));
@@ -108,11 +91,11 @@ mod tests {
 
     #[test]
     fn a_child_lives_under_a_filter_and_works() {
-        for planted in [seccomp_arguments::FILTER, seccomp_numbers::FILTER] {
+        for reads in [Reads::Arguments, Reads::Numbers] {
             let mut command = Command::new("cat");
             command.arg("/proc/self/status");
             let setup = sys::process::ChildSetup {
-                seccomp: planted.filter(),
+                seccomp: filter(reads),
                 ..sys::process::ChildSetup::default()
             };
             sys::process::prepare_child(&mut command, setup);

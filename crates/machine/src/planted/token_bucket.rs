@@ -1,9 +1,8 @@
 //! `token-bucket`: what leaves by the device is held against a rate that it never reaches.
 
-use model::Binds;
 use model::link::{LinkRate, LinkShape, Via};
 
-use super::{Held, Planted, PlantedError, Setting, Wanted, check_value, tried};
+use super::{Held, PlantedError};
 use crate::levers::Site;
 use crate::namespace;
 use crate::rig::qdisc::{QdiscError, Shaped};
@@ -13,45 +12,23 @@ const NAME: &str = "token-bucket";
 const NEVER_REACHED_BITS_PER_SECOND: u64 = 1_000_000_000_000;
 
 /// The queue discipline tbf at the root of the device.
-pub(super) struct TokenBucket;
-
-impl Planted for TokenBucket {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn binds(&self) -> Binds {
-        Binds::Live
-    }
-
-    fn summary(&self) -> &'static str {
-        "the queue discipline tbf at a rate that is never reached, so that each packet pays for a \
-         queue, its lock and the clock, and none waits: about +8 % server CPU per request"
-    }
-
-    fn unavailable(&self, wanted: Wanted<'_>) -> Option<String> {
-        tried(self, wanted)
-    }
-
-    fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
-        check_value(self, wanted)?;
-        namespace::ours().map_err(|reason| PlantedError::NotPrivate {
-            lever: NAME,
-            reason,
-        })?;
-        let shape = LinkShape {
-            rate: Some(LinkRate::Steady {
-                bits_per_second: NEVER_REACHED_BITS_PER_SECOND,
-            }),
-            ..LinkShape::default()
-        };
-        let shaped = Shaped::start(Site::here(None).device()?.as_str(), Via::Tbf, &shape)?;
-        Ok(Setting::Held(Box::new(HeldBucket(Some(shaped)))))
-    }
+pub(super) fn hold() -> Result<HeldBucket, PlantedError> {
+    namespace::ours().map_err(|reason| PlantedError::NotPrivate {
+        lever: NAME,
+        reason,
+    })?;
+    let shape = LinkShape {
+        rate: Some(LinkRate::Steady {
+            bits_per_second: NEVER_REACHED_BITS_PER_SECOND,
+        }),
+        ..LinkShape::default()
+    };
+    let shaped = Shaped::start(Site::here(None).device()?.as_str(), Via::Tbf, &shape)?;
+    Ok(HeldBucket(Some(shaped)))
 }
 
 /// `None` once it was taken away.
-struct HeldBucket(Option<Shaped>);
+pub(super) struct HeldBucket(Option<Shaped>);
 
 impl Held for HeldBucket {
     fn verify(&self) -> Result<(), PlantedError> {

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use model::Binds;
 use model::lever::Takes;
 
-use super::{ChildPart, Held, Planted, PlantedError, Setting, Wanted};
-use crate::levers::carry::{self, Fate};
+use super::{ChildPart, Held, Planted, PlantedError, SetLever, Wanted};
+use crate::levers::carry::{self, KnobFate};
 use crate::levers::{self, AtStart, Knob, Lever, Plan, Scope, Site, program};
 use crate::namespace::{self, PrivateNamespace};
 
@@ -18,19 +18,19 @@ pub(super) fn all() -> impl Iterator<Item = &'static dyn Planted> {
     ALL.iter().map(|tuned| -> &dyn Planted { tuned })
 }
 
-struct Tuned(&'static dyn Lever);
+struct Tuned(&'static Lever);
 
 impl Planted for Tuned {
-    fn name(&self) -> &'static str {
-        self.0.card().name
+    fn name(&'static self) -> &'static str {
+        &self.0.name
     }
 
     fn binds(&self) -> Binds {
-        self.0.card().binds
+        self.0.binds
     }
 
-    fn summary(&self) -> &'static str {
-        self.0.card().about
+    fn summary(&'static self) -> &'static str {
+        &self.0.about
     }
 
     fn takes(&self) -> Takes {
@@ -41,7 +41,7 @@ impl Planted for Tuned {
         self.0.is_of_our_server()
     }
 
-    fn is_so(&self, wanted: Wanted<'_>) -> bool {
+    fn is_so(&'static self, wanted: Wanted<'_>) -> bool {
         if self.0.at_start(wanted.value).is_some() {
             return false;
         }
@@ -54,7 +54,7 @@ impl Planted for Tuned {
             .unwrap_or(false)
     }
 
-    fn unavailable(&self, wanted: Wanted<'_>) -> Option<String> {
+    fn unavailable(&'static self, wanted: Wanted<'_>) -> Option<String> {
         if let Some(at_start) = self.at_start(wanted) {
             let rehearsed = at_start.and_then(|at_start| Ok(at_start.rehearse()?));
             return rehearsed.err().map(|refused| refused.to_string());
@@ -70,7 +70,7 @@ impl Planted for Tuned {
         Some(error.to_string())
     }
 
-    fn set(&self, wanted: Wanted<'_>) -> Result<Setting, PlantedError> {
+    fn set(&'static self, wanted: Wanted<'_>) -> Result<SetLever, PlantedError> {
         if let Some(at_start) = self.at_start(wanted) {
             return at_start.and_then(|at_start| self.of_an_arm(at_start));
         }
@@ -83,7 +83,7 @@ impl Planted for Tuned {
                 Reach::Machine => carry::Held::on_the_host(&plan, &site)?,
             })
         })??;
-        Ok(Setting::Held(Box::new(HeldLever {
+        Ok(SetLever::Held(Box::new(HeldLever {
             name: self.name(),
             reach,
             held: Some(held),
@@ -91,7 +91,7 @@ impl Planted for Tuned {
     }
 }
 
-impl From<AtStart> for Setting {
+impl From<AtStart> for SetLever {
     fn from(at_start: AtStart) -> Self {
         match at_start {
             AtStart::Program(part) => Self::Child(ChildPart {
@@ -125,7 +125,7 @@ impl Reach {
 impl Tuned {
     /// What a program would hold for others too is held by us, for the arm's blocks: servers of several
     /// arms are up at a time.
-    fn of_an_arm(&self, at_start: AtStart) -> Result<Setting, PlantedError> {
+    fn of_an_arm(&'static self, at_start: AtStart) -> Result<SetLever, PlantedError> {
         let held = match &at_start {
             AtStart::Program(part) => part.hold(),
             AtStart::Server(_) => None,
@@ -133,7 +133,7 @@ impl Tuned {
         let Some(held) = held else {
             return Ok(at_start.into());
         };
-        Ok(Setting::Held(Box::new(HeldOpen {
+        Ok(SetLever::Held(Box::new(HeldOpen {
             lever: self.name(),
             held: held?,
         })))
@@ -141,11 +141,11 @@ impl Tuned {
 
     /// What a program is to be started with; if that reaches further than the program, or puts it before all
     /// others, the study must be allowed to.
-    fn at_start(&self, wanted: Wanted<'_>) -> Option<Result<AtStart, PlantedError>> {
+    fn at_start(&'static self, wanted: Wanted<'_>) -> Option<Result<AtStart, PlantedError>> {
         let at_start = self.0.at_start(wanted.value)?;
         let starves =
             matches!(&at_start, Ok(AtStart::Program(part)) if part.goes_before_all_others());
-        let may_reach = match self.0.card().scope {
+        let may_reach = match self.0.scope {
             Scope::Process | Scope::Socket if !starves => Ok(()),
             _ => self.reach(wanted).map(drop),
         };
@@ -153,9 +153,9 @@ impl Tuned {
     }
 
     /// How far it reaches, if the study may go so far.
-    fn reach(&self, wanted: Wanted<'_>) -> Result<Reach, PlantedError> {
+    fn reach(&'static self, wanted: Wanted<'_>) -> Result<Reach, PlantedError> {
         let lever = self.name();
-        match (self.0.card().scope, namespace::ours()) {
+        match (self.0.scope, namespace::ours()) {
             (Scope::Namespace | Scope::Device, Ok(proof)) => Ok(Reach::Ours(proof)),
             (Scope::Namespace | Scope::Device, Err(_)) => Err(PlantedError::NoNamespace { lever }),
             // What only a person can do says so itself.
@@ -166,7 +166,12 @@ impl Tuned {
     }
 
     /// What would be set; a lever of a namespace that sets more than that is none for an arm.
-    fn plan(&self, site: &Site, reach: Reach, wanted: Wanted<'_>) -> Result<Plan, PlantedError> {
+    fn plan(
+        &'static self,
+        site: &Site,
+        reach: Reach,
+        wanted: Wanted<'_>,
+    ) -> Result<Plan, PlantedError> {
         let plan = self.0.plan(site, wanted.value)?;
         let lever = self.name();
         match reach {
@@ -235,14 +240,14 @@ impl Drop for HeldLever {
     }
 }
 
-fn what_became(knob: &Knob, fate: &Fate) -> String {
+fn what_became(knob: &Knob, fate: &KnobFate) -> String {
     match fate {
-        Fate::SetByOthers { now, ours } => {
+        KnobFate::SetByOthers { now, ours } => {
             format!(
                 "{knob} holds `{now}` where we had set `{ours}`: somebody else has set it since"
             )
         }
-        Fate::Refused { why } => format!("{knob}: {why}"),
+        KnobFate::Refused { why } => format!("{knob}: {why}"),
         _ => format!("{knob}: `linerate levers journal` tells"),
     }
 }

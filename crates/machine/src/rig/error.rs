@@ -5,7 +5,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use crate::findings::errno;
+use crate::errno::errno;
 
 const NOT_PERMITTED: i32 = 1;
 const NO_SPACE: i32 = 28;

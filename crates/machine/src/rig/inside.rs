@@ -5,9 +5,9 @@ use std::io;
 use std::time::Duration;
 
 use sys::namespace::{NetworkNamespace, UtsNamespace, network_inode_of, uts_inode_of};
-use sys::pidfd::{self, Order};
+use sys::pidfd::{self, EndSignal};
 
-use super::holder::HeldHost;
+use super::held_host::HeldHost;
 use crate::process_stat::ProcessStat;
 use crate::targets;
 
@@ -139,7 +139,7 @@ impl Inside {
     /// have gone.
     pub(super) fn end(&self, grace: Duration) -> Ended {
         let mut found = Vec::new();
-        for (order, within) in [(Order::End, grace), (Order::Kill, LONGEST_END)] {
+        for (order, within) in [(EndSignal::End, grace), (EndSignal::Kill, LONGEST_END)] {
             if self.end_by(order, within, &mut found) {
                 break;
             }
@@ -155,7 +155,7 @@ impl Inside {
     }
 
     /// Gives each of ours an order, also those that appear meanwhile; whether all have gone.
-    fn end_by(&self, order: Order, within: Duration, found: &mut Vec<u32>) -> bool {
+    fn end_by(&self, order: EndSignal, within: Duration, found: &mut Vec<u32>) -> bool {
         let begun = found.len();
         sys::clock::wait_until(within, || {
             let ours = self.ours();
@@ -170,7 +170,7 @@ impl Inside {
     }
 
     /// One that ended meanwhile needs no signal any more.
-    fn send(&self, pid: u32, order: Order) {
+    fn send(&self, pid: u32, order: EndSignal) {
         if let Ok(process) = pidfd::open_any(pid)
             && self.is_ours(pid)
             && self.counts(pid)

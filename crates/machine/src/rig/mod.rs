@@ -7,6 +7,7 @@
 mod build;
 mod cabling;
 mod error;
+mod held_host;
 pub mod holder;
 mod inside;
 mod layout;
@@ -22,12 +23,13 @@ use std::path::Path;
 use std::process::Command;
 
 use model::Topology;
-use sys::namespace::Place;
+use sys::namespace::HeldNamespace;
 
 use crate::links::{self, Device};
 pub use error::{RigError, Step};
+pub use held_host::HeldHost;
 use holder::Holder;
-pub use holder::{HeldHost, hold};
+pub use holder::hold;
 pub use inside::MARK;
 use inside::{GRACE, Inside};
 
@@ -102,7 +104,7 @@ impl Lab {
     /// gives: whoever ends all that is on a host leaves it alone.
     ///
     /// # Errors
-    /// As of [`Host::put`]; `NotFound` for a rig without hosts.
+    /// Those of [`Host::put`]; `NotFound` for a rig without hosts.
     pub fn put_beside(&self, command: &mut Command) -> io::Result<()> {
         let host = self.hosts.first().ok_or(io::ErrorKind::NotFound)?;
         host.place.put_beside(command)
@@ -121,12 +123,12 @@ pub struct Host {
     /// Number of the process that holds it.
     holder: u32,
     held: HeldHost,
-    place: Place,
+    place: HeldNamespace,
 }
 
 impl Host {
     fn open(holder: u32, held: HeldHost) -> io::Result<Self> {
-        let place = Place::held_by(holder, held.descriptor)?;
+        let place = HeldNamespace::held_by(holder, held.descriptor)?;
         Ok(Self {
             holder,
             held,

@@ -1,17 +1,20 @@
 //! Rigs that stand until they are cleaned: put up, listed, found and taken down. Each is an entry
 //! of the journal, and taking it down is the entry's undo.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::io;
 use std::path::Path;
 
 use model::Topology;
 use model::rig::RigName;
-use sys::pidfd::{self, Order};
+use sys::pidfd::{self, EndSignal};
 use thiserror::Error;
 
 use super::Host;
 use super::error::RigError;
-use super::holder::{HeldHost, Holder};
+use super::held_host::HeldHost;
+use super::holder::Holder;
 use super::inside::{Ended, GRACE, Inside, LONGEST_END};
 use crate::journal::{self, Change, Entry, Journal, JournalError, Owner, RigChange};
 
@@ -35,10 +38,12 @@ pub struct Standing {
 }
 
 /// What taking a rig down came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TakenDown {
+    /// What its owner called it.
     pub name: RigName,
-    /// Numbers of the programs that `rig exec` had started there and that were ended.
+    /// Numbers of the processes in it that `rig exec` had started, and theirs, that were told to
+    /// end and have ended.
     pub ended: Vec<u32>,
     /// Numbers of processes that keep its namespaces until they end: somebody else put them there,
     /// or they do not end when killed.
@@ -256,7 +261,7 @@ impl Standing {
         }
         let kill = |process| {
             if owner.is_alive() {
-                pidfd::send(process, Order::Kill)
+                pidfd::send(process, EndSignal::Kill)
             } else {
                 Ok(())
             }

@@ -45,7 +45,7 @@ pub fn set_initial_window(device: &str, neighbour: Ipv4Addr, segments: u32) -> i
 /// all the same (`tcp_select_initial_window`).
 ///
 /// # Errors
-/// As of [`set_initial_window`].
+/// Those of [`set_initial_window`].
 pub fn offer_all_room(device: &str, neighbour: Ipv4Addr) -> io::Result<()> {
     stay_inside()?;
     let metric = RouteMetric::InitialReceiveWindow(ROOM_BYTES / SMALLEST_SEGMENT_BYTES);

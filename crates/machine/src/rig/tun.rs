@@ -10,7 +10,7 @@ use sys::tun::{NODE, Nameless, Tun};
 
 use super::build::equip;
 use super::{cabling, wire};
-use crate::findings::errno;
+use crate::errno::errno;
 
 /// Packets that wait in a device until they are taken, in the place of the kernel's 500: 40 ms at
 /// 100,000 a second.

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
-use machine::planted::{self, Held, PlantedError, Setting, Wanted};
+use machine::planted::{self, Held, PlantedError, SetLever, Wanted};
 use model::Binds;
 use model::finding::Severity;
 
@@ -164,8 +164,8 @@ fn a_lever_that_was_undone_behind_our_back_does_not_verify() {
 
 fn every_lever_can_be_used_in_a_namespace_of_our_own() {
     // The machine that tests run on need not have rules.
-    let everywhere = |lever: &&&dyn planted::Planted| lever.name() != "machine-rules";
-    for lever in planted::all().iter().filter(everywhere) {
+    let everywhere = |lever: &&'static dyn planted::Planted| lever.name() != "machine-rules";
+    for lever in planted::all().filter(everywhere) {
         assert_eq!(
             lever.unavailable(Wanted::default()),
             None,
@@ -173,9 +173,7 @@ fn every_lever_can_be_used_in_a_namespace_of_our_own() {
             lever.name()
         );
     }
-    let live = planted::all()
-        .iter()
-        .filter(|lever| lever.binds() == Binds::Live);
+    let live = planted::all().filter(|lever| lever.binds() == Binds::Live);
     assert_eq!(live.count(), 8);
 }
 
@@ -247,7 +245,7 @@ fn a_packet_program_is_on_our_device_until_it_is_undone_or_refused_by_name() {
     assert_eq!(lever.binds(), Binds::Live);
     let generic = wanted(Some("generic:lo"));
     match lever.set(generic) {
-        Ok(Setting::Held(held)) => {
+        Ok(SetLever::Held(held)) => {
             held.verify().unwrap();
             assert!(told().contains(" xdpgeneric "), "{}", told());
             let said = lever.unavailable(generic).unwrap();
@@ -342,8 +340,8 @@ fn wanted(value: Option<&str>) -> Wanted<'_> {
 fn hold(name: &str, value: Option<&str>) -> Box<dyn Held + Send> {
     let lever = planted::find(name).unwrap();
     match lever.set(wanted(value)).unwrap() {
-        Setting::Held(held) => held,
-        Setting::Child(_) | Setting::ServeArgument(_) => panic!("{name} does not bind live"),
+        SetLever::Held(held) => held,
+        SetLever::Child(_) | SetLever::ServeArgument(_) => panic!("{name} does not bind live"),
     }
 }
 

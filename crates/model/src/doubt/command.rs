@@ -2,81 +2,146 @@
 
 use std::mem::discriminant;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::percent;
 
 /// Something about a comparison of commands that a sceptic would ask about.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum CommandDoubt {
     /// It ended before its plan was done.
     Stopped {
+        /// Rounds measured, count.
         rounds_done: u32,
+        /// Rounds of the plan, count.
         rounds_planned: u32,
     },
     /// The A/A control has another value than the baseline, the same in every run of each.
     ControlIsAnother {
+        /// Title of the metric that verdicts are about.
         metric: String,
+        /// The control's value in all its runs, in the metric's unit.
         value: f64,
+        /// The baseline's value in all its runs, in the metric's unit.
         against: f64,
     },
     /// Runs failed, and were counted all the same.
     Failed {
+        /// The command.
         command: String,
+        /// Runs that failed, count.
         failed: u32,
+        /// Runs, count.
         runs: u32,
     },
     /// Runs failed, and have no figures.
     LeftOut {
+        /// The command.
         command: String,
+        /// Runs that failed and have no figures, count.
         failed: u32,
+        /// Runs, count.
         runs: u32,
-        /// How the first of them failed, and its last words; may be empty.
+        /// How the first of them failed, and its last words; absent where that is unknown.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
     },
     /// Runs did not end in time, and would have been the longest.
-    TimedOut { command: String, runs: u32 },
+    TimedOut {
+        /// The command.
+        command: String,
+        /// Runs that did not end in time, count.
+        runs: u32,
+    },
     /// Runs ended well and did not print the figure.
     SaysNothing {
+        /// The command.
         command: String,
+        /// Title of the metric that verdicts are about.
         metric: String,
+        /// Runs that ended well without that figure, count.
         runs: u32,
     },
     /// Arms that must print the same printed different things, of which these are two.
-    OutputsDiffer { cell: String, outputs: Vec<String> },
+    OutputsDiffer {
+        /// Names of the levels of the factors that are not compared.
+        cell: String,
+        /// Two of the things that were printed.
+        outputs: Vec<String>,
+    },
     /// The first run took so many times as long as the others.
-    FirstRunSlower { command: String, ratio: f64 },
+    FirstRunSlower {
+        /// The command.
+        command: String,
+        /// Its first run ÷ the median of the others.
+        ratio: f64,
+    },
     /// So many runs lie far from the others, the furthest at so many times their median.
     Outliers {
+        /// The command.
         command: String,
+        /// Runs far from the others, count.
         outliers: u32,
+        /// Runs, count.
         runs: u32,
+        /// The furthest ÷ the median.
         furthest_ratio: f64,
     },
     /// So short that starting and ending it is much of what is seen.
-    Short { command: String, wall_ns: f64 },
+    Short {
+        /// The command.
+        command: String,
+        /// Its median wall time, ns.
+        wall_ns: f64,
+    },
     /// The shell's own start is much of what is seen.
-    ShellShare { command: String, share: f64 },
+    ShellShare {
+        /// The command.
+        command: String,
+        /// The shell's own start as a share of its wall time, 0 to 1.
+        share: f64,
+    },
     /// Processes were left behind, which were not measured and disturb what comes after.
-    LeftRunning { command: String, runs: u32 },
+    LeftRunning {
+        /// The command.
+        command: String,
+        /// Runs that left processes behind, count.
+        runs: u32,
+    },
     /// The peak memory is what any child of ours has.
-    MemoryAtFloor { command: String, floor_bytes: u64 },
+    MemoryAtFloor {
+        /// The command.
+        command: String,
+        /// Peak memory of a child that does nothing, bytes.
+        floor_bytes: u64,
+    },
     /// A level of a study cannot be had here.
     LevelLeftOut {
+        /// Title of the factor.
         factor: String,
+        /// Title of the level.
         level: String,
-        /// With what to do about it.
+        /// Why it cannot be had here, and what to do.
         reason: String,
     },
     /// A piece of a study's evidence could not be had.
-    EvidenceLeftOut { title: String, reason: String },
+    EvidenceLeftOut {
+        /// What the evidence would have shown.
+        title: String,
+        /// Why it could not be had.
+        reason: String,
+    },
 }
 
 impl CommandDoubt {
     /// What is doubtful, in one sentence.
     #[must_use]
+    #[expect(
+        clippy::too_many_lines,
+        reason = "a table: each doubt with its sentence"
+    )]
     pub fn what(&self) -> String {
         match self {
             Self::Stopped {

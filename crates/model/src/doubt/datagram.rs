@@ -1,19 +1,31 @@
 //! What about exchanged datagrams a sceptic would ask about.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::percent;
 
 /// Something about datagrams from one end to the other that a sceptic would ask about.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum DatagramDoubt {
     /// Of so many that are sent at once a receiver that asks for so many with a call has no whole calls.
-    ShortCalls { sent_at_once: u64, call: u64 },
+    ShortCalls {
+        /// Datagrams of one burst, count.
+        sent_at_once: u64,
+        /// Datagrams that one call of the receiver asks for, count.
+        call: u64,
+    },
     /// This share of those that were sent did not come.
-    Lost { lost_share: f64 },
+    Lost {
+        /// Share of those sent that did not come, 0 to 1.
+        lost_share: f64,
+    },
     /// What arrives is handed to these CPUs (a mask), whose time is in neither end's.
-    Steered { cpus: String },
+    Steered {
+        /// CPUs that what comes by lo is handed to: a mask as the kernel writes it.
+        cpus: String,
+    },
 }
 
 impl DatagramDoubt {

@@ -2,19 +2,24 @@
 
 use std::mem::discriminant;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::percent;
 
 /// Something about one direction of a link, `up` or `down`, that a sceptic would ask about.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum LinkDoubt {
     /// This share of the packets left more than so much later than due, the latest by so much.
     Late {
+        /// From the client to the server, or back.
         direction: String,
+        /// Share of the packets that left late, 0 to 1.
         late_share: f64,
+        /// What counts as late, ns after due.
         limit_ns: u64,
+        /// The latest of all, ns after due.
         latest_ns: u64,
     },
     /// This share of the packets may have waited longer than so until the link read them, of which
@@ -22,18 +27,42 @@ pub enum LinkDoubt {
     /// looked, or woke: how late it woke after the packet that woke it came is not known, and in none
     /// of it.
     Waited {
+        /// From the client to the server, or back.
         direction: String,
+        /// Share of the packets that may have waited longer than the limit until they were read;
+        /// how late the link woke for one is not counted.
         waited_share: f64,
+        /// Longest wait that is none, ns.
         limit_ns: u64,
     },
     /// The link had no time to take packets in before their queue was full.
-    Missed { direction: String, packets: u64 },
+    Missed {
+        /// From the client to the server, or back.
+        direction: String,
+        /// Packets that came while the link's ring or its device's queue was full, count.
+        packets: u64,
+    },
     /// The link had no memory for packets.
-    Unheld { direction: String, packets: u64 },
+    Unheld {
+        /// From the client to the server, or back.
+        direction: String,
+        /// Packets for which the link had no memory, count.
+        packets: u64,
+    },
     /// Packets came that no wire carries: left to hardware to cut, or to fill in their checksums.
-    Unfinished { direction: String, packets: u64 },
+    Unfinished {
+        /// From the client to the server, or back.
+        direction: String,
+        /// Packets that no wire carries, count.
+        packets: u64,
+    },
     /// The far end's device refused packets.
-    Refused { direction: String, packets: u64 },
+    Refused {
+        /// From the client to the server, or back.
+        direction: String,
+        /// Packets that the far end's device refused, count.
+        packets: u64,
+    },
 }
 
 impl LinkDoubt {

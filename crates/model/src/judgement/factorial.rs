@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::SequentialError;
@@ -18,7 +19,7 @@ pub const FACTORIAL_FORMAT: u32 = 1;
 pub type Levels = BTreeMap<String, String>;
 
 /// The judgement of one factorial run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FactorialJudgement {
     /// Shape of this value; see [`FACTORIAL_FORMAT`].
     pub format: u32,
@@ -38,57 +39,75 @@ pub struct FactorialJudgement {
     pub control: Option<LevelResult>,
     /// The smallest effect that these pairs could see with 80 % power, as a share.
     pub smallest_visible: Option<f64>,
-    /// What a sequential comparison would have said of two identical arms.
+    /// How often running A n times, then B n times, with Welch's t-test at 5 %, calls the baseline
+    /// and its identical control different.
     pub sequential: Option<SequentialError>,
+    /// Rounds in which every arm was run, count.
     pub rounds_done: u32,
+    /// Rounds of the plan, count.
     pub rounds_planned: u32,
+    /// What a sceptic would ask about.
     pub doubts: Vec<Doubt>,
 }
 
 /// A metric of a command, as readers are told of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricInfo {
+    /// Short stable name, its unit last.
     pub name: String,
+    /// Words for a reader.
     pub title: String,
+    /// Unit of every value of this metric.
     pub unit: String,
+    /// Which way it is better.
     pub better: Better,
 }
 
 /// One arm's figures over its runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArmFigures {
+    /// Short stable name.
     pub name: String,
+    /// Words for a reader.
     pub title: String,
+    /// What the arm is for.
     pub role: Role,
+    /// Its level of every factor.
     pub levels: Levels,
     /// In the order of the metrics, those that it has.
     pub figures: Vec<Figure>,
     /// All CPUs of the host while its commands ran; `None` where they are hidden, and in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineRuns>,
+    /// Runs, count.
     pub runs: u32,
     /// Runs that failed, and so have no figures.
     pub failed: u32,
 }
 
 /// One metric of an arm, in the metric's unit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
+    /// Name of the metric.
     pub metric: String,
-    /// Median with its order-statistic interval.
+    /// Median over runs with its order-statistic interval, in the metric's unit.
     pub estimate: Estimate,
-    /// The same in every run, two or more: a fact, not an estimate.
+    /// Whether every run, of two or more, has the same value: a fact, not an estimate.
     pub steady: bool,
 }
 
 /// One level against another of the same factor, all other factors alike.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LevelResult {
     /// Levels of the other factors.
     pub cell: Levels,
+    /// Name of the arm.
     pub arm: String,
+    /// Name of its level.
     pub level: String,
+    /// Name of the level it is compared with.
     pub against: String,
+    /// What the comparison came to.
     pub verdict: Verdict,
     /// On the metric that the verdict is about, at this contrast's share of the family's error.
     pub change: Change,
@@ -97,7 +116,7 @@ pub struct LevelResult {
 }
 
 /// How many times the one is of the other.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     /// From pairs of runs of one round.
@@ -131,62 +150,83 @@ impl Change {
 }
 
 /// Two values that were the same in every run of their arms.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExactChange {
+    /// The value, in the metric's unit.
     pub value: f64,
+    /// The value of the reference, in the metric's unit.
     pub against: f64,
     /// Rounds that have both.
     pub n: u32,
 }
 
 /// A contrast on a metric that no verdict is about.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Beside {
+    /// Name of the metric.
     pub metric: String,
+    /// How many times the one is of the other.
     pub change: Change,
 }
 
 /// The geometric mean of one level's ratios to another over the levels of a further factor.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeanResult {
     /// Levels of the factors that are neither compared nor averaged over.
     pub cell: Levels,
+    /// Name of the level.
     pub level: String,
+    /// Name of the level it is compared with.
     pub against: String,
+    /// Name of the factor averaged over.
     pub over: String,
     /// The levels that it is over.
     pub of: Vec<String>,
     /// The levels that it is not over, because too few rounds have them.
     pub without: Vec<String>,
+    /// What it came to.
     pub verdict: Verdict,
+    /// The mean ratio, from rounds that have all it is over.
     pub effect: Option<Effect>,
 }
 
 /// Two factors of two levels: what each does alone, and what both do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InteractionResult {
     /// Levels of the factors beside the two.
     pub cell: Levels,
     /// The two factors, each with its second level against its first.
     pub factors: [String; 2],
+    /// What the two are to one another.
     pub together: Together,
     /// Second level of the first factor alone, of the second factor alone, and of both, each
     /// against the first level of both.
     pub alone: [Judged; 2],
+    /// The second level of both, against the first of both.
     pub both: Judged,
     /// Both ÷ the product of each alone: 1 is no interaction.
     pub interaction: Judged,
 }
 
 /// An effect with its verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judged {
+    /// What it came to.
     pub verdict: Verdict,
+    /// From pairs of runs of one round; null without pairs.
     pub effect: Option<Effect>,
 }
 
+impl Judged {
+    /// Of what was not measured.
+    pub const NONE: Self = Self {
+        verdict: Verdict::Invalid,
+        effect: None,
+    };
+}
+
 /// What two factors are to one another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Together {
     /// Both are better, and neither is by itself: each of these is shown.

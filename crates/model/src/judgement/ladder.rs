@@ -1,5 +1,6 @@
 //! What the judge made of a whole ladder, besides its climb.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ArmResult;
@@ -7,23 +8,26 @@ use super::boots::BetweenBoots;
 use super::factorial::{Judged, Together};
 
 /// The judgement of a whole ladder.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LadderJudgement {
     /// One per step that was climbed, in order.
     pub rungs: Vec<Rung>,
     /// One per pair of steps that the study names, as far as both were climbed.
     pub together: Vec<StepsTogether>,
-    /// The last state once more; `None` until its first round is complete.
+    /// The last state once more, of servers that were started anew; null until its first round is
+    /// complete.
     pub confirmed: Option<Confirmed>,
-    /// The step that takes a reboot, where it was asked for.
+    /// The step that takes a reboot; absent where none was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between_boots: Option<BetweenBoots>,
 }
 
 /// One step by itself, at either end of the ladder.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rung {
+    /// Name of the step.
     pub step: String,
+    /// Words for a reader.
     pub title: String,
     /// Whether it made things worse, so that the last state does without it.
     pub dropped: bool,
@@ -36,10 +40,13 @@ pub struct Rung {
 }
 
 /// Two steps on the first state.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepsTogether {
+    /// Names of the two steps.
     pub steps: [String; 2],
+    /// Their titles.
     pub titles: [String; 2],
+    /// What the two are to one another.
     pub together: Together,
     /// Each alone, against the first state.
     pub alone: [Judged; 2],
@@ -50,14 +57,18 @@ pub struct StepsTogether {
 }
 
 /// The last state against the first, of servers that were started anew.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Confirmed {
     /// The last state against the first.
     pub whole: Judged,
     /// The first against itself.
     pub control: Judged,
+    /// Figures of the first state.
     pub first: ArmResult,
+    /// Figures of the last state.
     pub last: ArmResult,
+    /// Rounds measured, count.
     pub rounds_done: u32,
+    /// Rounds of the plan, count.
     pub rounds_planned: u32,
 }

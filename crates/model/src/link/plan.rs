@@ -1,5 +1,6 @@
 //! What a link is asked to be, and whether it can be that.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::via::{CannotCarry, Via};
@@ -24,14 +25,17 @@ const LARGEST_FRAME_BYTES: u64 = 65_535 + 14;
 pub const USUAL_FRAME_BYTES: u64 = 1514;
 
 /// Both directions of a link: `up` is from the client to the server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkPlan {
+    /// From the client to the server.
     pub up: LinkShape,
+    /// From the server to the client.
     pub down: LinkShape,
     /// What losses and reordering are drawn from; the same seed draws the same ones. Only a link
     /// in user space has one; see [`LinkPlan::drawing`].
     pub seed: Option<u64>,
-    /// What carries it.
+    /// What carried the link: a program of ours by packet sockets or between TUN devices, or a
+    /// queueing discipline of the kernel.
     pub via: Via,
 }
 
@@ -93,7 +97,7 @@ impl LinkPlan {
         Ok(plan)
     }
 
-    /// The same with a seed to draw from, where it takes one and none was given.
+    /// The plan with a seed to draw from, where it takes one and none was given.
     #[must_use]
     pub fn drawing(self, seed: u64) -> Self {
         let drawn = self.via.is_ours().then_some(seed);

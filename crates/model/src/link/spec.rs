@@ -1,34 +1,44 @@
 //! A link as a study file says it, in the words of the command line.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::spelling::{Said, Setting};
 use super::{ImpossibleLink, LinkPlan, Via};
 
 /// What is asked of a link, each as it is typed after the flag of that name of `linerate link`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LinkSpec {
+    /// Time on the way in each direction, with its unit: ms, us, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<String>,
+    /// How fast bits leave, with its unit: bit/s, kbit/s, Mbit/s, Gbit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<String>,
+    /// A burst rate while there is credit: burst=RATE,bucket=SIZE,base=RATE.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credit: Option<String>,
+    /// Share of the packets lost by chance, %.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<String>,
+    /// Share of the packets, %, that skip the delay or a time of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reorder: Option<String>,
+    /// What may wait for the rate: packets, a size or a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
-    /// `KEY=VALUE` for the direction from client to server alone.
+    /// KEY=VALUE for the direction from client to server alone; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub up: Vec<String>,
-    /// The same from server to client.
+    /// KEY=VALUE for the direction from server to client alone; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub down: Vec<String>,
+    /// What losses and reordering are drawn from; that of the run where absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+    /// What carries the link: a program of ours by packet sockets or between TUN devices, or a
+    /// queueing discipline of the kernel.
     pub via: Via,
 }
 

@@ -4,19 +4,20 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{LinkPlan, LinkRate, LinkShape, QueueLimit};
 use crate::rig::Topology;
 
 /// What carries a link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Via {
     /// A program of ours, which needs nothing of the kernel but packet sockets.
     #[default]
     Userspace,
-    /// The same program between two TUN devices, which the kernel forwards nothing between.
+    /// Our program between two TUN devices, which the kernel forwards nothing between.
     Tun,
     /// The kernel's token bucket filter: a rate, or credit.
     Tbf,

@@ -3,7 +3,8 @@
 use model::lever::{Binds, LeverState};
 use std::net::{IpAddr, SocketAddr};
 
-use model::message::{BlockAsk, ClockTell, Failure, Loaded, Reach, Speaks};
+use model::failure::Failure;
+use model::message::{BlockAsk, ClockTell, Loaded, Reach, Speaks};
 use model::reading::Counts;
 use model::reboot::BootTell;
 use model::{Ask, Tell};
@@ -154,6 +155,7 @@ pub(crate) fn tell() -> impl Strategy<Value = Tell> {
                 target,
                 doubts,
                 reach,
+                answer: None,
             }
         }),
         reading().prop_map(|reading| Tell::Reading(Box::new(reading))),

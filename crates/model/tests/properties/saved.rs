@@ -1,14 +1,15 @@
 //! Runs and blocks as they are saved.
 
-use model::command_run::ProgramRecord;
-use model::ladder::{Confirmation, LeftOut, Whole};
+use model::ladder::{LeftOut, Whole};
 use model::link::{LinkSpec, Via};
 use model::reboot::{Boot, BootChange, MeasuredBoot, Reboot};
+use model::rig::RigKind;
+use model::run::Confirmation;
+use model::run::ProgramRecord;
 use model::run::{ClientHost, ClockComparison, Phase};
-use model::study::{
-    BaselineSpec, Design, DesignKind, LatencyDesign, NotCrossed, Published, RigKind, Source,
-    StepSpec,
-};
+use model::source::NotCrossed;
+use model::source::Source;
+use model::study::{BaselineSpec, Design, DesignKind, LatencyDesign, Published, StepSpec};
 use model::{Arm, BlockRecord, Role, RunRecord, Study};
 use proptest::collection::vec;
 use proptest::option;
@@ -109,6 +110,7 @@ fn study() -> impl Strategy<Value = Study> {
             rate_share,
             blocks,
             score_ms,
+            rate_rps: Some(rate_share),
         });
     let baseline = (text(), any::<Option<String>>(), levers(), published()).prop_map(
         |(title, target, levers, published)| BaselineSpec {

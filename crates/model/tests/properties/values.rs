@@ -65,6 +65,7 @@ pub(crate) fn pace() -> impl Strategy<Value = Pace> {
 fn doubt() -> impl Strategy<Value = Doubt> {
     prop_oneof![
         Just(Doubt::OneMachine),
+        text().prop_map(|what| Doubt::DifferentAnswers { what }),
         number().prop_map(|busy_share| Doubt::ClientIsLimit { busy_share }),
         any::<[u64; 2]>().prop_map(|[lateness_ns_p99, response_ns_p50]| Doubt::LateSends {
             lateness_ns_p99,
@@ -176,6 +177,7 @@ fn cpu() -> impl Strategy<Value = CpuReading> {
                     foreign_ns,
                     machine,
                     client_busy_share,
+                    client_occupied_share: psi_some_share,
                     psi_some_share,
                     server_window_ns,
                     missed_before,

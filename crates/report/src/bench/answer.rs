@@ -5,7 +5,7 @@ use model::study::Role;
 use model::{Effect, Verdict};
 
 use super::{called, whole_ns};
-use crate::numbers;
+use crate::{numbers, sentences};
 
 /// Commands that are still told one by one.
 const MOST_TOLD: usize = 3;
@@ -122,27 +122,21 @@ fn summary(record: &BenchRecord, comparisons: &[BenchComparison]) -> String {
         let has = |one: &&BenchComparison| one.wall.verdict == verdict;
         comparisons.iter().filter(has).collect::<Vec<_>>()
     };
-    let parts = [
+    let counted = sentences::counts(&[
         (with(Verdict::Better).len(), "faster"),
         (with(Verdict::Worse).len(), "slower"),
         (with(Verdict::NoDifferenceThatMatters).len(), "no different"),
         (with(Verdict::Inconclusive).len(), "not told apart"),
         (with(Verdict::Invalid).len(), "without a verdict"),
-    ];
-    let counted: Vec<String> = parts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, words)| format!("{count} {words}"))
-        .collect();
+    ]);
     let against = comparisons.first().map_or("", |one| one.against.as_str());
     let ratio = |one: &&BenchComparison| one.wall.effect.map_or(1.0, |effect| effect.ratio);
     let better = with(Verdict::Better);
     let fastest = better.iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
     let fastest = fastest.map_or_else(String::new, |one| format!(" {}", pair(record, one)));
     format!(
-        "Of {} commands against {}: {}.{fastest}",
+        "Of {} commands against {}: {counted}.{fastest}",
         comparisons.len(),
         called(record, against),
-        counted.join(", "),
     )
 }

@@ -8,6 +8,7 @@ mod page;
 use model::bench::{BENCH_FORMAT, BenchArm, BenchJudgement, BenchRecord, BenchReport};
 
 pub use page::render;
+pub(crate) use page::view;
 
 /// The whole of it, as `linerate bench --json` prints it.
 #[must_use]

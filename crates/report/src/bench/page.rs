@@ -6,29 +6,32 @@ use model::bench::{
 use model::study::Role;
 
 use super::whole_ns;
-use crate::text::{NARROWEST, Paint, Style, Table, hanging, wrap};
-use crate::{machine_runs, numbers};
+use crate::view::{Column, Item, Page, Row, Shown, Table};
+use crate::{machine_runs, numbers, text};
 
 /// Renders a comparison for a terminal of `width` columns, with or without colour.
 #[must_use]
 pub fn render(report: &BenchReport, width: usize, colour: bool) -> String {
-    let (width, paint) = (width.max(NARROWEST), Paint { colour });
-    let answer = wrap(&report.answer, width).join("\n");
-    let mut parts = vec![
-        paint.lines(Style::Strong, &answer),
-        table(report).render(width, paint).join("\n"),
-    ];
-    parts.extend(machine(report).map(|table| table.render(width, paint).join("\n")));
-    let beside = [noise_floor(report), how(report)];
-    let beside = beside.into_iter().flatten();
-    parts.extend(beside.map(|text| wrap(&text, width).join("\n")));
-    parts.extend(doubts(report, width));
-    parts.join("\n\n")
+    let text = text::laid_out(view(report), width, colour);
+    text.trim_end().to_owned()
+}
+
+pub(crate) fn view(report: &BenchReport) -> Page {
+    let mut page = Page {
+        answer: report.answer.clone(),
+        doubts: report.judgement.doubts.clone(),
+        ..Page::default()
+    };
+    page.section("commands", "Command by command");
+    page.add(Item::Table(table(report)));
+    page.table(machine(report));
+    for text in [noise_floor(report), how(report)].into_iter().flatten() {
+        page.paragraph(text);
+    }
+    page
 }
 
 fn table(report: &BenchReport) -> Table {
-    let arms = report.record.arms.iter().zip(&report.judgement.arms);
-    let rows = arms.map(|(arm, figures)| row(report, arm, figures));
     let headings = [
         "command",
         "wall time",
@@ -43,30 +46,39 @@ fn table(report: &BenchReport) -> Table {
         "verdict",
         "n",
     ];
-    Table::new(&headings, rows.collect())
+    let arms = report.record.arms.iter().zip(&report.judgement.arms);
+    let rows = arms.map(|(arm, figures)| row(report, arm, figures));
+    let columns = headings.into_iter().map(Column::figures);
+    Table::new(
+        "Figures of every command",
+        columns.collect(),
+        rows.collect(),
+    )
 }
 
-fn row(report: &BenchReport, arm: &BenchArm, figures: &BenchArmResult) -> Vec<String> {
+fn row(report: &BenchReport, arm: &BenchArm, figures: &BenchArmResult) -> Row {
     let compared = comparison(report, arm);
     let change = |pick: fn(&BenchComparison) -> BenchEffect| {
         let found = compared.map(pick);
         let effect = found.and_then(|found| found.effect);
         let change = effect.map_or_else(String::new, |effect| numbers::effect(&effect));
-        let verdict = found.map_or("", |found| found.verdict.words());
-        [change, verdict.to_owned()]
+        [
+            Shown::text(change),
+            Shown::verdict(found.map(|found| found.verdict)),
+        ]
     };
     let shown = |found: Option<Distribution>, show: fn(&Distribution) -> String| {
-        found.map_or_else(|| numbers::MISSING.to_owned(), |found| show(&found))
+        Shown::text(found.map_or_else(|| numbers::MISSING.to_owned(), |found| show(&found)))
     };
     let n = figures.wall_ns.map_or(0, |found| found.median.n);
     let mut cells = vec![
-        arm.title.clone(),
+        Shown::text(&arm.title),
         shown(figures.wall_ns, median),
         if report.judgement.comparisons.is_empty() {
             shown(figures.wall_ns, range)
         } else {
             // Beside others, the changes say more.
-            String::new()
+            Shown::default()
         },
         shown(figures.cpu_ns, |found| {
             numbers::duration(whole_ns(found.median.value))
@@ -78,19 +90,18 @@ fn row(report: &BenchReport, arm: &BenchArm, figures: &BenchArmResult) -> Vec<St
     cells.extend(change(|one| one.wall));
     cells.extend(change(|one| one.cpu));
     cells.extend(change(|one| one.peak_memory));
-    cells.push(n.to_string());
-    cells
+    cells.push(Shown::text(n.to_string()));
+    Row::of(cells)
 }
 
 /// The account of the whole machine beside that of each command.
-fn machine(report: &BenchReport) -> Option<Table> {
+fn machine(report: &BenchReport) -> Table {
     let arms = report.record.arms.iter().zip(&report.judgement.arms);
-    let rows = arms.filter_map(|(arm, figures)| {
+    let rows = arms.map(|(arm, figures)| {
         let process = figures.cpu_ns.map(|found| found.median.value);
-        machine_runs::cells(&arm.title, process, figures.machine.as_ref())
+        (arm.title.as_str(), process, figures.machine.as_ref())
     });
-    let rows: Vec<Vec<String>> = rows.collect();
-    (!rows.is_empty()).then(|| Table::new(&machine_runs::headings("command"), rows))
+    machine_runs::table("command", rows)
 }
 
 fn comparison<'a>(report: &'a BenchReport, arm: &BenchArm) -> Option<&'a BenchComparison> {
@@ -159,14 +170,4 @@ fn how(report: &BenchReport) -> Option<String> {
             report.judgement.rounds_done, record.seed
         )
     })
-}
-
-fn doubts(report: &BenchReport, width: usize) -> Option<String> {
-    let doubts = &report.judgement.doubts;
-    let lines = doubts.iter().flat_map(|doubt| {
-        let text = format!("{}: {}", doubt.what(), doubt.advice());
-        hanging("- ", &text, width)
-    });
-    let lines: Vec<String> = lines.collect();
-    (!lines.is_empty()).then(|| format!("Doubts\n{}", lines.join("\n")))
 }

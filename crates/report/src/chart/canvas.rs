@@ -1,25 +1,57 @@
-//! A thin hand over the drawing library: CSS pixels, inks, and an SVG that fits any page.
+//! Marks of a chart as SVG elements: places in CSS pixels, colours by what they mean.
 
-use plotters::coord::Shift;
-use plotters::prelude::{
-    Circle, DrawingArea, IntoDrawingArea as _, PathElement, Polygon, Rectangle, SVGBackend, Text,
-};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color as _, FontDesc, FontFamily, FontStyle, IntoTextStyle as _};
+use std::fmt::Write as _;
 
-use super::ink::{Ink, themed};
-
-/// Drawing units to a CSS pixel: the library places marks on whole units only.
-const UNITS: f64 = 8.0;
-/// The library writes a font size divided by this.
-const FONT_FACTOR: f64 = 1.24;
+use minijinja::HtmlEscape;
 
 /// A place in CSS pixels from the upper left corner.
 pub(crate) type At = (f64, f64);
 
-/// Something to draw on.
-pub(crate) struct Canvas<'a> {
-    area: DrawingArea<SVGBackend<'a>, Shift>,
+/// What a mark is for; the page's style gives each a colour for light and for dark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ink {
+    /// Text and intervals of bars.
+    Text,
+    /// Remarks and axis labels.
+    Muted,
+    /// Axes and grids.
+    Rule,
+    /// What was measured.
+    Accent,
+    /// The body of a bar.
+    Soft,
+    /// What the kernel alone costs, and the ends of what identical servers differ by.
+    Floor,
+    /// The body of what identical servers differ by.
+    Noise,
+    /// What the article has.
+    Published,
+    /// The ground, where a mark must be hollow.
+    Paper,
+}
+
+impl Ink {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Text => "ink",
+            Self::Muted => "muted",
+            Self::Rule => "rule",
+            Self::Accent => "accent",
+            Self::Soft => "soft",
+            Self::Floor => "floor",
+            Self::Noise => "noise",
+            Self::Published => "published",
+            Self::Paper => "paper",
+        }
+    }
+}
+
+/// The side of its place on which a text stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    Center,
+    Right,
 }
 
 /// How a piece of text is set.
@@ -28,7 +60,7 @@ pub(crate) struct Type {
     pub(crate) ink: Ink,
     pub(crate) size: f64,
     pub(crate) bold: bool,
-    pub(crate) align: HPos,
+    pub(crate) align: Align,
 }
 
 impl Type {
@@ -36,7 +68,7 @@ impl Type {
         ink: Ink::Text,
         size: 13.0,
         bold: false,
-        align: HPos::Left,
+        align: Align::Left,
     };
     pub(crate) const SMALL: Self = Self {
         ink: Ink::Muted,
@@ -52,7 +84,7 @@ impl Type {
         Self { ink, ..self }
     }
 
-    pub(crate) const fn align(self, align: HPos) -> Self {
+    pub(crate) const fn align(self, align: Align) -> Self {
         Self { align, ..self }
     }
 }
@@ -65,181 +97,132 @@ pub(crate) struct Words {
     pub(crate) description: String,
 }
 
-/// Draws a chart of a size in CSS pixels.
-pub(crate) fn draw(
-    width: f64,
-    height: f64,
-    words: &Words,
-    paint: impl FnOnce(&Canvas<'_>),
-) -> String {
-    let mut svg = String::new();
-    {
-        let size = ((width * UNITS) as u32, (height * UNITS) as u32);
-        let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
-        let canvas = Canvas { area };
-        paint(&canvas);
-        sure(canvas.area.present());
-    }
-    let body = svg.split_once('>').map_or("", |(_, body)| body);
-    let (units_wide, units_high) = (width * UNITS, height * UNITS);
-    format!(
-        "<svg viewBox=\"0 0 {units_wide:.0} {units_high:.0}\" role=\"img\" {}{}",
-        words.markup(),
-        themed(body).trim_end()
-    )
+/// A drawing of a size in CSS pixels that fits any page.
+pub(crate) struct Canvas {
+    svg: String,
 }
 
-impl Words {
-    /// The rest of the drawing's first tag, and the two elements that it names.
-    fn markup(&self) -> String {
-        let Self { id, title, .. } = self;
-        let description = escaped(&self.description);
-        format!(
-            "aria-labelledby=\"{id}-title {id}-desc\"><title id=\"{id}-title\">{title}</title>\
-             <desc id=\"{id}-desc\">{description}</desc>"
-        )
+impl Canvas {
+    pub(crate) fn new(width: f64, height: f64, words: &Words) -> Self {
+        let Words { id, title, .. } = words;
+        let description = HtmlEscape(&words.description);
+        Self {
+            svg: format!(
+                "<svg viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" \
+                 aria-labelledby=\"{id}-title {id}-desc\"><title id=\"{id}-title\">{title}</title>\
+                 <desc id=\"{id}-desc\">{description}</desc>"
+            ),
+        }
     }
-}
 
-impl Canvas<'_> {
-    pub(crate) fn line(&self, from: At, to: At, ink: Ink, thickness: f64) {
+    pub(crate) fn svg(self) -> String {
+        self.svg + "</svg>"
+    }
+
+    fn add(&mut self, element: std::fmt::Arguments<'_>) {
+        // Writing to a string cannot fail.
+        let _ = self.svg.write_fmt(element);
+    }
+
+    pub(crate) fn line(&mut self, from: At, to: At, ink: Ink, thickness: f64) {
         self.path(&[from, to], ink, thickness);
     }
 
-    pub(crate) fn path(&self, places: &[At], ink: Ink, thickness: f64) {
-        let places: Vec<(i32, i32)> = places.iter().copied().map(units).collect();
-        let style = ink.stand_in().stroke_width((thickness * UNITS) as u32);
-        sure(self.area.draw(&PathElement::new(places, style)));
+    pub(crate) fn path(&mut self, places: &[At], ink: Ink, thickness: f64) {
+        self.polygon(places, ("polyline", "none"), ink, thickness);
+    }
+
+    fn polygon(&mut self, places: &[At], (tag, fill): (&str, &str), ink: Ink, thickness: f64) {
+        let places: Vec<String> = places
+            .iter()
+            .map(|(x, y)| format!("{x:.1},{y:.1}"))
+            .collect();
+        let (places, ink) = (places.join(" "), ink.name());
+        self.add(format_args!(
+            "<{tag} points=\"{places}\" fill=\"{fill}\" stroke=\"var(--{ink})\" \
+             stroke-width=\"{thickness}\"/>"
+        ));
     }
 
     /// A filled box between two corners.
-    pub(crate) fn fill(&self, from: At, to: At, ink: Ink) {
-        let style = ink.stand_in().filled();
-        sure(
-            self.area
-                .draw(&Rectangle::new([units(from), units(to)], style)),
-        );
+    pub(crate) fn fill(&mut self, from: At, to: At, ink: Ink) {
+        let (x, y, width, height) = (from.0, from.1, to.0 - from.0, to.1 - from.1);
+        let ink = ink.name();
+        self.add(format_args!(
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" \
+             fill=\"var(--{ink})\"/>"
+        ));
     }
 
     /// The band between two heights in which the same thing differs from itself. Its ends are drawn
     /// too: a thin band could not be seen without them.
-    pub(crate) fn noise(&self, (low, high): (f64, f64), (top, bottom): (f64, f64)) {
+    pub(crate) fn noise(&mut self, (low, high): (f64, f64), (top, bottom): (f64, f64)) {
         self.fill((low, top), (high, bottom), Ink::Noise);
         for end in [low, high] {
             self.line((end, top), (end, bottom), Ink::Floor, 1.0);
         }
     }
 
-    pub(crate) fn dot(&self, at: At, radius: f64, ink: Ink) {
-        let style = ink.stand_in().filled();
-        sure(
-            self.area
-                .draw(&Circle::new(units(at), (radius * UNITS) as i32, style)),
-        );
+    pub(crate) fn dot(&mut self, at: At, radius: f64, ink: Ink) {
+        self.circle(at, radius, [ink, ink]);
     }
 
     /// A hollow dot: the figure is there, and no verdict on it.
-    pub(crate) fn ring(&self, at: At, radius: f64, ink: Ink) {
-        self.dot(at, radius, Ink::Paper);
-        let style = ink.stand_in().stroke_width((1.75 * UNITS) as u32);
-        let circle = Circle::new(units(at), (radius * UNITS) as i32, style);
-        sure(self.area.draw(&circle));
+    pub(crate) fn ring(&mut self, at: At, radius: f64, ink: Ink) {
+        self.circle(at, radius, [Ink::Paper, ink]);
+    }
+
+    fn circle(&mut self, (x, y): At, radius: f64, inks: [Ink; 2]) {
+        let [fill, stroke] = inks.map(Ink::name);
+        self.add(format_args!(
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"var(--{fill})\" \
+             stroke=\"var(--{stroke})\" stroke-width=\"1.5\"/>"
+        ));
     }
 
     /// A hollow diamond: a mark that is told from a dot without colour.
-    pub(crate) fn diamond(&self, (x, y): At, radius: f64, ink: Ink) {
+    pub(crate) fn diamond(&mut self, (x, y): At, radius: f64, ink: Ink) {
         let corners = [
             (x, y - radius),
             (x + radius, y),
             (x, y + radius),
             (x - radius, y),
         ];
-        let ground = Ink::Paper.stand_in().filled();
-        sure(
-            self.area
-                .draw(&Polygon::new(corners.map(units).to_vec(), ground)),
-        );
-        self.path(
-            &[corners[0], corners[1], corners[2], corners[3], corners[0]],
-            ink,
-            1.75,
-        );
+        self.polygon(&corners, ("polygon", "var(--paper)"), ink, 1.75);
     }
 
     /// A horizontal interval with its ends.
-    pub(crate) fn whisker(&self, from: f64, to: f64, y: f64, ink: Ink) {
+    pub(crate) fn whisker(&mut self, [from, to]: [f64; 2], y: f64, ink: Ink) {
         self.line((from, y), (to, y), ink, 1.5);
         for x in [from, to] {
             self.line((x, y - 4.0), (x, y + 4.0), ink, 1.5);
         }
     }
 
-    /// Text whose middle is at the height of `at`.
-    pub(crate) fn text(&self, text: &str, at: At, set: Type) {
-        let weight = if set.bold {
-            FontStyle::Bold
-        } else {
-            FontStyle::Normal
-        };
-        let font = FontDesc::new(
-            FontFamily::SansSerif,
-            set.size * FONT_FACTOR * UNITS,
-            weight,
-        );
-        let ink = set.ink.stand_in();
-        let style = font
-            .into_text_style(&self.area)
-            .color(&ink)
-            .pos(Pos::new(set.align, VPos::Center));
-        sure(
-            self.area
-                .draw(&Text::new(text.to_owned(), units(at), style)),
-        );
+    /// An upright interval with its ends.
+    pub(crate) fn upright_whisker(&mut self, x: f64, [from, to]: [f64; 2], ink: Ink) {
+        self.line((x, from), (x, to), ink, 1.5);
+        for y in [from, to] {
+            self.line((x - 4.0, y), (x + 4.0, y), ink, 1.5);
+        }
     }
-}
 
-fn units((x, y): At) -> (i32, i32) {
-    ((x * UNITS).round() as i32, (y * UNITS).round() as i32)
-}
-
-/// The only errors that the library has are those of files and fonts; here are neither.
-fn sure<T, E: std::fmt::Debug>(drawn: Result<T, E>) {
-    drawn.expect("drawing into a string cannot fail");
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_drawing_has_its_label_its_size_and_its_marks() {
-        let words = Words {
-            id: "dot".to_owned(),
-            title: "Dot",
-            description: "a \"dot\"".to_owned(),
+    /// Text whose middle is at the height of `at`.
+    pub(crate) fn text(&mut self, text: &str, (x, y): At, set: Type) {
+        let anchor = match set.align {
+            Align::Left => "start",
+            Align::Center => "middle",
+            Align::Right => "end",
         };
-        let svg = draw(10.0, 20.0, &words, |canvas| {
-            canvas.dot((5.0, 5.0), 2.0, Ink::Accent);
-        });
-        assert!(
-            svg.starts_with("<svg viewBox=\"0 0 80 160\" role=\"img\" "),
-            "{svg}"
-        );
-        let named = "aria-labelledby=\"dot-title dot-desc\"><title id=\"dot-title\">Dot</title>";
-        assert!(
-            svg.contains(named) && svg.contains(">a &quot;dot&quot;</desc>"),
-            "{svg}"
-        );
-        assert!(
-            svg.contains("fill=\"var(--accent)\"") && svg.contains("cx=\"40\""),
-            "{svg}"
-        );
+        let weight = if set.bold {
+            " font-weight=\"bold\""
+        } else {
+            ""
+        };
+        let (size, ink, text) = (set.size, set.ink.name(), HtmlEscape(text));
+        self.add(format_args!(
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" dy=\".35em\" text-anchor=\"{anchor}\" \
+             font-size=\"{size}\"{weight} fill=\"var(--{ink})\">{text}</text>"
+        ));
     }
 }

@@ -2,9 +2,6 @@
 
 use std::ops::Range;
 
-use plotters::coord::ranged1d::{BoldPoints, Ranged};
-use plotters::coord::types::RangedCoordf64;
-
 /// A scale between values and CSS pixels, even in the values or in their logarithms.
 pub(crate) struct Scale {
     values: Range<f64>,
@@ -56,8 +53,26 @@ impl Scale {
         if self.is_log && end / start >= WIDE {
             return thinned(log_ticks(start, end), most);
         }
-        RangedCoordf64::from(self.values.clone()).key_points(BoldPoints(most))
+        even_ticks(start, end, most)
     }
+}
+
+/// At most so many multiples of 1, 2 or 5 times a power of ten.
+fn even_ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
+    let smallest = ((high - low) / most.max(1) as f64).log10().floor() as i32;
+    let steps = (smallest..).flat_map(|power| [1.0, 2.0, 5.0].map(|digit| (digit, power)));
+    let ticks = steps.map(|(digit, power)| {
+        // Below one, a division by a whole number gives the decimal that is meant.
+        let tick = |count: i64| match power {
+            0.. => count as f64 * digit * 10_f64.powi(power),
+            _ => count as f64 * digit / 10_f64.powi(-power),
+        };
+        let step = digit * 10_f64.powi(power);
+        let [first, last] = [(low / step - 1e-9).ceil(), (high / step + 1e-9).floor()];
+        (first as i64..=last as i64).map(tick).collect()
+    });
+    let mut ticks = ticks.filter(|ticks: &Vec<f64>| ticks.len() <= most);
+    ticks.next().unwrap_or_default()
 }
 
 /// The powers of ten alone, or every other of them and so on, where all ticks are too many.
@@ -72,7 +87,7 @@ fn thinned(ticks: Vec<f64>, most: usize) -> Vec<f64> {
 }
 
 /// 1, 2 and 5 times the powers of ten between two positive values: the ticks of a log scale.
-pub(crate) fn log_ticks(low: f64, high: f64) -> Vec<f64> {
+fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let powers = low.log10().floor() as i32..=high.log10().ceil() as i32;
     powers
         .flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(power)))

@@ -3,13 +3,11 @@
 use model::Verdict;
 use model::judgement::{InteractionResult, Judged, LevelResult, MeanResult, Together};
 
+use super::told::{MOST_TOLD, placed, size, told, verdict_counts};
 use super::view::View;
-use super::words::Shown;
 use super::{levels, reasons};
+use crate::view::Shown;
 use crate::{numbers, sentences};
-
-/// Cells or pairs of levels that are still told one by one.
-pub(super) const MOST_TOLD: usize = 3;
 
 /// The answer to the study's question: what it asks for first, in this order.
 pub(crate) fn sentence(view: View<'_>) -> String {
@@ -30,7 +28,7 @@ fn interactions(view: View<'_>) -> String {
         return told.join(" ");
     }
     let with = |together: Together| all.iter().filter(|one| one.together == together).count();
-    let counted = counts(&[
+    let counted = sentences::counts(&[
         (with(Together::OnlyTogether), "they only pay together"),
         (
             with(Together::MoreTogether),
@@ -59,7 +57,8 @@ fn named(view: View<'_>, found: &InteractionResult) -> [String; 2] {
 }
 
 fn interaction(view: View<'_>, found: &InteractionResult) -> String {
-    let [first, second] = named(view, found);
+    let titles = named(view, found);
+    let [first, second] = &titles;
     let missing = || numbers::MISSING.to_owned();
     let alone = |judged: &Judged| {
         let effect = judged.effect.as_ref();
@@ -73,35 +72,20 @@ fn interaction(view: View<'_>, found: &InteractionResult) -> String {
         alone(&found.alone[1]),
         both.map_or_else(missing, numbers::ratio_with_interval)
     );
-    let said = match found.together {
-        Together::OnlyTogether => format!("{first} and {second} only pay together: {figures}"),
-        Together::MoreTogether => {
-            format!("{first} and {second} pay more together than apart: {figures}")
-        }
-        Together::LessTogether => {
-            format!("{first} and {second} pay less together than apart: {figures}")
-        }
-        Together::Independent => {
-            format!("{first} and {second} do not depend on one another by what matters: {figures}")
-        }
-        Together::Inconclusive => format!(
-            "This run cannot tell whether {first} and {second} depend on one another: {figures}"
-        ),
-        Together::Invalid => format!(
-            "No verdict on {first} and {second}: {}. Seen was that {figures}",
-            reasons::of_run(view)
-        ),
-    };
+    let said = sentences::pay_together(found.together, &titles);
+    let said = said.map_or_else(
+        || match found.together {
+            Together::Invalid => format!(
+                "No verdict on {first} and {second}: {}. Seen was that {figures}",
+                reasons::of_run(view)
+            ),
+            _ => format!(
+                "This run cannot tell whether {first} and {second} depend on one another: {figures}"
+            ),
+        },
+        |said| format!("{said}: {figures}"),
+    );
     placed(&view.cell(&found.cell), &said)
-}
-
-/// A sentence that holds in one cell.
-pub(super) fn placed(cell: &str, said: &str) -> String {
-    if cell.is_empty() {
-        return format!("{said}.");
-    }
-    let cell = sentences::capitalised(cell);
-    format!("{cell}: {}.", sentences::uncapitalised(said))
 }
 
 /// Each of a few; of many how many came out how, and the furthest in either direction.
@@ -149,21 +133,13 @@ fn mean_of(view: View<'_>, mean: &MeanResult) -> String {
         mean.of.len(),
         view.factor(&mean.over)
     );
-    let said = match mean.verdict {
-        Verdict::Better => format!("On the whole “{level}” is better than “{against}”: {size}"),
-        Verdict::Worse => format!("On the whole “{level}” is worse than “{against}”: {size}"),
-        Verdict::NoDifferenceThatMatters => format!(
-            "On the whole there is no difference that matters between “{level}” and “{against}”: \
-             {size}"
-        ),
-        Verdict::Inconclusive => format!(
-            "This run cannot tell whether “{level}” is better than “{against}” on the whole: {size}"
-        ),
-        Verdict::Invalid => format!(
-            "No verdict on “{level}” against “{against}”: {}. Seen was {size}",
-            reasons::of_run(view)
-        ),
-    };
+    let said = told(
+        mean.verdict,
+        [&level, &against],
+        ("On the whole ", ""),
+        &size,
+        || reasons::of_run(view),
+    );
     placed(&view.cell(&mean.cell), &(said + &regressions(view, mean)))
 }
 
@@ -179,7 +155,7 @@ fn regressions(view: View<'_>, mean: &MeanResult) -> String {
         "; it is worse in {} of them, “{}”{most} ({})",
         regressed.len(),
         view.level(&mean.over, name),
-        Shown::change(&worst.change).value
+        Shown::changed(&worst.change).value
     )
 }
 
@@ -196,33 +172,4 @@ fn regressed<'a>(view: View<'a>, mean: &MeanResult) -> Vec<&'a LevelResult> {
         .collect();
     worse.sort_by(|a, b| size(b).total_cmp(&size(a)));
     worse
-}
-
-/// How far a change is from none, whatever its direction.
-pub(crate) fn size(found: &LevelResult) -> f64 {
-    found.change.ratio().map_or(0.0, |ratio| ratio.ln().abs())
-}
-
-/// `6 better, 3 worse, 1 not told apart`.
-pub(super) fn verdict_counts(of: &[Verdict]) -> String {
-    let with = |verdict| of.iter().filter(|found| **found == verdict).count();
-    counts(&[
-        (with(Verdict::Better), "better"),
-        (with(Verdict::Worse), "worse"),
-        (
-            with(Verdict::NoDifferenceThatMatters),
-            "without a difference that matters",
-        ),
-        (with(Verdict::Inconclusive), "not told apart"),
-        (with(Verdict::Invalid), "without a verdict"),
-    ])
-}
-
-/// Those of which there are any.
-fn counts(parts: &[(usize, &str)]) -> String {
-    let told = parts.iter().filter(|(count, _)| *count > 0);
-    let told: Vec<String> = told
-        .map(|(count, words)| format!("{count} {words}"))
-        .collect();
-    told.join(", ")
 }

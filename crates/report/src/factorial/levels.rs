@@ -3,25 +3,18 @@
 use model::Verdict;
 use model::judgement::LevelResult;
 
-use super::answer::{MOST_TOLD, placed, size, verdict_counts};
 use super::reasons;
+use super::told::{MOST_TOLD, placed, size, told, verdict_counts};
 use super::view::View;
-use super::words::Shown;
+use crate::grouped::grouped;
 use crate::numbers;
+use crate::view::Shown;
 
 /// The answer of a study that asks for neither a mean nor an interaction.
 pub(super) fn sentence(view: View<'_>) -> String {
-    let mut pairs: Vec<Vec<&LevelResult>> = Vec::new();
-    for found in &view.judgement.contrasts {
-        let same = |pair: &&mut Vec<&LevelResult>| {
-            pair.first()
-                .is_some_and(|one| (&one.level, &one.against) == (&found.level, &found.against))
-        };
-        match pairs.iter_mut().find(same) {
-            Some(pair) => pair.push(found),
-            None => pairs.push(vec![found]),
-        }
-    }
+    let of_pair = |found: &&LevelResult| (found.level.clone(), found.against.clone());
+    let pairs = grouped(&view.judgement.contrasts, of_pair).into_iter();
+    let pairs: Vec<Vec<&LevelResult>> = pairs.map(|(_, cells)| cells).collect();
     match pairs.len() {
         0 => nothing(view),
         few if few <= MOST_TOLD => {
@@ -60,26 +53,16 @@ fn alone(view: View<'_>, found: &LevelResult) -> String {
     let size = format!(
         "{} {}",
         view.metric().title,
-        Shown::change(&found.change).spoken()
+        Shown::changed(&found.change).spoken()
     );
-    let said = match found.verdict {
-        Verdict::Better => format!("“{level}” is better than “{against}”: {size}"),
-        Verdict::Worse => format!("“{level}” is worse than “{against}”: {size}"),
-        Verdict::NoDifferenceThatMatters => {
-            format!("There is no difference that matters between “{level}” and “{against}”: {size}")
-        }
-        Verdict::Inconclusive => {
-            format!("This run cannot tell whether “{level}” is better than “{against}”: {size}")
-        }
-        Verdict::Invalid => format!(
-            "No verdict on “{level}” against “{against}”: {}. Seen was {size}",
-            reasons::of_contrast(view, found)
-        ),
-    };
+    let pair = [level.as_str(), &against];
+    let said = told(found.verdict, pair, ("", ""), &size, || {
+        reasons::of_contrast(view, found)
+    });
     placed(&view.cell(&found.cell), &said)
 }
 
-/// The same verdict in every cell.
+/// Words for one verdict in every cell.
 fn alike(view: View<'_>, cells: &[&LevelResult], verdict: Verdict) -> String {
     let (level, against) = (
         view.compared(&cells[0].level),
@@ -89,27 +72,15 @@ fn alike(view: View<'_>, cells: &[&LevelResult], verdict: Verdict) -> String {
         2 => "both".to_owned(),
         more => format!("all {more}"),
     };
-    let range = range(view, cells);
-    match verdict {
-        Verdict::Better => {
-            format!("“{level}” is better than “{against}” in {all} cells: {range}.")
-        }
-        Verdict::Worse => {
-            format!("“{level}” is worse than “{against}” in {all} cells: {range}.")
-        }
-        Verdict::NoDifferenceThatMatters => format!(
-            "There is no difference that matters between “{level}” and “{against}” in \
-             {all} cells: {range}."
-        ),
-        Verdict::Inconclusive => format!(
-            "This run cannot tell in {all} cells whether “{level}” is better than \
-             “{against}”: {range}."
-        ),
-        Verdict::Invalid => format!(
-            "No verdict on “{level}” against “{against}” in {all} cells: {}. Seen was {range}.",
-            reasons::of_contrasts(view, cells)
-        ),
-    }
+    let pair = [level.as_str(), &against];
+    let said = told(
+        verdict,
+        pair,
+        ("", &format!(" in {all} cells")),
+        &range(view, cells),
+        || reasons::of_contrasts(view, cells),
+    );
+    said + "."
 }
 
 /// `compute time +16.0 % (gcc, -O1) … 5.53 times (clang, native)`.
@@ -179,7 +150,7 @@ fn largest_called(view: View<'_>, cells: &[&LevelResult]) -> String {
     let called = cells.iter().filter(|found| is_called(found));
     let largest = called.max_by(|a, b| size(a).total_cmp(&size(b)));
     largest.map_or_else(String::new, |found| {
-        let (change, cell) = (Shown::change(&found.change).value, view.cell(&found.cell));
+        let (change, cell) = (Shown::changed(&found.change).value, view.cell(&found.cell));
         format!("; the largest change {change} ({cell})")
     })
 }

@@ -1,24 +1,34 @@
 //! Factorial runs of commands in a reader's words: what every page of them says alike.
 
 mod answer;
-mod compare;
 mod levels;
+mod page;
 mod published;
 mod reasons;
-mod rows;
 mod sentences;
-mod text;
+mod told;
 mod view;
 mod words;
 
-pub(crate) use answer::{sentence, size};
-pub use compare::{commands_value, compare_commands};
-pub(crate) use published::Row as PublishedRow;
-pub(crate) use rows::{CellRows, cells, machine};
-pub(crate) use sentences::{
-    comparisons, design, interaction, lone_cells, mean, programs, trust, workload,
-};
-pub(crate) use text::is_short;
-pub use text::render;
+use model::command_run::{CommandRun, Evidence};
+use model::judgement::FactorialJudgement;
+
+use crate::text;
+
+pub(crate) use page::page;
+pub(crate) use sentences::{design, programs, workload};
+pub(crate) use told::size;
 pub(crate) use view::{Cell, PREDICTED, View, figure_on};
-pub(crate) use words::{Shown, after_comma};
+
+/// Renders a judged run of commands for a terminal of `width` columns, with or without colour.
+#[must_use]
+pub fn render(
+    run: &CommandRun,
+    judgement: &FactorialJudgement,
+    evidence: &Evidence,
+    width: usize,
+    colour: bool,
+) -> String {
+    let page = page(View { run, judgement }, &[], evidence);
+    text::laid_out(page, width, colour)
+}

@@ -5,20 +5,9 @@ use model::judgement::{ArmFigures, LevelResult, Levels, MeanResult, MetricInfo};
 use model::{Effect, Role};
 
 use super::view::{View, figure_on};
-use super::words::{self, Shown};
+use super::words;
 use crate::numbers;
-
-/// A published figure for readers, and the one of this run beside it.
-#[derive(serde::Serialize)]
-pub(crate) struct Row {
-    pub(crate) levels: String,
-    pub(crate) metric: String,
-    pub(crate) machine: String,
-    pub(crate) published: String,
-    /// Of the one arm that has its levels, or of the one comparison; empty where there are several or none.
-    pub(crate) here: String,
-    pub(crate) note: String,
-}
+use crate::view::Shown;
 
 /// A ratio of this run, of some level to another.
 struct Compared<'a> {
@@ -47,7 +36,7 @@ impl<'a> Compared<'a> {
             cell: &found.cell,
             over: &[],
             ratio: found.change.ratio(),
-            shown: Shown::change(&found.change),
+            shown: Shown::changed(&found.change),
         }
     }
 
@@ -162,12 +151,12 @@ impl<'a> View<'a> {
     }
 
     /// Every published figure, in the study's order.
-    pub(crate) fn published(&self) -> Vec<Row> {
+    pub(crate) fn published(&self) -> Vec<Vec<String>> {
         let all = self.run.study.published.iter();
         all.map(|figure| self.row(figure)).collect()
     }
 
-    fn row(&self, figure: &'a PublishedFigure) -> Row {
+    fn row(&self, figure: &'a PublishedFigure) -> Vec<String> {
         let mut metrics = self.judgement.metrics.iter();
         let metric = metrics.find(|metric| metric.name == figure.metric);
         let unit = metric.map_or("", |metric| metric.unit.as_str());
@@ -189,14 +178,13 @@ impl<'a> View<'a> {
                 )
             }
         };
-        Row {
-            levels,
-            metric: metric.map_or_else(|| figure.metric.clone(), |metric| metric.title.clone()),
-            machine: figure.machine.clone(),
-            published,
-            here: here.unwrap_or_default().value,
-            note: figure.note.clone(),
-        }
+        let metric = metric.map_or(&figure.metric, |metric| &metric.title);
+        let machine = match figure.note.as_str() {
+            "" => figure.machine.clone(),
+            note => format!("{}; {note}", figure.machine),
+        };
+        let here = here.unwrap_or_default().value;
+        vec![levels, metric.clone(), published, here, machine]
     }
 
     /// `CPython 3.11 against CPython 3.10, coroutines`.

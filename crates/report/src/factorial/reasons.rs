@@ -4,6 +4,7 @@ use model::judgement::LevelResult;
 use model::{CommandDoubt, Doubt};
 
 use super::view::View;
+use crate::grouped::grouped;
 
 /// Why one level has no verdict against another.
 pub(crate) fn of_contrast(view: View<'_>, found: &LevelResult) -> String {
@@ -28,14 +29,7 @@ pub(crate) fn of_contrast(view: View<'_>, found: &LevelResult) -> String {
 /// Why one level has no verdict against another in any of these cells: each reason, with where it
 /// holds if that is not everywhere.
 pub(crate) fn of_contrasts(view: View<'_>, cells: &[&LevelResult]) -> String {
-    let mut reasons: Vec<(String, Vec<&LevelResult>)> = Vec::new();
-    for found in cells {
-        let reason = of_contrast(view, found);
-        match reasons.iter_mut().find(|(other, _)| *other == reason) {
-            Some((_, cells)) => cells.push(found),
-            None => reasons.push((reason, vec![found])),
-        }
-    }
+    let reasons = grouped(cells.iter().copied(), |found| of_contrast(view, found));
     let placed = |(reason, cells): &(String, Vec<&LevelResult>)| match cells.as_slice() {
         [only] => format!("{reason} ({})", view.cell(&only.cell)),
         several => format!("{reason} ({} cells)", several.len()),
@@ -48,14 +42,8 @@ pub(crate) fn of_contrasts(view: View<'_>, cells: &[&LevelResult]) -> String {
 
 /// Why a whole run has no verdict.
 pub(crate) fn of_run(view: View<'_>) -> String {
-    let few = view.judgement.doubts.iter().find_map(|doubt| match doubt {
-        Doubt::TooFewPairs { pairs, needed } => Some(format!(
-            "pairs are too few, {pairs} where {needed} are needed"
-        )),
-        _ => None,
-    });
     control(view)
-        .or(few)
+        .or_else(|| crate::sentences::too_few_pairs(&view.judgement.doubts))
         .unwrap_or_else(|| "the doubts below say why".to_owned())
 }
 

@@ -5,6 +5,8 @@ use model::command_study::Factor;
 use model::judgement::{ArmFigures, FactorialJudgement, Figure, LevelResult, Levels, MetricInfo};
 use model::study::Role;
 
+use crate::grouped::grouped;
+
 /// A metric of this name, with the name of another behind it, is what that other should be.
 pub(crate) const PREDICTED: &str = "predicted_";
 
@@ -17,7 +19,6 @@ pub(crate) struct View<'a> {
 
 /// The arms of one cell.
 pub(crate) struct Cell<'a> {
-    pub(crate) levels: Levels,
     pub(crate) title: String,
     /// In the order of the compared factor's levels.
     pub(crate) arms: Vec<&'a ArmFigures>,
@@ -118,26 +119,19 @@ impl<'a> View<'a> {
 
     /// The cells in the order in which they first come, without the control.
     pub(crate) fn cells(&self) -> Vec<Cell<'a>> {
-        let mut cells: Vec<Cell<'_>> = Vec::new();
-        for arm in &self.judgement.arms {
-            if arm.role == Role::Control {
-                continue;
-            }
+        let arms = self.judgement.arms.iter();
+        let arms = arms.filter(|arm| arm.role != Role::Control);
+        let of_cell = |arm: &&ArmFigures| {
             let mut levels = arm.levels.clone();
             levels.remove(&self.judgement.compare);
-            match cells.iter_mut().find(|cell| cell.levels == levels) {
-                Some(cell) => cell.arms.push(arm),
-                None => cells.push(Cell {
-                    title: self.cell(&levels),
-                    levels,
-                    arms: vec![arm],
-                }),
-            }
-        }
-        for cell in &mut cells {
-            cell.arms.sort_by_key(|arm| self.place_of(arm));
-        }
-        cells
+            levels
+        };
+        let cell = |(levels, mut arms): (Levels, Vec<&'a ArmFigures>)| {
+            arms.sort_by_key(|arm| self.place_of(arm));
+            let title = self.cell(&levels);
+            Cell { title, arms }
+        };
+        grouped(arms, of_cell).into_iter().map(cell).collect()
     }
 
     /// Where an arm's level of the compared factor stands in the study.

@@ -4,13 +4,7 @@ use model::judgement::{Change, Figure, MetricInfo};
 use model::{Effect, Estimate};
 
 use crate::numbers;
-
-/// A value and its interval, as shown; empty where there is none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub(crate) struct Shown {
-    pub(crate) value: String,
-    pub(crate) interval: String,
-}
+use crate::view::Shown;
 
 impl Shown {
     /// An arm's figure; one that never varies is a fact and has no interval.
@@ -20,23 +14,24 @@ impl Shown {
         };
         let Estimate { value, .. } = figure.estimate;
         if figure.steady {
-            return Self::alone(numbers::counted(value, &metric.unit));
+            return Self::text(numbers::counted(value, &metric.unit));
         }
         Self {
             value: numbers::quantity(value, &metric.unit),
             interval: numbers::quantity_interval(&figure.estimate, &metric.unit),
+            ..Self::default()
         }
     }
 
-    pub(crate) fn change(change: &Change) -> Self {
+    pub(crate) fn changed(change: &Change) -> Self {
         match change {
             Change::Estimated(effect) => Self::effect(effect),
-            Change::Exact(same) if same.value == same.against => Self::alone("equal".to_owned()),
-            Change::Exact(_) => Self::alone(change.ratio().map_or_else(
+            Change::Exact(same) if same.value == same.against => Self::text("equal".to_owned()),
+            Change::Exact(_) => Self::text(change.ratio().map_or_else(
                 || "differs".to_owned(),
                 |ratio| format!("{}, exactly", numbers::ratio(ratio)),
             )),
-            Change::Unknown => Self::alone(numbers::MISSING.to_owned()),
+            Change::Unknown => Self::text(numbers::MISSING.to_owned()),
         }
     }
 
@@ -44,35 +39,13 @@ impl Shown {
         Self {
             value: numbers::ratio(effect.ratio),
             interval: numbers::ratio_interval(effect),
+            ..Self::default()
         }
     }
 
     /// A ratio of which no interval is known.
     pub(crate) fn ratio(ratio: f64) -> Self {
-        Self::alone(numbers::ratio(ratio))
-    }
-
-    fn alone(value: String) -> Self {
-        Self {
-            value,
-            interval: String::new(),
-        }
-    }
-
-    /// On one line: `304 µs (301…307)`.
-    pub(crate) fn joined(&self) -> String {
-        if self.interval.is_empty() {
-            return self.value.clone();
-        }
-        format!("{} ({})", self.value, self.interval.replace(" … ", "…"))
-    }
-
-    /// For a sentence: `304 µs (301 … 307)`.
-    pub(crate) fn spoken(&self) -> String {
-        if self.interval.is_empty() {
-            return self.value.clone();
-        }
-        format!("{} ({})", self.value, self.interval)
+        Self::text(numbers::ratio(ratio))
     }
 }
 
@@ -85,7 +58,7 @@ pub(crate) fn after_comma(cell: &str) -> String {
 }
 
 /// Pairs behind a change.
-pub(crate) fn pairs(change: &Change) -> u32 {
+pub(super) fn pairs(change: &Change) -> u32 {
     match change {
         Change::Estimated(effect) => effect.n,
         Change::Exact(exact) => exact.n,

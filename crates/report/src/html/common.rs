@@ -1,101 +1,71 @@
-//! What the pages of all runs show, whatever was measured.
+//! What the pages of all runs show around the view: the study, the machine, how to repeat it.
 
-use model::study::Source;
 use model::{Doubt, RunRecord};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::facts::{Fact, facts, mitigations};
 use crate::chart::Form;
 use crate::sentences;
+use crate::view::{Figure, Medium, Page};
 
 /// The parts that every page has. Only `style` and charts are markup.
 #[derive(Serialize)]
 pub(crate) struct Common<'a> {
-    pub(crate) style: &'a str,
+    style: &'a str,
+    #[serde(flatten)]
+    page: Page,
+    doubts: Vec<DoubtView>,
+    #[serde(flatten)]
+    method: Method<'a>,
+    started: String,
+    machine: String,
+    facts: Vec<Fact>,
+    mitigations: Vec<Fact>,
+    command: &'a str,
+    seed: u64,
+    version: &'a str,
+}
+
+/// What was asked and how it was measured.
+#[derive(Serialize)]
+pub(crate) struct Method<'a> {
     pub(crate) title: &'a str,
     pub(crate) study: &'a str,
     pub(crate) question: &'a str,
     pub(crate) method: &'a str,
     pub(crate) pitfalls: &'a [String],
-    pub(crate) answer: String,
-    pub(crate) started: String,
-    pub(crate) machine: String,
-    pub(crate) keys: Vec<Key>,
-    pub(crate) trust: Vec<String>,
-    pub(crate) series: Option<Figure>,
-    pub(crate) series_caption: &'static str,
-    pub(crate) source: Option<SourceView<'a>>,
-    pub(crate) doubts: Vec<DoubtView>,
-    pub(crate) under_test: Option<String>,
+    /// What was run, without a full stop.
     pub(crate) workload: String,
     pub(crate) rig: String,
-    pub(crate) facts: Vec<Fact>,
-    pub(crate) mitigations: Vec<Fact>,
-    pub(crate) command: &'a str,
-    pub(crate) seed: u64,
-    pub(crate) version: &'a str,
-}
-
-/// A figure beside the answer.
-#[derive(Serialize)]
-pub(crate) struct Key {
-    pub(crate) figure: String,
-    pub(crate) caption: String,
-}
-
-/// A chart in its two forms, as SVG.
-#[derive(Serialize)]
-pub(crate) struct Figure {
-    name: &'static str,
-    wide: String,
-    narrow: String,
+    /// What the words of the page mean.
+    pub(crate) terms: String,
 }
 
 #[derive(Serialize)]
-pub(crate) struct SourceView<'a> {
-    title: &'a str,
-    url: &'a str,
-    is_web: bool,
-    year: u32,
-    machine: &'a str,
-}
-
-#[derive(Serialize)]
-pub(crate) struct DoubtView {
+struct DoubtView {
     what: String,
     advice: String,
 }
 
 impl<'a> Common<'a> {
-    /// What a run says by itself, and its study's title, name, question and method; the rest is
-    /// empty.
+    /// What a run says by itself around its view.
     pub(crate) fn of<S, A>(
         run: &'a RunRecord<S, A>,
-        [title, study, question, method]: [&'a str; 4],
+        method: Method<'a>,
+        page: Page,
         style: &'a str,
     ) -> Self {
+        let page = page.on(Medium::Browser);
         Self {
             style,
-            title,
-            study,
-            question,
+            doubts: page.doubts.iter().map(DoubtView::of).collect(),
+            page,
             method,
-            pitfalls: &[],
-            answer: String::new(),
             started: started(&run.started_utc),
             machine: format!(
                 "{}, {} CPUs, kernel {}",
                 run.facts.cpu_model, run.facts.cpus_online, run.facts.kernel_release
             ),
-            keys: Vec::new(),
-            trust: Vec::new(),
-            series: None,
-            series_caption: "",
-            source: None,
-            doubts: Vec::new(),
-            under_test: None,
-            workload: String::new(),
-            rig: sentences::capitalised(&sentences::rig(&run.rig)),
             facts: facts(run),
             mitigations: mitigations(run),
             command: &run.command,
@@ -105,39 +75,39 @@ impl<'a> Common<'a> {
     }
 }
 
+impl DoubtView {
+    fn of(doubt: &Doubt) -> Self {
+        Self {
+            what: sentences::capitalised(&doubt.what()),
+            advice: sentences::capitalised(doubt.advice()),
+        }
+    }
+}
+
+/// A chart is drawn in both its forms.
+impl Serialize for Figure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Forms<'a> {
+            name: &'a str,
+            wide: Option<String>,
+            narrow: Option<String>,
+            caption: &'a str,
+        }
+        let forms = Forms {
+            name: self.name,
+            wide: self.chart.draw(self.name, Form::Wide),
+            narrow: self.chart.draw(self.name, Form::Narrow),
+            caption: &self.caption,
+        };
+        forms.serialize(serializer)
+    }
+}
+
 /// `2026-03-14 09:26 UTC`; a time of another shape is shown as it is.
 fn started(text: &str) -> String {
     match (text.get(..10), text.get(11..16)) {
         (Some(day), Some(minute)) => format!("{day} {minute} UTC"),
         _ => text.to_owned(),
     }
-}
-
-/// A chart in both its forms; `None` where it has nothing to show.
-pub(crate) fn figure(name: &'static str, draw: impl Fn(Form) -> Option<String>) -> Option<Figure> {
-    Some(Figure {
-        name,
-        wide: draw(Form::Wide)?,
-        narrow: draw(Form::Narrow)?,
-    })
-}
-
-/// The article of a study.
-pub(crate) fn source(source: Option<&Source>) -> Option<SourceView<'_>> {
-    source.map(|source| SourceView {
-        title: &source.title,
-        url: &source.url,
-        is_web: source.url.starts_with("https://") || source.url.starts_with("http://"),
-        year: source.year,
-        machine: &source.machine,
-    })
-}
-
-/// The judge has put the run's own doubts among its own.
-pub(crate) fn doubts(doubts: &[Doubt]) -> Vec<DoubtView> {
-    let view = |doubt: &Doubt| DoubtView {
-        what: sentences::capitalised(&doubt.what()),
-        advice: sentences::capitalised(doubt.advice()),
-    };
-    doubts.iter().map(view).collect()
 }

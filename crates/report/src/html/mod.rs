@@ -1,30 +1,31 @@
 //! The page for a browser: one file that opens offline and loads nothing.
 
 pub(crate) mod common;
-mod factorial;
 mod facts;
-mod page;
 
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, HtmlEscape};
+use model::bench::{BenchReport, SavedBench};
 use model::command_run::{CommandBlock, CommandRun, Evidence};
 use model::judgement::FactorialJudgement;
+use model::load_run::SavedLoad;
 use model::{BlockRecord, Judgement, RunRecord};
-use serde::Serialize;
 
-use crate::factorial::View;
-use crate::numbers;
+use crate::factorial::{self, View};
+use crate::view::Page;
+use crate::{bench, numbers, sentences, servers};
+use common::{Common, Method};
 
-/// The templates by name: each page extends the base.
-const TEMPLATES: [(&str, &str); 4] = [
-    ("base.html", include_str!("../../templates/base.html")),
-    ("page.html", include_str!("../../templates/page.html")),
-    (
-        "factorial.html",
-        include_str!("../../templates/factorial.html"),
-    ),
-    ("figure.html", include_str!("../../templates/figure.html")),
-];
+const TEMPLATE: &str = include_str!("../../templates/page.html");
+const SERVER_TERMS: &str = "The implied rate is 1 s divided by the server CPU per request: what one server CPU could carry if \
+     it did nothing else. It was not seen. The floor is the same load on a bare echo over the same \
+     sockets and bytes, without HTTP.";
+const COMMAND_TERMS: &str = "Every combination of levels is an arm, and a cell holds the arms that differ in the compared \
+     factor alone. The control is the first arm once more, run under another name.";
+const BENCH_TERMS: &str = "CPU time is user and system time of a command and of the children that it waited for, and peak \
+     memory the largest of any one of these processes.";
+const LOAD_TERMS: &str = "In closed loop a connection sends its next request when the answer to the last is in; in open loop \
+     requests are due on a schedule, and the response time runs from when a request was due.";
 const STYLE: &str = include_str!("../../templates/style.css");
 
 /// Renders a judged run as one self-contained HTML file.
@@ -33,7 +34,19 @@ const STYLE: &str = include_str!("../../templates/style.css");
 /// When a template that is compiled in is wrong, which a test would see.
 #[must_use]
 pub fn render(run: &RunRecord, blocks: &[BlockRecord], judgement: &Judgement) -> String {
-    laid_out("page.html", &page::page(run, blocks, judgement, STYLE))
+    let study = &run.study;
+    let method = Method {
+        title: &study.title,
+        study: &study.name,
+        question: &study.question,
+        method: &study.method,
+        pitfalls: &study.pitfalls,
+        workload: servers::workload(run),
+        rig: sentences::capitalised(&sentences::hosts_and_link(run)),
+        terms: SERVER_TERMS.to_owned(),
+    };
+    let view = servers::view(run, blocks, judgement);
+    laid_out(&Common::of(run, method, view, STYLE))
 }
 
 /// Renders a judged run of commands, with the evidence that it gathered, likewise.
@@ -47,34 +60,70 @@ pub fn render_factorial(
     judgement: &FactorialJudgement,
     evidence: &Evidence,
 ) -> String {
-    let view = View { run, judgement };
-    laid_out(
-        "factorial.html",
-        &factorial::page(view, blocks, evidence, STYLE),
-    )
+    let (study, view) = (&run.study, View { run, judgement });
+    let method = Method {
+        title: &study.title,
+        study: &study.name,
+        question: &study.question,
+        method: &study.method,
+        pitfalls: &study.pitfalls,
+        workload: factorial::workload(view),
+        // What hosts there are between is the commands' own affair.
+        rig: "They ran as an ordinary user, on the machine described below".to_owned(),
+        terms: format!("{} {COMMAND_TERMS}", factorial::design(view)),
+    };
+    let mut page = factorial::page(view, blocks, evidence);
+    page.doubts.extend(evidence.doubts.iter().cloned());
+    laid_out(&Common::of(run, method, page, STYLE))
+}
+
+/// Renders a judged comparison of commands likewise.
+///
+/// # Panics
+/// When a template that is compiled in is wrong, which a test would see.
+#[must_use]
+pub fn render_bench(run: &SavedBench, report: &BenchReport) -> String {
+    let method = Method {
+        title: "Commands side by side",
+        study: "bench",
+        question: "Which command is faster, and what does each use?",
+        method: "Every command ran once a round, in random order, the first one twice: its second run is \
+                 the control.",
+        pitfalls: &[],
+        workload: "Wall time runs from exec to the end of the process".to_owned(),
+        rig: "They ran as whoever asked, on the machine described below".to_owned(),
+        terms: BENCH_TERMS.to_owned(),
+    };
+    laid_out(&Common::of(run, method, bench::view(report), STYLE))
+}
+
+/// Renders a load of many blocks likewise.
+pub(crate) fn render_load(run: &SavedLoad, question: &str, method: &str, view: Page) -> String {
+    let method = Method {
+        title: &run.study.target,
+        study: "load",
+        question,
+        method,
+        pitfalls: &[],
+        workload: format!("Requests to {}", run.study.address),
+        rig: "The client ran on the machine described below".to_owned(),
+        terms: LOAD_TERMS.to_owned(),
+    };
+    laid_out(&Common::of(run, method, view, STYLE))
 }
 
 /// What turns the order of letters would turn that of the page, so it is shown as what it is.
-fn laid_out(template: &str, page: &impl Serialize) -> String {
-    let page = templates()
-        .get_template(template)
-        .and_then(|template| template.render(Serde(page)))
-        .expect("the templates are compiled in and a test renders them");
-    foreign::shown(&page).into_owned()
-}
-
-/// Names that end in `.html` are escaped by default.
-fn templates() -> Environment<'static> {
+fn laid_out(page: &Common<'_>) -> String {
     let mut templates = Environment::new();
     templates.add_filter("glued", |text: &str| numbers::glued(text));
+    templates.add_filter("capitalised", |text: &str| sentences::capitalised(text));
     templates.add_filter("spoken", spoken);
     templates.add_filter("prose", prose);
-    for (name, source) in TEMPLATES {
-        templates
-            .add_template(name, source)
-            .expect("the templates are compiled in and a test parses them");
-    }
-    templates
+    // A name that ends in `.html` has what is put into it escaped.
+    let page = templates
+        .render_named_str("page.html", TEMPLATE, Serde(page))
+        .expect("the template is compiled in and a test renders it");
+    foreign::shown(&page).into_owned()
 }
 
 /// Text that is read and not copied: a hyphen stays with the word that it begins, as in `-O3`.
@@ -227,6 +276,7 @@ mod tests {
             "blocks.jsonl",
             "p99.99",
             "kvm-clock",
+            "the floor, 5.62\u{a0}µs: what a bare echo",
         ] {
             assert!(page.contains(part), "{part}");
         }
@@ -243,14 +293,14 @@ mod tests {
     #[test]
     fn columns_that_hold_nothing_are_left_out() {
         let (run, mut judgement) = sample::versus(Verdict::Better, 1.2, 0.03);
-        assert!(render(&run, &sample::blocks(&judgement), &judgement).contains("Implied<small>"));
+        assert!(render(&run, &sample::blocks(&judgement), &judgement).contains("Implied requests"));
         judgement.outcome = Outcome::Throughput;
         for arm in &mut judgement.arms {
             arm.server_cpu_us_per_request = None;
             arm.implied_rps_per_cpu = None;
         }
         let page = render(&run, &sample::blocks(&judgement), &judgement);
-        assert!(!page.contains("Implied<small>") && !page.contains("Of the&nbsp;floor"));
+        assert!(!page.contains("Implied requests") && !page.contains("Of the&nbsp;floor"));
         assert!(page.contains("20\u{a0}% more throughput") && page.contains("hidden here"));
     }
 

@@ -1,6 +1,5 @@
 //! The page for a terminal: the answer first, then the table, then what to doubt.
 
-mod page;
 mod paint;
 mod sheet;
 mod table;
@@ -8,10 +7,12 @@ mod wrap;
 
 use model::{Judgement, RunRecord};
 
+use crate::servers;
+use crate::view::{Item, Medium, Page};
+
 pub use paint::CODES;
 pub(crate) use paint::{Paint, Style};
 pub(crate) use sheet::Sheet;
-pub(crate) use table::Table;
 pub use wrap::{hanging, wrap};
 
 /// Narrower than this nothing can be set; such a terminal gets lines of this width.
@@ -20,8 +21,31 @@ pub const NARROWEST: usize = 20;
 /// Renders a judged run for a terminal of `width` columns, with or without colour.
 #[must_use]
 pub fn render(run: &RunRecord, judgement: &Judgement, width: usize, colour: bool) -> String {
-    let page = page::Page::new(width.max(NARROWEST), Paint { colour });
-    page.render(run, judgement)
+    laid_out(servers::view(run, &[], judgement), width, colour)
+}
+
+/// Renders a view: the answer, its parts, and the doubts.
+pub(crate) fn laid_out(page: Page, width: usize, colour: bool) -> String {
+    let page = page.on(Medium::Terminal);
+    let mut sheet = Sheet::new(width.max(NARROWEST), Paint { colour });
+    sheet.styled(Style::Strong, &page.answer);
+    let sections = page.sections.into_iter();
+    for placed in sections.flat_map(|section| section.parts) {
+        match placed.part {
+            Item::Paragraph(text) | Item::Note(text) => sheet.paragraph(&text),
+            Item::Sentences(sentences) => sheet.paragraph(&sentences.join(" ")),
+            Item::List(items) => sheet.list(&items),
+            Item::Lines(lines) => lines.iter().for_each(|line| sheet.hanging("  ", line)),
+            Item::Table(table) => sheet.table(&table),
+            Item::Heading(_)
+            | Item::Figure(_)
+            | Item::Article(_)
+            | Item::Commands(..)
+            | Item::Listing(_) => {}
+        }
+    }
+    sheet.doubts(&page.doubts);
+    sheet.text()
 }
 
 #[cfg(test)]

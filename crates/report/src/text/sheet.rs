@@ -5,6 +5,7 @@ use model::Doubt;
 use super::paint::{Paint, Style};
 use super::table::Table;
 use super::wrap::{hanging, wrap};
+use crate::view;
 
 /// What has been set so far.
 pub(crate) struct Sheet {
@@ -49,8 +50,13 @@ impl Sheet {
     }
 
     /// An empty line, then a table.
-    pub(crate) fn table<S: AsRef<str>>(&mut self, headings: &[S], rows: Vec<Vec<String>>) {
-        let headings: Vec<&str> = headings.iter().map(AsRef::as_ref).collect();
+    pub(crate) fn table(&mut self, table: &view::Table) {
+        let headings: Vec<&str> = table.headings().collect();
+        let row = |row: &view::Row| match row.cells.as_slice() {
+            [heading] => vec![format!("{}:", heading.value)],
+            cells => cells.iter().map(view::Shown::joined).collect(),
+        };
+        let rows = table.rows.iter().map(row).collect();
         self.text.push('\n');
         for line in Table::new(&headings, rows).render(self.width, self.paint) {
             self.line(&line);

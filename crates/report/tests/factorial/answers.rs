@@ -6,6 +6,7 @@ use model::command_run::CommandBlock;
 use model::command_study::{Agreement, OutputPart};
 
 use crate::made_up::{self, MadeUp, benchmarks, settings, sizes, strength, version_cost, versions};
+use crate::says;
 
 /// The study of versions with GCC at -O2 alone, where B takes so many times as long as A.
 fn one_cell(times: f64, noise: f64, change: impl Fn(&mut CommandBlock)) -> String {
@@ -41,26 +42,19 @@ fn one_comparison_is_told_in_the_words_of_its_verdict_with_its_interval() {
         better.starts_with("GCC, -O0: “B: add to the one before” is better than “A: multiply"),
         "{better}"
     );
-    assert!(
-        better.contains("one call of compute() −20.") && better.contains(" … "),
-        "{better}"
-    );
+    says(&better, "one call of compute() −20.");
+    says(&better, " … ");
     let worse = one_cell(3.0, 0.005, nothing);
-    assert!(
-        worse.contains("is worse than") && worse.contains("3.00 times ("),
-        "{worse}"
-    );
+    says(&worse, "is worse than");
+    says(&worse, "3.00 times (");
     let alike = one_cell(1.001, 0.005, nothing);
-    assert!(
-        alike.contains("there is no difference that matters between"),
-        "{alike}"
-    );
+    says(&alike, "there is no difference that matters between");
 }
 
 #[test]
 fn what_the_data_cannot_tell_is_said_to_be_untold() {
     let unsure = one_cell(1.02, 0.15, nothing);
-    assert!(unsure.contains("this run cannot tell whether"), "{unsure}");
+    says(&unsure, "this run cannot tell whether");
     assert!(
         !unsure.contains("is better than “A: multiply for each element”."),
         "{unsure}"
@@ -74,38 +68,27 @@ fn a_withheld_verdict_says_why_and_still_gives_the_figures() {
             *block.reading.values.get_mut("time_ns").unwrap() *= 1.05;
         }
     });
-    assert!(
-        differs.contains("the same command came out different from itself"),
-        "{differs}"
-    );
-    assert!(
-        differs.contains("Seen was one call of compute() −20."),
-        "{differs}"
-    );
+    says(&differs, "the same command came out different from itself");
+    says(&differs, "Seen was one call of compute() −20.");
     let failed = one_cell(0.8, 0.005, |block| {
         if block.arm.ends_with("add") && block.round < 6 {
             block.reading.command.end = CommandEnd::Exited(1);
         }
     });
-    assert!(
-        failed.contains("no verdict") && failed.contains("6 of 16 runs failed"),
-        "{failed}"
-    );
+    says(&failed, "no verdict");
+    says(&failed, "6 of 16 runs failed");
     let late = one_cell(0.8, 0.005, |block| {
         if block.arm.ends_with("add") && block.round == 2 {
             block.reading.command.end = CommandEnd::TimedOut;
         }
     });
-    assert!(
-        late.contains("some of its runs did not end in time"),
-        "{late}"
-    );
+    says(&late, "some of its runs did not end in time");
     let gone = one_cell(0.8, 0.005, |block| {
         if block.arm.ends_with("add") {
             block.reading.command.end = CommandEnd::Killed { signal: 11 };
         }
     });
-    assert!(gone.contains("16 of 16 runs failed"), "{gone}");
+    says(&gone, "16 of 16 runs failed");
 }
 
 #[test]
@@ -121,10 +104,7 @@ fn outputs_that_differ_void_their_cell_and_the_answer_says_so() {
         block.reading.agreed = Some(block.arm.ends_with("add").to_string());
     });
     let said = made.answer();
-    assert!(
-        said.contains("they must print the same and do not"),
-        "{said}"
-    );
+    says(&said, "they must print the same and do not");
     assert!(
         made.text(200).contains("(`false` and `true`)"),
         "{}",
@@ -135,13 +115,11 @@ fn outputs_that_differ_void_their_cell_and_the_answer_says_so() {
 #[test]
 fn the_same_verdict_in_every_cell_is_one_sentence_with_the_range() {
     let said = strength().answer();
-    assert!(
-        said.contains("is worse than") && said.contains("in all 6 cells"),
-        "{said}"
-    );
-    assert!(
-        said.contains("2.31 times (Clang, -O0) … 5.55 times (GCC, -O3 -march=native)"),
-        "{said}"
+    says(&said, "is worse than");
+    says(&said, "in all 6 cells");
+    says(
+        &said,
+        "2.31 times (Clang, -O0) … 5.55 times (GCC, -O3 -march=native)",
     );
 }
 
@@ -153,9 +131,9 @@ fn cells_that_come_out_differently_are_counted() {
         _ => version_cost(arm),
     };
     let said = MadeUp::of(versions(), 0.005, cost, nothing).answer();
-    assert!(
-        said.contains("“B: add to the one before” is worse than “A: multiply for each element” in 4 of 6 cells: "),
-        "{said}"
+    says(
+        &said,
+        "“B: add to the one before” is worse than “A: multiply for each element” in 4 of 6 cells: ",
     );
     let others =
         ". The rest: 1 better, 1 without a difference that matters; the largest change −29.";
@@ -169,9 +147,9 @@ fn cells_that_come_out_differently_are_counted() {
         _ => version_cost(arm),
     };
     let said = MadeUp::of(versions(), 0.005, half, nothing).answer();
-    assert!(
-        said.contains("in 6 cells: 2 better, 3 worse, 1 without a difference that matters"),
-        "{said}"
+    says(
+        &said,
+        "in 6 cells: 2 better, 3 worse, 1 without a difference that matters",
     );
 }
 
@@ -187,10 +165,7 @@ fn a_level_that_was_left_out_leaves_cells_with_one_level_which_are_named() {
         made.answer()
     );
     let text = made.text(300);
-    assert!(
-        text.contains("Clang, -O0 has only “A: multiply for each element”"),
-        "{text}"
-    );
+    says(&text, "Clang, -O0 has only “A: multiply for each element”");
     assert!(made.page().contains("has only “A: multiply"));
 }
 
@@ -211,10 +186,7 @@ fn a_run_that_broke_off_says_how_many_pairs_are_missing() {
     let mut run = versions();
     run.study.design.rounds = 3;
     let said = MadeUp::of(run, 0.005, version_cost, nothing).answer();
-    assert!(
-        said.contains("pairs are too few, 3 where 10 are needed"),
-        "{said}"
-    );
+    says(&said, "pairs are too few, 3 where 10 are needed");
 }
 
 #[test]
@@ -273,24 +245,18 @@ fn what_holds_in_one_cell_goes_on_after_its_name_as_one_sentence() {
     state.levels[0].title = "just edited".to_owned();
     made.run.study.factors.push(state);
     let said = made.answer();
-    assert!(said.contains("Just edited: this run cannot tell"), "{said}");
+    says(&said, "Just edited: this run cannot tell");
 }
 
 #[test]
 fn a_mean_is_told_with_what_it_hides() {
     let said = benchmarks().answer();
-    assert!(
-        said.contains("On the whole “3.12” is better than “3.10”: run time −4.7 %"),
-        "{said}"
+    says(
+        &said,
+        "On the whole “3.12” is better than “3.10”: run time −4.7 %",
     );
-    assert!(
-        said.contains("the geometric mean over 4 levels of “Benchmarks”"),
-        "{said}"
-    );
-    assert!(
-        said.contains("it is worse in 1 of them, “coverage” (2.20 times)"),
-        "{said}"
-    );
+    says(&said, "the geometric mean over 4 levels of “Benchmarks”");
+    says(&said, "it is worse in 1 of them, “coverage” (2.20 times)");
 }
 
 #[test]
@@ -300,10 +266,7 @@ fn steps_that_are_the_same_in_every_cell_are_told_and_the_others_counted() {
         said.starts_with("“14481” is worse than “14480” in both cells"),
         "{said}"
     );
-    assert!(
-        said.contains("“43441” is worse than “43440” in both cells"),
-        "{said}"
-    );
+    says(&said, "“43441” is worse than “43440” in both cells");
     assert!(
         said.ends_with("Of the 8 other comparisons: 8 without a difference that matters."),
         "{said}"
@@ -315,14 +278,12 @@ fn a_count_that_never_varies_has_no_interval() {
     let mut run = versions();
     run.study.metrics.swap(0, 1);
     let said = MadeUp::of(run, 0.005, version_cost, nothing).answer();
-    assert!(said.contains("no difference that matters"), "{said}");
+    says(&said, "no difference that matters");
     let text = made_up::settings([20.0; 4]).text(200);
-    assert!(text.contains("7 times") && text.contains("equal"), "{text}");
+    says(&text, "7 times");
+    says(&text, "equal");
     let long = made_up::strength().text(200);
-    assert!(
-        long.contains("The report and --json have beside it: count"),
-        "{long}"
-    );
+    says(&long, "The report and --json have beside it: count");
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Made-up factorial runs, judged: one for each thing that can be asked.
 
 use judge::judge_commands;
-use model::command_run::{CommandArm, CommandBlock, Evidence, EvidencePiece, ProgramRecord};
+use model::command_run::{CommandArm, CommandBlock, Evidence, EvidencePiece};
 use model::command_study::{MetricSource, MetricSpec, PublishedFigure};
 use model::judgement::{FactorialJudgement, Levels};
+use model::run::ProgramRecord;
 use model::{CommandRun, Doubt};
 
-use crate::built_commands::{Asked, block, run};
+use crate::built_commands::{Questions, block, run};
 
 /// A run with all that is said of it.
 pub(crate) struct MadeUp {
@@ -114,7 +115,7 @@ pub(crate) fn versions() -> CommandRun {
         ("options", &["o0", "o2", "native"][..]),
         ("version", &["multiply", "add"][..]),
     ];
-    let mut run = run(&factors, Asked::comparing("version"), 16);
+    let mut run = run(&factors, Questions::comparing("version"), 16);
     let versions = ["A: multiply for each element", "B: add to the one before"];
     title(&mut run, "version", "Version", &versions);
     title(&mut run, "compiler", "Compiler", &["GCC", "Clang"]);
@@ -195,9 +196,9 @@ pub(crate) fn strength() -> MadeUp {
 
 /// Two settings that only pay together.
 pub(crate) fn settings(costs: [f64; 4]) -> MadeUp {
-    let asked = Asked {
+    let asked = Questions {
         interaction: Some(["cache", "watcher"]),
-        ..Asked::comparing("watcher")
+        ..Questions::comparing("watcher")
     };
     let factors = [
         ("cache", &["off", "on"][..]),
@@ -223,9 +224,9 @@ pub(crate) fn settings(costs: [f64; 4]) -> MadeUp {
 
 /// Three interpreters over some benchmarks.
 pub(crate) fn benchmarks() -> MadeUp {
-    let asked = Asked {
+    let asked = Questions {
         mean_over: Some("benchmark"),
-        ..Asked::comparing("python")
+        ..Questions::comparing("python")
     };
     let factors = [
         ("benchmark", &["chaos", "coverage", "deltablue", "json"][..]),
@@ -258,9 +259,9 @@ pub(crate) fn benchmarks() -> MadeUp {
 
 /// A time that rises in steps with a size, and what was predicted.
 pub(crate) fn sizes() -> MadeUp {
-    let asked = Asked {
+    let asked = Questions {
         against: "previous",
-        ..Asked::comparing("size")
+        ..Questions::comparing("size")
     };
     let names: &[&str] = &[
         "10000", "14480", "14481", "28000", "43440", "43441", "60000",

@@ -19,3 +19,9 @@ impl MadeUp {
         text.lines().next().unwrap_or_default().to_owned()
     }
 }
+
+/// Holds that a text has some words.
+#[track_caller]
+fn says(text: &str, words: &str) {
+    assert!(text.contains(words), "“{words}” is not in: {text}");
+}

@@ -5,6 +5,7 @@ use std::path::Path;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::made_up::{self, MadeUp};
+use crate::says;
 
 const PLANTED: &str = "<script>alert(1)</script>\"><img src=x>";
 
@@ -59,7 +60,7 @@ fn the_lanes_of_runs_are_told_by_their_level_and_the_cell_that_they_share_once()
     let chart = page.split("id=\"series\"").nth(1).unwrap();
     let chart = chart.split("</svg>").next().unwrap();
     assert_eq!(chart.matches("GCC, -O0").count(), 1, "{chart}");
-    assert!(chart.contains("GCC, -O0; each lane spans"), "{chart}");
+    says(chart, "GCC, -O0; each lane spans");
 }
 
 #[test]
@@ -74,10 +75,8 @@ fn a_page_has_the_charts_that_prove_its_kind_of_answer() {
     assert!(charts(&sizes, "curves") && !charts(&sizes, "arms"));
     assert!(sizes.page().contains("(predicted 200 ms)"));
     let page = strength.page();
-    assert!(
-        page.contains("published 406 µs") && page.contains("published 2.48 times"),
-        "{page}"
-    );
+    says(&page, "published 406 µs");
+    says(&page, "published 2.48 times");
     let mean = page_position(&benchmarks, "geometric mean, benchmarks: 3.11");
     assert!(
         mean < page_position(
@@ -152,12 +151,9 @@ fn the_design_tells_of_the_levels_that_were_run_and_of_rounds_that_were_done() {
     let mut made = MadeUp::of(fewer, 0.01, |_| 1.0, |_| ());
     made.judgement.rounds_done = 12;
     let page = made.page();
-    assert!(
-        page.contains("compiler (1 of 2) × options (3) × version (2)"),
-        "{page}"
-    );
-    assert!(page.contains("in each of 12 rounds"), "{page}");
-    assert!(page.contains("They ran as an ordinary user"), "{page}");
+    says(&page, "compiler (1 of 2) × options (3) × version (2)");
+    says(&page, "in each of 12 rounds");
+    says(&page, "They ran as an ordinary user");
     assert!(
         !page.contains("already running"),
         "there are no targets: {page}"
@@ -176,9 +172,11 @@ fn a_published_ratio_stands_beside_the_one_that_was_measured_drawn_and_in_words(
             .to_owned()
     };
     let mean = line("3.11 against 3.10");
-    assert!(mean.contains("−20.0 %") && mean.contains("+1"), "{mean}");
+    says(&mean, "−20.0 %");
+    says(&mean, "+1");
     let one = line("3.11 against 3.10,");
-    assert!(one.contains("4.21 times") && one.contains("4.2"), "{one}");
+    says(&one, "4.21 times");
+    says(&one, "4.2");
     let none = line("3.12 against 3.10,");
     assert!(
         none.contains("−50.0 %") && !none.contains(" times"),

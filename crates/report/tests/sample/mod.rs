@@ -378,6 +378,7 @@ fn latency(arm: &str, title: &str, base_ns: f64, tail: f64) -> LatencyResult {
         offered_rps: 55_700.0,
         achieved_rps: 55_690.0,
         requests: 334_140,
+        lost_share: 0.0,
         response: quantiles(1.0),
         service: quantiles(0.93),
         lateness: quantiles(0.07),

@@ -1,9 +1,11 @@
 //! The made-up run's study, arms and machine.
 
 use model::facts::{Facts, IrqTimeAccounting};
+use model::rig::RigKind;
+use model::source::NotCrossed;
+use model::source::Source;
 use model::study::{
-    BaselineSpec, Design, DesignKind, LatencyDesign, NotCrossed, Program, RigKind, STUDY_FORMAT,
-    Source, StepSpec,
+    BaselineSpec, Design, DesignKind, LatencyDesign, Program, STUDY_FORMAT, StepSpec,
 };
 use model::{Arm, Role, Study, Workload};
 
@@ -58,6 +60,7 @@ pub(super) fn study() -> Study {
             rate_share: 0.7,
             blocks: 6,
             score_ms: 1000,
+            rate_rps: None,
         }),
         floor: true,
         baseline: BaselineSpec {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use model::ladder::{Confirmation, LAST, Whole, alone, both, without};
+use model::ladder::{LAST, Whole, alone, both, without};
 use model::lever::LeverSetting;
+use model::run::Confirmation;
 use model::study::{Arm, Role};
 
 /// Each step alone on the first state, and the pairs of steps that are asked for together. The
@@ -178,7 +179,7 @@ mod tests {
     #[test]
     fn each_step_but_the_first_stands_alone_on_the_first_state_and_pairs_stand_together() {
         let whole = Whole {
-            rig: model::study::RigKind::Loopback,
+            rig: model::rig::RigKind::Loopback,
             levers: Vec::new(),
             confirm_rounds: 10,
             together: vec![["quiet".to_owned(), "rps".to_owned()]],

@@ -157,7 +157,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// The same program for every arm.
+    /// One program for every arm.
     #[must_use]
     pub const fn all(common: Program) -> Self {
         Self {

@@ -1,19 +1,20 @@
 //! Runs a plan round by round: warm-up, rounds in random order, and what belongs around them.
 
-use model::bench::{BenchRecord, BenchRun};
+use model::bench::{BenchBlock, BenchCommand, BenchRecord, BenchStudy, SavedBench};
 use model::command::CommandTrouble;
-use model::message::Failure;
+use model::failure::Failure;
 use model::{CommandReading, CommandSpec};
 
-use super::plan::{BenchPlan, PlannedArm};
 use crate::clock::Clock;
-use crate::order;
+use crate::plan::{self, Planned};
+use crate::rounds::{self, Hands, SoFar};
+use crate::store::{Store, StoreError};
 
 /// What all commands together are given where nobody says how many rounds, times their number, ms.
 const BUDGET_MS: u64 = 3000;
 
 /// Who runs commands: the machine, or a test.
-pub trait Hands {
+pub trait RunsCommands {
     /// Runs one command to its end.
     ///
     /// # Errors
@@ -46,94 +47,100 @@ pub enum Ending {
     Failed(Failure),
 }
 
+/// A comparison as it is planned, and what is measured of it already.
+pub struct Comparison {
+    pub run: SavedBench,
+    pub blocks: Vec<BenchBlock>,
+    /// Where each run is kept; `None` where nobody asked for a folder.
+    pub store: Option<Store>,
+}
+
 /// One comparison under way.
 struct Drive<'a, H, P, C> {
-    plan: &'a BenchPlan,
+    run: &'a SavedBench,
+    /// That of the run, as it is settled meanwhile.
+    study: BenchStudy,
+    blocks: Vec<BenchBlock>,
+    store: Option<Store>,
+    /// Runs that were saved before.
+    before: usize,
+    epoch: u32,
     hands: &'a mut H,
     progress: &'a mut P,
     clock: &'a C,
-    record: BenchRecord,
 }
 
-/// Runs the plan. What was measured before a failure or a stop is kept, and what cleans up is run
-/// whatever happened.
+/// Runs what is left of a comparison. What was measured before a failure or a stop is kept, and what
+/// cleans up is run whatever happened.
 pub fn run(
-    plan: &BenchPlan,
-    hands: &mut impl Hands,
+    comparison: Comparison,
+    hands: &mut impl RunsCommands,
     progress: &mut impl BenchProgress,
     clock: &impl Clock,
 ) -> (BenchRecord, Ending) {
+    let Comparison { run, blocks, store } = comparison;
     let mut drive = Drive {
-        plan,
+        run: &run,
+        study: run.study.clone(),
+        before: blocks.len(),
+        epoch: plan::next_epoch(&blocks),
+        blocks,
+        store,
         hands,
         progress,
         clock,
-        record: empty_record(plan),
     };
-    let measured = drive.measure();
-    let cleaned = drive.clean_up();
-    let ending = match measured.and(cleaned) {
-        Ok(()) => Ending::Done,
-        Err(CommandTrouble::Stopped) => Ending::Stopped,
-        Err(CommandTrouble::Failed(failure)) => Ending::Failed(failure),
-    };
-    (drive.record, ending)
+    let ending = drive.go();
+    (BenchRecord::of(&drive.described(), &drive.blocks), ending)
 }
 
-fn empty_record(plan: &BenchPlan) -> BenchRecord {
-    let order = &plan.order;
-    BenchRecord {
-        linerate_version: order.linerate_version.clone(),
-        seed: order.seed,
-        shell: order.shell.clone(),
-        smallest_effect: order.smallest_effect,
-        warmup_rounds: order.warmup_rounds,
-        rounds_planned: order.rounds.fewest,
-        memory_floor_bytes: 0,
-        arms: plan.arms.iter().map(|arm| arm.arm.clone()).collect(),
-        runs: Vec::new(),
+impl<H: RunsCommands, P: BenchProgress, C: Clock> Drive<'_, H, P, C> {
+    fn go(&mut self) -> Ending {
+        let remaining = plan::remaining_bench(self.run, &self.blocks);
+        if remaining.is_empty() {
+            return Ending::Done;
+        }
+        let measured = self.measure(remaining);
+        let cleaned = self.clean_up();
+        match measured.and(cleaned) {
+            Ok(()) => Ending::Done,
+            Err(CommandTrouble::Stopped) => Ending::Stopped,
+            Err(CommandTrouble::Failed(failure)) => Ending::Failed(failure),
+        }
     }
-}
 
-impl<H: Hands, P: BenchProgress, C: Clock> Drive<'_, H, P, C> {
-    fn measure(&mut self) -> Result<(), CommandTrouble> {
-        let plan = self.plan;
-        for arm in &plan.arms {
+    fn measure(&mut self, remaining: Vec<Planned>) -> Result<(), CommandTrouble> {
+        for arm in &self.run.arms {
             self.beside("--setup", arm, arm.setup.as_ref())?;
         }
         self.warm_up()?;
         self.take_floor()?;
-        let most = plan.order.rounds.most.max(plan.order.rounds.fewest);
-        let orders = order::rounds(plan.arms.len(), most, plan.order.seed);
-        let begun_ms = self.clock.now_ms();
-        for (round, order) in (0..).zip(&orders) {
-            for (position, index) in (0..).zip(order) {
-                let reading = self.once(&plan.arms[*index])?;
-                self.record.runs.push(BenchRun {
-                    arm: plan.arms[*index].arm.name.clone(),
-                    round,
-                    position,
-                    reading,
-                });
-                self.say_how_far(begun_ms);
-            }
-            if round == 0 {
-                self.settle_rounds(begun_ms);
-            }
-            if round + 1 >= self.record.rounds_planned {
-                break;
-            }
+        let clock = self.clock;
+        rounds::go_through(self, remaining, clock)?;
+        self.take_floor()?;
+        self.describe()
+    }
+
+    fn described(&self) -> SavedBench {
+        SavedBench {
+            study: self.study.clone(),
+            ..self.run.clone()
         }
-        self.take_floor()
+    }
+
+    /// Keeps what was settled.
+    fn describe(&self) -> Result<(), CommandTrouble> {
+        let store = self.store.as_ref();
+        let kept = store.map(|store| store.describe_again(&self.described()));
+        kept.unwrap_or(Ok(())).map_err(|error| unsaved(&error))
     }
 
     fn warm_up(&mut self) -> Result<(), CommandTrouble> {
-        let plan = self.plan;
-        if plan.order.warmup_rounds > 0 {
+        if self.study.warmup_rounds > 0 {
             self.progress.phase("warm-up");
         }
-        for _ in 0..plan.order.warmup_rounds {
-            for arm in &plan.arms {
+        for _ in 0..self.study.warmup_rounds {
+            for arm in &self.run.arms {
                 self.once(arm)?;
             }
         }
@@ -144,38 +151,29 @@ impl<H: Hands, P: BenchProgress, C: Clock> Drive<'_, H, P, C> {
     /// Our own memory grows with what we know, so the floor is taken before and after.
     fn take_floor(&mut self) -> Result<(), CommandTrouble> {
         let floor = self.hands.memory_floor_bytes()?;
-        self.record.memory_floor_bytes = self.record.memory_floor_bytes.max(floor);
+        self.study.memory_floor_bytes = self.study.memory_floor_bytes.max(floor);
         Ok(())
     }
 
     /// Where nobody said how many: as many as the first round lets expect within the budget.
-    fn settle_rounds(&mut self, begun_ms: u64) {
-        let round_ms = (self.clock.now_ms() - begun_ms).max(1);
-        let arms = self.plan.arms.len();
+    fn settle_rounds(&mut self, round_ms: u64) {
+        let round_ms = round_ms.max(1);
+        let arms = self.run.arms.len();
         let affordable = BUDGET_MS * arms as u64 / round_ms;
         let affordable = u32::try_from(affordable).unwrap_or(u32::MAX);
-        let wanted = self.plan.order.rounds;
+        let wanted = self.study.rounds;
         let rounds = affordable.min(wanted.most).max(wanted.fewest);
-        self.record.rounds_planned = rounds;
+        self.study.rounds_planned = Some(rounds);
         let left_rounds = u64::from(rounds.saturating_sub(1));
         self.progress.planned(rounds, arms, round_ms * left_rounds);
     }
 
-    fn say_how_far(&mut self, begun_ms: u64) {
-        let done = self.record.runs.len();
-        let planned = self.record.rounds_planned as usize * self.plan.arms.len();
-        let elapsed_ms = self.clock.now_ms() - begun_ms;
-        let left = planned.saturating_sub(done) as u64;
-        let left_ms = elapsed_ms * left / done.max(1) as u64;
-        self.progress.run_done(done, planned, left_ms);
-    }
-
     /// One run with what comes before and after it; a failure that is not tolerated ends it all.
-    fn once(&mut self, arm: &PlannedArm) -> Result<CommandReading, CommandTrouble> {
+    fn once(&mut self, arm: &BenchCommand) -> Result<CommandReading, CommandTrouble> {
         self.beside("--prepare", arm, arm.prepare.as_ref())?;
         let reading = self.hands.run(&arm.spec)?;
         self.beside("--conclude", arm, arm.conclude.as_ref())?;
-        if self.plan.order.tolerated.admits(reading.end) {
+        if self.study.tolerated.admits(reading.end) {
             return Ok(reading);
         }
         let advice = match reading.end {
@@ -188,7 +186,7 @@ impl<H: Hands, P: BenchProgress, C: Clock> Drive<'_, H, P, C> {
     fn beside(
         &mut self,
         option: &str,
-        arm: &PlannedArm,
+        arm: &BenchCommand,
         spec: Option<&CommandSpec>,
     ) -> Result<(), CommandTrouble> {
         let Some(spec) = spec else { return Ok(()) };
@@ -206,13 +204,60 @@ impl<H: Hands, P: BenchProgress, C: Clock> Drive<'_, H, P, C> {
     }
 
     fn clean_up(&mut self) -> Result<(), CommandTrouble> {
-        let plan = self.plan;
-        let cleaned = plan.arms.iter().map(|arm| {
+        let run = self.run;
+        let cleaned = run.arms.iter().map(|arm| {
             let spec = arm.cleanup.as_ref();
             self.beside("--cleanup", arm, spec)
         });
         cleaned.collect::<Vec<_>>().into_iter().collect()
     }
+}
+
+impl<H: RunsCommands, P: BenchProgress, C: Clock> Hands for Drive<'_, H, P, C> {
+    type Reading = CommandReading;
+    type Error = CommandTrouble;
+
+    fn measure(&mut self, next: &Planned) -> Result<Option<CommandReading>, CommandTrouble> {
+        let planned = self.study.rounds_planned;
+        if planned.is_some_and(|planned| next.round >= planned) {
+            return Ok(None);
+        }
+        self.once(&self.run.arms[next.arm]).map(Some)
+    }
+
+    fn keep(
+        &mut self,
+        next: &Planned,
+        reading: CommandReading,
+        so_far: SoFar,
+    ) -> Result<(), CommandTrouble> {
+        let arms = self.run.arms.len();
+        let name = &self.run.arms[next.arm].arm.name;
+        let block = next.record(name, (self.epoch, so_far.at_ms), reading);
+        if let Some(store) = &mut self.store {
+            store.append(&block).map_err(|error| unsaved(&error))?;
+        }
+        self.blocks.push(block);
+        let rounds = self
+            .study
+            .rounds_planned
+            .unwrap_or(self.study.rounds.fewest);
+        let (done, planned) = (self.before + so_far.done, rounds as usize * arms);
+        let left_ms = so_far.left_ms(planned.saturating_sub(done));
+        self.progress.run_done(done, planned, left_ms);
+        if self.study.rounds_planned.is_none() && done == arms {
+            self.settle_rounds(so_far.left_ms(arms));
+            self.describe()?;
+        }
+        Ok(())
+    }
+}
+
+fn unsaved(error: &StoreError) -> CommandTrouble {
+    CommandTrouble::Failed(Failure {
+        what: error.to_string(),
+        advice: "see to that, and go on with the run".to_owned(),
+    })
 }
 
 fn failed(who: &str, reading: &CommandReading, advice: &str) -> CommandTrouble {

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::plan::OrderError;
-
 /// Values that one range may have: more commands than anybody reads.
 const MOST_VALUES: usize = 1000;
 /// Places after the point that a decimal of a range may have.
@@ -15,6 +13,11 @@ pub struct Parameter {
     pub name: String,
     pub values: Vec<String>,
 }
+
+/// A range that has no values, or too many.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} is no range; give numbers, the smaller first, and a step above zero")]
+pub struct RangeError(String);
 
 impl Parameter {
     /// From a list such as `gcc,clang`; `\,` is a comma within a value and `\\` a backslash.
@@ -31,17 +34,17 @@ impl Parameter {
     ///
     /// # Errors
     /// For what is no number, a step that leads nowhere, or more than 1000 values.
-    pub fn range(name: &str, first: &str, last: &str, step: &str) -> Result<Self, OrderError> {
+    pub fn range(name: &str, first: &str, last: &str, step: &str) -> Result<Self, RangeError> {
         let decimals = [first, step].map(places).into_iter().max().unwrap_or(0);
         let scaled = |text: &str| scaled(text, decimals.max(places(last)));
         let shown_places = decimals.max(places(last));
         let (from, to, by) = (scaled(first)?, scaled(last)?, scaled(step)?);
         if by <= 0 || from > to {
-            return Err(OrderError::Range(format!("{first} to {last} by {step}")));
+            return Err(RangeError(format!("{first} to {last} by {step}")));
         }
         let count = usize::try_from((to - from) / by + 1).unwrap_or(usize::MAX);
         if count > MOST_VALUES {
-            return Err(OrderError::Range(format!(
+            return Err(RangeError(format!(
                 "{first} to {last} by {step}, which is more than {MOST_VALUES} values,"
             )));
         }
@@ -131,8 +134,8 @@ fn places(number: &str) -> usize {
 }
 
 /// A decimal as a whole number of its last place, so that steps add up exactly.
-fn scaled(number: &str, decimals: usize) -> Result<i128, OrderError> {
-    let wrong = || OrderError::Range(format!("`{number}`"));
+fn scaled(number: &str, decimals: usize) -> Result<i128, RangeError> {
+    let wrong = || RangeError(format!("`{number}`"));
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = fraction.bytes().all(|byte| byte.is_ascii_digit());
     if !digits || whole.is_empty() || decimals > MOST_DECIMALS || whole.len() > 18 {

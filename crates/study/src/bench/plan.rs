@@ -1,20 +1,24 @@
 //! From what somebody asked to compare to the commands to run.
 
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
-use model::bench::BenchArm;
-use model::command::{CommandEnd, CommandInput, CommandOutput};
-use model::{CommandSpec, Role};
+use model::bench::{
+    BenchArm, BenchCommand, BenchRounds, BenchStudy, BenchWorkload, SavedBench, Tolerated,
+};
+use model::command::{CommandInput, CommandOutput};
+use model::run::Begun;
+use model::{CommandSpec, Facts, Role};
 
 use super::parameters::{Parameter, combinations, fill};
 
 /// The most commands of one comparison: each is run in every round.
-const MOST_COMMANDS: usize = 200;
+pub(crate) const MOST_COMMANDS: usize = 200;
 /// Titles of the two arms that nobody gave.
 const SHELL_TITLE: &str = "(the shell alone)";
 
 /// What to compare, as it was asked for.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct BenchOrder {
     pub commands: Vec<String>,
     /// Names in place of the commands, in their order; one may hold parameters and serve all.
@@ -37,53 +41,20 @@ pub struct BenchOrder {
     pub timeout_ms: Option<u64>,
     pub tolerated: Tolerated,
     pub warmup_rounds: u32,
-    pub rounds: Rounds,
+    pub rounds: BenchRounds,
     pub seed: u64,
     /// The smallest change worth knowing, as a share.
     pub smallest_effect: f64,
     pub linerate_version: String,
+    /// The command that repeats it.
+    pub command: String,
 }
 
-/// How many rounds are run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rounds {
-    pub fewest: u32,
-    pub most: u32,
-}
-
-impl Default for Rounds {
-    /// At least what the one look of a quick study has; at most what is judged in no time.
-    fn default() -> Self {
-        Self {
-            fewest: judge::looks::QUICK_PAIRS,
-            most: 200,
-        }
-    }
-}
-
-/// Failures that do not end the comparison.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Tolerated {
-    #[default]
-    None,
-    AllExits,
-    Exits(Vec<i32>),
-}
-
-impl Tolerated {
-    /// Whether a run that ended so counts.
-    #[must_use]
-    pub fn admits(&self, end: CommandEnd) -> bool {
-        end.is_success()
-            || match (self, end) {
-                (_, CommandEnd::TimedOut) | (Self::None, _) => false,
-                (Self::AllExits, _) => true,
-                (Self::Exits(codes), end) => {
-                    end.exit_code().is_some_and(|code| codes.contains(&code))
-                }
-            }
-    }
-}
+/// At least what the one look of a quick study has; at most what is judged in no time.
+pub const USUAL_ROUNDS: BenchRounds = BenchRounds {
+    fewest: judge::QUICK_PAIRS,
+    most: 200,
+};
 
 /// Why an order makes no plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -96,8 +67,6 @@ pub enum OrderError {
     UnknownParameter(String),
     #[error("the parameter {0} is given twice")]
     ParameterTwice(String),
-    #[error("{0} is no range; give numbers, the smaller first, and a step above zero")]
-    Range(String),
     #[error("{given} values of {option} for {commands} commands; give one for all or one for each")]
     Count {
         option: &'static str,
@@ -108,32 +77,14 @@ pub enum OrderError {
     TooMany(usize),
 }
 
-/// What is run, in full.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BenchPlan {
-    pub arms: Vec<PlannedArm>,
-    pub order: BenchOrder,
-}
-
-/// A command with all that belongs to it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PlannedArm {
-    pub arm: BenchArm,
-    pub spec: CommandSpec,
-    pub setup: Option<CommandSpec>,
-    pub prepare: Option<CommandSpec>,
-    pub conclude: Option<CommandSpec>,
-    pub cleanup: Option<CommandSpec>,
-}
-
 impl BenchOrder {
     /// Fills in the parameters and adds what makes the comparison honest: the reference again
     /// where there is something to compare, and where a shell runs the commands, that shell
-    /// alone.
+    /// alone. It is measured on a machine with these facts from then on.
     ///
     /// # Errors
     /// When the order contradicts itself; it says how.
-    pub fn plan(self) -> Result<BenchPlan, OrderError> {
+    pub fn plan(self, facts: Facts, begun: SystemTime) -> Result<SavedBench, OrderError> {
         self.check_parameters()?;
         let lines = self.lines();
         if lines.len() > MOST_COMMANDS {
@@ -146,7 +97,27 @@ impl BenchOrder {
         }
         let extra = [self.control(&arms), self.shell_alone(&arms)];
         arms.extend(extra.into_iter().flatten());
-        Ok(BenchPlan { arms, order: self })
+        Ok(self.described(arms, facts, begun))
+    }
+
+    fn described(self, arms: Vec<BenchCommand>, facts: Facts, begun: SystemTime) -> SavedBench {
+        let study = BenchStudy {
+            workload: BenchWorkload::default(),
+            shell: self.shell,
+            smallest_effect: self.smallest_effect,
+            warmup_rounds: self.warmup_rounds,
+            rounds: self.rounds,
+            tolerated: self.tolerated,
+            rounds_planned: None,
+            memory_floor_bytes: 0,
+        };
+        let by = Begun {
+            linerate_version: self.linerate_version,
+            started_utc: humantime::format_rfc3339_seconds(begun).to_string(),
+            command: self.command,
+            seed: self.seed,
+        };
+        SavedBench::begun(study, arms, facts, by)
     }
 
     fn check_parameters(&self) -> Result<(), OrderError> {
@@ -210,7 +181,7 @@ impl BenchOrder {
         index: usize,
         line: &str,
         values: &BTreeMap<String, String>,
-    ) -> Result<PlannedArm, OrderError> {
+    ) -> Result<BenchCommand, OrderError> {
         let line = fill(line, values);
         let beside = |template: Option<&String>| {
             let spec = |template: &String| self.spec(&fill(template, values), None);
@@ -221,7 +192,7 @@ impl BenchOrder {
         } else {
             Role::Step
         };
-        Ok(PlannedArm {
+        Ok(BenchCommand {
             spec: CommandSpec {
                 timeout_ms: self.timeout_ms,
                 input: self.input.clone(),
@@ -271,7 +242,7 @@ impl BenchOrder {
     }
 
     /// The reference a second time, where there is something to compare.
-    fn control(&self, commands: &[PlannedArm]) -> Option<PlannedArm> {
+    fn control(&self, commands: &[BenchCommand]) -> Option<BenchCommand> {
         let reference = commands.first().filter(|_| commands.len() > 1)?;
         let mut control = reference.clone();
         (control.setup, control.cleanup) = (None, None);
@@ -282,9 +253,9 @@ impl BenchOrder {
     }
 
     /// The shell without anything to do, in the same rounds.
-    fn shell_alone(&self, commands: &[PlannedArm]) -> Option<PlannedArm> {
+    fn shell_alone(&self, commands: &[BenchCommand]) -> Option<BenchCommand> {
         let like = commands.first().filter(|_| !self.shell.is_empty())?;
-        Some(PlannedArm {
+        Some(BenchCommand {
             spec: CommandSpec {
                 words: self.words("").ok()?,
                 // It has nothing to say, and must not empty a file in which others say it.

@@ -130,7 +130,7 @@ fn name(chosen: &[&Level]) -> String {
     names.join(".")
 }
 
-/// The same arm with another level of the factor that is compared.
+/// The arm with another level of the factor that is compared.
 fn against(
     study: &CommandStudy,
     factors: &[(&Factor, Vec<&Level>)],

@@ -5,7 +5,7 @@ use model::command_run::{CommandArm, Evidence, EvidencePiece};
 use model::command_study::{CpuUse, EvidenceSpec, LONGEST_STEP_S};
 use model::{CommandDoubt, Doubt};
 
-use super::hands::Hands;
+use super::hands::ArmCommands;
 use crate::campaign::CampaignError;
 
 /// The version of the shape of [`Evidence`].
@@ -14,7 +14,7 @@ const FORMAT: u32 = 1;
 /// Runs the commands of the evidence. One that cannot be run, or fails, is a doubt: what was
 /// measured stands without it.
 pub(super) fn gather(
-    hands: &mut Hands<'_>,
+    hands: &mut ArmCommands<'_>,
     absent: &std::collections::BTreeMap<String, String>,
 ) -> Result<Evidence, CampaignError> {
     let mut evidence = Evidence {
@@ -65,7 +65,7 @@ fn too_long(spec: &EvidenceSpec, ran: &Ran) -> Doubt {
     left_out(spec, reason)
 }
 
-fn failed(spec: &EvidenceSpec, ran: &Ran, hands: &Hands<'_>) -> Option<Doubt> {
+fn failed(spec: &EvidenceSpec, ran: &Ran, hands: &ArmCommands<'_>) -> Option<Doubt> {
     let end = ran.reading.end;
     (!end.is_success()).then(|| {
         let words = hands.filler.shown(&ran.reading.last_words);
@@ -74,7 +74,12 @@ fn failed(spec: &EvidenceSpec, ran: &Ran, hands: &Hands<'_>) -> Option<Doubt> {
     })
 }
 
-fn piece(spec: &EvidenceSpec, words: &[String], ran: &Ran, hands: &Hands<'_>) -> EvidencePiece {
+fn piece(
+    spec: &EvidenceSpec,
+    words: &[String],
+    ran: &Ran,
+    hands: &ArmCommands<'_>,
+) -> EvidencePiece {
     let output = hands.filler.shown(&ran.output);
     let lines: Vec<String> = output
         .lines()

@@ -72,7 +72,7 @@ fn before(first: Option<&CommandError>) -> String {
 }
 
 impl CommandError {
-    /// The same for one line, beside the name of the arm.
+    /// What went wrong in one line, beside the name of the arm.
     fn in_short(&self) -> String {
         match self {
             Self::NoArms(error) => error.to_string(),
@@ -159,7 +159,7 @@ impl From<Trouble> for CampaignError {
 }
 
 /// A study's commands on this machine.
-pub(super) struct Hands<'a> {
+pub(super) struct ArmCommands<'a> {
     pub(super) agent: &'a mut dyn Agent,
     pub(super) filler: Filler<'a>,
     pub(super) arms: &'a [CommandArm],
@@ -182,7 +182,7 @@ pub(super) fn make_folder(
     }
 }
 
-impl Hands<'_> {
+impl ArmCommands<'_> {
     /// Runs every build, those that come out alike once. Arms of which one fails cannot run.
     pub(super) fn build(&mut self) -> Result<(), CampaignError> {
         let mut done = HashMap::new();

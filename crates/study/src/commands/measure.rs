@@ -3,19 +3,20 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use model::command_run::{CommandArm, CommandRun, EVIDENCE_FILE};
-use model::run::{Phase, RUN_FORMAT};
+use model::command_run::{CommandArm, CommandRun, EVIDENCE_FILE, Measured};
+use model::run::RUN_FORMAT;
 use model::{CommandBlock, CommandStudy};
 
 use super::fill::Filler;
-use super::hands::{CommandError, Hands, Trouble, make_folder};
+use super::hands::{ArmCommands, CommandError, Trouble, make_folder};
 use super::programs::Programs;
 use super::trial::Trial;
 use super::{CommandOrder, arms, evidence, programs, trial};
 use crate::campaign::{Campaign, CampaignError, blindness};
 use crate::clock::Clock;
-use crate::plan;
+use crate::plan::{self, Planned};
 use crate::progress::{Outlook, Progress};
+use crate::rounds::{self, Hands, SoFar};
 use crate::store::{ResumedCommands, Store, StoreError};
 use crate::transport::Agent;
 
@@ -68,12 +69,8 @@ impl Campaign<'_> {
             doubts,
         };
         let mut store = claim.describe(&record)?;
-        let mut rounds = Rounds {
-            run: &record,
-            progress: self.progress,
-            clock: self.clock,
-        };
-        rounds.measure(&mut hands, &[], &mut store)?;
+        let told = (&mut *self.progress, self.clock);
+        measure(&record, told, &mut hands, &[], &mut store)?;
         keep_evidence(&mut hands, &found.absent, &store)?;
         Ok(store)
     }
@@ -96,12 +93,8 @@ impl Campaign<'_> {
         let mut hands = hands(&record.study, &record.arms, &found, self.agent)?;
         self.progress.phase("building");
         hands.build()?;
-        let mut rounds = Rounds {
-            run: &record,
-            progress: self.progress,
-            clock: self.clock,
-        };
-        rounds.measure(&mut hands, &saved, &mut store)?;
+        let told = (&mut *self.progress, self.clock);
+        measure(&record, told, &mut hands, &saved, &mut store)?;
         keep_evidence(&mut hands, &found.absent, &store)?;
         Ok(store)
     }
@@ -112,13 +105,13 @@ fn hands<'a>(
     arms: &'a [CommandArm],
     found: &Programs,
     agent: &'a mut dyn Agent,
-) -> Result<Hands<'a>, CampaignError> {
+) -> Result<ArmCommands<'a>, CampaignError> {
     let filler = Filler {
         study,
         folder: make_folder(study, agent)?,
         programs: found.paths.clone(),
     };
-    Ok(Hands {
+    Ok(ArmCommands {
         agent,
         filler,
         arms,
@@ -136,56 +129,76 @@ fn outlook(study: &CommandStudy, trial: &Trial) -> Outlook {
     }
 }
 
-/// The rounds of one run.
-struct Rounds<'a> {
-    run: &'a CommandRun,
-    progress: &'a mut dyn Progress,
-    clock: &'a dyn Clock,
+/// Measures what the plan still lacks.
+fn measure(
+    run: &CommandRun,
+    campaign: (&mut (dyn Progress + '_), &dyn Clock),
+    hands: &mut ArmCommands<'_>,
+    saved: &[CommandBlock],
+    store: &mut Store,
+) -> Result<(), CampaignError> {
+    let (progress, clock) = campaign;
+    progress.phase("measuring");
+    let remaining = plan::remaining_commands(run, saved);
+    let mut rounds = CommandRounds {
+        run,
+        progress,
+        hands,
+        store,
+        epoch: plan::next_epoch(saved),
+        before: saved.len(),
+        planned: saved.len() + remaining.len(),
+        waiting: Vec::new(),
+    };
+    rounds::go_through(&mut rounds, remaining, clock)
 }
 
-impl Rounds<'_> {
-    /// Measures what the plan still lacks and saves each block as it ends. Runs that fail are saved
-    /// with the next that does not: where every arm fails one after the other it is not for them that
-    /// they do, and they are measured again when the run goes on.
-    fn measure(
-        &mut self,
-        hands: &mut Hands<'_>,
-        saved: &[CommandBlock],
-        store: &mut Store,
-    ) -> Result<(), CampaignError> {
-        let remaining = plan::remaining_commands(self.run, saved);
-        let planned = saved.len() + remaining.len();
-        let epoch = saved.iter().map(|block| block.epoch + 1).max().unwrap_or(0);
-        let begun_ms = self.clock.now_ms();
-        self.progress.phase("measuring");
-        let mut waiting: Vec<CommandBlock> = Vec::new();
-        for (done, next) in remaining.iter().enumerate() {
-            let arm = &self.run.arms[next.arm];
-            let reading = match hands.block(arm) {
-                Ok(measured) => measured,
-                Err(Trouble::OfArm(trouble)) if waiting.len() + 1 < self.run.arms.len() => {
-                    trouble.measured()
-                }
-                Err(trouble) => return Err(trouble.into()),
-            };
-            let at_ms = self.clock.now_ms() - begun_ms;
-            let has_failed = !reading.counts();
-            waiting.push(CommandBlock {
-                phase: Phase::Command,
-                epoch,
-                round: next.round,
-                position: next.position,
-                arm: arm.name.clone(),
-                at_ms,
-                reading,
-            });
-            if !has_failed || done + 1 == remaining.len() {
-                append_all(&mut waiting, store)?;
+/// The rounds of one run. Runs that fail are saved with the next that does not: where every arm fails
+/// one after the other it is not for them that they do, and they are measured again when the run goes on.
+struct CommandRounds<'a, 'b, 'c> {
+    run: &'a CommandRun,
+    progress: &'a mut (dyn Progress + 'b),
+    hands: &'a mut ArmCommands<'c>,
+    store: &'a mut Store,
+    epoch: u32,
+    /// Blocks that were saved before.
+    before: usize,
+    /// With those that were saved before.
+    planned: usize,
+    /// Failed, and not saved yet.
+    waiting: Vec<CommandBlock>,
+}
+
+impl Hands for CommandRounds<'_, '_, '_> {
+    type Reading = Measured;
+    type Error = CampaignError;
+
+    fn measure(&mut self, next: &Planned) -> Result<Option<Measured>, CampaignError> {
+        match self.hands.block(&self.run.arms[next.arm]) {
+            Ok(measured) => Ok(Some(measured)),
+            Err(Trouble::OfArm(trouble)) if self.waiting.len() + 1 < self.run.arms.len() => {
+                Ok(Some(trouble.measured()))
             }
-            let left = remaining.len() - done - 1;
-            let left_ms = at_ms / (done as u64 + 1) * left as u64;
-            self.progress.block_saved(planned - left, planned, left_ms);
+            Err(trouble) => Err(trouble.into()),
         }
+    }
+
+    fn keep(
+        &mut self,
+        next: &Planned,
+        reading: Measured,
+        so_far: SoFar,
+    ) -> Result<(), CampaignError> {
+        let done = self.before + so_far.done;
+        let has_failed = !reading.counts();
+        let arm = &self.run.arms[next.arm].name;
+        let block = next.record(arm, (self.epoch, so_far.at_ms), reading);
+        self.waiting.push(block);
+        if !has_failed || done == self.planned {
+            append_all(&mut self.waiting, self.store)?;
+        }
+        let left_ms = so_far.left_ms(self.planned - done);
+        self.progress.block_saved(done, self.planned, left_ms);
         Ok(())
     }
 }
@@ -195,7 +208,7 @@ fn append_all(blocks: &mut Vec<CommandBlock>, store: &mut Store) -> Result<(), S
 }
 
 fn keep_evidence(
-    hands: &mut Hands<'_>,
+    hands: &mut ArmCommands<'_>,
     absent: &std::collections::BTreeMap<String, String>,
     store: &Store,
 ) -> Result<(), CampaignError> {

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use model::command_run::{CommandRun, ProgramRecord};
+use model::command_run::CommandRun;
 use model::command_study::Need;
+use model::run::ProgramRecord;
 use model::{Ask, CommandStudy, Tell};
 
 use super::hands::CommandError;
@@ -66,9 +67,9 @@ pub(super) fn find_again(
     Ok(programs)
 }
 
-type Found = Result<(String, ProgramRecord), String>;
+type Answered = Result<(String, ProgramRecord), String>;
 
-fn ask(need: &Need, agent: &mut dyn Agent) -> Result<Found, CampaignError> {
+fn ask(need: &Need, agent: &mut dyn Agent) -> Result<Answered, CampaignError> {
     let record = |version| ProgramRecord {
         name: need.name.clone(),
         title: need.title.clone(),

@@ -2,9 +2,10 @@
 
 use model::CommandReading;
 use model::command_study::{Agreement, MetricSource, MetricSpec, OutputPart};
-use regex::Regex;
+use regex_lite::Regex;
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
+
+use crate::sha256;
 
 /// A longer text that must agree is saved as its SHA-256.
 const LONGEST_SAVED: usize = 200;
@@ -62,7 +63,7 @@ pub(super) fn agreed(agreement: &Agreement, output: &str) -> Result<String, Stri
         number(&part)?;
     }
     Ok(if part.chars().count() > LONGEST_SAVED {
-        format!("sha256:{:x}", Sha256::digest(part.as_bytes()))
+        format!("sha256:{}", sha256::of(&part))
     } else {
         part
     })

@@ -4,7 +4,7 @@
 use model::command_run::{CommandArm, Measured};
 use model::{CommandStudy, Doubt, Role};
 
-use super::hands::{Failed, Hands, Trouble};
+use super::hands::{ArmCommands, Failed, Trouble};
 use crate::campaign::CampaignError;
 use crate::clock::Clock;
 use crate::rehearsal;
@@ -27,7 +27,7 @@ pub(super) struct Trial {
 /// Runs every arm once and the baseline in pairs.
 pub(super) fn run(
     study: &CommandStudy,
-    hands: &mut Hands<'_>,
+    hands: &mut ArmCommands<'_>,
     clock: &dyn Clock,
 ) -> Result<Trial, CampaignError> {
     let begun_ms = clock.now_ms();
@@ -49,7 +49,7 @@ pub(super) fn run(
 
 /// Runs every arm once. An arm may fail, which is told: the others are measured without it, as long as
 /// two are left to compare and the control has its baseline.
-fn try_every(hands: &mut Hands<'_>) -> Result<Vec<Doubt>, CampaignError> {
+fn try_every(hands: &mut ArmCommands<'_>) -> Result<Vec<Doubt>, CampaignError> {
     let mut failed: Vec<(&CommandArm, Box<Failed>)> = Vec::new();
     for arm in hands.arms {
         match hands.block(arm) {
@@ -75,7 +75,7 @@ fn try_every(hands: &mut Hands<'_>) -> Result<Vec<Doubt>, CampaignError> {
 /// The baseline against its control, in the metric that verdicts are about.
 fn rehearse(
     study: &CommandStudy,
-    hands: &mut Hands<'_>,
+    hands: &mut ArmCommands<'_>,
     count: u32,
 ) -> Result<Option<f64>, CampaignError> {
     let arms = hands.arms;

@@ -6,7 +6,8 @@ mod window;
 
 use std::net::IpAddr;
 
-use model::message::{BlockAsk, Failure, Reach, Speaks};
+use model::failure::Failure;
+use model::message::{BlockAsk, Reach, Speaks};
 use model::run::{ClientHost, ClockComparison};
 use model::{Ask, Reading, Tell};
 
@@ -26,12 +27,12 @@ const TRIES: u32 = 10;
 const MOST_REQUEST_BYTES: usize = 1 << 20;
 
 /// An agent and what its host is called in errors.
-pub struct End<'a> {
+pub struct NamedAgent<'a> {
     pub agent: &'a mut dyn Agent,
     pub title: String,
 }
 
-impl Agent for End<'_> {
+impl Agent for NamedAgent<'_> {
     fn ask(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
         let at = |why| AgentError::At {
             host: self.title.clone(),
@@ -43,8 +44,8 @@ impl Agent for End<'_> {
 
 /// A server's host and a client's.
 pub struct Pair<'a> {
-    server: End<'a>,
-    client: End<'a>,
+    server: NamedAgent<'a>,
+    client: NamedAgent<'a>,
     /// Of the server's host, as the client's reaches it.
     address: IpAddr,
     clock: &'a dyn Clock,
@@ -53,7 +54,12 @@ pub struct Pair<'a> {
 
 impl<'a> Pair<'a> {
     #[must_use]
-    pub fn new(server: End<'a>, client: End<'a>, address: IpAddr, clock: &'a dyn Clock) -> Self {
+    pub fn new(
+        server: NamedAgent<'a>,
+        client: NamedAgent<'a>,
+        address: IpAddr,
+        clock: &'a dyn Clock,
+    ) -> Self {
         Self {
             server,
             client,

@@ -1,6 +1,7 @@
 //! A step that takes a reboot: the last state of the ladder is measured in this boot, and once a
 //! person has started the machine anew with the step, again in that one.
 
+pub(crate) mod error;
 mod state;
 
 use model::ladder::LAST;
@@ -13,8 +14,8 @@ use crate::arms::BASELINE;
 use crate::campaign::{Campaign, CampaignError};
 use crate::plan;
 use crate::store::Store;
+pub use error::RebootError;
 use state::Due;
-pub use state::RebootError;
 
 /// The last state once more, which shows by how much the machine drifts within a boot.
 const LAST_AGAIN: &str = "last-again";

@@ -8,7 +8,8 @@ use model::link::Via;
 use model::link::spelling::{
     Setting, parse_credit, parse_delay, parse_queue, parse_rate, parse_reorder, parse_share,
 };
-use model::study::{RigKind, STUDY_FORMAT};
+use model::rig::RigKind;
+use model::study::STUDY_FORMAT;
 use toml::de::DeValue;
 
 use Kind::{
@@ -33,7 +34,7 @@ pub(super) enum Kind {
     Number(f64, f64),
     /// Not blank, of so many characters at most.
     Text(usize),
-    /// The same on one line.
+    /// One line, not blank, of so many characters at most.
     Flat(usize),
     /// A file's text, of so many characters at most.
     Body(usize),

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use model::Study;
 use model::lever::LeverSetting;
-use model::study::{DesignKind, RigKind, SERVE, StepSpec};
+use model::rig::RigKind;
+use model::study::{DesignKind, SERVE, StepSpec};
 
 use crate::arms::{BASELINE, CONTROL, FLOOR};
 

@@ -22,7 +22,7 @@ pub(super) struct Problem {
 /// The first thing in the file that does not fit the table. A file of another format is said to
 /// be that and nothing else: its other fields may mean anything.
 pub(super) fn first_problem(text: &str, file: &Spanned<DeTable<'_>>) -> Option<Problem> {
-    let mut look = Look {
+    let mut look = Problems {
         text,
         problems: Vec::new(),
         missing: Vec::new(),
@@ -57,13 +57,13 @@ pub(super) fn is_of_commands(file: &DeTable<'_>) -> bool {
     says("workload", "command") || says("design", "factorial")
 }
 
-struct Look<'a> {
+struct Problems<'a> {
     text: &'a str,
     problems: Vec<Problem>,
     missing: Vec<Problem>,
 }
 
-impl Look<'_> {
+impl Problems<'_> {
     /// The fields of a table come in groups, which several tables may share.
     fn table(&mut self, path: &str, at: usize, table: &DeTable<'_>, groups: &[&[Field]]) {
         let fields = || groups.iter().copied().flatten();

@@ -1,14 +1,12 @@
 //! This program on another machine: brought there once, under its own checksum.
 
 use std::fs::File;
-use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sha2::{Digest as _, Sha256};
-
 use super::session::Master;
 use super::{SshError, shown};
+use crate::sha256;
 
 /// How long a look at a host may take.
 const LOOK: Duration = Duration::from_secs(20);
@@ -34,7 +32,8 @@ impl Program {
     /// # Errors
     /// When it cannot be read.
     pub fn at(path: &Path) -> Result<Self, SshError> {
-        let checksum = checksum(path).map_err(|error| SshError::Program(shown(path), error))?;
+        let program = File::open(path).and_then(sha256::of_all);
+        let checksum = program.map_err(|error| SshError::Program(shown(path), error))?;
         Ok(Self {
             path: path.to_owned(),
             checksum,
@@ -111,16 +110,4 @@ fn our_kind() -> String {
         same => same,
     };
     format!("Linux {machine}")
-}
-
-fn checksum(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(format!("{:x}", hasher.finalize())),
-            read => hasher.update(&buffer[..read]),
-        }
-    }
 }

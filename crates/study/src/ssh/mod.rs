@@ -59,9 +59,9 @@ pub enum SshError {
 }
 
 /// A connection to a host, over which agents' lines go. Dropping it ends it.
-pub struct Connection(Master);
+pub struct SshConnection(Master);
 
-impl Connection {
+impl SshConnection {
     /// Connects to a host by the name that is typed after `ssh`.
     ///
     /// # Errors

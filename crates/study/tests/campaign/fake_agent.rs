@@ -4,7 +4,8 @@ use model::facts::{Facts, Watched};
 use model::lever::{LeverSetting, LeverState};
 use std::net::SocketAddr;
 
-use model::message::{Failure, Reach, Speaks};
+use model::failure::Failure;
+use model::message::{Reach, Speaks};
 use model::reading::CpuReading;
 use model::reboot::{Boot, BootChange, BootTell};
 use model::run::Rig;
@@ -92,6 +93,7 @@ impl FakeAgent {
                         path: "/json".to_owned(),
                     },
                 }),
+                answer: None,
             },
             Ask::Block(block) => self.block(&block.target),
             Ask::Meet { target, .. } => self.meet(target),

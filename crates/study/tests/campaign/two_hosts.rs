@@ -8,7 +8,7 @@ use model::message::{BlockAsk, ClockTell, Loaded};
 use model::reading::{Counts, CpuReading};
 use model::run::{Rig, RunRecord};
 use model::{Ask, Pace, Reading, Tell};
-use study::pair::End;
+use study::pair::NamedAgent;
 use study::transport::AgentError;
 use study::{Agent, Campaign, CampaignError, Clock, Pair};
 
@@ -166,7 +166,7 @@ fn pair<'a>(
     client: &'a mut Distant<'_>,
     clock: &'a dyn Clock,
 ) -> Pair<'a> {
-    let end = |agent, title: &str| End {
+    let end = |agent, title: &str| NamedAgent {
         agent,
         title: title.to_owned(),
     };

@@ -51,9 +51,9 @@ struct Load {
     licence: u64,
 }
 
-/// The same for [`LINK`].
+/// What the kernel reads for [`LINK`].
 #[repr(C, align(8))]
-struct Link {
+struct LinkAttributes {
     program: u32,
     device_index: u32,
     place: u32,
@@ -68,7 +68,7 @@ impl PassProgram {
     /// device runs another, which stays; `EOPNOTSUPP` where its driver runs none.
     pub fn attach(device_index: u32, mode: Mode) -> io::Result<Self> {
         let program = load()?;
-        let mut link = Link {
+        let mut link = LinkAttributes {
             program: descriptor_number(&program)?,
             device_index,
             place: AT_XDP,

@@ -32,7 +32,7 @@ impl Controller {
 
 /// Version 1 has a hierarchy of groups for each controller, version 2 one for all (cgroups(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
+pub enum Hierarchy {
     One,
     Two,
 }
@@ -40,7 +40,7 @@ pub enum Version {
 /// The group of this process for one controller, with its ancestors as far as they can be seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    version: Version,
+    version: Hierarchy,
     /// Innermost first.
     folders: Vec<PathBuf>,
 }
@@ -52,13 +52,13 @@ impl Group {
         Self::below("/", controller)
     }
 
-    /// The same of another process.
+    /// The group of another process.
     #[must_use]
     pub fn of_process(pid: u32, controller: Controller) -> Option<Self> {
         Self::find(Path::new("/"), &pid.to_string(), controller)
     }
 
-    /// The same, from a copy of the files of `/proc` and `/sys` below `root`.
+    /// The group of this process, from a copy of the files of `/proc` and `/sys` below `root`.
     #[must_use]
     pub fn below(root: impl AsRef<Path>, controller: Controller) -> Option<Self> {
         Self::find(root.as_ref(), "self", controller)
@@ -73,7 +73,7 @@ impl Group {
     }
 
     #[must_use]
-    pub fn version(&self) -> Version {
+    pub fn version(&self) -> Hierarchy {
         self.version
     }
 
@@ -94,12 +94,12 @@ impl Group {
     #[must_use]
     pub fn cpu_quota(&self) -> Option<f64> {
         let quotas = self.texts(|folder| match self.version {
-            Version::One => {
+            Hierarchy::One => {
                 let quota = kernel_file::text(folder.join("cpu.cfs_quota_us"))?;
                 let period = kernel_file::text(folder.join("cpu.cfs_period_us"))?;
                 Some(format!("{quota} {period}"))
             }
-            Version::Two => kernel_file::text(folder.join("cpu.max")),
+            Hierarchy::Two => kernel_file::text(folder.join("cpu.max")),
         });
         quotas
             .filter_map(|text| limits::quota(&text))
@@ -121,8 +121,8 @@ impl Group {
     #[must_use]
     pub fn cpuset(&self) -> Option<String> {
         let file = match self.version {
-            Version::One => "cpuset.effective_cpus",
-            Version::Two => "cpuset.cpus.effective",
+            Hierarchy::One => "cpuset.effective_cpus",
+            Hierarchy::Two => "cpuset.cpus.effective",
         };
         self.texts(|folder| kernel_file::text(folder.join(file)))
             .next()
@@ -133,8 +133,8 @@ impl Group {
     #[must_use]
     pub fn memory_limit_bytes(&self) -> Option<u64> {
         let file = match self.version {
-            Version::One => "memory.limit_in_bytes",
-            Version::Two => "memory.max",
+            Hierarchy::One => "memory.limit_in_bytes",
+            Hierarchy::Two => "memory.max",
         };
         self.texts(|folder| kernel_file::text(folder.join(file)))
             .filter_map(|text| limits::memory_bytes(&text))
@@ -228,7 +228,7 @@ mod tests {
         let group = copy.group(Controller::Cpu);
         assert_eq!(
             (group.version(), group.cpu_quota()),
-            (Version::Two, Some(1.5))
+            (Hierarchy::Two, Some(1.5))
         );
         assert_eq!(group.throttling().unwrap().throttled_periods, 4);
         assert_eq!(copy.group(Controller::Cpuset).cpuset().unwrap(), "2-3");
@@ -249,7 +249,7 @@ mod tests {
         let group = copy.group(Controller::Cpu);
         assert_eq!(
             (group.version(), group.cpu_quota()),
-            (Version::One, Some(0.5))
+            (Hierarchy::One, Some(0.5))
         );
         assert_eq!(copy.group(Controller::Memory).memory_limit_bytes(), None);
         assert_eq!(Group::below(&copy.0, Controller::Cpuset), None);

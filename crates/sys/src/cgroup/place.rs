@@ -1,7 +1,7 @@
 //! Where the control group of a process is to be found: from the texts of `/proc/PID/cgroup` and
 //! `/proc/PID/mountinfo` to folders, innermost first.
 
-use super::{Controller, Version};
+use super::{Controller, Hierarchy};
 
 /// The group's version and its folders: its own and its ancestors', as far as they are mounted
 /// here, without a leading slash. A version 1 hierarchy with the controller is the one that counts;
@@ -10,23 +10,23 @@ pub(super) fn find(
     cgroup: &str,
     mountinfo: &str,
     controller: Controller,
-) -> Option<(Version, Vec<String>)> {
+) -> Option<(Hierarchy, Vec<String>)> {
     let of_version = |version| {
         let path = group_path(cgroup, version, controller)?;
         let (root, mount_point) = mount(mountinfo, version, controller)?;
         Some((version, folders(path, root, mount_point)))
     };
-    of_version(Version::One).or_else(|| of_version(Version::Two))
+    of_version(Hierarchy::One).or_else(|| of_version(Hierarchy::Two))
 }
 
 /// The group's path in the hierarchy: a line such as `4:cpu,cpuacct:/path` or `0::/path`.
-fn group_path(cgroup: &str, version: Version, controller: Controller) -> Option<&str> {
+fn group_path(cgroup: &str, version: Hierarchy, controller: Controller) -> Option<&str> {
     cgroup.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':');
         let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
         let wanted = match version {
-            Version::One => controllers.split(',').any(|name| name == controller.name()),
-            Version::Two => number == "0" && controllers.is_empty(),
+            Hierarchy::One => controllers.split(',').any(|name| name == controller.name()),
+            Hierarchy::Two => number == "0" && controllers.is_empty(),
         };
         wanted.then_some(path)
     })
@@ -36,7 +36,7 @@ fn group_path(cgroup: &str, version: Version, controller: Controller) -> Option<
 /// version 1, and version 2. Without a leading slash.
 pub(super) fn of_logins(mountinfo: &str) -> Vec<String> {
     let of_version = |version| mounts(mountinfo, version, "name=systemd");
-    let mounts = [Version::One, Version::Two]
+    let mounts = [Hierarchy::One, Hierarchy::Two]
         .into_iter()
         .flat_map(of_version);
     let folder = |(_, mount_point): (&str, &str)| mount_point.trim_matches('/').to_owned();
@@ -44,7 +44,7 @@ pub(super) fn of_logins(mountinfo: &str) -> Vec<String> {
 }
 
 /// Root and mount point of the hierarchy.
-fn mount(mountinfo: &str, version: Version, controller: Controller) -> Option<(&str, &str)> {
+fn mount(mountinfo: &str, version: Hierarchy, controller: Controller) -> Option<(&str, &str)> {
     mounts(mountinfo, version, controller.name()).next()
 }
 
@@ -52,7 +52,7 @@ fn mount(mountinfo: &str, version: Version, controller: Controller) -> Option<(&
 /// parent, device, root, mount point, options, optional fields, `-`, type, source, super options.
 fn mounts<'a>(
     mountinfo: &'a str,
-    version: Version,
+    version: Hierarchy,
     controller: &'a str,
 ) -> impl Iterator<Item = (&'a str, &'a str)> {
     mountinfo.lines().filter_map(move |line| {
@@ -63,8 +63,8 @@ fn mounts<'a>(
         let (kind, options) = (after.next()?, after.nth(1).unwrap_or_default());
         let has_controller = || options.split(',').any(|name| name == controller);
         let wanted = match version {
-            Version::One => kind == "cgroup" && has_controller(),
-            Version::Two => kind == "cgroup2",
+            Hierarchy::One => kind == "cgroup" && has_controller(),
+            Hierarchy::Two => kind == "cgroup2",
         };
         wanted.then_some((root, mount_point))
     })
@@ -112,7 +112,7 @@ mod tests {
             cpu.to_owned(),
         ];
         let found = find(membership, V1_MOUNTS, CPU).unwrap();
-        assert_eq!(found, (Version::One, expected.to_vec()));
+        assert_eq!(found, (Hierarchy::One, expected.to_vec()));
         let (_, memory) = find(membership, V1_MOUNTS, Controller::Memory).unwrap();
         assert_eq!(memory[0], "sys/fs/cgroup/memory/m");
     }
@@ -122,7 +122,7 @@ mod tests {
         let (version, folders) = find("1:cpu:/a\n0::/b\n", V1_MOUNTS, Controller::Cpuset).unwrap();
         assert_eq!(
             (version, folders[0].as_str()),
-            (Version::Two, "sys/fs/cgroup/unified/b")
+            (Hierarchy::Two, "sys/fs/cgroup/unified/b")
         );
     }
 

@@ -49,7 +49,7 @@ impl Batch {
     /// Sends the first so many, each as large as its slot; how many were taken, which is one at least.
     ///
     /// # Errors
-    /// As of sendmmsg(2), if none was taken.
+    /// Those of sendmmsg(2), if none was taken.
     pub fn send(&mut self, socket: BorrowedFd<'_>, count: usize) -> io::Result<usize> {
         let headers = &mut self.aimed()[..count];
         let count = libc::c_uint::try_from(count).map_err(io::Error::other)?;
@@ -69,7 +69,7 @@ impl Batch {
     /// Waits for the first, and receives what is there up to so many; how many came.
     ///
     /// # Errors
-    /// As of recvmmsg(2); `WouldBlock` when none came in the socket's own time.
+    /// Those of recvmmsg(2); `WouldBlock` when none came in the socket's own time.
     pub fn receive(&mut self, socket: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
         let most = most.min(self.headers.len());
         let count = libc::c_uint::try_from(most).map_err(io::Error::other)?;

@@ -24,24 +24,24 @@ pub enum Setting {
 }
 
 /// The numbers that one question asks for, the first of which is the question.
-struct Group {
+struct Question {
     get: u32,
     set: u32,
     words: usize,
 }
 
 // linux/ethtool.h: `struct ethtool_coalesce`, `_ringparam` and `_channels`.
-const COALESCING: Group = Group {
+const COALESCING: Question = Question {
     get: 0x0e,
     set: 0x0f,
     words: 23,
 };
-const RINGS: Group = Group {
+const RINGS: Question = Question {
     get: 0x10,
     set: 0x11,
     words: 9,
 };
-const CHANNELS: Group = Group {
+const CHANNELS: Question = Question {
     get: 0x3c,
     set: 0x3d,
     words: 9,
@@ -51,7 +51,7 @@ const BEHIND_MOST: usize = 4;
 
 impl Setting {
     /// Its group, and its place in it.
-    fn place(self) -> (&'static Group, usize) {
+    fn place(self) -> (&'static Question, usize) {
         match self {
             Self::ReceiveUs => (&COALESCING, 1),
             Self::ReceiveFrames => (&COALESCING, 2),
@@ -139,7 +139,7 @@ impl Ethtool {
         })
     }
 
-    fn group(&self, device: &str, group: &Group) -> io::Result<Vec<u32>> {
+    fn group(&self, device: &str, group: &Question) -> io::Result<Vec<u32>> {
         let mut answer = vec![0; group.words];
         self.ask(device, group.get, &mut answer)?;
         Ok(answer)

@@ -3,14 +3,15 @@
 //! the moment when the kernel saw it.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use libc::tpacket2_hdr as Header;
 
 use super::{bind, device, open, set};
-use crate::check;
+use crate::mapping::Mapping;
+use crate::socket::option;
 
 /// `TPACKET_V2`: each frame is there as soon as it came, where version 3 waits for a block of them.
 const VERSION: libc::c_int = 1;
@@ -22,7 +23,7 @@ const NS_PER_SECOND: u64 = 1_000_000_000;
 
 /// Which frames of a device a receiver is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum Frames {
     /// Those that come in, not those that are sent there (`PACKET_IGNORE_OUTGOING`, Linux 4.20).
     Incoming,
     /// Both.
@@ -46,8 +47,7 @@ pub struct Arrival<'a> {
 #[derive(Debug)]
 pub struct Receiver {
     socket: OwnedFd,
-    ring: NonNull<u8>,
-    ring_bytes: usize,
+    ring: Mapping,
     slot_bytes: usize,
     longest_frame_bytes: usize,
     slots: usize,
@@ -67,17 +67,16 @@ impl Receiver {
     /// `EPERM` without `CAP_NET_RAW` there, `ENODEV` for a device that is not there, `ENOMEM`.
     pub fn open(
         name: &str,
-        seen: Seen,
+        seen: Frames,
         frames: usize,
         longest_frame_bytes: usize,
     ) -> io::Result<Self> {
         let device = device(name)?;
         let socket = open()?;
-        let fd = socket.as_raw_fd();
-        if seen == Seen::Incoming {
-            set(fd, libc::PACKET_IGNORE_OUTGOING, &1_i32)?;
+        if seen == Frames::Incoming {
+            set(&socket, libc::PACKET_IGNORE_OUTGOING, &1_i32)?;
         }
-        set(fd, libc::PACKET_VERSION, &VERSION)?;
+        set(&socket, libc::PACKET_VERSION, &VERSION)?;
         let slot_bytes = (longest_frame_bytes + BEFORE_FRAME_BYTES).next_power_of_two();
         let block_bytes = slot_bytes.max(BLOCK_BYTES);
         let blocks = (frames * slot_bytes).div_ceil(block_bytes).max(1);
@@ -88,12 +87,11 @@ impl Receiver {
             tp_frame_size: slot_bytes as u32,
             tp_frame_nr: (ring_bytes / slot_bytes) as u32,
         };
-        set(fd, libc::PACKET_RX_RING, &request)?;
-        let ring = map(&socket, ring_bytes)?;
+        set(&socket, libc::PACKET_RX_RING, &request)?;
+        let ring = Mapping::writable(Some(socket.as_fd()), ring_bytes)?;
         let receiver = Self {
             socket,
             ring,
-            ring_bytes,
             slot_bytes,
             longest_frame_bytes,
             slots: ring_bytes / slot_bytes,
@@ -101,7 +99,7 @@ impl Receiver {
             missed: 0,
         };
         // Only now, so that no frame of another device slips in.
-        bind(receiver.socket.as_raw_fd(), device, libc::ETH_P_ALL)?;
+        bind(&receiver.socket, device, libc::ETH_P_ALL)?;
         Ok(receiver)
     }
 
@@ -125,21 +123,12 @@ impl Receiver {
     /// # Errors
     /// None are known.
     pub fn missed(&mut self) -> io::Result<u64> {
-        let mut since_last = libc::tpacket_stats {
+        let nothing = libc::tpacket_stats {
             tp_packets: 0,
             tp_drops: 0,
         };
-        let mut length = libc::socklen_t::try_from(size_of_val(&since_last)).unwrap_or(0);
-        // SAFETY: `since_last` is writable for `length` bytes, its own size.
-        check(unsafe {
-            libc::getsockopt(
-                self.socket.as_raw_fd(),
-                libc::SOL_PACKET,
-                libc::PACKET_STATISTICS,
-                (&raw mut since_last).cast(),
-                &raw mut length,
-            )
-        })?;
+        let (level, statistics) = (libc::SOL_PACKET, libc::PACKET_STATISTICS);
+        let since_last = option(self.socket.as_fd(), level, statistics, nothing)?;
         // The kernel counts from nought again after each question.
         self.missed += u64::from(since_last.tp_drops);
         Ok(self.missed)
@@ -148,7 +137,7 @@ impl Receiver {
     /// The next slot, if the kernel has filled it.
     fn filled_slot(&self) -> Option<NonNull<u8>> {
         // SAFETY: `next` is below the number of slots, all of which lie within the mapping.
-        let slot = unsafe { self.ring.add(self.next * self.slot_bytes) };
+        let slot = unsafe { self.ring.start().add(self.next * self.slot_bytes) };
         // SAFETY: as in `take`. Acquire: what the kernel wrote before it is seen after it.
         let status = unsafe { status(slot).load(Ordering::Acquire) };
         (status & libc::TP_STATUS_USER != 0).then_some(slot)
@@ -181,32 +170,6 @@ impl AsFd for Receiver {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
-}
-
-impl Drop for Receiver {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is ours, of this length, and nobody uses it any more.
-        unsafe { libc::munmap(self.ring.as_ptr().cast(), self.ring_bytes) };
-    }
-}
-
-fn map(socket: &OwnedFd, bytes: usize) -> io::Result<NonNull<u8>> {
-    // SAFETY: a new mapping at a place that the kernel chooses, of a socket that has a ring of
-    // this length.
-    let ring = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            bytes,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED,
-            socket.as_raw_fd(),
-            0,
-        )
-    };
-    if ring == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error());
-    }
-    NonNull::new(ring.cast()).ok_or_else(io::Error::last_os_error)
 }
 
 /// The word by which the kernel and we hand a slot to one another.

@@ -24,9 +24,8 @@ impl Sender {
     pub fn open(name: &str) -> io::Result<Self> {
         let device = device(name)?;
         let socket = open()?;
-        let fd = socket.as_raw_fd();
-        set(fd, libc::PACKET_QDISC_BYPASS, &1_i32)?;
-        bind(fd, device, NO_PROTOCOL)?;
+        set(&socket, libc::PACKET_QDISC_BYPASS, &1_i32)?;
+        bind(&socket, device, NO_PROTOCOL)?;
         Ok(Self { socket })
     }
 

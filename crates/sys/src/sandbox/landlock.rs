@@ -1,9 +1,9 @@
 //! Rules about files and connections that a process gives itself (Landlock: landlock(7), linux/landlock.h).
 
 use std::io;
-use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
 
-use crate::check;
+use crate::{check, opened};
 
 const ASK_VERSION: libc::c_uint = 1;
 const RULE_PATH_BENEATH: libc::c_int = 1;
@@ -38,15 +38,14 @@ struct PathBeneath {
 pub(super) fn version() -> io::Result<u32> {
     let nothing: libc::c_long = 0;
     // SAFETY: asked for the version, it takes no rules.
-    let version = unsafe {
+    let version = check(unsafe {
         libc::syscall(
             libc::SYS_landlock_create_ruleset,
             nothing,
             nothing,
             ASK_VERSION,
         )
-    };
-    let version = check(libc::c_int::try_from(version).map_err(io::Error::other)?)?;
+    })?;
     Ok(version.unsigned_abs())
 }
 
@@ -62,25 +61,20 @@ pub(super) fn restrict(version: u32, root: Option<BorrowedFd<'_>>) -> io::Result
     let (all, bytes) = everything(version);
     let no_flags: libc::c_long = 0;
     // SAFETY: the attributes are readable for the size that is passed along.
-    let made = unsafe {
-        let attributes = &raw const all;
-        libc::syscall(
+    let rules = unsafe {
+        opened(libc::syscall(
             libc::SYS_landlock_create_ruleset,
-            attributes,
+            &raw const all,
             bytes,
             no_flags,
-        )
-    };
-    let made = check(libc::c_int::try_from(made).map_err(io::Error::other)?)?;
-    // SAFETY: it was just opened and nobody else owns it.
-    let rules = unsafe { OwnedFd::from_raw_fd(made) };
+        ))
+    }?;
     if let Some(root) = root {
         allow_reading(&rules, root)?;
     }
     let rules = libc::c_long::from(rules.as_raw_fd());
     // SAFETY: no pointers.
-    let restricted = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules, no_flags) };
-    check(libc::c_int::try_from(restricted).map_err(io::Error::other)?)?;
+    check(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules, no_flags) })?;
     Ok(())
 }
 
@@ -113,17 +107,15 @@ fn allow_reading(rules: &OwnedFd, root: BorrowedFd<'_>) -> io::Result<()> {
     let no_flags: libc::c_long = 0;
     let rules = libc::c_long::from(rules.as_raw_fd());
     // SAFETY: the rule is readable for the length of the call, and of the kind that is told.
-    let added = unsafe {
-        let rule = &raw const rule;
+    check(unsafe {
         libc::syscall(
             libc::SYS_landlock_add_rule,
             rules,
             RULE_PATH_BENEATH,
-            rule,
+            &raw const rule,
             no_flags,
         )
-    };
-    check(libc::c_int::try_from(added).map_err(io::Error::other)?)?;
+    })?;
     Ok(())
 }
 

@@ -5,8 +5,8 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use io_uring::Submitter;
 use io_uring::types::BufRingEntry;
+use io_uring::{Submitter, cqueue};
 
 /// The kernel wants the ring of buffers to begin a page.
 const PAGE_BYTES: usize = 4096;
@@ -16,41 +16,57 @@ pub(super) const BUFFER_BYTES: usize = 2 * 1024;
 pub(super) const GROUP: u16 = 0;
 
 /// The buffers, and the ring through which they are given to the kernel. A buffer belongs to the
-/// kernel from [`Self::give`] until a completion names it.
+/// kernel from [`Self::give`] until a completion names it, and to us until [`Self::give_back`].
 pub(super) struct Buffers {
     /// `count` entries, read by the kernel; the first one holds the tail that we publish.
-    entries: Block,
+    entries: PageBlock,
     /// `count` buffers of [`BUFFER_BYTES`], written by the kernel.
-    bytes: Block,
+    bytes: PageBlock,
     /// A power of two.
     count: u16,
     tail: u16,
+    /// The buffer that a completion has named last, and the bytes in it.
+    held: Option<(u16, usize)>,
 }
 
 impl Buffers {
-    /// Makes the buffers and registers them; none is given yet.
+    /// Makes the buffers, registers them and gives them all to the kernel.
     pub(super) fn register(submitter: &Submitter<'_>, count: u16) -> io::Result<Self> {
         let count = count.next_power_of_two();
-        let buffers = Self {
-            entries: Block::new(usize::from(count) * size_of::<BufRingEntry>()),
-            bytes: Block::new(usize::from(count) * BUFFER_BYTES),
+        let mut buffers = Self {
+            entries: PageBlock::new(usize::from(count) * size_of::<BufRingEntry>()),
+            bytes: PageBlock::new(usize::from(count) * BUFFER_BYTES),
             count,
             tail: 0,
+            held: None,
         };
         let address = buffers.entries.start.as_ptr() as u64;
         // SAFETY: `address` begins a zeroed page-aligned block of `count` entries. It is freed
         // only with `self`, which the owner drops after the ring or, if it cannot, leaks.
         unsafe { submitter.register_buf_ring_with_flags(address, count, GROUP, 0) }?;
+        (0..count).for_each(|id| buffers.give(id));
         Ok(buffers)
     }
 
-    pub(super) fn count(&self) -> u16 {
-        self.count
+    /// Keeps the buffer that a completion names, if it names one.
+    #[inline]
+    pub(super) fn hold(&mut self, completion: &cqueue::Entry) {
+        if let Some(id) = cqueue::buffer_select(completion.flags()) {
+            self.held = Some((id, usize::try_from(completion.result()).unwrap_or(0)));
+        }
+    }
+
+    /// Gives that back to the kernel.
+    #[inline]
+    pub(super) fn give_back(&mut self) {
+        if let Some((id, _)) = self.held.take() {
+            self.give(id);
+        }
     }
 
     /// Gives a buffer to the kernel, which may write to it from now on.
     #[inline]
-    pub(super) fn give(&mut self, id: u16) {
+    fn give(&mut self, id: u16) {
         debug_assert!(id < self.count, "there is no buffer {id}");
         let entries = self.entries.start.cast::<BufRingEntry>();
         // SAFETY: the index is below `count`, and this entry is not between the kernel's head and
@@ -70,16 +86,13 @@ impl Buffers {
         tail.store(self.tail, Ordering::Release);
     }
 
-    /// What the kernel wrote into a buffer that it has handed back.
-    ///
-    /// # Safety
-    /// A completion named this buffer with at least `length` bytes, and it is not given again
-    /// for as long as the slice lives.
+    /// What the kernel wrote into the buffer that is kept; nothing where none is.
     #[inline]
-    pub(super) unsafe fn written(&self, id: u16, length: usize) -> &[u8] {
+    pub(super) fn held(&self) -> &[u8] {
+        let (id, length) = self.held.unwrap_or_default();
         let length = length.min(BUFFER_BYTES);
-        // SAFETY: the block was zeroed, so all of it is initialised; the caller sees to it that
-        // the kernel does not write to this part of it meanwhile.
+        // SAFETY: the block was zeroed, so all of it is initialised. The kernel writes to this buffer
+        // only when it has it again, which takes `self` exclusively; of none the length is zero.
         unsafe { std::slice::from_raw_parts(self.start_of(id).as_ptr(), length) }
     }
 
@@ -91,12 +104,12 @@ impl Buffers {
 }
 
 /// Zeroed memory that begins a page, behind a raw pointer because the kernel writes to it.
-struct Block {
+struct PageBlock {
     start: NonNull<u8>,
     layout: Layout,
 }
 
-impl Block {
+impl PageBlock {
     fn new(bytes: usize) -> Self {
         let layout = Layout::from_size_align(bytes.max(1), PAGE_BYTES)
             .expect("the alignment is a power of two and the size is far from the limit");
@@ -107,7 +120,7 @@ impl Block {
     }
 }
 
-impl Drop for Block {
+impl Drop for PageBlock {
     fn drop(&mut self) {
         // SAFETY: allocated in `new` with this layout, and freed once.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
 
-use super::operation::{Kind, Owner};
+use super::operation::{OperationKind, Owner};
 
 /// Something that happened to an owner.
 #[derive(Debug)]
@@ -36,19 +36,21 @@ pub enum What {
 }
 
 #[inline]
-pub(super) fn what_happened(kind: Kind, result: i32) -> What {
+pub(super) fn what_happened(kind: OperationKind, result: i32) -> What {
     let error = |result: i32| io::Error::from_raw_os_error(-result);
     match (kind, result) {
-        (Kind::Accept, 0..) => What::Accepted(own(result)),
-        (Kind::Accept, _) if result == -libc::ECANCELED => What::Nothing,
-        (Kind::Accept, _) => What::NotAccepted(error(result)),
-        (Kind::Receive, 1..) => What::Received,
-        (Kind::Receive, 0) => What::End,
-        (Kind::Receive, _) if [-libc::ENOBUFS, -libc::ECANCELED].contains(&result) => What::Nothing,
-        (Kind::Receive, _) => What::ReceiveFailed(error(result)),
-        (Kind::Watch, _) => What::Readable,
-        (Kind::Room, _) => What::Room,
-        (Kind::Send | Kind::Constant | Kind::Cancel, _) => What::Nothing,
+        (OperationKind::Accept, 0..) => What::Accepted(own(result)),
+        (OperationKind::Accept, _) if result == -libc::ECANCELED => What::Nothing,
+        (OperationKind::Accept, _) => What::NotAccepted(error(result)),
+        (OperationKind::Receive, 1..) => What::Received,
+        (OperationKind::Receive, 0) => What::End,
+        (OperationKind::Receive, _) if [-libc::ENOBUFS, -libc::ECANCELED].contains(&result) => {
+            What::Nothing
+        }
+        (OperationKind::Receive, _) => What::ReceiveFailed(error(result)),
+        (OperationKind::Watch, _) => What::Readable,
+        (OperationKind::Room, _) => What::Room,
+        (OperationKind::Send | OperationKind::Constant | OperationKind::Cancel, _) => What::Nothing,
     }
 }
 

@@ -23,7 +23,7 @@ impl Owner {
 
 /// What an operation does; part of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum OperationKind {
     Accept,
     Receive,
     Watch,
@@ -33,28 +33,28 @@ pub(super) enum Kind {
     Cancel,
 }
 
-const KINDS: [Kind; 7] = [
-    Kind::Accept,
-    Kind::Receive,
-    Kind::Watch,
-    Kind::Room,
-    Kind::Send,
-    Kind::Constant,
-    Kind::Cancel,
+const KINDS: [OperationKind; 7] = [
+    OperationKind::Accept,
+    OperationKind::Receive,
+    OperationKind::Watch,
+    OperationKind::Room,
+    OperationKind::Send,
+    OperationKind::Constant,
+    OperationKind::Cancel,
 ];
 
 /// The name of an operation: slot, kind, generation, from the lowest bit up.
 #[inline]
-pub(super) fn name(owner: Owner, kind: Kind) -> u64 {
+pub(super) fn name(owner: Owner, kind: OperationKind) -> u64 {
     u64::from(owner.generation) << (u64::BITS - GENERATION_BITS)
         | (kind as u64) << SLOT_BITS
         | u64::from(owner.slot)
 }
 
 #[inline]
-pub(super) fn understand(name: u64) -> (Owner, Kind) {
+pub(super) fn understand(name: u64) -> (Owner, OperationKind) {
     let generation = (name >> (u64::BITS - GENERATION_BITS)) as u32;
     let owner = Owner::new((name & u64::from(u32::MAX)) as u32, generation);
     let kind = (name >> SLOT_BITS) as usize & 0b111;
-    (owner, *KINDS.get(kind).unwrap_or(&Kind::Cancel))
+    (owner, *KINDS.get(kind).unwrap_or(&OperationKind::Cancel))
 }

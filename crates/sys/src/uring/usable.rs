@@ -44,7 +44,7 @@ pub fn try_out() -> Result<(), Unusable> {
 /// Why it cannot be had.
 pub fn try_out_for_descended() -> Result<(), Unusable> {
     match switched_off() {
-        Some(off) if crate::process::user() == 0 => Err(off),
+        Some(off) if crate::user::ours() == 0 => Err(off),
         _ => try_out(),
     }
 }
@@ -57,7 +57,7 @@ fn switched_off() -> Option<Unusable> {
 /// Tries whether it can send without a copy, and tell what came of that.
 ///
 /// # Errors
-/// As of [`try_out`]; [`Unusable::Mute`] before Linux 6.2.
+/// Those of [`try_out`]; [`Unusable::Mute`] before Linux 6.2.
 pub fn try_out_zero_copy() -> Result<(), Unusable> {
     let mut ring = setup::builder(4).build(2).map_err(understand)?;
     // There is no such descriptor, of which a kernel tells that has understood all else.

@@ -84,7 +84,7 @@ pub struct Exchanged {
     pub sent: Sent,
     pub received: Received,
     pub window_ns: u64,
-    pub held: Held,
+    pub held: SocketSettings,
     /// Datagrams that may be under way at once.
     pub outstanding_most: u64,
     /// Datagrams that are sent before the receiver is told of them.
@@ -93,7 +93,7 @@ pub struct Exchanged {
 
 /// What the sockets hold, by the kernel's word.
 #[derive(Clone, Copy, Debug)]
-pub struct Held {
+pub struct SocketSettings {
     /// What each send is cut into, bytes; `None` where that was not asked for.
     pub segment_bytes: Option<u32>,
     /// Whether the kernel may merge what came in a row.
@@ -154,13 +154,13 @@ fn prepare(
     outgoing: &UdpSocket,
     incoming: &UdpSocket,
     plan: &DatagramPlan,
-) -> Result<Held, DatagramError> {
+) -> Result<SocketSettings, DatagramError> {
     let segment_bytes = cut_sends(outgoing, plan).map_err(DatagramError::NoSegments)?;
     let may_merge = merge_receives(incoming, plan).map_err(DatagramError::NoMerging)?;
     let incoming = incoming.as_fd();
     let room = datagram::ask_for_room(incoming, window::wanted_room_bytes(plan));
     let room_bytes = room.and_then(|()| datagram::room_bytes(incoming));
-    Ok(Held {
+    Ok(SocketSettings {
         segment_bytes,
         may_merge,
         room_bytes: room_bytes.map_err(DatagramError::Sockets)?,

@@ -14,20 +14,20 @@ const ACCOUNT_BYTES: u64 = 1_280;
 
 /// Datagrams under way; both ends wait here for each other.
 pub(super) struct Window {
-    counts: Mutex<Counts>,
+    counts: Mutex<WindowCounts>,
     changed: Condvar,
     most: u64,
     burst: u64,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct WindowCounts {
     sent: u64,
     taken: u64,
     is_over: bool,
 }
 
-impl Counts {
+impl WindowCounts {
     fn outstanding(self) -> u64 {
         self.sent.saturating_sub(self.taken)
     }
@@ -67,13 +67,13 @@ impl Window {
     /// Waits until so many more may be under way; whether the other end is still there.
     pub(super) fn wait_for_room(&self, count: u64) -> bool {
         let is_full =
-            |counts: &mut Counts| !counts.is_over && counts.outstanding() + count > self.most;
+            |counts: &mut WindowCounts| !counts.is_over && counts.outstanding() + count > self.most;
         !self.wait_while(is_full).is_over
     }
 
     /// Waits until some are under way, and says how many; `None` when no more will be.
     pub(super) fn wait_for_datagrams(&self) -> Option<u64> {
-        let is_empty = |counts: &mut Counts| !counts.is_over && counts.outstanding() == 0;
+        let is_empty = |counts: &mut WindowCounts| !counts.is_over && counts.outstanding() == 0;
         let outstanding = self.wait_while(is_empty).outstanding();
         (outstanding > 0).then_some(outstanding)
     }
@@ -91,17 +91,17 @@ impl Window {
         Ending(self)
     }
 
-    fn wait_while(&self, waits: impl FnMut(&mut Counts) -> bool) -> Counts {
+    fn wait_while(&self, waits: impl FnMut(&mut WindowCounts) -> bool) -> WindowCounts {
         let waited = self.changed.wait_while(self.lock(), waits);
         *waited.unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(&self, change: impl FnOnce(&mut Counts)) {
+    fn change(&self, change: impl FnOnce(&mut WindowCounts)) {
         change(&mut self.lock());
         self.changed.notify_one();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Counts> {
+    fn lock(&self) -> MutexGuard<'_, WindowCounts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,8 +7,11 @@ use std::os::fd::AsFd as _;
 use sys::mapped_file::MappedPart;
 use sys::socket;
 
-use super::output::{FilePart, FileWay, LEAST_TURN_BYTES};
+use super::file_part::{FilePart, FileWay};
 use super::transfer::Transfer;
+
+/// The least that a connection may send of files before the others have their turn, bytes.
+pub(super) const LEAST_TURN_BYTES: u64 = 256 * 1024;
 
 /// Of a file that is sent from memory so much is mapped at a time.
 const MAPPED_BYTES: usize = 256 * 1024;
@@ -58,7 +61,7 @@ pub trait Channel: Sized {
     /// As [`Self::send`], of bytes that never change.
     ///
     /// # Errors
-    /// As of [`Self::send`].
+    /// Those of [`Self::send`].
     fn send_constant<T: Transfer>(
         &mut self,
         common: &mut Self::Common,

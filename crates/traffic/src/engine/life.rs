@@ -4,6 +4,7 @@ use std::io;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use sys::tally_page::TallyPage;
 
@@ -19,7 +20,7 @@ pub(super) enum Count {
 }
 
 /// Connections of a server since it started. One that ends in good order is in no other than the first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counts {
     /// All that were taken.
     pub accepted: u64,
@@ -85,7 +86,7 @@ impl Life {
     /// Counts on a page of its own, which nobody reads.
     ///
     /// # Errors
-    /// As of [`TallyPage::new`].
+    /// Those of [`TallyPage::new`].
     pub fn unwatched() -> io::Result<Self> {
         Ok(Self {
             counts: Arc::new(TallyPage::new()?),

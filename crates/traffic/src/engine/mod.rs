@@ -13,6 +13,7 @@
 pub mod channel;
 mod connection;
 mod epoll;
+mod file_part;
 pub mod life;
 pub mod listeners;
 mod output;
@@ -27,12 +28,13 @@ use std::net::TcpListener;
 use std::os::fd::BorrowedFd;
 
 use channel::{Channel, Clear};
+pub use file_part::{FilePart, FileWay};
 use life::Life;
-pub use output::{FilePart, FileWay, Output};
+pub use output::Output;
 pub use service::{Next, Service, Step};
 pub use shared::Settings;
 use shared::Shared;
-use sys::zero_copy::Tally;
+use sys::zero_copy::ZeroCopyTally;
 
 /// What tells a worker of its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +45,10 @@ pub enum Engine {
     Uring,
 }
 
-/// Serves until `stop` is readable, then lets the answers under way finish. Tells what became of
+/// Where a worker serves: its listener, and what is readable when it is to stop.
+pub type Place<'a> = (TcpListener, BorrowedFd<'a>);
+
+/// Serves until it is to stop, then lets the answers under way finish. Tells what became of
 /// answers that were to be sent without a copy.
 ///
 /// # Errors
@@ -52,25 +57,24 @@ pub enum Engine {
 /// and not reported.
 pub fn run<S: Service>(
     engine: Engine,
-    listener: TcpListener,
-    stop: BorrowedFd<'_>,
+    place: Place<'_>,
     service: S,
-    (settings, life): (Settings, Life),
-) -> io::Result<Tally> {
-    run_over::<S, Clear>(engine, (listener, stop), service, (), (settings, life))
+    manner: (Settings, Life),
+) -> io::Result<ZeroCopyTally> {
+    run_over::<S, Clear>(engine, place, service, (), manner)
 }
 
 /// As [`run`], over connections of another kind; `common` is what they share.
 ///
 /// # Errors
-/// As of [`run`].
+/// Those of [`run`].
 pub fn run_over<S: Service, C: Channel>(
     engine: Engine,
-    (listener, stop): (TcpListener, BorrowedFd<'_>),
+    (listener, stop): Place<'_>,
     service: S,
     common: C::Common,
     (settings, life): (Settings, Life),
-) -> io::Result<Tally> {
+) -> io::Result<ZeroCopyTally> {
     match engine {
         Engine::Epoll => {
             let carriage = epoll::Carriage::default();

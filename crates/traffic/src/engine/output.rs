@@ -1,17 +1,15 @@
 //! What a connection has still to send: bytes, and after them perhaps a part of a file, or bytes that
 //! lie elsewhere and never change.
 
-use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 
-use super::channel::Channel;
+use super::channel::{Channel, LEAST_TURN_BYTES};
+use super::file_part::FilePart;
 use super::transfer::Transfer;
 
 /// The turns of a worker's connections together. A hundred sockets that are all kept full cost both ends
 /// together more, and carry less, than as many that are given a little at a time.
 const ALL_TURNS_BYTES: u64 = 32 * 1024 * 1024;
-pub(super) const LEAST_TURN_BYTES: u64 = 256 * 1024;
 
 /// As so many bytes counts what is sent of a file at least: to look it up, open and close it takes
 /// as long as sending these.
@@ -32,85 +30,6 @@ enum Tail {
     File(FilePart),
     /// At least one byte.
     Constant(&'static [u8]),
-}
-
-/// How the bytes of a file get from the page cache into a socket in the clear.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FileWay {
-    /// sendfile(2), without a copy.
-    #[default]
-    Sendfile,
-    /// Mapped into memory, and copied from there.
-    Copy,
-    /// Mapped, and sent without a copy if that can be, on the engine that is told of readiness.
-    ZeroCopy,
-}
-
-/// A part of a file that is sent from the page cache.
-#[derive(Debug)]
-pub struct FilePart {
-    pub(crate) file: File,
-    pub(crate) offset: u64,
-    /// At least one.
-    bytes: u64,
-    pub(crate) way: FileWay,
-    content: Content,
-    /// Something of it is sent.
-    is_begun: bool,
-}
-
-impl FilePart {
-    /// So many bytes, at least one, from an offset on, of the file as `metadata` has it.
-    #[must_use]
-    pub fn new(file: File, metadata: &Metadata, (offset, bytes): (u64, u64)) -> Self {
-        Self {
-            file,
-            offset,
-            bytes,
-            way: FileWay::default(),
-            content: Content::of(metadata),
-            is_begun: false,
-        }
-    }
-
-    /// The same, by another way.
-    #[must_use]
-    pub fn by(self, way: FileWay) -> Self {
-        Self { way, ..self }
-    }
-
-    fn advance(&mut self, sent: u64) {
-        self.is_begun |= sent > 0;
-        self.offset += sent;
-        self.bytes = self.bytes.saturating_sub(sent);
-    }
-
-    /// Sees before the end that the beginning was of the same content: what is withheld then tells
-    /// the peer. What is written during the last turn, or to bytes that the kernel still holds for
-    /// the peer, is not seen: files are to be replaced by rename(2), not written over.
-    fn see_unchanged(&self) -> io::Result<()> {
-        if !self.is_begun || Content::of(&self.file.metadata()?) == self.content {
-            return Ok(());
-        }
-        Err(io::ErrorKind::UnexpectedEof.into())
-    }
-}
-
-/// What tells one content of a file from another. The time of the last change does not: it also
-/// moves when another file takes the name.
-#[derive(Debug, PartialEq, Eq)]
-struct Content {
-    modified: (i64, i64),
-    bytes: u64,
-}
-
-impl Content {
-    fn of(metadata: &Metadata) -> Self {
-        Self {
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            bytes: metadata.size(),
-        }
-    }
 }
 
 /// What may still be sent of files before the others have their turn, bytes.

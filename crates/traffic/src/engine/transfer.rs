@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use sys::mapped_file::MappedPart;
 use sys::socket;
 
-use super::output::FileWay;
+use super::file_part::FileWay;
 
 /// Moves the bytes of a worker's connections. Each engine has its own, and what lies above does
 /// not know which.
@@ -32,7 +32,7 @@ pub trait Transfer {
     /// As [`Self::send`], of bytes that never change and need not be copied therefore.
     ///
     /// # Errors
-    /// As of [`Self::send`].
+    /// Those of [`Self::send`].
     fn send_constant(&mut self, socket: BorrowedFd<'_>, bytes: &'static [u8]) -> io::Result<usize> {
         self.send(socket, bytes, false)
     }
@@ -40,7 +40,7 @@ pub trait Transfer {
     /// As [`Self::send`], of a part of a file that is to leave by way of memory.
     ///
     /// # Errors
-    /// As of [`Self::send`], and `EFAULT` where the file was cut.
+    /// Those of [`Self::send`], and `EFAULT` where the file was cut.
     fn send_mapped(
         &mut self,
         socket: BorrowedFd<'_>,

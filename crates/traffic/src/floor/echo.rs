@@ -4,9 +4,13 @@
 //! of reading them: for so many received, it sends a fixed answer. What a request costs here is what
 //! this kernel asks for moving it.
 
+use std::io;
 use std::num::NonZeroUsize;
 
-use crate::engine::{Next, Output, Service, Step};
+use sys::zero_copy::ZeroCopyTally;
+
+use crate::engine::life::Life;
+use crate::engine::{self, Engine, Next, Output, Place, Service, Settings, Step};
 
 /// A server that answers a number of bytes with the same bytes each time.
 pub struct Echo {
@@ -21,6 +25,19 @@ impl Echo {
             request_bytes,
             answer,
         }
+    }
+
+    /// Serves as [`engine::run`] does. Its loops are compiled here, once and at the speed of this crate.
+    ///
+    /// # Errors
+    /// Those of [`engine::run`].
+    pub fn serve(
+        self,
+        engine: Engine,
+        place: Place<'_>,
+        manner: (Settings, Life),
+    ) -> io::Result<ZeroCopyTally> {
+        engine::run(engine, place, self, manner)
     }
 }
 

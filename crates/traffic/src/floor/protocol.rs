@@ -5,6 +5,7 @@
 
 use wire::response::BodyMark;
 
+use crate::load::{self, LoadError, LoadOutcome, LoadPlan, Loads, Observer};
 use crate::protocol::{Fate, FirstAnswer, Framing, Protocol};
 
 /// Requests and answers of fixed lengths.
@@ -22,6 +23,12 @@ impl EchoProtocol {
             request: vec![b'x'; request_bytes.max(1)],
             answer_bytes: answer_bytes.max(1),
         }
+    }
+}
+
+impl Loads for EchoProtocol {
+    fn load(&self, plan: &LoadPlan, observer: &mut dyn Observer) -> Result<LoadOutcome, LoadError> {
+        load::run(plan, self, observer)
     }
 }
 

@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use model::link::QueueLimit;
 
 /// When a packet has left, ns, and its bytes.
-type Place = (u64, u32);
-pub(super) const PLACE_BYTES: usize = size_of::<Place>();
+type Departure = (u64, u32);
+pub(super) const PLACE_BYTES: usize = size_of::<Departure>();
 
 /// The packets whose last bit has not left yet.
 #[derive(Debug)]
 pub(super) struct Backlog {
     limit: QueueLimit,
-    waiting: VecDeque<Place>,
+    waiting: VecDeque<Departure>,
     bytes: u64,
 }
 

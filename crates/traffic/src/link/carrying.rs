@@ -8,17 +8,18 @@ use std::thread::{self, JoinHandle};
 use model::link::{LinkPlan, LinkReading};
 use model::random::SplitMix64;
 use serde::{Deserialize, Serialize};
+use sys::tun::Tun;
 
 use super::courier::Courier;
-use super::ends::{End, Far, Near};
+use super::ends::{End, Far, Near, Sockets};
 
 /// A link at work, until [`Self::finish`] or it is dropped.
 #[derive(Debug)]
 pub struct Link {
     /// Closed, it tells both threads to stop.
     stop: PipeWriter,
-    up: Running,
-    down: Running,
+    up: DirectionThread,
+    down: DirectionThread,
     goes_first: bool,
 }
 
@@ -33,11 +34,23 @@ pub struct LinkReadings {
 }
 
 impl Link {
-    /// Takes a link into service between two ends, the client's and the server's.
+    /// Takes a link into service between two devices, the client's and the server's.
     ///
     /// # Errors
     /// What the kernel refuses: see the ends.
-    pub fn start<E: End>(plan: &LinkPlan, [client, server]: [E; 2]) -> io::Result<Self> {
+    pub fn between_devices(plan: &LinkPlan, names: [String; 2]) -> io::Result<Self> {
+        Self::start(plan, names.map(Sockets))
+    }
+
+    /// Takes a link into service between two TUN devices, the client's and the server's.
+    ///
+    /// # Errors
+    /// What the kernel refuses: see the ends.
+    pub fn between_tuns(plan: &LinkPlan, ends: [Tun; 2]) -> io::Result<Self> {
+        Self::start(plan, ends)
+    }
+
+    fn start<E: End>(plan: &LinkPlan, [client, server]: [E; 2]) -> io::Result<Self> {
         let random = SplitMix64::new(plan.seed.unwrap_or_default());
         let draws = |direction| random.clone().stream(direction);
         let (from_client, to_client) = client.open()?;
@@ -70,14 +83,14 @@ impl Link {
     }
 }
 
-type Running = JoinHandle<io::Result<LinkReading>>;
+type DirectionThread = JoinHandle<io::Result<LinkReading>>;
 
 /// Starts the thread of a direction; whether it goes before others is known when this returns.
 fn start<N: Near, F: Far>(
     name: &str,
     courier: Courier<N, F>,
     stopped: &Arc<PipeReader>,
-) -> io::Result<(Running, bool)> {
+) -> io::Result<(DirectionThread, bool)> {
     let stopped = Arc::clone(stopped);
     let (tell, told) = mpsc::sync_channel(1);
     let run = move || {
@@ -89,7 +102,7 @@ fn start<N: Near, F: Far>(
     Ok((thread, told.recv().unwrap_or(false)))
 }
 
-fn outcome(thread: Running) -> io::Result<LinkReading> {
+fn outcome(thread: DirectionThread) -> io::Result<LinkReading> {
     thread
         .join()
         .map_err(|_| io::Error::other("a thread of the link has panicked"))?
@@ -98,6 +111,6 @@ fn outcome(thread: Running) -> io::Result<LinkReading> {
 /// Punctual where the system lets us: before other threads, and woken by timers without the
 /// usual slack of 50 µs. Whether it goes before others.
 fn go_first() -> bool {
-    let _ = sys::process::set_timer_slack_ns(1);
-    sys::process::go_first().is_ok()
+    let _ = sys::scheduling::set_timer_slack_ns(1);
+    sys::scheduling::go_first().is_ok()
 }

@@ -8,7 +8,7 @@ use model::random::SplitMix64;
 
 use super::backlog::{self, Backlog};
 use super::line::Line;
-use super::memory::Memory;
+use super::memory::HeldBytes;
 
 /// What became of a packet that came to the near end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,13 +39,13 @@ pub struct Direction<P> {
     shape: LinkShape,
     line: Option<Line>,
     backlog: Backlog,
-    memory: Memory,
+    memory: HeldBytes,
     loss: Chance,
     reorder: Chance,
     /// Packets with the whole delay, and those that skip some of it: either in the order in which
     /// they are due, since a delay is the same for all of its kind.
-    punctual: VecDeque<Held<P>>,
-    early: VecDeque<Held<P>>,
+    punctual: VecDeque<HeldPacket<P>>,
+    early: VecDeque<HeldPacket<P>>,
     /// The latest time that was told, ns.
     now_ns: u64,
     taken: u64,
@@ -53,7 +53,7 @@ pub struct Direction<P> {
 }
 
 #[derive(Debug)]
-struct Held<P> {
+struct HeldPacket<P> {
     due_ns: u64,
     /// Place in the order in which packets came.
     place: u64,
@@ -65,7 +65,7 @@ struct Held<P> {
 /// the GNU C library).
 const ALLOCATOR_BYTES: usize = 24;
 const MOST_BESIDE_BYTES: usize =
-    2 * (size_of::<Held<Box<[u8]>>>() + backlog::PLACE_BYTES) + ALLOCATOR_BYTES;
+    2 * (size_of::<HeldPacket<Box<[u8]>>>() + backlog::PLACE_BYTES) + ALLOCATOR_BYTES;
 const _: () = assert!(
     MOST_BESIDE_BYTES as u64 <= BESIDE_EACH_PACKET_BYTES,
     "what is held is counted in full"
@@ -81,7 +81,7 @@ impl<P> Direction<P> {
             shape,
             line: shape.rate.map(Line::new),
             backlog: Backlog::new(shape.queue),
-            memory: Memory::default(),
+            memory: HeldBytes::default(),
             // Streams of their own: with another loss the same packets are early.
             loss: Chance::new(shape.loss_share, random.clone().stream(0)),
             reorder: Chance::new(reorder_share, random.clone().stream(1)),
@@ -195,7 +195,7 @@ impl<P> Direction<P> {
         } else {
             &mut self.punctual
         };
-        queue.push_back(Held {
+        queue.push_back(HeldPacket {
             due_ns,
             place: self.taken,
             bytes,
@@ -205,7 +205,8 @@ impl<P> Direction<P> {
 
     /// Of two that are due at once, the one that came first is next.
     fn next_is_early(&self) -> bool {
-        let order = |queue: &VecDeque<Held<P>>| queue.front().map(|held| (held.due_ns, held.place));
+        let order =
+            |queue: &VecDeque<HeldPacket<P>>| queue.front().map(|held| (held.due_ns, held.place));
         match (order(&self.punctual), order(&self.early)) {
             (Some(punctual), Some(early)) => early < punctual,
             (_, early) => early.is_some(),

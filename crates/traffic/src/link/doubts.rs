@@ -4,9 +4,8 @@ use model::link::LinkReading;
 use model::{Doubt, LinkDoubt};
 
 use super::carrying::LinkReadings;
+use super::courier::LATE_NS;
 
-/// Later than this is late: what the link promises for 99 packets of 100.
-pub(super) const LATE_NS: u64 = 200_000;
 /// More than this share of late packets is worth a doubt, if there were
 const LATE_SHARE: f64 = 0.01;
 /// at least so many, below which one hiccup of the machine would do.

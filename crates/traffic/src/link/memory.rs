@@ -4,11 +4,11 @@ use model::link::{BESIDE_EACH_PACKET_BYTES, MOST_HELD_BYTES};
 
 /// What is held now.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct HeldBytes {
     held_bytes: u64,
 }
 
-impl Memory {
+impl HeldBytes {
     pub(super) fn holds(&self, bytes: u32) -> bool {
         self.held_bytes + cost(bytes) <= MOST_HELD_BYTES
     }

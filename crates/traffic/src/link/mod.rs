@@ -15,4 +15,3 @@ mod tests;
 pub use carrying::{Link, LinkReadings};
 pub use direction::{Arrived, Direction, Fate};
 pub use doubts::doubts;
-pub use ends::{Came, End, Far, Near, Queue, Ring, Sockets};

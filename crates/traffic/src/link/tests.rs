@@ -9,7 +9,7 @@ use super::direction::{Direction, Fate};
 const MS: u64 = 1_000_000;
 
 /// A packet on its way into the link: the pause before it, and its bytes.
-type Offer = (u64, u32);
+type Arrival = (u64, u32);
 
 fn direction(shape: LinkShape, seed: u64) -> Direction<u64> {
     Direction::new(shape, &SplitMix64::new(seed))
@@ -23,7 +23,7 @@ struct Out {
 }
 
 /// Sends all of them, asking for what is there before each, and then waits for the rest.
-fn carry(link: &mut Direction<u64>, offers: &[Offer]) -> (Vec<Fate>, Vec<Out>) {
+fn carry(link: &mut Direction<u64>, offers: &[Arrival]) -> (Vec<Fate>, Vec<Out>) {
     let (mut now_ns, mut fates, mut out) = (0, Vec::new(), Vec::new());
     for (number, (pause_ns, bytes)) in (0..).zip(offers) {
         now_ns += pause_ns;
@@ -84,7 +84,7 @@ prop_compose! {
     }
 }
 
-fn offers() -> impl Strategy<Value = Vec<Offer>> {
+fn offers() -> impl Strategy<Value = Vec<Arrival>> {
     prop::collection::vec((0_u64..2 * MS, 60_u32..9_018), 1..200)
 }
 

@@ -11,7 +11,7 @@ impl BorrowedThread {
     pub(super) fn take() -> Self {
         Self {
             cpus: sys::cpu::allowed().ok(),
-            timer_slack_ns: sys::process::timer_slack_ns().ok(),
+            timer_slack_ns: sys::scheduling::timer_slack_ns().ok(),
         }
     }
 }
@@ -23,7 +23,7 @@ impl Drop for BorrowedThread {
             let _ = sys::cpu::pin(cpus);
         }
         if let Some(slack_ns) = self.timer_slack_ns {
-            let _ = sys::process::set_timer_slack_ns(slack_ns);
+            let _ = sys::scheduling::set_timer_slack_ns(slack_ns);
         }
     }
 }
@@ -37,13 +37,13 @@ mod tests {
         let seen = || {
             (
                 sys::cpu::allowed().unwrap(),
-                sys::process::timer_slack_ns().unwrap(),
+                sys::scheduling::timer_slack_ns().unwrap(),
             )
         };
         let before = seen();
         let borrowed = BorrowedThread::take();
         sys::cpu::pin(&before.0[..1]).unwrap();
-        sys::process::set_timer_slack_ns(1).unwrap();
+        sys::scheduling::set_timer_slack_ns(1).unwrap();
         assert_ne!(seen(), before);
         drop(borrowed);
         assert_eq!(seen(), before);

@@ -4,9 +4,9 @@ use std::io;
 
 use sys::address::Address;
 
-use super::carrier::{Carrier, Handshakes, Load, News, Piece};
-use super::outcome::ConnectionCounts;
-use super::recorder::Request;
+use super::carrier::{Carrier, Load, News, ReceivedPiece};
+use super::outcome::{ConnectionCounts, Handshakes};
+use super::recorder::RequestTimes;
 use crate::protocol::Protocol;
 
 /// Before the first attempt after a failure; doubles with each further one.
@@ -42,7 +42,7 @@ impl Stage {
 pub(super) struct Connection<E> {
     pub(super) stage: Stage,
     pub(super) exchange: E,
-    pub(super) request: Request,
+    pub(super) request: RequestTimes,
     /// When the request left, or a part of a long answer to it came.
     pub(super) heard_ns: u64,
     was_open: bool,
@@ -55,7 +55,7 @@ impl<E> Connection<E> {
         Self {
             stage: Stage::Down { until_ns: 0 },
             exchange,
-            request: Request::default(),
+            request: RequestTimes::default(),
             heard_ns: 0,
             was_open: false,
             fruitless: 0,
@@ -153,7 +153,7 @@ impl<E, C: Carrier> Connections<E, C> {
     pub(super) fn receive(
         &mut self,
         slot: usize,
-    ) -> Option<(io::Result<Piece<'_, C::Input>>, &mut E)> {
+    ) -> Option<(io::Result<ReceivedPiece<'_, C::Input>>, &mut E)> {
         let piece = self.carrier.receive(slot).transpose()?;
         Some((piece, &mut self.slots[slot].exchange))
     }

@@ -66,7 +66,7 @@ impl HttpProtocol {
         })
     }
 
-    /// The same request, with the comparison of bodies switched off: for a target whose answers
+    /// This request with the comparison of bodies switched off: for a target whose answers
     /// differ from one another by right.
     #[must_use]
     pub fn without_comparing_bodies(mut self) -> Self {
@@ -84,7 +84,7 @@ impl HttpProtocol {
         self.request = request;
     }
 
-    /// The same request, for bodies so long that they are counted and not looked at; each must have
+    /// This request for bodies so long that they are counted and not looked at; each must have
     /// this length, where one is given.
     #[must_use]
     pub fn counting_bodies(mut self, body_bytes: Option<u64>) -> Self {

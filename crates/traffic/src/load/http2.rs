@@ -35,7 +35,7 @@ impl Http2Protocol {
         })
     }
 
-    /// The same request, with the comparison of bodies switched off.
+    /// This request with the comparison of bodies switched off.
     #[must_use]
     pub fn without_comparing_bodies(mut self) -> Self {
         self.answers.compares_bodies = false;
@@ -106,23 +106,23 @@ impl Exchange {
 
 /// What one thread remembers of HTTP/2 answers.
 #[derive(Debug, Default)]
-pub struct Memory(Seen);
+pub struct Http2Memory(Seen);
 
 impl Protocol for Http2Protocol {
     type Request = Request;
     type Input = Heard;
-    type Memory = Memory;
+    type Memory = Http2Memory;
     type Exchange = Exchange;
 
-    fn memory(&self) -> Memory {
-        Memory::default()
+    fn memory(&self) -> Http2Memory {
+        Http2Memory::default()
     }
 
     fn exchange(&self, _connection: u32) -> Exchange {
         Exchange::default()
     }
 
-    fn begin(&self, memory: &mut Memory, exchange: &mut Exchange) {
+    fn begin(&self, memory: &mut Http2Memory, exchange: &mut Exchange) {
         *exchange = Exchange::new(self.answers.watches_next(&mut memory.0));
     }
 
@@ -134,7 +134,7 @@ impl Protocol for Http2Protocol {
         Some(&self.request)
     }
 
-    fn read(&self, memory: &mut Memory, exchange: &mut Exchange, input: &Heard) -> Framing {
+    fn read(&self, memory: &mut Http2Memory, exchange: &mut Exchange, input: &Heard) -> Framing {
         match exchange.take(&input.part) {
             None => Framing::More,
             Some(answer) => Framing::Whole {
@@ -145,11 +145,11 @@ impl Protocol for Http2Protocol {
         }
     }
 
-    fn read_end(&self, _: &mut Memory, _: &mut Exchange) -> Framing {
+    fn read_end(&self, _: &mut Http2Memory, _: &mut Exchange) -> Framing {
         Framing::CutShort
     }
 
-    fn first(&self, memory: &Memory) -> Option<FirstAnswer> {
+    fn first(&self, memory: &Http2Memory) -> Option<FirstAnswer> {
         self.answers.first(&memory.0)
     }
 }

@@ -31,7 +31,9 @@ mod worker;
 use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
 
+use self::http::HttpProtocol;
 use self::http2::Http2Protocol;
+use self::mix::Mix;
 use borrowed::BorrowedThread;
 use carrier::{
     Carrier, Clear, EpollCarrier, PipelinedCarrier, Secured, StreamsCarrier, UringCarrier,
@@ -41,11 +43,10 @@ use worker::Worker;
 
 use crate::protocol::Protocol;
 
-pub use carrier::Handshakes;
 pub use error::LoadError;
 use outcome::WorkerOutcome;
 
-pub use outcome::{ConnectionCounts, LoadOutcome};
+pub use outcome::{ConnectionCounts, Handshakes, LoadOutcome};
 pub use plan::{Engine, LoadPlan};
 pub use probe::{HeadProbe, Http2Probe, Probe, ProbeError, probe, probe_head, probe_http2};
 pub use recorder::TICK_NS;
@@ -77,13 +78,8 @@ impl Observer for NoObserver {
     fn window_closes(&mut self) {}
 }
 
-/// Puts one block of load on the target: connects, settles, scores, and waits a moment for the
-/// last answers. It takes `settle_ns + score_ns`, and the time to connect.
-///
-/// # Errors
-/// [`LoadError`] for a plan that makes no sense, a CPU that cannot be had, or a target that
-/// accepts no connection at all. Requests that fail are no error: they are in the ledger.
-pub fn run<P: Protocol<Request = [u8], Input = [u8]>>(
+/// As [`Loads::load`], of a protocol whose bytes are its own.
+pub(crate) fn run<P: Protocol<Request = [u8], Input = [u8]>>(
     plan: &LoadPlan,
     protocol: &P,
     observer: &mut dyn Observer,
@@ -102,11 +98,8 @@ pub fn run<P: Protocol<Request = [u8], Input = [u8]>>(
     Ok(LoadOutcome::merge(plan, engine, &live, outcomes))
 }
 
-/// As [`run`], of HTTP/2: with as many requests under way on each connection as the plan has streams.
-///
-/// # Errors
-/// As of [`run`].
-pub fn run_http2(
+/// As [`run`], with as many requests under way on each connection as the plan has streams.
+fn run_http2(
     plan: &LoadPlan,
     protocol: &Http2Protocol,
     observer: &mut dyn Observer,
@@ -118,6 +111,35 @@ pub fn run_http2(
         Some(_) => carry::<_, StreamsCarrier<Secured>>(plan, protocol, &live, observer),
     }?;
     Ok(LoadOutcome::merge(plan, engine, &live, outcomes))
+}
+
+/// What puts load on in its own way. Each has its loops compiled here, once and at the speed of this crate.
+pub trait Loads {
+    /// Puts one block of load on the target: connects, settles, scores, and waits a moment for the last
+    /// answers. It takes `settle_ns + score_ns`, and the time to connect.
+    ///
+    /// # Errors
+    /// [`LoadError`] for a plan that makes no sense, a CPU that cannot be had, or a target that accepts no
+    /// connection at all. Requests that fail are no error: they are in the ledger.
+    fn load(&self, plan: &LoadPlan, observer: &mut dyn Observer) -> Result<LoadOutcome, LoadError>;
+}
+
+impl Loads for HttpProtocol {
+    fn load(&self, plan: &LoadPlan, observer: &mut dyn Observer) -> Result<LoadOutcome, LoadError> {
+        run(plan, self, observer)
+    }
+}
+
+impl Loads for Mix {
+    fn load(&self, plan: &LoadPlan, observer: &mut dyn Observer) -> Result<LoadOutcome, LoadError> {
+        run(plan, self, observer)
+    }
+}
+
+impl Loads for Http2Protocol {
+    fn load(&self, plan: &LoadPlan, observer: &mut dyn Observer) -> Result<LoadOutcome, LoadError> {
+        run_http2(plan, self, observer)
+    }
 }
 
 /// Sees that a plan can be carried out, and makes what can be watched of it.

@@ -1,10 +1,9 @@
 //! What one block of load came to, put together from its threads.
 
-use model::Doubt;
 use model::reading::{LatencyReading, Ledger};
+use model::{Doubt, Histogram};
 use wire::response::BodyMark;
 
-use super::carrier::Handshakes;
 use super::recorder::Recorder;
 use super::tally::Live;
 use super::usage::Usage;
@@ -33,6 +32,23 @@ pub struct ConnectionCounts {
     pub reopened: u64,
 }
 
+/// Handshakes of TLS that were done, over a whole block.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Handshakes {
+    /// Of the times, those that went on with an earlier session.
+    pub resumed: u64,
+    /// From the connection to the end of the handshake, ns.
+    pub times: Histogram,
+}
+
+impl Handshakes {
+    /// Adds those of another thread.
+    pub(super) fn merge(&mut self, others: &Self) {
+        self.resumed += others.resumed;
+        self.times.merge(&others.times);
+    }
+}
+
 /// What one block of load came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadOutcome {
@@ -52,7 +68,7 @@ pub struct LoadOutcome {
     pub client_cpu_ns: u64,
     /// Share of the window in which the busiest thread worked: CPU time less spinning.
     pub client_busy_share: f64,
-    /// The same with the time added in which that thread was ready to run and something else had
+    /// That share with the time added in which the thread was ready to run and something else had
     /// its CPU. Near 1, the thread could not have done more.
     pub client_occupied_share: f64,
     /// Present when the plan asked for it. In closed loop only `service` is filled. A request
@@ -120,7 +136,7 @@ impl LoadOutcome {
             window_counts: Vec::new(),
             doubts: Vec::new(),
         };
-        let offer = Offer::add_up(window_ns, &workers);
+        let offer = Offered::add_up(window_ns, &workers);
         for worker in workers {
             outcome.add(worker);
         }
@@ -173,12 +189,12 @@ impl LoadOutcome {
 
 /// What an open loop was to offer within the window, and what became of it.
 #[derive(Clone, Copy, Debug)]
-struct Offer {
+struct Offered {
     offered_rps: f64,
     achieved_rps: f64,
 }
 
-impl Offer {
+impl Offered {
     /// Counted, not taken from the rate: Poisson arrivals differ from it by chance.
     fn add_up(window_ns: u64, workers: &[WorkerOutcome<'_>]) -> Self {
         let seconds = window_ns.max(1) as f64 / 1e9;
@@ -195,7 +211,7 @@ impl Offer {
 }
 
 /// What a sceptic would ask about this block.
-fn doubts(outcome: &LoadOutcome, offer: Option<Offer>) -> Vec<Doubt> {
+fn doubts(outcome: &LoadOutcome, offer: Option<Offered>) -> Vec<Doubt> {
     let client =
         (outcome.client_occupied_share > CLIENT_LIMIT_SHARE).then_some(Doubt::ClientIsLimit {
             busy_share: outcome.client_occupied_share,
@@ -203,7 +219,7 @@ fn doubts(outcome: &LoadOutcome, offer: Option<Offer>) -> Vec<Doubt> {
     let shortfall = offer
         .filter(|offer| offer.achieved_rps < offer.offered_rps * (1.0 - SHORTFALL_LIMIT_SHARE))
         .map(
-            |Offer {
+            |Offered {
                  offered_rps,
                  achieved_rps,
              }| Doubt::RateNotReached {

@@ -50,7 +50,7 @@ pub struct LoadPlan {
     pub tls: Option<Client>,
     /// Requests under way at once on each connection of HTTP/2; `None` for other protocols.
     pub streams: Option<u32>,
-    /// The same of HTTP/1.1, where they are answered in their order; 1 sends the next one after the answer.
+    /// Requests under way at once on each connection of HTTP/1.1, answered in their order; 1 sends the next one after the answer.
     pub pipeline: u32,
 }
 

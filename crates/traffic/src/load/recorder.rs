@@ -8,7 +8,7 @@ pub const TICK_NS: u64 = 100_000_000;
 
 /// One request: when it was to leave, and when it left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Request {
+pub(super) struct RequestTimes {
     pub(super) intended_ns: u64,
     pub(super) sent_ns: u64,
 }
@@ -97,7 +97,7 @@ impl<'a> Recorder<'a> {
 
     /// A request leaves.
     #[inline]
-    pub(super) fn sent(&mut self, request: Request) {
+    pub(super) fn sent(&mut self, request: RequestTimes) {
         self.tally.sent.add(1);
         if self.scoring == Scoring::ByEnd || !self.edges.hold(request.intended_ns) {
             return;
@@ -119,7 +119,7 @@ impl<'a> Recorder<'a> {
 
     /// A request ended.
     #[inline]
-    pub(super) fn ended(&mut self, request: Request, fate: Fate, now_ns: u64) {
+    pub(super) fn ended(&mut self, request: RequestTimes, fate: Fate, now_ns: u64) {
         self.tally.bin(fate).add(1);
         if fate == Fate::Answered {
             self.score(request);
@@ -146,13 +146,13 @@ impl<'a> Recorder<'a> {
     }
 
     #[inline]
-    fn score(&mut self, request: Request) {
+    fn score(&mut self, request: RequestTimes) {
         self.tally.scored.add(u64::from(self.is_open));
         self.due_answered += u64::from(self.edges.hold(request.intended_ns));
     }
 
     #[inline]
-    fn record(&mut self, request: Request, now_ns: u64) {
+    fn record(&mut self, request: RequestTimes, now_ns: u64) {
         let Some(distributions) = &self.tally.distributions else {
             return;
         };
@@ -198,8 +198,8 @@ mod tests {
         close_ns: 1_000 + 3 * TICK_NS,
     };
 
-    fn request(intended_ns: u64, sent_ns: u64) -> Request {
-        Request {
+    fn request(intended_ns: u64, sent_ns: u64) -> RequestTimes {
+        RequestTimes {
             intended_ns,
             sent_ns,
         }

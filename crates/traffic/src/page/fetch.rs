@@ -26,7 +26,7 @@ pub struct Fetched {
 /// Fetches a page of so many bytes, head included.
 ///
 /// # Errors
-/// As of connect(2) and read(2); `TimedOut` or `WouldBlock` when the page has not come in that
+/// Those of connect(2) and read(2); `TimedOut` or `WouldBlock` when the page has not come in that
 /// time, `InvalidData` where the answer does not have that many bytes.
 pub fn fetch(server: SocketAddr, page_bytes: usize, patience: Duration) -> io::Result<Fetched> {
     let begun_ns = clock::monotonic_ns();

@@ -8,18 +8,22 @@ mod answers;
 mod busy;
 mod files;
 
+use std::io;
 use std::time::SystemTime;
 
 use answers::{Answers, Content};
 use busy::BusyWork;
 pub use busy::{PlantedCost, PlantedNs};
 pub use files::{ContentType, Files};
+use sys::zero_copy::ZeroCopyTally;
 use wire::path;
 use wire::request::{self, Body, Limits, Method, Request, Version};
 use wire::response_head::Persistence;
 use wire::status::Status;
 
-use crate::engine::{Next, Output, Service, Step};
+use crate::engine::life::Life;
+use crate::engine::{self, Engine, Next, Output, Place, Service, Settings, Step};
+use crate::tls::{Common, Secured};
 
 /// The largest body that is read and thrown away; a larger one costs the client its connection.
 const BODY_LIMIT_BYTES: u64 = 1024 * 1024;
@@ -74,6 +78,24 @@ impl Http {
             limits: Limits::default(),
             split_send: options.split_send,
             draining: false,
+        }
+    }
+
+    /// Serves as [`engine::run`] does, over TLS where there is one. Its loops are compiled here, once and
+    /// at the speed of this crate.
+    ///
+    /// # Errors
+    /// Those of [`engine::run`].
+    pub fn serve(
+        self,
+        engine: Engine,
+        place: Place<'_>,
+        tls: Option<Common>,
+        manner: (Settings, Life),
+    ) -> io::Result<ZeroCopyTally> {
+        match tls {
+            None => engine::run(engine, place, self, manner),
+            Some(common) => engine::run_over::<_, Secured>(engine, place, self, common, manner),
         }
     }
 

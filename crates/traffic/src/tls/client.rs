@@ -1,5 +1,7 @@
 //! A client's side: whom it trusts, and one connection that is driven by hand.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -10,7 +12,8 @@ use rustls::pki_types::ServerName;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, CommonState, HandshakeKind, ProtocolVersion, RootCertStore};
 
-use super::config::{ALPN, ALPN_HTTP2, FULL_CONTENT_BYTES, name};
+use super::ciphers::name;
+use super::config::{ALPN, ALPN_HTTP2, FULL_CONTENT_BYTES};
 use super::end::{End, room_for_piece};
 use super::failure::TlsFailure;
 use super::identity::{IdentityError, chain};
@@ -177,11 +180,12 @@ pub enum Handshake {
 }
 
 /// What a handshake came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Agreed {
-    /// Such as `1.3`.
+    /// Version of TLS.
+    #[schemars(extend("enum" = ["1.2", "1.3"]))]
     pub version: &'static str,
-    /// The name of the cipher suite at IANA.
+    /// Cipher suite, by its name at IANA.
     pub cipher: String,
 }
 

@@ -6,6 +6,7 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::server::NoServerSessionStorage;
 use rustls::{ServerConfig, SupportedCipherSuite};
 
+use super::ciphers::{cipher_names, name};
 use super::identity::{Identity, IdentityError};
 use super::kernel::{Handover, Offer};
 use super::tickets::Tickets;
@@ -16,8 +17,6 @@ pub(super) const ALPN: &[u8] = b"http/1.1";
 pub(super) const ALPN_HTTP2: &[u8] = b"h2";
 /// Tickets that a client of TLS 1.3 gets for each session, as many as most servers give.
 const TICKETS: usize = 2;
-/// What rustls puts before its names of TLS 1.3; the registry of IANA does not.
-const OWN_PREFIX: &str = "TLS13_";
 /// The header of a record, which rustls counts to its size.
 const HEADER_BYTES: usize = 5;
 /// The most content that a record may have (RFC 8446 §5.1).
@@ -108,12 +107,6 @@ impl Config {
     }
 }
 
-/// The cipher suites that can be chosen, by their names at IANA.
-#[must_use]
-pub fn cipher_names() -> Vec<String> {
-    aws_lc_rs::ALL_CIPHER_SUITES.iter().map(name).collect()
-}
-
 fn suites(names: &[String]) -> Result<Vec<SupportedCipherSuite>, ConfigError> {
     let find = |wanted: &String| {
         let mut suites = aws_lc_rs::ALL_CIPHER_SUITES.iter();
@@ -125,13 +118,5 @@ fn suites(names: &[String]) -> Result<Vec<SupportedCipherSuite>, ConfigError> {
     match names {
         [] => Ok(aws_lc_rs::DEFAULT_CIPHER_SUITES.to_vec()),
         names => names.iter().map(find).collect(),
-    }
-}
-
-pub(super) fn name(suite: &SupportedCipherSuite) -> String {
-    let own = format!("{:?}", suite.suite());
-    match own.strip_prefix(OWN_PREFIX) {
-        Some(rest) => format!("TLS_{rest}"),
-        None => own,
     }
 }

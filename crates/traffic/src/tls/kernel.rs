@@ -8,7 +8,7 @@ use rustls::server::UnbufferedServerConnection;
 use rustls::{CipherSuite, CommonState, ConnectionTrafficSecrets as Secrets, SupportedCipherSuite};
 use sys::ktls::{self, Cipher, Direction, Keys, Suite, Version};
 
-use super::config::name;
+use super::ciphers::name;
 use crate::engine::channel::Received;
 
 /// Descriptions of alerts (RFC 8446 §6).

@@ -5,7 +5,7 @@ use super::{HEAD_LIMIT_BYTES, Malformed};
 
 /// What the next byte must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Expected {
     /// A digit of a chunk's size, or what ends it.
     Size {
         any_digit: bool,
@@ -26,7 +26,7 @@ enum Place {
 /// Where a reader is within a chunked body.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chunks {
-    place: Place,
+    place: Expected,
     /// Of the present chunk.
     left: u64,
     /// Bytes of extensions and trailers so far, which are limited as a head is.
@@ -36,7 +36,7 @@ pub(super) struct Chunks {
 impl Default for Chunks {
     fn default() -> Self {
         Self {
-            place: Place::Size { any_digit: false },
+            place: Expected::Size { any_digit: false },
             left: 0,
             aside_bytes: 0,
         }
@@ -53,7 +53,7 @@ impl Chunks {
     ) -> Result<(usize, bool), Malformed> {
         let mut used = 0;
         while used < input.len() {
-            if self.place == Place::Data {
+            if self.place == Expected::Data {
                 let run = self.data_run(&input[used..]);
                 on_data(&input[used..used + run]);
                 used += run;
@@ -75,7 +75,7 @@ impl Chunks {
             .min(usize::try_from(self.left).unwrap_or(usize::MAX));
         self.left -= run as u64;
         if self.left == 0 {
-            self.place = Place::DataReturn;
+            self.place = Expected::DataReturn;
         }
         run
     }
@@ -83,36 +83,38 @@ impl Chunks {
     /// Takes one byte of framing; true when it was the body's last.
     fn step(&mut self, byte: u8) -> Result<bool, Malformed> {
         self.place = match (self.place, byte) {
-            (Place::Size { .. }, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+            (Expected::Size { .. }, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
                 self.add_digit(byte)?
             }
-            (Place::Size { any_digit: true } | Place::Extension, b'\r') => Place::SizeLineFeed,
-            (Place::Size { any_digit: true }, b';' | b' ' | b'\t') => Place::Extension,
-            (Place::Extension, _) => self.aside(Place::Extension)?,
-            (Place::SizeLineFeed, b'\n') if self.left == 0 => Place::TrailerStart,
-            (Place::SizeLineFeed, b'\n') => Place::Data,
-            (Place::DataReturn, b'\r') => Place::DataLineFeed,
-            (Place::DataLineFeed, b'\n') => Place::Size { any_digit: false },
-            (Place::TrailerStart, b'\r') => Place::LastLineFeed,
-            (Place::Trailer, b'\r') => Place::TrailerLineFeed,
-            (Place::TrailerStart | Place::Trailer, _) => self.aside(Place::Trailer)?,
-            (Place::TrailerLineFeed, b'\n') => Place::TrailerStart,
-            (Place::LastLineFeed, b'\n') => return Ok(true),
+            (Expected::Size { any_digit: true } | Expected::Extension, b'\r') => {
+                Expected::SizeLineFeed
+            }
+            (Expected::Size { any_digit: true }, b';' | b' ' | b'\t') => Expected::Extension,
+            (Expected::Extension, _) => self.aside(Expected::Extension)?,
+            (Expected::SizeLineFeed, b'\n') if self.left == 0 => Expected::TrailerStart,
+            (Expected::SizeLineFeed, b'\n') => Expected::Data,
+            (Expected::DataReturn, b'\r') => Expected::DataLineFeed,
+            (Expected::DataLineFeed, b'\n') => Expected::Size { any_digit: false },
+            (Expected::TrailerStart, b'\r') => Expected::LastLineFeed,
+            (Expected::Trailer, b'\r') => Expected::TrailerLineFeed,
+            (Expected::TrailerStart | Expected::Trailer, _) => self.aside(Expected::Trailer)?,
+            (Expected::TrailerLineFeed, b'\n') => Expected::TrailerStart,
+            (Expected::LastLineFeed, b'\n') => return Ok(true),
             _ => return Err(Malformed::Chunk),
         };
         Ok(false)
     }
 
-    fn add_digit(&mut self, byte: u8) -> Result<Place, Malformed> {
+    fn add_digit(&mut self, byte: u8) -> Result<Expected, Malformed> {
         let digit = match byte {
             b'0'..=b'9' => byte - b'0',
             _ => (byte | 0x20) - b'a' + 10,
         };
         self.left = self.left.checked_mul(16).ok_or(Malformed::Chunk)? + u64::from(digit);
-        Ok(Place::Size { any_digit: true })
+        Ok(Expected::Size { any_digit: true })
     }
 
-    fn aside(&mut self, place: Place) -> Result<Place, Malformed> {
+    fn aside(&mut self, place: Expected) -> Result<Expected, Malformed> {
         self.aside_bytes += 1;
         if self.aside_bytes > HEAD_LIMIT_BYTES {
             return Err(Malformed::HeadTooLong);

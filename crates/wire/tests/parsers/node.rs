@@ -11,12 +11,12 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/parsers/node.js
 pub(crate) struct Answers {
     /// As Node says it: `v20.20.2`.
     pub(crate) version: String,
-    pub(crate) answers: Vec<Answer>,
+    pub(crate) answers: Vec<NodeAnswer>,
 }
 
 /// A line such as `take POST / 1.1 length=3 keep=true` or `refuse HPE_INVALID_METHOD`.
 #[derive(Debug)]
-pub(crate) struct Answer(String);
+pub(crate) struct NodeAnswer(String);
 
 /// A request as Node read it.
 pub(crate) struct Taken {
@@ -26,7 +26,7 @@ pub(crate) struct Taken {
     pub(crate) keep_alive: Option<bool>,
 }
 
-impl Answer {
+impl NodeAnswer {
     pub(crate) fn outcome(&self) -> Outcome {
         outcome(self.0.split(' ').next().unwrap_or_default())
     }
@@ -70,7 +70,7 @@ pub(crate) fn run(heads: &[impl AsRef<[u8]>]) -> Answers {
     let text = String::from_utf8(output.stdout).expect("the script writes text");
     let mut lines = text.lines().map(str::to_owned);
     let version = lines.next().expect("the version comes first");
-    let answers: Vec<Answer> = lines.map(Answer).collect();
+    let answers: Vec<NodeAnswer> = lines.map(NodeAnswer).collect();
     assert_eq!(answers.len(), heads.len(), "{words}");
     Answers { version, answers }
 }

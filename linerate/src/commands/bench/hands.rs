@@ -4,7 +4,7 @@ use agent::command::CommandRunner;
 use anyhow::Context as _;
 use model::command::CommandTrouble;
 use model::{CommandReading, CommandSpec};
-use study::bench::Hands;
+use study::bench::RunsCommands;
 
 pub(super) struct LocalHands(CommandRunner);
 
@@ -16,7 +16,7 @@ impl LocalHands {
     }
 }
 
-impl Hands for LocalHands {
+impl RunsCommands for LocalHands {
     fn run(&mut self, spec: &CommandSpec) -> Result<CommandReading, CommandTrouble> {
         self.0.run(spec)
     }

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Context as _, ensure};
+use model::bench::{BenchRounds, Tolerated};
 use model::command::{CommandInput, CommandOutput};
-use study::bench::{BenchOrder, Parameter, Rounds, Tolerated};
+use study::bench::{BenchOrder, Parameter, USUAL_ROUNDS};
 
 use super::Arguments;
 
@@ -35,6 +36,7 @@ pub(super) fn order(arguments: &Arguments) -> anyhow::Result<BenchOrder> {
         "--smallest-effect takes per cent from 0.1 to 90, not {percent}"
     );
     let tolerated = arguments.ignore_failure.as_ref();
+    let seed = arguments.seed.unwrap_or_else(crate::run::fresh_seed);
     Ok(BenchOrder {
         commands: arguments.commands.clone(),
         names: arguments.command_name.clone(),
@@ -52,10 +54,24 @@ pub(super) fn order(arguments: &Arguments) -> anyhow::Result<BenchOrder> {
         tolerated: tolerated.map_or(Tolerated::None, |codes| codes.0.clone()),
         warmup_rounds: arguments.warmup,
         rounds: rounds(arguments)?,
-        seed: arguments.seed.unwrap_or_else(crate::run::fresh_seed),
+        seed,
         smallest_effect: percent / 100.0,
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: typed(arguments, seed),
     })
+}
+
+/// What was typed, with the seed where that was not.
+fn typed(arguments: &Arguments, seed: u64) -> String {
+    let typed = std::env::args_os().skip(1);
+    let mut words: Vec<String> = typed
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let bench = words.iter().position(|word| word == "bench");
+    if let (Some(bench), None) = (bench, arguments.seed) {
+        words.insert(bench + 1, format!("--seed={seed}"));
+    }
+    format!("linerate {}", shell_words::join(words))
 }
 
 fn parameters(arguments: &Arguments) -> anyhow::Result<Vec<Parameter>> {
@@ -121,10 +137,10 @@ fn timeout_ms(arguments: &Arguments) -> anyhow::Result<Option<u64>> {
     Ok(Some(ms))
 }
 
-fn rounds(arguments: &Arguments) -> anyhow::Result<Rounds> {
-    let usual = Rounds::default();
+fn rounds(arguments: &Arguments) -> anyhow::Result<BenchRounds> {
+    let usual = USUAL_ROUNDS;
     if let Some(runs) = arguments.runs {
-        return Ok(Rounds {
+        return Ok(BenchRounds {
             fewest: runs,
             most: runs,
         });
@@ -138,5 +154,5 @@ fn rounds(arguments: &Arguments) -> anyhow::Result<Rounds> {
         fewest <= most,
         "--min-runs {fewest} is more than --max-runs {most}; give the smaller as --min-runs"
     );
-    Ok(Rounds { fewest, most })
+    Ok(BenchRounds { fewest, most })
 }

@@ -2,7 +2,7 @@
 
 mod arguments;
 mod doubts;
-mod json;
+pub(crate) mod json;
 mod table;
 
 use std::process::ExitCode;
@@ -14,11 +14,14 @@ use model::reading::MachineCpu;
 use traffic::datagrams::{DatagramPlan, Exchanged, exchange};
 
 use super::whole_machine;
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::console::Console;
 pub(crate) use arguments::Arguments;
 
 /// What was asked for and how it went: what the pages show.
-struct Report {
+struct DatagramsReport {
     plan: DatagramPlan,
     went: Exchanged,
     /// All CPUs of this machine, getting ready for it included.
@@ -27,13 +30,17 @@ struct Report {
 }
 
 /// What an end spent on what the receiver got.
+#[derive(Serialize, JsonSchema)]
 struct Cost {
+    /// Datagrams that it sent or received, for each of its calls.
     datagrams_per_call: f64,
+    /// CPU time of the calls per 10⁹ bytes of payload received, s.
     cpu_seconds_per_gb: f64,
+    /// CPU time of the calls per 10⁶ datagrams received, s.
     cpu_seconds_per_million: f64,
 }
 
-impl Report {
+impl DatagramsReport {
     fn seconds(&self) -> f64 {
         self.went.window_ns.max(1) as f64 / 1e9
     }
@@ -92,7 +99,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let machine = watch.spent();
     let mut doubts = doubts::doubts(&plan, &went);
     doubts.extend(whole_machine::doubt());
-    let report = Report {
+    let report = DatagramsReport {
         plan,
         went,
         machine,

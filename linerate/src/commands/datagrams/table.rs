@@ -4,10 +4,10 @@
 use report::numbers;
 use traffic::datagrams::{ReceiveWay, SendWay};
 
-use super::{Cost, Report};
+use super::{Cost, DatagramsReport};
 use crate::commands::whole_machine;
 
-pub(super) fn render(report: &Report) -> String {
+pub(super) fn render(report: &DatagramsReport) -> String {
     let mut parts = vec![answer(report), table(report)];
     for doubt in &report.doubts {
         parts.push(format!("  doubt: {}; {}", doubt.what(), doubt.advice()));
@@ -16,7 +16,7 @@ pub(super) fn render(report: &Report) -> String {
 }
 
 /// The answer in one sentence.
-fn answer(report: &Report) -> String {
+fn answer(report: &DatagramsReport) -> String {
     format!(
         "{} datagrams/s of {} bytes, {:.2} Gbit/s; {}.",
         numbers::rate(report.datagrams_per_second()),
@@ -26,7 +26,7 @@ fn answer(report: &Report) -> String {
     )
 }
 
-fn what_came(report: &Report) -> String {
+fn what_came(report: &DatagramsReport) -> String {
     let went = &report.went;
     let sent = count(went.sent.datagrams);
     let order = match went.received.out_of_order {
@@ -39,7 +39,7 @@ fn what_came(report: &Report) -> String {
     }
 }
 
-fn table(report: &Report) -> String {
+fn table(report: &DatagramsReport) -> String {
     let (plan, went) = (&report.plan, &report.went);
     let rows = [
         (
@@ -73,7 +73,7 @@ fn table(report: &Report) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn whole_machine(report: &Report) -> String {
+fn whole_machine(report: &DatagramsReport) -> String {
     let Some(spent) = report.machine else {
         return "not known".to_owned();
     };
@@ -92,7 +92,7 @@ fn cost(cost: &Cost) -> String {
 }
 
 /// What was seen of segments.
-fn cut(report: &Report) -> String {
+fn cut(report: &DatagramsReport) -> String {
     match (report.plan.send, report.went.held.segment_bytes) {
         (SendWay::Segments(_), Some(bytes)) => {
             format!("the kernel holds UDP_SEGMENT {}", count(u64::from(bytes)))
@@ -102,7 +102,7 @@ fn cut(report: &Report) -> String {
 }
 
 /// What was seen of merging.
-fn merged(report: &Report) -> String {
+fn merged(report: &DatagramsReport) -> String {
     let received = &report.went.received;
     let held = if report.went.held.may_merge {
         "on"

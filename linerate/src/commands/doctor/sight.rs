@@ -2,6 +2,8 @@
 
 use model::run::Rig;
 use model::{Doubt, Facts, Workload};
+use schemars::JsonSchema;
+use serde::Serialize;
 use study::progress::{Outlook, Progress};
 use study::visible::Budget;
 use study::{Campaign, Monotonic, Visible};
@@ -19,6 +21,34 @@ const CONNECTIONS: u32 = 64;
 pub(super) enum Sight {
     Measured(Visible),
     NotMeasured(String),
+}
+
+/// What a comparison of two servers can see here.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct VisibleShape {
+    /// Why it was not measured; null where it was.
+    reason: Option<String>,
+    /// Pairs of blocks of two identical servers that it comes from, count; null where it was
+    /// not measured.
+    pairs: Option<u32>,
+    /// Standard error of the effects below, as a share of them; null where it was not measured.
+    relative_error: Option<f64>,
+    /// By time, the shortest first; null where it was not measured.
+    budgets: Option<Vec<BudgetShape>>,
+}
+
+/// The smallest effects that a comparison in so much time finds with 80 % power at 5 % error.
+#[derive(Serialize, JsonSchema)]
+struct BudgetShape {
+    /// Time, min.
+    minutes: u32,
+    /// Rounds that the time has room for, count.
+    rounds: u32,
+    /// Smallest visible change of the server's CPU time per request, as a share; null where it
+    /// cannot be said.
+    cpu_per_request_share: Option<f64>,
+    /// Smallest visible change of throughput, as a share; null where it cannot be said.
+    throughput_share: Option<f64>,
 }
 
 /// Measures, unless the machine is at work and nobody says yes. A failure is a reason too: the
@@ -63,25 +93,23 @@ impl Sight {
         }
     }
 
-    pub(super) fn as_json(&self) -> serde_json::Value {
+    pub(super) fn shape(&self) -> VisibleShape {
         let (visible, reason) = match self {
             Self::Measured(visible) => (Some(visible), None),
-            Self::NotMeasured(reason) => (None, Some(reason)),
+            Self::NotMeasured(reason) => (None, Some(reason.clone())),
         };
-        let budget = |budget: &Budget| {
-            serde_json::json!({
-                "minutes": budget.minutes,
-                "rounds": budget.rounds,
-                "cpu_per_request_share": budget.cpu_per_request,
-                "throughput_share": budget.throughput,
-            })
+        let budget = |budget: &Budget| BudgetShape {
+            minutes: budget.minutes,
+            rounds: budget.rounds,
+            cpu_per_request_share: budget.cpu_per_request,
+            throughput_share: budget.throughput,
         };
-        serde_json::json!({
-            "reason": reason,
-            "pairs": visible.map(|visible| visible.pairs),
-            "relative_error": visible.map(|visible| visible.relative_error),
-            "budgets": visible.map(|visible| visible.budgets.iter().map(budget).collect::<Vec<_>>()),
-        })
+        VisibleShape {
+            reason,
+            pairs: visible.map(|visible| visible.pairs),
+            relative_error: visible.map(|visible| visible.relative_error),
+            budgets: visible.map(|visible| visible.budgets.iter().map(budget).collect()),
+        }
     }
 }
 

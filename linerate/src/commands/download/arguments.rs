@@ -9,8 +9,8 @@ use clap::ValueHint;
 
 use super::crossings::FilePath;
 use crate::ourselves::OURSELVES;
-use crate::target::TrustFlag;
 use crate::tls_flags::self_signed_pems;
+use crate::trust::TrustFlag;
 use crate::zero_copy::FilesBy;
 
 /// Longer than settling and window together: it is ended by then.
@@ -28,7 +28,8 @@ const LONGEST: Duration = Duration::from_hours(1);
 /// time to settle. Whatever programs they are, the same is counted: the bytes that the kernel knows
 /// to have come, heads and what TLS adds included, and the CPU time of each side's processes.
 ///
-/// The file should be in the page cache: read it once before.
+/// The file should be in the page cache: read it once before. Beside it in its folder may lie only what
+/// every user of the machine may read, as they all reach the server.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -12,7 +12,7 @@ pub(super) enum FilePath {
     Sendfile,
     /// Sent from where it is mapped.
     Copy,
-    /// The same by MSG_ZEROCOPY.
+    /// Sent from where it is mapped, by MSG_ZEROCOPY.
     ZeroCopy,
     /// sendfile(2) under kTLS: the kernel encrypts.
     KernelRecords,
@@ -21,21 +21,21 @@ pub(super) enum FilePath {
 }
 
 /// One step, and how often it reads or writes a byte.
-pub(super) struct Step {
+pub(super) struct Crossing {
     pub(super) what: &'static str,
     pub(super) crossings: u32,
 }
 
-const SENDFILE: &[Step] = &[OUT];
-const COPY: &[Step] = &[step("copied into the socket", 2), OUT];
+const SENDFILE: &[Crossing] = &[OUT];
+const COPY: &[Crossing] = &[step("copied into the socket", 2), OUT];
 /// `skb_orphan_frags` in linux/skbuff.h.
-const ZERO_COPY: &[Step] = &[
+const ZERO_COPY: &[Crossing] = &[
     step("copied all the same, as it does not leave by a card", 2),
     OUT,
 ];
-const KERNEL_RECORDS: &[Step] = &[step("the kernel encrypts it into pages of its own", 2), OUT];
+const KERNEL_RECORDS: &[Crossing] = &[step("the kernel encrypts it into pages of its own", 2), OUT];
 /// `write_plaintext` of rustls takes a copy, encrypts that in place, and copies it out.
-const OWN_RECORDS: &[Step] = &[
+const OWN_RECORDS: &[Crossing] = &[
     step("read into a buffer", 2),
     step("copied for encryption", 2),
     step("encrypted in place", 2),
@@ -43,7 +43,7 @@ const OWN_RECORDS: &[Step] = &[
     step("copied into the socket", 2),
     OUT,
 ];
-const OUT: Step = step("a card (on loopback the client) reads it", 1);
+const OUT: Crossing = step("a card (on loopback the client) reads it", 1);
 
 impl FilePath {
     pub(super) fn name(self) -> &'static str {
@@ -56,7 +56,7 @@ impl FilePath {
         }
     }
 
-    pub(super) fn steps(self) -> &'static [Step] {
+    pub(super) fn steps(self) -> &'static [Crossing] {
         match self {
             Self::Sendfile => SENDFILE,
             Self::Copy => COPY,
@@ -72,8 +72,8 @@ impl FilePath {
     }
 }
 
-const fn step(what: &'static str, crossings: u32) -> Step {
-    Step { what, crossings }
+const fn step(what: &'static str, crossings: u32) -> Crossing {
+    Crossing { what, crossings }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 mod arguments;
 mod crossings;
-mod json;
+pub(crate) mod json;
 mod table;
 
 use std::path::Path;

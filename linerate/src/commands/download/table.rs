@@ -4,7 +4,7 @@
 use agent::download::Side;
 use report::numbers;
 
-use super::crossings::{FilePath, Step};
+use super::crossings::{Crossing, FilePath};
 use super::{Report, limits};
 use crate::commands::whole_machine;
 
@@ -122,7 +122,7 @@ fn ledger(path: FilePath) -> String {
     let mut lines = vec![format!(
         "{sum} crossing{plural} per byte, computed from the path ({name}):"
     )];
-    let step = |step: &Step| format!("{:16}{} {}", "", step.crossings, step.what);
+    let step = |step: &Crossing| format!("{:16}{} {}", "", step.crossings, step.what);
     lines.extend(path.steps().iter().map(step));
     lines.join("\n")
 }

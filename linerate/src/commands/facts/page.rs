@@ -3,8 +3,6 @@
 use model::inventory::Inventory;
 use report::text::{hanging, wrap};
 
-use super::{hardware, system};
-
 /// Columns of a label; what follows a longer one begins later.
 const LABEL_WIDTH: usize = 15;
 
@@ -44,10 +42,8 @@ impl Section {
 }
 
 /// The machine in one line, then everything about it.
-pub(super) fn render(inventory: &Inventory, width: usize) -> String {
-    let sections = hardware::sections(inventory)
-        .into_iter()
-        .chain(system::sections(inventory));
+pub(super) fn render(inventory: &Inventory, sections: &[Section], width: usize) -> String {
+    let sections = sections.iter();
     let shown = sections.filter(|section| !section.rows.is_empty());
     let body: String = shown.map(|section| section.render(width)).collect();
     wrap(&summary(inventory), width).join("\n") + &body
@@ -109,7 +105,7 @@ mod tests {
 
     #[test]
     fn an_empty_machine_has_a_page() {
-        let page = render(&Inventory::default(), 80);
+        let page = render(&Inventory::default(), &[], 80);
         assert!(page.contains("0 CPUs"), "{page}");
     }
 }

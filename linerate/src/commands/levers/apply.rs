@@ -5,10 +5,12 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use machine::levers::carry::{self, Applied, CarryError, Guard, Until};
 use machine::levers::{DeviceName, Plan, Site, Step};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::{FORMAT, LEFT_CHANGED, by_whom, catalogue, find, overdue};
+use super::{LEFT_CHANGED, by_whom, catalogue, find, overdue};
 use crate::console::Console;
+use crate::shape;
 
 /// Set a lever, to what is recommended or to a value
 ///
@@ -39,6 +41,35 @@ pub(super) struct Arguments {
     /// Print what was done as one JSON value (docs/schema/levers-apply.json)
     #[arg(long)]
     json: bool,
+}
+
+/// What was set, or would be.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LeversApply {
+    /// As it is typed.
+    lever: &'static str,
+    /// Its entry in the journal; null where nothing was changed: a dry run, or all was so
+    /// already.
+    entry: Option<u64>,
+    /// The knobs that change, in the order in which they are set.
+    steps: Vec<StepShape>,
+    /// What a person would type to set it.
+    commands: Vec<String>,
+    /// What a person would type to put it back.
+    undo_commands: Vec<String>,
+    /// Seconds after which it is put back unless it is confirmed; null where it stays.
+    reverts_after_s: Option<u64>,
+}
+
+/// A knob that is set.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct StepShape {
+    /// A sysctl by its name, or the path of a file.
+    knob: String,
+    /// What it held before.
+    old: String,
+    /// What it is set to.
+    new: String,
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
@@ -91,16 +122,14 @@ fn tell(plan: &Plan, applied: Option<&Applied>, arguments: &Arguments, console: 
     let reverts_after_s = applied.filter(|_| on_trial(plan)).map(|_| arguments.trial);
     let steps = applied.map_or(&plan.steps, |applied| &applied.steps);
     if arguments.json {
-        let value = json!({
-            "format": FORMAT,
-            "lever": plan.lever,
-            "entry": applied.map(|applied| applied.id),
-            "steps": steps.iter().map(as_value).collect::<Vec<_>>(),
-            "commands": plan.commands(),
-            "undo_commands": plan.undo_commands(),
-            "reverts_after_s": reverts_after_s,
-        });
-        return console.say(&format!("{value:#}"));
+        return console.say(&shape::lines(LeversApply {
+            lever: plan.lever,
+            entry: applied.map(|applied| applied.id),
+            steps: steps.iter().map(shape_of).collect(),
+            commands: plan.commands(),
+            undo_commands: plan.undo_commands(),
+            reverts_after_s,
+        }));
     }
     if plan.steps.is_empty() {
         return console.say(&format!(
@@ -140,10 +169,10 @@ fn line(step: &Step, asked: &Step) -> String {
     format!("{knob}: {} → {}{rounded}", knob.show(old), knob.show(new))
 }
 
-fn as_value(step: &Step) -> Value {
-    json!({
-        "knob": step.knob.to_string(),
-        "old": step.knob.show(&step.old),
-        "new": step.knob.show(&step.new),
-    })
+fn shape_of(step: &Step) -> StepShape {
+    StepShape {
+        knob: step.knob.to_string(),
+        old: step.knob.show(&step.old),
+        new: step.knob.show(&step.new),
+    }
 }

@@ -1,32 +1,109 @@
 //! `linerate levers list` and `show`: what a lever says of itself.
 
-use machine::levers::{self, Group, Lever, Plan, Site};
+use machine::levers::{self, Group, Lever, Plan, Scope, Site, TestBench};
 use model::Binds;
 use report::text::wrap;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::FORMAT;
 use crate::console::Console;
+use crate::shape;
 
 /// Columns of a lever's name.
 pub(super) const NAME_WIDTH: usize = 26;
 
+/// The levers there are.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LeversList {
+    /// One entry for each that was asked for and is known.
+    levers: Vec<LeverShape>,
+}
+
+/// What a lever says of itself, whatever machine it is on.
+#[derive(Serialize, JsonSchema)]
+struct LeverShape {
+    /// As it is typed: lower-case words joined by hyphens.
+    name: &'static str,
+    /// What it sets, in a few words.
+    title: &'static str,
+    /// The subject it belongs to.
+    group: Group,
+    /// How far a change reaches.
+    scope: Scope,
+    /// What must be redone before a change takes hold.
+    binds: Binds,
+    /// The worst that any value which it takes may do.
+    worst_case: WorstCase,
+    /// Whether what is set goes back by itself unless it is confirmed.
+    is_on_trial: bool,
+    /// What the kernel does with it.
+    about: &'static str,
+    /// The workloads that gain.
+    helps: &'static str,
+    /// What may be lost.
+    hurts: &'static str,
+    /// A gain that somebody has measured, with the source; null where we know of none.
+    published: Option<&'static str>,
+    /// The values that it takes, in words.
+    values: String,
+    /// Sysctls and files that it sets, with DEVICE and N for what a machine has several of;
+    /// none for a lever that is told and never set.
+    sets: Vec<String>,
+    /// Where tests of this version set it, look at it and put it back; nowhere for others that are
+    /// told and never set.
+    tested_in: &'static [TestBench],
+}
+
+/// The worst that a value may do.
+#[derive(Serialize, JsonSchema)]
+struct WorstCase {
+    /// Its kind: none, slower, failures, memory, access or protection.
+    harm: &'static str,
+    /// How it comes to that.
+    how: &'static str,
+}
+
+/// One lever on this machine.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LeversShow {
+    /// What it says of itself.
+    lever: LeverShape,
+    /// What it holds, as a person reads it; null where it cannot be read.
+    now: Option<String>,
+    /// Why it cannot be read; null where it can.
+    unreadable: Option<String>,
+    /// What is set when no value is given; null where that depends on what the machine is for.
+    recommended: Option<String>,
+    /// What a person would type in our place, where that is not a command for each knob; null
+    /// elsewhere.
+    by_hand: Option<&'static str>,
+    /// What a person would type in a shell; null where there is an obstacle.
+    commands: Option<Commands>,
+    /// Why nothing can be set when no value is given; null where something can.
+    obstacle: Option<String>,
+}
+
+/// What a person would type in a shell.
+#[derive(Serialize, JsonSchema)]
+struct Commands {
+    /// Lines that set what is recommended; none where it is so already.
+    set: Vec<String>,
+    /// Lines that bring back what stands there now.
+    put_back: Vec<String>,
+}
+
 pub(super) fn list(as_json: bool, console: &Console) {
     if as_json {
-        let levers: Vec<Value> = levers::all().map(as_value).collect();
-        console.say(&format!(
-            "{:#}",
-            json!({ "format": FORMAT, "levers": levers })
-        ));
-        return;
+        let levers = levers::all().map(shape_of).collect();
+        return console.say(&shape::lines(LeversList { levers }));
     }
     for (group, levers) in by_group(levers::all()) {
         console.say(&format!("\n{}", group.title()));
-        for card in levers.iter().map(|lever| lever.card()) {
-            let (name, scope, worst) = (card.name, card.scope.word(), card.worst.word());
+        for lever in levers {
+            let (name, scope, worst) = (&lever.name, lever.scope.word(), lever.worst.word());
             console.say(&format!(
                 "  {name:<NAME_WIDTH$}{scope:<11}{worst:<12}{}",
-                card.title
+                lever.title
             ));
         }
     }
@@ -34,60 +111,58 @@ pub(super) fn list(as_json: bool, console: &Console) {
 
 /// In the order of the groups, each with its levers in their own order.
 pub(super) fn by_group(
-    levers: impl Iterator<Item = &'static dyn Lever>,
-) -> Vec<(Group, Vec<&'static dyn Lever>)> {
+    levers: impl Iterator<Item = &'static Lever>,
+) -> Vec<(Group, Vec<&'static Lever>)> {
     let mut levers: Vec<_> = levers.collect();
-    levers.sort_by_key(|lever| lever.card().group);
-    let groups = levers.chunk_by(|one, next| one.card().group == next.card().group);
+    levers.sort_by_key(|lever| lever.group);
+    let groups = levers.chunk_by(|one, next| one.group == next.group);
     groups
-        .map(|levers| (levers[0].card().group, levers.to_vec()))
+        .map(|levers| (levers[0].group, levers.to_vec()))
         .collect()
 }
 
-fn as_value(lever: &dyn Lever) -> Value {
-    let card = lever.card();
-    json!({
-        "name": card.name,
-        "title": card.title,
-        "group": card.group,
-        "scope": card.scope,
-        "binds": card.binds,
-        "worst_case": { "harm": card.worst.word(), "how": card.worst.how() },
-        "is_on_trial": lever.is_on_trial(),
-        "about": card.about,
-        "helps": card.helps,
-        "hurts": card.hurts,
-        "published": card.published,
-        "values": lever.values(),
-        "sets": lever.sets(),
-        "tested_in": levers::tested_in(card.name),
-    })
+fn shape_of(lever: &'static Lever) -> LeverShape {
+    LeverShape {
+        name: &lever.name,
+        title: &lever.title,
+        group: lever.group,
+        scope: lever.scope,
+        binds: lever.binds,
+        worst_case: WorstCase {
+            harm: lever.worst.word(),
+            how: lever.worst.how(),
+        },
+        is_on_trial: lever.is_on_trial(),
+        about: &lever.about,
+        helps: &lever.helps,
+        hurts: &lever.hurts,
+        published: lever.published.as_deref(),
+        values: lever.values(),
+        sets: lever.sets(),
+        tested_in: &lever.tested_in,
+    }
 }
 
-pub(super) fn show(lever: &dyn Lever, site: &Site, as_json: bool, console: &Console) {
+pub(super) fn show(lever: &'static Lever, site: &Site, as_json: bool, console: &Console) {
     if as_json {
-        return console.say(&format!("{:#}", shown_value(lever, site)));
+        return console.say(&shape::lines(shown(lever, site)));
     }
-    let card = lever.card();
     let width = console.width().min(100);
-    console.say(&format!("{}: {}", card.name, card.title));
+    console.say(&format!("{}: {}", lever.name, lever.title));
     let now = lever
         .read(site)
         .map_or_else(|why| why.to_string(), |reading| reading.now);
     let recommended = lever
         .recommended(site)
         .unwrap_or_else(|| "depends".to_owned());
-    let tested = levers::tested_words(card.name);
+    let tested = lever.tested_words();
     let parts = [
-        ("does", card.about),
-        ("helps", card.helps),
-        ("hurts", card.hurts),
-        (
-            "published",
-            card.published.unwrap_or("no figure that we know of"),
-        ),
-        ("scope", card.scope.word()),
-        ("binds", binds(card.binds)),
+        ("does", lever.about.as_str()),
+        ("helps", &lever.helps),
+        ("hurts", &lever.hurts),
+        ("published", published(lever)),
+        ("scope", lever.scope.word()),
+        ("binds", binds(lever.binds)),
         ("at worst", &worst_case(lever)),
         ("values", &lever.values()),
         ("tested", &tested),
@@ -106,19 +181,21 @@ pub(super) fn show(lever: &dyn Lever, site: &Site, as_json: bool, console: &Cons
     }
 }
 
-fn shown_value(lever: &dyn Lever, site: &Site) -> Value {
+fn shown(lever: &'static Lever, site: &Site) -> LeversShow {
     let (reading, plan) = (lever.read(site), lever.plan(site, None));
-    let typed = |plan: &Plan| json!({ "set": plan.commands(), "put_back": plan.undo_commands() });
-    json!({
-        "format": FORMAT,
-        "lever": as_value(lever),
-        "now": reading.as_ref().ok().map(|reading| &reading.now),
-        "unreadable": reading.as_ref().err().map(ToString::to_string),
-        "recommended": lever.recommended(site),
-        "by_hand": lever.by_hand(),
-        "commands": plan.as_ref().ok().map(typed),
-        "obstacle": plan.as_ref().err().map(ToString::to_string),
-    })
+    let typed = |plan: &Plan| Commands {
+        set: plan.commands(),
+        put_back: plan.undo_commands(),
+    };
+    LeversShow {
+        lever: shape_of(lever),
+        now: reading.as_ref().ok().map(|reading| reading.now.clone()),
+        unreadable: reading.as_ref().err().map(ToString::to_string),
+        recommended: lever.recommended(site),
+        by_hand: lever.by_hand(),
+        commands: plan.as_ref().ok().map(typed),
+        obstacle: plan.as_ref().err().map(ToString::to_string),
+    }
 }
 
 /// What would be typed, to set and to put back; nothing where all is as recommended.
@@ -141,9 +218,15 @@ fn labelled(label: &str, words: &str, width: usize) -> String {
     format!("  {label:<13}{}", lines.join("\n               "))
 }
 
+/// Who has measured a gain.
+pub(super) fn published(lever: &Lever) -> &str {
+    let published = lever.published.as_deref();
+    published.unwrap_or("no figure that we know of")
+}
+
 /// The harm, how it comes, and whether it goes back by itself before that is for good.
-pub(super) fn worst_case(lever: &dyn Lever) -> String {
-    let worst = lever.card().worst;
+pub(super) fn worst_case(lever: &Lever) -> String {
+    let worst = &lever.worst;
     let trial = if lever.is_on_trial() {
         "; on trial: put back after 60 seconds unless confirmed"
     } else {

@@ -1,7 +1,7 @@
 //! The processes that put a change back when nobody comes to do it: after its trial unless it is
 //! confirmed, and after the end of whoever held it. Both try until it is done: nobody else may come.
 
-use machine::levers::carry::{self, CarryError, Fate, Undone};
+use machine::levers::carry::{self, CarryError, KnobFate, Undone};
 
 use super::system_log::{self, Weight};
 use super::undo;
@@ -97,7 +97,7 @@ const AGAIN: &str =
 fn line(undone: &Undone) -> (Weight, String) {
     let knobs = undo::lines(undone).collect::<Vec<_>>().join("; ");
     let (name, mut fates) = (&undone.lever, undone.knobs.iter().map(|(_, fate)| fate));
-    match fates.all(Fate::is_back) {
+    match fates.all(KnobFate::is_back) {
         true => {
             let words = format!("{name} was put back, as nobody confirmed or held it any longer");
             (Weight::Notice, format!("{words}: {knobs}"))

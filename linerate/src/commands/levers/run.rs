@@ -1,11 +1,11 @@
 //! `linerate levers run`: a program with levers of its own, in our place.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
-use machine::levers::program::{self, Start, Startup, Variable};
+use machine::levers::program::{self, Start};
 use machine::levers::{AtStart, ProgramPart};
 use model::lever::LeverSetting;
 use sys::descent::Descent;
@@ -23,9 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 ///
 /// They are set before the program takes our place, and end with it: nothing has to be undone. A
 /// control group that was made for `cpu-weight` is taken away when nobody is in it any more, and what
-/// `cpu-dma-latency` holds for all CPUs, or `packet-programs` for a device, goes with the last descriptor. What the kernel shows is compared
-/// with what was asked for before the program starts, and for `allocator` its loader is asked; what was refused is named with
-/// its errno or its reason, and then it is not started.
+/// `cpu-dma-latency` holds for all CPUs, or `packet-programs` for a device, goes with the last descriptor. What the
+/// kernel shows is compared with what was asked for before the program starts; what was refused is named with its
+/// errno or its reason, and then it is not started.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -35,8 +35,6 @@ Examples:
     sudo linerate levers run cpu-weight=300 -- ./server
   No idle state that takes time to leave, on any CPU, for as long as it runs:
     sudo linerate levers run cpu-dma-latency=0s -- ./server
-  Another memory allocator, with nothing built anew:
-    linerate levers run allocator=jemalloc -- ./server
   A program on each packet of a device that lets it pass (XDP), to see what that costs:
     sudo linerate levers run packet-programs=generic:eth0 -- ./server
   Which levers are of programs, and what has one that is started from here?
@@ -44,7 +42,7 @@ Examples:
 
 The program takes our place: its exit code is ours, signals and the terminal are its own. Under root
 the levers are set by root and the program then runs as the user `nobody`, as all that Linerate
-measures; for another user, let the program change to him.")]
+measures, and has no controlling terminal; for another user, let the program change to him.")]
 pub(super) struct Arguments {
     /// Levers of programs, each with its value
     #[arg(required = true, value_name = "NAME=VALUE")]
@@ -62,29 +60,18 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         .context("no program was given")?;
     let start = Start::prepare(parts(&arguments.levers)?)?;
     let descent = Descent::from_here().context("/proc/self/uid_map")?;
-    let variable = variable(&start, program, descent)?;
     if start.leaves_a_group() {
         start_sweeper().context("starting who takes the control group away afterwards")?;
     }
     start.take_on()?;
     let mut command = Command::new(program);
-    command.args(words).envs(variable);
+    command.args(words);
     sys::process::descend(&mut command, descent);
     let as_whom = match descent {
         Descent::Stay => "",
         Descent::ToNobody | Descent::ToOwn(_) | Descent::IntoNamespace => ", as the user `nobody`",
     };
     Err(become_it(&mut command)).with_context(|| format!("starting {}{as_whom}", program.display()))
-}
-
-/// What is of its environment; asked for while this process is still as it was.
-fn variable(start: &Start, program: &OsStr, descent: Descent) -> anyhow::Result<Option<Variable>> {
-    let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    Ok(start.variable(&Startup {
-        program,
-        environment: &environment,
-        descent,
-    })?)
 }
 
 fn parts(levers: &[LeverSetting]) -> anyhow::Result<Vec<ProgramPart>> {
@@ -109,7 +96,7 @@ fn part(wanted: &LeverSetting) -> anyhow::Result<ProgramPart> {
         None => Err(anyhow!(
             "{0} is of the {1}, not of a program: `linerate levers show {0}` says how it is set",
             wanted.name,
-            lever.card().scope.word()
+            lever.scope.word()
         )),
     }
 }

@@ -3,11 +3,13 @@
 use machine::levers::carry::{self, Standing};
 use machine::levers::{self, DeviceName, Lever, Obstacle, Reading, Site};
 use report::text::wrap;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::catalogue::{NAME_WIDTH, by_group};
-use super::{FORMAT, by_whom, find};
+use super::{by_whom, find};
 use crate::console::Console;
+use crate::shape;
 
 /// Columns of a value.
 const VALUE_WIDTH: usize = 20;
@@ -35,8 +37,8 @@ pub(super) struct Arguments {
 }
 
 /// One lever on this machine.
-struct Row {
-    lever: &'static dyn Lever,
+struct LeverRow {
+    lever: &'static Lever,
     reading: Result<Reading, Obstacle>,
     recommended: Option<String>,
     /// Why it cannot be set here.
@@ -44,6 +46,39 @@ struct Row {
     /// The entry of the journal, where we have set it.
     set_in: Option<u64>,
     /// Whether it should have been put back by itself by now.
+    is_overdue: bool,
+}
+
+/// Levers on this machine.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LeversStatus {
+    /// One entry for each lever that was asked for.
+    levers: Vec<LeverNow>,
+    /// Why the journal, or its first line of which that is so, cannot be read, so that a set_in
+    /// may not be known; null where all can.
+    journal_unreadable: Option<String>,
+}
+
+/// A lever on this machine.
+#[derive(Serialize, JsonSchema)]
+struct LeverNow {
+    /// As it is typed.
+    name: &'static str,
+    /// What it holds, as a person reads it; knobs that hold the same are told once; null where
+    /// it cannot be read.
+    now: Option<String>,
+    /// Why it cannot be read; null where it can.
+    unreadable: Option<String>,
+    /// What is set when no value is given; null where that depends on what the machine is for.
+    recommended: Option<String>,
+    /// Whether it holds what is recommended; null where nothing is.
+    is_recommended: Option<bool>,
+    /// Why it cannot be set here, with the errno; null where it can.
+    obstacle: Option<String>,
+    /// Entry of the journal in which we have set it for this network namespace; null where we
+    /// have not.
+    set_in: Option<u64>,
+    /// Whether it should have been put back by itself by now, and was not.
     is_overdue: bool,
 }
 
@@ -60,16 +95,15 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<()
             .map(|name| find(name))
             .collect::<anyhow::Result<Vec<_>>>()?,
     };
-    let rows = |levers: Vec<&'static dyn Lever>| {
-        let row = |lever| Row::look(lever, &site, &standing);
-        levers.into_iter().map(row).collect::<Vec<Row>>()
+    let rows = |levers: Vec<&'static Lever>| {
+        let row = |lever| LeverRow::look(lever, &site, &standing);
+        levers.into_iter().map(row).collect::<Vec<LeverRow>>()
     };
     if arguments.json {
-        let levers: Vec<Value> = rows(meant).iter().map(Row::as_value).collect();
-        console.say(&format!(
-            "{:#}",
-            json!({ "format": FORMAT, "levers": levers, "journal_unreadable": unknown })
-        ));
+        console.say(&shape::lines(LeversStatus {
+            levers: rows(meant).iter().map(LeverRow::shape).collect(),
+            journal_unreadable: unknown,
+        }));
         return Ok(());
     }
     let width = console.width();
@@ -87,9 +121,9 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<()
     Ok(())
 }
 
-impl Row {
-    fn look(lever: &'static dyn Lever, site: &Site, standing: &[Standing]) -> Self {
-        let name = lever.card().name;
+impl LeverRow {
+    fn look(lever: &'static Lever, site: &Site, standing: &[Standing]) -> Self {
+        let name = lever.name.as_str();
         let set = standing
             .iter()
             .find(|set| set.change.lever == name && !set.is_of_another_boot && set.is_here());
@@ -104,7 +138,7 @@ impl Row {
     }
 
     fn render(&self, width: usize) -> String {
-        let name = self.lever.card().name;
+        let name = self.lever.name.as_str();
         let (mark, now) = match &self.reading {
             Ok(Reading {
                 now,
@@ -145,7 +179,7 @@ impl Row {
             .set_in
             .map(|id| format!("set by Linerate (entry {id})"));
         let overdue = self.is_overdue.then(|| {
-            let name = self.lever.card().name;
+            let name = self.lever.name.as_str();
             format!(
                 "its trial is over and it was not put back: {} undo {name}",
                 by_whom()
@@ -161,18 +195,18 @@ impl Row {
         notes.join("; ")
     }
 
-    fn as_value(&self) -> Value {
+    fn shape(&self) -> LeverNow {
         let reading = self.reading.as_ref();
-        json!({
-            "name": self.lever.card().name,
-            "now": reading.ok().map(|reading| &reading.now),
-            "unreadable": reading.err().map(ToString::to_string),
-            "recommended": self.recommended,
-            "is_recommended": reading.ok().and_then(|reading| reading.is_recommended),
-            "obstacle": self.obstacle.as_ref().map(ToString::to_string),
-            "set_in": self.set_in,
-            "is_overdue": self.is_overdue,
-        })
+        LeverNow {
+            name: &self.lever.name,
+            now: reading.ok().map(|reading| reading.now.clone()),
+            unreadable: reading.err().map(ToString::to_string),
+            recommended: self.recommended.clone(),
+            is_recommended: reading.ok().and_then(|reading| reading.is_recommended),
+            obstacle: self.obstacle.as_ref().map(ToString::to_string),
+            set_in: self.set_in,
+            is_overdue: self.is_overdue,
+        }
     }
 }
 

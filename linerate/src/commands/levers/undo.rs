@@ -5,11 +5,13 @@ use std::slice;
 
 use anyhow::Context as _;
 use machine::levers::Knob;
-use machine::levers::carry::{self, Fate, Undone};
-use serde_json::{Value, json};
+use machine::levers::carry::{self, KnobFate, Undone};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::{FORMAT, LEFT_CHANGED, by_whom, find};
+use super::{LEFT_CHANGED, by_whom, find};
 use crate::console::Console;
+use crate::shape;
 
 /// Put back what was set
 ///
@@ -37,6 +39,38 @@ pub(super) struct Arguments {
     /// Print what was done as one JSON value (docs/schema/levers-undo.json)
     #[arg(long)]
     json: bool,
+}
+
+/// What was put back.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LeversUndo {
+    /// One entry for each lever, the newest first.
+    undone: Vec<UndoneShape>,
+}
+
+/// A lever that was to be put back.
+#[derive(Serialize, JsonSchema)]
+struct UndoneShape {
+    /// Its entry in the journal.
+    entry: u64,
+    /// As it is typed.
+    lever: String,
+    /// Its knobs, the last that was set first.
+    knobs: Vec<KnobShape>,
+}
+
+/// A knob of it.
+#[derive(Serialize, JsonSchema)]
+struct KnobShape {
+    /// A sysctl by its name, or the path of a file.
+    knob: String,
+    /// What became of it; the exit code is 3 where one is set_by_others, changed_hands,
+    /// elsewhere, foreign or refused; of an entry that is forgotten, where one is elsewhere,
+    /// refused or forgotten; and where the journal has a line that cannot be read.
+    #[schemars(extend("enum" = ["put_back", "was_back", "set_by_others", "gone", "changed_hands", "rebooted", "elsewhere", "foreign", "refused", "forgotten"]))]
+    fate: &'static str,
+    /// What became of it in words, with values.
+    words: String,
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
@@ -98,15 +132,14 @@ fn forget(id: u64, as_json: bool, console: &Console) -> anyhow::Result<ExitCode>
     tell(slice::from_ref(&forgotten), as_json, console);
     console.note(&format!("entry {id} is out of the journal"));
     let mut fates = forgotten.knobs.iter().map(|(_, fate)| fate);
-    let is_nothing_left = fates.all(|fate| fate.is_back() || *fate == Fate::Foreign);
+    let is_nothing_left = fates.all(|fate| fate.is_back() || *fate == KnobFate::Foreign);
     Ok(exit_code(is_nothing_left))
 }
 
 fn tell(undone: &[Undone], as_json: bool, console: &Console) {
     if as_json {
-        let entries: Vec<Value> = undone.iter().map(as_value).collect();
-        let value = json!({ "format": FORMAT, "undone": entries });
-        return console.say(&format!("{value:#}"));
+        let undone = undone.iter().map(shape_of).collect();
+        return console.say(&shape::lines(LeversUndo { undone }));
     }
     undone
         .iter()
@@ -115,7 +148,10 @@ fn tell(undone: &[Undone], as_json: bool, console: &Console) {
 }
 
 fn has_foreign(undone: &Undone) -> bool {
-    undone.knobs.iter().any(|(_, fate)| *fate == Fate::Foreign)
+    undone
+        .knobs
+        .iter()
+        .any(|(_, fate)| *fate == KnobFate::Foreign)
 }
 
 fn exit_code(is_as_before: bool) -> ExitCode {
@@ -158,51 +194,57 @@ pub(super) fn lines(undone: &Undone) -> impl Iterator<Item = String> {
         .map(|(knob, fate)| line(&undone.lever, knob, fate))
 }
 
-fn line(lever: &str, knob: &Knob, fate: &Fate) -> String {
+fn line(lever: &str, knob: &Knob, fate: &KnobFate) -> String {
     match fate {
-        Fate::PutBack { now } => format!("{knob}: {now} again"),
-        Fate::WasBack { now } => format!("{knob}: was {now} again already"),
-        Fate::SetByOthers { now, ours } => {
+        KnobFate::PutBack { now } => format!("{knob}: {now} again"),
+        KnobFate::WasBack { now } => format!("{knob}: was {now} again already"),
+        KnobFate::SetByOthers { now, ours } => {
             format!("{knob}: left at {now}, which somebody else has set; ours was {ours}")
         }
-        Fate::Gone => format!("{knob}: has gone, and our value with it"),
-        Fate::ChangedHands { now } => {
+        KnobFate::Gone => format!("{knob}: has gone, and our value with it"),
+        KnobFate::ChangedHands { now } => {
             format!("{knob}: left as it is: it was given out anew, and is of {now} now")
         }
-        Fate::Rebooted => format!("{knob}: the machine has been started since, which put it back"),
-        Fate::Elsewhere { namespace } => format!(
+        KnobFate::Rebooted => {
+            format!("{knob}: the machine has been started since, which put it back")
+        }
+        KnobFate::Elsewhere { namespace } => format!(
             "{knob}: is in the network namespace {namespace}; say it there, as with linerate rig exec"
         ),
-        Fate::Foreign => format!(
+        KnobFate::Foreign => format!(
             "{knob}: the journal says that `{lever}` set it, which `{lever}` never does; left alone"
         ),
-        Fate::Refused { why } => format!("{knob}: could not be put back: {why}"),
-        Fate::Forgotten { now, command } => {
+        KnobFate::Refused { why } => format!("{knob}: could not be put back: {why}"),
+        KnobFate::Forgotten { now, command } => {
             format!("{knob}: left at {now}, which we have set; to put it back: {command}")
         }
     }
 }
 
-fn as_value(undone: &Undone) -> Value {
-    let knob = |(knob, fate): &(Knob, Fate)| json!({ "knob": knob.to_string(), "fate": word(fate), "words": line(&undone.lever, knob, fate) });
-    json!({
-        "entry": undone.id,
-        "lever": undone.lever,
-        "knobs": undone.knobs.iter().map(knob).collect::<Vec<_>>(),
-    })
+fn shape_of(undone: &Undone) -> UndoneShape {
+    let knob = |(knob, fate): &(Knob, KnobFate)| KnobShape {
+        knob: knob.to_string(),
+        fate: word(fate),
+        words: line(&undone.lever, knob, fate),
+    };
+    UndoneShape {
+        entry: undone.id,
+        lever: undone.lever.clone(),
+        knobs: undone.knobs.iter().map(knob).collect(),
+    }
 }
 
-fn word(fate: &Fate) -> &'static str {
+fn word(fate: &KnobFate) -> &'static str {
     match fate {
-        Fate::PutBack { .. } => "put_back",
-        Fate::WasBack { .. } => "was_back",
-        Fate::SetByOthers { .. } => "set_by_others",
-        Fate::Gone => "gone",
-        Fate::ChangedHands { .. } => "changed_hands",
-        Fate::Rebooted => "rebooted",
-        Fate::Elsewhere { .. } => "elsewhere",
-        Fate::Foreign => "foreign",
-        Fate::Refused { .. } => "refused",
-        Fate::Forgotten { .. } => "forgotten",
+        KnobFate::PutBack { .. } => "put_back",
+        KnobFate::WasBack { .. } => "was_back",
+        KnobFate::SetByOthers { .. } => "set_by_others",
+        KnobFate::Gone => "gone",
+        KnobFate::ChangedHands { .. } => "changed_hands",
+        KnobFate::Rebooted => "rebooted",
+        KnobFate::Elsewhere { .. } => "elsewhere",
+        KnobFate::Foreign => "foreign",
+        KnobFate::Refused { .. } => "refused",
+        KnobFate::Forgotten { .. } => "forgotten",
     }
 }

@@ -44,10 +44,10 @@ pub(crate) struct Arguments {
     /// [default: 1000 packets]
     #[arg(long, value_name = "LIMIT", value_parser = spelling::parse_queue, help_heading = LINK)]
     queue: Option<QueueLimit>,
-    /// The same for the direction from client to server alone, as `rate=10Mbit/s`; repeatable
+    /// A property of the direction from client to server alone, as `rate=10Mbit/s`; repeatable
     #[arg(long, value_name = "KEY=VALUE", help_heading = LINK)]
     up: Vec<Setting>,
-    /// The same for the direction from server to client alone
+    /// A property of the direction from server to client alone
     #[arg(long, value_name = "KEY=VALUE", help_heading = LINK)]
     down: Vec<Setting>,
     /// Seed of losses and reordering, of a link in user space; the same seed strikes the same

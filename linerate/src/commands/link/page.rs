@@ -4,16 +4,15 @@ use agent::link::Carried;
 use model::link::{LinkPlan, LinkReading, LinkShape, QdiscReading};
 use report::numbers;
 
-use super::Report;
-use crate::commands::quantiles::carried;
+use super::LinkReport;
 
-pub(super) fn render(report: &Report) -> String {
+pub(super) fn render(report: &LinkReport) -> String {
     let mut parts = vec![answer(report), table(report)];
     parts.extend(doubts(report));
     parts.join("\n\n")
 }
 
-fn answer(report: &Report) -> String {
+fn answer(report: &LinkReport) -> String {
     let elapsed_ns = u64::try_from(report.elapsed.as_nanos()).unwrap_or(u64::MAX);
     let time = numbers::duration(elapsed_ns);
     let (link, code) = (report::link::words(&report.plan), report.exit_code);
@@ -38,7 +37,7 @@ const COLUMNS: [&str; 8] = [
 /// The kernel tells neither how late packets were nor by which of two ways they were lost.
 const KERNEL_COLUMNS: [&str; 5] = ["", "packets", "carried", "dropped", "waiting"];
 
-fn table(report: &Report) -> String {
+fn table(report: &LinkReport) -> String {
     let lines = match &report.carried {
         Carried::Userspace(readings) => vec![
             line(&COLUMNS.map(str::to_owned)),
@@ -63,7 +62,7 @@ fn table(report: &Report) -> String {
 fn row(direction: &str, reading: &LinkReading) -> String {
     let tally = &reading.tally;
     let late = |quantile| {
-        let late_ns = carried(&reading.lateness_ns, quantile);
+        let late_ns = reading.lateness_ns.carried(quantile);
         late_ns.map_or_else(|| "–".to_owned(), numbers::duration)
     };
     let most = reading.lateness_ns.quantile(1.0);
@@ -105,7 +104,7 @@ fn line(cells: &[String]) -> String {
     line
 }
 
-fn doubts(report: &Report) -> Option<String> {
+fn doubts(report: &LinkReport) -> Option<String> {
     let lines = report
         .doubts
         .iter()

@@ -7,23 +7,27 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use clap::{ArgGroup, ValueHint};
 use model::Pace;
+use model::load_run::LoadWorkload;
 use model::objective::Objective;
 use model::random::SplitMix64;
+use model::sweep::Sweep;
 use model::workload::Arrivals;
 use sys::address::{Address, SocketPath};
 use traffic::load::{Engine, LoadPlan};
 
-use super::sweep::{DEFAULT_ROUNDS, Sweep};
-use super::tls::TlsFlags;
-use super::watching::WatchFlags;
-use super::{unix_socket, values};
+use super::watching::flags::WatchFlags;
+use super::{OUTPUT, unix_socket};
 use crate::console::Console;
+use crate::request::{REQUEST, RequestFlags, WHERE};
+use crate::values;
 
+/// Rounds with which an interval at 95 % is one, and not the whole range.
+const DEFAULT_ROUNDS: u32 = 6;
 const DEFAULT_CONNECTIONS: u32 = 64;
 /// What is scored begins so long after the first request, unless told otherwise.
 const DEFAULT_SETTLE: Duration = Duration::from_millis(500);
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
-/// The same for each of the many blocks of a search.
+/// What is scored of each of the many blocks of a search begins so long after its first request.
 const BLOCK_SETTLE: Duration = Duration::from_millis(250);
 const BLOCK_DURATION: Duration = Duration::from_secs(1);
 
@@ -53,6 +57,7 @@ const BLOCK_DURATION: Duration = Duration::from_secs(1);
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 #[command(group = ArgGroup::new("open").args(["rate", "slo", "sweep"]))]
+#[command(group = ArgGroup::new("blocks").args(["slo", "sweep"]))]
 pub(crate) struct Arguments {
     /// What to load, such as http://127.0.0.1:8080/json; several are mixed
     ///
@@ -88,34 +93,13 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["rate", "slo", "sweep", "latency"])]
     throughput: bool,
 
-    /// Speak HTTP/2, with --streams N so many requests at once on each connection
-    ///
-    /// By TLS the server must agree to it (ALPN h2); in the clear it is taken for granted that the
-    /// server speaks it (h2c with prior knowledge). What one thread sends and receives at once goes
-    /// together, so a request may leave some µs later than its time says. A server that ends a
-    /// connection in good order, as nginx does after 1000 requests, is asked once more on a new one
-    /// what it did not begin with.
-    #[arg(long, conflicts_with = "download")]
-    pub(super) http2: bool,
-    /// With --http2: requests under way at once on each connection [default: 1]
-    #[arg(long, value_name = "N", value_parser = values::parse_count, requires = "http2", hide_short_help = true)]
-    pub(super) streams: Option<u32>,
-    /// Requests under way at once on each connection of HTTP/1.1, answered in their order (pipelining)
-    ///
-    /// One waits for the answers before its own. In closed loop those that become due while the answers of a
-    /// connection are taken leave together, so some µs later than their time says. What lies
-    /// behind an answer with `Connection: close` was not begun with and is asked once more on a new
-    /// connection; behind any other failure it is lost, and counted as `closed`.
-    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = values::parse_count, conflicts_with_all = ["http2", "download"], hide_short_help = true)]
-    pipeline: u32,
-
     /// Download mode, for long bodies: Gbit/s, CPU per GB, who was the limit
     ///
     /// Bodies are counted and thrown away, and not compared. Nothing is asked for beforehand but one
     /// head. A request fails when nothing came for --timeout, however long all of it takes. Of a
     /// server on this machine its CPU time is read too, and by the kernel's account of its
     /// connections what held its sending back: the client's window or its own buffer.
-    #[arg(long, conflicts_with_all = ["rate", "slo", "sweep", "latency", "throughput"])]
+    #[arg(long, conflicts_with_all = ["rate", "slo", "sweep", "latency", "throughput", "http2", "pipeline"])]
     pub(super) download: bool,
     /// With --download: how long each body must be, or it has failed
     #[arg(
@@ -164,15 +148,6 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SPREAD", value_enum, hide_possible_values = true, hide_short_help = true, requires = "open", help_heading = OPEN)]
     pub(super) arrivals: Option<Spread>,
 
-    /// HTTP method [default: GET, or POST with a body]
-    #[arg(short = 'X', long, help_heading = REQUEST)]
-    pub(super) method: Option<String>,
-    /// Header to add, such as 'Accept: text/plain'; may be repeated
-    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = values::parse_header, help_heading = REQUEST)]
-    pub(super) headers: Vec<(String, String)>,
-    /// Body to send: a text, or @FILE for the content of a file
-    #[arg(long, value_name = "TEXT|@FILE", help_heading = REQUEST)]
-    pub(super) body: Option<String>,
     /// Requests of several kinds, with weights: a TOML file (docs/mixes.md)
     ///
     /// A table `[[request]]` for each, with its path, and as it needs them weight, method, headers, body
@@ -180,6 +155,8 @@ pub(crate) struct Arguments {
     /// its name.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["method", "body", "download", "http2"], help_heading = REQUEST)]
     pub(super) mix: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) request: RequestFlags,
     /// Seed of mixed requests, of Poisson arrivals and of the order of blocks [default: 1]
     ///
     /// The same seed has each connection send the same sequence of requests.
@@ -208,9 +185,6 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value = "auto", hide_possible_values = true, hide_short_help = true, help_heading = WHERE)]
     engine: Carrier,
 
-    #[command(flatten)]
-    pub(super) tls: TlsFlags,
-
     /// Print the distribution of the latency, a line for each quantile
     ///
     /// In closed loop it is that of the service time, from the send to the last byte; with --rate
@@ -221,14 +195,18 @@ pub(crate) struct Arguments {
     /// Print one JSON value (docs/schema/load*.json)
     #[arg(long, help_heading = OUTPUT)]
     pub(super) json: bool,
+    /// Keep every block of --slo or --sweep in this folder, and go on with what it has
+    ///
+    /// Each block is on the disk before the next begins. The same command goes on with a run that was
+    /// stopped, as does `linerate study resume FOLDER --trust`, and `linerate study report FOLDER` tells it again.
+    /// Headers, a body that was typed and queries are not kept.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, requires = "blocks", hide_short_help = true, help_heading = OUTPUT)]
+    pub(super) out: Option<PathBuf>,
     #[command(flatten)]
     pub(super) watching: WatchFlags,
 }
 
 const OPEN: &str = "Open loop";
-const REQUEST: &str = "Request";
-pub(super) const WHERE: &str = "Where and by what";
-pub(super) const OUTPUT: &str = "Output";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -286,26 +264,14 @@ impl Arguments {
     /// What the flags say, the address left open.
     pub(super) fn plan(&self) -> anyhow::Result<LoadPlan> {
         ensure!(
-            !(self.http2 && self.engine == Carrier::Uring),
+            !(self.request.http2 && self.engine == Carrier::Uring),
             "--engine uring carries no HTTP/2: leave --engine out with --http2, or say epoll"
         );
         ensure!(
-            !(self.pipeline > 1 && self.engine == Carrier::Uring),
+            !(self.request.pipeline > 1 && self.engine == Carrier::Uring),
             "--engine uring carries no pipeline: leave --engine out with --pipeline, or say epoll"
         );
-        let closes = |(name, _): &(String, String)| name.eq_ignore_ascii_case("connection");
-        ensure!(
-            self.pipeline == 1 || !self.headers.iter().any(closes),
-            "--pipeline {} and a header `Connection` exclude one another: that ends the connection behind \
-             the first answer, or keeps it as it is kept anyway",
-            self.pipeline
-        );
-        for (flag, at_once) in [("streams", self.streams), ("pipeline", Some(self.pipeline))] {
-            ensure!(
-                at_once != Some(0),
-                "--{flag} 0 carries nothing: 1 is the least"
-            );
-        }
+        self.request.check()?;
         let cpus = self.cpus.clone().unwrap_or_default();
         sys::cpu::all_allowed(&cpus).context("--cpus")?;
         let (settle, duration) = if self.slo.is_some() || self.sweep.is_some() {
@@ -330,8 +296,8 @@ impl Arguments {
             },
             bulk: false,
             tls: None,
-            streams: self.http2.then(|| self.streams.unwrap_or(1)),
-            pipeline: self.pipeline,
+            streams: self.request.streams(),
+            pipeline: self.request.pipeline,
         })
     }
 
@@ -384,22 +350,31 @@ impl Arguments {
 
     /// An open loop at a rate, with the arrivals asked for; those of each block are others.
     pub(super) fn open(&self, rate_rps: f64, block: u32) -> Pace {
-        let arrivals = match self.arrivals {
-            None | Some(Spread::Uniform) => Arrivals::Uniform,
-            Some(Spread::Poisson) => Arrivals::Poisson,
-        };
         Pace::Open {
             rate_rps,
-            arrivals,
+            arrivals: self.arrivals(),
             seed: SplitMix64::new(self.seed()).stream(block).bits(),
         }
     }
 
-    /// The arrivals by the name that the flag takes.
-    pub(super) fn arrivals_shown(&self) -> &'static str {
+    pub(super) fn arrivals(&self) -> Arrivals {
         match self.arrivals {
-            None | Some(Spread::Uniform) => "uniform",
-            Some(Spread::Poisson) => "poisson",
+            None | Some(Spread::Uniform) => Arrivals::Uniform,
+            Some(Spread::Poisson) => Arrivals::Poisson,
+        }
+    }
+
+    /// What is asked of many blocks; `None` of one load.
+    pub(super) fn many_blocks(&self) -> Option<LoadWorkload> {
+        match (&self.slo, self.sweep) {
+            (Some(objective), _) => Some(LoadWorkload::Capacity {
+                objective: objective.clone(),
+            }),
+            (None, Some(range)) => Some(LoadWorkload::Sweep {
+                range,
+                rounds: self.rounds,
+            }),
+            (None, None) => None,
         }
     }
 }

@@ -1,14 +1,21 @@
 //! A target that was looked at and how it is to be loaded: what a search and a sweep repeat.
 
-use model::Pace;
-use traffic::load::{LoadOutcome, LoadPlan, Observer};
+use machine::instruments::cpu::CpuWatch;
+use model::failure::Failure;
+use model::load_run::{LoadStudy, LoadWorkload};
+use model::{Pace, Reading};
+use study::load::PutsOnLoad;
+use traffic::load::LoadPlan;
 
-use super::Arguments;
 use super::requests::Requests;
-use super::target::Target;
+use super::target::{self, Target};
+use super::{Arguments, version};
+use crate::commands::whole_machine::Watched;
+use crate::console::Console;
+use crate::progress_line::ProgressLine;
 
 /// Plain lines of progress where no line can be drawn.
-pub(super) const PLAIN_LINES: usize = 10;
+const PLAIN_LINES: usize = 10;
 
 pub(super) struct Case<'a> {
     pub(super) arguments: &'a Arguments,
@@ -21,25 +28,81 @@ pub(super) struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// One block of so many connections; `None` when a signal ended it early.
-    pub(super) fn block(
-        &self,
-        connections: u32,
-        pace: Pace,
-        observer: &mut dyn Observer,
-    ) -> anyhow::Result<Option<LoadOutcome>> {
-        let plan = LoadPlan {
-            connections,
-            threads: self.plan.threads.min(connections),
-            pace,
-            ..self.plan.clone()
-        };
-        let outcome = self.requests.put_on(&plan, observer)?;
-        Ok(sys::stop::heard().is_none().then_some(outcome))
+    /// As it is saved: without what may be secret.
+    pub(super) fn study(&self, workload: LoadWorkload) -> LoadStudy {
+        let plan = &self.plan;
+        LoadStudy {
+            workload,
+            target: self.target.shown.clone(),
+            address: plan.address.to_string(),
+            http: version(plan),
+            streams: plan.streams(),
+            connections: plan.connections,
+            threads: plan.threads,
+            arrivals: self.arguments.arrivals(),
+            settle_ns: plan.settle_ns,
+            score_ns: plan.score_ns,
+            timeout_ns: plan.timeout_ns,
+            notes: self.notes.clone(),
+        }
     }
 
     /// What one block takes, ns.
     pub(super) fn block_ns(&self) -> u64 {
         self.plan.settle_ns + self.plan.score_ns
+    }
+}
+
+/// The load generator of this process, block by block.
+pub(super) struct Blocks<'a> {
+    case: &'a Case<'a>,
+    /// The processes of the server, where they can be seen.
+    pids: Vec<u32>,
+    line: ProgressLine<'a>,
+}
+
+impl<'a> Blocks<'a> {
+    pub(super) fn of(case: &'a Case<'a>, console: &'a Console) -> Self {
+        Self {
+            pids: target::pids(&case.plan.address),
+            line: ProgressLine::new(console, PLAIN_LINES),
+            case,
+        }
+    }
+
+    pub(super) fn end(&self) {
+        self.line.end();
+    }
+}
+
+impl PutsOnLoad for Blocks<'_> {
+    fn has_room(&self, connections: u32) -> bool {
+        let plan = LoadPlan {
+            connections,
+            ..self.case.plan.clone()
+        };
+        plan.check().is_ok() && plan.make_room().is_ok()
+    }
+
+    fn block(&mut self, connections: u32, pace: Pace) -> Result<Option<Reading>, Failure> {
+        let plan = &self.case.plan;
+        let plan = LoadPlan {
+            connections,
+            threads: plan.threads.min(connections),
+            pace,
+            ..plan.clone()
+        };
+        let mut watched = Watched(CpuWatch::new(&self.pids));
+        let outcome = self.case.requests.put_on(&plan, &mut watched);
+        let outcome = outcome.map_err(|error| Failure {
+            what: error.to_string(),
+            advice: String::new(),
+        })?;
+        let is_whole = sys::stop::heard().is_none();
+        Ok(is_whole.then(|| agent::reading(outcome, &watched.0)))
+    }
+
+    fn block_done(&mut self, done: usize, planned: usize, what: &str) {
+        self.line.step(done, planned, what);
     }
 }

@@ -4,7 +4,7 @@ use model::{Histogram, Pace};
 use report::numbers;
 
 use super::Report;
-use crate::commands::quantiles::{QUANTILES, carried};
+use crate::commands::quantiles::QUANTILES;
 
 /// What is shown of one load: a name and a distribution each.
 type Rows<'a> = Vec<(&'static str, &'a Histogram)>;
@@ -23,10 +23,8 @@ pub(super) fn render(report: &Report<'_>, in_full: bool) -> Option<String> {
             ],
         ),
     };
-    let carried_by_any = |quantile: &f64| {
-        rows.iter()
-            .any(|(_, row)| carried(row, *quantile).is_some())
-    };
+    let carried_by_any =
+        |quantile: &f64| rows.iter().any(|(_, row)| row.carried(*quantile).is_some());
     let shown: Vec<f64> = QUANTILES.into_iter().filter(carried_by_any).collect();
     let lines = if in_full { down } else { across };
     (!shown.is_empty()).then(|| format!("{title}\n{}", lines(&rows, &shown).join("\n")))
@@ -64,7 +62,8 @@ fn line(name: &str, cells: impl Iterator<Item = String>) -> String {
 }
 
 fn cell(row: &Histogram, quantile: f64) -> String {
-    carried(row, quantile).map_or_else(String::new, numbers::duration)
+    row.carried(quantile)
+        .map_or_else(String::new, numbers::duration)
 }
 
 #[cfg(test)]
@@ -75,9 +74,9 @@ mod tests {
     fn a_quantile_needs_ten_observations_beyond_it() {
         let mut histogram = Histogram::default();
         (0..999).for_each(|_| histogram.record(5));
-        assert_eq!(carried(&histogram, 0.99), None);
+        assert_eq!(histogram.carried(0.99), None);
         histogram.record(5);
-        assert_eq!(carried(&histogram, 0.99), Some(5));
-        assert_eq!(carried(&histogram, 0.999), None);
+        assert_eq!(histogram.carried(0.99), Some(5));
+        assert_eq!(histogram.carried(0.999), None);
     }
 }

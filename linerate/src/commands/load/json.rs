@@ -1,92 +1,197 @@
 //! A load as one JSON value of a stable shape.
 
+use model::load_run::HttpVersion;
+use model::reading::Errors;
 use model::{Histogram, Pace};
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use traffic::load::Handshakes;
 use traffic::tls::Agreed;
 
-use super::{Report, mix};
-use crate::commands::quantiles::{QUANTILES, carried};
-use crate::commands::whole_machine;
-use crate::commands::worded::worded;
+use super::Report;
+use super::mix::{self, MixShape};
+use crate::commands::quantiles::Quantiles;
+use crate::shape;
+use model::doubt::{WordedDoubt, worded};
+use model::reading::MachinePerUnit;
 
-/// The version of this shape. Keys may be added under the same version; none is renamed, taken
-/// away or given another meaning.
-const FORMAT: u32 = 1;
+/// One load: what was asked for and how it went.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Load {
+    /// Version of the program.
+    linerate_version: &'static str,
+    /// What was loaded: the URL without its query.
+    target: String,
+    /// The address that was loaded, as ADDR:PORT, or as unix:PATH.
+    address: String,
+    /// Closed or open loop.
+    pace: Pace,
+    /// What carried the bytes.
+    #[schemars(extend("enum" = ["epoll", "uring"]))]
+    engine: &'static str,
+    /// Version of HTTP that was asked for.
+    http: HttpVersion,
+    /// Requests under way at once on each connection, count; 1 for HTTP/1.1 without --pipeline.
+    streams: u32,
+    /// Connections held open at once, count.
+    connections: u32,
+    /// Load threads, count.
+    threads: u32,
+    /// Load before the scored window, s.
+    settle_seconds: f64,
+    /// Length of the scored window as it was, s.
+    window_seconds: f64,
+    /// HTTP status of the first answer; 0 when there was none.
+    first_status: u16,
+    /// Requests sent, settling included, count.
+    sent: u64,
+    /// Right answers, settling included, count.
+    answered: u64,
+    /// Requests not rightly answered, settling included, by fate.
+    errors: Errors,
+    /// Right answers within the scored window, count.
+    answered_in_window: u64,
+    /// Bytes received within the scored window: heads, bodies and chunk framing.
+    received_bytes: u64,
+    /// Bytes received per second of the scored window, bytes/s.
+    received_bytes_per_second: f64,
+    /// Right answers per second of the scored window, requests/s.
+    throughput_rps: f64,
+    /// CPU time of the client per right answer, µs; null when there was none.
+    client_cpu_us_per_request: Option<f64>,
+    /// CPU time of all CPUs of this machine per right answer, µs; null where it is hidden, or
+    /// there was none.
+    machine_us_per_request: Option<MachinePerUnit>,
+    /// Share of the window in which the busiest load thread worked, 0 to 1.
+    client_busy_share: f64,
+    /// Share of the window in which that thread worked or was ready to run while something else had its
+    /// CPU, 0 to 1.
+    client_occupied_share: f64,
+    /// Quantiles of the scored window, µs.
+    latency_us: Latency,
+    /// Connections opened for the first time, count.
+    connections_opened: u64,
+    /// Attempts to connect that failed, count.
+    connections_failed: u64,
+    /// Connections opened again, count.
+    connections_reopened: u64,
+    /// What TLS came to; null in the clear.
+    tls: Option<Tls>,
+    /// Requests of several kinds, or with numbers to draw; null for one and the same request.
+    mix: Option<MixShape>,
+    /// Right answers in each 100 ms from the start on, settling included, count.
+    answered_per_100_ms: Vec<u64>,
+    /// What a sceptic would ask about.
+    doubts: Vec<WordedDoubt>,
+    /// Remarks about how it was measured.
+    notes: Vec<String>,
+}
+
+/// A load by TLS: what the first handshake agreed on, and all those of the load.
+#[derive(Serialize, JsonSchema)]
+struct Tls {
+    #[serde(flatten)]
+    agreed: Agreed,
+    /// Handshakes that were done, settling included, count.
+    handshakes: Option<u64>,
+    /// Those of them that went on with an earlier session, count.
+    resumed: Option<u64>,
+    /// From the connection to the end of its handshake, while others were opened too, µs.
+    handshake_us: Option<Counted>,
+}
+
+/// Quantiles of the scored window, µs.
+#[derive(Serialize, JsonSchema)]
+struct Latency {
+    /// From the actual send to the last byte of the answer; null in throughput mode.
+    service: Option<Counted>,
+    /// Open loop only: from the moment it was due to the last byte.
+    response: Option<Counted>,
+    /// Open loop only: from the moment it was due to the actual send.
+    lateness: Option<Counted>,
+}
+
+/// Quantiles of one distribution, and what is behind them.
+#[derive(Serialize, JsonSchema)]
+struct Counted {
+    /// Requests, or handshakes, behind the quantiles, count.
+    count: u64,
+    #[serde(flatten)]
+    quantiles: Quantiles,
+}
 
 /// The value, over several lines.
 pub(super) fn render(report: &Report<'_>) -> String {
-    format!("{:#}", value(report))
+    shape::lines(value(report))
 }
 
-fn value(report: &Report<'_>) -> Value {
+fn value(report: &Report<'_>) -> Load {
     let (outcome, plan) = (report.outcome, report.plan);
     let latency = outcome.latency.as_ref();
     let is_open = matches!(plan.pace, Pace::Open { .. });
-    let open_only = |histogram| is_open.then(|| quantiles(histogram));
-    json!({
-        "format": FORMAT,
-        "linerate_version": env!("CARGO_PKG_VERSION"),
-        "target": report.target.shown,
-        "address": report.target.address.to_string(),
-        "pace": plan.pace,
-        "engine": report.engine(),
-        "http": super::version(plan),
-        "connections": plan.connections,
-        "streams": plan.streams(),
-        "threads": plan.threads,
-        "settle_seconds": seconds(plan.settle_ns),
-        "window_seconds": seconds(outcome.window_ns),
-        "first_status": outcome.first_status,
-        "sent": outcome.ledger.sent,
-        "answered": outcome.ledger.answered,
-        "errors": outcome.ledger.errors,
-        "answered_in_window": outcome.answered,
-        "received_bytes": outcome.received_bytes,
-        "received_bytes_per_second": outcome.received_bytes_per_second(),
-        "throughput_rps": outcome.throughput_rps(),
-        "client_cpu_us_per_request": outcome.client_cpu_us_per_request(),
-        "machine_us_per_request": whole_machine::json(report.machine, |ns| report.per_request_us(ns)),
-        "client_busy_share": outcome.client_busy_share,
-        "client_occupied_share": outcome.client_occupied_share,
-        "latency_us": {
-            "service": latency.map(|latency| quantiles(&latency.service)),
-            "response": latency.and_then(|latency| open_only(&latency.response)),
-            "lateness": latency.and_then(|latency| open_only(&latency.lateness)),
+    let open_only = |histogram| is_open.then(|| counted(histogram));
+    Load {
+        linerate_version: shape::VERSION,
+        target: report.target.shown.clone(),
+        address: report.target.address.to_string(),
+        pace: plan.pace,
+        engine: report.engine(),
+        http: super::version(plan),
+        connections: plan.connections,
+        streams: plan.streams(),
+        threads: plan.threads,
+        settle_seconds: seconds(plan.settle_ns),
+        window_seconds: seconds(outcome.window_ns),
+        first_status: outcome.first_status,
+        sent: outcome.ledger.sent,
+        answered: outcome.ledger.answered,
+        errors: outcome.ledger.errors,
+        answered_in_window: outcome.answered,
+        received_bytes: outcome.received_bytes,
+        received_bytes_per_second: outcome.received_bytes_per_second(),
+        throughput_rps: outcome.throughput_rps(),
+        client_cpu_us_per_request: outcome.client_cpu_us_per_request(),
+        machine_us_per_request: MachinePerUnit::of(report.machine, |ns| report.per_request_us(ns)),
+        client_busy_share: outcome.client_busy_share,
+        client_occupied_share: outcome.client_occupied_share,
+        latency_us: Latency {
+            service: latency.map(|latency| counted(&latency.service)),
+            response: latency.and_then(|latency| open_only(&latency.response)),
+            lateness: latency.and_then(|latency| open_only(&latency.lateness)),
         },
-        "connections_opened": outcome.connections.opened,
-        "connections_failed": outcome.connections.failed,
-        "connections_reopened": outcome.connections.reopened,
-        "tls": report.target.look.first.tls.as_ref().map(|agreed| tls(agreed, outcome.handshakes.as_ref())),
-        "mix": report.mixed.map(|mixed| mix::json(mixed, &outcome.kinds)),
-        "answered_per_100_ms": outcome.window_counts,
-        "doubts": worded(&outcome.doubts),
-        "notes": report.notes,
-    })
-}
-
-/// Count and quantiles in µs; a quantile that the data do not carry is null.
-fn quantiles(histogram: &Histogram) -> Value {
-    let micros = |ns: u64| ns as f64 / 1e3;
-    let mut object = Map::new();
-    object.insert("count".to_owned(), json!(histogram.total()));
-    for quantile in QUANTILES {
-        let name = report::numbers::quantile(quantile).replace('.', "_");
-        object.insert(name, json!(carried(histogram, quantile).map(micros)));
+        connections_opened: outcome.connections.opened,
+        connections_failed: outcome.connections.failed,
+        connections_reopened: outcome.connections.reopened,
+        tls: report
+            .target
+            .look
+            .first
+            .tls
+            .as_ref()
+            .map(|agreed| tls(agreed, outcome.handshakes.as_ref())),
+        mix: report.mixed.map(|mixed| mix::shape(mixed, &outcome.kinds)),
+        answered_per_100_ms: outcome.window_counts.clone(),
+        doubts: worded(&outcome.doubts),
+        notes: report.notes.clone(),
     }
-    Value::Object(object)
 }
 
-fn tls(agreed: &Agreed, handshakes: Option<&Handshakes>) -> Value {
-    json!({
-        "version": agreed.version,
-        "cipher": agreed.cipher,
-        "handshakes": handshakes.map(|handshakes| handshakes.times.total()),
-        "resumed": handshakes.map(|handshakes| handshakes.resumed),
-        "handshake_us": handshakes.map(|handshakes| quantiles(&handshakes.times)),
-    })
+fn tls(agreed: &Agreed, handshakes: Option<&Handshakes>) -> Tls {
+    Tls {
+        agreed: agreed.clone(),
+        handshakes: handshakes.map(|handshakes| handshakes.times.total()),
+        resumed: handshakes.map(|handshakes| handshakes.resumed),
+        handshake_us: handshakes.map(|handshakes| counted(&handshakes.times)),
+    }
 }
 
 fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
+}
+
+fn counted(histogram: &Histogram) -> Counted {
+    Counted {
+        count: histogram.total(),
+        quantiles: histogram.into(),
+    }
 }

@@ -7,7 +7,6 @@ use traffic::load::LoadPlan;
 use traffic::tls::Agreed;
 
 use super::{Report, distributions, mix};
-use crate::commands::quantiles::carried;
 use crate::commands::whole_machine;
 
 /// The whole page; `in_full` with a line for each quantile of the latency.
@@ -55,7 +54,7 @@ fn answer(report: &Report<'_>) -> String {
 }
 
 fn waits(latency: Option<&LatencyReading>) -> String {
-    let quantile = |quantile| carried(&latency?.response, quantile).map(numbers::duration);
+    let quantile = |quantile| latency?.response.carried(quantile).map(numbers::duration);
     match (quantile(0.5), quantile(0.99)) {
         (Some(half), Some(most)) => {
             format!(", half of them within {half} and 99 % within {most} of when they were due")

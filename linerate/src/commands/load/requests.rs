@@ -1,14 +1,15 @@
 //! What is sent: one request again and again, or several kinds of request, mixed.
 
+use agent::request::{Asked, Prepared};
 use anyhow::{Context as _, ensure};
 use sys::address::Address;
-use traffic::load::{LoadError, LoadOutcome, LoadPlan, Observer, ProbeError};
+use traffic::load::mix::has_template;
+use traffic::load::{LoadError, LoadOutcome, LoadPlan, Loads as _, Observer, ProbeError};
 use wire::url::HttpUrl;
 
 use super::mix::Mixed;
-use super::request::{Asked, Prepared};
-use super::target::{Look, Target};
-use super::{Arguments, mix, request};
+use super::two_answers::TwoAnswers;
+use super::{Arguments, mix};
 
 pub(super) enum Requests {
     One(Prepared),
@@ -18,9 +19,9 @@ pub(super) enum Requests {
 impl Requests {
     /// Puts together what the arguments ask for.
     pub(super) fn prepare(arguments: &Arguments, urls: &[HttpUrl]) -> anyhow::Result<Self> {
-        let is_mix = urls.len() > 1 || request::has_templates(arguments, urls);
+        let is_mix = urls.len() > 1 || has_templates(arguments, urls);
         ensure!(
-            !(arguments.http2 && is_mix),
+            !(arguments.request.http2 && is_mix),
             "--http2 sends one request again and again: give one URL, without a number to draw \
              ({{id:1..1000}}), or leave --http2 out"
         );
@@ -36,14 +37,16 @@ impl Requests {
              the last: it is for --rate, --slo and --sweep, and for requests that are mixed (--mix, \
              several URLs) or hold a number to draw ({{id:1..1000}})"
         );
-        Prepared::new(arguments, &urls[0]).map(Self::One)
+        prepare(arguments, &urls[0]).map(Self::One)
     }
 
     /// Sends the first of them once, on a connection of its own.
     pub(super) fn ask(&self, address: &Address, plan: &LoadPlan) -> Result<Asked, ProbeError> {
         match self {
-            Self::One(request) => request.ask(address, plan),
-            Self::Mix(mixed) => Asked::once(address, mixed.first(), plan),
+            Self::One(request) => request.ask(address, plan.tls.as_ref(), plan.timeout_ns),
+            Self::Mix(mixed) => {
+                Asked::once(address, mixed.first(), plan.tls.as_ref(), plan.timeout_ns)
+            }
         }
     }
 
@@ -51,20 +54,20 @@ impl Requests {
     /// reader should know of them.
     pub(super) fn look(
         self,
-        target: &Target,
+        address: &Address,
+        look: &TwoAnswers,
         plan: &LoadPlan,
     ) -> anyhow::Result<(Self, Vec<String>)> {
         match self {
             Self::One(request) => {
-                let Look { body_is_steady, .. } = target.look;
-                let request = match body_is_steady {
+                let request = match look.body_is_steady {
                     true => request,
                     false => request.without_comparing_bodies(),
                 };
-                Ok((Self::One(request), target.look.notes("the target")))
+                Ok((Self::One(request), look.notes("the target")))
             }
             Self::Mix(mut mixed) => {
-                let notes = mixed.look(target, plan)?;
+                let notes = mixed.look(address, look, plan)?;
                 Ok((Self::Mix(mixed), notes))
             }
         }
@@ -78,7 +81,7 @@ impl Requests {
     ) -> Result<LoadOutcome, LoadError> {
         match self {
             Self::One(request) => request.load(plan, observer),
-            Self::Mix(mixed) => traffic::load::run(plan, mixed.protocol(), observer),
+            Self::Mix(mixed) => mixed.protocol().load(plan, observer),
         }
     }
 
@@ -88,6 +91,17 @@ impl Requests {
             Self::Mix(mixed) => Some(mixed),
         }
     }
+}
+
+/// One request as the arguments say.
+pub(super) fn prepare(arguments: &Arguments, url: &HttpUrl) -> anyhow::Result<Prepared> {
+    let spec = arguments.request.spec(url, "", None)?;
+    Prepared::new(url, &spec).context("the request cannot be sent")
+}
+
+/// Whether a number is to be drawn for each request.
+fn has_templates(arguments: &Arguments, urls: &[HttpUrl]) -> bool {
+    arguments.request.has_templates() || urls.iter().any(|url| has_template(&url.target))
 }
 
 /// The URLs in their parts; a load goes to one server.

@@ -2,14 +2,15 @@
 
 use anyhow::Context as _;
 use sys::address::Address;
-use traffic::load::http::HttpProtocol;
-use traffic::load::{LoadPlan, Probe, ProbeError};
+use traffic::load::{LoadPlan, ProbeError};
 use wire::url::HttpUrl;
 
-use super::request::Asked;
 use super::requests::Requests;
-use super::{Arguments, tls, unix_socket};
+use super::two_answers::TwoAnswers;
+use super::{Arguments, unix_socket};
+use crate::failure::words;
 use crate::ownership;
+use crate::request::tls;
 
 /// A target that answers: its address is looked up once and kept.
 #[derive(Debug)]
@@ -17,15 +18,7 @@ pub(super) struct Target {
     /// The URL without its query, or the server alone where requests are mixed.
     pub(super) shown: String,
     pub(super) address: Address,
-    pub(super) look: Look,
-}
-
-/// Two answers to the same request.
-#[derive(Clone, Debug)]
-pub(super) struct Look {
-    pub(super) first: Probe,
-    /// Both had the same body.
-    pub(super) body_is_steady: bool,
+    pub(super) look: TwoAnswers,
 }
 
 impl Target {
@@ -39,7 +32,7 @@ impl Target {
         let addresses = addresses(url, arguments)?;
         let (address, first) = first_answer(&addresses, |address| requests.ask(address, plan))
             .with_context(|| format!("{} does not answer", url.without_query()))?;
-        first.check_streams(plan.streams())?;
+        first.check_streams(plan.streams()).map_err(words)?;
         let second = requests
             .ask(&address, plan)
             .map_err(tls::advised)
@@ -48,48 +41,8 @@ impl Target {
         Ok(Self {
             shown: shown.unwrap_or_else(|| url.without_query()),
             address,
-            look: Look::of(first, &second),
+            look: TwoAnswers::of(first, &second),
         })
-    }
-}
-
-impl Look {
-    /// Asks twice.
-    pub(super) fn take(
-        address: &Address,
-        request: &HttpProtocol,
-        plan: &LoadPlan,
-    ) -> Result<Self, ProbeError> {
-        let first = Asked::once(address, request, plan)?;
-        let second = Asked::once(address, request, plan)?;
-        Ok(Self::of(first, &second))
-    }
-
-    fn of(first: Asked, second: &Asked) -> Self {
-        Self {
-            body_is_steady: first.answer.body == second.answer.body,
-            first: first.answer,
-        }
-    }
-
-    /// What a reader should know about how this is taken.
-    pub(super) fn notes(&self, who: &str) -> Vec<String> {
-        let mut notes = Vec::new();
-        let status = self.first.status;
-        if (300..400).contains(&status) {
-            notes.push(format!(
-                "{who} answers {status}; a redirect is an answer here and is not followed"
-            ));
-        }
-        if status >= 400 {
-            notes.push(format!("{who} answers {status}, which counts as a failure"));
-        }
-        if !self.body_is_steady {
-            notes.push(format!(
-                "two answers of {who} had different bodies, so bodies are not compared"
-            ));
-        }
-        notes
     }
 }
 

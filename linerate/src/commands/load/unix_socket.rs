@@ -11,12 +11,12 @@ use sys::address::{self, Address, SocketPath};
 use traffic::load::ProbeError;
 
 /// Takes the path of a socket from the command line.
-pub(super) fn parser() -> impl TypedValueParser<Value = SocketPath> {
+pub(crate) fn parser() -> impl TypedValueParser<Value = SocketPath> {
     PathBufValueParser::new().try_map(|path: PathBuf| SocketPath::new(path))
 }
 
 /// Sees that there is a socket.
-pub(super) fn check(socket: &SocketPath) -> anyhow::Result<()> {
+pub(crate) fn check(socket: &SocketPath) -> anyhow::Result<()> {
     let shown = socket.path().display();
     let found = std::fs::metadata(socket.path()).with_context(|| {
         format!("--unix-socket {shown}: is the server running, and is this where it listens?")

@@ -7,15 +7,15 @@ use anyhow::{Context as _, anyhow};
 use sys::process::ChildSetup;
 
 use super::ready::Ready;
-use super::start::Arguments;
 use crate::console::Console;
-use crate::ourselves::OURSELVES;
-use crate::serving::Cpus;
 
 /// Starts the command that stays, and comes back once the service is ready or has failed. A signal
 /// that asks us to stop before, or kills us, ends that command too.
-pub(super) fn start(arguments: &Arguments, console: &Console) -> anyhow::Result<()> {
-    let mut command = command(arguments);
+pub(super) fn start(mut command: Command, json: bool, console: &Console) -> anyhow::Result<()> {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     sys::process::prepare_keeper(&mut command, ChildSetup::default());
     // For as long as it has not been told of.
     sys::process::outlive_to_undo(&mut command);
@@ -28,34 +28,8 @@ pub(super) fn start(arguments: &Arguments, console: &Console) -> anyhow::Result<
         }
         return Err(last_words(stays));
     };
-    console.say(&ready.shown(arguments.json)?);
+    console.say(&ready.shown(json));
     Ok(())
-}
-
-fn command(arguments: &Arguments) -> Command {
-    let mut command = Command::new(OURSELVES);
-    command
-        .args(["service", "start", &arguments.service, "--json", "--quiet"])
-        .arg("--unattended")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    if let Some(address) = arguments.address {
-        command.args(["--address", &address.to_string()]);
-    }
-    if let Some(workers) = arguments.workers {
-        command.args(["--workers", &workers.to_string()]);
-    }
-    if let Some(Cpus(cpus)) = &arguments.cpus {
-        command.args(["--cpus", &sys::cpu::format_list(cpus)]);
-    }
-    if let Some(port) = arguments.port {
-        command.args(["--port", &port.to_string()]);
-    }
-    if arguments.trust.trust {
-        command.arg("--trust");
-    }
-    command
 }
 
 /// Why nothing came up, as it said itself.

@@ -1,41 +1,60 @@
 //! `linerate service list`.
 
 use agent::service::register::{Entry as Running, Register};
+use schemars::JsonSchema;
 use serde::Serialize;
 use study::services::{self, KnownService, ServiceError};
 
 use super::ready::place;
-use super::{FORMAT, words};
+use super::words;
 use crate::console::Console;
-use crate::target::TrustFlag;
+use crate::shape;
+use crate::trust::TrustFlag;
 
-/// All services; see `docs/schema/services.json`.
-#[derive(Serialize)]
-struct List {
-    format: u32,
+/// The services there are, whether their programs are installed, and which run.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct List {
+    /// One entry for each service, by name.
     services: Vec<Entry>,
+    /// One entry for each service that was started here and runs, by name.
     running: Vec<Running>,
+    /// One entry for each service that ended unasked in the background, until it is started or
+    /// stopped again.
     failed: Vec<Failed>,
 }
 
 /// A service that ended unasked while nobody was there to be told.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Failed {
+    /// What `service stop` takes.
     name: String,
+    /// What readers call it.
     title: String,
+    /// What happened, with the ends of its logs.
     why: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Entry {
+    /// What `--target` takes.
     name: String,
+    /// What readers call it; its name where its file is wrong.
     title: String,
+    /// What it speaks on its port; null where its file is wrong.
     protocol: Option<model::service::Protocol>,
+    /// Its file, below the current folder; null where it is built in.
     file: Option<String>,
+    /// SHA-256 of its file, hexadecimal; null where its file is wrong.
     sha256: Option<String>,
+    /// Paths that it answers.
     serves: Vec<String>,
+    /// Path of its program here; null where it is not installed.
     program: Option<String>,
+    /// What the program calls its version; null where it is not installed, or where it may not be
+    /// asked without --trust.
     version: Option<String>,
+    /// What is missing and how to install it, or what is wrong in its file; null where the program
+    /// is here.
     missing: Option<String>,
 }
 
@@ -53,12 +72,11 @@ pub(super) fn run(json: bool, trust: TrustFlag, console: &Console) -> anyhow::Re
     let failed: Vec<Failed> = ended.into_iter().map(failed).collect();
     if json {
         let list = List {
-            format: FORMAT,
             services,
             running,
             failed,
         };
-        console.say(&serde_json::to_string_pretty(&list)?);
+        console.say(&shape::lines(&list));
         return Ok(());
     }
     for entry in &services {

@@ -4,25 +4,35 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use agent::service::register::Entry;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::FORMAT;
+use crate::shape;
 
-/// See `docs/schema/service-start.json`.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Ready {
-    format: u32,
+/// A service that is ready; one line.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Ready {
+    /// What `service stop` takes.
     name: String,
+    /// What readers call it.
     title: String,
+    /// What the program calls its version.
     version: String,
+    /// Where it answers, ADDR:PORT; null where that is its socket alone.
     address: Option<SocketAddr>,
+    /// Its port; null where it has its socket alone.
     port: Option<u16>,
+    /// Path of the Unix socket that it listens on; null for none.
     socket: Option<String>,
+    /// Path of the file with its password; null where it has none.
     password_file: Option<PathBuf>,
+    /// The command of a shell that speaks with it; null for none.
     connect: Option<String>,
-    /// Of what an HTTP service serves.
+    /// What an HTTP service serves; empty for others.
     urls: Vec<String>,
+    /// Its own folder, which goes with it.
     folder: String,
+    /// The process of Linerate that has it in its charge; SIGTERM ends both.
     pid: u32,
 }
 
@@ -32,7 +42,6 @@ impl Ready {
         let paths = running.service.serves.keys();
         let url = |path| Some(format!("http://{}{path}", address?));
         Self {
-            format: FORMAT,
             name: entry.name.clone(),
             title: entry.title.clone(),
             version: entry.version.clone(),
@@ -48,10 +57,10 @@ impl Ready {
     }
 
     /// In one line for a program, in several for a reader.
-    pub(super) fn shown(&self, as_json: bool) -> serde_json::Result<String> {
+    pub(super) fn shown(&self, as_json: bool) -> String {
         match as_json {
-            true => serde_json::to_string(self),
-            false => Ok(self.text()),
+            true => shape::line(self),
+            false => self.text(),
         }
     }
 

@@ -3,13 +3,13 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::AsFd as _;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use agent::service::register::{self, Claim, Entry, Register};
 use agent::service::{Offer, RunningService, Wish, new_folder};
 use anyhow::{Context as _, anyhow};
 use model::Service;
-use model::message::Failure;
+use model::failure::Failure;
 use sys::epoll::{Epoll, Events, Interest};
 use sys::process::ChildSetup;
 use sys::stop::{Again, StopSignal};
@@ -20,7 +20,7 @@ use crate::console::Console;
 use crate::ourselves::OURSELVES;
 use crate::serving::Cpus;
 use crate::stopping;
-use crate::target::TrustFlag;
+use crate::trust::TrustFlag;
 
 /// Start a service and wait until it is ready
 ///
@@ -45,35 +45,35 @@ Examples:
     linerate service start caddy --workers 4 --cpus 0-3 --detach --json | jq -r .address")]
 pub(crate) struct Arguments {
     /// Name of a service, or path of its file
-    pub(super) service: String,
+    service: String,
     /// Workers, if it has any [default: one per CPU of --cpus]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(super) workers: Option<u32>,
+    workers: Option<u32>,
     /// CPUs to run on, such as 1 or 0-3,8 [default: those this process may use]
     #[arg(long, value_name = "LIST", value_parser = crate::serving::parse_cpus)]
-    pub(super) cpus: Option<Cpus>,
+    cpus: Option<Cpus>,
     /// Address of this machine to listen on
     ///
     /// Without it, and without --port, caches and databases listen on their socket alone, all others on 127.0.0.1. Beyond
     /// loopback, whoever reaches that address reaches the service. Caches and databases ask for a password, which is
     /// in a file of their folder; PostgreSQL and MariaDB let nobody in from another host all the same.
     #[arg(long, value_name = "ADDR")]
-    pub(super) address: Option<IpAddr>,
+    address: Option<IpAddr>,
     /// Port there, or on 127.0.0.1 [default: any free one]
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
-    pub(super) port: Option<u16>,
+    port: Option<u16>,
     /// Come back when it is ready, and leave it running
     #[arg(long)]
-    pub(super) detach: bool,
+    detach: bool,
     /// Leave word in the register when it ends unasked, since nobody reads it here; stay only if it
     /// can be told that it is ready
     #[arg(long, hide = true)]
     unattended: bool,
     #[command(flatten)]
-    pub(super) trust: TrustFlag,
+    trust: TrustFlag,
     /// Print where it is, once it is ready, as one JSON value (docs/schema/service-start.json)
     #[arg(long)]
-    pub(super) json: bool,
+    json: bool,
 }
 
 impl Arguments {
@@ -89,7 +89,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     arguments.trust.check(&service)?;
     let stop = StopSignal::listen(Again::Kills)?;
     let done = if arguments.detach {
-        detached::start(arguments, console)
+        detached::start(unattended(arguments), arguments.json, console)
     } else {
         serve(&service, arguments, &stop, console)
     };
@@ -150,7 +150,7 @@ fn serve(
 
 /// Says that it is ready. In the background it stays only if whoever asked for it is told so.
 fn tell(ready: &Ready, arguments: &Arguments, console: &Console) -> anyhow::Result<()> {
-    let shown = ready.shown(arguments.json)?;
+    let shown = ready.shown(arguments.json);
     if !arguments.unattended {
         console.say(&shown);
         return Ok(());
@@ -194,7 +194,6 @@ fn wish(arguments: &Arguments, folder: std::path::PathBuf) -> anyhow::Result<Wis
         },
         cpus,
         setup: ChildSetup::default(),
-        allocator: None,
         folder,
         offer: Offer::default(),
     })
@@ -210,4 +209,28 @@ fn ended_before(running: &RunningService, stop: &StopSignal) -> anyhow::Result<b
         epoll.wait(&mut events, None)?;
     }
     Ok(sys::stop::heard().is_none())
+}
+
+/// The same for a process that stays.
+fn unattended(arguments: &Arguments) -> Command {
+    let mut command = Command::new(OURSELVES);
+    command
+        .args(["service", "start", &arguments.service, "--json", "--quiet"])
+        .arg("--unattended");
+    if let Some(address) = arguments.address {
+        command.args(["--address", &address.to_string()]);
+    }
+    if let Some(workers) = arguments.workers {
+        command.args(["--workers", &workers.to_string()]);
+    }
+    if let Some(Cpus(cpus)) = &arguments.cpus {
+        command.args(["--cpus", &sys::cpu::format_list(cpus)]);
+    }
+    if let Some(port) = arguments.port {
+        command.args(["--port", &port.to_string()]);
+    }
+    if arguments.trust.trust {
+        command.arg("--trust");
+    }
+    command
 }

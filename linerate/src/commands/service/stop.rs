@@ -2,10 +2,23 @@
 
 use agent::service::register::{Register, Stopped};
 use anyhow::anyhow;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::{FORMAT, words};
+use super::words;
 use crate::console::Console;
+use crate::shape;
+
+/// What became of a service that was to be stopped.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ServiceStop {
+    /// Its name.
+    service: String,
+    /// `ended`: it ran and has ended; `failed`: it had ended unasked; `cleared`: a crash had left it,
+    /// and what was left is gone.
+    #[schemars(extend("enum" = ["ended", "failed", "cleared"]))]
+    outcome: &'static str,
+}
 
 pub(super) fn run(name: &str, as_json: bool, console: &Console) -> anyhow::Result<()> {
     let stopped = Register::here().and_then(|register| register.stop(name));
@@ -19,7 +32,10 @@ pub(super) fn run(name: &str, as_json: bool, console: &Console) -> anyhow::Resul
         ),
     };
     console.say(&if as_json {
-        json!({ "format": FORMAT, "service": name, "outcome": outcome }).to_string()
+        shape::line(ServiceStop {
+            service: name.to_owned(),
+            outcome,
+        })
     } else {
         text
     });

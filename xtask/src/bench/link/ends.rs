@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use sys::namespace::NetworkNamespace;
-use sys::packet::{Receiver, Seen};
+use sys::packet::{Frames, Receiver};
 
 use super::sending::{ETHERNET_HEADER_BYTES, PORT, Stream, number};
 
@@ -100,7 +100,7 @@ impl Ends {
     /// Sends a stream through the link; what was seen of it at both ends.
     pub(super) fn carry(mut self, stream: &Stream) -> anyhow::Result<SeenAtEnds> {
         let room = usize::try_from(stream.packets())? + 4096;
-        let open = || Receiver::open(DEVICE, Seen::All, room, KEPT_BYTES);
+        let open = || Receiver::open(DEVICE, Frames::All, room, KEPT_BYTES);
         let (mut sent, ()) = on(&self.client, || Ok((open()?, ())))?;
         let absorb = || UdpSocket::bind((SERVER, PORT));
         let (mut came, _absorbing) = on(&self.server, || Ok((open()?, absorb()?)))?;

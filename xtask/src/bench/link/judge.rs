@@ -1,26 +1,35 @@
 //! What was seen at both ends of a link against what was asked of it.
 
-use std::fmt;
+use std::collections::HashMap;
 
 use super::ends::SeenAtEnds;
 
-/// A figure and its bar.
-pub(super) struct Finding {
-    words: String,
-    holds: bool,
-}
+/// How far the offered rate may be from the one asked for, as a share.
+const OFFERED_TOLERANCE: f64 = 0.01;
 
-impl Finding {
-    pub(super) fn holds(&self) -> bool {
-        self.holds
-    }
-}
+/// Whether a bar is kept, and the figure with it in words.
+pub(super) type Finding = (bool, String);
 
-impl fmt::Display for Finding {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = if self.holds { "kept  " } else { "MISSED" };
-        write!(out, "{word} {}", self.words)
-    }
+/// What was offered by the capture at the sender's end, beside what was asked: a link that was given
+/// something else has not been measured.
+pub(super) fn offered(seen: &SeenAtEnds, asked_pps: u64) -> Finding {
+    let pairs = seen.sent.windows(2);
+    let gaps_ns = pairs.map(|pair| pair[1].wall_ns.saturating_sub(pair[0].wall_ns));
+    let seconds = gaps_ns.clone().sum::<u64>() as f64 / 1e9;
+    let pps = gaps_ns.clone().count() as f64 / seconds;
+    let error = pps / asked_pps as f64 - 1.0;
+    let first = match seen.own_words["goes_first"] == true {
+        true => "go",
+        false => "do NOT go",
+    };
+    let words = format!(
+        "offered {pps:.0} of {asked_pps} packets/s, {:+.2} %, longest gap {:.3} ms; the link's threads \
+         {first} first (SCHED_FIFO); {} ms of CPU were taken away by others on the host",
+        error * 100.0,
+        gaps_ns.max().unwrap_or(0) as f64 / 1e6,
+        seen.stolen_ms,
+    );
+    (error.abs() <= OFFERED_TOLERANCE, words)
 }
 
 /// The error of the delay, in either direction: its quantile against the bar.
@@ -35,41 +44,32 @@ pub(super) fn delay(seen: &SeenAtEnds, delay_ns: u64, quantile: f64, bar_ns: u64
         .count();
     let ms = |ns: u64| ns as f64 / 1e6;
     let own = &seen.own_words["up"]["late_us"];
-    Finding {
-        words: format!(
-            "delay error p{:.0} at most {} ms: p50 {:.3}, p99 {:.3}, p99.9 {:.3}, most {:.3} ms; \
-             {early} of {} early, the captures missed {}; by its own clock late p50 {}, p99 {} µs",
-            quantile * 100.0,
-            ms(bar_ns),
-            ms(at(0.5)),
-            ms(at(0.99)),
-            ms(at(0.999)),
-            ms(at(1.0)),
-            errors_ns.len(),
-            seen.missed,
-            own["p50"],
-            own["p99"],
-        ),
-        holds: !errors_ns.is_empty() && at(quantile) <= bar_ns && seen.missed == 0,
-    }
+    let words = format!(
+        "delay error p{:.0} at most {} ms: p50 {:.3}, p99 {:.3}, p99.9 {:.3}, most {:.3} ms; \
+         {early} of {} early, the captures missed {}; by its own clock late p50 {}, p99 {} µs",
+        quantile * 100.0,
+        ms(bar_ns),
+        ms(at(0.5)),
+        ms(at(0.99)),
+        ms(at(0.999)),
+        ms(at(1.0)),
+        errors_ns.len(),
+        seen.missed,
+        own["p50"],
+        own["p99"],
+    );
+    (
+        !errors_ns.is_empty() && at(quantile) <= bar_ns && seen.missed == 0,
+        words,
+    )
 }
 
 /// How long each packet that came was on its way, ns, by its number.
 fn passages(seen: &SeenAtEnds) -> impl Iterator<Item = u64> {
-    let most = seen
-        .sent
-        .iter()
-        .map(|sighting| sighting.number)
-        .max()
-        .unwrap_or(0);
-    let mut sent_ns = vec![None; usize::try_from(most).unwrap_or(0) + 1];
-    for sighting in &seen.sent {
-        sent_ns[usize::try_from(sighting.number).unwrap_or(0)] = Some(sighting.wall_ns);
-    }
-    seen.came.iter().filter_map(move |came| {
-        let sent_ns = sent_ns.get(usize::try_from(came.number).ok()?).copied()??;
-        Some(came.wall_ns.saturating_sub(sent_ns))
-    })
+    let sent = seen.sent.iter();
+    let sent_ns: HashMap<u64, u64> = sent.map(|sent| (sent.number, sent.wall_ns)).collect();
+    let came = seen.came.iter();
+    came.filter_map(move |came| Some(came.wall_ns.saturating_sub(*sent_ns.get(&came.number)?)))
 }
 
 pub(super) fn in_order(seen: &SeenAtEnds) -> Finding {
@@ -78,24 +78,20 @@ pub(super) fn in_order(seen: &SeenAtEnds) -> Finding {
         .windows(2)
         .filter(|pair| pair[1].number < pair[0].number);
     let count = overtaken.count();
-    Finding {
-        words: format!(
-            "no packet overtakes another: {count} of {} did",
-            seen.came.len()
-        ),
-        holds: count == 0 && !seen.came.is_empty(),
-    }
+    let words = format!(
+        "no packet overtakes another: {count} of {} did",
+        seen.came.len()
+    );
+    (count == 0 && !seen.came.is_empty(), words)
 }
 
 pub(super) fn none_missing(seen: &SeenAtEnds) -> Finding {
     let (sent, came) = (seen.sent.len(), seen.came.len());
-    Finding {
-        words: format!(
-            "every packet arrives: {came} of {sent}; the captures missed {}",
-            seen.missed
-        ),
-        holds: sent == came && seen.missed == 0,
-    }
+    let words = format!(
+        "every packet arrives: {came} of {sent}; the captures missed {}",
+        seen.missed
+    );
+    (sent == came && seen.missed == 0, words)
 }
 
 /// The bits of all packets but the first, from when the first was there to when the last was.
@@ -111,16 +107,14 @@ pub(super) fn rate(seen: &SeenAtEnds, asked: f64, tolerance: f64) -> Finding {
         (last.wall_ns - first.wall_ns) as f64 / 1e9
     });
     let error = bits / seconds / asked - 1.0;
-    Finding {
-        words: format!(
-            "rate within {:.0} %: {:.3} Mbit/s, {:+.3} %, over {seconds:.2} s; the captures missed {}",
-            tolerance * 100.0,
-            bits / seconds / 1e6,
-            error * 100.0,
-            seen.missed
-        ),
-        holds: error.abs() <= tolerance && seen.missed == 0,
-    }
+    let words = format!(
+        "rate within {:.0} %: {:.3} Mbit/s, {:+.3} %, over {seconds:.2} s; the captures missed {}",
+        tolerance * 100.0,
+        bits / seconds / 1e6,
+        error * 100.0,
+        seen.missed
+    );
+    (error.abs() <= tolerance && seen.missed == 0, words)
 }
 
 /// Within 99.9 % of the binomial distribution, by its normal approximation.
@@ -129,15 +123,13 @@ pub(super) fn loss(seen: &SeenAtEnds, share: f64) -> Finding {
     let sent = seen.sent.len() as f64;
     let lost = sent - seen.came.len() as f64;
     let (middle, half) = (sent * share, Z * (sent * share * (1.0 - share)).sqrt());
-    Finding {
-        words: format!(
-            "lost {lost:.0} of {sent:.0}, {:.3} %; 99.9 % of the binomial: {:.0} … {:.0}",
-            lost / sent * 100.0,
-            middle - half,
-            middle + half
-        ),
-        holds: (lost - middle).abs() <= half && seen.missed == 0,
-    }
+    let words = format!(
+        "lost {lost:.0} of {sent:.0}, {:.3} %; 99.9 % of the binomial: {:.0} … {:.0}",
+        lost / sent * 100.0,
+        middle - half,
+        middle + half
+    );
+    ((lost - middle).abs() <= half && seen.missed == 0, words)
 }
 
 /// Of sorted values.
@@ -182,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_delay_misses_its_bar_by_being_too_long_or_too_short() {
-        let keeps = |seen: &SeenAtEnds| delay(seen, 5_000, 0.99, 100).holds();
+        let keeps = |seen: &SeenAtEnds| delay(seen, 5_000, 0.99, 100).0;
         assert!(keeps(&after(5_100)));
         assert!(!keeps(&after(5_101)));
         assert!(!keeps(&after(4_899)));
@@ -191,16 +183,16 @@ mod tests {
 
     #[test]
     fn what_overtakes_or_is_missing_is_counted() {
-        assert!(in_order(&after(5)).holds() && none_missing(&after(5)).holds());
+        assert!(in_order(&after(5)).0 && none_missing(&after(5)).0);
         let swapped = seen(&[(0, 10), (2, 20), (1, 30)]);
-        assert!(!in_order(&swapped).holds() && !none_missing(&swapped).holds());
+        assert!(!in_order(&swapped).0 && !none_missing(&swapped).0);
     }
 
     #[test]
     fn a_rate_is_of_the_bits_behind_the_first_packet() {
         // 1000 bytes each microsecond are 8 Gbit/s.
-        assert!(rate(&after(5), 8e9, 0.001).holds());
-        assert!(!rate(&after(5), 8.1e9, 0.01).holds());
+        assert!(rate(&after(5), 8e9, 0.001).0);
+        assert!(!rate(&after(5), 8.1e9, 0.01).0);
     }
 
     #[test]
@@ -209,14 +201,44 @@ mod tests {
             missed: 1,
             ..after(5)
         };
-        assert!(!delay(&missed, 5, 0.99, 100).holds());
-        assert!(!rate(&missed, 8e9, 0.001).holds());
-        assert!(!none_missing(&missed).holds());
+        assert!(!delay(&missed, 5, 0.99, 100).0);
+        assert!(!rate(&missed, 8e9, 0.001).0);
+        assert!(!none_missing(&missed).0);
     }
 
     #[test]
     fn a_loss_outside_its_binomial_interval_is_missed() {
-        assert!(!loss(&after(5), 0.99).holds());
-        assert!(loss(&seen(&[(0, 10)]), 0.9).holds());
+        assert!(!loss(&after(5), 0.99).0);
+        assert!(loss(&seen(&[(0, 10)]), 0.9).0);
+    }
+
+    /// Packets that were sent at these times, µs.
+    fn sent_at(times_us: impl IntoIterator<Item = u64>) -> SeenAtEnds {
+        let sighting = |(number, us): (u64, u64)| Sighting {
+            number,
+            wall_ns: us * 1000,
+            bytes: 100,
+        };
+        SeenAtEnds {
+            sent: (0..).zip(times_us).map(sighting).collect(),
+            own_words: serde_json::json!({ "goes_first": true }),
+            ..seen(&[])
+        }
+    }
+
+    #[test]
+    fn a_stream_is_as_asked_within_one_per_cent_of_its_rate() {
+        let is_as_asked = |seen: &SeenAtEnds| offered(seen, 20_000).0;
+        let every = |us: usize| sent_at((0..200_000).step_by(us));
+        assert!(is_as_asked(&every(50)));
+        assert!(!is_as_asked(&every(51)) && !is_as_asked(&every(49)));
+        assert!(!is_as_asked(&sent_at([])));
+    }
+
+    #[test]
+    fn the_longest_gap_is_told_and_whether_the_threads_go_first() {
+        let (_, words) = offered(&sent_at([0, 50, 350, 400]), 20_000);
+        assert!(words.contains("longest gap 0.300 ms"), "{words}");
+        assert!(words.contains("threads go first"), "{words}");
     }
 }

@@ -3,14 +3,12 @@
 
 mod ends;
 mod judge;
-mod offered;
 mod sending;
 
 use std::path::Path;
 
 use ends::{Carrier, Ends, SeenAtEnds};
 use judge::Finding;
-use offered::Offered;
 use sending::Stream;
 
 const SECONDS: u64 = 5;
@@ -58,24 +56,21 @@ impl Case {
         let name = format!("--via {} {}", carrier.via, self.name);
         for _ in 0..TRIES {
             let seen = Ends::up(linerate, carrier, self.shape)?.carry(&self.stream)?;
-            let offered = Offered::of(&seen, self.stream.packets_per_second);
+            let (is_as_asked, offered) = judge::offered(&seen, self.stream.packets_per_second);
             println!("         {offered}  [{name}]");
-            if offered.is_as_asked() {
-                return Ok(self.keeps_its_bars(&name, &seen));
+            if is_as_asked {
+                let findings = (self.judge)(&seen);
+                for (is_kept, words) in &findings {
+                    let word = if *is_kept { "kept  " } else { "MISSED" };
+                    println!("  {word} {words}  [{name}]");
+                }
+                return Ok(findings.iter().all(|(is_kept, _)| *is_kept));
             }
         }
         println!(
             "  NOT MEASURED in {TRIES} tries: this machine did not offer what was asked  [{name}]"
         );
         Ok(false)
-    }
-
-    fn keeps_its_bars(&self, name: &str, seen: &SeenAtEnds) -> bool {
-        let findings = (self.judge)(seen);
-        for finding in &findings {
-            println!("  {finding}  [{name}]");
-        }
-        findings.iter().all(Finding::holds)
     }
 }
 

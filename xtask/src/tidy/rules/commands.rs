@@ -1,8 +1,8 @@
 //! A command line in a document works as it stands: command and flags exist.
 
 use crate::tidy::Rule;
-use crate::tidy::markdown::{self, Quote};
-use crate::tidy::tree::{Tree, Violation};
+use crate::tidy::markdown;
+use crate::tidy::tree::{Helps, Tree, Violation};
 
 pub(super) const RULE: Rule = Rule {
     name: "document-commands",
@@ -11,31 +11,15 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(tree: &Tree) -> Vec<Violation> {
-    if tree.helps.is_empty() {
-        return Vec::new();
+    let mut violations = Vec::new();
+    for (path, text) in tree.documents() {
+        for quote in markdown::inline_code(text).chain(markdown::blocks(text)) {
+            let what = wrong(tree, quote.text);
+            let advice = "`--help` shows what there is";
+            violations.extend(what.map(|what| Violation::new(path, quote.line, what, advice)));
+        }
     }
-    tree.documents()
-        .flat_map(|(path, text)| {
-            let lines = command_lines(text).into_iter();
-            let wrong = lines.filter_map(|quote| Some((quote.line, wrong(tree, quote.text)?)));
-            wrong.map(|(line, what)| {
-                let advice = "`--help` shows what there is";
-                Violation::new(path, line, what, advice)
-            })
-        })
-        .collect()
-}
-
-/// Inline code and lines of blocks.
-fn command_lines(text: &str) -> Vec<Quote<'_>> {
-    let mut quotes = markdown::inline_code(text);
-    quotes.extend(markdown::indented(text));
-    quotes.extend(
-        markdown::fences(text)
-            .into_iter()
-            .flat_map(|fence| fence.lines),
-    );
-    quotes
+    violations
 }
 
 /// What does not exist of a line; `None` also for lines that are none of our commands.
@@ -44,54 +28,32 @@ fn wrong(tree: &Tree, line: &str) -> Option<String> {
         .trim()
         .trim_start_matches("$ ")
         .trim_start_matches("sudo ");
-    let line = line
-        .split([';', '|', '>', '#', '&'])
-        .next()
-        .unwrap_or_default();
-    let words: Vec<&str> = line.split_whitespace().collect();
+    let mut lines = line.split([';', '|', '>', '#', '&']);
+    let words: Vec<&str> = lines.next()?.split_whitespace().collect();
     match words.as_slice() {
-        ["linerate", rest @ ..] => wrong_arguments(tree, rest),
-        ["cargo", "run", "--release", "--", rest @ ..] => wrong_arguments(tree, rest),
-        ["cargo", "xtask", command, rest @ ..] => wrong_task(&tree.xtask_help, command, rest),
+        ["linerate", rest @ ..] | ["cargo", "run", "--release", "--", rest @ ..] => {
+            wrong_in(&tree.helps, "linerate", rest)
+        }
+        ["cargo", "xtask", rest @ ..] => wrong_in(&tree.tasks, "cargo xtask", rest),
         _ => None,
     }
 }
 
-fn wrong_arguments(tree: &Tree, words: &[&str]) -> Option<String> {
-    let (mut command, mut rest) = (String::new(), words);
-    while let [word, others @ ..] = rest {
-        let longer = format!("{command} {word}").trim_start().to_owned();
-        if *word == "help" {
-            rest = others;
-        } else if tree.helps.contains_key(&longer) {
-            (command, rest) = (longer, others);
-        } else {
-            break;
-        }
+fn wrong_in(helps: &Helps, program: &str, words: &[&str]) -> Option<String> {
+    let words = words.strip_prefix(&["help"]).unwrap_or(words);
+    // The longest command that they begin with.
+    let mut lengths = (0..=words.len()).rev();
+    let length = lengths.find(|length| helps.contains_key(&words[..*length].join(" ")))?;
+    let (command, rest) = (words[..length].join(" "), &words[length..]);
+    let is_above = |other: &String| other.len() > command.len() && other.starts_with(&command);
+    let next = rest.first().filter(|word| is_lower_case(word));
+    if let (Some(word), true) = (next, helps.keys().any(is_above)) {
+        let all = format!("{program} {command} {word}").replace("  ", " ");
+        return Some(format!("there is no command `{all}`"));
     }
-    let has_commands = tree
-        .helps
-        .keys()
-        .any(|other| other.starts_with(&command) && *other != command);
-    if let Some(word) = rest
-        .first()
-        .filter(|word| has_commands && is_lower_case(word))
-    {
-        return Some(format!(
-            "there is no command `linerate {}`",
-            join(&command, word)
-        ));
-    }
-    let help = tree.helps.get(&command)?;
-    let flag = rest
-        .iter()
-        .map(|word| flag_of(word))
-        .find(|flag| !flag.is_empty() && !knows(help, flag))?;
-    Some(format!("`linerate {command}` has no flag `{flag}`"))
-}
-
-fn join(command: &str, word: &str) -> String {
-    format!("{command} {word}").trim_start().to_owned()
+    let mut flags = rest.iter().map(|word| flag_of(word));
+    let flag = flags.find(|flag| !flag.is_empty() && !knows(&helps[&command], flag))?;
+    Some(format!("`{program} {command}` has no flag `{flag}`"))
 }
 
 /// Placeholders are in capitals, URLs have colons.
@@ -102,37 +64,15 @@ fn is_lower_case(word: &str) -> bool {
 /// The flag of a word such as `--rate=5`; empty for other words.
 fn flag_of(word: &str) -> &str {
     let word = word.trim_matches(['[', ']', ',', '`', '.']);
-    match word.split('=').next() {
-        Some(flag) if flag.starts_with("--") && flag.len() > 2 => flag,
-        Some(flag) if flag.len() == 2 && flag.starts_with('-') && flag != "--" => flag,
-        _ => "",
-    }
+    let flag = word.split('=').next().unwrap_or_default();
+    let is_flag = flag.starts_with("--") && flag.len() > 2
+        || flag.starts_with('-') && flag.len() == 2 && flag != "--";
+    if is_flag { flag } else { "" }
 }
 
-/// Whether a help text explains a flag.
 fn knows(help: &str, flag: &str) -> bool {
-    help.lines()
-        .map(str::trim_start)
-        .filter(|line| line.starts_with('-'))
-        .any(|line| {
-            let words = line
-                .split([' ', ',', '=', '[', '.'])
-                .take_while(|word| !word.starts_with('<'));
-            words.into_iter().any(|word| word == flag)
-        })
-}
-
-fn wrong_task(help: &str, command: &str, rest: &[&str]) -> Option<String> {
-    let is_it = |line: &&str| line.split_whitespace().next() == Some(command);
-    let Some(line) = help.lines().find(is_it) else {
-        return is_lower_case(command)
-            .then(|| format!("there is no command `cargo xtask {command}`"));
-    };
-    let flag = rest
-        .iter()
-        .map(|word| flag_of(word))
-        .find(|flag| !line.contains(flag))?;
-    Some(format!("`cargo xtask {command}` has no flag `{flag}`"))
+    let mut words = help.split(|c: char| !c.is_alphanumeric() && c != '-');
+    words.any(|word| word == flag)
 }
 
 #[cfg(test)]
@@ -147,20 +87,20 @@ mod tests {
             help("", "Options:\n      --yes  Load it\n"),
             help(
                 "load",
-                "Options:\n  -c, --connections <N>\n          Held open, not --held\n",
+                "Options:\n  -c, --connections <N>\n          Held open\n",
             ),
             help("study", ""),
             help("study run", "      --rounds <N>\n"),
         ]
         .into();
-        tree.xtask_help = "  test            everything\n  tidy [--numbers]  the rules".to_owned();
+        tree.tasks = [help("", ""), help("tidy", "tidy [--rules]")].into();
         said_of(&RULE, &tree)
     }
 
     #[test]
     fn commands_and_flags_that_exist_are_well_in_every_way_of_writing_them() {
         let text = "`linerate`, `linerate --yes`, `linerate load URL -c 4 | jq .a --b`, `linerate help load`\n\n\
-                    \x20   cargo run --release -- load http://127.0.0.1/ --connections=4\n    cargo xtask tidy --numbers\n\n\
+                    \x20   cargo run --release -- load http://127.0.0.1/ --connections=4\n    cargo xtask tidy --rules\n\n\
                     ```console\n$ sudo linerate study run NAME --rounds 4\n```\n`cargo build --release`\n";
         assert_eq!(said(text), Vec::<String>::new());
     }

@@ -1,64 +1,34 @@
-//! The rules by name, in a plain array; one file per rule.
+//! The rules by name, in a plain array.
 
-mod blobs;
-mod command_output;
+mod arrows;
 mod commands;
-mod commits;
-mod crate_arrows;
-mod dependencies;
-mod doubts;
-mod file_headers;
-mod fuzz_targets;
 mod kernel_files;
-mod leftovers;
-mod lengths;
-mod levers;
-mod lints;
-mod listed;
-mod module_arrows;
 mod packages;
 mod paths;
 mod promises;
-mod schemas;
-mod studies;
-mod table;
-mod test_names;
-mod unsafe_code;
+mod repository;
+mod sources;
 
 use super::Rule;
-pub(super) use command_output::{is_steady, sessions};
-pub(super) use lengths::code_lines;
-pub(super) use packages::locked;
-pub(super) use unsafe_code::unsafe_lines;
+pub(super) use packages::LIMITS as PACKAGES;
 
 /// Every house rule.
 pub(super) const ALL: &[Rule] = &[
-    crate_arrows::RULE,
-    module_arrows::RULE,
+    arrows::CRATES,
+    arrows::MODULES,
     packages::RULE,
-    dependencies::RULE,
-    lints::RULE,
-    unsafe_code::RULE,
+    repository::LINTS,
+    sources::UNSAFE_CODE,
     kernel_files::RULE,
-    lengths::FUNCTIONS,
-    lengths::FILES,
-    file_headers::RULE,
-    test_names::RULE,
-    leftovers::RULE,
-    blobs::RULE,
-    listed::PLANTED,
-    listed::INSTRUMENTS,
-    listed::CHECKS,
-    studies::RULE,
-    levers::RULE,
-    fuzz_targets::RULE,
-    schemas::RULE,
-    doubts::RULE,
+    sources::FILE_LENGTH,
+    sources::FILE_HEADERS,
+    sources::TEST_NAMES,
+    sources::TYPE_NAMES,
+    repository::BLOBS,
     paths::RULE,
     promises::RULE,
     commands::RULE,
-    command_output::RULE,
-    commits::RULE,
+    repository::COMMITS,
 ];
 
 /// What a rule says of a tree of these files.
@@ -84,14 +54,6 @@ mod tests {
         for (index, rule) in ALL.iter().enumerate() {
             assert!(rule.says.ends_with('.'), "{}", rule.name);
             assert!(ALL[..index].iter().all(|other| other.name != rule.name));
-        }
-    }
-
-    #[test]
-    fn an_empty_tree_breaks_no_rule() {
-        let tree = super::super::Tree::default();
-        for rule in ALL {
-            assert_eq!(said_of(rule, &tree), Vec::<String>::new(), "{}", rule.name);
         }
     }
 }

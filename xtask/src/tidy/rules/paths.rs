@@ -11,32 +11,18 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(tree: &Tree) -> Vec<Violation> {
-    tree.documents()
-        .flat_map(|(path, text)| dead(tree, path, text))
-        .collect()
-}
-
-fn dead(tree: &Tree, document: &str, text: &str) -> Vec<Violation> {
-    let paths = markdown::inline_code(text)
-        .into_iter()
-        .filter(|quote| is_path(tree, quote.text));
-    let paths = paths.filter(|quote| !tree.has(quote.text));
-    let links = markdown::links(text)
-        .into_iter()
-        .filter(|quote| is_file_link(quote.text));
-    let links = links.filter(|quote| !tree.has(&resolved(document, quote.text)));
-    paths
-        .chain(links)
-        .map(|Quote { line, text }| {
-            let what = format!("`{text}` is not there");
-            Violation::new(
-                document,
-                line,
-                what,
-                "name what is there now, or take it out",
-            )
-        })
-        .collect()
+    let mut violations = Vec::new();
+    for (document, text) in tree.documents() {
+        let paths = markdown::inline_code(text).filter(|quote| is_path(tree, quote.text));
+        let paths = paths.filter(|quote| !tree.has(quote.text));
+        let links = markdown::links(text).filter(|quote| is_file_link(quote.text));
+        let links = links.filter(|quote| !tree.has(&resolved(document, quote.text)));
+        violations.extend(paths.chain(links).map(|Quote { line, text }| {
+            let advice = "name what is there now, or take it out";
+            Violation::new(document, line, format!("`{text}` is not there"), advice)
+        }));
+    }
+    violations
 }
 
 /// Whether it begins with one of our folders; what people fill in (`NAME`) names nothing yet.

@@ -1,16 +1,13 @@
 //! A promise that nothing checks is a hope: each names the test that holds it.
 
-use std::collections::BTreeSet;
-
 use crate::tidy::Rule;
-use crate::tidy::markdown::{self, Paragraph, Quote};
-use crate::tidy::rust;
+use crate::tidy::markdown::{self, Quote};
+use crate::tidy::rust::Source;
 use crate::tidy::tree::{Tree, Violation};
 
 const PROMISES: &str = "SECURITY.md";
-
-/// What stands below these promises nothing of the program.
-const NO_PROMISES: &[&str] = &["How to report"];
+/// What stands below this promises nothing of the program.
+const END: &str = "\n## How to report";
 
 pub(super) const RULE: Rule = Rule {
     name: "promises",
@@ -19,73 +16,68 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(tree: &Tree) -> Vec<Violation> {
-    let Some(text) = tree.texts.get(PROMISES) else {
-        return Vec::new();
-    };
-    let tests = tests(tree);
-    let paragraphs = markdown::paragraphs(text).into_iter();
-    paragraphs
-        .filter(|paragraph| !NO_PROMISES.contains(&paragraph.heading))
-        .flat_map(|paragraph| wrong(&paragraph, &tests))
-        .collect()
+    let text = tree.texts.get(PROMISES).map_or("", String::as_str);
+    let promises = text.split(END).next().unwrap_or_default();
+    let files: Vec<(String, &Source)> = (tree.sources.iter())
+        .map(|(path, source)| (module(path), source))
+        .collect();
+    let mut violations = Vec::new();
+    for paragraph in paragraphs(promises) {
+        let names: Vec<Quote<'_>> = paragraph.iter().flat_map(names).collect();
+        if names.is_empty() {
+            let advice = "name the test behind it, as `hostile::services::TEST`, or write it";
+            let what = "a promise without a test";
+            violations.push(Violation::new(PROMISES, paragraph[0].line, what, advice));
+        }
+        let gone = names.iter().filter(|name| !is_there(&files, name.text));
+        violations.extend(gone.map(|name| {
+            let what = format!("there is no test `{}`", name.text);
+            let advice =
+                "name it by its file: behaviour/tests/hostile/state.rs is `hostile::state`";
+            Violation::new(PROMISES, name.line, what, advice)
+        }));
+    }
+    violations
 }
 
-/// What is wrong in a paragraph: it names no test, or one that is not there.
-fn wrong(paragraph: &Paragraph<'_>, tests: &BTreeSet<String>) -> Vec<Violation> {
-    let named: Vec<Quote<'_>> = paragraph.lines.iter().flat_map(names).collect();
-    if let (true, Some(first)) = (named.is_empty(), paragraph.lines.first()) {
-        let what = "a promise without a test".to_owned();
-        let advice = "name the test behind it, as `hostile::services::TEST`, or write it";
-        return vec![Violation::new(PROMISES, first.line, what, advice)];
+/// Paragraphs and items of lists, by their lines, without headings.
+fn paragraphs(text: &str) -> Vec<Vec<Quote<'_>>> {
+    let mut found = vec![Vec::new()];
+    for (line, text) in (1..).zip(text.lines()) {
+        let is_between = text.is_empty() || text.starts_with('#');
+        if is_between || text.starts_with("- ") {
+            found.push(Vec::new());
+        }
+        if let (false, Some(paragraph)) = (is_between, found.last_mut()) {
+            paragraph.push(Quote { line, text });
+        }
     }
-    let gone = named.iter().filter(|name| !tests.contains(name.text));
-    gone.map(|name| {
-        let what = format!("there is no test `{}`", name.text);
-        let advice = "name it by its file: linerate/tests/hostile/state.rs is `hostile::state`";
-        Violation::new(PROMISES, name.line, what, advice)
-    })
-    .collect()
+    found.retain(|paragraph| !paragraph.is_empty());
+    found
 }
 
 /// The names of tests that a line quotes.
 fn names<'a>(line: &Quote<'a>) -> impl Iterator<Item = Quote<'a>> {
-    let number = line.line;
-    let quoted = markdown::inline_code(line.text).into_iter();
-    quoted
-        .filter(|quote| quote.text.contains("::"))
-        .map(move |quote| Quote {
-            line: number,
-            text: quote.text,
-        })
+    let Quote { line, text } = *line;
+    let names = markdown::quoted(text).filter(|text| text.contains("::"));
+    names.map(move |text| Quote { line, text })
 }
 
-/// Every test of the repository, by the name that documents give it.
-fn tests(tree: &Tree) -> BTreeSet<String> {
-    let files = tree.sources.iter();
-    files
-        .filter_map(|(path, source)| Some((module(path)?, source)))
-        .flat_map(|(module, source)| {
-            let tests = rust::functions(source).into_iter();
-            let tests = tests.filter(|function| function.is_test);
-            tests.map(move |test| format!("{module}::{}", test.path))
-        })
-        .collect()
+/// Whether a file of that name has that test, in itself or in its module `tests`.
+fn is_there(files: &[(String, &Source)], name: &str) -> bool {
+    let (module, test) = name.rsplit_once("::").unwrap_or_default();
+    let module = format!("::{}", module.trim_end_matches("::tests"));
+    let mut files = files.iter().filter(|(path, _)| path.ends_with(&module));
+    files.any(|(_, source)| source.tests().any(|found| found.text == test))
 }
 
-/// The module that a file is: `hostile::server` of `linerate/tests/hostile/server.rs`, and
-/// `agent::service::trust` of `crates/agent/src/service/trust.rs`.
-fn module(path: &str) -> Option<String> {
-    let path = path.strip_suffix(".rs")?;
-    let path = match path.split_once("/tests/") {
-        Some((_, program)) => program.to_owned(),
-        None => path.trim_start_matches("crates/").replacen("/src/", "/", 1),
-    };
-    let parts: Vec<&str> = path.split('/').collect();
-    let parts = match parts.as_slice() {
-        [parts @ .., "main" | "lib" | "mod"] => parts,
-        parts => parts,
-    };
-    Some(parts.join("::"))
+/// The module that a file is: `::behaviour::hostile::server` of `behaviour/tests/hostile/server.rs`,
+/// `::crates::study::store` of `crates/study/src/store/tests.rs`.
+fn module(path: &str) -> String {
+    let parts = path.trim_end_matches(".rs").split('/');
+    let parts = parts.filter(|part| !["src", "tests", "main", "lib", "mod"].contains(part));
+    let parts: Vec<&str> = parts.collect();
+    format!("::{}", parts.join("::"))
 }
 
 #[cfg(test)]
@@ -99,9 +91,10 @@ mod tests {
     fn said_of_promises(promises: &str) -> Vec<String> {
         let files = [
             ("SECURITY.md", promises),
-            ("linerate/tests/hostile/services.rs", HOSTILE),
-            ("linerate/tests/listening.rs", HOSTILE),
+            ("behaviour/tests/hostile/services/mod.rs", HOSTILE),
+            ("behaviour/tests/listening.rs", HOSTILE),
             ("crates/study/src/transport/mod.rs", OWN),
+            ("crates/study/src/store/tests/mod.rs", HOSTILE),
         ];
         said(&RULE, &files)
     }
@@ -109,7 +102,8 @@ mod tests {
     #[test]
     fn tests_of_programs_and_of_crates_are_known_by_their_names() {
         let promises = "# Security\n\n- It does `x` and no more.\n  `hostile::services::another_user_is_refused`\n\
-                        - It cuts. `study::transport::tests::a_long_line_is_cut`,\n  `listening::another_user_is_refused`\n\n\
+                        - It cuts. `study::transport::tests::a_long_line_is_cut`,\n  `listening::another_user_is_refused`\n\
+                        - It keeps. `study::store::tests::another_user_is_refused`\n\n\
                         ## How to report\n\nWrite to us.\n";
         assert_eq!(said_of_promises(promises), Vec::<String>::new());
     }

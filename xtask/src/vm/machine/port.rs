@@ -7,38 +7,29 @@ use std::path::Path;
 /// The reading end of a port.
 pub(super) struct Port {
     file: File,
+    /// Of a line that is not whole yet.
+    begun: Vec<u8>,
 }
 
 impl Port {
     /// Makes the file that qemu is to write.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         File::create(path)?;
-        let file = File::open(path)?;
-        Ok(Self { file })
+        Ok(Self {
+            file: File::open(path)?,
+            begun: Vec::new(),
+        })
     }
 
-    /// What was written since the last call.
-    pub(super) fn new_bytes(&mut self) -> io::Result<Vec<u8>> {
+    /// What was written since the last call, and the lines that are whole by that.
+    pub(super) fn more(&mut self) -> io::Result<(Vec<u8>, Vec<String>)> {
         let mut bytes = Vec::new();
         self.file.read_to_end(&mut bytes)?;
-        Ok(bytes)
-    }
-}
-
-/// Bytes on their way to being lines.
-#[derive(Default)]
-pub(super) struct Lines {
-    begun: Vec<u8>,
-}
-
-impl Lines {
-    /// Takes in more, and gives out the lines that are complete now.
-    pub(super) fn complete(&mut self, bytes: &[u8]) -> Vec<String> {
-        self.begun.extend(bytes);
+        self.begun.extend(&bytes);
         let end = self.begun.iter().rposition(|byte| *byte == b'\n');
         let whole: Vec<u8> = self.begun.drain(..end.map_or(0, |end| end + 1)).collect();
         let text = String::from_utf8_lossy(&whole);
-        text.lines().map(str::to_owned).collect()
+        Ok((bytes, text.lines().map(str::to_owned).collect()))
     }
 }
 
@@ -48,10 +39,20 @@ mod tests {
 
     #[test]
     fn a_line_is_given_out_when_it_is_whole_and_once() {
-        let mut lines = Lines::default();
-        assert!(lines.complete(b"on").is_empty());
-        assert_eq!(lines.complete(b"e\ntwo\nth"), ["one", "two"]);
-        assert_eq!(lines.complete(b"ree\n"), ["three"]);
-        assert!(lines.complete(b"").is_empty());
+        let path = std::env::temp_dir().join(format!("xtask-port-{}", std::process::id()));
+        let mut port = Port::create(&path).unwrap();
+        let mut text = String::new();
+        let mut lines = |more: &str| {
+            text += more;
+            std::fs::write(&path, &text).unwrap();
+            let (bytes, lines) = port.more().unwrap();
+            assert_eq!(bytes, more.as_bytes());
+            lines
+        };
+        assert!(lines("on").is_empty());
+        assert_eq!(lines("e\ntwo\nth"), ["one", "two"]);
+        assert_eq!(lines("ree\n"), ["three"]);
+        assert!(lines("").is_empty());
+        std::fs::remove_file(path).unwrap();
     }
 }

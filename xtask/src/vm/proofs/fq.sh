@@ -1,5 +1,5 @@
 # Two files at once from a server behind eth0, before the lever has fq there, with fq told a rate for each
-# connection, and after the undo: each packet as it left the queue, as a line of `sent.TIME`.
+# connection, and after the undo: as lines `fq.TIME.rates` in `truth` what rates.awk makes of the packets as they left the queue.
 head -c 30000 www/large > www/shaped
 tc qdisc del dev eth0 root 2> /dev/null || true
 # Each packet waits for itself, and not as one of many that the kernel cuts up behind the queue.
@@ -18,7 +18,7 @@ receive_both() {
 }
 sent() {
     tapped eth0 8081 2 receive_both
-    tcpdump -Z root -r packets -tt -nn -q -e 2> /dev/null > "sent.$1"
+    tell "fq.$1.rates" "$(tcpdump -Z root -r packets -tt -nn -q -e 2> /dev/null | awk -f rates.awk | tr '\n' ' ')"
     tell "fq.$1.qdisc" "$(tc qdisc show dev eth0 root | awk '{ print $2 }')"
 }
 sent before

@@ -81,8 +81,7 @@ for lever in $asked $of_card; do
         continue
     fi
     holds=$(held)
-    # In a shell of its own, as it has a name of its own.
-    if [ "$name" = huge-pages ]; then (tell reserve.moved "$(cat /proc/sys/vm/min_free_kbytes)"); fi
+    if [ "$name" = huge-pages ]; then moved=$(cat /proc/sys/vm/min_free_kbytes); fi
     $state > during 2> /dev/null
     linerate levers undo "$name" > said 2>&1
     $state > after 2> /dev/null
@@ -102,5 +101,10 @@ tc qdisc replace dev eth0 root pfifo
 echo noqueue > /proc/sys/net/core/default_qdisc
 tc qdisc del dev eth0 root
 echo "$default" > /proc/sys/net/core/default_qdisc
-tell noqueue.root "$(told_by_card qdisc)"
-tell noqueue.refused "$(linerate levers apply qdisc=pfifo_fast --device eth0 2>&1)"
+noqueue_stays() {
+    same "$(told_by_card qdisc)" noqueue &&
+        linerate levers apply qdisc=pfifo_fast --device eth0 2>&1 |
+        grep 'its noqueue is of a time when net.core.default_qdisc was that'
+}
+claim 'with huge pages the kernel keeps more memory free, which is put back with them' [ "$moved" -gt 5000 ]
+claim 'a card whose noqueue would not come back is left as it is' noqueue_stays

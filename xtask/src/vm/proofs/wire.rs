@@ -29,13 +29,6 @@ pub(super) fn nonces<'c>(records: &[Record<'c>]) -> Vec<&'c [u8]> {
         .collect()
 }
 
-/// The bytes of a file that was written in hexadecimal.
-pub(super) fn from_hex(text: &str) -> anyhow::Result<Vec<u8>> {
-    let bytes = text.split_whitespace();
-    let bytes = bytes.map(|digits| u8::from_str_radix(digits, 16));
-    Ok(bytes.collect::<Result<_, _>>()?)
-}
-
 /// What the packets of a capture carried, in their order: on loopback none is lost or sent twice.
 pub(super) fn carried(capture: &[u8]) -> anyhow::Result<Vec<u8>> {
     let mut rest = capture.get(FILE_HEADER_BYTES..).context("no capture")?;
@@ -128,6 +121,5 @@ mod tests {
             let carried = carried(&capture(&[clear])).unwrap();
             assert!(records(&carried).is_err(), "{clear:?}");
         }
-        assert_eq!(from_hex(" 17 0a\n ff\n").unwrap(), [0x17, 10, 255]);
     }
 }

@@ -3,14 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use model::message::Failure;
+use model::failure::Failure;
 use sys::folder::Folder;
 
 const NAME: &str = "linerate";
 
 /// A folder of our state that nobody else may write to, open, with its path for messages.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct StateFolder {
     pub(super) folder: Folder,
     pub(super) path: PathBuf,
 }
@@ -21,7 +21,7 @@ pub(super) struct Place {
 ///
 /// # Errors
 /// When it cannot be made, is somebody else's, or lies where somebody else could exchange it.
-pub(super) fn state() -> Result<Place, Failure> {
+pub(super) fn state() -> Result<StateFolder, Failure> {
     if sys::user::is_root() {
         let run = Folder::open(Path::new("/")).and_then(|root| root.below("run"));
         return open(run, "/run".into(), NAME);
@@ -30,7 +30,7 @@ pub(super) fn state() -> Result<Place, Failure> {
     let (above, name) = match given.filter(|path| path.is_absolute()) {
         Some(path) => (path, NAME.to_owned()),
         None => {
-            let user = sys::process::user_outside();
+            let user = sys::user::ours_outside();
             (std::env::temp_dir(), format!("{NAME}-{user}"))
         }
     };
@@ -39,10 +39,10 @@ pub(super) fn state() -> Result<Place, Failure> {
     open(opened, above, &name)
 }
 
-fn open(above: io::Result<Folder>, path: PathBuf, name: &str) -> Result<Place, Failure> {
+fn open(above: io::Result<Folder>, path: PathBuf, name: &str) -> Result<StateFolder, Failure> {
     let above = above.map_err(|error| cannot(&path, &error))?;
     match above.keeps_ours() {
-        Ok(true) => Place {
+        Ok(true) => StateFolder {
             folder: above,
             path,
         }
@@ -55,7 +55,7 @@ fn open(above: io::Result<Folder>, path: PathBuf, name: &str) -> Result<Place, F
     }
 }
 
-impl Place {
+impl StateFolder {
     /// A folder below, made where it is not there.
     ///
     /// # Errors

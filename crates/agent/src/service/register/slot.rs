@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::message::Failure;
+use model::failure::Failure;
 
 use super::Entry;
-use super::place::Place;
+use super::place::StateFolder;
 
 /// How long an entry may be unreadable or held by somebody who only looks.
 pub(super) const MOMENT: Duration = Duration::from_secs(1);
@@ -20,12 +20,12 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Where an entry is, if it is.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
-    place: Arc<Place>,
+    place: Arc<StateFolder>,
     file: String,
 }
 
 /// Whose a file of the register is.
-pub(super) enum Held {
+pub(super) enum SlotOwner {
     /// Of a process that lives, and says this.
     Living(Box<Entry>),
     /// Of nobody any more; ours for as long as this is open.
@@ -35,7 +35,7 @@ pub(super) enum Held {
 }
 
 impl Slot {
-    pub(super) fn new(place: &Arc<Place>, name: &str) -> Self {
+    pub(super) fn new(place: &Arc<StateFolder>, name: &str) -> Self {
         let (place, file) = (Arc::clone(place), format!("{name}.json"));
         Self { place, file }
     }
@@ -46,26 +46,26 @@ impl Slot {
     }
 
     /// Whose the file is; `None` where there is none. Who only looks at it is given a moment.
-    pub(super) fn hold(&self) -> io::Result<Option<Held>> {
+    pub(super) fn hold(&self) -> io::Result<Option<SlotOwner>> {
         let mut held = Ok(None);
         sys::clock::wait_until(MOMENT, || {
             held = self.look();
-            !matches!(held, Ok(Some(Held::Looked)))
+            !matches!(held, Ok(Some(SlotOwner::Looked)))
         });
         held
     }
 
-    /// The same at this moment.
-    pub(super) fn look(&self) -> io::Result<Option<Held>> {
+    /// Whose the file is at this moment.
+    pub(super) fn look(&self) -> io::Result<Option<SlotOwner>> {
         let file = match self.place.folder.file(&self.file, false) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
         Ok(Some(match self.lock(file)? {
-            Some(file) => Held::Left(file),
-            None => self
-                .living_entry()
-                .map_or(Held::Looked, |entry| Held::Living(Box::new(entry))),
+            Some(file) => SlotOwner::Left(file),
+            None => self.living_entry().map_or(SlotOwner::Looked, |entry| {
+                SlotOwner::Living(Box::new(entry))
+            }),
         }))
     }
 

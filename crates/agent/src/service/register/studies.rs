@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use model::Service;
-use model::message::Failure;
+use model::failure::Failure;
 
 use super::{Claim, Entry, Register};
 

@@ -161,7 +161,7 @@ fn refuse_what_is_set(entries: &[Entry], steps: &[Step]) -> Result<(), CarryErro
 /// A line that cannot be read may be of a knob that was set.
 fn refuse_beside_unknown(unknown: &[UnknownLine], steps: &[Step]) -> Result<(), JournalError> {
     let knobs = || steps.iter().map(|step| &step.knob);
-    let in_the_way = unknown.iter().find(|line| !line.is_of_none_of(knobs()));
+    let in_the_way = unknown.iter().find(|line| !line.concerns_none_of(knobs()));
     in_the_way.map_or(Ok(()), |line| {
         Err(JournalError::Unknown(Box::new(line.clone())))
     })

@@ -8,12 +8,12 @@ pub struct Undone {
     pub id: u64,
     pub lever: String,
     /// Its knobs, the last that was set first.
-    pub knobs: Vec<(Knob, Fate)>,
+    pub knobs: Vec<(Knob, KnobFate)>,
 }
 
 /// What became of one knob.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum KnobFate {
     /// It holds its old value again.
     PutBack { now: String },
     /// It held its old value already.
@@ -37,7 +37,7 @@ pub enum Fate {
     Forgotten { now: String, command: String },
 }
 
-impl Fate {
+impl KnobFate {
     /// Whether nothing of ours is left in it.
     #[must_use]
     pub fn is_back(&self) -> bool {

@@ -3,7 +3,7 @@
 use super::apply::{Until, apply, set_all};
 use super::guard::guard_what_is_held;
 use super::undo::{put_back, undo_entry};
-use super::{CarryError, Fate, Knob, Obstacle};
+use super::{CarryError, Knob, KnobFate, Obstacle};
 use crate::levers::knob::Reach;
 use crate::levers::{Plan, Site, Step};
 use crate::namespace::PrivateNamespace;
@@ -88,11 +88,11 @@ impl Held {
     ///
     /// # Errors
     /// When the journal cannot be read or written.
-    pub fn put_back(mut self) -> Result<Vec<(Knob, Fate)>, CarryError> {
+    pub fn put_back(mut self) -> Result<Vec<(Knob, KnobFate)>, CarryError> {
         self.go_back()
     }
 
-    fn go_back(&mut self) -> Result<Vec<(Knob, Fate)>, CarryError> {
+    fn go_back(&mut self) -> Result<Vec<(Knob, KnobFate)>, CarryError> {
         let mut fates = match std::mem::replace(&mut self.kept, Kept::Not) {
             Kept::Not => Vec::new(),
             Kept::ByTheJournal(entry) => undo_entry(entry)?,

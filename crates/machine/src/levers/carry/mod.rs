@@ -20,7 +20,7 @@ use thiserror::Error;
 use super::{Knob, Obstacle};
 use crate::journal::JournalError;
 pub use apply::{Applied, Guard, Until, apply};
-pub use fate::{Fate, Undone};
+pub use fate::{KnobFate, Undone};
 pub use guard::start_guard;
 pub use hold::Held;
 pub use standing::{Standing, standing};

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::{CarryError, Fate, Undone, elsewhere};
+use super::{CarryError, KnobFate, Undone, elsewhere};
 use crate::journal::{self, Change, Entry, Journal, LeverChange, UnknownLine};
 use crate::levers::knob::Reach;
 use crate::levers::{self, Knob, Site, Step, Value};
@@ -109,7 +109,7 @@ pub fn forget_line(line: usize) -> Result<Option<(UnknownLine, PathBuf)>, CarryE
 ///
 /// # Errors
 /// When the journal cannot be read or written.
-pub(super) fn undo_entry(id: u64) -> Result<Vec<(Knob, Fate)>, CarryError> {
+pub(super) fn undo_entry(id: u64) -> Result<Vec<(Knob, KnobFate)>, CarryError> {
     let is_meant = |entry: &Entry, _: &LeverChange| entry.id == id;
     let undone = undo_in(&mut Journal::open()?, &Site::here(None), is_meant)?;
     Ok(undone.into_iter().flat_map(|undone| undone.knobs).collect())
@@ -169,9 +169,9 @@ pub(super) fn undo_in(
 
 /// Has the journal say why an entry still stands. Where it takes no more, whoever asked is told all the
 /// same.
-fn note_refusal(journal: &mut Journal, id: u64, change: &LeverChange, knobs: &[(Knob, Fate)]) {
-    let refusal = |(knob, fate): &(Knob, Fate)| match fate {
-        Fate::Refused { why } => Some(format!("{knob}: {why}")),
+fn note_refusal(journal: &mut Journal, id: u64, change: &LeverChange, knobs: &[(Knob, KnobFate)]) {
+    let refusal = |(knob, fate): &(Knob, KnobFate)| match fate {
+        KnobFate::Refused { why } => Some(format!("{knob}: {why}")),
         _ => None,
     };
     let refused = knobs.iter().find_map(refusal);
@@ -204,16 +204,16 @@ fn within_reach(
     change: &LeverChange,
     all: &[Entry],
     site: &Site,
-) -> Vec<(Knob, Result<Step, Fate>)> {
+) -> Vec<(Knob, Result<Step, KnobFate>)> {
     let steps = change.steps.iter().rev().map(|step| {
-        let settled = settled_without_a_look(entry, change, step, all);
+        let settled = fate_by_entry(entry, change, step, all);
         let named = || as_called_now(step, change.device_index, site);
         let found = settled.map_or_else(named, Err);
         match found {
             Err(fate) => (step.knob.clone(), Err(fate)),
             Ok(step) if is_out_of_sight(&step.knob, entry, &site.tree) => {
                 let namespace = entry.namespace;
-                (step.knob, Err(Fate::Elsewhere { namespace }))
+                (step.knob, Err(KnobFate::Elsewhere { namespace }))
             }
             Ok(step) => (step.knob.clone(), Ok(step)),
         }
@@ -221,14 +221,14 @@ fn within_reach(
     steps.collect()
 }
 
-/// The same of what holds a value of ours. All are looked at before any is put back, by which the
+/// The knobs of an entry that hold a value of ours. All are looked at before any is put back, by which the
 /// kernel may move another along.
 fn ours_within_reach(
     entry: &Entry,
     change: &LeverChange,
     all: &[Entry],
     site: &Site,
-) -> Vec<(Knob, Result<Step, Fate>)> {
+) -> Vec<(Knob, Result<Step, KnobFate>)> {
     let found = within_reach(entry, change, all, site).into_iter();
     let ours = found.map(|(knob, found)| {
         let ours = found.and_then(|step| ours(step, change.is_under_way, &site.tree));
@@ -238,7 +238,11 @@ fn ours_within_reach(
 }
 
 /// The step with the name that its device has now.
-pub(super) fn as_called_now(step: &Step, index: Option<u32>, site: &Site) -> Result<Step, Fate> {
+pub(super) fn as_called_now(
+    step: &Step,
+    index: Option<u32>,
+    site: &Site,
+) -> Result<Step, KnobFate> {
     let mut step = step.clone();
     let Some(device) = step.knob.device() else {
         return Ok(step);
@@ -248,8 +252,8 @@ pub(super) fn as_called_now(step: &Step, index: Option<u32>, site: &Site) -> Res
             step.knob = step.knob.of_device(name);
             Ok(step)
         }
-        Ok(None) => Err(Fate::Gone),
-        Err(obstacle) => Err(Fate::Refused {
+        Ok(None) => Err(KnobFate::Gone),
+        Err(obstacle) => Err(KnobFate::Refused {
             why: obstacle.to_string(),
         }),
     }
@@ -268,17 +272,17 @@ fn is_of_here(entry: &Entry) -> bool {
 }
 
 /// What an entry alone says of a knob; `None` where the machine must be looked at.
-fn settled_without_a_look(
+fn fate_by_entry(
     entry: &Entry,
     change: &LeverChange,
     step: &Step,
     all: &[Entry],
-) -> Option<Fate> {
+) -> Option<KnobFate> {
     if is_foreign(change, step) {
-        return Some(Fate::Foreign);
+        return Some(KnobFate::Foreign);
     }
     match entry.is_of_another_boot() {
-        Ok(true) => return Some(Fate::Rebooted),
+        Ok(true) => return Some(KnobFate::Rebooted),
         Ok(false) => {}
         Err(error) => return Some(refused(&error)),
     }
@@ -287,9 +291,9 @@ fn settled_without_a_look(
     }
     let namespace = entry.namespace;
     Some(if elsewhere::is_there(namespace, all) {
-        Fate::Elsewhere { namespace }
+        KnobFate::Elsewhere { namespace }
     } else {
-        Fate::Gone
+        KnobFate::Gone
     })
 }
 
@@ -300,14 +304,14 @@ pub(super) fn is_foreign(change: &LeverChange, step: &Step) -> bool {
 }
 
 /// Gives a knob its old value, unless it holds one that is not ours.
-pub(super) fn put_back(step: &Step, tree: &Tree) -> Fate {
+pub(super) fn put_back(step: &Step, tree: &Tree) -> KnobFate {
     let ours = ours(step.clone(), false, tree);
     ours.map_or_else(|fate| fate, |step| take_back(&step, tree))
 }
 
 /// A step whose knob holds what we have set, or what it held before. While it was under way it may
 /// hold what the kernel has made of our value.
-fn ours(step: Step, is_under_way: bool, tree: &Tree) -> Result<Step, Fate> {
+fn ours(step: Step, is_under_way: bool, tree: &Tree) -> Result<Step, KnobFate> {
     let was = knob_holds(&step, tree)?;
     let is_known = was == step.old || was == step.new;
     let is_ours = is_known || is_under_way && step.may_end_otherwise();
@@ -317,21 +321,21 @@ fn ours(step: Step, is_under_way: bool, tree: &Tree) -> Result<Step, Fate> {
     match step.knob.part_of_its_own(Some(&step.old), tree) {
         Some(part) if was != step.old => {
             let ours = step.knob.show(&step.new);
-            Err(Fate::SetByOthers { now: part, ours })
+            Err(KnobFate::SetByOthers { now: part, ours })
         }
         _ => Ok(step),
     }
 }
 
 /// What is left of a knob that is not touched.
-fn leave(step: &Step, tree: &Tree) -> Fate {
+fn leave(step: &Step, tree: &Tree) -> KnobFate {
     let Step { knob, old, new, .. } = step;
     match knob_holds(step, tree) {
         Err(fate) => fate,
-        Ok(was) if was == *old => Fate::WasBack {
+        Ok(was) if was == *old => KnobFate::WasBack {
             now: knob.show(old),
         },
-        Ok(was) if was == *new => Fate::Forgotten {
+        Ok(was) if was == *new => KnobFate::Forgotten {
             now: knob.show(new),
             command: knob.command(old),
         },
@@ -339,41 +343,41 @@ fn leave(step: &Step, tree: &Tree) -> Fate {
     }
 }
 
-fn set_by_others(Step { knob, new, .. }: &Step, was: &Value) -> Fate {
+fn set_by_others(Step { knob, new, .. }: &Step, was: &Value) -> KnobFate {
     let (now, ours) = (knob.show(was), knob.show(new));
-    Fate::SetByOthers { now, ours }
+    KnobFate::SetByOthers { now, ours }
 }
 
 /// What a knob holds; where that cannot be seen, what is to be said of it.
-fn knob_holds(Step { knob, .. }: &Step, tree: &Tree) -> Result<Value, Fate> {
+fn knob_holds(Step { knob, .. }: &Step, tree: &Tree) -> Result<Value, KnobFate> {
     if let Some(now) = knob.changed_hands(tree) {
-        return Err(Fate::ChangedHands { now });
+        return Err(KnobFate::ChangedHands { now });
     }
     knob.read(tree).map_err(|error| match error.kind() {
         // A file of the machine that is not there is not shown.
-        io::ErrorKind::NotFound if knob.can_go() => Fate::Gone,
+        io::ErrorKind::NotFound if knob.can_go() => KnobFate::Gone,
         _ => refused(&error),
     })
 }
 
 /// Gives a knob its old value, whatever it holds: what we have just set ourselves may be held as
 /// neither, where the kernel rounds.
-pub(super) fn take_back(step: &Step, tree: &Tree) -> Fate {
+pub(super) fn take_back(step: &Step, tree: &Tree) -> KnobFate {
     let Step { knob, old, .. } = step;
     match knob_holds(step, tree) {
         Ok(was) if was == *old => {
             let now = knob.show(old);
-            return Fate::WasBack { now };
+            return KnobFate::WasBack { now };
         }
         Ok(_) => {}
         Err(fate) => return fate,
     }
     let written = knob.write(tree, old).and_then(|()| knob.read(tree));
     match written {
-        Ok(held) if held == *old => Fate::PutBack {
+        Ok(held) if held == *old => KnobFate::PutBack {
             now: knob.show(old),
         },
-        Ok(held) => Fate::Refused {
+        Ok(held) => KnobFate::Refused {
             why: format!(
                 "it holds `{}` after `{}` was written",
                 knob.show(&held),
@@ -384,7 +388,7 @@ pub(super) fn take_back(step: &Step, tree: &Tree) -> Fate {
     }
 }
 
-fn refused(error: &io::Error) -> Fate {
-    let why = crate::findings::errno(error);
-    Fate::Refused { why }
+fn refused(error: &io::Error) -> KnobFate {
+    let why = crate::errno::errno(error);
+    KnobFate::Refused { why }
 }

@@ -146,7 +146,7 @@ impl Knob {
         }
     }
 
-    /// The same of another device, or of the same by another name.
+    /// This knob of another device, or of its own by another name.
     pub(crate) fn of_device(mut self, name: DeviceName) -> Self {
         if let Self::Device { device, .. }
         | Self::Queue { device, .. }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use sys::cgroup::{Controller, Group, Version};
+use sys::cgroup::{Controller, Group, Hierarchy};
 use sys::kernel_file;
 
 use crate::journal::Owner;
@@ -70,15 +70,15 @@ pub(super) fn weight_of(pid: u32) -> io::Result<u32> {
         io::Error::new(io::ErrorKind::Unsupported, what)
     })?;
     Ok(match group.version() {
-        Version::One => weight_of_shares(held),
-        Version::Two => held,
+        Hierarchy::One => weight_of_shares(held),
+        Hierarchy::Two => held,
     })
 }
 
-fn fill(folder: &Path, version: Version, weight: u32) -> io::Result<OwnGroup> {
+fn fill(folder: &Path, version: Hierarchy, weight: u32) -> io::Result<OwnGroup> {
     let number = match version {
-        Version::One => shares_of_weight(weight),
-        Version::Two => weight,
+        Hierarchy::One => shares_of_weight(weight),
+        Hierarchy::Two => weight,
     };
     let file = folder.join(weight_file(version));
     fs::write(&file, number.to_string()).map_err(|error| at(&file, &error))?;
@@ -102,7 +102,7 @@ fn home(current: &Group) -> io::Result<&Path> {
         let handed = kernel_file::text(folder.join("cgroup.subtree_control"));
         handed.is_some_and(|handed| handed.split_whitespace().any(|name| name == "cpu"))
     };
-    if current.version() == Version::One {
+    if current.version() == Hierarchy::One {
         return Ok(current.folder());
     }
     let mut homes = [Some(current.folder()), current.parent()]
@@ -145,10 +145,10 @@ fn maker_of(folder: &Path) -> Option<Owner> {
     })
 }
 
-fn weight_file(version: Version) -> &'static str {
+fn weight_file(version: Hierarchy) -> &'static str {
     match version {
-        Version::One => "cpu.shares",
-        Version::Two => "cpu.weight",
+        Hierarchy::One => "cpu.shares",
+        Hierarchy::Two => "cpu.weight",
     }
 }
 
@@ -168,7 +168,7 @@ fn no_controller() -> io::Error {
 
 /// With the file, and still of its kind.
 fn at(file: &Path, error: &io::Error) -> io::Error {
-    let what = format!("{}: {}", file.display(), crate::findings::errno(error));
+    let what = format!("{}: {}", file.display(), crate::errno::errno(error));
     io::Error::new(error.kind(), what)
 }
 

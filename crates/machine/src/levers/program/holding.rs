@@ -9,7 +9,7 @@ use sys::ethtool::{Ethtool, Feature};
 use sys::wake_latency::{self, HeldLatency};
 
 use super::spelling::time;
-use crate::findings::errno;
+use crate::errno::errno;
 use crate::levers::DeviceName;
 use crate::links::{self, Device};
 use crate::tree::Tree;

@@ -2,26 +2,34 @@
 
 use std::time::Duration;
 
+use serde::Deserialize;
 use sys::attribute::{Attribute, Flaw};
 use sys::bpf::Mode;
 use sys::scheduling::{SLICE_NS, Scheduling};
 
-use super::{Allocator, Holding, ProgramSetting};
+use super::{Holding, ProgramSetting};
 
 /// Which lever of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::levers) enum Kind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ProgramKind {
     Scheduling,
     Nice,
     TimerSlack,
     Cpus,
     OpenFiles,
-    Speculation(Flaw),
+    Speculation(#[serde(with = "FlawName")] Flaw),
     HugePages,
     CpuWeight,
-    Allocator,
     WakeLatency,
     PacketProgram,
+}
+
+#[derive(Deserialize)]
+#[serde(remote = "Flaw", rename_all = "snake_case")]
+enum FlawName {
+    StoreBypass,
+    IndirectBranch,
 }
 
 /// Beyond a second it is no slack but a wait.
@@ -30,7 +38,7 @@ const SLACK_NS: std::ops::RangeInclusive<u64> = 1..=1_000_000_000;
 /// No idle state takes as long to leave.
 const MOST_WAKE_US: u32 = 1_000_000;
 
-impl Kind {
+impl ProgramKind {
     /// The value that a person means; `None` for what is none.
     pub(super) fn parse(self, text: &str) -> Option<ProgramSetting> {
         let attribute = match self {
@@ -48,7 +56,6 @@ impl Kind {
                 let held = Holding::WakeLatencyUs(wake_latency_us(text)?);
                 return Some(ProgramSetting::Holding(held));
             }
-            Self::Allocator => return Allocator::parse(text).map(ProgramSetting::Allocator),
             Self::PacketProgram => return packet_program(text).map(ProgramSetting::Holding),
             Self::CpuWeight => return within(1..=10_000, text).map(ProgramSetting::CpuWeight),
         };
@@ -135,21 +142,23 @@ fn within<N: std::str::FromStr + PartialOrd>(
 mod tests {
     use super::*;
 
-    const KINDS: [(Kind, &str); 11] = [
+    const KINDS: [(ProgramKind, &str); 10] = [
         (
-            Kind::Scheduling,
+            ProgramKind::Scheduling,
             "other other:3ms batch batch:100us idle fifo:1 fifo:99 rr:10",
         ),
-        (Kind::Nice, "-20 0 19"),
-        (Kind::TimerSlack, "1ns 1us 50us 1s"),
-        (Kind::Cpus, "0 0-3 0-1,7"),
-        (Kind::OpenFiles, "8 1024 1048576"),
-        (Kind::Speculation(Flaw::StoreBypass), "allowed disabled"),
-        (Kind::HugePages, "allowed disabled"),
-        (Kind::CpuWeight, "1 100 10000"),
-        (Kind::Allocator, "jemalloc mimalloc tcmalloc /lib/liba.so"),
-        (Kind::WakeLatency, "0s 20us 1s"),
-        (Kind::PacketProgram, "native:eth0 generic:lo"),
+        (ProgramKind::Nice, "-20 0 19"),
+        (ProgramKind::TimerSlack, "1ns 1us 50us 1s"),
+        (ProgramKind::Cpus, "0 0-3 0-1,7"),
+        (ProgramKind::OpenFiles, "8 1024 1048576"),
+        (
+            ProgramKind::Speculation(Flaw::StoreBypass),
+            "allowed disabled",
+        ),
+        (ProgramKind::HugePages, "allowed disabled"),
+        (ProgramKind::CpuWeight, "1 100 10000"),
+        (ProgramKind::WakeLatency, "0s 20us 1s"),
+        (ProgramKind::PacketProgram, "native:eth0 generic:lo"),
     ];
 
     #[test]
@@ -165,22 +174,18 @@ mod tests {
     fn what_the_kernel_would_cut_or_refuse_is_no_value() {
         for (kind, wrong) in [
             (
-                Kind::Scheduling,
+                ProgramKind::Scheduling,
                 "fifo fifo:0 fifo:100 idle:1 other:1us batch:1s rr deadline rr:x",
             ),
-            (Kind::Nice, "-21 20 1.5 nice"),
-            (Kind::TimerSlack, "0s 2s 50 -1us"),
-            (Kind::Cpus, "a 3-1 0,"),
-            (Kind::OpenFiles, "7 -1 all"),
-            (Kind::HugePages, "on off never"),
-            (Kind::CpuWeight, "0 10001 1.5"),
+            (ProgramKind::Nice, "-21 20 1.5 nice"),
+            (ProgramKind::TimerSlack, "0s 2s 50 -1us"),
+            (ProgramKind::Cpus, "a 3-1 0,"),
+            (ProgramKind::OpenFiles, "7 -1 all"),
+            (ProgramKind::HugePages, "on off never"),
+            (ProgramKind::CpuWeight, "0 10001 1.5"),
+            (ProgramKind::WakeLatency, "1ns 1500ns 2s 20 -1us"),
             (
-                Kind::Allocator,
-                "malloc jemalloc:5 liba.so ./liba.so /a:b.so",
-            ),
-            (Kind::WakeLatency, "1ns 1500ns 2s 20 -1us"),
-            (
-                Kind::PacketProgram,
+                ProgramKind::PacketProgram,
                 "pass native generic native: generic:a/b offload:lo",
             ),
         ] {

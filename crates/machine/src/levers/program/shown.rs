@@ -7,8 +7,7 @@ use std::io;
 use sys::attribute::{Attribute, Flaw};
 use sys::scheduling::{self, Scheduling};
 
-use super::allocator::Mapped;
-use super::{Kind, ProgramSetting, group, holding};
+use super::{ProgramKind, ProgramSetting, group, holding};
 
 /// What a process has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,11 +19,9 @@ pub(super) enum Shown {
         words: String,
         is_allowed: Option<bool>,
     },
-    /// The shared libraries of which one may allocate its memory.
-    Libraries(Mapped),
     /// What is no value that could be typed.
     Words(String),
-    /// Nobody may look but the process itself, which has read back what it took on, or whose loader was asked.
+    /// Nobody may look but the process itself, which has read back what it took on.
     Hidden,
 }
 
@@ -41,9 +38,6 @@ impl Shown {
                 ProgramSetting::Attribute(Attribute::Speculation(_, wanted))
                     if Some(*wanted) == *is_allowed
             ),
-            Self::Libraries(mapped) => {
-                matches!(wanted, ProgramSetting::Allocator(wanted) if mapped.has(wanted))
-            }
             Self::Words(_) => false,
             Self::Hidden => true,
         }
@@ -58,7 +52,6 @@ impl fmt::Display for Shown {
             }
             Self::Setting(setting) => setting.fmt(formatter),
             Self::Fixed { words, .. } => write!(formatter, "{words}, for all programs"),
-            Self::Libraries(mapped) => mapped.fmt(formatter),
             Self::Words(words) => formatter.write_str(words),
             Self::Hidden => formatter.write_str("not to be seen"),
         }
@@ -91,30 +84,22 @@ fn is_as_good(held: &ProgramSetting, wanted: &ProgramSetting) -> bool {
 }
 
 /// What a process has of that kind.
-pub(super) fn shown(kind: Kind, pid: u32) -> io::Result<Shown> {
+pub(super) fn shown(kind: ProgramKind, pid: u32) -> io::Result<Shown> {
     let attribute = match kind {
-        Kind::Scheduling => Attribute::Scheduling(scheduling::of(pid)?),
-        Kind::Nice => Attribute::Nice(scheduling::nice_of(pid)?),
-        Kind::TimerSlack => return timer_slack(pid),
-        Kind::Cpus => Attribute::Cpus(cpus(&status(pid, "Cpus_allowed_list")?)?),
-        Kind::OpenFiles => return open_files(&text(pid, "limits")?),
-        Kind::Speculation(flaw) => return Ok(speculation(flaw, &status(pid, line_of(flaw))?)),
-        Kind::HugePages => Attribute::HugePages(status(pid, "THP_enabled")? == "1"),
-        Kind::CpuWeight => return group::weight_of(pid).map(of_weight),
-        Kind::Allocator => return libraries(pid),
-        Kind::WakeLatency => return holding::wake_latency_now().map(Shown::Words),
-        Kind::PacketProgram => return holding::packet_programs_now().map(Shown::Words),
+        ProgramKind::Scheduling => Attribute::Scheduling(scheduling::of(pid)?),
+        ProgramKind::Nice => Attribute::Nice(scheduling::nice_of(pid)?),
+        ProgramKind::TimerSlack => return timer_slack(pid),
+        ProgramKind::Cpus => Attribute::Cpus(cpus(&status(pid, "Cpus_allowed_list")?)?),
+        ProgramKind::OpenFiles => return open_files(&text(pid, "limits")?),
+        ProgramKind::Speculation(flaw) => {
+            return Ok(speculation(flaw, &status(pid, line_of(flaw))?));
+        }
+        ProgramKind::HugePages => Attribute::HugePages(status(pid, "THP_enabled")? == "1"),
+        ProgramKind::CpuWeight => return group::weight_of(pid).map(of_weight),
+        ProgramKind::WakeLatency => return holding::wake_latency_now().map(Shown::Words),
+        ProgramKind::PacketProgram => return holding::packet_programs_now().map(Shown::Words),
     };
     Ok(Shown::Setting(ProgramSetting::Attribute(attribute)))
-}
-
-/// Another user's are shown to whoever may trace it (`proc_maps_open` in fs/proc/task_mmu.c).
-fn libraries(pid: u32) -> io::Result<Shown> {
-    match Mapped::of(pid) {
-        Ok(mapped) => Ok(Shown::Libraries(mapped)),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Shown::Hidden),
-        Err(error) => Err(error),
-    }
 }
 
 fn of_weight(weight: u32) -> Shown {
@@ -212,24 +197,28 @@ fn text(pid: u32, file: &str) -> io::Result<String> {
 mod tests {
     use super::*;
 
-    fn typed(kind: Kind, text: &str) -> ProgramSetting {
+    fn typed(kind: ProgramKind, text: &str) -> ProgramSetting {
         kind.parse(text).unwrap()
     }
 
-    fn held(kind: Kind, text: &str) -> Shown {
+    fn held(kind: ProgramKind, text: &str) -> Shown {
         Shown::Setting(typed(kind, text))
     }
 
     #[test]
     fn a_slice_counts_only_where_it_was_asked_for() {
-        let held = held(Kind::Scheduling, "batch:3ms");
+        let held = held(ProgramKind::Scheduling, "batch:3ms");
         for (wanted, is_so) in [
             ("batch", true),
             ("batch:3ms", true),
             ("batch:4ms", false),
             ("other", false),
         ] {
-            assert_eq!(held.is(&typed(Kind::Scheduling, wanted)), is_so, "{wanted}");
+            assert_eq!(
+                held.is(&typed(ProgramKind::Scheduling, wanted)),
+                is_so,
+                "{wanted}"
+            );
         }
     }
 
@@ -237,9 +226,9 @@ mod tests {
     fn no_slack_is_as_good_as_little_and_not_as_much() {
         let none = Attribute::TimerSlackNs(0);
         let none = Shown::Setting(ProgramSetting::Attribute(none));
-        assert!(none.is(&typed(Kind::TimerSlack, "1us")));
-        assert!(!none.is(&typed(Kind::TimerSlack, "10ms")));
-        assert!(!held(Kind::TimerSlack, "50us").is(&typed(Kind::TimerSlack, "1us")));
+        assert!(none.is(&typed(ProgramKind::TimerSlack, "1us")));
+        assert!(!none.is(&typed(ProgramKind::TimerSlack, "10ms")));
+        assert!(!held(ProgramKind::TimerSlack, "50us").is(&typed(ProgramKind::TimerSlack, "1us")));
     }
 
     #[test]
@@ -250,7 +239,7 @@ mod tests {
         assert_eq!(of("conditional force disabled"), "disabled");
         assert_eq!(of("not vulnerable"), "not vulnerable, for all programs");
         let fixed = speculation(Flaw::IndirectBranch, "always enabled");
-        let kind = Kind::Speculation(Flaw::IndirectBranch);
+        let kind = ProgramKind::Speculation(Flaw::IndirectBranch);
         assert!(fixed.is(&typed(kind, "allowed")));
         assert!(!fixed.is(&typed(kind, "disabled")));
     }
@@ -262,7 +251,7 @@ mod tests {
         };
         assert_eq!(
             open_files(&line("4096")).unwrap(),
-            held(Kind::OpenFiles, "4096")
+            held(ProgramKind::OpenFiles, "4096")
         );
         let apart = open_files(&line("1024")).unwrap();
         assert_eq!(apart.to_string(), "1024, up to 4096 if it asks");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sys::attribute::Attribute;
 use sys::scheduling::Scheduling;
 
-use super::{Allocator, Holding};
+use super::Holding;
 
 /// What a program is given by one lever.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,8 +15,6 @@ pub enum ProgramSetting {
     /// The weight of a control group of its own among its neighbours, from 1 to 10,000; 100 is
     /// usual.
     CpuWeight(u32),
-    /// What is in its environment, for its loader.
-    Allocator(Allocator),
     /// What holds for as long as a descriptor is open.
     Holding(Holding),
 }
@@ -25,7 +23,6 @@ impl fmt::Display for ProgramSetting {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::CpuWeight(weight) => write!(formatter, "{weight}"),
-            Self::Allocator(allocator) => allocator.fmt(formatter),
             Self::Holding(holding) => holding.fmt(formatter),
             Self::Attribute(attribute) => write_attribute(attribute, formatter),
         }

@@ -3,7 +3,7 @@
 use sys::attribute::Attribute;
 use sys::process::ChildSetup;
 
-use super::{Allocator, Held, Obstacle, OwnGroup, ProgramPart, ProgramSetting, Startup, Variable};
+use super::{Held, Obstacle, OwnGroup, ProgramPart, ProgramSetting};
 
 /// What a program is given. Dropping it takes the control group away that was made for it, and lets go of
 /// what is held open, so it must outlive the program.
@@ -29,7 +29,7 @@ impl Start {
             }
             if let ProgramSetting::CpuWeight(weight) = part.setting {
                 let made = OwnGroup::make(weight);
-                group = Some(made.map_err(|error| part.row.refused(error))?);
+                group = Some(made.map_err(|error| part.refused(error))?);
             }
         }
         Ok(Self { parts, group, held })
@@ -41,24 +41,6 @@ impl Start {
             .attributes
             .extend(self.attributes().map(|(_, attribute)| attribute.clone()));
         setup.group = self.group.as_ref().map(|group| group.processes.clone());
-    }
-
-    /// The memory allocator that it is given, for whoever starts it in an environment of its own.
-    #[must_use]
-    pub fn allocator(&self) -> Option<&Allocator> {
-        self.parts.iter().find_map(ProgramPart::allocator)
-    }
-
-    /// What it must have in its environment, where it must have anything.
-    ///
-    /// # Errors
-    /// Why that would change nothing.
-    pub fn variable(&self, startup: &Startup<'_>) -> Result<Option<Variable>, Obstacle> {
-        let mut variables = self.parts.iter().filter_map(|part| {
-            let variable = part.allocator()?.variable(startup);
-            Some(variable.map_err(|error| part.row.refused(error)))
-        });
-        variables.next().transpose()
     }
 
     /// The CPUs that it is given, where it is given any.
@@ -78,17 +60,15 @@ impl Start {
     /// The first that the kernel refused, or holds otherwise.
     pub fn take_on(&self) -> Result<(), Obstacle> {
         for (part, attribute) in self.attributes() {
-            attribute
-                .take_on()
-                .map_err(|error| part.row.refused(error))?;
+            attribute.take_on().map_err(|error| part.refused(error))?;
         }
         for (part, group) in self.weighted().zip(&self.group) {
-            sys::cgroup::enter(&group.processes).map_err(|error| part.row.refused(error))?;
+            sys::cgroup::enter(&group.processes).map_err(|error| part.refused(error))?;
         }
         for (part, held) in &self.held {
-            held.hand_on().map_err(|error| part.row.refused(error))?;
+            held.hand_on().map_err(|error| part.refused(error))?;
         }
-        self.verify_taken_on(std::process::id())
+        self.verify(std::process::id())
     }
 
     /// Whether a program that was started with it has it all, by what the kernel shows.
@@ -96,15 +76,7 @@ impl Start {
     /// # Errors
     /// The first that it has not, and what it has instead.
     pub fn verify(&self, pid: u32) -> Result<(), Obstacle> {
-        self.verify_taken_on(pid)?;
-        let mut of_its_image = self.parts.iter().filter(|part| part.allocator().is_some());
-        of_its_image.try_for_each(|part| part.verify(pid))
-    }
-
-    /// Of all but what only comes with the program itself.
-    fn verify_taken_on(&self, pid: u32) -> Result<(), Obstacle> {
-        let of_a_process = |part: &&ProgramPart| !part.is_held_open() && part.allocator().is_none();
-        for part in self.parts.iter().filter(of_a_process) {
+        for part in self.parts.iter().filter(|part| !part.is_held_open()) {
             part.verify(pid)?;
         }
         let mut held = self.held.iter();
@@ -127,9 +99,7 @@ impl Start {
     fn attributes(&self) -> impl Iterator<Item = (&ProgramPart, &Attribute)> {
         self.parts.iter().filter_map(|part| match &part.setting {
             ProgramSetting::Attribute(attribute) => Some((part, attribute)),
-            ProgramSetting::CpuWeight(_)
-            | ProgramSetting::Allocator(_)
-            | ProgramSetting::Holding(_) => None,
+            ProgramSetting::CpuWeight(_) | ProgramSetting::Holding(_) => None,
         })
     }
 

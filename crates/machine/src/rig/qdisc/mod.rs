@@ -11,7 +11,7 @@ use std::io;
 use model::link::{LinkPlan, LinkShape, QdiscReading, Via};
 
 use super::cabling;
-use crate::findings::errno;
+use crate::errno::errno;
 use crate::rtnetlink;
 use asked::Qdisc;
 pub(crate) use attach::{AT_ROOT, KIND, push_place};

@@ -7,8 +7,8 @@ use io_uring::squeue::Entry;
 use io_uring::types::Fd;
 use io_uring::{cqueue, opcode};
 
-use super::{Kind, Owner, ServingRing, fd};
-use crate::zero_copy::{self, Tally};
+use super::{OperationKind, Owner, ServingRing, fd};
+use crate::zero_copy::{self, ZeroCopyTally};
 
 /// `IORING_SEND_ZC_REPORT_USAGE` and `IORING_NOTIF_USAGE_ZC_COPIED` of linux/io_uring.h, Linux 6.2.
 const REPORT_USAGE: u16 = 1 << 3;
@@ -24,7 +24,7 @@ pub(super) struct Constants {
     result: Option<i32>,
     /// Operations that sent nothing, and of whose memory is still to be told: that it was copied.
     void: u64,
-    tally: Tally,
+    tally: ZeroCopyTally,
 }
 
 impl Constants {
@@ -61,7 +61,7 @@ impl ServingRing {
         constant: &'static [u8],
     ) -> io::Result<Option<usize>> {
         let operation = operation(fd(socket), constant)?;
-        self.queue(NOBODY, Kind::Constant, operation)?;
+        self.queue(NOBODY, OperationKind::Constant, operation)?;
         self.enter(false)?;
         // Told not to wait, it has ended while it was handed over.
         let result = self.constants.result.take();
@@ -79,8 +79,8 @@ impl ServingRing {
     /// What became of them so far.
     ///
     /// # Errors
-    /// As of [`Self::enter`].
-    pub fn zero_copy(&mut self) -> io::Result<Tally> {
+    /// Those of [`Self::enter`].
+    pub fn zero_copy(&mut self) -> io::Result<ZeroCopyTally> {
         // The kernel tells of as many at a time as the ring has room for.
         loop {
             let untold = self.constants.tally.untold();

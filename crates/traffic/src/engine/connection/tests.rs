@@ -8,25 +8,28 @@ use crate::engine::life::Life;
 use crate::engine::transfer::Calls;
 use crate::engine::{FilePart, Settings};
 
-/// A channel whose goodbye finds no room.
-struct Full {
+/// A channel over which the same comes each time, bytes but once, and whose goodbye finds no room at first.
+struct Fake {
     socket: TcpStream,
     received: Received,
     has_output: bool,
     has_room: bool,
     is_told: bool,
+    files_sent: usize,
 }
 
-impl Channel for Full {
-    type Common = ();
+impl Channel for Fake {
+    /// What comes.
+    type Common = Received;
 
-    fn new(socket: TcpStream, (): &()) -> io::Result<Self> {
+    fn new(socket: TcpStream, received: &Received) -> io::Result<Self> {
         Ok(Self {
             socket,
-            received: Received::Refused,
+            received: *received,
             has_output: false,
             has_room: false,
             is_told: false,
+            files_sent: 0,
         })
     }
 
@@ -36,16 +39,20 @@ impl Channel for Full {
 
     fn receive<T: Transfer>(
         &mut self,
-        (): &mut (),
+        _received: &mut Received,
         _transfer: &mut T,
         _room: &mut [u8],
     ) -> io::Result<Received> {
-        Ok(self.received)
+        let received = self.received;
+        if let Received::Bytes { count, .. } = &mut self.received {
+            *count = 0;
+        }
+        Ok(received)
     }
 
     fn send<T: Transfer>(
         &mut self,
-        (): &mut (),
+        _received: &mut Received,
         _transfer: &mut T,
         bytes: &[u8],
         _more: bool,
@@ -56,11 +63,12 @@ impl Channel for Full {
 
     fn send_file<T: Transfer>(
         &mut self,
-        (): &mut (),
+        _received: &mut Received,
         _transfer: &mut T,
         _part: &FilePart,
         most: usize,
     ) -> io::Result<usize> {
+        self.files_sent += 1;
         Ok(most)
     }
 
@@ -68,7 +76,7 @@ impl Channel for Full {
         self.has_output
     }
 
-    fn say_goodbye<T: Transfer>(&mut self, (): &mut (), _transfer: &mut T) {
+    fn say_goodbye<T: Transfer>(&mut self, _received: &mut Received, _transfer: &mut T) {
         self.has_output |= !self.is_told;
         self.is_told = true;
     }
@@ -85,62 +93,6 @@ impl Service for Silent {
 
     fn is_mid_request(&self, (): &()) -> bool {
         false
-    }
-}
-
-/// A channel with room for everything, over which requests came all at once.
-struct Roomy {
-    socket: TcpStream,
-    requests: usize,
-    files_sent: usize,
-}
-
-impl Channel for Roomy {
-    type Common = ();
-
-    fn new(socket: TcpStream, (): &()) -> io::Result<Self> {
-        Ok(Self {
-            socket,
-            requests: PIPELINED,
-            files_sent: 0,
-        })
-    }
-
-    fn socket(&self) -> &TcpStream {
-        &self.socket
-    }
-
-    fn receive<T: Transfer>(
-        &mut self,
-        (): &mut (),
-        _transfer: &mut T,
-        _room: &mut [u8],
-    ) -> io::Result<Received> {
-        Ok(Received::Bytes {
-            count: std::mem::take(&mut self.requests),
-            perhaps_more: false,
-        })
-    }
-
-    fn send<T: Transfer>(
-        &mut self,
-        (): &mut (),
-        _transfer: &mut T,
-        bytes: &[u8],
-        _more: bool,
-    ) -> io::Result<usize> {
-        Ok(bytes.len())
-    }
-
-    fn send_file<T: Transfer>(
-        &mut self,
-        (): &mut (),
-        _transfer: &mut T,
-        _part: &FilePart,
-        most: usize,
-    ) -> io::Result<usize> {
-        self.files_sent += 1;
-        Ok(most)
     }
 }
 
@@ -170,7 +122,11 @@ impl Service for TinyFiles {
 #[test]
 fn many_tiny_files_at_once_leave_the_others_their_turn() {
     let (peer, _listener) = connected();
-    let mut shared = Shared::<_, Roomy, _>::new(TinyFiles, (), Calls, (settings(), life()));
+    let requests = Received::Bytes {
+        count: PIPELINED,
+        perhaps_more: false,
+    };
+    let mut shared = Shared::<_, Fake, _>::new(TinyFiles, requests, Calls, (settings(), life()));
     let mut connection = Connection::<_, ()>::new(peer, &shared).unwrap();
     let mut turns = Vec::new();
     while connection.channel.files_sent < PIPELINED && turns.len() < PIPELINED {
@@ -185,7 +141,8 @@ fn many_tiny_files_at_once_leave_the_others_their_turn() {
 #[test]
 fn nobody_waits_for_room_to_send_once_sending_is_over() {
     let (peer, _listener) = connected();
-    let mut shared = Shared::<_, Full, _>::new(Silent, (), Calls, (settings(), life()));
+    let mut shared =
+        Shared::<_, Fake, _>::new(Silent, Received::Refused, Calls, (settings(), life()));
     let mut connection = Connection::<_, ()>::new(peer, &shared).unwrap();
     assert_eq!(connection.proceed(&mut shared, false), Fate::Keep);
     assert!(connection.has_output() && !connection.waits_for_room());
@@ -195,9 +152,8 @@ fn nobody_waits_for_room_to_send_once_sending_is_over() {
 fn a_connection_ends_once_there_was_room_to_tell_of_it() {
     for (received, is_stopped) in [(Received::End, false), (Received::Nothing, true)] {
         let (peer, _listener) = connected();
-        let mut shared = Shared::<_, Full, _>::new(Silent, (), Calls, (settings(), life()));
+        let mut shared = Shared::<_, Fake, _>::new(Silent, received, Calls, (settings(), life()));
         let mut connection = Connection::<_, ()>::new(peer, &shared).unwrap();
-        connection.channel.received = received;
         if is_stopped {
             shared.drain().unwrap();
         }
@@ -218,7 +174,7 @@ fn once_a_peer_has_made_room_a_request_begun_has_the_time_of_requests_again() {
         idle_timeout_s: 9,
         ..settings()
     };
-    let shared = Shared::<_, Full, _>::new(Silent, (), Calls, (timeouts, life()));
+    let shared = Shared::<_, Fake, _>::new(Silent, Received::Refused, Calls, (timeouts, life()));
     let mut connection = Connection::<_, ()>::new(peer, &shared).unwrap();
     for (mid_request, has_output, timeout_s) in
         [(true, false, 2), (false, false, 9), (true, true, 9)]

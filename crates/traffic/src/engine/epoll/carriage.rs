@@ -4,14 +4,14 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use sys::mapped_file::MappedPart;
-use sys::zero_copy::{self, Tally};
+use sys::zero_copy::{self, ZeroCopyTally};
 
-use crate::engine::output::FileWay;
+use crate::engine::file_part::FileWay;
 use crate::engine::transfer::{Calls, Transfer};
 
 #[derive(Default)]
 pub(in crate::engine) struct Carriage {
-    tally: Tally,
+    tally: ZeroCopyTally,
 }
 
 impl Carriage {
@@ -20,7 +20,7 @@ impl Carriage {
         self.tally.untold() > 0 && zero_copy::reap(socket, &mut self.tally)
     }
 
-    pub(super) fn tally(&self) -> Tally {
+    pub(super) fn tally(&self) -> ZeroCopyTally {
         self.tally
     }
 }

@@ -15,7 +15,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use slab::Slab;
 use sys::epoll::{Epoll, Event, Events, Interest};
 use sys::timer::SecondTimer;
-use sys::zero_copy::Tally;
+use sys::zero_copy::ZeroCopyTally;
 
 use super::channel::Channel;
 use super::connection::{Connection, Fate};
@@ -43,7 +43,7 @@ pub(super) fn run<S: Service, C: Channel>(
     listener: TcpListener,
     stop: BorrowedFd<'_>,
     shared: Shared<S, C, Carriage>,
-) -> io::Result<Tally> {
+) -> io::Result<ZeroCopyTally> {
     let mut worker = Worker::new(listener, shared)?;
     worker.epoll.add(stop, STOP, Interest::READ)?;
     worker.shared.life.tell(Moment::Ready)?;
@@ -257,7 +257,7 @@ impl<S: Service, C: Channel> Worker<S, C> {
     }
 
     /// What became of sends without a copy, those of connections that are given up included.
-    fn account(mut self) -> Tally {
+    fn account(mut self) -> ZeroCopyTally {
         for key in 0..self.connections.capacity() {
             self.reap(key);
         }

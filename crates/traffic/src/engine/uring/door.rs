@@ -14,11 +14,11 @@ pub(super) struct Door {
     owner: Owner,
     /// Connections that may come at one go.
     backlog: usize,
-    state: State,
+    state: DoorState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum DoorState {
     Shut,
     /// One more is accepted.
     One,
@@ -38,14 +38,14 @@ impl Door {
             listener,
             owner,
             backlog: backlog.unwrap_or(usize::MAX),
-            state: State::Shut,
+            state: DoorState::Shut,
         })
     }
 
     /// Takes note of whether another one is still accepted without being asked for.
     pub(super) fn note(&mut self, goes_on: bool) {
         if !goes_on {
-            self.state = State::Shut;
+            self.state = DoorState::Shut;
         }
     }
 
@@ -53,21 +53,25 @@ impl Door {
     /// numbers than that, they are let in one by one.
     pub(super) fn open(&mut self, room: usize, ring: &mut ServingRing) -> io::Result<()> {
         self.narrow(room, ring)?;
-        if self.state != State::Shut || room == 0 {
+        if self.state != DoorState::Shut || room == 0 {
             return Ok(());
         }
         let is_wide = self.has_room_for_all(room);
-        self.state = if is_wide { State::Many } else { State::One };
+        self.state = if is_wide {
+            DoorState::Many
+        } else {
+            DoorState::One
+        };
         ring.accept(self.owner, self.listener.as_fd(), is_wide)
     }
 
     /// Has connections no longer accepted one after the other where they might be too many.
     #[inline]
     pub(super) fn narrow(&mut self, room: usize, ring: &mut ServingRing) -> io::Result<()> {
-        if self.state != State::Many || self.has_room_for_all(room) {
+        if self.state != DoorState::Many || self.has_room_for_all(room) {
             return Ok(());
         }
-        self.state = State::Stopping;
+        self.state = DoorState::Stopping;
         ring.stop_accepting(self.owner)
     }
 

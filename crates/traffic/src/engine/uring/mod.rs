@@ -15,7 +15,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use slab::Slab;
 use sys::timer::SecondTimer;
 use sys::uring::serving::{Completion, Owner, ServingRing, Unsent, What};
-use sys::zero_copy::Tally;
+use sys::zero_copy::ZeroCopyTally;
 
 use super::channel::Channel;
 use super::connection::{Connection, Fate};
@@ -49,8 +49,8 @@ pub(super) fn run<S: Service, C: Channel>(
     listener: TcpListener,
     stop: BorrowedFd<'_>,
     shared: Shared<S, C, Carriage>,
-) -> io::Result<Tally> {
-    let mut worker = Worker::new(listener, shared)?;
+) -> io::Result<ZeroCopyTally> {
+    let mut worker = RingWorker::new(listener, shared)?;
     worker.ring().watch(STOP, stop)?;
     worker.shared.life.tell(Moment::Ready)?;
     while !worker.shared.has_finished(worker.seats.len()) {
@@ -73,7 +73,7 @@ pub(super) fn run<S: Service, C: Channel>(
     worker.ring().zero_copy()
 }
 
-struct Worker<S: Service, C: Channel> {
+struct RingWorker<S: Service, C: Channel> {
     timer: SecondTimer,
     /// `None` once the worker drains.
     door: Option<Door>,
@@ -91,7 +91,7 @@ struct Worker<S: Service, C: Channel> {
     shared: Shared<S, C, Carriage>,
 }
 
-impl<S: Service, C: Channel> Worker<S, C> {
+impl<S: Service, C: Channel> RingWorker<S, C> {
     fn new(listener: TcpListener, mut shared: Shared<S, C, Carriage>) -> io::Result<Self> {
         let timer = SecondTimer::new()?;
         shared.transfer.ring.watch(TIMER, timer.as_fd())?;

@@ -6,11 +6,10 @@ mod tun;
 use std::io;
 use std::os::fd::AsFd;
 
-pub use sockets::{Ring, Sockets};
-pub use tun::Queue;
+pub(super) use sockets::Sockets;
 
 /// An end of a link, at a device of a host.
-pub trait End {
+pub(super) trait End {
     /// What comes from that host.
     type Near: Near;
     /// What goes to it.
@@ -23,7 +22,7 @@ pub trait End {
 
 /// A packet that came to the near end.
 #[derive(Clone, Copy, Debug)]
-pub struct Came<'a> {
+pub(super) struct Came<'a> {
     /// When, by the monotonic clock, ns.
     pub at_ns: u64,
     /// How much longer ago it may have been, for a reader that has not slept; one that was woken by it
@@ -38,7 +37,7 @@ pub struct Came<'a> {
 }
 
 /// Where a direction takes packets from; readable when there are some.
-pub trait Near: AsFd + Send + 'static {
+pub(super) trait Near: AsFd + Send + 'static {
     /// Whether the kernel notes when a packet came, so that nobody need be there then.
     const KEEPS_TIME: bool;
 
@@ -57,7 +56,7 @@ pub trait Near: AsFd + Send + 'static {
 }
 
 /// Where a direction hands packets to.
-pub trait Far: Send + 'static {
+pub(super) trait Far: Send + 'static {
     /// Hands over the first of these packets; how many. An error is about the packet after them.
     ///
     /// # Errors

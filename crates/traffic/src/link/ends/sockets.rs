@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use sys::clock;
-use sys::packet::{self, Arrival, Receiver, Seen, Sender};
+use sys::packet::{self, Arrival, Frames, Receiver, Sender};
 
 use super::{Came, End, Far, Near};
 
@@ -18,11 +18,11 @@ const MOST_ASTRAY_NS: u64 = 1_000_000;
 
 /// A device of the calling thread's network namespace, by its name.
 #[derive(Clone, Debug)]
-pub struct Sockets(pub String);
+pub(in crate::link) struct Sockets(pub String);
 
 /// What came in at such a device.
 #[derive(Debug)]
-pub struct Ring {
+pub(in crate::link) struct Ring {
     receiver: Receiver,
     stamps: Stamps,
 }
@@ -45,7 +45,7 @@ impl End for Sockets {
     fn open(self) -> io::Result<(Ring, Sender)> {
         let device = self.0;
         let longest_bytes = packet::mtu(&device)? + AROUND_PACKET_BYTES;
-        let receiver = Receiver::open(&device, Seen::Incoming, RING_FRAMES, longest_bytes)?;
+        let receiver = Receiver::open(&device, Frames::Incoming, RING_FRAMES, longest_bytes)?;
         let ring = Ring {
             receiver,
             stamps: Stamps::new(clock::wall_ahead_ns()),

@@ -13,7 +13,7 @@ const ETHERNET_HEADER_BYTES: u32 = 14;
 
 /// What a host sends by such a device. The kernel does not tell when.
 #[derive(Debug)]
-pub struct Queue {
+pub(in crate::link) struct Queue {
     receiver: Receiver,
     /// What is read was not there at this time, or its reader had slept until then, ns.
     looked_ns: u64,

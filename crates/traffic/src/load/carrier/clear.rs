@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use sys::socket;
 
 use super::layer::{Layer, Opening};
-use super::{CONNECT_PATIENCE_NS, Load, Piece};
+use super::{CONNECT_PATIENCE_NS, Load, ReceivedPiece};
 
 /// Longer answers are taken in several pieces; the rest of them is never kept.
 const BUFFER_BYTES: usize = 128 * 1024;
@@ -68,9 +68,9 @@ impl Layer for Clear {
         &mut self,
         common: &'c mut ClearCommon,
         socket: BorrowedFd<'_>,
-    ) -> io::Result<Option<Piece<'c>>> {
+    ) -> io::Result<Option<ReceivedPiece<'c>>> {
         let received = socket::receive(socket, &mut common.buffer)?;
-        Ok(received.map(|count| Piece {
+        Ok(received.map(|count| ReceivedPiece {
             input: &common.buffer[..count],
             may_go_on: count == common.buffer.len(),
         }))

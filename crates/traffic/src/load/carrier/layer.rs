@@ -3,8 +3,8 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use super::secured::Handshakes;
-use super::{Load, Piece};
+use super::{Load, ReceivedPiece};
+use crate::load::outcome::Handshakes;
 
 /// One connection's part of it. Chosen when the program is built: a connection in the clear pays
 /// nothing for there being another kind. The default is that of a socket that is not yet open.
@@ -52,7 +52,7 @@ pub(in crate::load) trait Layer: Default {
         &mut self,
         common: &'c mut Self::Common,
         socket: BorrowedFd<'_>,
-    ) -> io::Result<Option<Piece<'c>>>;
+    ) -> io::Result<Option<ReceivedPiece<'c>>>;
 
     /// Whether what came was for the layer alone.
     fn absorb(&mut self, _common: &mut Self::Common, _socket: BorrowedFd<'_>) -> bool {

@@ -8,7 +8,8 @@ use sys::epoll::{Epoll, Event, Events, Interest};
 use sys::socket;
 
 use super::layer::{Layer, Opening};
-use super::{Carrier, Handshakes, Load, News, Piece};
+use super::{Carrier, Load, News, ReceivedPiece};
+use crate::load::outcome::Handshakes;
 
 const EVENTS_MAX: usize = 256;
 
@@ -114,7 +115,7 @@ impl<L: Layer> Carrier for EpollCarrier<L> {
     }
 
     #[inline]
-    fn receive(&mut self, slot: usize) -> io::Result<Option<Piece<'_>>> {
+    fn receive(&mut self, slot: usize) -> io::Result<Option<ReceivedPiece<'_>>> {
         let slot = &mut self.slots[slot];
         match &slot.socket {
             Some(socket) => slot.layer.receive(&mut self.common, socket.as_fd()),

@@ -8,7 +8,7 @@ use sys::address::Address;
 use sys::socket;
 use sys::uring::{Completion, Patience, Ring, What};
 
-use super::{CONNECT_PATIENCE_NS, Carrier, Load, News, Piece};
+use super::{CONNECT_PATIENCE_NS, Carrier, Load, News, ReceivedPiece};
 
 /// Requests of a closed loop that leave together. The time noted for the first is as much too
 /// early as it takes to send the others, some 5 µs each; more at once would gain little.
@@ -125,14 +125,14 @@ impl Carrier for UringCarrier {
     }
 
     #[inline]
-    fn receive(&mut self, _slot: usize) -> io::Result<Option<Piece<'_>>> {
+    fn receive(&mut self, _slot: usize) -> io::Result<Option<ReceivedPiece<'_>>> {
         let bytes = match std::mem::replace(&mut self.input, Input::None) {
             Input::None => return Ok(None),
             Input::Bytes => self.ring.received(),
             Input::End => &[],
             Input::Failure(error) => return Err(error),
         };
-        Ok(Some(Piece {
+        Ok(Some(ReceivedPiece {
             input: bytes,
             may_go_on: false,
         }))

@@ -3,33 +3,16 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use model::Histogram;
 use sys::clock;
 
 use super::layer::{Layer, Opening};
-use super::{Load, Piece};
+use super::{Load, ReceivedPiece};
+use crate::load::outcome::Handshakes;
 use crate::tls::{Buffers, Client, ClientEnd, Handshake};
 
 /// The longest that a connection may take to open: with a signature each, of which a slow CPU makes
 /// some hundreds a second.
 const SECURED_PATIENCE_NS: u64 = 10_000_000_000;
-
-/// Handshakes of TLS that were done, over a whole block.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Handshakes {
-    /// Of the times, those that went on with an earlier session.
-    pub resumed: u64,
-    /// From the connection to the end of the handshake, ns.
-    pub times: Histogram,
-}
-
-impl Handshakes {
-    /// Adds those of another thread.
-    pub(in crate::load) fn merge(&mut self, others: &Self) {
-        self.resumed += others.resumed;
-        self.times.merge(&others.times);
-    }
-}
 
 /// A connection under TLS.
 #[derive(Default)]
@@ -118,10 +101,10 @@ impl Layer for Secured {
         &mut self,
         common: &'c mut SecuredCommon,
         socket: BorrowedFd<'_>,
-    ) -> io::Result<Option<Piece<'c>>> {
+    ) -> io::Result<Option<ReceivedPiece<'c>>> {
         let end = self.end.as_mut().ok_or(io::ErrorKind::NotConnected)?;
         let content = end.receive(&mut common.buffers, socket)?;
-        Ok(content.map(|content| Piece {
+        Ok(content.map(|content| ReceivedPiece {
             input: content.bytes,
             may_go_on: content.perhaps_more,
         }))

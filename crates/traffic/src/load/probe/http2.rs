@@ -3,11 +3,11 @@
 use std::io;
 use std::task::Waker;
 
-use http2::{Connection, Failure};
+use http2::Connection;
 use sys::address::Address;
 
 use super::line::Line;
-use super::{Probe, ProbeError, connect};
+use super::{Failure, Probe, ProbeError, connect};
 use crate::load::answers::Answer;
 use crate::load::http2::{Exchange, Http2Protocol};
 use crate::protocol::Protocol as _;
@@ -29,7 +29,7 @@ pub struct Http2Probe {
 /// As [`probe`](super::probe), by HTTP/2.
 ///
 /// # Errors
-/// As of [`probe`](super::probe), and for a server that does not speak HTTP/2.
+/// Those of [`probe`](super::probe), and for a server that does not speak HTTP/2.
 pub fn probe_http2(
     address: impl Into<Address>,
     tls: Option<&Client>,
@@ -38,7 +38,7 @@ pub fn probe_http2(
 ) -> Result<Http2Probe, ProbeError> {
     let address = &address.into();
     let line = connect(address, tls, timeout_ns)?;
-    let at = |trouble: Trouble| trouble.at(address);
+    let at = |failure: Failure| failure.at(address);
     let mut talk = Talk::begin(line).map_err(at)?;
     let answer = talk.ask(protocol).map_err(at)?;
     Ok(Http2Probe {
@@ -56,40 +56,6 @@ pub fn probe_http2(
     })
 }
 
-/// Why there was no answer.
-enum Trouble {
-    Io(io::Error),
-    Http1,
-    Failed(Failure),
-}
-
-impl From<io::Error> for Trouble {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl From<Failure> for Trouble {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
-}
-
-impl Trouble {
-    fn at(self, address: &Address) -> ProbeError {
-        let address = address.clone();
-        match self {
-            Self::Io(source) => ProbeError::Exchange { address, source },
-            Self::Http1 => ProbeError::SpeaksHttp1 { address },
-            Self::Failed(Failure::Broken) => ProbeError::NoHttp2 { address },
-            Self::Failed(failure) => ProbeError::Exchange {
-                address,
-                source: io::Error::other(failure),
-            },
-        }
-    }
-}
-
 /// A connection on which the server has said its settings.
 struct Talk {
     line: Line,
@@ -100,7 +66,7 @@ struct Talk {
 }
 
 impl Talk {
-    fn begin(mut line: Line) -> Result<Self, Trouble> {
+    fn begin(mut line: Line) -> Result<Self, Failure> {
         let mut connection = Connection::new()?;
         connection.take(&line.take_early());
         let mut talk = Self {
@@ -120,7 +86,7 @@ impl Talk {
         Ok(talk)
     }
 
-    fn ask(&mut self, protocol: &Http2Protocol) -> Result<Answer, Trouble> {
+    fn ask(&mut self, protocol: &Http2Protocol) -> Result<Answer, Failure> {
         let mut exchange = Exchange::new(true);
         let request = protocol.request(&exchange);
         let mut stream = self.connection.begin(request, Waker::noop())?;
@@ -137,7 +103,7 @@ impl Talk {
     }
 
     /// Sends what waits, and receives what comes next.
-    fn exchange(&mut self) -> Result<(), Trouble> {
+    fn exchange(&mut self) -> Result<(), Failure> {
         self.send()?;
         if let Some(refusal) = self
             .connection
@@ -148,7 +114,7 @@ impl Talk {
         }
         let piece = self.line.receive()?;
         if std::mem::take(&mut self.is_new) && piece.starts_with(HTTP1) {
-            return Err(Trouble::Http1);
+            return Err(Failure::Http1);
         }
         self.heard_bytes += piece.len() as u64;
         match piece {

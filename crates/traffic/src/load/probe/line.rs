@@ -1,11 +1,12 @@
 //! A connection that is waited for, in the clear or by TLS, until a deadline.
 
 use std::io;
+use std::net::TcpStream;
+use std::os::fd::AsFd as _;
 use std::time::Duration;
 
 use sys::{clock, socket};
 
-use super::stream::Stream;
 use crate::tls::{Agreed, Buffers, Client, ClientEnd, Handshake, TlsFailure};
 
 /// What is received at once in the clear.
@@ -13,7 +14,7 @@ const BUFFER_BYTES: usize = 64 * 1024;
 
 /// One connection, whose calls fail with `TimedOut` after the deadline.
 pub(super) struct Line {
-    stream: Stream,
+    stream: TcpStream,
     deadline_ns: u64,
     carried: Carried,
 }
@@ -29,7 +30,7 @@ impl Line {
     /// # Errors
     /// Why there is no TLS; without it only those of the socket.
     pub(super) fn open(
-        stream: Stream,
+        stream: TcpStream,
         tls: Option<&Client>,
         deadline_ns: u64,
     ) -> Result<Self, TlsFailure> {
@@ -114,7 +115,7 @@ impl Line {
 
 /// Tries again until something is there.
 fn wait<T>(
-    stream: &Stream,
+    stream: &TcpStream,
     deadline_ns: u64,
     mut attempt: impl FnMut() -> io::Result<Option<T>>,
 ) -> io::Result<T> {
@@ -127,12 +128,13 @@ fn wait<T>(
 }
 
 /// What is left until the deadline is all that the next call may take.
-fn set_patience(stream: &Stream, deadline_ns: u64) -> io::Result<()> {
+fn set_patience(stream: &TcpStream, deadline_ns: u64) -> io::Result<()> {
     let left_ns = deadline_ns.saturating_sub(clock::monotonic_ns());
     if left_ns == 0 {
         return Err(io::ErrorKind::TimedOut.into());
     }
     // The kernel takes microseconds, and none at all for forever.
     let left = Duration::from_nanos(left_ns).max(Duration::from_micros(1));
-    stream.set_patience(left)
+    stream.set_read_timeout(Some(left))?;
+    stream.set_write_timeout(Some(left))
 }

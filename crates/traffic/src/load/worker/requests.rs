@@ -7,7 +7,7 @@ use sys::clock;
 use super::{Phase, Worker};
 use crate::load::carrier::{Carrier, News};
 use crate::load::connections::Stage;
-use crate::load::recorder::Request;
+use crate::load::recorder::RequestTimes;
 use crate::protocol::{Fate, Framing, Protocol, Received as _};
 
 /// What is taken of one answer before others have their turn: a millisecond or so of work.
@@ -39,7 +39,7 @@ where
             }
             self.send(
                 slot,
-                Request {
+                RequestTimes {
                     intended_ns,
                     sent_ns: now_ns,
                 },
@@ -177,7 +177,7 @@ where
         } else {
             self.send(
                 slot,
-                Request {
+                RequestTimes {
                     intended_ns: now_ns,
                     sent_ns: now_ns,
                 },
@@ -186,7 +186,7 @@ where
     }
 
     #[inline]
-    fn send(&mut self, slot: usize, request: Request) {
+    fn send(&mut self, slot: usize, request: RequestTimes) {
         let connection = self.connections.at(slot);
         self.protocol
             .begin(&mut self.memory, &mut connection.exchange);

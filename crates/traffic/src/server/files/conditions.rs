@@ -8,7 +8,7 @@ use wire::request::{Method, Request};
 
 /// What is known of a file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Version<'a> {
+pub(super) struct FileVersion<'a> {
     /// An entity tag with its quotes, and `W/` before them where it is a weak one.
     pub(super) tag: &'a str,
     /// To the second, as it is told.
@@ -18,25 +18,25 @@ pub(super) struct Version<'a> {
 
 /// What is to be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum FileAnswer {
     Content(Selection),
     NotModified,
     PreconditionFailed,
 }
 
 /// Evaluates the preconditions in the order of RFC 9110 §13.2.2, then the range, for GET or HEAD.
-pub(super) fn judge(request: &Request<'_>, file: Version<'_>) -> Answer {
+pub(super) fn judge(request: &Request<'_>, file: FileVersion<'_>) -> FileAnswer {
     if !is_as_wanted(request, file) {
-        return Answer::PreconditionFailed;
+        return FileAnswer::PreconditionFailed;
     }
     if is_known(request, file) {
-        return Answer::NotModified;
+        return FileAnswer::NotModified;
     }
-    Answer::Content(selection(request, file))
+    FileAnswer::Content(selection(request, file))
 }
 
 /// `If-Match`, or else `If-Unmodified-Since`.
-fn is_as_wanted(request: &Request<'_>, file: Version<'_>) -> bool {
+fn is_as_wanted(request: &Request<'_>, file: FileVersion<'_>) -> bool {
     match has_tag(request, "If-Match", file, Comparison::Strong) {
         Some(has_tag) => has_tag,
         None => date(request, "If-Unmodified-Since").is_none_or(|since| file.modified <= since),
@@ -44,7 +44,7 @@ fn is_as_wanted(request: &Request<'_>, file: Version<'_>) -> bool {
 }
 
 /// `If-None-Match`, or else `If-Modified-Since`.
-fn is_known(request: &Request<'_>, file: Version<'_>) -> bool {
+fn is_known(request: &Request<'_>, file: FileVersion<'_>) -> bool {
     match has_tag(request, "If-None-Match", file, Comparison::Weak) {
         Some(has_tag) => has_tag,
         None => date(request, "If-Modified-Since").is_some_and(|since| file.modified <= since),
@@ -52,7 +52,7 @@ fn is_known(request: &Request<'_>, file: Version<'_>) -> bool {
 }
 
 /// Ranges are defined for GET alone.
-fn selection(request: &Request<'_>, file: Version<'_>) -> Selection {
+fn selection(request: &Request<'_>, file: FileVersion<'_>) -> Selection {
     let range = request.value("Range");
     match range.filter(|_| request.method == Method::Get && is_same(request, file)) {
         Some(range) => range::select(range, file.bytes),
@@ -63,7 +63,7 @@ fn selection(request: &Request<'_>, file: Version<'_>) -> Selection {
 /// `If-Range`: whether the part that is wanted is one of what the client has the rest of. A strong
 /// tag alone says so: files get dates from whoever writes them, so two versions may share one
 /// (RFC 9110 §13.1.5).
-fn is_same(request: &Request<'_>, file: Version<'_>) -> bool {
+fn is_same(request: &Request<'_>, file: FileVersion<'_>) -> bool {
     let Some(condition) = request.value("If-Range") else {
         // Of several none is to be trusted.
         return request.values("If-Range").next().is_none();
@@ -75,7 +75,7 @@ fn is_same(request: &Request<'_>, file: Version<'_>) -> bool {
 fn has_tag(
     request: &Request<'_>,
     name: &str,
-    file: Version<'_>,
+    file: FileVersion<'_>,
     comparison: Comparison,
 ) -> Option<bool> {
     let mut lists = request.values(name).peekable();
@@ -97,14 +97,14 @@ mod tests {
 
     const MODIFIED: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
     const BEFORE: &str = "Sun, 06 Nov 1994 08:49:36 GMT";
-    const PART: Answer = Answer::Content(Selection::Part { first: 2, bytes: 3 });
-    const WHOLE: Answer = Answer::Content(Selection::Whole);
+    const PART: FileAnswer = FileAnswer::Content(Selection::Part { first: 2, bytes: 3 });
+    const WHOLE: FileAnswer = FileAnswer::Content(Selection::Whole);
 
-    fn judged_with(tag: &str, method: &str, fields: &str) -> Answer {
+    fn judged_with(tag: &str, method: &str, fields: &str) -> FileAnswer {
         let text = format!("{method} /a HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n");
         let request = parse(text.as_bytes(), Limits::default());
         let (request, _) = request.unwrap().unwrap();
-        let file = Version {
+        let file = FileVersion {
             tag,
             modified: httpdate::parse_http_date(MODIFIED).unwrap(),
             bytes: 10,
@@ -112,13 +112,13 @@ mod tests {
         judge(&request, file)
     }
 
-    fn judged(fields: &str) -> Answer {
+    fn judged(fields: &str) -> FileAnswer {
         judged_with("\"1-a\"", "GET", fields)
     }
 
     #[test]
     fn what_the_client_has_already_is_not_sent() {
-        let known = Answer::NotModified;
+        let known = FileAnswer::NotModified;
         assert_eq!(judged("If-None-Match: W/\"1-a\""), known);
         assert_eq!(judged("If-None-Match: \"x\"\r\nIf-None-Match: *"), known);
         assert_eq!(judged(&format!("If-Modified-Since: {MODIFIED}")), known);
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn what_is_no_longer_as_the_client_wants_it_is_refused() {
-        let failed = Answer::PreconditionFailed;
+        let failed = FileAnswer::PreconditionFailed;
         assert_eq!(judged("If-Match: W/\"1-a\""), failed);
         assert_eq!(judged("If-Match: \"x\", \"1-a\""), WHOLE);
         assert_eq!(judged(&format!("If-Unmodified-Since: {BEFORE}")), failed);
@@ -160,9 +160,9 @@ mod tests {
         for tag in [weak, "\"1-a\""] {
             let part = format!("Range: bytes=2-4\r\nIf-Range: {tag}");
             assert_eq!(judged(&part), WHOLE);
-            let failed = Answer::PreconditionFailed;
+            let failed = FileAnswer::PreconditionFailed;
             assert_eq!(judged(&format!("If-Match: {tag}")), failed);
-            let known = Answer::NotModified;
+            let known = FileAnswer::NotModified;
             assert_eq!(judged(&format!("If-None-Match: {tag}")), known);
         }
         assert_eq!(judged("If-Match: *"), WHOLE);

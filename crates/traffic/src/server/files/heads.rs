@@ -7,7 +7,7 @@ use wire::path;
 use wire::response_head::{DATE_BYTES, HeadTemplate, Persistence};
 use wire::status::Status;
 
-use super::conditions::Version;
+use super::conditions::FileVersion;
 
 /// Heads up to the date, by what they say.
 pub(super) struct Heads {
@@ -49,7 +49,7 @@ impl Heads {
     }
 
     /// All of a file.
-    pub(super) fn whole(&self, to: &mut Answering<'_>, kind: &str, file: Version<'_>) {
+    pub(super) fn whole(&self, to: &mut Answering<'_>, kind: &str, file: FileVersion<'_>) {
         self.whole.append_head(to.output, to.persistence, |head| {
             content(head, kind, file, file.bytes);
         });
@@ -60,7 +60,7 @@ impl Heads {
         &self,
         to: &mut Answering<'_>,
         kind: &str,
-        file: Version<'_>,
+        file: FileVersion<'_>,
         (first, bytes): (u64, u64),
     ) {
         self.part.append_head(to.output, to.persistence, |head| {
@@ -73,7 +73,7 @@ impl Heads {
         });
     }
 
-    pub(super) fn not_modified(&self, to: &mut Answering<'_>, file: Version<'_>) {
+    pub(super) fn not_modified(&self, to: &mut Answering<'_>, file: FileVersion<'_>) {
         let head = &self.not_modified;
         head.append_head(to.output, to.persistence, |head| validators(head, file));
     }
@@ -95,7 +95,7 @@ impl Heads {
     }
 
     /// Says how long the file is of which no part was met, and where its body starts.
-    pub(super) fn unsatisfiable(&self, to: &mut Answering<'_>, file: Version<'_>) -> usize {
+    pub(super) fn unsatisfiable(&self, to: &mut Answering<'_>, file: FileVersion<'_>) -> usize {
         let body = Status::RangeNotSatisfiable.line();
         let head = &self.unsatisfiable;
         head.append_head(to.output, to.persistence, |head| {
@@ -113,7 +113,7 @@ impl Heads {
 }
 
 /// The fields of an answer with content.
-fn content(head: &mut Vec<u8>, kind: &str, file: Version<'_>, bytes: u64) {
+fn content(head: &mut Vec<u8>, kind: &str, file: FileVersion<'_>, bytes: u64) {
     say(
         head,
         format_args!("Content-Type: {kind}\r\nAccept-Ranges: bytes\r\n"),
@@ -122,7 +122,7 @@ fn content(head: &mut Vec<u8>, kind: &str, file: Version<'_>, bytes: u64) {
     say(head, format_args!("\r\nContent-Length: {bytes}"));
 }
 
-fn validators(head: &mut Vec<u8>, file: Version<'_>) {
+fn validators(head: &mut Vec<u8>, file: FileVersion<'_>) {
     let (tag, modified) = (file.tag, httpdate::HttpDate::from(file.modified));
     say(
         head,

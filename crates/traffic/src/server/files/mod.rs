@@ -17,7 +17,7 @@ use wire::request::{Method, Request};
 use wire::response_head::{DATE_BYTES, Persistence};
 use wire::status::Status;
 
-use self::conditions::{Answer, Version};
+use self::conditions::{FileAnswer, FileVersion};
 use self::heads::{Answering, Heads};
 use crate::engine::{FilePart, FileWay, Output};
 
@@ -68,7 +68,7 @@ impl Files {
         &self.root
     }
 
-    /// The same, by another way out in the clear.
+    /// These files by another way out in the clear.
     #[must_use]
     pub fn by(self, way: FileWay) -> Self {
         Self { way, ..self }
@@ -141,7 +141,7 @@ impl Files {
         output: &mut Output,
     ) -> Result<usize, Status> {
         write_tag(&mut self.tag, metadata, self.now);
-        let version = Version {
+        let version = FileVersion {
             tag: &self.tag,
             modified: told_time(metadata.mtime(), self.now),
             bytes: metadata.size(),
@@ -152,19 +152,19 @@ impl Files {
             persistence,
         };
         let (offset, bytes) = match conditions::judge(request, version) {
-            Answer::PreconditionFailed => return Err(Status::PreconditionFailed),
-            Answer::Content(Selection::Unsatisfiable) => {
+            FileAnswer::PreconditionFailed => return Err(Status::PreconditionFailed),
+            FileAnswer::Content(Selection::Unsatisfiable) => {
                 return Ok(self.heads.unsatisfiable(to, version));
             }
-            Answer::NotModified => {
+            FileAnswer::NotModified => {
                 self.heads.not_modified(to, version);
                 (0, 0)
             }
-            Answer::Content(Selection::Whole) => {
+            FileAnswer::Content(Selection::Whole) => {
                 self.heads.whole(to, kind, version);
                 (0, version.bytes)
             }
-            Answer::Content(Selection::Part { first, bytes }) => {
+            FileAnswer::Content(Selection::Part { first, bytes }) => {
                 self.heads.part(to, kind, version, (first, bytes));
                 (first, bytes)
             }

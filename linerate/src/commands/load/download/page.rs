@@ -2,12 +2,12 @@
 
 use report::numbers;
 
-use super::{Report, Server};
+use super::{LoadDownloadReport, ServerSpent};
 use crate::commands::limits;
 use crate::commands::load::page::{doubts, failures};
 use crate::commands::whole_machine;
 
-pub(super) fn render(report: &Report) -> String {
+pub(super) fn render(report: &LoadDownloadReport) -> String {
     let mut parts = vec![answer(report), table(report)];
     parts.extend(failures(&report.outcome.ledger.errors, &report.plan));
     parts.extend(doubts(&report.outcome.doubts, &report.notes));
@@ -15,7 +15,7 @@ pub(super) fn render(report: &Report) -> String {
 }
 
 /// The answer in one sentence.
-fn answer(report: &Report) -> String {
+fn answer(report: &LoadDownloadReport) -> String {
     if report.outcome.received_bytes == 0 {
         return format!("Nothing came from {}.", report.shown);
     }
@@ -38,14 +38,14 @@ fn answer(report: &Report) -> String {
     )
 }
 
-fn connections(report: &Report) -> String {
+fn connections(report: &LoadDownloadReport) -> String {
     match report.plan.connections {
         1 => "1 connection".to_owned(),
         more => format!("{} connections", numbers::whole(f64::from(more))),
     }
 }
 
-fn table(report: &Report) -> String {
+fn table(report: &LoadDownloadReport) -> String {
     let outcome = &report.outcome;
     let mut rows = vec![
         (
@@ -88,7 +88,7 @@ fn table(report: &Report) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn first(report: &Report) -> String {
+fn first(report: &LoadDownloadReport) -> String {
     let length = match report.first.body_bytes {
         Some(bytes) => format!("body of {} bytes", numbers::whole(bytes as f64)),
         None => "body of a length that its end tells".to_owned(),
@@ -96,7 +96,7 @@ fn first(report: &Report) -> String {
     format!("status {}, {length}", report.first.status)
 }
 
-fn scored(report: &Report) -> String {
+fn scored(report: &LoadDownloadReport) -> String {
     format!(
         "{} after {} of settling, {} on {} thread{}",
         numbers::duration(report.outcome.window_ns),
@@ -107,7 +107,7 @@ fn scored(report: &Report) -> String {
     )
 }
 
-fn whole_machine(report: &Report) -> String {
+fn whole_machine(report: &LoadDownloadReport) -> String {
     let is_some = report.outcome.received_bytes > 0;
     let Some(spent) = report.machine.filter(|_| is_some) else {
         return "not known".to_owned();
@@ -119,14 +119,14 @@ fn whole_machine(report: &Report) -> String {
     whole_machine::words(&spent, shown, "CPU-s per GB")
 }
 
-fn cost(report: &Report, cpu_ns: Option<u64>) -> String {
+fn cost(report: &LoadDownloadReport, cpu_ns: Option<u64>) -> String {
     match cpu_ns.and_then(|cpu_ns| report.per_gigabyte(cpu_ns)) {
         Some(seconds) => format!("{seconds:.3} CPU-s per GB"),
         None => "not known".to_owned(),
     }
 }
 
-fn server_rows(report: &Report, server: &Server) -> Vec<(&'static str, String)> {
+fn server_rows(report: &LoadDownloadReport, server: &ServerSpent) -> Vec<(&'static str, String)> {
     let sending = match &server.sending {
         Some(sending) => limits::held_back(sending, report.seconds()),
         None => "not known: the kernel does not tell".to_owned(),

@@ -13,12 +13,12 @@ use super::{Named, name};
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
-    request: Vec<Entry>,
+    request: Vec<MixEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct MixEntry {
     path: String,
     name: Option<String>,
     /// GET, or POST with a body.
@@ -57,7 +57,7 @@ pub(super) fn read(file: &Path, headers: &[(String, String)]) -> anyhow::Result<
         .collect()
 }
 
-impl Entry {
+impl MixEntry {
     fn kind(self, folder: &Path, headers: &[(String, String)]) -> anyhow::Result<Named> {
         let shown = self.name.iter().chain([&self.path]);
         ensure!(

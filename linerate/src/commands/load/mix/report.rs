@@ -1,8 +1,9 @@
 //! What became of each kind of request, for people and for programs.
 
-use model::reading::Ledger;
+use model::reading::{Errors, Ledger};
 use report::numbers;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{Mixed, Named};
 
@@ -27,22 +28,50 @@ pub(in crate::commands::load) fn page(mixed: &Mixed, ledgers: &[Ledger]) -> Stri
     lines.join("\n")
 }
 
-pub(in crate::commands::load) fn json(mixed: &Mixed, ledgers: &[Ledger]) -> Value {
+/// What was mixed, and what became of it.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::commands::load) struct MixShape {
+    /// With it each connection sends the same sequence again.
+    seed: u64,
+    /// Each kind of request, in the order in which they were given.
+    kinds: Vec<KindShape>,
+}
+
+/// One kind of request, settling included.
+#[derive(Serialize, JsonSchema)]
+struct KindShape {
+    /// Its name, or method and path without the query.
+    name: String,
+    /// How often it comes, beside the weights of the others.
+    weight: u32,
+    /// Of all requests that were sent, 0 to 1.
+    share: f64,
+    /// Requests sent, count.
+    sent: u64,
+    /// Right answers, count.
+    answered: u64,
+    /// Requests not rightly answered, by fate.
+    errors: Errors,
+}
+pub(in crate::commands::load) fn shape(mixed: &Mixed, ledgers: &[Ledger]) -> MixShape {
     let all = sent(ledgers);
     let kinds = mixed.kinds.iter().zip(ledgers);
     let kinds = kinds.map(|(kind, ledger)| of_kind(kind, ledger, all));
-    json!({ "seed": mixed.seed, "kinds": kinds.collect::<Vec<_>>() })
+    MixShape {
+        seed: mixed.seed,
+        kinds: kinds.collect(),
+    }
 }
 
-fn of_kind(kind: &Named, ledger: &Ledger, all: u64) -> Value {
-    json!({
-        "name": kind.name,
-        "weight": kind.spec.weight,
-        "share": share(ledger, all),
-        "sent": ledger.sent,
-        "answered": ledger.answered,
-        "errors": ledger.errors,
-    })
+fn of_kind(kind: &Named, ledger: &Ledger, all: u64) -> KindShape {
+    KindShape {
+        name: kind.name.clone(),
+        weight: kind.spec.weight,
+        share: share(ledger, all),
+        sent: ledger.sent,
+        answered: ledger.answered,
+        errors: ledger.errors,
+    }
 }
 
 fn sent(ledgers: &[Ledger]) -> u64 {

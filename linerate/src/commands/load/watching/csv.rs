@@ -7,7 +7,6 @@ use model::reading::LatencyReading;
 
 use super::interval::Interval;
 use super::named_file::NamedFile;
-use crate::commands::quantiles::carried;
 use crate::console::Console;
 
 /// The quantiles of each distribution, and what their columns are called.
@@ -108,7 +107,7 @@ fn row(opened_wall_ns: u64, interval: &Interval) -> Vec<String> {
 /// In µs; empty where there is nothing, or too little to tell a quantile from.
 fn figures(histogram: &Histogram) -> Vec<String> {
     let cell = |ns: Option<f64>| ns.map_or_else(String::new, |ns| format!("{:.1}", ns / 1e3));
-    let quantile = |(quantile, _): &(f64, _)| carried(histogram, *quantile).map(|ns| ns as f64);
+    let quantile = |(quantile, _): &(f64, _)| histogram.carried(*quantile).map(|ns| ns as f64);
     let largest = histogram.quantile(1.0).map(|ns| ns as f64);
     let quantiles = QUANTILES.iter().map(quantile);
     let all = [histogram.mean()].into_iter().chain(quantiles);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::ensure;
 use clap::{ArgGroup, ValueHint};
 
-use crate::commands::load::arguments::OUTPUT;
-use crate::commands::load::values;
+use crate::commands::load::OUTPUT;
+use crate::values;
 
 /// Standard output by the name that tools have for it.
 const STANDARD_OUTPUT: &str = "-";

@@ -99,7 +99,7 @@ fn lines(latency: &LatencyReading) -> Vec<(Option<&'static str>, &Histogram)> {
     }
 }
 
-/// The same counts in the same buckets.
+/// Our counts in the same buckets of theirs.
 fn theirs(ours: &Histogram) -> io::Result<hdrhistogram::Histogram<u64>> {
     let new = hdrhistogram::Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS);
     let mut histogram = new.map_err(io::Error::other)?;

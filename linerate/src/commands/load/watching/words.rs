@@ -6,8 +6,6 @@ use model::Histogram;
 use report::numbers;
 use traffic::load::SoFar;
 
-use crate::commands::quantiles::carried;
-
 /// Rate and latency are those of so long before now.
 const LOOKS_BACK_NS: u64 = 1_000_000_000;
 
@@ -63,7 +61,7 @@ fn latency(lately: &SoFar) -> Option<String> {
         0 => &latency.service,
         _ => &latency.response,
     };
-    let quantile = |quantile| carried(shown, quantile).map(numbers::duration);
+    let quantile = |quantile| shown.carried(quantile).map(numbers::duration);
     let half = format!("p50 {}", quantile(0.5)?);
     Some(match quantile(0.99) {
         Some(most) => format!("{half}, p99 {most}"),

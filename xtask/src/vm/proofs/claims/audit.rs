@@ -2,7 +2,7 @@
 
 use anyhow::ensure;
 
-use crate::vm::proofs::Seen;
+use crate::vm::proofs::GuestFindings;
 
 /// System calls that each process makes at least, all while audit is off.
 const CALLS: u64 = 100;
@@ -22,7 +22,7 @@ const TIMES: [(&str, bool, &str); 5] = [
     ("again", true, LATCHED),
 ];
 
-pub(super) fn latch(seen: &Seen) -> anyhow::Result<()> {
+pub(super) fn latch(seen: &GuestFindings) -> anyhow::Result<()> {
     for (time, is_slow, words) in TIMES {
         let entered: u64 = seen.truth(&format!("audit.born.{time}"))?.parse()?;
         let is_as_told = if is_slow {
@@ -40,7 +40,6 @@ pub(super) fn latch(seen: &Seen) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vm::guest::Origin;
 
     fn with(time: &str, entered: u64, words: &str) -> anyhow::Result<()> {
         let line = |(of, is_slow, usual): (&str, bool, &str)| {
@@ -50,11 +49,7 @@ mod tests {
             };
             format!("audit.born.{of} {entered}\naudit.told.{of} {words}\n")
         };
-        latch(&Seen {
-            origin: &Origin::Package,
-            release: String::new(),
-            files: [("truth", TIMES.map(line).concat())].into(),
-        })
+        latch(&GuestFindings::of(&TIMES.map(line).concat()))
     }
 
     #[test]

@@ -1,17 +1,16 @@
 //! The claims about TLS whose records the kernel makes.
 
-use anyhow::{Context as _, ensure};
-use serde_json::{Value, json};
+use anyhow::ensure;
+use serde_json::Value;
 
-use super::same;
-use crate::vm::proofs::{Seen, wire};
+use crate::vm::proofs::{GuestFindings, wire};
 
 /// Bytes of the file that the guest's server sends.
 const FILE_BYTES: usize = 300_000;
 /// Pairs of version and cipher besides that which the client chooses by itself.
 const OTHER_PAIRS: usize = 5;
 
-pub(super) fn by_kernel(seen: &Seen) -> anyhow::Result<()> {
+pub(super) fn by_kernel(seen: &GuestFindings) -> anyhow::Result<()> {
     let truth = |kind: &str, name: &str| seen.truth(&format!("ktls.{kind}.{name}"));
     let number = |kind: &str, name: &str| anyhow::Ok(truth(kind, name)?.parse::<usize>()?);
     for (kind, is_kernels) in [("auto", true), ("on", true), ("off", false)] {
@@ -33,14 +32,15 @@ pub(super) fn by_kernel(seen: &Seen) -> anyhow::Result<()> {
         );
     }
     other_pairs(seen)?;
-    same(&json!(seen.truth("ktls.late")?), &json!("whole"))?;
-    same(&json!(seen.truth("ktls.wrong")?), &json!("0"))?;
-    on_the_wire(&wire::carried(&wire::from_hex(&seen.files["wire.on"])?)?)
+    let (late, wrong) = (seen.truth("ktls.late")?, seen.truth("ktls.wrong")?);
+    ensure!(late == "whole", "what came late was {late}");
+    ensure!(wrong == "0", "the kernel could not decrypt {wrong} records");
+    on_the_wire(&wire::carried(&seen.wire_of_a_file)?)
 }
 
 /// Each with the answers unchanged, and of each the session was the kernel's.
-fn other_pairs(seen: &Seen) -> anyhow::Result<()> {
-    let same = seen.files["truth"].matches("ktls.ciphers same").count();
+fn other_pairs(seen: &GuestFindings) -> anyhow::Result<()> {
+    let same = seen.truth.matches("ktls.ciphers same").count();
     ensure!(same == OTHER_PAIRS, "{same} of {OTHER_PAIRS} other pairs");
     let sessions: usize = seen.truth("ktls.others")?.parse()?;
     ensure!(
@@ -63,8 +63,8 @@ fn on_the_wire(carried: &[u8]) -> anyhow::Result<()> {
 }
 
 /// With AES-GCM a nonce that is used twice gives the key away.
-pub(super) fn nonces(seen: &Seen) -> anyhow::Result<()> {
-    let carried = wire::carried(&wire::from_hex(&seen.files["wire.tls1.2"])?)?;
+pub(super) fn nonces(seen: &GuestFindings) -> anyhow::Result<()> {
+    let carried = wire::carried(&seen.wire_of_tls12)?;
     let records = wire::records(&carried)?;
     let nonces = wire::nonces(&records);
     let all = nonces.len();
@@ -93,14 +93,14 @@ fn none_twice(mut nonces: Vec<&[u8]>) -> anyhow::Result<()> {
 
 /// Kernels before Linux 6.14 cannot follow; who asks is told so, and not left with a connection that
 /// broke.
-pub(super) fn new_keys(seen: &Seen) -> anyhow::Result<()> {
+pub(super) fn new_keys(seen: &GuestFindings) -> anyhow::Result<()> {
     for (kind, expected) in [
         ("off", "2 answered,"),
         ("auto", "2 answered,"),
         ("on", "1 answered, alert internal error"),
     ] {
         let came = seen.truth(&format!("ktls.{kind}.new_keys"))?.trim_end();
-        same(&json!(came), &json!(expected)).context(kind)?;
+        ensure!(came == expected, "{kind}: {came}");
     }
     Ok(())
 }
@@ -108,7 +108,6 @@ pub(super) fn new_keys(seen: &Seen) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vm::guest::Origin;
 
     #[test]
     fn nonces_of_one_side_alone_or_one_of_them_twice_are_no_proof() {
@@ -123,11 +122,9 @@ mod tests {
     fn a_pair_that_the_server_kept_to_itself_is_seen() {
         let seen = |sessions: usize| {
             let truth = "ktls.ciphers same\n".repeat(OTHER_PAIRS);
-            other_pairs(&Seen {
-                origin: &Origin::Package,
-                release: String::new(),
-                files: [("truth", format!("{truth}ktls.others {sessions}\n"))].into(),
-            })
+            other_pairs(&GuestFindings::of(&format!(
+                "{truth}ktls.others {sessions}\n"
+            )))
         };
         seen(OTHER_PAIRS).unwrap();
         assert!(seen(OTHER_PAIRS - 1).is_err());
@@ -138,11 +135,7 @@ mod tests {
         let seen = |on: &str| {
             let others = "ktls.off.new_keys 2 answered, \nktls.auto.new_keys 2 answered, \n";
             let truth = format!("{others}ktls.on.new_keys {on}\n");
-            new_keys(&Seen {
-                origin: &Origin::Package,
-                release: String::new(),
-                files: [("truth", truth)].into(),
-            })
+            new_keys(&GuestFindings::of(&truth))
         };
         seen("1 answered, alert internal error").unwrap();
         assert!(seen("1 answered, ").is_err());

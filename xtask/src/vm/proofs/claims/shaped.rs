@@ -1,35 +1,44 @@
 //! The claim about packets that wait for what their connection may send.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Context as _, ensure};
 
-use crate::vm::proofs::Seen;
+use crate::vm::proofs::GuestFindings;
 
 /// What the guest's script tells fq, for each connection.
 const MOST_BITS_PER_SECOND: f64 = 250_000.0;
 /// A packet may leave up to half its time early, to make up for one before it that was late.
 const SLACK: f64 = 1.1;
 /// Of each of two connections, bytes of a file.
-const FILE_BYTES: u64 = 30_000;
+const FILE_BYTES: f64 = 30_000.0;
 
-pub(super) fn by_fq(seen: &Seen) -> anyhow::Result<()> {
+pub(super) fn by_fq(seen: &GuestFindings) -> anyhow::Result<()> {
     let qdisc = |time: &str| seen.truth(&format!("fq.{time}.qdisc"));
-    let (before, after) = (qdisc("before")?, qdisc("after")?);
+    let (before, paced, after) = (qdisc("before")?, qdisc("paced")?, qdisc("after")?);
     ensure!(
-        before != "fq" && qdisc("paced")? == "fq" && after == before,
-        "{before}, then {}, then {after}",
-        qdisc("paced")?
+        before != "fq" && paced == "fq" && after == before,
+        "{before}, then {paced}, then {after}"
     );
-    let rates = |name: &str, rate: fn(&Sent) -> anyhow::Result<f64>| {
-        let sent = each(&seen.files[name]).with_context(|| name.to_owned())?;
-        let rates = sent.values().map(rate);
-        rates.collect::<anyhow::Result<Vec<f64>>>()
-    };
-    let before = rates("sent.before", Sent::bits_per_second_but_for_a_stop)?;
-    let paced = rates("sent.paced", Sent::bits_per_second)?;
-    let after = rates("sent.after", Sent::bits_per_second_but_for_a_stop)?;
-    hold_back(&before, &paced, &after)
+    let rates = |time: &str| rates(seen.truth(&format!("fq.{time}.rates"))?);
+    let but_for_a_stop = |time: &str| anyhow::Ok(rates(time)?.map(|(_, rate)| rate));
+    hold_back(
+        &but_for_a_stop("before")?,
+        &rates("paced")?.map(|(rate, _)| rate),
+        &but_for_a_stop("after")?,
+    )
+}
+
+/// The two rates of each of two connections, by what rates.awk tells of them.
+fn rates(told: &str) -> anyhow::Result<[(f64, f64); 2]> {
+    let numbers = told.split_whitespace().map(str::parse);
+    let numbers: Vec<f64> = numbers.collect::<Result<_, _>>()?;
+    let of_each = numbers.chunks_exact(3).map(|one| {
+        let bytes = one[0];
+        ensure!(bytes > FILE_BYTES, "{bytes} bytes were sent");
+        Ok((one[1], one[2]))
+    });
+    let of_each: Vec<(f64, f64)> = of_each.collect::<Result<_, _>>()?;
+    let both = of_each.try_into().ok();
+    both.with_context(|| format!("two connections, not `{told}`"))
 }
 
 /// No connection had more than its rate with fq, and each had more without.
@@ -48,88 +57,11 @@ fn hold_back(before: &[f64], paced: &[f64], after: &[f64]) -> anyhow::Result<()>
     Ok(())
 }
 
-/// What left for one client: when the first and the last packet did, in seconds.
-#[derive(Debug, Default, PartialEq)]
-struct Sent {
-    first: f64,
-    last: f64,
-    content_bytes: u64,
-    /// Of all packets but the last one: so much had to wait until that left.
-    bytes_before_last: u64,
-    last_bytes: u64,
-    longest_gap: f64,
-}
-
-impl Sent {
-    fn add(&mut self, packet: &Packet<'_>) {
-        if self.content_bytes == 0 {
-            (self.first, self.last) = (packet.time, packet.time);
-        }
-        self.longest_gap = self.longest_gap.max(packet.time - self.last);
-        self.last = packet.time;
-        self.content_bytes += packet.content_bytes;
-        self.bytes_before_last += self.last_bytes;
-        self.last_bytes = packet.bytes;
-    }
-
-    fn bits_per_second(&self) -> anyhow::Result<f64> {
-        self.bits_in(self.last - self.first)
-    }
-
-    /// A guest that this machine lets wait sends nothing meanwhile.
-    fn bits_per_second_but_for_a_stop(&self) -> anyhow::Result<f64> {
-        self.bits_in(self.last - self.first - self.longest_gap)
-    }
-
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a file's bytes are far below 2^52"
-    )]
-    fn bits_in(&self, seconds: f64) -> anyhow::Result<f64> {
-        let bytes = self.content_bytes;
-        ensure!(bytes > FILE_BYTES, "{bytes} bytes were sent");
-        Ok(self.bytes_before_last as f64 * 8.0 / seconds)
-    }
-}
-
-/// Of each client what left for it, by its address and port, of which there must be two.
-fn each(lines: &str) -> anyhow::Result<BTreeMap<&str, Sent>> {
-    let mut each: BTreeMap<&str, Sent> = BTreeMap::new();
-    for line in lines.lines() {
-        let packet = Packet::of(line).with_context(|| line.to_owned())?;
-        if packet.content_bytes > 0 {
-            each.entry(packet.client).or_default().add(&packet);
-        }
-    }
-    ensure!(each.len() == 2, "{} connections", each.len());
-    Ok(each)
-}
-
-/// A line of tcpdump(8) with `-tt -e -q`: a packet, with its headers and what is behind them.
-struct Packet<'l> {
-    time: f64,
-    client: &'l str,
-    bytes: u64,
-    content_bytes: u64,
-}
-
-impl<'l> Packet<'l> {
-    fn of(line: &'l str) -> Option<Self> {
-        let (time, rest) = line.split_once(' ')?;
-        let (_, rest) = rest.split_once(", length ")?;
-        let (bytes, rest) = rest.split_once(": ")?;
-        let (way, content) = rest.split_once(": tcp ")?;
-        Some(Self {
-            time: time.parse().ok()?,
-            client: way.split_once(" > ")?.1,
-            bytes: bytes.parse().ok()?,
-            content_bytes: content.parse().ok()?,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
     use super::*;
 
     /// Packets of 1,514 bytes to a client, so many seconds apart from each other.
@@ -143,16 +75,31 @@ mod tests {
         (0..42).map(line).collect()
     }
 
+    /// What rates.awk makes of lines of tcpdump.
+    fn told(lines: &str) -> String {
+        let mut awk = Command::new("awk")
+            .arg(include_str!("../rates.awk"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        awk.stdin
+            .take()
+            .unwrap()
+            .write_all(lines.as_bytes())
+            .unwrap();
+        String::from_utf8(awk.wait_with_output().unwrap().stdout).unwrap()
+    }
+
     #[test]
     fn a_rate_is_of_all_that_waited_until_the_last_packet_left() {
         let ack = "5.1 52:54:0 > 52:54:1, IPv4, length 66: 10.0.0.1.8081 > a.1: tcp 0\n";
         let text = ack.to_owned() + &lines("a.1", 100.0, 0.048_448) + &lines("a.2", 100.5, 0.001);
-        let each = each(&text).unwrap();
-        let rate = |client| each[client].bits_per_second().unwrap().round();
-        assert_eq!((rate("a.1"), rate("a.2")), (250_000.0, 12_112_000.0));
-        let but_for_a_stop = each["a.1"].bits_per_second_but_for_a_stop().unwrap();
-        assert_eq!(but_for_a_stop.round(), 256_250.0);
-        assert!(super::each(ack).is_err() && super::each("?").is_err());
+        let mut rates = rates(&told(&text)).unwrap();
+        rates.sort_by(|one, other| one.0.total_cmp(&other.0));
+        assert_eq!(rates[0], (250_000.0, 256_250.0));
+        assert_eq!(rates[1].0, 12_112_000.0);
+        assert!(super::rates(&told(ack)).is_err() && super::rates("?").is_err());
     }
 
     #[test]

@@ -71,14 +71,14 @@ fn an_interrupt_whose_number_was_given_to_another_is_left_as_it_is() {
     bench.apply("interrupt-affinity", "1").unwrap();
     bench.write(ACTIONS, "nvme0q1\n");
     let now = "nvme0q1".to_owned();
-    assert_eq!(bench.undo(), [[Fate::ChangedHands { now }]]);
+    assert_eq!(bench.undo(), [[KnobFate::ChangedHands { now }]]);
     assert_eq!(bench.holds(AFFINITY), "1");
     assert_eq!(bench.journal().entries(), []);
     // The number has gone.
     bench.write(ACTIONS, "eth0-rx-0\n");
     bench.apply("interrupt-affinity", "0").unwrap();
     fs::remove_dir_all(bench.machine.tree.path("proc/irq/24")).unwrap();
-    assert_eq!(bench.undo(), [[Fate::Gone]]);
+    assert_eq!(bench.undo(), [[KnobFate::Gone]]);
 }
 
 #[test]
@@ -96,11 +96,11 @@ fn what_the_kernel_moves_along_is_put_back_and_what_somebody_has_set_since_is_no
     assert_eq!(plan.commands(), [format!("echo never > /{PAGES}")]);
     let undo = plan.undo_commands();
     assert_eq!(undo[1], "sysctl -w vm.min_free_kbytes=67584");
-    let was_back = || Fate::WasBack {
+    let was_back = || KnobFate::WasBack {
         now: "madvise".to_owned(),
     };
     let (now, ours) = ("70000".to_owned(), "5000".to_owned());
-    let others = Fate::SetByOthers { now, ours };
+    let others = KnobFate::SetByOthers { now, ours };
     for (is_under_way, moved_to, held, fate) in [
         (false, 5000, "5000", put_back("67584")),
         // Killed before it could be noted where to.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 
-use super::Piece;
+use super::ReceivedPiece;
 
 /// What is taken of one connection before others have their turn: a millisecond or two of work.
 const TURN_BYTES: usize = 256 << 10;
@@ -116,9 +116,9 @@ impl Line {
     }
 
     /// Those bytes.
-    pub(super) fn unseen(&mut self) -> Piece<'_> {
+    pub(super) fn unseen(&mut self) -> ReceivedPiece<'_> {
         let from = std::mem::replace(&mut self.seen_bytes, self.input.len());
-        Piece {
+        ReceivedPiece {
             input: &self.input[from..],
             may_go_on: self.may_go_on,
         }
@@ -129,7 +129,10 @@ impl Line {
     /// # Errors
     /// `InvalidData` where nothing was asked that it could answer; `ConnectionAborted` where nothing
     /// more can come.
-    pub(super) fn take(&mut self, received: Option<Piece<'_>>) -> io::Result<Option<Piece<'_>>> {
+    pub(super) fn take(
+        &mut self,
+        received: Option<ReceivedPiece<'_>>,
+    ) -> io::Result<Option<ReceivedPiece<'_>>> {
         self.input.clear();
         self.seen_bytes = 0;
         let Some(piece) = received else {

@@ -13,9 +13,10 @@ use sys::address::Address;
 use sys::epoll::{Epoll, Events, Interest};
 
 use super::link::{Link, Standing};
+use crate::load::carrier::Load;
 use crate::load::carrier::layer::Layer;
-use crate::load::carrier::{Handshakes, Load};
 use crate::load::outcome::ConnectionCounts;
+use crate::load::outcome::Handshakes;
 
 const EVENTS_MAX: usize = 256;
 
@@ -27,7 +28,7 @@ pub(super) struct Links<L: Layer> {
     common: L::Common,
     address: Address,
     links: Slab<Link<L>>,
-    groups: Vec<Group>,
+    groups: Vec<LinkGroup>,
     /// Slots of a group.
     streams: usize,
     /// Links of which a turn was cut short, and how many of them are heard again in this one.
@@ -42,7 +43,7 @@ pub(super) struct Links<L: Layer> {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Group {
+struct LinkGroup {
     /// Where new streams go.
     link: Option<usize>,
     was_open: bool,
@@ -65,7 +66,7 @@ impl<L: Layer> Links<L> {
             common: L::common(&bytes)?,
             address: Address::Tcp(([0, 0, 0, 0], 0).into()),
             links: Slab::new(),
-            groups: vec![Group::default(); load.connections],
+            groups: vec![LinkGroup::default(); load.connections],
             streams: load.streams,
             noted: VecDeque::new(),
             noted_in_turn: 0,

@@ -6,7 +6,7 @@ use model::random::SplitMix64;
 
 /// A name in braces, perhaps with a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Placeholder {
     /// From brace to brace.
     pub(super) at: Range<usize>,
     pub(super) name: String,
@@ -41,13 +41,13 @@ impl Span {
 }
 
 /// All places of a text, from its beginning on.
-pub(super) fn places(text: &[u8]) -> impl Iterator<Item = Place> {
+pub(super) fn places(text: &[u8]) -> impl Iterator<Item = Placeholder> {
     let braces = (0..text.len()).filter(|at| text[*at] == b'{');
     braces.filter_map(|at| place(text, at))
 }
 
 /// What the brace here begins, where it is a place.
-fn place(text: &[u8], at: usize) -> Option<Place> {
+fn place(text: &[u8], at: usize) -> Option<Placeholder> {
     let inside = &text[at + 1..];
     let length = inside.iter().position(|byte| *byte == b'}')?;
     let inside = std::str::from_utf8(&inside[..length]).ok()?;
@@ -62,7 +62,7 @@ fn place(text: &[u8], at: usize) -> Option<Place> {
         return None;
     }
     let whole = || format!("{{{inside}}}");
-    Some(Place {
+    Some(Placeholder {
         at: at..at + length + 2,
         name: name.to_owned(),
         span: span.map(|span| Span::parse(span).ok_or_else(whole)),

@@ -1,0 +1,18 @@
+//! A machine whose CPUs all have other work.
+
+use crate::common::hogs::Hogs;
+use crate::common::{Folder, errors, linerate};
+
+#[test]
+fn a_machine_at_work_is_not_loaded_without_a_word() {
+    let folder = Folder::new("at-work");
+    let _hogs = Hogs::start();
+    let output = linerate(&folder, &["--smoke"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let words = errors(&output);
+    assert!(
+        words.contains("other work uses") && words.contains("--yes"),
+        "{words}"
+    );
+    assert_eq!(folder.names(""), [""; 0], "nothing is left behind");
+}

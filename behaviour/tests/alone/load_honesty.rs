@@ -1,0 +1,179 @@
+//! A load says when its own figures are not to be trusted, and only then.
+
+use std::io::Write as _;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use model::Pace;
+use model::workload::Arrivals;
+use traffic::load::http::HttpProtocol;
+use traffic::load::{Engine, LoadPlan, Loads as _, NoObserver};
+
+use crate::common::load_program::{load_json, parse};
+use crate::common::load_server::{OK, answer_each, answer_with};
+
+/// The names of the doubts of a load.
+fn doubts(load: &serde_json::Value) -> Vec<&str> {
+    let doubts = load["doubts"].as_array().unwrap();
+    doubts
+        .iter()
+        .map(|doubt| doubt["doubt"].as_str().unwrap())
+        .collect()
+}
+
+/// A server that takes 5 ms for each answer.
+#[expect(clippy::disallowed_methods, reason = "the server is to be slow")]
+fn slow_server() -> std::net::SocketAddr {
+    answer_each(|stream| {
+        thread::sleep(Duration::from_millis(5));
+        let _ = stream.write_all(OK);
+    })
+}
+
+/// Keeps one CPU busy until it is dropped.
+struct Hog(Arc<AtomicBool>);
+
+impl Hog {
+    fn on(cpu: usize) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        thread::spawn(move || {
+            sys::cpu::pin(&[cpu]).unwrap();
+            while !stopped.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        Self(stop)
+    }
+}
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_hog_on_the_clients_cpu_makes_the_client_the_limit() {
+    let mut elsewhere = sys::cpu::allowed().unwrap();
+    let cpu = elsewhere.remove(0);
+    // Beside the hogs the server would be the one that is waited for.
+    let server = thread::spawn(move || {
+        sys::cpu::pin(&elsewhere).unwrap();
+        answer_with(OK)
+    });
+    let address = server.join().unwrap();
+    // Four of them and a client at nice 19: it waits for its CPU whatever else the machine does.
+    let _hogs = [(); 4].map(|()| Hog::on(cpu));
+    let output = Command::new("nice")
+        .args(["-n", "19", crate::common::program(), "load"])
+        .args([
+            &format!("http://{address}/"),
+            "-d",
+            "1s",
+            "--settle",
+            "100ms",
+            "--json",
+        ])
+        .args(["--cpus", &cpu.to_string()])
+        .output()
+        .unwrap();
+    let load = parse(&output);
+    assert!(doubts(&load).contains(&"client_is_limit"), "{load:#}");
+}
+
+/// On a machine that is busy with other things the client may be the limit in truth, but not twice in
+/// three times.
+fn assert_is_mostly_not_the_limit(measure: impl Fn() -> serde_json::Value) {
+    let is_not = || !doubts(&measure()).contains(&"client_is_limit");
+    let first = [is_not(), is_not()];
+    let mostly = if first[0] == first[1] {
+        first[0]
+    } else {
+        is_not()
+    };
+    assert!(mostly, "two times of three it was");
+}
+
+#[test]
+fn a_slow_server_does_not_make_the_client_the_limit() {
+    let server = slow_server();
+    assert_is_mostly_not_the_limit(|| {
+        let load = load_json(server, &["-c", "16", "-d", "1s", "--settle", "100ms"]);
+        assert!(load["answered"].as_u64().unwrap() > 0);
+        load
+    });
+}
+
+#[test]
+fn an_open_loop_beyond_capacity_says_that_the_rate_was_not_reached_and_requests_left_late() {
+    // Four connections at 5 ms each carry 800 requests/s at most.
+    let server = slow_server();
+    assert_is_mostly_not_the_limit(|| {
+        let load = load_json(server, &["-c", "4", "--rate", "3000", "-d", "2s"]);
+        let doubts = doubts(&load);
+        assert!(doubts.contains(&"rate_not_reached"), "{load:#}");
+        assert!(doubts.contains(&"late_sends"), "{load:#}");
+        load
+    });
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the server is to stall")]
+fn one_stall_is_seen_by_all_who_came_meanwhile() {
+    const STALL: Duration = Duration::from_millis(200);
+    const BEFORE_THE_STALL: Duration = Duration::from_millis(500);
+    let (begun, has_stalled) = (OnceLock::new(), AtomicBool::new(false));
+    let address = answer_each(move |stream| {
+        let begun = begun.get_or_init(sys::clock::now);
+        if begun.elapsed() > BEFORE_THE_STALL && !has_stalled.swap(true, Ordering::Relaxed) {
+            thread::sleep(STALL);
+        }
+        let _ = stream.write_all(OK);
+    });
+    let pace = Pace::Open {
+        rate_rps: 500.0,
+        arrivals: Arrivals::Uniform,
+        seed: 1,
+    };
+    let plan = LoadPlan {
+        address: address.into(),
+        connections: 1,
+        threads: 1,
+        cpus: Vec::new(),
+        pace,
+        settle_ns: 100_000_000,
+        score_ns: 1_500_000_000,
+        timeout_ns: 5_000_000_000,
+        record_latency: true,
+        engine: Engine::Auto,
+        bulk: false,
+        tls: None,
+        streams: None,
+        pipeline: 1,
+    };
+    let protocol = HttpProtocol::new("GET", "test", "/", &[], b"").unwrap();
+    let latency = protocol
+        .load(&plan, &mut NoObserver)
+        .unwrap()
+        .latency
+        .unwrap();
+    let slow = |histogram: &model::Histogram| {
+        let slow = histogram.buckets().filter(|(ns, _)| *ns >= 100_000_000);
+        slow.map(|(_, count)| count).sum::<u64>()
+    };
+    // In the first 100 ms of the stall 50 requests were due; each waited 100 ms or more.
+    let (service, response) = (slow(&latency.service), slow(&latency.response));
+    assert!(response >= 30, "{:?}", latency.response);
+    // One, and one more each time that a busy machine stops either end.
+    assert!(
+        service >= 1 && 5 * service < response,
+        "{:?}",
+        latency.service
+    );
+    // What was due and could not be sent to the end has a response time alone.
+    assert!(latency.response.total() >= latency.service.total());
+}

@@ -1,0 +1,8 @@
+//! What is told of a machine at rest: `cargo xtask test` runs these after all others, one at a time.
+
+mod bench;
+mod hogs;
+mod load_honesty;
+mod load_slo;
+mod load_sweep;
+mod versus;

@@ -1,0 +1,138 @@
+//! The files for other tools, read as their own programs would.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde::Deserialize;
+
+use crate::bench::refused;
+use crate::common::{Folder, answer, linerate};
+
+/// hyperfine's own result (its `src/benchmark/benchmark_result.rs`), nothing more and nothing less:
+/// the types say what may be absent.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Exported {
+    results: Vec<Result>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Result {
+    command: String,
+    mean: f64,
+    stddev: Option<f64>,
+    median: f64,
+    user: f64,
+    system: f64,
+    min: f64,
+    max: f64,
+    times: Vec<f64>,
+    memory_usage_byte: Vec<u64>,
+    exit_codes: Vec<Option<i32>>,
+    #[serde(default)]
+    parameters: BTreeMap<String, String>,
+}
+
+fn exported(folder: &Folder, arguments: &[&str]) -> Exported {
+    let words = [&["bench", "--export-json", "out.json"], arguments].concat();
+    answer(&mut linerate(folder, &words));
+    serde_json::from_str(&folder.text("out.json")).unwrap()
+}
+
+#[test]
+fn the_json_is_what_a_reader_of_hyperfines_expects() {
+    let folder = Folder::new("bench-export");
+    let arguments = [
+        "-r",
+        "4",
+        "-i",
+        "-L",
+        "code",
+        "0,3",
+        "sleep 0.00{code}; exit {code}",
+    ];
+    let export = exported(&folder, &arguments);
+    assert_eq!(export.results.len(), 2, "neither the control nor the shell");
+    for (result, code) in export.results.iter().zip([0, 3]) {
+        assert_eq!(result.command, format!("sleep 0.00{code}; exit {code}"));
+        assert_eq!(result.exit_codes, [Some(code); 4]);
+        assert_eq!(result.parameters["code"], code.to_string());
+        assert_eq!((result.times.len(), result.memory_usage_byte.len()), (4, 4));
+        let mean = result.times.iter().sum::<f64>() / 4.0;
+        assert!((result.mean - mean).abs() < 1e-12 && result.stddev.is_some());
+        assert!((result.min..=result.max).contains(&result.median));
+        assert!(result.user + result.system > 0.0 && result.mean < 60.0);
+    }
+}
+
+#[test]
+fn of_a_single_run_there_is_no_deviation_and_of_a_killed_one_no_exit_code() {
+    let folder = Folder::new("bench-export-one");
+    let export = exported(&folder, &["-r", "1", "-i", "kill -9 $$"]);
+    assert_eq!(export.results[0].stddev, None);
+    assert_eq!(export.results[0].exit_codes, [None]);
+    assert!(folder.text("out.json").contains("\"stddev\": null"));
+}
+
+#[test]
+fn the_tables_have_a_line_for_each_command_with_their_own_signs_escaped() {
+    let folder = Folder::new("bench-tables");
+    let words = [
+        "bench",
+        "-r",
+        "2",
+        "--export-csv",
+        "out.csv",
+        "--export-markdown",
+        "out.md",
+    ];
+    let commands = ["-L", "x", "1,2", "echo '{x},\"|'"];
+    answer(&mut linerate(&folder, &[&words[..], &commands].concat()));
+    let csv = folder.text("out.csv");
+    let heading = "command,mean,stddev,median,user,system,min,max,parameter_x\n";
+    assert!(csv.starts_with(heading), "{csv}");
+    assert!(
+        csv.contains("\n\"echo '2,\"\"|'\",0.") && csv.trim_end().ends_with(",2"),
+        "{csv}"
+    );
+    let markdown = folder.text("out.md");
+    assert_eq!(markdown.lines().count(), 4, "{markdown}");
+    assert!(markdown.contains("| `echo '1,\"\\|'` | "), "{markdown}");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_known_before_anything_runs() {
+    let folder = Folder::new("bench-unwritable");
+    for option in ["--export-json", "--export-csv", "--export-markdown"] {
+        let error = refused(&folder, &[option, "no/such/folder/out", "touch ran"]);
+        assert!(
+            error.contains("no/such/folder/out") && error.contains("give another"),
+            "{error}"
+        );
+    }
+    assert!(folder.names("").is_empty(), "{:?}", folder.names(""));
+}
+
+#[test]
+fn a_comparison_that_fails_leaves_an_older_export_as_it_was_and_no_new_one() {
+    let folder = Folder::new("bench-export-kept");
+    std::fs::write(folder.path().join("old.json"), "older").unwrap();
+    refused(
+        &folder,
+        &[
+            "--export-json",
+            "old.json",
+            "--export-csv",
+            "new.csv",
+            "exit 1",
+        ],
+    );
+    assert_eq!(folder.text("old.json"), "older");
+    assert_eq!(folder.names(""), ["old.json"]);
+    let mode = std::fs::metadata(folder.path().join("old.json"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o200, 0o200);
+}

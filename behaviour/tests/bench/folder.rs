@@ -1,0 +1,109 @@
+//! A comparison that is kept in a folder: killed, gone on with, and told again.
+
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::{Folder, answer, errors, linerate};
+
+/// Its third run waits until it is let go, so that the comparison can be killed in the midst.
+const WAITS: &str = "echo x >> count; test $(wc -l < count) -lt 3 || { touch waiting; \
+                     until test -e free; do sleep 0.1; done; }";
+/// Commands, the control and the shell, in as many rounds as are asked for.
+const RUNS: usize = 4 * 4;
+
+fn study(folder: &Folder, arguments: &[&str]) -> Output {
+    let words = [&["study"], arguments].concat();
+    linerate(folder, &words).output().unwrap()
+}
+
+/// What is saved in `run` of a comparison that was killed in its third round.
+fn killed(folder: &Folder) -> String {
+    let words = ["bench", "-r", "4", "--out", "run", "true", WAITS];
+    let mut child = linerate(folder, &words)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let waiting = folder.path().join("waiting");
+    let came = sys::clock::wait_until(Duration::from_secs(60), || waiting.exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    std::fs::write(folder.path().join("free"), "").unwrap();
+    assert!(came, "the third run did not come");
+    folder.text("run/blocks.jsonl")
+}
+
+#[test]
+fn a_comparison_that_was_killed_goes_on_and_is_told_from_its_folder() {
+    let folder = Folder::new("bench-killed");
+    let before = killed(&folder);
+    let saved = before.lines().count();
+    assert!((2 * 4..3 * 4).contains(&saved), "{saved}: {before}");
+
+    let goes_on = ["resume", "run", "--trust", "--json"];
+    let resumed = study(&folder, &goes_on);
+    assert!(resumed.status.success(), "{}", errors(&resumed));
+    let report: Value = serde_json::from_slice(&resumed.stdout).unwrap();
+    assert_eq!(report["judgement"]["rounds_done"], 4);
+    let runs = report["record"]["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), RUNS);
+    let of_first = runs.iter().filter(|run| run.get("epoch").is_none());
+    assert_eq!(of_first.count(), saved, "the others are of a later epoch");
+    let after = folder.text("run/blocks.jsonl");
+    assert!(after.starts_with(&before), "what was saved stays");
+
+    let told = study(&folder, &["report", "run", "--json"]);
+    assert_eq!(told.stdout, resumed.stdout);
+    let again = study(&folder, &goes_on);
+    assert_eq!(again.stdout, resumed.stdout, "{}", errors(&again));
+    assert_eq!(folder.text("run/blocks.jsonl"), after, "nothing was left");
+}
+
+#[test]
+fn the_commands_of_a_folder_are_run_for_whoever_has_read_them() {
+    let folder = Folder::new("bench-trust");
+    let before = killed(&folder);
+    let refused = study(&folder, &["resume", "run"]);
+    let said = errors(&refused);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("--trust") && said.contains("until test -e free"),
+        "{said}"
+    );
+    assert_eq!(folder.text("run/blocks.jsonl"), before);
+}
+
+#[test]
+fn the_folder_has_what_the_terminal_was_told_and_a_page() {
+    let folder = Folder::new("bench-out");
+    let words = ["bench", "-N", "-r", "2", "--out", "run", "true", "env true"];
+    let said = answer(&mut linerate(&folder, &words));
+    let told = study(&folder, &["report", "run"]);
+    assert_eq!(said, String::from_utf8(told.stdout).unwrap());
+    assert!(said.contains("report: run/report.html"), "{said}");
+    let page = folder.text("run/report.html");
+    assert!(page.contains("Which command is faster") && page.contains("env true"));
+
+    let taken = linerate(&folder, &words).output().unwrap();
+    assert_eq!(taken.status.code(), Some(2));
+    assert!(
+        errors(&taken).contains("holds a run already"),
+        "{}",
+        errors(&taken)
+    );
+    let beside = study(&folder, &["compare", "run", "run"]);
+    assert!(
+        errors(&beside).contains("to one `linerate bench`"),
+        "{}",
+        errors(&beside)
+    );
+}
+
+#[test]
+fn nothing_is_kept_where_nobody_asks() {
+    let folder = Folder::new("bench-nothing-kept");
+    answer(&mut linerate(&folder, &["bench", "-N", "-r", "1", "true"]));
+    assert!(folder.names("").is_empty());
+}

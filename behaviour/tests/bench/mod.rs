@@ -1,0 +1,29 @@
+//! `linerate bench` as a stranger runs it, right and wrong.
+
+use crate::common;
+
+mod answers;
+mod exports;
+mod failures;
+mod folder;
+mod orders;
+mod stopping;
+
+use crate::common::Folder;
+use serde_json::Value;
+
+/// The JSON of a comparison that must do well.
+pub(crate) fn measured(folder: &Folder, arguments: &[&str]) -> Value {
+    let words = [&["bench", "--json"], arguments].concat();
+    let text = common::answer(&mut common::linerate(folder, &words));
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Standard error of a comparison that cannot be run.
+fn refused(folder: &Folder, arguments: &[&str]) -> String {
+    let words = [&["bench"], arguments].concat();
+    let output = common::linerate(folder, &words).output().unwrap();
+    let errors = common::errors(&output);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
+    errors
+}

@@ -1,0 +1,143 @@
+//! The studies of commands that come with the program, each in its smoke form.
+
+use crate::common::built_in;
+mod git_status;
+mod https_download;
+mod of_servers;
+mod page_size;
+mod python;
+mod rsqrt;
+mod strength_reduction;
+mod udp_batches;
+mod video;
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use crate::common::{Folder, answer, linerate};
+use model::command_run::{CommandBlock, CommandBlocks, CommandRun, Evidence, EvidencePiece};
+use model::judgement::{FactorialJudgement, Levels};
+
+/// A finished run in its smoke form.
+struct Smoke {
+    folder: Folder,
+    run: CommandRun,
+    blocks: Vec<CommandBlock>,
+    judgement: FactorialJudgement,
+    evidence: Vec<EvidencePiece>,
+}
+
+impl Smoke {
+    fn of(study: &str) -> Self {
+        Self::with(folder(study), study, &[])
+    }
+
+    /// With other variables of the environment.
+    fn with(folder: Folder, study: &str, environment: &[(&str, String)]) -> Self {
+        let mut command = smoke(&folder, study);
+        if study.ends_with(".toml") {
+            command.arg("--trust");
+        }
+        let said = answer(command.envs(environment.iter().cloned()));
+        let evidence: Evidence = serde_json::from_str(&folder.text("run/evidence.json")).unwrap();
+        let judgement: FactorialJudgement = serde_json::from_str(&said).unwrap();
+        assert_eq!(judgement.rounds_done, 2);
+        for arm in &judgement.arms {
+            assert!(!arm.figures.is_empty(), "{}", arm.name);
+        }
+        Self {
+            run: serde_json::from_str(&folder.text("run/run.json")).unwrap(),
+            blocks: CommandBlocks::parse(&folder.text("run/blocks.jsonl"))
+                .unwrap()
+                .records,
+            judgement,
+            evidence: evidence.pieces,
+            folder,
+        }
+    }
+
+    /// What the runs of all arms with this level had to agree on, without repetitions.
+    fn agreed(&self, factor: &str, level: &str) -> Vec<String> {
+        let has_level = |block: &&CommandBlock| self.levels_of(block)[factor] == level;
+        let blocks = self.blocks.iter().filter(has_level);
+        let mut all: Vec<String> = blocks
+            .map(|block| block.reading.agreed.clone().unwrap())
+            .collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// The levels that a block was run at.
+    fn levels_of(&self, block: &CommandBlock) -> &Levels {
+        let mut arms = self.run.arms.iter();
+        &arms.find(|arm| arm.name == block.arm).unwrap().levels
+    }
+
+    /// The levels of a factor that are on this machine.
+    fn levels(&self, factor: &str) -> Vec<&str> {
+        let mut levels: Vec<&str> = Vec::new();
+        for arm in &self.run.arms {
+            let level = arm.levels[factor].as_str();
+            if !levels.contains(&level) {
+                levels.push(level);
+            }
+        }
+        levels
+    }
+
+    /// The piece of evidence whose title begins so.
+    fn piece(&self, title: &str) -> &EvidencePiece {
+        let mut pieces = self.evidence.iter();
+        let found = pieces.find(|piece| piece.title.starts_with(title));
+        found.unwrap_or_else(|| panic!("no evidence of {title}: {:?}", self.evidence))
+    }
+}
+
+#[test]
+fn every_built_in_study_of_commands_has_tests_of_its_own() {
+    let tests = format!("{}/tests/built_in_studies", env!("CARGO_MANIFEST_DIR"));
+    for study in built_in::studies(&folder("list"), true) {
+        let file = format!("{tests}/{}.rs", study.replace('-', "_"));
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        assert!(text.contains("Smoke::"), "{file} runs no {study}");
+    }
+}
+
+/// A folder with another below it for all that is temporary, where any user may write.
+fn folder(name: &str) -> Folder {
+    let folder = Folder::new(&format!("shipped-{name}"));
+    let temporary = folder.path().join("temporary");
+    std::fs::create_dir(&temporary).unwrap();
+    std::fs::set_permissions(&temporary, Permissions::from_mode(0o1777)).unwrap();
+    folder
+}
+
+/// The search path behind a program that only says that it is none, as version managers put there.
+fn path_with_stand_in(folder: &Folder, program: &str) -> String {
+    let stand_ins = folder.path().join("stand-ins");
+    std::fs::create_dir(&stand_ins).unwrap();
+    let stand_in = stand_ins.join(program);
+    std::fs::write(&stand_in, "#!/bin/sh\necho no such version >&2\nexit 127\n").unwrap();
+    std::fs::set_permissions(&stand_in, Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{}", stand_ins.display(), std::env::var("PATH").unwrap())
+}
+
+/// A run of a study in its smoke form, by name or by the path of its file.
+fn smoke(folder: &Folder, study: &str) -> Command {
+    let words = [
+        "study", "run", study, "--smoke", "--yes", "--json", "--out", "run",
+    ];
+    let mut command = linerate(folder, &words);
+    command.env("TMPDIR", folder.path().join("temporary"));
+    command
+}
+
+/// The text of a study as it is shipped, one piece of it replaced.
+fn changed(study: &str, from: &str, to: &str) -> String {
+    let path = format!("{}/../studies/{study}.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    assert!(text.contains(from), "{from} is not in {study}");
+    text.replace(from, to)
+}

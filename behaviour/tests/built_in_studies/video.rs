@@ -1,0 +1,28 @@
+//! Chunks of a file pulled over many connections, by the paths that its bytes may take.
+
+use crate::built_in_studies::Smoke;
+
+#[test]
+fn every_path_sends_to_many_connections_and_our_own_say_what_they_cross() {
+    let study = Smoke::of("video");
+    let paths = study.levels("path");
+    for path in ["tls", "tls-4096", "clear", "copy", "zero-copy", "nginx-tls"] {
+        assert!(paths.contains(&path), "{paths:?}");
+    }
+    assert_eq!(study.levels("connections"), ["some", "many"]);
+    for block in &study.blocks {
+        let value = |metric: &str| block.reading.values[metric];
+        assert!(value("gbit_per_cpu_percent") > 0.0, "{}", block.arm);
+        assert!(value("throughput_gbit_per_s") > 0.0, "{}", block.arm);
+    }
+    let ledger = &study.piece("How often a byte crosses").output;
+    for words in [
+        "11 crossings per byte, computed from the path (read, records made by the server):",
+        "2 encrypted in place",
+        "1 crossing per byte, computed from the path (sendfile):",
+        "3 crossings per byte, computed from the path (from memory, copied):",
+        "2 copied all the same, as it does not leave by a card",
+    ] {
+        assert!(ledger.contains(words), "{words} is not in\n{ledger}");
+    }
+}

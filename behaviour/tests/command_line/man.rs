@@ -1,0 +1,49 @@
+//! Manual pages, as the program that sets them sees them.
+
+use std::process::{Command, Stdio};
+
+use crate::command_line::{answer, as_str, commands};
+
+/// The page as groff sets it for a terminal of 80 columns, if it has nothing to complain of.
+fn set(page: &str) -> String {
+    let file = std::env::temp_dir().join(format!("linerate-man-{}.1", std::process::id()));
+    std::fs::write(&file, page).unwrap();
+    let mut groff = Command::new("groff");
+    groff.args(["-man", "-Tutf8", "-Kutf8", "-ww", "-P-cbou", "-rLL=80n"]);
+    let output = groff.arg(&file).stdin(Stdio::null()).output().unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let complaints = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.success() && complaints.is_empty(),
+        "{complaints}\n{page}"
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn groff_sets_the_page_of_every_command_without_a_warning() {
+    let pages = commands()
+        .into_iter()
+        .map(|words| set(&answer(&[&["man"], &as_str(&words)[..]].concat())));
+    let pages: Vec<String> = pages.collect();
+    for page in &pages {
+        assert!(page.contains("NAME") && page.contains("SYNOPSIS"), "{page}");
+    }
+    assert!(pages[0].contains("EXIT CODES") && pages[0].contains("linerate-load(1)"));
+}
+
+#[test]
+fn all_pages_are_written_into_a_folder_and_those_of_hidden_commands_are_not() {
+    let folder = std::env::temp_dir().join(format!("linerate-pages-{}", std::process::id()));
+    assert_eq!(answer(&["man", "--out", folder.to_str().unwrap()]), "");
+    let file = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
+    let files = std::fs::read_dir(&folder).unwrap().map(file);
+    let mut files: Vec<_> = files.map(|name| name.into_string().unwrap()).collect();
+    std::fs::remove_dir_all(&folder).unwrap();
+    files.sort();
+    let page =
+        |words: &Vec<String>| [&["linerate".to_owned()], &words[..]].concat().join("-") + ".1";
+    let mut wanted: Vec<_> = commands().iter().map(page).collect();
+    wanted.sort();
+    assert_eq!(files, wanted);
+}

@@ -1,0 +1,8 @@
+//! Studies of commands through the program: run, broken, stopped, killed, gone on with.
+
+mod broken;
+mod failing;
+mod lab;
+mod run;
+mod stopped;
+mod surroundings;

@@ -1,0 +1,86 @@
+//! A hosts file that lies where its owner did not put it.
+
+use std::fs;
+use std::os::unix::fs::chown;
+use std::process::Command;
+
+use crate::common::as_nobody::linerate_as_nobody;
+use crate::common::{Folder, errors, linerate};
+
+/// Refused for its address, with the place in the file: so which file was read is told, and nothing
+/// is connected to.
+const HOSTS: &str =
+    "[host.client]\nssh = \"a\"\n[host.server]\nssh = \"b\"\naddress = \"127.0.0.1\"\n";
+const RUN: [&str; 5] = ["study", "run", "http-json", "--rig", "hosts"];
+const OWN: &str = "config/linerate/hosts.toml";
+
+/// A folder into which somebody unpacked a hosts file, and one's own configuration.
+fn unpacked(name: &str, has_own: bool) -> Folder {
+    let folder = Folder::new(&format!("hosts-file-{name}"));
+    fs::write(folder.path().join("hosts.toml"), HOSTS).unwrap();
+    fs::create_dir_all(folder.path().join("config/linerate")).unwrap();
+    if has_own {
+        fs::write(folder.path().join(OWN), HOSTS).unwrap();
+    }
+    folder
+}
+
+/// What it says that reads its configuration in the folder and takes no file for the word of its user.
+fn refusal(mut command: Command, folder: &Folder) -> String {
+    let output = command
+        .env("XDG_CONFIG_HOME", folder.path().join("config"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+    errors(&output)
+}
+
+#[test]
+fn a_hosts_file_in_the_current_folder_is_not_its_owners_word_and_the_run_says_so() {
+    let folder = unpacked("none", false);
+    let said = refusal(linerate(&folder, &RUN), &folder);
+    assert!(said.contains(&format!("{OWN} does not exist")), "{said}");
+    assert!(
+        said.contains("hosts.toml in this folder is not used"),
+        "{said}"
+    );
+    assert!(said.contains("--hosts ./hosts.toml takes it"), "{said}");
+    assert!(!said.contains("hosts.toml:5:11"), "it was read: {said}");
+}
+
+#[test]
+fn ones_own_hosts_file_goes_before_that_of_the_current_folder() {
+    let folder = unpacked("own", true);
+    let said = refusal(linerate(&folder, &RUN), &folder);
+    assert!(said.contains(&format!("{OWN}:5:11")), "{said}");
+    assert!(
+        said.contains("hosts.toml in this folder is not used"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_file_of_the_current_folder_counts_where_it_is_given() {
+    let folder = unpacked("given", true);
+    let given = [&RUN[..], &["--hosts", "./hosts.toml"]].concat();
+    let said = refusal(linerate(&folder, &given), &folder);
+    assert!(said.contains("./hosts.toml:5:11"), "{said}");
+    assert!(!said.contains("is not used"), "{said}");
+}
+
+/// As after `sudo` that leaves the environment as it is, or `su`.
+#[test]
+fn a_hosts_file_of_another_user_to_whom_the_environment_leads_is_refused() {
+    crate::common::needs_root!();
+    let folder = unpacked("theirs", true);
+    chown(folder.path().join(OWN), Some(12_345), None).unwrap();
+    for mut command in [linerate(&folder, &RUN), linerate_as_nobody(&folder, &RUN)] {
+        command.env("HOME", folder.path());
+        let said = refusal(command, &folder);
+        assert!(
+            said.contains("it belongs to user 12345 and not to"),
+            "{said}"
+        );
+        assert!(said.contains("give it with --hosts"), "{said}");
+    }
+}

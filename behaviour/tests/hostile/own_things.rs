@@ -1,0 +1,359 @@
+//! Folders and processes that look like ours and are not.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use crate::common::as_nobody::linerate_as_nobody;
+use crate::common::own_state::with_state_below;
+use crate::common::{Folder, errors, linerate};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const NOBODY: u32 = 65_534;
+
+/// One command, measured against itself.
+const STUDY: &str = r#"
+format = 1
+name = "small"
+title = "A small study"
+question = "Does it work?"
+method = "It is run."
+
+[design]
+kind = "factorial"
+compare = "way"
+rounds = 2
+smallest_effect = 0.05
+
+[workload]
+kind = "command"
+run = ["sh", "work.sh", "{way}"]
+timeout_s = 60
+
+[[factor]]
+name = "way"
+title = "Way"
+level = [{ name = "one", title = "one way" }, { name = "other", title = "the other way" }]
+
+[[metric]]
+name = "wall_ns"
+title = "wall time"
+unit = "ns"
+better = "lower"
+from = "wall"
+
+[files]
+"work.sh" = '''
+WORK
+'''
+"#;
+
+/// Leaves a program behind, out of its group's and its session's reach and in another folder, and
+/// waits to be killed.
+const LEAVES: &str = "(cd / && setsid sleep 600 & echo $! > LEFT.new; mv LEFT.new LEFT); sleep 600";
+
+/// Puts a link to what only root may enter in the place of its folder, once.
+const LEADS_ASTRAY: &str = r#"[ -e LEFT ] || { touch LEFT; here=$(pwd); mv "$here" "$here.moved"
+ln -s "$(dirname LEFT)/../private/open" "$here"; }"#;
+
+/// A place for temporary files, a study, and root's state or an ordinary user's.
+struct Lab(Folder);
+
+impl Lab {
+    fn new(name: &str, work: &str) -> Self {
+        let folder = Folder::new(&format!("own-things-{name}"));
+        let path = folder.path();
+        for public in ["tmp", "run", "out"] {
+            fs::create_dir(path.join(public)).unwrap();
+            fs::set_permissions(path.join(public), Permissions::from_mode(0o1777)).unwrap();
+        }
+        let work = work.replace("LEFT", &path.join("out/left").display().to_string());
+        fs::write(path.join("small.toml"), STUDY.replace("WORK", &work)).unwrap();
+        Self(folder)
+    }
+
+    fn path(&self, below: &str) -> PathBuf {
+        self.0.path().join(below)
+    }
+
+    fn study(&self, as_nobody: bool, out: &str) -> Command {
+        let words = [
+            "study",
+            "run",
+            "small.toml",
+            "--smoke",
+            "--yes",
+            "--trust",
+            "--out",
+            out,
+        ];
+        let mut command = if as_nobody {
+            let mut command = linerate_as_nobody(&self.0, &words);
+            command.env("XDG_RUNTIME_DIR", self.path("run"));
+            command
+        } else {
+            with_state_below(linerate(&self.0, &words), &self.path("run"))
+        };
+        command.env("TMPDIR", self.path("tmp"));
+        command
+    }
+
+    fn assert_runs(&self, as_nobody: bool, out: &str) {
+        let output: Output = self.study(as_nobody, out).output().unwrap();
+        assert!(output.status.success(), "{}", errors(&output));
+    }
+
+    /// Kills a run and its agent at once, when its command has left something behind; its number.
+    fn killed(&self, as_nobody: bool) -> u32 {
+        let mut command = self.study(as_nobody, "killed");
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut run = command.spawn().unwrap();
+        let left = || self.0.text("out/left");
+        let came = sys::clock::wait_until(PATIENCE, || {
+            !left().is_empty() || run.try_wait().unwrap().is_some()
+        });
+        assert!(came && !left().is_empty(), "it leaves nothing");
+        let children = format!("/proc/{0}/task/{0}/children", run.id());
+        let agent = fs::read_to_string(children).unwrap();
+        // The agent first: it would clean up behind a run that has ended.
+        kill(&[agent.trim().to_owned(), run.id().to_string()]);
+        run.wait().unwrap();
+        left().trim().parse().unwrap()
+    }
+}
+
+/// What a command says that is refused, also where it is not and would run on.
+pub(crate) fn refusal(mut command: Command) -> String {
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut runs = command.spawn().unwrap();
+    let ended = sys::clock::wait_until(PATIENCE, || runs.try_wait().unwrap().is_some());
+    let _ = runs.kill();
+    let output = runs.wait_with_output().unwrap();
+    assert!(ended, "it runs on");
+    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+    errors(&output)
+}
+
+fn kill(pids: &[String]) {
+    let killed = Command::new("kill").arg("-9").args(pids).status();
+    assert!(killed.unwrap().success());
+}
+
+fn is_there(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    !state.trim().is_empty() && !state.trim().starts_with('Z')
+}
+
+/// A program of a user that works in a folder and has no terminal, ended with the test.
+struct Bystander(Child);
+
+impl Bystander {
+    fn new(folder: &Path, user: u32) -> Self {
+        let mut command = Command::new("setsid");
+        command.args(["sleep", "600"]).current_dir(folder);
+        command.stdin(Stdio::null()).env("HOME", "/home/somebody");
+        if user != 0 {
+            command.uid(user).gid(user);
+        }
+        Self(command.spawn().unwrap())
+    }
+
+    fn lives(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_none()
+    }
+}
+
+impl Drop for Bystander {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Folders named as ours of this and of earlier versions, with results in them; who works there.
+fn look_alikes(lab: &Lab, user: u32) -> (Vec<PathBuf>, Vec<Bystander>) {
+    let names = [
+        "linerate-study-1-0",
+        "linerate-study-0123456789abcdef",
+        "linerate-service-0123456789abcdef",
+    ];
+    let folders: Vec<PathBuf> = names.map(|name| lab.path("tmp").join(name)).into();
+    for folder in &folders {
+        fs::create_dir(folder).unwrap();
+        fs::write(folder.join("results.csv"), "a week's work").unwrap();
+        chown(folder, Some(user), Some(user)).unwrap();
+    }
+    let there = folders.iter().map(|folder| Bystander::new(folder, user));
+    let there = there.collect();
+    (folders, there)
+}
+
+fn assert_untouched(lab: &Lab, user: u32, as_nobody: bool) {
+    let (folders, mut bystanders) = look_alikes(lab, user);
+    lab.assert_runs(as_nobody, "run");
+    for folder in folders {
+        let results = fs::read_to_string(folder.join("results.csv"));
+        assert_eq!(
+            results.ok().as_deref(),
+            Some("a week's work"),
+            "{}",
+            folder.display()
+        );
+    }
+    assert!(bystanders.iter_mut().all(Bystander::lives));
+}
+
+#[test]
+fn a_study_leaves_folders_of_its_user_that_are_named_like_its_own_and_who_works_there() {
+    crate::common::needs_root!();
+    assert_untouched(&Lab::new("root", "true"), 0, false);
+    assert_untouched(&Lab::new("user", "true"), NOBODY, true);
+}
+
+#[test]
+fn a_study_of_root_leaves_folders_of_the_user_that_its_commands_are() {
+    crate::common::needs_root!();
+    assert_untouched(&Lab::new("descended", "true"), NOBODY, false);
+}
+
+#[test]
+fn what_a_killed_study_left_goes_with_the_next_wherever_its_programs_went() {
+    for as_nobody in [false, true] {
+        let lab = Lab::new(&format!("killed-{as_nobody}"), LEAVES);
+        let left = lab.killed(as_nobody);
+        assert!(is_there(left) && lab.0.names("tmp").len() == 1);
+        // It does not wait for long, and says so by failing: what is left is taken away before.
+        let study = fs::read_to_string(lab.path("small.toml")).unwrap();
+        fs::write(
+            lab.path("small.toml"),
+            study.replace("; sleep 600", "; true"),
+        )
+        .unwrap();
+        lab.assert_runs(as_nobody, "next");
+        assert_eq!(lab.0.names("tmp"), [""; 0]);
+        assert!(sys::clock::wait_until(PATIENCE, || !is_there(left)));
+        assert_eq!(lab.0.names("run/linerate/study-services"), [""; 0]);
+    }
+}
+
+#[test]
+fn whoever_only_looks_into_a_folder_of_ours_outlives_it() {
+    crate::common::needs_root!();
+    let lab = Lab::new(
+        "looked",
+        "touch LEFT; while [ ! -e LEFT.seen ]; do sleep 0.05; done",
+    );
+    let mut command = lab.study(true, "run");
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let run = command.spawn().unwrap();
+    assert!(sys::clock::wait_until(PATIENCE, || lab
+        .path("out/left")
+        .exists()));
+    let folders = lab.0.names("tmp");
+    let mut looks = Bystander::new(&lab.path("tmp").join(&folders[0]), NOBODY);
+    fs::write(lab.path("out/left.seen"), "").unwrap();
+    let output = run.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", errors(&output));
+    assert_eq!(lab.0.names("tmp"), [""; 0]);
+    assert!(looks.lives());
+}
+
+#[test]
+fn a_command_that_exchanges_its_folder_leads_the_next_nowhere() {
+    let lab = Lab::new("led", LEADS_ASTRAY);
+    let (open, told) = (lab.path("private/open"), lab.path("out/told"));
+    fs::create_dir_all(&open).unwrap();
+    fs::set_permissions(lab.path("private"), Permissions::from_mode(0o700)).unwrap();
+    fs::write(open.join("secret"), "a word").unwrap();
+    let tells = format!("cat secret > {}", told.display());
+    fs::write(open.join("work.sh"), tells).unwrap();
+    lab.assert_runs(false, "run");
+    assert!(lab.path("out/left").exists(), "it exchanges nothing");
+    assert!(!told.exists(), "it works where only root may go");
+}
+
+/// The same command, with a file open under the number 9.
+fn with_open_file(file: &Path, command: &Command) -> Command {
+    let mut with = Command::new("sh");
+    with.args(["-c", r#"exec 9< "$0"; exec "$@""#]).arg(file);
+    with.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => with.env(name, value),
+            None => with.env_remove(name),
+        };
+    }
+    with.current_dir(command.get_current_dir().unwrap());
+    with.stdin(Stdio::null());
+    with
+}
+
+#[test]
+fn a_command_of_a_study_finds_nothing_open_that_only_root_may_read() {
+    crate::common::needs_root!();
+    let lab = Lab::new("inherited", "(cat <&9) >> LEFT 2>&1; true");
+    let secret = lab.path("secret");
+    fs::write(&secret, "a word of root's").unwrap();
+    fs::set_permissions(&secret, Permissions::from_mode(0o600)).unwrap();
+    let output = with_open_file(&secret, &lab.study(false, "run")).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", errors(&output));
+    let said = lab.0.text("out/left");
+    assert!(!said.is_empty(), "it has not looked");
+    assert!(!said.contains("a word of root's"), "{said}");
+}
+
+#[test]
+fn a_place_for_temporary_files_where_others_may_exchange_folders_is_refused() {
+    let lab = Lab::new("exchanged", "true");
+    fs::set_permissions(lab.path("tmp"), Permissions::from_mode(0o777)).unwrap();
+    let said = refusal(lab.study(false, "run"));
+    assert!(
+        said.contains("others could put something else in its place"),
+        "{said}"
+    );
+    assert!(said.contains("TMPDIR"), "{said}");
+    assert_eq!(lab.0.names("tmp"), [""; 0]);
+}
+
+/// The group of this process for the CPU controller, where those of its programs are made.
+fn own_group() -> PathBuf {
+    let group = sys::cgroup::Group::of_this_process(sys::cgroup::Controller::Cpu);
+    group.unwrap().folder().to_owned()
+}
+
+#[test]
+fn a_control_group_that_is_named_like_ours_stays() {
+    crate::common::needs_root!();
+    let folder = Folder::new("own-things-group");
+    // No process has that number (PID_MAX_LIMIT), so it looks as if its maker were gone.
+    let theirs = own_group().join("linerate-4194305-0");
+    fs::create_dir(&theirs).unwrap();
+    let run = ["levers", "run", "cpu-weight=7", "--", "true"];
+    let output = linerate(&folder, &run).output().unwrap();
+    let stayed = theirs.is_dir();
+    let _ = fs::remove_dir(&theirs);
+    assert!(output.status.success(), "{}", errors(&output));
+    assert!(stayed);
+}
+
+#[test]
+fn a_socket_of_another_user_stays_where_nobody_listens_on_it() {
+    crate::common::needs_root!();
+    let folder = Folder::new("own-things-socket");
+    let path = folder.path().join("socket");
+    drop(UnixListener::bind(&path).unwrap());
+    chown(&path, Some(12_345), None).unwrap();
+    let serve = ["serve", "--listen", "unix:socket"];
+    let said = refusal(linerate(&folder, &serve));
+    assert!(
+        said.contains("a socket of user 12345 that nobody listens on"),
+        "{said}"
+    );
+    assert_eq!(fs::metadata(&path).unwrap().uid(), 12_345);
+}

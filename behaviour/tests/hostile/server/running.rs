@@ -1,0 +1,169 @@
+//! A server under attack, and its processes.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use crate::common::Folder;
+
+/// No test waits longer than this for one thing; passing takes far less.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(40);
+
+pub(crate) struct Running {
+    child: Child,
+    output: BufReader<ChildStdout>,
+    pub(crate) ready: String,
+}
+
+impl Running {
+    /// `linerate serve` with these flags, at any port unless they say where.
+    pub(crate) fn start(folder: &Folder, flags: &[&str]) -> Self {
+        let mut command = serve(folder);
+        if !flags.contains(&"--listen") {
+            command.args(["--listen", "0"]);
+        }
+        command.args(flags);
+        Self::spawn(command)
+    }
+
+    pub(crate) fn spawn(mut command: Command) -> Self {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut ready = String::new();
+        output.read_line(&mut ready).unwrap();
+        let mut running = Self {
+            child,
+            output,
+            ready,
+        };
+        match running.ready.as_str() {
+            "" => panic!("not ready: {}", running.errors()),
+            _ => running,
+        }
+    }
+
+    pub(crate) fn connect(&self) -> TcpStream {
+        let ready = self.ready.trim_end();
+        let address = match serde_json::from_str::<serde_json::Value>(ready) {
+            Ok(ready) => ready["listening"].as_str().unwrap().to_owned(),
+            Err(_) => ready.strip_prefix("listening on ").unwrap().to_owned(),
+        };
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// The whole answer to a request on a connection of its own.
+    pub(crate) fn get(&self, path: &str) -> String {
+        let mut stream = self.connect();
+        let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The processes that take connections: its children, or itself where it has none.
+    pub(crate) fn workers(&self) -> Vec<u32> {
+        let pid = self.pid();
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+        let children = children.unwrap_or_default();
+        let workers: Vec<u32> = children
+            .split_whitespace()
+            .map(|pid| pid.parse().unwrap())
+            .collect();
+        match workers.is_empty() {
+            true => vec![pid],
+            false => workers,
+        }
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        signal(name, self.pid());
+    }
+
+    /// What it says next on standard output.
+    pub(crate) fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        line
+    }
+
+    /// The same as JSON.
+    pub(crate) fn record(&mut self) -> serde_json::Value {
+        serde_json::from_str(&self.line()).unwrap()
+    }
+
+    /// What it says when it is asked how it does.
+    pub(crate) fn asked(&mut self) -> serde_json::Value {
+        self.signal("USR1");
+        self.record()
+    }
+
+    fn errors(&mut self) -> String {
+        let mut said = String::new();
+        let mut errors = self.child.stderr.take().unwrap();
+        errors.read_to_string(&mut said).unwrap();
+        said
+    }
+
+    /// Waits for its end: how it ended and what it said of it on standard error.
+    pub(crate) fn wait(mut self) -> (ExitStatus, String) {
+        let is_ended = wait_until(|| self.child.try_wait().unwrap().is_some());
+        assert!(is_ended, "the server does not end");
+        let said = self.errors();
+        (self.child.wait().unwrap(), said)
+    }
+
+    /// Tells it to stop, and sees that it does so in good order.
+    pub(crate) fn stop(self) -> String {
+        self.signal("TERM");
+        let (status, said) = self.wait();
+        assert!(status.success(), "{said}");
+        said
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The command, in a folder, without its flags.
+pub(crate) fn serve(folder: &Folder) -> Command {
+    crate::common::linerate(folder, &["serve"])
+}
+
+pub(crate) fn signal(name: &str, pid: u32) {
+    let mut kill = Command::new("kill");
+    let kill = kill.args(["-s", name, &pid.to_string()]).status().unwrap();
+    assert!(kill.success());
+}
+
+pub(crate) fn wait_until(holds: impl FnMut() -> bool) -> bool {
+    sys::clock::wait_until(PATIENCE, holds)
+}
+
+/// What a line of `/proc/PID/status` says.
+pub(crate) fn status(pid: u32, field: &str) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let mut lines = status.lines();
+    let line = lines.find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+    line.unwrap_or_else(|| panic!("no {field} in {status}"))
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+pub(crate) fn resident_bytes(pid: u32) -> u64 {
+    let kib = status(pid, "VmRSS");
+    kib.trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+}

@@ -1,0 +1,101 @@
+//! The terminal of root: what is run for root as somebody else is no longer in it, and puts no words into
+//! its input.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::common::Folder;
+
+/// A program that tells whether it has a controlling terminal, in a file of this folder, and is any other.
+const GREEDY: &str = r#"#!/bin/sh
+if (: < /dev/tty) 2> /dev/null; then echo its own; else echo none; fi > "${0%/*}/seen/$$"
+echo nginx version: nginx/1.0
+"#;
+
+const STUDY: &str = r#"
+format = 1
+name = "greedy"
+title = "Greedy"
+question = "Which terminal has it?"
+method = "By two runs."
+[design]
+kind = "factorial"
+rounds = 2
+smallest_effect = 0.03
+compare = "word"
+[workload]
+kind = "command"
+run = ["PROGRAM", "{word}"]
+timeout_s = 5
+[[factor]]
+name = "word"
+title = "Word"
+level = [{ name = "one", title = "one" }, { name = "other", title = "other" }]
+[[metric]]
+name = "wall_ns"
+title = "Time"
+unit = "ns"
+better = "lower"
+from = "wall"
+"#;
+
+fn folder(name: &str) -> Folder {
+    let folder = Folder::new(&format!("terminal-{name}"));
+    let (program, seen) = (folder.path().join("nginx"), folder.path().join("seen"));
+    fs::write(&program, GREEDY).unwrap();
+    fs::create_dir(&seen).unwrap();
+    let study = STUDY.replace("PROGRAM", program.to_str().unwrap());
+    fs::write(folder.path().join("greedy.toml"), study).unwrap();
+    for (path, mode) in [(&program, 0o755), (&seen, 0o1777)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    folder
+}
+
+/// What the program has seen of a terminal each time it ran, after a shell on a terminal of its own has
+/// run this line; `$L` is ours and `$P` the program.
+fn seen(folder: &Folder, line: &str) -> Vec<String> {
+    let (path, usual) = (folder.path(), std::env::var("PATH").unwrap());
+    let mut script = Command::new("script");
+    let ran = script
+        .args(["--quiet", "--return", "--command", line, "/dev/null"])
+        .current_dir(path)
+        .env("L", crate::common::program())
+        .env("P", path.join("nginx"))
+        .env("PATH", format!("{}:{usual}", path.display()))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let files = fs::read_dir(path.join("seen")).unwrap();
+    let read = |path: &Path| fs::read_to_string(path).unwrap().trim().to_owned();
+    let seen: Vec<String> = files.map(|file| read(&file.unwrap().path())).collect();
+    assert!(!seen.is_empty(), "{ran:?}");
+    seen
+}
+
+#[test]
+fn a_command_that_root_has_run_as_nobody_has_no_terminal_to_type_into() {
+    crate::common::needs_root!();
+    assert_eq!(seen(&folder("itself"), "\"$P\""), ["its own"]);
+    for (place, line) in [
+        (
+            "study",
+            "\"$L\" study run greedy.toml --smoke --trust --yes",
+        ),
+        (
+            "download",
+            "\"$L\" download nginx --duration 1s --client \"$P {url}\"",
+        ),
+        ("version", "\"$L\" service list"),
+        ("levers", "\"$L\" levers run nice=1 -- \"$P\"; true"),
+        ("leader", "exec \"$L\" levers run nice=1 -- \"$P\""),
+    ] {
+        let seen = seen(&folder(place), line);
+        assert!(
+            seen.iter().all(|terminal| terminal == "none"),
+            "{place}: {seen:?}"
+        );
+    }
+}

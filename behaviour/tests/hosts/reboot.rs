@@ -1,0 +1,176 @@
+//! A run that waits for a reboot, with the program in mount namespaces whose `/proc` and `/sys` tell of
+//! other boots.
+
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::common::{Folder, errors, linerate};
+
+/// Puts the files of a folder over what the kernel tells of its boot.
+const ENTER: &str = "mount --bind $1/boot_id /proc/sys/kernel/random/boot_id && \
+                     mount --bind $1/cmdline /proc/cmdline && \
+                     mount --bind $1/weaknesses /sys/devices/system/cpu/vulnerabilities && \
+                     shift && exec \"$@\"";
+const STUDY: &str = r#"
+format = 1
+name = "boots"
+title = "A short ladder"
+question = "Is one send better than two, and what do mitigations cost?"
+method = "Few and short blocks."
+
+[design]
+kind = "ladder"
+rounds = 2
+settle_ms = 20
+score_ms = 60
+smallest_effect = 0.5
+
+[workload]
+path = "/json"
+connections = 8
+
+[whole]
+confirm_rounds = 2
+
+[baseline]
+title = "two sends"
+levers = ["split-send"]
+
+[[step]]
+name = "one"
+title = "one send"
+take_away = ["split-send"]
+
+[[step]]
+name = "mitigations"
+title = "no mitigations"
+add = ["mitigations=off"]
+"#;
+
+/// A machine that was started anew: its folder, of that name.
+fn start(folder: &Folder, boot: &str, command_line: &str, meltdown: &str) {
+    let files = folder.path().join(boot);
+    std::fs::create_dir_all(files.join("weaknesses")).unwrap();
+    for (file, text) in [
+        ("boot_id", boot),
+        ("cmdline", command_line),
+        ("weaknesses/meltdown", meltdown),
+    ] {
+        std::fs::write(files.join(file), format!("{text}\n")).unwrap();
+    }
+}
+
+/// The program in one of its boots.
+fn in_boot(folder: &Folder, boot: &str, arguments: &[&str]) -> Output {
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation", "private", "sh", "-c", ENTER]);
+    command.args(["enter", boot, crate::common::program()]);
+    command.args(arguments).current_dir(folder.path());
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+/// To a program on standard error, which has the judgement alone, and in the list of studies.
+fn is_told_where_a_reader_looks(folder: &Folder, next: &str) {
+    let report = linerate(folder, &["study", "report", "a run", "--json"]);
+    let report = { report }.output().unwrap();
+    assert!(errors(&report).contains(next), "{}", errors(&report));
+    let list = linerate(folder, &["study", "list"]).output().unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    let line = list.lines().find(|line| line.contains(next));
+    assert!(
+        line.is_some_and(|line| line.contains("no mitigations")),
+        "{list}"
+    );
+    let list = linerate(folder, &["study", "list", "--json"]);
+    let list: Value = serde_json::from_slice(&{ list }.output().unwrap().stdout).unwrap();
+    assert_eq!(list["waiting"][0]["resume"], next);
+}
+
+const RUN: [&str; 9] = [
+    "study",
+    "run",
+    "boots.toml",
+    "--whole",
+    "--reboot",
+    "--yes",
+    "--out",
+    "a run",
+    "--quiet",
+];
+const RESUME: [&str; 5] = ["study", "resume", "a run", "--yes", "--quiet"];
+
+#[test]
+fn a_run_waits_for_a_reboot_and_goes_on_in_a_boot_with_the_step_alone() {
+    crate::common::needs_root!();
+    let folder = Folder::new("boots");
+    std::fs::write(folder.path().join("boots.toml"), STUDY).unwrap();
+    let secret = "root=UUID=secret token=secret";
+    start(&folder, "first", secret, "Mitigation: PTI");
+    let waits = in_boot(&folder, "first", &RUN);
+    assert!(waits.status.success(), "{}", errors(&waits));
+    let said = String::from_utf8(waits.stdout).unwrap();
+    assert!(
+        said.contains("It waits for a reboot: 1 step is measured"),
+        "{said}"
+    );
+    let path = folder.path().join("a run");
+    let next = format!("linerate study resume '{}'", path.display());
+    assert!(said.contains(&format!("and then: {next}\n")), "{said}");
+    is_told_where_a_reader_looks(&folder, &next);
+    let record = folder.text("a run/run.json");
+    assert!(!record.contains("secret"), "{record}");
+
+    let before = folder.text("a run/blocks.jsonl");
+    start(&folder, "second", secret, "Mitigation: PTI");
+    for (boot, why) in [
+        ("first", "the reboot has not been made"),
+        ("second", "/proc/cmdline has no `mitigations=off`"),
+    ] {
+        let refused = in_boot(&folder, boot, &RESUME);
+        let said = errors(&refused);
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(
+            said.contains(why) && !said.contains("stopped early"),
+            "{said}"
+        );
+    }
+    assert_eq!(folder.text("a run/blocks.jsonl"), before);
+
+    start(&folder, "third", "mitigations=off", "Vulnerable");
+    let taken = in_boot(&folder, "third", &[&RESUME[..], &["--json"]].concat());
+    assert!(taken.status.success(), "{}", errors(&taken));
+    let judgement: Value = serde_json::from_slice(&taken.stdout).unwrap();
+    let estimate = &judgement["ladder"]["between_boots"]["estimate"];
+    assert_eq!(
+        (&estimate["without"], &estimate["with"]),
+        (&1.into(), &1.into())
+    );
+    let list = linerate(&folder, &["study", "list"]).output().unwrap();
+    assert!(!String::from_utf8(list.stdout).unwrap().contains("resume"));
+    // Anywhere, from the folder alone.
+    let report = linerate(&folder, &["study", "report", "a run"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(report.stdout).unwrap();
+    assert!(
+        said.contains("meltdown `Mitigation: PTI`, `Vulnerable`"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_reboot_is_waited_for_by_a_whole_ladder_alone() {
+    let folder = Folder::new("boots-climb");
+    let output = linerate(&folder, &["study", "run", "http-json", "--reboot"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(errors(&output).contains("--whole"), "{}", errors(&output));
+    let commands = linerate(&folder, &["study", "run", "rsqrt", "--whole", "--reboot"]);
+    let said = errors(&{ commands }.output().unwrap());
+    assert!(
+        said.contains("climbs no ladder; run it without --whole --reboot"),
+        "{said}"
+    );
+}

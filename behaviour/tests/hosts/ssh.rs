@@ -1,0 +1,259 @@
+//! Machines over SSH: a real sshd each, and what goes wrong with them.
+
+use std::process::{Child, Output, Stdio};
+
+use model::BlockRecord;
+use model::run::Rig;
+
+use crate::common::{Folder, answer, errors, linerate};
+use crate::hosts::site::{Host, Site, signal};
+use crate::hosts::{assert_two_hosts, blocks, record, wait_for, write_study};
+
+const RUN: [&str; 8] = [
+    "study",
+    "run",
+    "short.toml",
+    "--rig",
+    "hosts",
+    "--yes",
+    "--out",
+    "run",
+];
+
+/// What a run says that must not come about.
+fn refusal(site: &Site) -> String {
+    write_study(&site.folder, "", 2);
+    let output = site.linerate(&RUN).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+    assert!(site.folder.text("run/run.json").is_empty());
+    errors(&output)
+}
+
+/// Starts a run whose blocks last, and waits until the first of them is saved.
+fn begun(site: &Site) -> Child {
+    write_study(&site.folder, "", 1);
+    let longer = site
+        .folder
+        .text("short.toml")
+        .replace("score_ms = 60", "score_ms = 1500");
+    std::fs::write(site.folder.path().join("short.toml"), longer).unwrap();
+    let mut run = site.linerate(&RUN);
+    let mut child = run
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for("a block is saved", || {
+        !site.folder.text("run/blocks.jsonl").is_empty() || child.try_wait().unwrap().is_some()
+    });
+    child
+}
+
+fn output_of(child: Child) -> Output {
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+    output
+}
+
+fn signal_all(name: &str, pids: &[u32]) {
+    for pid in pids {
+        signal(name, *pid);
+    }
+}
+
+#[test]
+fn a_study_runs_on_two_machines_and_leaves_nothing_there_but_the_program() {
+    crate::common::needs_root!();
+    let site = Site::new("ssh-whole", Host::Usual);
+    write_study(&site.folder, "", 2);
+    let known = site.folder.text("known");
+    answer(&mut site.linerate(&[&RUN[..], &["--smoke"]].concat()));
+    assert_two_hosts(&site.folder, "run", &Rig::Hosts);
+    // The hosts have told their other keys, and the user's configuration would have them learnt.
+    assert_eq!(site.folder.text("known"), known);
+    // The connection over which we are there is no work of others.
+    let record = record(&site.folder, "run");
+    let seen = [record.watched, record.client.unwrap().watched];
+    assert_eq!(
+        seen.map(|watched| watched.foreign_served_connections),
+        [0, 0]
+    );
+    let brought = ["client", "server"].map(|host| site.programs(host));
+    for (host, programs) in ["client", "server"].iter().zip(&brought) {
+        assert_eq!(programs.len(), 1, "{host}: {programs:?}");
+        assert!(programs[0].0.starts_with("linerate-"), "{programs:?}");
+        assert_eq!(site.at_work(host), [0; 0], "{host}");
+        // Nobody waits for the far ends of its sessions.
+        wait_for("its sessions have ended", || site.sessions(host).is_empty());
+    }
+    // What is there, whole, is not brought again; what is not whole is.
+    let broken = site.folder.path().join("cache-server/linerate/agents");
+    std::fs::write(broken.join(&brought[1][0].0), "cut short").unwrap();
+    let again = [
+        "study",
+        "run",
+        "short.toml",
+        "--hosts",
+        "config/linerate/hosts.toml",
+        "--smoke",
+        "--yes",
+    ];
+    // Where the path of a connection's socket would be too long.
+    let deep = site.folder.path().join("deep".repeat(20));
+    std::fs::create_dir(&deep).unwrap();
+    answer(site.linerate(&again).env("TMPDIR", deep));
+    assert_eq!(site.programs("client"), brought[0]);
+    let mended = site.programs("server");
+    assert!(
+        mended.len() == 1 && mended[0].1 != brought[1][0].1,
+        "{mended:?}"
+    );
+}
+
+#[test]
+fn a_service_is_started_on_the_servers_machine_and_measured_from_the_clients() {
+    crate::common::needs_root!();
+    let site = Site::new("ssh-service", Host::Usual);
+    let run = ["study", "run", "http-json", "--target", "nginx"];
+    let how = ["--rig", "hosts", "--smoke", "--yes", "--out", "run"];
+    answer(&mut site.linerate(&[&run[..], &how].concat()));
+    let record = record(&site.folder, "run");
+    assert_eq!(record.rig, Rig::Hosts);
+    assert_eq!(record.service.unwrap().description.name, "nginx");
+    let blocks = blocks(&site.folder, "run");
+    assert!(blocks.iter().any(|block| block.reading.answered > 0));
+    let is_counted = |block: &BlockRecord| block.reading.cpu.server_ns.is_some();
+    assert!(blocks.iter().all(is_counted), "{blocks:?}");
+    assert_eq!(site.at_work("server"), [0; 0]);
+}
+
+#[test]
+fn a_machine_whose_key_is_unknown_is_refused_and_not_learnt() {
+    crate::common::needs_root!();
+    let site = Site::new("ssh-unknown", Host::Usual);
+    site.know(&["client", "router"]);
+    let known = site.folder.text("known");
+    let said = refusal(&site);
+    assert!(said.contains("bench-server: no connection"), "{said}");
+    assert!(said.contains("Host key verification failed"), "{said}");
+    assert!(said.contains("compare the key's fingerprint"), "{said}");
+    assert_eq!(site.folder.text("known"), known);
+    assert!(site.programs("server").is_empty());
+}
+
+#[test]
+fn a_machine_of_another_kind_is_told_so_before_anything_is_brought_there() {
+    crate::common::needs_root!();
+    let site = Site::new("ssh-kind", Host::OtherKind);
+    let said = refusal(&site);
+    assert!(
+        said.contains("bench-server is of another kind (Linux riscv64)"),
+        "{said}"
+    );
+    assert!(site.programs("server").is_empty());
+}
+
+#[test]
+fn a_machine_without_room_says_so_and_keeps_no_part() {
+    crate::common::needs_root!();
+    let site = Site::new("ssh-room", Host::NoRoom);
+    let said = refusal(&site);
+    assert!(
+        said.contains("bench-server: copying this program there failed"),
+        "{said}"
+    );
+    assert!(said.contains("No space left on device"), "{said}");
+    assert_eq!(site.programs("server"), []);
+}
+
+#[test]
+fn a_cable_cut_in_the_midst_of_a_block_takes_the_targets_along_and_the_run_goes_on() {
+    crate::common::needs_root!();
+    let site = Site::new("ssh-cut", Host::Usual);
+    let run = begun(&site);
+    assert!(
+        site.at_work("server").len() > 3,
+        "an agent and a target for each arm"
+    );
+    site.set_cable("down");
+    let said = errors(&output_of(run));
+    assert!(said.contains("server (bench-server)"), "{said}");
+    assert!(
+        said.contains("`linerate study resume run` goes on"),
+        "{said}"
+    );
+    wait_for("the far agent finds that the line was cut", || {
+        site.at_work("server").is_empty()
+    });
+    let before = blocks(&site.folder, "run");
+    site.set_cable("up");
+    answer(&mut site.linerate(&["study", "resume", "run", "--yes"]));
+    let after = blocks(&site.folder, "run");
+    assert_eq!(after[..before.len()], before[..]);
+    assert_eq!(after.len(), 3);
+    assert_eq!(record(&site.folder, "run").rig, Rig::Hosts);
+}
+
+#[test]
+fn a_machine_that_hangs_is_given_up_by_name() {
+    crate::common::needs_root!();
+    let site = Site::new("ssh-hang", Host::Usual);
+    let run = begun(&site);
+    let sessions = site.sessions("client");
+    assert!(!sessions.is_empty());
+    signal_all("STOP", &sessions);
+    let said = errors(&output_of(run));
+    assert!(said.contains("client (bench-client)"), "{said}");
+    assert!(
+        said.contains("`linerate study resume run` goes on"),
+        "{said}"
+    );
+    // The server's host, which did not hang, was left in order.
+    assert_eq!(site.at_work("server"), [0; 0]);
+    signal_all("CONT", &sessions);
+    wait_for("the machine that hung is left in order too", || {
+        site.at_work("client").is_empty()
+    });
+}
+
+#[test]
+fn a_hosts_file_that_is_missing_or_wrong_is_named_with_what_to_write() {
+    let folder = Folder::new("ssh-file");
+    write_study(&folder, "rig = \"hosts\"", 2);
+    let said = |arguments: &[&str]| {
+        let run = ["study", "run", "short.toml", "--yes", "--out", "run"];
+        let mut command = linerate(&folder, &[&run[..], arguments].concat());
+        let output = command.env("XDG_CONFIG_HOME", "/nowhere").output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+        errors(&output)
+    };
+    let none = said(&[]);
+    assert!(
+        none.contains("/nowhere/linerate/hosts.toml does not exist"),
+        "{none}"
+    );
+    assert!(none.contains("[host.client]"), "{none}");
+    assert!(said(&["--hosts", "gone.toml"]).contains("gone.toml cannot be read"));
+    let two_ways = said(&["--rig", "netns", "--hosts", "gone.toml"]);
+    assert!(
+        two_ways.contains("--hosts") && two_ways.contains("is `netns`"),
+        "{two_ways}"
+    );
+    for no_place in ["", "relative"] {
+        let run = ["study", "run", "short.toml", "--yes", "--out", "run"];
+        let mut command = linerate(&folder, &run);
+        command
+            .env("XDG_CONFIG_HOME", no_place)
+            .env("HOME", "/home/a");
+        let said = errors(&command.output().unwrap());
+        assert!(said.contains("/home/a/.config/linerate"), "{said}");
+    }
+    let wrong = "[host.client]\nssh = \"a\"\n[host.server]\nssh = \"b\"\naddress = \"127.0.0.1\"\n";
+    std::fs::write(folder.path().join("hosts.toml"), wrong).unwrap();
+    let place = said(&["--hosts", "./hosts.toml"]);
+    assert!(
+        place.contains("hosts.toml:5:11") && place.contains("not loopback"),
+        "{place}"
+    );
+    assert_eq!(folder.names(""), ["hosts.toml", "short.toml"]);
+}

@@ -1,0 +1,195 @@
+//! How a link ends, with the command or before it.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::common::as_nobody::linerate_as_nobody;
+use crate::common::{Folder, answer, errors, linerate};
+use crate::link::folder;
+
+#[test]
+fn the_exit_code_of_the_command_is_passed_on_and_so_is_its_signal() {
+    let folder = Folder::new("link-exit");
+    for (line, code) in [("exit 7", 7), ("kill -KILL $$", 137)] {
+        let output = linerate(&folder, &["link", "--", "sh", "-c", line])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", errors(&output));
+        let words = errors(&output);
+        assert!(words.contains(&format!("ended with {code}")), "{words}");
+    }
+}
+
+/// A network namespace of a host, held open so that its inode is given to no other.
+pub(crate) struct HostSeen {
+    held: File,
+}
+
+impl HostSeen {
+    pub(crate) fn of(pid: &str) -> Self {
+        let held = File::open(format!("/proc/{}/ns/net", pid.trim())).unwrap();
+        Self { held }
+    }
+
+    /// Its devices, as ip(8) tells of them.
+    pub(crate) fn devices(&self) -> String {
+        let (pid, held) = (std::process::id(), self.held.as_raw_fd());
+        let place = format!("--net=/proc/{pid}/fd/{held}");
+        answer(Command::new("nsenter").args([&place, "ip", "-brief", "link"]))
+    }
+
+    /// The command lines of the processes in it.
+    pub(crate) fn processes(&self) -> Vec<String> {
+        let inode = self.held.metadata().unwrap().ino();
+        let is_there = |path: &PathBuf| {
+            let namespace = std::fs::metadata(path.join("ns/net"));
+            namespace.is_ok_and(|namespace| namespace.ino() == inode)
+        };
+        let entries = std::fs::read_dir("/proc").unwrap().flatten();
+        let there = entries.map(|entry| entry.path()).filter(is_there);
+        there
+            .filter_map(|path| std::fs::read_to_string(path.join("cmdline")).ok())
+            .filter(|line| !line.is_empty())
+            .collect()
+    }
+}
+
+/// The next line of an output of a process that goes on.
+pub(crate) fn line_of(output: Option<impl Read>) -> String {
+    let mut line = String::new();
+    BufReader::new(output.unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    line
+}
+
+#[test]
+fn asked_to_stop_it_ends_the_command_and_the_server_with_all_that_they_started() {
+    let folder = folder("link-stop");
+    let server = "setsid sleep 600 & exec ./linerate serve --listen 0.0.0.0:8080 --workers 1";
+    let line = "setsid sleep 600 & echo $$; wait";
+    let words = ["link", "--server", server, "--", "sh", "-c", line];
+    let mut running = linerate(&folder, &words)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // What the server says is on standard error.
+    let host = HostSeen::of(&line_of(running.stdout.as_mut()));
+    sys::process::terminate(&running).unwrap();
+    assert_eq!(running.wait().unwrap().code(), Some(143));
+    assert_eq!(host.processes(), [""; 0]);
+}
+
+#[test]
+fn what_the_command_and_the_server_leave_running_ends_with_the_command() {
+    let folder = Folder::new("link-left");
+    let server = "setsid sleep 600 & echo $$; trap '' TERM; sleep 601";
+    let line = "setsid sleep 600 & echo $!; read end";
+    let words = [
+        "link",
+        "--json",
+        "--server-wait",
+        "0s",
+        "--server",
+        server,
+        "--",
+        "sh",
+        "-c",
+        line,
+    ];
+    let mut running = linerate_as_nobody(&folder, &words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(running.stderr.take().unwrap()).lines();
+    let hosts = [(); 2].map(|()| HostSeen::of(&lines.next().unwrap().unwrap()));
+    drop(running.stdin.take());
+    let output = running.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "as `read` has it");
+    assert!(output.stdout.starts_with(b"{"));
+    assert_eq!(hosts.map(|host| host.processes().len()), [0, 0]);
+}
+
+#[test]
+fn killed_it_leaves_nobody_on_either_host() {
+    let folder = Folder::new("link-killed");
+    let line = "setsid sleep 600 & echo $! >&2; wait";
+    let ends = ["--server-wait", "0s", "--server", line, "--"];
+    let words = [&["link"], &ends[..], &["sh", "-c", line]].concat();
+    let mut running = linerate_as_nobody(&folder, &words)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(running.stderr.take().unwrap()).lines();
+    let hosts = [(); 2].map(|()| HostSeen::of(&lines.next().unwrap().unwrap()));
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let is_left = || hosts.iter().all(|host| host.processes().is_empty());
+    let longest = std::time::Duration::from_secs(30);
+    assert!(sys::clock::wait_until(longest, is_left));
+}
+
+#[test]
+fn asked_to_stop_while_the_server_does_not_listen_it_does_not_begin_the_command() {
+    let folder = Folder::new("link-stop-early");
+    let words = [
+        "link",
+        "--server-wait",
+        "10m",
+        "--server",
+        "echo $$ >&2; sleep 600",
+        "--",
+        "echo",
+        "begun",
+    ];
+    let mut running = linerate(&folder, &words)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let host = HostSeen::of(&line_of(running.stderr.as_mut()));
+    sys::process::terminate(&running).unwrap();
+    let output = running.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(143));
+    assert!(output.stdout.is_empty(), "{output:?}");
+    assert_eq!(host.processes(), [""; 0]);
+}
+
+#[test]
+fn a_server_that_ends_before_it_listens_is_named_and_the_command_does_not_start() {
+    let folder = Folder::new("link-server");
+    let words = [
+        "link",
+        "--server",
+        "echo no such thing >&2; exit 3",
+        "--",
+        "echo",
+        "started",
+    ];
+    let output = linerate(&folder, &words).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stdout.is_empty());
+    let words = errors(&output);
+    assert!(words.contains("the server has ended before"), "{words}");
+    assert!(words.contains("no such thing"), "{words}");
+}
+
+#[test]
+fn a_command_that_is_not_there_is_named() {
+    let folder = Folder::new("link-absent");
+    let output = linerate(&folder, &["link", "--", "no-such-program"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let words = errors(&output);
+    assert!(
+        words.contains("no-such-program could not be started"),
+        "{words}"
+    );
+}

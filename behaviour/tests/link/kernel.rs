@@ -1,0 +1,156 @@
+//! Links that the kernel carries.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::common::{Folder, answer, errors, linerate};
+use crate::link::{count, folder, load_over};
+
+/// Answers long enough that a rate and not the round trips bounds them.
+const MESSAGE_BYTES: usize = 50_000;
+
+/// What came down in most of a second, by the kernel's own count, and how long the command ran.
+fn carried(folder: &Folder, flags: &[&str]) -> (u64, f64) {
+    let message = "x".repeat(MESSAGE_BYTES);
+    let server =
+        format!("exec ./linerate serve --listen 0.0.0.0:8080 --workers 1 --message {message}");
+    let load = format!("{} -c 4 -d 800ms", crate::link::LOAD.replace(" -c 1", ""));
+    let ends = ["--server", &server, "--", "sh", "-c", &load];
+    let words = [&["link", "--json"], flags, &ends].concat();
+    let report: Value = serde_json::from_str(&answer(&mut linerate(folder, &words))).unwrap();
+    let seconds = report["elapsed_seconds"].as_f64().unwrap();
+    (count(&report, "/down/carried_bytes"), seconds)
+}
+
+#[test]
+fn a_rate_is_held_by_either_bucket_and_four_times_the_rate_carries_some_four_times_as_much() {
+    let folder = folder("link-bucket");
+    for via in ["tbf", "htb"] {
+        let at = |rate: &str| carried(&folder, &["--via", via, "--queue", "40", "--down", rate]);
+        let ratio = || {
+            let (slow, slow_s) = at("rate=8Mbit/s");
+            let (fast, _) = at("rate=32Mbit/s");
+            // No more than the rate brings, with the bucket of the start and some time to end.
+            assert!(slow as f64 <= 1e6 * (slow_s + 0.5), "{via}: {slow} bytes");
+            fast as f64 / slow as f64
+        };
+        // A stop of either end takes away from what it carried.
+        let mut ratios = [(); 3].map(|()| ratio());
+        ratios.sort_by(f64::total_cmp);
+        assert!((2.0..=6.0).contains(&ratios[1]), "{via}: {ratios:?}");
+    }
+}
+
+#[test]
+fn credit_lets_more_through_than_the_rate_at_which_it_is_earned() {
+    let folder = folder("link-bucket-credit");
+    let (base, _) = carried(&folder, &["--via", "tbf", "--down", "rate=8Mbit/s"]);
+    for via in ["tbf", "htb"] {
+        let credit = "credit=burst=200Mbit/s,bucket=4MB,base=8Mbit/s";
+        let (with_credit, seconds) = carried(&folder, &["--via", via, "--down", credit]);
+        assert!(
+            with_credit > base * 3 / 2,
+            "{via}: {base} and {with_credit} bytes"
+        );
+        let most = 4e6 + 1e6 * (seconds + 0.5);
+        assert!(with_credit as f64 <= most, "{via}: {with_credit} bytes");
+    }
+}
+
+/// A link whose command waits until it may end.
+struct Waiting(Child);
+
+impl Waiting {
+    fn start(folder: &Folder, flags: &[&str]) -> Self {
+        let ends = ["--", "sh", "-c", "echo up; read end"];
+        let mut command = linerate(folder, &[&["link"], flags, &ends].concat());
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        assert_eq!(line, "up\n");
+        Self(child)
+    }
+
+    /// What tc(8) says of the namespace of the link.
+    fn tc(&self, words: &[&str]) -> String {
+        let carrier = crate::link::carrier(&self.0, "kernel-link");
+        let place = format!("--net=/proc/{carrier}/ns/net");
+        let mut tc = Command::new("nsenter");
+        answer(tc.arg(place).arg("tc").args(words))
+    }
+
+    fn end(mut self) {
+        self.0.stdin.take().unwrap().write_all(b"\n").unwrap();
+        assert_eq!(self.0.wait().unwrap().code(), Some(0));
+    }
+}
+
+#[test]
+fn tc_finds_on_both_ends_what_was_asked_for() {
+    crate::common::needs_root!();
+    let folder = Folder::new("link-tc");
+    let rates = [
+        "--up",
+        "rate=20Mbit/s",
+        "--down",
+        "rate=50Mbit/s",
+        "--queue",
+        "30",
+    ];
+    for (via, kind) in [("tbf", "qdisc"), ("htb", "class")] {
+        let link = Waiting::start(&folder, &[&["--via", via], &rates[..]].concat());
+        for (device, rate) in [("lr-server", "rate 20Mbit"), ("lr-client", "rate 50Mbit")] {
+            let shaped = link.tc(&[kind, "show", "dev", device]);
+            assert!(shaped.contains(via) && shaped.contains(rate), "{shaped}");
+            let queue = link.tc(&["qdisc", "show", "dev", device]);
+            assert!(queue.contains("limit 31p"), "{queue}");
+        }
+        link.end();
+    }
+}
+
+/// Whether the kernel has netem, or could load it, as `linerate facts` tells.
+fn netem(folder: &Folder) -> String {
+    let facts = answer(&mut linerate(folder, &["facts", "--json"]));
+    let facts: Value = serde_json::from_str(&facts).unwrap();
+    let parts = facts["kernel"]["parts"].as_array().unwrap();
+    let netem = parts.iter().find(|part| part["name"] == "netem").unwrap();
+    netem["state"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn netem_delays_where_the_kernel_has_it_and_is_named_as_lacking_where_not() {
+    let folder = folder("link-netem");
+    let flags = ["--via", "netem", "--delay", "20ms"];
+    if netem(&folder) == "absent" {
+        let words = [&["link"], &flags[..], &["--", "echo", "started"]].concat();
+        let output = linerate(&folder, &words).output().unwrap();
+        let words = errors(&output);
+        assert_eq!(output.status.code(), Some(2), "{words}");
+        assert!(words.contains("this kernel has no netem"), "{words}");
+        assert!(words.contains("`userspace`") && output.stdout.is_empty());
+    } else {
+        let (output, report) = load_over(&folder, &flags, "-d 600ms --json");
+        assert_eq!(output.status.code(), Some(0));
+        // There and back take 40 ms, so no more than 16 answers and the last under way.
+        assert!(count(&report, "/down/carried_packets") < 100);
+    }
+}
+
+#[test]
+fn an_ordinary_user_has_a_link_of_the_kernels_too() {
+    let folder = Folder::new("link-kernel-nobody");
+    let line = "echo $LINERATE_SERVER";
+    let words = [
+        "link", "--via", "tbf", "--rate", "9Mbit/s", "--", "sh", "-c", line,
+    ];
+    let said = answer(&mut crate::common::as_nobody::linerate_as_nobody(
+        &folder, &words,
+    ));
+    assert_eq!(said, "198.18.0.2\n");
+}

@@ -1,0 +1,142 @@
+//! `linerate load --sweep` and `--slo` with `--out`: killed, gone on with, and told again.
+
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::load_server::{OK, answer_with};
+use crate::common::{Folder, errors, linerate};
+
+/// Blocks as short as they can be judged.
+const SHORT: [&str; 4] = ["-d", "50ms", "--settle", "0ms"];
+const SWEEP: [&str; 4] = ["--sweep", "connections=1..8", "--rounds", "3"];
+const SEARCH: [&str; 2] = ["--slo", "p50<5ms"];
+
+fn load(folder: &Folder, url: &str, arguments: &[&str]) -> Command {
+    let words = [&["load", url, "--out", "run"][..], &SHORT, arguments].concat();
+    linerate(folder, &words)
+}
+
+fn study(folder: &Folder, arguments: &[&str]) -> Output {
+    let words = [&["study"], arguments].concat();
+    linerate(folder, &words).output().unwrap()
+}
+
+/// What is saved of a load that was killed when it had some blocks.
+fn killed(folder: &Folder, url: &str, arguments: &[&str]) -> String {
+    let mut child = load(folder, url, arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let blocks = folder.path().join("run/blocks.jsonl");
+    let lines = || {
+        std::fs::read_to_string(&blocks)
+            .unwrap_or_default()
+            .lines()
+            .count()
+    };
+    let came = sys::clock::wait_until(Duration::from_secs(60), || lines() >= 4);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(came, "the fourth block did not come");
+    folder.text("run/blocks.jsonl")
+}
+
+/// That a run which was killed goes on by itself, keeps what it had and is told from its folder.
+fn goes_on(name: &str, arguments: &[&str]) -> (Value, Folder) {
+    let folder = Folder::new(name);
+    let url = format!("http://{}/", answer_with(OK));
+    let before = killed(&folder, &url, arguments);
+    let whole = &before[..=before.rfind('\n').unwrap()];
+    let refused = study(&folder, &["resume", "run"]);
+    let said = errors(&refused);
+    assert!(said.contains("--trust") && said.contains(&url), "{said}");
+
+    let resumed = study(&folder, &["resume", "run", "--trust", "--json"]);
+    let found: Value = serde_json::from_slice(&resumed.stdout).unwrap_or_else(|_| {
+        panic!("{}", errors(&resumed));
+    });
+    assert_eq!(found["is_over"], true, "{found:#}");
+    let after = folder.text("run/blocks.jsonl");
+    assert!(after.starts_with(whole), "what was saved stays");
+    assert!(
+        after.contains("\"epoch\":1"),
+        "the others are of a later epoch"
+    );
+
+    let told = study(&folder, &["report", "run", "--json"]);
+    assert_eq!(told.stdout, resumed.stdout);
+    let page = folder.text("run/report.html");
+    let address = url.trim_start_matches("http://").trim_end_matches('/');
+    assert!(
+        page.contains(address) && page.contains("Measured"),
+        "{page}"
+    );
+    (found, folder)
+}
+
+#[test]
+fn a_sweep_that_was_killed_goes_on_and_has_every_level_once_a_round() {
+    let (found, folder) = goes_on("load-sweep", &SWEEP);
+    assert_eq!(found["blocks"].as_array().unwrap().len(), 6 * 3);
+    assert!(folder.text("run/report.html").contains("<svg"));
+    let beside = study(&folder, &["compare", "run", "run"]);
+    assert!(
+        errors(&beside).contains("linerate versus"),
+        "{}",
+        errors(&beside)
+    );
+}
+
+#[test]
+fn a_search_that_was_killed_goes_on_from_what_it_had_seen() {
+    let (found, folder) = goes_on("load-slo", &SEARCH);
+    // Two blocks of closed loop come before the search.
+    let saved = folder.text("run/blocks.jsonl").lines().count();
+    assert_eq!(found["blocks"].as_array().unwrap().len() + 2, saved);
+}
+
+#[test]
+fn what_may_be_secret_is_not_kept_and_typed_again_to_go_on() {
+    let folder = Folder::new("load-secret");
+    let url = format!("http://{}/?token=hushed", answer_with(OK));
+    let secret = ["-H", "Authorization: hushed"];
+    let arguments = [&SWEEP[..], &secret].concat();
+    killed(&folder, &url, &arguments);
+    assert!(!folder.text("run/run.json").contains("hushed"));
+    let refused = study(&folder, &["resume", "run", "--trust"]);
+    assert!(
+        errors(&refused).contains("type the command"),
+        "{}",
+        errors(&refused)
+    );
+
+    let resumed = load(&folder, &url, &arguments).output().unwrap();
+    assert!(resumed.status.success(), "{}", errors(&resumed));
+    assert_eq!(folder.text("run/blocks.jsonl").lines().count(), 6 * 3);
+    assert!(!folder.text("run/report.html").contains("hushed"));
+    let another = [&arguments[..], &["--seed", "7"]].concat();
+    let refused = load(&folder, &url, &another).output().unwrap();
+    assert!(
+        errors(&refused).contains("holds another run"),
+        "{}",
+        errors(&refused)
+    );
+}
+
+#[test]
+fn a_target_that_cannot_be_judged_leaves_no_folder() {
+    let folder = Folder::new("load-no-folder");
+    let broken = answer_with(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".as_slice());
+    let output = load(&folder, &format!("http://{broken}/"), &SEARCH)
+        .output()
+        .unwrap();
+    assert!(
+        errors(&output).contains("answers 500"),
+        "{}",
+        errors(&output)
+    );
+    assert!(folder.names("").is_empty());
+}

@@ -1,0 +1,121 @@
+//! The flags of HTTP/2 with one another, and every mode of a load with it.
+
+use crate::common::errors;
+use crate::common::load_program::{failed, load, number, parse};
+use crate::load_http2::frames::serve_requests;
+use crate::load_http2::{THREE_ON_TWO, measure_briefly};
+
+#[test]
+fn what_http_2_cannot_go_with_is_refused_by_name() {
+    for (arguments, words) in [
+        ("--http2 --engine uring", "--engine uring carries no HTTP/2"),
+        (
+            "--http2 --download",
+            "'--http2' cannot be used with '--download'",
+        ),
+        ("--http2 --mix kinds.toml", "cannot be used with"),
+        (
+            "--http2 -H X-Id:{id:1..9}",
+            "--http2 sends one request again and again",
+        ),
+        ("--streams 4", "--http2"),
+        ("--http2 --streams 0", "--streams 0"),
+        (
+            "--http2 --streams 20k",
+            "20000 requests at once on each of 64 connections",
+        ),
+        (
+            "--http2 -H Connection:close",
+            "`Connection` is about a connection of HTTP/1.1",
+        ),
+        (
+            "--http2 -H Transfer-Encoding:chunked",
+            "`Transfer-Encoding`",
+        ),
+    ] {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let output = load("http://127.0.0.1:9/", &arguments);
+        let said = errors(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(words), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn closed_and_open_loop_and_both_modes_answer_every_request() {
+    let address = serve_requests(|wire, stream| wire.answer(stream));
+    for mode in ["--latency", "--throughput", "--rate 400 -d 2s", "-c 3 -t 2"] {
+        let mode: Vec<&str> = mode.split(' ').collect();
+        let report = measure_briefly(address, &mode);
+        assert_eq!(failed(&report), 0, "{report:#}");
+        assert!(number(&report["answered"]) > 50, "{report:#}");
+        assert_eq!(report["streams"], 4);
+        assert_eq!(report["connections_opened"], report["connections"]);
+        assert_eq!(report["connections_reopened"], 0, "{report:#}");
+        assert!(number(&report["received_bytes"]) > 0, "{report:#}");
+        let has_latency = !report["latency_us"]["service"].is_null();
+        assert_eq!(has_latency, mode != ["--throughput"], "{report:#}");
+    }
+}
+
+#[test]
+fn a_body_goes_with_the_request_and_the_server_s_window_holds_it_back() {
+    // More than the 64 KiB that a server takes at once unless it says otherwise.
+    let body = "x".repeat(100_000);
+    let folder = crate::common::Folder::new("load-http2-body");
+    let nginx = crate::load_http2::nginx::Nginx::start(
+        &folder,
+        "",
+        "return 200 \"$request_method $content_length\";",
+    );
+    let url = format!("http://{}/", nginx.address);
+    let arguments = [
+        "--http2",
+        "--streams",
+        "4",
+        "-c",
+        "1",
+        "-d",
+        "300ms",
+        "--settle",
+        "0ms",
+        "--json",
+    ];
+    let output = load(&url, &[&arguments[..], &["--body", &body]].concat());
+    let report = parse(&output);
+    assert_eq!(failed(&report), 0, "{report:#}");
+    assert!(number(&report["answered"]) > 0, "{report:#}");
+}
+
+#[test]
+fn a_search_and_a_sweep_go_over_streams() {
+    let address = serve_requests(|wire, stream| wire.answer(stream));
+    let url = format!("http://{address}/");
+    let slo = "--http2 --streams 2 -c 2 --slo p50<10ms -d 100ms --settle 0ms --json";
+    let sweep =
+        "--http2 --streams 2 --sweep connections=1..2 --rounds 2 -d 60ms --settle 0ms --json";
+    for arguments in [slo, sweep] {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let output = load(&url, &arguments);
+        let report = parse(&output);
+        assert_eq!(
+            (&report["http"], &report["streams"]),
+            (&"2".into(), &2.into())
+        );
+        assert!(
+            !report["blocks"].as_array().unwrap().is_empty(),
+            "{report:#}"
+        );
+    }
+}
+
+#[test]
+fn the_page_says_what_was_at_once() {
+    let address = serve_requests(|wire, stream| wire.answer(stream));
+    let output = load(&format!("http://{address}/"), &THREE_ON_TWO);
+    let page = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        page.contains("2 connections of HTTP/2, 3 streams each"),
+        "{page}"
+    );
+}

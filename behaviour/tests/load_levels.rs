@@ -1,0 +1,90 @@
+//! `linerate load --slo` and `--sweep`, but for what asks for a machine at rest: what is refused, and in which order
+//! levels come.
+
+use crate::common::load_program::{load, load_json};
+use crate::common::load_server::{OK, answer_with};
+
+#[test]
+fn an_objective_that_is_none_is_refused_with_its_place_and_an_example() {
+    let url = format!("http://{}/", answer_with(OK));
+    for (objective, reason) in [
+        ("p99>5ms", "at character 4: expected `<`"),
+        (
+            "p99<5ms errors<1%",
+            "at character 9: expected `and` or a comma",
+        ),
+        ("p99<5", "an objective looks like p99<5ms"),
+        ("p50<6s", "--timeout"),
+        ("p99.999<1s", "ask for longer blocks"),
+    ] {
+        let output = load(
+            &url,
+            &["--slo", objective, "-d", "100ms", "--settle", "0ms"],
+        );
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains(reason), "{objective}: {error}");
+        assert_eq!(output.status.code(), Some(2), "{objective}: {error}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_target_without_one_right_answer_is_named_with_what_it_answers() {
+    let broken = answer_with(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".as_slice());
+    let arguments = ["--slo", "p50<5ms", "-d", "100ms", "--settle", "0ms"];
+    let output = load(&format!("http://{broken}/"), &arguments);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        error.contains("not one request") && error.contains("answers 500"),
+        "{error}"
+    );
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn every_level_comes_once_a_round_in_an_order_that_the_seed_repeats() {
+    let order = |seed: &str| -> Vec<f64> {
+        let arguments = [
+            "-d", "20ms", "--settle", "0ms", "--rounds", "2", "--seed", seed,
+        ];
+        let sweep = ["--sweep", "connections=1..8"];
+        let found = load_json(answer_with(OK), &[&arguments[..], &sweep].concat());
+        let blocks = found["blocks"].as_array().unwrap();
+        blocks
+            .iter()
+            .map(|block| block["load"].as_f64().unwrap())
+            .collect()
+    };
+    let first = order("1");
+    assert_eq!((first.clone(), first.len()), (order("1"), 2 * 6));
+    assert_ne!(first, order("2"));
+    let mut round = first[..6].to_vec();
+    round.sort_by(f64::total_cmp);
+    assert_eq!(round, [1.0, 2.0, 3.0, 4.0, 6.0, 8.0]);
+}
+
+#[test]
+fn what_cannot_be_swept_is_refused_with_an_example() {
+    let url = format!("http://{}/", answer_with(OK));
+    for (arguments, reason) in [
+        (&["--sweep", "connections=5..1"][..], "connections=1..512"),
+        (&["--sweep", "threads=1..5"], "`threads` cannot be swept"),
+        (&["--sweep", "rate=1..1e9"], "cannot be offered"),
+        (&["--sweep", "connections=1..8", "--rate", "5"], "--rate"),
+        (
+            &["--sweep", "connections=1..8", "--slo", "p99<5ms"],
+            "--slo",
+        ),
+        (&["--rounds", "3"], "--sweep"),
+        (&["--sweep", "connections=1..8", "-c", "4"], "leave -c out"),
+        (
+            &["--sweep", "connections=1..8", "--arrivals", "poisson"],
+            "--arrivals has no say",
+        ),
+    ] {
+        let output = load(&url, arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains(reason), "{arguments:?}: {error}");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+    }
+}

@@ -1,0 +1,18 @@
+//! `linerate load` over https://: what it measures, whom it trusts, and who lies to it.
+
+pub(crate) mod certificates;
+use crate::common;
+mod liars;
+use crate::common::load_program;
+mod measured;
+mod nginx;
+pub(crate) mod relay;
+mod trust;
+
+/// What a load that must not run says.
+fn refusal(url: &str, arguments: &[&str]) -> String {
+    let output = load_program::load(url, &[&["-d", "100ms"], arguments].concat());
+    let said = common::errors(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    said
+}

@@ -1,0 +1,20 @@
+//! `linerate serve` and `linerate echo` as their clients see them.
+
+mod answers;
+mod client;
+mod engines;
+mod file_limits;
+mod file_ways;
+mod files;
+mod limits;
+mod server;
+mod sockets;
+mod stopping;
+mod tls;
+mod tls_records;
+mod workers;
+mod zero_copy;
+
+/// What [`server::Server::start`] starts. The suites that go through the engine run on the other one
+/// too, as a test program of their own.
+const ENGINE: &str = "epoll";

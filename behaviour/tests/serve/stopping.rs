@@ -1,0 +1,55 @@
+//! The end of a server.
+
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use super::client::get;
+use super::server::Server;
+
+#[test]
+fn a_stop_lets_the_answers_under_way_finish() {
+    for workers in ["1", "3"] {
+        let server = Server::start(&["--workers", workers]);
+        let address = server.address;
+        let (mut idle, mut under_way) = (server.connect(), server.connect());
+        assert_eq!(idle.get("/json").status, 200);
+        assert_eq!(under_way.get("/json").status, 200);
+        let request = get("/json");
+        under_way.send(&request[..20]);
+        server.terminate();
+        assert!(idle.is_closed());
+        refuses_connections(address);
+        under_way.send(&request[20..]);
+        let answer = under_way.answer();
+        assert_eq!(
+            (answer.status, answer.field("Connection")),
+            (200, Some("close"))
+        );
+        assert!(under_way.is_closed());
+        let (status, said) = server.wait();
+        assert!(status.success() && said.is_empty(), "{said}");
+    }
+}
+
+#[test]
+fn an_answer_that_does_not_get_under_way_is_waited_for_no_longer_than_told() {
+    let timeouts = ["--drain-timeout", "1s", "--request-timeout", "1h"];
+    for workers in ["1", "2"] {
+        let server = Server::start(&[&timeouts[..], &["--workers", workers]].concat());
+        let mut client = server.connect();
+        assert_eq!(client.get("/json").status, 200);
+        client.send("GET /json");
+        server.terminate();
+        assert!(server.wait().0.success());
+        assert!(client.is_closed());
+    }
+}
+
+/// Each worker hears of the stop in its own time; in the end none of them listens. One that is about
+/// to close its listener may refuse while others still have theirs.
+fn refuses_connections(address: SocketAddr) {
+    let begun = sys::clock::now();
+    while (0..20).any(|_| TcpStream::connect(address).is_ok()) {
+        assert!(begun.elapsed() < Duration::from_secs(4), "still listening");
+    }
+}

@@ -1,0 +1,342 @@
+//! `linerate serve` over TLS, as curl, openssl and those who speak something else see it.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::client::get;
+use super::server::{Server, program};
+use crate::common::{Folder, answer, errors};
+
+/// The beginning of a handshake: a record of 512 bytes with a client's first message.
+const HALF_HELLO: &[u8] =
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 and a little of what follows";
+const FLAGS: [&str; 3] = ["--workers", "2", "--tls-self-signed"];
+
+#[test]
+fn both_versions_carry_every_answer_on_a_connection_that_is_kept() {
+    let folder = Folder::new("tls-answers");
+    let lines = (0..400_000).map(|number| format!("{number:09}\n"));
+    let text = lines.collect::<Vec<_>>().concat();
+    std::fs::write(folder.path().join("large"), &text).unwrap();
+    let root = folder.path().to_str().unwrap().to_owned();
+    let server = Server::start(&[&FLAGS[..], &["--root", &root]].concat());
+    let [json, large] = ["json", "large"].map(|path| format!("https://{}/{path}", server.address));
+    for version in ["1.2", "1.3"] {
+        let curl = |arguments: &[&str]| {
+            let mut curl = Command::new("curl");
+            curl.args(["--insecure", "--silent", "--show-error", "--max-time", "20"]);
+            answer(curl.args(["--tls-max", version]).args(arguments))
+        };
+        let made = ["--write-out", " %{http_version} made %{num_connects}\n"];
+        let said = curl(&[&made[..], &["--range", "0-8", &large, &json]].concat());
+        let expected = "000000000 1.1 made 1\n{\"message\":\"Hello, World!\"} 1.1 made 0\n";
+        assert_eq!(said, expected, "{version}");
+        assert!(curl(&[&large]) == text, "{version}");
+    }
+    for pid in server.workers() {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        assert!(status.contains("Threads:\t1\n"), "{status}");
+    }
+}
+
+#[test]
+fn a_session_is_resumed_at_any_worker_unless_that_is_off() {
+    for resumption in ["on", "off"] {
+        let server = Server::start(&[&FLAGS[..], &["--tls-resumption", resumption]].concat());
+        for version in ["-tls1_2", "-tls1_3"] {
+            let folder = Folder::new(&format!("tls-session-{resumption}{version}"));
+            let session = folder.path().join("session").to_str().unwrap().to_owned();
+            let first = talk(&server, &[version, "-sess_out", &session]);
+            assert!(first.contains("\nNew, TLSv1."), "{first}");
+            // Without a ticket there is nothing for a client to keep.
+            assert_eq!(folder.names("").len(), usize::from(resumption == "on"));
+            for _ in 0..4 * folder.names("").len() {
+                let again = talk(&server, &[version, "-sess_in", &session]);
+                assert!(again.contains("\nReused, TLSv1."), "{again}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_cipher_suites_that_are_named_are_used_and_the_first_is_preferred() {
+    let named = "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,TLS_CHACHA20_POLY1305_SHA256,\
+                 TLS_AES_128_GCM_SHA256";
+    let server = Server::start(&[&FLAGS[..], &["--tls-ciphers", named]].concat());
+    for (arguments, cipher) in [
+        (&["-tls1_2"][..], "Cipher is ECDHE-ECDSA-CHACHA20-POLY1305"),
+        (&["-tls1_3"], "Cipher is TLS_CHACHA20_POLY1305_SHA256"),
+        (
+            &[
+                "-ciphersuites",
+                "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256",
+            ],
+            "Cipher is TLS_CHACHA20_POLY1305_SHA256",
+        ),
+        (
+            &[
+                "-ciphersuites",
+                "TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256",
+            ],
+            "Cipher is TLS_AES_128_GCM_SHA256",
+        ),
+        (
+            &["-tls1_3", "-ciphersuites", "TLS_AES_256_GCM_SHA384"],
+            "Cipher is (NONE)",
+        ),
+    ] {
+        let said = talk(&server, arguments);
+        assert!(said.contains(cipher), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn no_record_is_larger_than_asked_for() {
+    let folder = Folder::new("tls-records");
+    std::fs::write(folder.path().join("a"), "x".repeat(100_000)).unwrap();
+    let root = folder.path().to_str().unwrap().to_owned();
+    for (flags, largest) in [
+        (&[][..], 16_384),
+        (&["--tls-record-size", "1000"][..], 1000),
+    ] {
+        let files = ["--root", &root];
+        let server = Server::start(&[&FLAGS[..], &files, flags].concat());
+        let request = get("/a").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+        let said = talk_of(&server, &["-tls1_3", "-msg", "-ign_eof"], &request);
+        assert!(said.contains(&"x".repeat(100)), "{said}");
+        // Content, a byte for its type, and the tag of the cipher.
+        assert_eq!(records(&said).into_iter().max(), Some(largest + 17));
+    }
+}
+
+#[test]
+fn a_certificate_from_a_file_is_one_that_its_clients_can_check() {
+    let folder = Folder::new("tls-files");
+    for kind in [
+        &["rsa:2048"][..],
+        &["ec", "-pkeyopt", "ec_paramgen_curve:P-256"],
+    ] {
+        make_certificate(&folder, kind);
+        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        let (cert, key) = (path("cert.pem"), path("key.pem"));
+        let server = Server::start(&["--tls-cert", &cert, "--tls-key", &key]);
+        let url = format!("https://localhost:{}/plaintext", server.address.port());
+        let mut curl = Command::new("curl");
+        curl.args([
+            "--silent",
+            "--show-error",
+            "--max-time",
+            "20",
+            "--cacert",
+            &cert,
+        ]);
+        assert_eq!(answer(curl.arg(&url)), "Hello, World!");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_the_flags_is_told_with_the_file() {
+    let folder = Folder::new("tls-wrong");
+    make_certificate(&folder, &["rsa:2048"]);
+    std::fs::rename(
+        folder.path().join("key.pem"),
+        folder.path().join("other.pem"),
+    )
+    .unwrap();
+    make_certificate(&folder, &["rsa:2048"]);
+    let with = |cert, key| ["--tls-cert", cert, "--tls-key", key];
+    for (flags, words) in [
+        (&with("none.pem", "key.pem")[..], "cannot read none.pem"),
+        (
+            &with("key.pem", "key.pem"),
+            "key.pem is of no use: there is no certificate",
+        ),
+        (
+            &with("cert.pem", "cert.pem"),
+            "cert.pem is of no use: there is no private key",
+        ),
+        (
+            &with("cert.pem", "other.pem"),
+            "the certificate and the key cannot be used",
+        ),
+        (&["--tls-cert", "cert.pem"], "--tls-key <FILE>"),
+        (&["--tls-record-size", "1000"], "--tls-self-signed"),
+        (
+            &["--tls-self-signed", "--tls-ciphers", "TLS_NULL"],
+            "there is no cipher suite `TLS_NULL`; there are TLS_AES_256_GCM_SHA384, ",
+        ),
+    ] {
+        let mut command = Command::new("timeout");
+        command
+            .args(["20", program(), "serve", "--listen", "0"])
+            .args(flags);
+        let output = command.current_dir(folder.path()).output().unwrap();
+        let said = errors(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(words), "{flags:?}: {said}");
+    }
+}
+
+/// Where the kernel has kTLS, a guest of `cargo xtask vm check` has shown what it does.
+#[test]
+fn where_the_kernel_makes_no_records_the_reason_is_told_and_kernel_tls_on_refuses() {
+    let sized = "with --tls-record-size the records are made here";
+    for (flags, why) in [
+        (["--tls-record-size", "1000"], sized),
+        (["--engine", "uring"], "with --engine uring the records are"),
+    ] {
+        let (refused, said) = ready(&[&["--kernel-tls", "on"], &flags[..]].concat());
+        assert!(refused.is_null() && said.contains(why), "{said}");
+    }
+    for (flags, reason) in [
+        (&["--kernel-tls", "off"][..], "--kernel-tls off"),
+        (&["--tls-record-size", "1000"], sized),
+    ] {
+        let (tls, said) = ready(flags);
+        assert_eq!((&tls["by_kernel"], said.as_str()), (&json!([]), ""));
+        let told = tls["reason"].as_str().unwrap();
+        assert!(told.starts_with(reason), "{told}");
+    }
+    let (usual, _) = ready(&[]);
+    assert!(usual["by_kernel"].is_array(), "{usual}");
+    let (on, said) = ready(&["--kernel-tls", "on"]);
+    let Some(reason) = usual["reason"].as_str() else {
+        assert_ne!(usual["by_kernel"], json!([]), "{said}");
+        assert_eq!(on, usual, "{said}");
+        return;
+    };
+    assert!(
+        reason.contains(": ") && reason.contains("(os error "),
+        "{reason}"
+    );
+    assert!(on.is_null() && said.contains(reason), "{said}");
+    assert!(said.contains("modprobe tls"), "{said}");
+    let (line, said) = first_line(&[]);
+    assert!(
+        line.starts_with("listening on ") && said.contains(reason),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_handshake_that_is_not_finished_in_time_is_cut_off() {
+    let server = Server::start(&[
+        "--workers",
+        "1",
+        "--tls-self-signed",
+        "--request-timeout",
+        "1s",
+    ]);
+    server.connect().drip_until_closed(HALF_HELLO);
+}
+
+#[test]
+fn who_speaks_something_else_is_told_and_harms_nobody() {
+    let server = Server::start(&["--workers", "1", "--tls-self-signed"]);
+    let mut clear = server.connect();
+    clear.send(get("/json"));
+    let told = clear.answer();
+    assert_eq!(
+        (told.status, told.field("Connection")),
+        (400, Some("close"))
+    );
+    assert!(told.body.contains("https://") && clear.is_closed());
+    // An alert, fatal: decode errors, wrong versions, nonsense.
+    for nonsense in [
+        &b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00"[..],
+        b"\x17\x03\x03\x00\x01x",
+        b"\0\0\0\0\0\0",
+    ] {
+        let mut client = server.connect();
+        client.send(nonsense);
+        let mut alert = Vec::new();
+        client.stream().read_to_end(&mut alert).unwrap();
+        assert!(matches!(alert[..], [21, 3, _, 0, 2, 2, _]), "{alert:?}");
+    }
+    let refused = talk(&server, &["-alpn", "h2"]);
+    assert!(refused.contains("no application protocol"), "{refused}");
+    let agreed = talk(&server, &["-alpn", "h2,http/1.1"]);
+    assert!(agreed.contains("ALPN protocol: http/1.1"), "{agreed}");
+}
+
+/// What a server says of its TLS when it is ready, null when it does not start, and what else.
+fn ready(flags: &[&str]) -> (Value, String) {
+    let (line, said) = first_line(&[&["--json"], flags].concat());
+    let ready: Value = serde_json::from_str(&line).unwrap_or_default();
+    (ready["tls"].clone(), said)
+}
+
+/// The line that a server prints when it is ready, and what it says beside it.
+fn first_line(flags: &[&str]) -> (String, String) {
+    let mut command = Command::new(program());
+    command.args(["serve", "--listen", "0"]).args(FLAGS);
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut server = piped.args(flags).spawn().unwrap();
+    let mut line = String::new();
+    let output = server.stdout.as_mut().unwrap();
+    BufReader::new(output).read_line(&mut line).unwrap();
+    let _ = server.kill();
+    (line, errors(&server.wait_with_output().unwrap()))
+}
+
+/// What openssl says of a connection on which it asks for `/plaintext`.
+fn talk(server: &Server, arguments: &[&str]) -> String {
+    let request = "GET /plaintext HTTP/1.0\r\n\r\n";
+    talk_of(server, &[&["-ign_eof"], arguments].concat(), request)
+}
+
+fn talk_of(server: &Server, arguments: &[&str], request: &str) -> String {
+    let address = server.address.to_string();
+    let mut client = Command::new("timeout")
+        .args(["20", "openssl", "s_client", "-connect", &address])
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = client.stdin.take().unwrap();
+    // It may have gone already, when it was refused.
+    let _ = input.write_all(request.as_bytes());
+    let output = client.wait_with_output().unwrap();
+    drop(input);
+    let both = [output.stdout, output.stderr].concat();
+    String::from_utf8_lossy(&both).into_owned()
+}
+
+/// Lengths of the records with application data that `-msg` has shown as they came.
+fn records(said: &str) -> Vec<u32> {
+    let lines: Vec<&str> = said.lines().collect();
+    let headers = lines
+        .windows(2)
+        .filter(|pair| pair[0].starts_with("<<<") && pair[0].contains("RecordHeader"));
+    let lengths = headers.filter_map(|pair| {
+        let bytes: Vec<&str> = pair[1].split_whitespace().collect();
+        match bytes[..] {
+            ["17", "03", "03", high, low] => u32::from_str_radix(&format!("{high}{low}"), 16).ok(),
+            _ => None,
+        }
+    });
+    lengths.collect()
+}
+
+/// `cert.pem` and `key.pem` in a folder, for localhost.
+fn make_certificate(folder: &Folder, kind: &[&str]) {
+    let mut openssl = Command::new("openssl");
+    openssl.args([
+        "req",
+        "-x509",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+    ]);
+    openssl
+        .args(["-addext", "subjectAltName=DNS:localhost", "-newkey"])
+        .args(kind);
+    openssl.args(["-keyout", "key.pem", "-out", "cert.pem"]);
+    answer(openssl.current_dir(folder.path()));
+}

@@ -1,0 +1,129 @@
+//! What only a ring has: limits of its own, beyond which nothing may be lost.
+
+use std::net::TcpStream;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::serve_uring::client::{Client, PATIENCE, get};
+use crate::serve_uring::server::{Server, sockets};
+
+/// More than the ring has buffers to receive into.
+const CONNECTIONS: usize = 5000;
+/// Clients that send several requests at once, of a kilobyte each: two fit into a buffer. The kernel
+/// fills buffers for twenty clients at one go, faster than they are attended to.
+const SENDERS: usize = 200;
+const AT_ONCE: usize = 40;
+/// To each of several clients, before it reads the first answer.
+const REQUESTS: usize = 300;
+/// Clients whose requests fill a buffer each, more of them than are attended to at one go, and for how
+/// many others there is room: for twice as many as may come at once.
+const BUSY: usize = 50;
+const REQUESTS_EACH: usize = 10;
+const ROOM: usize = 25;
+const BACKLOG: usize = 10;
+/// An attempt to connect takes its time where nobody is let in.
+const ATTEMPT: Duration = Duration::from_millis(20);
+
+#[test]
+fn requests_of_more_connections_than_the_ring_has_buffers_are_answered_too() {
+    sys::process::raise_open_file_limit().unwrap();
+    let server = Server::start(&["--workers", "1"]);
+    let connect = |_| server.connect();
+    let mut clients: Vec<Client> = (0..CONNECTIONS).map(connect).collect();
+    assert_eq!(clients[CONNECTIONS - 1].get("/json").status, 200);
+    signal(&server, "STOP");
+    for client in &mut clients {
+        client.send(get("/json"));
+    }
+    signal(&server, "CONT");
+    for client in &mut clients {
+        assert_eq!(client.answer().status, 200);
+    }
+    for client in &mut clients {
+        assert_eq!(client.get("/plaintext").status, 200);
+    }
+}
+
+#[test]
+fn requests_that_take_more_buffers_than_the_ring_has_are_answered_too() {
+    let server = Server::start(&["--workers", "1"]);
+    let mut clients: Vec<Client> = (0..SENDERS).map(|_| server.connect()).collect();
+    assert_eq!(clients[SENDERS - 1].get("/json").status, 200);
+    let padding = "a".repeat(1000);
+    let request = format!("GET /json HTTP/1.1\r\nHost: a\r\nX: {padding}\r\n\r\n");
+    signal(&server, "STOP");
+    for client in &mut clients {
+        client.send(request.repeat(AT_ONCE));
+    }
+    signal(&server, "CONT");
+    for client in &mut clients {
+        for number in 0..AT_ONCE {
+            assert_eq!(client.answer().status, 200, "{number}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_for_which_there_is_no_room_waits_for_it_whole_and_in_order() {
+    // Short enough to leave with those of others; some hundred fill what lies between.
+    let message = "0123456789".repeat(3000);
+    let server = Server::start(&["--workers", "1", "--message", &message]);
+    let mut clients: Vec<Client> = (0..8).map(|_| server.connect()).collect();
+    for _ in 0..REQUESTS {
+        for client in &mut clients {
+            client.send(get("/plaintext"));
+        }
+    }
+    for number in 0..REQUESTS {
+        for client in &mut clients {
+            assert!(client.answer().body == message, "{number}");
+        }
+    }
+}
+
+#[test]
+fn no_more_are_let_in_than_there_is_room_for_while_the_server_is_busy() {
+    let most = BUSY + ROOM;
+    let flags = format!(
+        "--workers 1 --max-connections {most} --backlog {BACKLOG} --busy-work-rounds 2000000"
+    );
+    let server = Server::start(&flags.split(' ').collect::<Vec<_>>());
+    let mut busy: Vec<Client> = Vec::new();
+    for _ in 0..BUSY {
+        busy.push(server.connect());
+        assert_eq!(busy.last_mut().unwrap().get("/json").status, 200);
+    }
+    let padding = "a".repeat(2000);
+    let request = format!("GET /json HTTP/1.1\r\nHost: a\r\nX: {padding}\r\n\r\n");
+    signal(&server, "STOP");
+    for client in &mut busy {
+        client.send(request.repeat(REQUESTS_EACH));
+    }
+    signal(&server, "CONT");
+    let reader = std::thread::spawn(move || {
+        for client in &mut busy {
+            (0..REQUESTS_EACH).for_each(|_| assert_eq!(client.answer().status, 200));
+        }
+        busy
+    });
+    // Who comes now is accepted behind all of these requests.
+    let mut others: Vec<TcpStream> = Vec::new();
+    while others.len() <= ROOM || !reader.is_finished() {
+        others.extend(TcpStream::connect_timeout(&server.address, ATTEMPT));
+    }
+    // The listener is one of them.
+    let is_full = || sockets(server.pid()) == most + 1;
+    let is_so = sys::clock::wait_until(PATIENCE, is_full);
+    assert!(is_so, "{} sockets", sockets(server.pid()));
+    drop(reader.join().unwrap());
+    for mut client in others.into_iter().map(Client::of) {
+        assert_eq!(client.get("/json").status, 200);
+    }
+}
+
+/// Sends a server a signal, by its name without SIG.
+fn signal(server: &Server, name: &str) {
+    let pid = server.pid().to_string();
+    let mut kill = Command::new("kill");
+    assert!(kill.args(["-s", name, &pid]).status().unwrap().success());
+}

@@ -1,0 +1,92 @@
+//! The list of services.
+
+use serde_json::Value;
+
+use crate::common::answer;
+use crate::service::bench::Bench;
+
+fn list(bench: &Bench, flags: &[&str]) -> Value {
+    let arguments = [&["service", "list", "--json"], flags].concat();
+    serde_json::from_str(&answer(&mut bench.linerate(&arguments))).unwrap()
+}
+
+fn named<'a>(name: &str, list: &'a Value) -> &'a Value {
+    let mut services = list["services"].as_array().unwrap().iter();
+    services.find(|service| service["name"] == name).unwrap()
+}
+
+#[test]
+fn the_list_says_of_each_service_whether_it_is_here_and_how_to_get_it() {
+    let bench = Bench::with_fake("list", "[\"sh\"]", "[\"no-such-program\"]");
+    let list = list(&bench, &[]);
+    let (fake, nginx) = (named("fake", &list), named("nginx", &list));
+    assert_eq!(nginx["name"], "nginx");
+    assert_eq!(nginx["program"], "/usr/sbin/nginx");
+    assert!(
+        nginx["version"].is_string() && nginx["missing"].is_null(),
+        "{nginx}"
+    );
+    assert_eq!(fake["file"], "services/fake.toml");
+    assert!(fake["program"].is_null(), "{fake}");
+    let missing = fake["missing"].as_str().unwrap();
+    assert!(missing.contains("sudo apt-get install fake"), "{missing}");
+    let page = answer(&mut bench.linerate(&["service", "list"]));
+    assert!(page.contains("sudo apt-get install fake"), "{page}");
+}
+
+#[test]
+fn the_version_of_a_program_of_somebody_elses_is_asked_for_with_his_word_only() {
+    let bench = Bench::with_fake("list-trust", "fake/1.0", "fake/1.0");
+    assert!(named("fake", &list(&bench, &[]))["version"].is_null());
+    let trusted = list(&bench, &["--trust"]);
+    assert_eq!(named("fake", &trusted)["version"], "1.0");
+}
+
+#[test]
+fn a_file_that_is_wrong_is_told_in_its_line_and_hides_no_other() {
+    let bench = Bench::with_fake("list-wrong", "name = \"fake\"", "name = \"other\"");
+    let list = list(&bench, &[]);
+    let (fake, nginx) = (named("fake", &list), named("nginx", &list));
+    assert_eq!(fake["file"], "services/fake.toml");
+    let missing = fake["missing"].as_str().unwrap();
+    for expected in [
+        "services/fake.toml:3:",
+        "expected `fake`, as the file is called",
+        "other.toml",
+    ] {
+        assert!(missing.contains(expected), "{missing}");
+    }
+    assert!(nginx["missing"].is_null(), "{nginx}");
+    let page = answer(&mut bench.linerate(&["service", "list"]));
+    assert!(page.contains("services/fake.toml:3:"), "{page}");
+    assert!(bench.refusal().contains("as the file is called"));
+}
+
+/// As the help has it.
+#[test]
+fn a_service_of_ones_own_begins_as_a_copy_with_another_name() {
+    let bench = Bench::new("own");
+    std::fs::create_dir(bench.0.path().join("services")).unwrap();
+    let text = answer(&mut bench.linerate(&["service", "show", "nginx"]));
+    let own = bench.0.path().join("services/mine.toml");
+    std::fs::write(own, text.replace("name = \"nginx\"", "name = \"mine\"")).unwrap();
+    assert!(named("mine", &list(&bench, &["--trust"]))["version"].is_string());
+}
+
+#[test]
+fn the_hash_of_a_service_is_that_of_the_file_it_shows() {
+    let bench = Bench::new("hash");
+    let file = bench.0.path().join("copy.toml");
+    std::fs::write(
+        &file,
+        answer(&mut bench.linerate(&["service", "show", "nginx"])),
+    )
+    .unwrap();
+    let mut sum = std::process::Command::new("sha256sum");
+    let sum = answer(sum.arg(&file));
+    let listed = named("nginx", &list(&bench, &[]))["sha256"].clone();
+    assert_eq!(sum.split_whitespace().next(), listed.as_str());
+    let json = answer(&mut bench.linerate(&["service", "show", "nginx", "--json"]));
+    let shown: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(shown["sha256"], listed);
+}

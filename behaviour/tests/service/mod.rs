@@ -1,0 +1,12 @@
+//! Services through the program: listed, shown, measured, and what happens when they misbehave.
+
+mod addresses;
+mod bench;
+mod killed;
+mod listed;
+mod loaded;
+mod misbehaving;
+mod nginx;
+mod shipped;
+mod started;
+mod trusted;

@@ -1,0 +1,315 @@
+//! A signal in each phase: it ends tidily, keeps what was measured, and says how to go on.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use crate::common::load_server;
+use crate::common::offspring::offspring;
+use crate::common::server::Server;
+use crate::common::{Folder, answer, errors, linerate};
+
+/// How long anything here may take. Nothing that is waited for would happen by itself meanwhile:
+/// the runs take many minutes, their blocks one.
+const PATIENCE: Duration = Duration::from_secs(50);
+
+/// A command under way, and all processes below it.
+struct Running {
+    child: Child,
+    said: BufReader<ChildStderr>,
+}
+
+impl Running {
+    fn start(mut command: Command) -> Self {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let said = BufReader::new(child.stderr.take().unwrap());
+        Self { child, said }
+    }
+
+    /// Waits for a line on standard error that holds these words.
+    fn says(&mut self, words: &str) {
+        let mut line = String::new();
+        while !line.contains(words) {
+            line.clear();
+            assert!(
+                self.said.read_line(&mut line).unwrap() > 0,
+                "it never said {words}"
+            );
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        signal(name, self.child.id());
+    }
+
+    /// Waits for its end: how it ended, what it said, and whether anything of it is left.
+    fn ends(mut self, offspring: &[u32]) -> (ExitStatus, String) {
+        wait_for(|| self.child.try_wait().unwrap().is_some());
+        wait_for(|| !offspring.iter().any(|pid| is_alive(*pid)));
+        let mut words = String::new();
+        self.said.read_to_string(&mut words).unwrap();
+        (self.child.wait().unwrap(), words)
+    }
+}
+
+impl Drop for Running {
+    /// A test that fails leaves nothing running either.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn signal(name: &str, pid: u32) {
+    let kill = format!("kill -{name} {pid}");
+    let status = Command::new("sh").args(["-c", &kill]).status().unwrap();
+    assert!(status.success(), "{kill}");
+}
+
+fn wait_for(mut holds: impl FnMut() -> bool) {
+    let begun = sys::clock::now();
+    while !holds() {
+        assert!(begun.elapsed() < PATIENCE, "it does not happen");
+        std::thread::yield_now();
+    }
+}
+
+/// A process that has ended and is not yet waited for by whoever inherited it does nothing more.
+fn is_alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat
+        .rsplit(") ")
+        .next()
+        .and_then(|rest| rest.chars().next());
+    !matches!(state, None | Some('Z' | 'X'))
+}
+
+/// Starts a study whose blocks take a minute, or so many ms in closed loop.
+fn long_study(folder: &Folder, score_ms: u32) -> Running {
+    let study = answer(&mut linerate(folder, &["study", "show", "http-json"]))
+        .replace("rounds = 16", "rounds = 1")
+        .replace("score_ms = 500", &format!("score_ms = {score_ms}"))
+        .replace("score_ms = 1000", "score_ms = 60000");
+    std::fs::write(folder.path().join("long.toml"), study).unwrap();
+    let arguments = ["study", "run", "long.toml", "--yes", "--out", "runs/one"];
+    Running::start(linerate(folder, &arguments))
+}
+
+/// Stops a run and sees that nothing of it is left but its folder. What it said last.
+fn stopped_by(name: &str, code: i32, run: Running) -> String {
+    let below = offspring(run.child.id());
+    run.signal(name);
+    let (status, words) = run.ends(&below);
+    assert_eq!(status.code(), Some(code), "{words}");
+    assert!(words.contains("linerate: stopped by"), "{words}");
+    words
+}
+
+#[test]
+fn before_the_first_block_a_run_leaves_nothing_behind() {
+    // The look at the machine at rest; the servers coming up; the rehearsal.
+    let phases: [&dyn Fn(&mut Running); 3] = [
+        &|run| run.says("rig:"),
+        &|run| wait_for(|| offspring(run.child.id()).len() > 2),
+        &|run| wait_for(|| offspring(run.child.id()).len() > 8),
+    ];
+    for reach in phases {
+        let folder = Folder::new("signal-early");
+        let mut run = long_study(&folder, 60_000);
+        reach(&mut run);
+        let words = stopped_by("INT", 130, run);
+        assert!(words.contains("nothing is left"), "{words}");
+        assert_eq!(folder.names(""), ["long.toml"]);
+    }
+}
+
+#[test]
+fn in_the_midst_of_a_block_a_run_keeps_the_blocks_before_it() {
+    let folder = Folder::new("signal-block");
+    let run = long_study(&folder, 60_000);
+    wait_for(|| !folder.text("runs/one/run.json").is_empty());
+    let words = stopped_by("TERM", 143, run);
+    assert!(
+        words.contains("`linerate study resume runs/one`"),
+        "{words}"
+    );
+    assert_eq!(folder.names("runs/one"), ["blocks.jsonl", "run.json"]);
+    let report = linerate(&folder, &["study", "report", "runs/one"])
+        .output()
+        .unwrap();
+    assert!(report.status.success(), "{}", errors(&report));
+}
+
+#[test]
+fn in_a_latency_block_a_run_keeps_the_blocks_before_it_and_a_resumed_one_as_well() {
+    let folder = Folder::new("signal-latency");
+    let run = long_study(&folder, 100);
+    let blocks = || folder.text("runs/one/blocks.jsonl");
+    wait_for(|| blocks().lines().count() == 8);
+    stopped_by("INT", 130, run);
+    let before = blocks();
+    let mut resumed = linerate(&folder, &["study", "resume", "runs/one", "--yes"]);
+    resumed.env("COLUMNS", "80");
+    let run = Running::start(resumed);
+    wait_for(|| offspring(run.child.id()).len() > 8);
+    let words = stopped_by("HUP", 129, run);
+    assert!(
+        words.contains("`linerate study resume runs/one`"),
+        "{words}"
+    );
+    assert_eq!(blocks(), before);
+}
+
+#[test]
+fn a_comparison_of_running_servers_says_how_to_judge_what_there_is() {
+    let folder = Folder::new("signal-versus");
+    let server = Server::start(&[]);
+    let url = format!("http://{}/json", server.address);
+    let arguments = ["versus", &url, &url, "--yes", "--out", "run"];
+    let run = Running::start(linerate(&folder, &arguments));
+    wait_for(|| !folder.text("run/blocks.jsonl").is_empty());
+    let words = stopped_by("INT", 130, run);
+    assert!(words.contains("`linerate study report run`"), "{words}");
+    answer(&mut linerate(&folder, &["study", "report", "run"]));
+}
+
+#[test]
+fn a_load_says_what_it_measured_until_then() {
+    let folder = Folder::new("signal-load");
+    for (mode, headline) in [
+        (&["--engine", "epoll"][..], "requests/s"),
+        (&["--engine", "uring"], "requests/s"),
+        (&["--download"], "Gbit/s"),
+    ] {
+        // A server each, so that nothing counted is of the load before.
+        let (counted, count) = std::sync::mpsc::channel();
+        let target = load_server::answer_each(move |stream| {
+            let _ = std::io::Write::write_all(stream, load_server::OK);
+            let _ = counted.send(());
+        });
+        let url = format!("http://{target}/");
+        let arguments = [
+            "load", &url, "-c", "2", "-t", "2", "-d", "1h", "--settle", "0ms",
+        ];
+        let command = linerate(&folder, &[&arguments[..], mode].concat());
+        let mut run = Running::start(command);
+        // The two requests beforehand, and then some of the load.
+        (0..100).for_each(|_| count.recv_timeout(PATIENCE).unwrap());
+        run.signal("INT");
+        let mut page = String::new();
+        run.child
+            .stdout
+            .take()
+            .unwrap()
+            .read_to_string(&mut page)
+            .unwrap();
+        let (status, words) = run.ends(&[]);
+        assert_eq!(status.code(), Some(130), "{words}");
+        assert!(page.contains(headline), "{page}{words}");
+        assert!(page.contains("stopped by Ctrl-C"), "{page}");
+    }
+}
+
+#[test]
+fn a_load_on_a_server_that_is_silent_is_stopped_before_it_begins() {
+    let folder = Folder::new("signal-silent");
+    let (counted, count) = std::sync::mpsc::channel();
+    let silent = load_server::answer_each(move |_| {
+        let _ = counted.send(());
+    });
+    let url = format!("http://{silent}/");
+    let run = Running::start(linerate(&folder, &["load", &url, "--timeout", "1h"]));
+    count.recv_timeout(PATIENCE).unwrap();
+    run.signal("INT");
+    let (status, _) = run.ends(&[]);
+    assert_eq!(status.signal(), Some(2));
+}
+
+#[test]
+fn the_same_signal_again_ends_a_run_at_once_and_its_agent_undoes_the_rest() {
+    let folder = Folder::new("signal-twice");
+    let mut run = long_study(&folder, 60_000);
+    wait_for(|| !folder.text("runs/one/run.json").is_empty());
+    let below = offspring(run.child.id());
+    let agent = below[0];
+    // An agent that does not move keeps the run from ending by itself.
+    signal("STOP", agent);
+    run.signal("INT");
+    wait_for(|| !is_caught(run.child.id(), 2));
+    run.signal("INT");
+    wait_for(|| run.child.try_wait().unwrap().is_some());
+    signal("CONT", agent);
+    let (status, _) = run.ends(&below);
+    assert_eq!(status.signal(), Some(2));
+}
+
+/// Whether a process catches a signal: not after the first, and not what it was given to ignore.
+fn is_caught(pid: u32, signal: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = u64::from_str_radix(caught.unwrap().trim(), 16).unwrap();
+    caught & (1 << (signal - 1)) != 0
+}
+
+#[test]
+fn a_signal_that_whoever_started_us_ignores_stays_ignored() {
+    let folder = Folder::new("signal-nohup");
+    let mut command = Command::new("sh");
+    let serve = "trap '' HUP; exec \"$0\" serve --listen 0 --workers 1";
+    command
+        .args(["-c", serve, crate::common::program()])
+        .current_dir(folder.path());
+    let mut run = Running::start(command);
+    let mut line = String::new();
+    let mut output = BufReader::new(run.child.stdout.take().unwrap());
+    output.read_line(&mut line).unwrap();
+    // Ready, it catches what it heeds; what it does not catch stays as it was given.
+    assert!(is_caught(run.child.id(), 15) && !is_caught(run.child.id(), 1));
+    run.signal("HUP");
+    let address = line.trim().strip_prefix("listening on ").unwrap();
+    let mut client = std::net::TcpStream::connect(address).unwrap();
+    std::io::Write::write_all(&mut client, b"GET /json HTTP/1.0\r\n\r\n").unwrap();
+    let mut said = String::new();
+    client.read_to_string(&mut said).unwrap();
+    assert!(said.starts_with("HTTP/1.1 200"), "{said}");
+    run.signal("TERM");
+    assert!(run.ends(&[]).0.success());
+}
+
+#[test]
+fn a_server_that_drains_is_ended_at_once_by_the_same_signal_again() {
+    let folder = Folder::new("signal-serve");
+    for workers in ["1", "2"] {
+        let arguments = [
+            "serve",
+            "--listen",
+            "0",
+            "--workers",
+            workers,
+            "--drain-timeout",
+            "1h",
+            "--request-timeout",
+            "1h",
+        ];
+        let mut run = Running::start(linerate(&folder, &arguments));
+        let mut line = String::new();
+        let mut output = BufReader::new(run.child.stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening on ").unwrap();
+        let mut client = std::net::TcpStream::connect(address).unwrap();
+        // In one piece, so that the answer to the first says that the half of the second was read.
+        let one_and_a_half = b"GET /json HTTP/1.1\r\nHost: a\r\n\r\nGET /json HTTP/1.1\r\n";
+        std::io::Write::write_all(&mut client, one_and_a_half).unwrap();
+        let mut status = [0; 12];
+        client.read_exact(&mut status).unwrap();
+        assert_eq!(&status, b"HTTP/1.1 200");
+        let below = offspring(run.child.id());
+        run.signal("INT");
+        wait_for(|| !is_caught(run.child.id(), 2));
+        run.signal("INT");
+        let (status, _) = run.ends(&below);
+        assert_eq!(status.signal(), Some(2), "{workers}");
+    }
+}

@@ -1,0 +1,193 @@
+//! Two running servers side by side, but for the verdict: what is shown, and what is refused.
+
+use std::io::Write as _;
+use std::process::Output;
+
+use serde_json::Value;
+
+use crate::common::load_server::{OK, read_request, serve};
+use crate::common::server::Server;
+use crate::common::{Folder, answer, errors, linerate};
+
+const REFUSED: &[u8] = b"HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n";
+
+#[test]
+fn names_queries_and_hosts_stay_out_of_the_run_folder() {
+    let folder = Folder::new("privacy");
+    let server = Server::start(&[]);
+    let url = format!("http://{}/json?token=planted-query", server.address);
+    let arguments = ["versus", &url, &url, "--smoke", "--yes", "--out", "run"];
+    let page = answer(
+        linerate(&folder, &arguments)
+            .env("USER", "planted-user")
+            .env("LOGNAME", "planted-user"),
+    );
+    assert!(
+        page.contains("repeat: linerate versus http://127.0.0.1"),
+        "{page}"
+    );
+    assert!(!page.contains("planted"), "{page}");
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    for file in ["run.json", "blocks.jsonl", "report.html"] {
+        let text = folder.text(&format!("run/{file}"));
+        assert!(!text.is_empty(), "{file}");
+        assert!(
+            !text.contains("planted"),
+            "a planted secret stands in {file}"
+        );
+        // A host name as short as `vm` stands in longer words too: look for it as a value.
+        assert!(
+            !text.contains(&format!("\"{}\"", host.trim())),
+            "the host name is in {file}"
+        );
+    }
+}
+
+#[test]
+fn credentials_are_refused_and_not_repeated() {
+    let folder = Folder::new("credentials");
+    let url = "http://me:planted-word@127.0.0.1:1/";
+    let output = linerate(&folder, &["versus", url, url, "--yes"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        !errors(&output).contains("planted-word"),
+        "{}",
+        errors(&output)
+    );
+    assert_eq!(folder.names(""), [""; 0]);
+}
+
+#[test]
+fn a_host_that_is_not_ours_is_not_loaded_without_a_word() {
+    let folder = Folder::new("mine");
+    // TEST-NET-1 (RFC 5737) belongs to nobody; nothing is sent to it.
+    let arguments = [
+        "versus",
+        "http://192.0.2.1/",
+        "http://127.0.0.1:1/",
+        "--yes",
+    ];
+    let output = linerate(&folder, &arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        errors(&output).contains("--mine 192.0.2.1"),
+        "{}",
+        errors(&output)
+    );
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named_with_advice() {
+    let folder = Folder::new("absent");
+    let server = Server::start(&[]);
+    let there = format!("http://{}/json", server.address);
+    let output = linerate(&folder, &["versus", &there, "http://127.0.0.1:1/", "--yes"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        errors(&output).contains("127.0.0.1:1"),
+        "{}",
+        errors(&output)
+    );
+}
+
+/// A short comparison that is kept in `run`.
+fn versus(folder: &Folder, urls: [&str; 2], arguments: &[&str]) -> Output {
+    let words = [
+        "versus", urls[0], urls[1], "--smoke", "--yes", "--out", "run",
+    ];
+    let mut command = linerate(folder, &[&words, arguments].concat());
+    command.output().unwrap()
+}
+
+#[test]
+fn both_are_asked_with_the_body_and_the_header_that_are_given_and_never_kept() {
+    let folder = Folder::new("versus-post");
+    let server = serve(|mut stream, _| {
+        while let Some(body) = read_request(&mut stream) {
+            let is_right = body == b"planted-word";
+            let _ = stream.write_all(if is_right { OK } else { REFUSED });
+        }
+    });
+    let url = format!("http://{server}/items");
+    let secret = ["-H", "X-Key: planted-word", "--body", "planted-word"];
+    let asked = [&["-X", "put", "--rate", "200"][..], &secret].concat();
+    let output = versus(&folder, [&url, &url], &asked);
+    assert!(output.status.success(), "{}", errors(&output));
+    let page = String::from_utf8(output.stdout).unwrap();
+    assert!(page.contains("Open loop at 200 requests/s"), "{page}");
+    let repeat = "--method put --header 'X-Key: …' --body …";
+    assert!(page.contains(repeat) && !page.contains("planted"), "{page}");
+    for file in ["run.json", "blocks.jsonl", "report.html"] {
+        let text = folder.text(&format!("run/{file}"));
+        assert!(!text.contains("planted"), "a secret stands in {file}");
+    }
+}
+
+#[test]
+fn both_are_asked_over_tls_and_http_2() {
+    let folder = Folder::new("versus-tls");
+    let servers = [(); 2].map(|()| Server::start(&["--tls-self-signed"]));
+    let urls = [0, 1].map(|at: usize| format!("https://{}/json", servers[at].address));
+    let urls = [&urls[0][..], &urls[1]];
+    let refused = versus(&folder, urls, &[]);
+    assert!(
+        errors(&refused).contains("--insecure"),
+        "{}",
+        errors(&refused)
+    );
+    assert_eq!(folder.names(""), [""; 0]);
+    let http2 = versus(&folder, urls, &["--insecure", "--http2"]);
+    assert!(
+        errors(&http2).contains("leave --http2 out"),
+        "{}",
+        errors(&http2)
+    );
+    let output = versus(&folder, urls, &["--insecure", "--json"]);
+    let judged: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let answered = judged["arms"][0]["throughput_rps"]["value"].as_f64();
+    assert!(answered > Some(0.0), "{judged:#}");
+}
+
+#[test]
+fn both_are_reached_at_their_sockets_among_the_files() {
+    let folder = Folder::new("versus-sockets");
+    let server = Server::start(&[]);
+    let url = format!("http://{}/json", server.address);
+    let socket = folder.path().join("none.sock").display().to_string();
+    let one = versus(&folder, [&url, &url], &["--unix-socket", &socket]);
+    assert!(
+        errors(&one).contains("once for A and once for B"),
+        "{}",
+        errors(&one)
+    );
+    let absent = ["--unix-socket", &socket, "--unix-socket", &socket];
+    let absent = versus(&folder, [&url, &url], &absent);
+    assert!(
+        errors(&absent).contains("is the server running"),
+        "{}",
+        errors(&absent)
+    );
+}
+
+#[test]
+fn servers_that_answer_otherwise_are_compared_on_demand_and_doubted() {
+    let folder = Folder::new("versus-differs");
+    let server = Server::start(&[]);
+    let urls = ["json", "plaintext"].map(|path| format!("http://{}/{path}", server.address));
+    let urls = [&urls[0][..], &urls[1]];
+    let refused = versus(&folder, urls, &[]);
+    let said = errors(&refused);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("27 bytes, B with 13") && said.contains("--different-answers"),
+        "{said}"
+    );
+    assert_eq!(folder.names(""), [""; 0]);
+    let output = versus(&folder, urls, &["--different-answers"]);
+    let page = String::from_utf8(output.stdout).unwrap();
+    assert!(page.contains("the two do not answer alike"), "{page}");
+}

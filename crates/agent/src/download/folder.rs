@@ -1,0 +1,77 @@
+//! The folder that a server of files gets. Whoever reaches the server, as every user of the machine does, can ask
+//! it for all in that folder that the server's user may read.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use model::failure::Failure;
+use sys::descent::Descent;
+
+use super::failed;
+
+/// In so many it is looked whether they are open; of more nobody knows.
+const MOST_ENTRIES: usize = 10_000;
+const READ: u32 = 0o004;
+const ENTER: u32 = 0o001;
+
+/// Refuses a folder in which the server would open to others what is closed to them: beside the file
+/// itself it may hold only what they may read anyway. A server of root reads no more than they do.
+pub(super) fn check_open(folder: &Path, file: &Path) -> Result<(), Failure> {
+    let descent = Descent::from_here().map_err(|error| failed("/proc/self/uid_map", &error))?;
+    if descent != Descent::Stay {
+        return Ok(());
+    }
+    let closed = closed_to_others(folder, file);
+    let closed = closed.map_err(|error| failed(&folder.display().to_string(), &error))?;
+    let Some(closed) = closed else {
+        return Ok(());
+    };
+    Err(Failure {
+        what: format!(
+            "every user of this machine could read by a server of {} what is closed to them: {closed}",
+            folder.display()
+        ),
+        advice: "put the file, or a hard link to it, into a folder of its own".to_owned(),
+    })
+}
+
+/// What is first found, at or below the folder, that others may not read or may not come to, in words.
+fn closed_to_others(folder: &Path, file: &Path) -> io::Result<Option<String>> {
+    let mut come_here = true;
+    for way in folder.ancestors() {
+        come_here &= others_may(way, ENTER)?;
+    }
+    let mut folders = vec![folder.to_owned()];
+    let mut looked_at = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let (path, kind) = {
+                let entry = entry?;
+                (entry.path(), entry.file_type()?)
+            };
+            looked_at += 1;
+            let wanted = if kind.is_dir() { READ | ENTER } else { READ };
+            // Where a link leads to others may be kept out of by more than its own mode.
+            let is_open = come_here && !kind.is_symlink() && others_may(&path, wanted)?;
+            if looked_at > MOST_ENTRIES {
+                return Ok(Some(format!(
+                    "more than {MOST_ENTRIES} files, not looked at"
+                )));
+            }
+            if path != file && !is_open {
+                return Ok(Some(path.display().to_string()));
+            }
+            if kind.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn others_may(path: &Path, bits: u32) -> io::Result<bool> {
+    let mode = fs::symlink_metadata(path)?.permissions().mode();
+    Ok(mode & bits == bits)
+}

@@ -1,0 +1,206 @@
+//! From what is asked for to the request that is sent, and one look at what answers it.
+
+use model::failure::Failure;
+use model::request::{RequestSpec, TlsSpec, TlsVersion};
+use sys::address::Address;
+use traffic::load::http::{HttpProtocol, RequestError};
+use traffic::load::http2::Http2Protocol;
+use traffic::load::{LoadError, LoadOutcome, LoadPlan, Loads as _, Observer, Probe, ProbeError};
+use traffic::tls::{
+    CertificateProblem, Client, ClientError, ClientOptions, TlsFailure, Trust, Version,
+};
+use wire::url::{HttpUrl, Scheme};
+
+/// Most servers speak HTTP/2 by TLS alone.
+const NO_HTTP2: &str = "leave --http2 out, or give an https:// URL of it";
+
+/// A request in the version of HTTP that was asked for.
+pub enum Prepared {
+    Http1(HttpProtocol),
+    Http2(Box<Http2Protocol>),
+}
+
+impl Prepared {
+    /// Puts the request together, for the host and path of this URL.
+    ///
+    /// # Errors
+    /// For what would break its own framing.
+    pub fn new(url: &HttpUrl, spec: &RequestSpec) -> Result<Self, RequestError> {
+        if spec.streams.is_none() {
+            return http1(url, spec).map(Self::Http1);
+        }
+        let (method, headers, body) = (&spec.method, &spec.headers, &spec.body);
+        let (host, path) = (url.host_header(), &url.target);
+        let scheme = url.scheme.name();
+        let protocol = Http2Protocol::new(scheme, method, (&host, path), headers, body)?;
+        Ok(Self::Http2(Box::new(protocol)))
+    }
+
+    /// Without the comparison of bodies.
+    #[must_use]
+    pub fn without_comparing_bodies(self) -> Self {
+        match self {
+            Self::Http1(protocol) => Self::Http1(protocol.without_comparing_bodies()),
+            Self::Http2(protocol) => Self::Http2(Box::new(protocol.without_comparing_bodies())),
+        }
+    }
+
+    /// Sends it once, on a connection of its own.
+    ///
+    /// # Errors
+    /// When no whole answer comes.
+    pub fn ask(
+        &self,
+        address: &Address,
+        tls: Option<&Client>,
+        timeout_ns: u64,
+    ) -> Result<Asked, ProbeError> {
+        match self {
+            Self::Http1(protocol) => Asked::once(address, protocol, tls, timeout_ns),
+            Self::Http2(protocol) => {
+                let found = traffic::load::probe_http2(address.clone(), tls, protocol, timeout_ns)?;
+                Ok(Asked {
+                    answer: found.answer,
+                    streams_at_once: Some(found.streams_at_once),
+                })
+            }
+        }
+    }
+
+    /// Puts one block of it on.
+    ///
+    /// # Errors
+    /// When the load could not be put on at all.
+    pub fn load(
+        &self,
+        plan: &LoadPlan,
+        observer: &mut dyn Observer,
+    ) -> Result<LoadOutcome, LoadError> {
+        match self {
+            Self::Http1(protocol) => protocol.load(plan, observer),
+            Self::Http2(protocol) => protocol.load(plan, observer),
+        }
+    }
+}
+
+/// A request of somebody's own, and how it gets there.
+pub struct AskedFor {
+    pub prepared: Prepared,
+    pub tls: Option<Client>,
+    pub streams: Option<u32>,
+    pub pipeline: u32,
+}
+
+/// What a target said to one request.
+#[derive(Debug)]
+pub struct Asked {
+    pub answer: Probe,
+    /// Streams of a connection that it takes at once; `None` for HTTP/1.1, which has none.
+    streams_at_once: Option<usize>,
+}
+
+impl Asked {
+    /// By HTTP/1.1.
+    ///
+    /// # Errors
+    /// When no whole answer comes.
+    pub fn once(
+        address: &Address,
+        protocol: &HttpProtocol,
+        tls: Option<&Client>,
+        timeout_ns: u64,
+    ) -> Result<Self, ProbeError> {
+        let answer = traffic::load::probe(address.clone(), tls, protocol, timeout_ns)?;
+        Ok(Self {
+            answer,
+            streams_at_once: None,
+        })
+    }
+
+    /// Whether it takes as many streams as are asked for; how long a pipeline may be no server says.
+    ///
+    /// # Errors
+    /// How many it takes.
+    pub fn check_streams(&self, wanted: u32) -> Result<(), Failure> {
+        let most = self.streams_at_once.unwrap_or(usize::MAX);
+        if wanted as usize <= most {
+            return Ok(());
+        }
+        Err(Failure {
+            what: format!(
+                "--streams {wanted}: the server takes {most} streams of a connection at once"
+            ),
+            advice: "ask for as many at most, and for more connections (-c)".to_owned(),
+        })
+    }
+}
+
+/// A request of HTTP/1.1, for the host and path of this URL.
+///
+/// # Errors
+/// For what would break its own framing.
+pub fn http1(url: &HttpUrl, spec: &RequestSpec) -> Result<HttpProtocol, RequestError> {
+    let host = url.host_header();
+    HttpProtocol::new(&spec.method, &host, &url.target, &spec.headers, &spec.body)
+}
+
+/// How TLS is spoken with the host of a URL; `None` in the clear.
+///
+/// # Errors
+/// A host that no certificate can be for, or roots of which none can vouch.
+pub fn client(url: &HttpUrl, tls: &TlsSpec, http2: bool) -> Result<Option<Client>, ClientError> {
+    if url.scheme == Scheme::Http {
+        return Ok(None);
+    }
+    let options = ClientOptions {
+        trust: tls.roots.clone().map_or(Trust::Anybody, Trust::Roots),
+        version: tls.version.map(|version| match version {
+            TlsVersion::Tls12 => Version::Tls12,
+            TlsVersion::Tls13 => Version::Tls13,
+        }),
+        resumption: tls.resumption,
+        http2,
+    };
+    Client::new(&url.host, &options).map(Some)
+}
+
+/// What to do about a first look that failed, where TLS or the version of HTTP is the trouble.
+#[must_use]
+pub fn advice(error: &ProbeError) -> Option<&'static str> {
+    match error {
+        ProbeError::Tls { source, .. } => of_tls(source),
+        ProbeError::SpeaksHttp1 { .. } | ProbeError::NoHttp2 { .. } => Some(NO_HTTP2),
+        _ => None,
+    }
+}
+
+fn of_tls(failure: &TlsFailure) -> Option<&'static str> {
+    Some(match failure {
+        TlsFailure::Certificate(problem) => match problem {
+            CertificateProblem::Unvouched => {
+                "give the certificate of its CA, or its own, with --ca FILE, or check none with \
+                 --insecure"
+            }
+            CertificateProblem::OfCa => {
+                "make it one of CA:FALSE (openssl req -addext basicConstraints=CA:FALSE), or check \
+                 none with --insecure"
+            }
+            CertificateProblem::Expired(_) | CertificateProblem::NotYet(_) => {
+                "renew it, look at this machine's clock, or check none with --insecure"
+            }
+            CertificateProblem::OtherName { .. } => {
+                "use that name in the URL, or check none with --insecure"
+            }
+            CertificateProblem::Old => "make it anew: `openssl req -x509` makes those of version 3",
+            CertificateProblem::Other(_) => "--insecure checks none",
+        },
+        TlsFailure::SpeaksHttp => "give an http:// URL",
+        TlsFailure::SpeaksOther | TlsFailure::Closed => "is this the port that speaks TLS?",
+        TlsFailure::Alert { .. } => {
+            "spoken here are TLS 1.2 and 1.3, with HTTP/1.1 in it or, by --http2, HTTP/2; its log \
+             may say what it wants"
+        }
+        TlsFailure::NoHttp2 => "leave --http2 out, or have the server offer h2 by ALPN",
+        TlsFailure::Socket(_) | TlsFailure::Other(_) => return None,
+    })
+}

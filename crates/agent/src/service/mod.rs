@@ -1,0 +1,304 @@
+//! A service at work, as its description says. A keeper starts it without root, watches and stops
+//! it: a process of ours that outlives us for as long as it takes to leave nothing behind.
+
+mod cache;
+mod commands;
+mod find;
+mod folder;
+mod keeper;
+pub(crate) mod leftovers;
+mod logs;
+mod offer;
+mod order;
+mod password;
+mod places;
+mod readiness;
+pub mod register;
+
+use std::io::{BufReader, Write as _};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use model::failure::Failure;
+use model::{Doubt, Service};
+use sys::descent::Descent;
+use sys::process::ChildSetup;
+use wire::response::BodyMark;
+
+use order::{Order, Request, Up, Word};
+
+pub use find::{find, find_program, locate};
+pub use keeper::keep;
+pub use offer::{Offer, Pems};
+
+/// What makes the program a keeper.
+pub const KEEPER_ARGUMENTS: [&str; 2] = ["service", "keep"];
+
+/// How long a keeper may take beyond the grace that its service has.
+const KEEPERS_GRACE: Duration = Duration::from_secs(20);
+
+/// How a service is wanted.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// The address of this host on which it shall listen; `None` for its socket alone where it has one, and for
+    /// loopback otherwise.
+    pub address: Option<IpAddr>,
+    /// Its port there; `None` for any free one.
+    pub port: Option<u16>,
+    pub workers: u32,
+    /// The CPUs it may run on; empty for those inherited.
+    pub cpus: Vec<usize>,
+    /// What its keeper takes on and hands on to it; how it becomes an ordinary user is our own to
+    /// say.
+    pub setup: ChildSetup,
+    /// Its own folder, which is not there yet; see [`new_folder`].
+    pub folder: PathBuf,
+    pub offer: Offer,
+}
+
+/// A service that was started. Dropping it stops it and takes its folder away.
+pub struct RunningService {
+    keeper: Keeper,
+    /// Where it answers; `None` where that is its socket alone.
+    pub address: Option<SocketAddr>,
+    /// Its own process.
+    pub pid: u32,
+    /// The file with its password, if it has one.
+    pub password_file: Option<PathBuf>,
+    /// Its description with every variable filled in.
+    pub service: Service,
+}
+
+/// A path for the folder of a service that is about to be started.
+#[must_use]
+pub fn new_folder() -> PathBuf {
+    leftovers::new_path(&std::env::temp_dir(), "service")
+}
+
+impl RunningService {
+    /// Starts a service and waits until it is ready. `program` is Linerate itself, for the keeper.
+    ///
+    /// # Errors
+    /// When it cannot be told the address, or has nothing to do with what it is offered; when it is absent, cannot be prepared, ends, or is not
+    /// ready in time, with its logs.
+    pub fn start(program: &Path, service: &Service, wish: Wish) -> Result<Self, Failure> {
+        let address = place(service, wish.address)?;
+        wish.offer.check(service)?;
+        let found = locate(service)?;
+        let descent = Descent::of_service(&service.name)
+            .map_err(|error| failed("/proc/self/uid_map", &error))?;
+        let cache = cache::folder(service, descent)?;
+        let order = Order {
+            service: service.clone(),
+            program: found,
+            folder: wish.folder,
+            cache,
+            address,
+            port: wish.port,
+            workers: wish.workers,
+            cpus: wish.cpus,
+            offer: wish.offer,
+        };
+        let setup = ChildSetup {
+            descent,
+            ..wish.setup
+        };
+        let mut keeper = Keeper::start(program, setup, &order)?;
+        match keeper.ask(&Request::Start(Box::new(order)))? {
+            Word::Up(up) => {
+                let Up {
+                    address,
+                    pid,
+                    password_file,
+                    service,
+                } = *up;
+                // Not before: what a service is started as, it stays. Who may not have it spared goes on.
+                let _ = sys::memory_killer::spare(keeper.child.id());
+                Ok(Self {
+                    keeper,
+                    address,
+                    pid,
+                    password_file,
+                    service,
+                })
+            }
+            Word::Well { .. } => Err(keeper.silent()),
+            Word::Failed(failure) => Err(failure),
+        }
+    }
+
+    /// Whether its socket is there: some programs have one or an address, never both.
+    #[must_use]
+    pub fn listens_on_its_socket(&self) -> bool {
+        let socket = self.service.socket.as_deref();
+        socket.is_some_and(|socket| Path::new(socket).exists())
+    }
+
+    /// Where it answers over the network.
+    ///
+    /// # Errors
+    /// When it was asked to listen on its socket alone.
+    pub(crate) fn network_address(&self) -> Result<SocketAddr, Failure> {
+        self.address.ok_or_else(|| Failure {
+            what: format!("{} listens on its socket alone", self.service.title),
+            advice: "give it an address".to_owned(),
+        })
+    }
+
+    /// What the answer to a request for this path must hold.
+    pub(crate) fn body_of(&self, path: &str) -> Result<BodyMark, Failure> {
+        let bodies = &self.service.serves;
+        let body = bodies.get(path).ok_or_else(|| Failure {
+            what: format!("{} serves no `{path}`", self.service.title),
+            advice: format!(
+                "it serves {}",
+                bodies.keys().cloned().collect::<Vec<_>>().join(" and ")
+            ),
+        })?;
+        Ok(BodyMark::of(body.as_bytes()))
+    }
+
+    /// Whether it is still up, and what that makes doubtful: it writes more than it may.
+    ///
+    /// # Errors
+    /// When it has ended, with the ends of its logs.
+    pub fn check(&mut self) -> Result<Option<Doubt>, Failure> {
+        match self.keeper.ask(&Request::Check)? {
+            Word::Well { flooded } => Ok(flooded.map(|file| Doubt::LogFlooded {
+                service: self.service.title.clone(),
+                file,
+                limit_bytes: self.service.logs.limit_bytes,
+            })),
+            Word::Up(_) => Err(self.keeper.silent()),
+            Word::Failed(failure) => Err(failure),
+        }
+    }
+
+    /// What is wrong with it, with the ends of its logs.
+    pub(crate) fn failure(&mut self, what: &str) -> Failure {
+        match self.keeper.ask(&Request::Blame(what.to_owned())) {
+            Ok(Word::Failed(failure)) | Err(failure) => failure,
+            Ok(Word::Up(_) | Word::Well { .. }) => self.keeper.silent(),
+        }
+    }
+}
+
+/// It becomes readable when the service has ended.
+impl AsFd for RunningService {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.keeper.said.get_ref().as_fd()
+    }
+}
+
+/// The process that has a service in its care, and the line to it. It stops the service when the
+/// line breaks, so also when we are killed.
+struct Keeper {
+    child: Child,
+    line: Option<ChildStdin>,
+    said: BufReader<ChildStdout>,
+    /// Of the service.
+    title: String,
+    folder: PathBuf,
+    grace: Duration,
+}
+
+impl Keeper {
+    fn start(program: &Path, setup: ChildSetup, order: &Order) -> Result<Self, Failure> {
+        let mut command = Command::new(program);
+        // Its service can read the environment of its keeper, as both are the same user.
+        crate::environment::little(&mut command);
+        command
+            .args(KEEPER_ARGUMENTS)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        sys::process::prepare_keeper(&mut command, setup);
+        let not_started = |error| failed(&format!("starting {}", program.display()), &error);
+        let mut child = command.spawn().map_err(not_started)?;
+        let said = child.stdout.take().expect("it was asked for above");
+        Ok(Self {
+            line: child.stdin.take(),
+            child,
+            said: BufReader::new(said),
+            title: order.service.title.clone(),
+            folder: order.folder.clone(),
+            grace: Duration::from_millis(order.service.stop.grace_ms.into()) + KEEPERS_GRACE,
+        })
+    }
+
+    /// Puts a request, and waits for its answer or a signal that asks us to stop.
+    fn ask(&mut self, request: &Request) -> Result<Word, Failure> {
+        let text = serde_json::to_string(request).map_err(|error| failed("a request", &error))?;
+        let Some(line) = &mut self.line else {
+            return Err(self.silent());
+        };
+        // A keeper that has ended may have said why before.
+        let _ = writeln!(line, "{text}");
+        let answer = crate::next_line(&mut self.said).ok().flatten();
+        let word = answer.and_then(|answer| serde_json::from_slice(&answer).ok());
+        match word {
+            Some(word) => Ok(word),
+            None if sys::stop::heard().is_some() => Err(Failure {
+                what: format!("{} was not waited for any longer", self.title),
+                advice: String::new(),
+            }),
+            None => Err(self.silent()),
+        }
+    }
+
+    fn silent(&self) -> Failure {
+        Failure {
+            what: format!("the process that keeps {} ended without a word", self.title),
+            advice: "look whether the kernel killed it for want of memory (`dmesg`)".to_owned(),
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        drop(self.line.take());
+        let mut status = None;
+        sys::clock::wait_until(self.grace, || {
+            status = self.child.try_wait().ok().flatten();
+            status.is_some()
+        });
+        if !status.is_some_and(|status| status.success()) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            leftovers::clear(&self.folder);
+        }
+    }
+}
+
+/// The address of a service that was asked for, if it needs one. A description that names none is of a service on
+/// 127.0.0.1.
+fn place(service: &Service, asked: Option<IpAddr>) -> Result<Option<IpAddr>, Failure> {
+    if asked.is_none() && service.start.on_socket.is_some() {
+        return Ok(None);
+    }
+    let address = asked.unwrap_or_else(|| Ipv4Addr::LOCALHOST.into());
+    if address == Ipv4Addr::LOCALHOST || service.takes_an_address() {
+        return Ok(Some(address));
+    }
+    Err(Failure {
+        what: format!(
+            "{} cannot be told to listen on {address}: its description has neither `{{address}}` \
+             nor `{{listen}}`",
+            service.title
+        ),
+        advice:
+            "write `{listen}` where its file has `127.0.0.1:{port}`; or leave `--address` out, \
+                 or measure it on the rig `loopback`"
+                .to_owned(),
+    })
+}
+
+fn failed(doing: &str, error: &dyn std::fmt::Display) -> Failure {
+    Failure {
+        what: format!("{doing}: {error}"),
+        advice: String::new(),
+    }
+}

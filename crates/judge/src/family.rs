@@ -1,0 +1,123 @@
+//! From values to judgements: contrasts that share one error of 5 %, their effects, and the verdict on each.
+
+use model::judgement::Judged;
+use model::{Effect, Verdict};
+
+use crate::contrast::Contrast;
+use crate::rules::{CONTROL_ALPHA, Rules};
+use crate::signed_rank::{self, SignedRank};
+use crate::values::Values;
+use crate::verdict::Direction;
+use crate::{count, holm};
+
+/// A contrast of one metric, and by what its verdict is given.
+pub(crate) struct Question<'a> {
+    pub(crate) contrast: Contrast<'a>,
+    pub(crate) values: &'a Values<'a>,
+    pub(crate) direction: Direction,
+    /// The control's effect on the metric.
+    pub(crate) control: Option<Effect>,
+    /// Whether it may not have a verdict, whatever its figures.
+    pub(crate) is_void: bool,
+}
+
+/// What became of a question.
+pub(crate) struct Answer {
+    /// Its share of the family's error.
+    pub(crate) alpha: f64,
+    pub(crate) judged: Judged,
+}
+
+/// The answer to each question, in their order, by Holm's step-down.
+pub(crate) fn judge(family: &[Question<'_>], rules: Rules) -> Vec<Answer> {
+    let log_ratios: Vec<Vec<f64>> = family.iter().map(Question::log_ratios).collect();
+    let p_values: Vec<f64> = log_ratios.iter().map(|logs| p_value(logs)).collect();
+    let alphas = holm::alphas(&p_values, holm::FAMILY_ALPHA);
+    let asked = family.iter().zip(&log_ratios).zip(alphas);
+    asked
+        .map(|((question, log_ratios), alpha)| {
+            let effect = signed_rank::effect(log_ratios, alpha);
+            let verdict = question.verdict(effect.as_ref(), alpha, rules);
+            Answer {
+                alpha,
+                judged: Judged { verdict, effect },
+            }
+        })
+        .collect()
+}
+
+/// A baseline against itself, by its own error.
+pub(crate) fn judge_control(control: &Contrast<'_>, values: &Values<'_>, rules: Rules) -> Answer {
+    let effect = signed_rank::effect(&control.log_ratios(values), CONTROL_ALPHA);
+    Answer {
+        alpha: CONTROL_ALPHA,
+        judged: Judged {
+            verdict: rules.control_verdict(effect.as_ref()),
+            effect,
+        },
+    }
+}
+
+/// Whether a control, where one was planned, leaves no verdict to anything else: it differs, or too
+/// little is left of it to say how far two identical arms lie apart.
+pub(crate) fn voids(control: Option<Verdict>) -> bool {
+    control == Some(Verdict::Invalid)
+}
+
+impl Question<'_> {
+    fn log_ratios(&self) -> Vec<f64> {
+        self.contrast.log_ratios(self.values)
+    }
+
+    fn verdict(&self, effect: Option<&Effect>, alpha: f64, rules: Rules) -> Verdict {
+        if self.is_void {
+            return Verdict::Invalid;
+        }
+        let noise = self.control.map(|control| Effect {
+            ratio: control.ratio.powf(self.contrast.pairs_of_bias()),
+            ..control
+        });
+        rules.verdict(effect, self.direction, alpha, noise.as_ref())
+    }
+}
+
+/// The smallest effect that the pairs of two identical arms could see, at the error that the
+/// first success of so many contrasts is given.
+pub(crate) fn smallest_visible(
+    noise: &Contrast<'_>,
+    values: &Values<'_>,
+    family: usize,
+) -> Option<f64> {
+    let log_ratios = noise.log_ratios(values);
+    crate::smallest_visible(&log_ratios, count(log_ratios.len()), share_of_first(family))
+}
+
+/// The fewest pairs of which it can be shown at all, among so many contrasts, that they differ:
+/// `n` that all agree have a chance of 2 ÷ 2^n.
+pub(crate) fn fewest_that_can_tell(family: usize) -> u32 {
+    let agreeing = (2.0 / share_of_first(family)).log2().ceil();
+    // Between 6, for a lone contrast, and 71, for as many as a machine's words can count.
+    (0..=71)
+        .find(|pairs| f64::from(*pairs) >= agreeing)
+        .unwrap_or(71)
+}
+
+pub(crate) fn share_of_first(family: usize) -> f64 {
+    holm::FAMILY_ALPHA / family.max(1) as f64
+}
+
+fn p_value(log_ratios: &[f64]) -> f64 {
+    SignedRank::of(log_ratios).map_or(1.0, |test| test.p_value())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_contrasts_need_more_pairs_that_agree() {
+        // 2 ÷ 2^6 is 0.031, 2 ÷ 2^11 less than 0.05 ÷ 27 and 2 ÷ 2^10 more.
+        assert_eq!([1, 26, 27].map(fewest_that_can_tell), [6, 11, 11]);
+        assert_eq!(fewest_that_can_tell(25), 10);
+    }
+}

@@ -1,0 +1,220 @@
+//! A sweep from its blocks to its judgement.
+
+use model::doubt::worded;
+use model::judgement::{KneeShape, LevelShape, LoadSweep, SweepBlock, UslShape};
+use model::load_run::{self, SavedLoad};
+use model::random::SplitMix64;
+use model::reading::{MachineCpu, MachinePerUnit};
+use model::sweep::{Axis, Sweep};
+use model::{BlockRecord, Estimate, Histogram, Reading};
+
+use super::{Block, Knee, Level, Peak, UslFit, fit, knee};
+use crate::quantile::Pooled;
+use crate::signed_rank::SignedRank;
+
+/// Two-sided error of the intervals.
+const ALPHA: f64 = 0.05;
+/// The most rounds of a sweep, as `--rounds` has them.
+const MOST_ROUNDS: u32 = 1000;
+
+/// One level, its blocks, and what knee and law are told from.
+struct Measured<'a> {
+    load: f64,
+    blocks: Vec<&'a Reading>,
+    level: Level,
+    /// In half of its blocks or more.
+    client_is_limit: bool,
+}
+
+/// Judges a sweep of this range.
+#[must_use]
+pub fn judge_sweep(
+    run: &SavedLoad,
+    (range, rounds): (Sweep, u32),
+    blocks: &[BlockRecord],
+) -> LoadSweep {
+    let study = &run.study;
+    let is_open = range.axis == Axis::Rate;
+    // A folder may be a stranger's: the range alone says what its levels are.
+    let levels = load_run::Level::all_of(&range);
+    let blocks: Vec<(f64, &BlockRecord)> = blocks
+        .iter()
+        .filter(|block| block.round < rounds.min(MOST_ROUNDS))
+        .filter_map(|block| {
+            let level = levels.iter().find(|level| level.name == block.arm)?;
+            Some((level.load, block))
+        })
+        .collect();
+    let measured = levels.iter().map(|level| {
+        let is_at = |(load, _): &&(f64, &BlockRecord)| load.to_bits() == level.load.to_bits();
+        let of = blocks.iter().filter(is_at).map(|(_, block)| &block.reading);
+        Measured::of(level.load, of.collect(), range.axis)
+    });
+    let measured: Vec<Measured<'_>> = measured.filter(|level| !level.blocks.is_empty()).collect();
+    let told = measured.iter().filter(|level| level.is_told());
+    let told: Vec<Level> = told.map(|level| level.level.clone()).collect();
+    let random = SplitMix64::new(run.seed);
+    let law = fit(&told, random.clone().stream(1)).filter(|_| !is_open);
+    LoadSweep {
+        linerate_version: run.linerate_version.clone(),
+        target: study.target.clone(),
+        address: study.address.clone(),
+        sweep: range.to_string(),
+        axis: range.axis,
+        http: study.http,
+        streams: study.streams,
+        connections: is_open.then_some(study.connections),
+        arrivals: is_open.then_some(study.arrivals),
+        threads: study.threads,
+        rounds,
+        seed: run.seed,
+        settle_seconds: study.settle_ns as f64 / 1e9,
+        block_seconds: study.score_ns as f64 / 1e9,
+        is_over: blocks.len() == levels.len() * rounds as usize,
+        levels: measured
+            .iter()
+            .map(|level| level.shape(range.axis))
+            .collect(),
+        knee: knee_shape(knee(&told, random.stream(2))),
+        usl: law.as_ref().map(law_shape),
+        blocks: blocks.iter().map(block_shape).collect(),
+        doubts: worded(&run.doubts),
+        notes: study.notes.clone(),
+    }
+}
+
+impl<'a> Measured<'a> {
+    fn of(load: f64, blocks: Vec<&'a Reading>, axis: Axis) -> Self {
+        let judged = blocks.iter().filter_map(|reading| {
+            let throughput_rps = reading.throughput_rps();
+            let response = times(reading, axis)?
+                .mean()
+                .filter(|_| throughput_rps > 0.0)?;
+            Some(Block {
+                throughput_rps,
+                response,
+            })
+        });
+        let limited = blocks
+            .iter()
+            .filter(|block| block.client_is_limit())
+            .count();
+        Self {
+            load,
+            level: Level {
+                load,
+                blocks: judged.collect(),
+            },
+            client_is_limit: 2 * limited >= blocks.len(),
+            blocks,
+        }
+    }
+
+    /// Whether knee and law are told from it too: of a block without one right answer no logarithm can
+    /// be taken.
+    fn is_told(&self) -> bool {
+        !self.client_is_limit && self.level.blocks.len() == self.blocks.len()
+    }
+
+    fn shape(&self, axis: Axis) -> LevelShape {
+        let times = self
+            .blocks
+            .iter()
+            .filter_map(|reading| times(reading, axis));
+        let pooled = Pooled::of(times.collect::<Vec<_>>());
+        let answered: u64 = self.blocks.iter().map(|block| block.answered).sum();
+        let per_request_us = |ns: u64| (answered > 0).then(|| ns as f64 / 1e3 / answered as f64);
+        let estimate = |of: &dyn Fn(&Reading) -> Option<f64>| self.estimate(of).map(Into::into);
+        LevelShape {
+            load: self.load,
+            throughput_rps: estimate(&|block| Some(block.throughput_rps())),
+            latency_us_p50: pooled.estimate(0.5).map(Into::into),
+            latency_us_p99: pooled.estimate(0.99).map(Into::into),
+            server_cpu_us_per_request: estimate(&Reading::server_cpu_us_per_request),
+            client_cpu_us_per_request: estimate(&Reading::client_cpu_us_per_request),
+            // A block may be too short for the ticks that it is counted in.
+            machine_cpu_us_per_request: estimate(&|block| {
+                block.machine_cpu_us_per_request().filter(|us| *us > 0.0)
+            }),
+            machine_us_per_request: MachinePerUnit::of(self.machine(), per_request_us),
+            client_is_limit: self.client_is_limit,
+        }
+    }
+
+    fn machine(&self) -> Option<MachineCpu> {
+        let mut sum = MachineCpu::default();
+        for block in &self.blocks {
+            sum.add(&block.cpu.machine?);
+        }
+        Some(sum)
+    }
+
+    /// The Hodges–Lehmann estimate of the logarithms with its signed-rank interval, as figures again;
+    /// `None` where a block has none.
+    fn estimate(&self, of: &dyn Fn(&Reading) -> Option<f64>) -> Option<Estimate> {
+        let values: Option<Vec<f64>> = self.blocks.iter().map(|block| of(block)).collect();
+        let logs: Vec<f64> = values?.iter().map(|value| value.ln()).collect();
+        let ranks = SignedRank::of(&logs)?;
+        let interval = ranks.interval(ALPHA);
+        Some(Estimate {
+            value: ranks.estimate().exp(),
+            low: interval.low.exp(),
+            high: interval.high.exp(),
+            n: crate::count(logs.len()),
+        })
+    }
+}
+
+/// What a user waits in open loop; in closed loop nothing but the service time is measured.
+fn times(reading: &Reading, axis: Axis) -> Option<&Histogram> {
+    let latency = reading.latency.as_ref()?;
+    Some(match axis {
+        Axis::Connections => &latency.service,
+        Axis::Rate => &latency.response,
+    })
+}
+
+fn knee_shape(knee: Knee) -> KneeShape {
+    let (is, at) = match knee {
+        Knee::At { load, low, high } => ("within", Some([load, low, high])),
+        Knee::Above => ("above", None),
+        Knee::Below => ("below", None),
+        Knee::NotSeen => ("not_seen", None),
+    };
+    let [load, low, high] = at.map_or([None; 3], |at| at.map(Some));
+    KneeShape {
+        is,
+        load,
+        low,
+        high,
+    }
+}
+
+fn law_shape(fit: &UslFit) -> UslShape {
+    let (peak, at) = match fit.peak {
+        Peak::At(at) => ("within", Some(at)),
+        Peak::NotSeen => ("not_seen", None),
+        Peak::OutsideLevels => ("outside", None),
+    };
+    UslShape {
+        lambda_rps: fit.lambda_rps.into(),
+        sigma: fit.sigma.into(),
+        kappa: fit.kappa.into(),
+        peak,
+        peak_connections: at.map(Into::into),
+        worst_miss_share: fit.worst_miss_share,
+    }
+}
+
+fn block_shape(&(load, block): &(f64, &BlockRecord)) -> SweepBlock {
+    let reading = &block.reading;
+    SweepBlock {
+        round: block.round + 1,
+        load,
+        throughput_rps: reading.throughput_rps(),
+        server_cpu_us_per_request: reading.server_cpu_us_per_request(),
+        client_cpu_us_per_request: reading.client_cpu_us_per_request(),
+        client_is_limit: reading.client_is_limit(),
+        failed_share: reading.failed_share(),
+    }
+}

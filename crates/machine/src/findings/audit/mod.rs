@@ -1,0 +1,218 @@
+//! Whether the kernel audits system calls, or did since it was started.
+
+mod kernel;
+
+use std::io;
+
+use model::finding::{Finding, Severity};
+
+use super::{Subject, costly, fine, unknown};
+use crate::errno::errno;
+
+const NAME: &str = "audit";
+
+pub(super) fn check(subject: &Subject) -> Option<Finding> {
+    let cmdline = subject.tree.text("proc/cmdline").unwrap_or_default();
+    let word = cmdline
+        .split_whitespace()
+        .find(|word| word.starts_with("audit="));
+    Some(judge(&AuditState {
+        enabled: kernel::enabled(),
+        spares_new: kernel::spares_new().unwrap_or(false),
+        log: sys::kernel_log::text(),
+        boot_word: word,
+    }))
+}
+
+struct AuditState<'s> {
+    /// What the kernel says: 0, 1, or 2 for locked.
+    enabled: io::Result<u32>,
+    /// Whether no process that is started now gets an audit context.
+    spares_new: bool,
+    log: io::Result<String>,
+    boot_word: Option<&'s str>,
+}
+
+impl AuditState<'_> {
+    fn at_boot(&self) -> String {
+        self.boot_word.map_or_else(
+            || "no audit= at boot".to_owned(),
+            |word| format!("{word} at boot"),
+        )
+    }
+}
+
+fn judge(seen: &AuditState<'_>) -> Finding {
+    let boot = seen.at_boot();
+    match &seen.enabled {
+        _ if seen.boot_word == Some("audit=0") => {
+            fine(NAME, "System calls are not audited, for good.", boot)
+        }
+        Ok(enabled) if seen.spares_new => fine(
+            NAME,
+            "System calls of processes that are started now are not audited; a server from before the \
+             rule goes the slow way until it is started anew.",
+            format!("a rule `never,task`; AUDIT_GET says enabled = {enabled}; {boot}"),
+        ),
+        Ok(0) => off(&seen.log, &boot),
+        Ok(enabled) => audited(*enabled, &boot),
+        // The kernel was built without it.
+        Err(error) if error.raw_os_error() == Some(93) => {
+            fine(NAME, "This kernel cannot audit system calls.", errno(error))
+        }
+        Err(error) => unknown(
+            NAME,
+            "Whether system calls are audited cannot be seen.",
+            format!("AUDIT_GET: {}; {boot}", errno(error)),
+        ),
+    }
+}
+
+/// Off says little: once it was on, a latch of the kernel (`audit_ever_enabled` of kernel/audit.c) stays
+/// until the next boot, which only its log tells.
+fn off(log: &io::Result<String>, boot: &str) -> Finding {
+    let told = match log {
+        Ok(log) => match was_on(log) {
+            Some(words) => return latched(words, boot),
+            None => "as far back as the kernel's log goes, it does not say so".to_owned(),
+        },
+        Err(error) => format!("the kernel's log would say so: {}", errno(error)),
+    };
+    fine(
+        NAME,
+        "System calls are not audited.",
+        format!(
+            "AUDIT_GET says enabled = 0; {boot}. Had it been on before, processes started since \
+             would still cost +3.5 %; {told}"
+        ),
+    )
+}
+
+/// The words by which the kernel told that it was audited since it was started: at its start, or at the
+/// end of that. A beginning in between is not told, and an end not here where a daemon takes the records.
+/// Who ended it stands behind them, and is nobody's business here.
+const ON_WORDS: [&str; 2] = [
+    "audit: initializing netlink subsys (enabled)",
+    "op=set audit_enabled=0 old=1",
+];
+
+fn was_on(log: &str) -> Option<&'static str> {
+    let mut lines = log.lines().filter(|line| line.contains("audit: "));
+    lines.find_map(|line| ON_WORDS.into_iter().find(|words| line.contains(words)))
+}
+
+fn latched(words: &str, boot: &str) -> Finding {
+    Finding {
+        severity: Severity::Notice,
+        cost: "+3.5 % server CPU per request of a process that was started since (measured on a \
+               2-vCPU VM, Linux 6.18)"
+            .to_owned(),
+        advice: "`auditctl -a never,task` and start the server anew, or reboot: off alone spares \
+                 no new process"
+            .to_owned(),
+        ..fine(
+            NAME,
+            "System calls are not audited now, but were since boot: processes started since \
+             then still go the slow way in and out.",
+            format!("AUDIT_GET says enabled = 0; {boot}; the kernel's log has `{words}`"),
+        )
+    }
+}
+
+fn audited(enabled: u32, boot: &str) -> Finding {
+    let locked = if enabled == 2 {
+        ", locked until reboot"
+    } else {
+        ""
+    };
+    costly(
+        "syscall-audit",
+        NAME,
+        format!("System calls are audited{locked}."),
+        format!("AUDIT_GET says enabled = {enabled}; {boot}"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(enabled: io::Result<u32>, log: &str) -> AuditState<'static> {
+        AuditState {
+            enabled,
+            spares_new: false,
+            log: Ok(log.to_owned()),
+            boot_word: None,
+        }
+    }
+
+    fn refused<T>() -> io::Result<T> {
+        Err(io::Error::from_raw_os_error(1))
+    }
+
+    #[test]
+    fn on_costs_off_does_not_and_refused_is_unknown() {
+        assert_eq!(judge(&seen(Ok(1), "")).severity, Severity::Notice);
+        assert!(judge(&seen(Ok(2), "")).what.contains("locked"));
+        assert_eq!(judge(&seen(Ok(0), "")).severity, Severity::Fine);
+        let unseen = judge(&AuditState {
+            boot_word: Some("audit=1"),
+            ..seen(refused(), "")
+        });
+        assert_eq!(unseen.severity, Severity::Unknown);
+        assert!(unseen.evidence.contains("EPERM") && unseen.evidence.contains("audit=1"));
+    }
+
+    const NEVER_ON: &str = "<6>[ 0.1] audit: initializing netlink subsys (disabled)\n\
+        <5>[ 1.0] audit: type=1400 apparmor\n<5>[ 2.0] audit: op=set audit_enabled=0 old=0 res=1\n";
+
+    #[test]
+    fn what_was_on_since_boot_is_told_after_it_is_off_again() {
+        assert_eq!(was_on(NEVER_ON), None);
+        let ended = "<5>[ 3.0] audit: type=1305 audit(1:2): op=set audit_enabled=0 old=1 auid=4";
+        let latched = judge(&seen(Ok(0), &format!("{NEVER_ON}{ended}\n")));
+        assert_eq!(latched.severity, Severity::Notice);
+        assert!(latched.what.contains("were since boot"), "{latched:?}");
+        let evidence = latched.evidence;
+        assert!(
+            evidence.ends_with("has `op=set audit_enabled=0 old=1`"),
+            "{evidence}"
+        );
+        let from_boot = "[ 0.1] audit: initializing netlink subsys (enabled)";
+        assert!(was_on(from_boot).is_some());
+        let still_on = judge(&seen(Ok(1), from_boot));
+        assert_eq!(still_on.what, "System calls are audited.");
+    }
+
+    #[test]
+    fn a_log_that_is_refused_is_told_beside_what_it_would_say() {
+        let never = judge(&seen(Ok(0), NEVER_ON)).evidence;
+        assert!(never.ends_with("it does not say so"), "{never}");
+        let unseen = judge(&AuditState {
+            log: refused(),
+            ..seen(Ok(0), "")
+        });
+        assert!(unseen.evidence.ends_with("(EPERM)"), "{unseen:?}");
+    }
+
+    #[test]
+    fn who_spares_all_new_processes_has_followed_the_advice() {
+        for enabled in [0, 1] {
+            let spared = judge(&AuditState {
+                spares_new: true,
+                ..seen(Ok(enabled), "audit: op=set audit_enabled=0 old=1")
+            });
+            assert_eq!(spared.severity, Severity::Fine);
+            assert!(spared.evidence.contains("never,task"), "{spared:?}");
+        }
+    }
+
+    #[test]
+    fn audit_off_at_boot_needs_no_question() {
+        let off_for_good = judge(&AuditState {
+            boot_word: Some("audit=0"),
+            ..seen(refused(), "")
+        });
+        assert_eq!(off_for_good.severity, Severity::Fine);
+    }
+}

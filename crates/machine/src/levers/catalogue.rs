@@ -1,0 +1,92 @@
+//! The levers there are: the files of `crates/machine/levers`, one for each subject.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::Lever;
+
+macro_rules! files {
+    ($($name:literal),+ $(,)?) => {
+        [$(($name, include_str!(concat!("../../levers/", $name)))),+]
+    };
+}
+
+/// In the order in which `linerate levers list --json` has them.
+const FILES: [(&str, &str); 15] = files![
+    "told.toml",
+    "locality.toml",
+    "interrupts.toml",
+    "drivers.toml",
+    "queues.toml",
+    "offloads.toml",
+    "tcp.toml",
+    "routes.toml",
+    "sockets.toml",
+    "memory.toml",
+    "power.toml",
+    "scheduling.toml",
+    "programs.toml",
+    "our_server.toml",
+    "our_tester.toml",
+];
+
+/// Read when the first lever is asked for: most commands need none.
+static ALL: LazyLock<Vec<Lever>> = LazyLock::new(|| {
+    let read = FILES.iter().map(|(name, text)| levers_of(name, text));
+    let read: Result<Vec<_>, String> = read.collect();
+    let files = read.expect("a test reads all files");
+    files.into_iter().flatten().collect()
+});
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    lever: Vec<Lever>,
+}
+
+/// The levers of a file; else where in it what is wrong.
+fn levers_of(name: &str, text: &str) -> Result<Vec<Lever>, String> {
+    let file: Result<File, _> = toml::from_str(text);
+    file.map(|file| file.lever)
+        .map_err(|error| format!("crates/machine/levers/{name}: {error}"))
+}
+
+/// Every lever.
+pub fn all() -> impl Iterator<Item = &'static Lever> {
+    ALL.iter()
+}
+
+/// The lever of that name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Lever> {
+    all().find(|lever| lever.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_read_and_each_file_of_the_folder_is_one() {
+        for (name, text) in FILES {
+            if let Err(wrong) = levers_of(name, text) {
+                panic!("{wrong}");
+            }
+        }
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/levers");
+        assert_eq!(std::fs::read_dir(folder).unwrap().count(), FILES.len());
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_file_is_named_with_its_line() {
+        let wrong = levers_of("x.toml", "\n[[lever]]\nnme = \"a\"\n")
+            .err()
+            .unwrap();
+        assert!(
+            wrong.starts_with("crates/machine/levers/x.toml: "),
+            "{wrong}"
+        );
+        assert!(wrong.contains("line 3"), "{wrong}");
+    }
+}

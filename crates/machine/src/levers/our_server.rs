@@ -1,0 +1,215 @@
+//! Levers of our own server: flags of `linerate serve`, most of them of its sockets.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::fd::AsFd as _;
+use std::time::Duration;
+
+use model::link::spelling::parse_rate;
+use serde::Deserialize;
+use sys::epoll::Epoll;
+use sys::listener::{self, BusyPoll};
+use sys::socket::{self, ListenOptions};
+use sys::uring::usable;
+
+use super::{Obstacle, Site};
+use crate::tree::Tree;
+
+/// A flag.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OfOurServer {
+    pub(super) flag: String,
+    takes: Takes,
+    /// What the server does when nothing is said.
+    unset: String,
+    /// Whether it takes a kernel that makes records of TLS.
+    #[serde(default)]
+    needs_kernel_tls: bool,
+    refused_in_studies: Option<Refusal>,
+}
+
+/// The values that a flag takes.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Takes {
+    Number(u32, u32),
+    Words(Vec<String>),
+    Time(Time, Time),
+    /// At least a byte in a millisecond.
+    Rate,
+    CipherSuites,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(try_from = "String")]
+struct Time(Duration);
+
+/// Why the server of a study cannot have it; such a server is one process of an ordinary user.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Refusal {
+    Always(String),
+    /// Where a ring is refused to it.
+    Ring,
+    BusyPolling,
+    /// Where the kernel holds less.
+    Backlog,
+    ZeroCopy,
+}
+
+/// A flag of our server, and its value.
+#[derive(Clone)]
+pub struct ServerPart {
+    row: &'static OfOurServer,
+    value: String,
+}
+
+impl OfOurServer {
+    /// What the server does when nothing is said, where this machine can have it.
+    pub(super) fn unset_at(&self, site: &Site) -> Result<String, Obstacle> {
+        if self.needs_kernel_tls && !has_kernel_tls(&site.tree) {
+            return Err(Obstacle::Absent(NO_KERNEL_TLS.to_owned()));
+        }
+        Ok(self.unset.clone())
+    }
+
+    /// `None` for a value that it does not take.
+    pub(super) fn part(&'static self, value: &str) -> Option<ServerPart> {
+        let value = value.to_owned();
+        let row = self;
+        self.takes.has(&value).then_some(ServerPart { row, value })
+    }
+}
+
+impl ServerPart {
+    /// As they stand on the server's command line.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        vec![self.row.flag.clone(), self.value.clone()]
+    }
+
+    /// Whether the server of a study can have it.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn rehearse(&self) -> Result<(), Obstacle> {
+        let refusal = self.row.refused_in_studies.as_ref();
+        let refused = refusal.and_then(|refusal| refusal.of(&self.value));
+        refused.map_or(Ok(()), |why| Err(Obstacle::Absent(why)))
+    }
+}
+
+impl Takes {
+    fn has(&self, value: &str) -> bool {
+        match self {
+            Self::Number(least, most) => {
+                let number = value.parse::<u32>();
+                number.is_ok_and(|number| (least..=most).contains(&&number))
+            }
+            Self::Words(words) => words.iter().any(|word| word == value),
+            Self::Time(least, most) => {
+                let time = humantime::parse_duration(value);
+                time.is_ok_and(|time| (least.0..=most.0).contains(&time))
+            }
+            Self::Rate => parse_rate(value).is_ok_and(|bits| bits >= 8_000),
+            Self::CipherSuites => value.split(',').all(is_name_of_a_suite),
+        }
+    }
+}
+
+impl TryFrom<String> for Time {
+    type Error = humantime::DurationError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        humantime::parse_duration(&text).map(Self)
+    }
+}
+
+impl Refusal {
+    /// Why that value is refused, if it is.
+    fn of(&self, value: &str) -> Option<String> {
+        let words = |outcome: std::io::Result<()>| outcome.err().map(|error| error.to_string());
+        match (self, value) {
+            (Self::Always(why), _) => Some(why.clone()),
+            (Self::Ring, "uring") => {
+                let tried = usable::try_out_for_descended();
+                tried.err().map(|refused| refused.to_string())
+            }
+            (Self::ZeroCopy, "on") => words(allows_zero_copy()),
+            (Self::Ring | Self::ZeroCopy, _) => None,
+            (Self::BusyPolling, _) => words(polls_busily()),
+            (Self::Backlog, _) => holds_backlog(value),
+        }
+    }
+}
+
+fn polls_busily() -> std::io::Result<()> {
+    Epoll::new()?.poll_busily(BusyPoll {
+        time_us: 1,
+        preferred_budget: None,
+    })
+}
+
+/// Whether the kernel takes sends without a copy; it may still copy.
+fn allows_zero_copy() -> std::io::Result<()> {
+    let listener = any_listener(1)?;
+    listener::allow_zero_copy(listener.as_fd()).map_err(std::io::Error::other)
+}
+
+fn any_listener(backlog: i32) -> std::io::Result<TcpListener> {
+    let options = ListenOptions {
+        shared_port: false,
+        backlog,
+    };
+    socket::listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), options)
+}
+
+/// What a listener of ours holds after it was asked for so many.
+fn holds_backlog(value: &str) -> Option<String> {
+    let wanted = value.parse().unwrap_or(i32::MAX);
+    let held = any_listener(wanted).and_then(|listener| listener::backlog(listener.as_fd()));
+    match held {
+        Err(error) => Some(error.to_string()),
+        Ok(held) if value.parse() == Ok(held) => None,
+        Ok(held) => Some(format!("the kernel holds {held}, by net.core.somaxconn")),
+    }
+}
+
+const NO_KERNEL_TLS: &str = "this kernel has no kTLS: net.ipv4.tcp_available_ulp does not name `tls`, and no \
+    module is called so";
+
+/// By what the kernel lists: to ask it for kTLS would have it load the module, which is no look.
+fn has_kernel_tls(tree: &Tree) -> bool {
+    let offered = tree.text("proc/sys/net/ipv4/tcp_available_ulp");
+    let release = tree.text("proc/sys/kernel/osrelease").unwrap_or_default();
+    let modules = tree.text(&format!("lib/modules/{release}/modules.dep"));
+    offered.is_some_and(|names| names.split(' ').any(|name| name == "tls"))
+        || modules.is_some_and(|paths| paths.contains("/tls.ko"))
+}
+
+/// Whether it can be one; which there are, the server says.
+fn is_name_of_a_suite(word: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    word.starts_with("TLS_") && word.bytes().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backlog_is_held_however_its_number_is_written() {
+        for value in ["77", "077", "+77"] {
+            assert_eq!(holds_backlog(value), None, "{value}");
+        }
+        assert!(holds_backlog("2147483647").is_some());
+    }
+
+    #[test]
+    fn what_can_be_no_cipher_suite_is_refused_before_a_server_is_started() {
+        let takes = |value| Takes::CipherSuites.has(value);
+        assert!(takes("TLS_AES_128_GCM_SHA256,TLS_CHACHA20_POLY1305_SHA256"));
+        for wrong in ["", "AES128", "TLS_AES_128_GCM_SHA256,", "tls_aes"] {
+            assert!(!takes(wrong), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Levers over what drivers tell that no machine of ours has: found, explained, and set to nothing.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::drivers::recorded::Recorded;
+
+const ENA: &str = include_str!("../../../tests/fixtures/drivers/ena.txt");
+const MLX5: &str = include_str!("../../../tests/fixtures/drivers/mlx5.txt");
+const VIRTIO: &str = include_str!("../../../tests/fixtures/drivers/virtio.txt");
+const GVE: &str = include_str!("../../../tests/fixtures/drivers/gve.txt");
+
+/// What is read in the place of a value where the driver has none.
+const NONE: &str = "none";
+
+/// A machine with such a driver, which goes with the test.
+struct Machine {
+    site: Site,
+    _files: Planted,
+}
+
+impl Machine {
+    fn new(test: &str, record: &'static str) -> Self {
+        let recorded = Recorded::parse(record);
+        let files = recorded.files(test);
+        let tree = files.tree.clone().with_drivers(Arc::new(recorded));
+        Self {
+            site: Site::below(&tree, Some("eth0")),
+            _files: files,
+        }
+    }
+
+    fn now(&self, lever: &str) -> String {
+        match find(lever).unwrap().read(&self.site) {
+            Ok(reading) => reading.now,
+            Err(Obstacle::Absent(_)) => NONE.to_owned(),
+            Err(obstacle) => panic!("{lever}: {obstacle}"),
+        }
+    }
+
+    fn plan(&self, lever: &str, value: &str) -> Result<Plan, Obstacle> {
+        find(lever).unwrap().plan(&self.site, Some(value))
+    }
+
+    /// What is said where it cannot be set.
+    fn refusal(&self, lever: &str, value: &str) -> String {
+        self.plan(lever, value).unwrap_err().to_string()
+    }
+}
+
+#[test]
+fn what_each_driver_is_set_to_is_found() {
+    let levers = [
+        "adaptive-coalescing",
+        "receive-coalescing",
+        "receive-coalescing-frames",
+        "transmit-coalescing",
+        "receive-ring",
+        "transmit-ring",
+        "receive-channels",
+        "transmit-channels",
+        "combined-channels",
+        "large-receive-offload",
+        "receive-offload",
+        "segmentation-offload",
+    ];
+    let table = [
+        (ENA, "ena 0 20 0 64 1024 1024 none none 4 none on on"),
+        (MLX5, "mlx5_core 1 8 128 8 1024 1024 none none 4 off on on"),
+        (VIRTIO, "virtio_net 0 0 1 0 256 256 none none 1 none on on"),
+        (GVE, "gve none none none none 1024 1024 4 4 none none on on"),
+    ];
+    for (record, expected) in table {
+        let (driver, expected) = expected.split_once(' ').unwrap();
+        assert_eq!(Recorded::parse(record).driver(), driver);
+        let machine = Machine::new(&format!("found-{driver}"), record);
+        let found: Vec<String> = levers.iter().map(|lever| machine.now(lever)).collect();
+        assert_eq!(found.join(" "), expected, "{driver}");
+    }
+}
+
+#[test]
+fn a_time_that_the_driver_chooses_by_itself_is_refused_by_the_name_of_what_rules_it() {
+    let chosen = Machine::new("chosen", MLX5);
+    for (lever, knob) in [
+        ("receive-coalescing", "rx-usecs"),
+        ("receive-coalescing-frames", "rx-frames"),
+    ] {
+        let said = chosen.refusal(lever, "64");
+        let ruled = format!("{knob} of eth0 is overruled by adaptive-rx of eth0, which is `1`");
+        assert!(said.starts_with(&ruled), "{said}");
+        assert!(said.contains("ethtool -C eth0 adaptive-rx off"), "{said}");
+        let shown = find(lever).unwrap().may_set(&chosen.site).unwrap_err();
+        assert_eq!(shown.to_string(), said);
+    }
+    for (test, record) in [("by-hand-ena", ENA), ("by-hand-virtio", VIRTIO)] {
+        let by_hand = Machine::new(test, record);
+        let plan = by_hand.plan("receive-coalescing", "64").unwrap();
+        assert_eq!(plan.commands(), ["ethtool -C eth0 rx-usecs 64"]);
+    }
+    let without = Machine::new("without", GVE).refusal("receive-coalescing", "64");
+    assert_eq!(without, "this kernel or machine has no rx-usecs of eth0");
+}
+
+#[test]
+fn the_most_that_a_driver_takes_bounds_its_rings_and_channels() {
+    let ena = Machine::new("most-ena", ENA);
+    let said = ena.refusal("receive-ring", "16385");
+    assert!(
+        said.contains("expected a number from 64 to 16384 (at worst: "),
+        "{said}"
+    );
+    let said = ena.refusal("transmit-ring", "2048");
+    assert!(
+        said.contains("expected a number from 64 to 1024 ("),
+        "{said}"
+    );
+    assert!(ena.plan("receive-ring", "16384").is_ok());
+    let gve = Machine::new("most-gve", GVE);
+    let said = gve.refusal("receive-channels", "5");
+    assert!(said.contains("expected a number from 1 to 4 ("), "{said}");
+    // Its channels are for both ways, and nothing is to be set of either.
+    let said = ena.refusal("receive-channels", "2");
+    assert_eq!(said, "this kernel or machine has no rx-channels of eth0");
+}
+
+#[test]
+fn the_table_by_which_packets_find_their_queue_is_told_where_there_is_one() {
+    let ena = Machine::new("hash-ena", ENA).now("receive-hash");
+    let even = "of 128 entries 32 to queue 0, 32 to queue 1, 32 to queue 2, 32 to queue 3";
+    assert_eq!(ena, even);
+    assert_eq!(
+        Machine::new("hash-virtio", VIRTIO).now("receive-hash"),
+        NONE
+    );
+}
+
+#[test]
+fn what_is_only_told_is_left_to_a_person_with_the_command() {
+    let machine = Machine::new("told", MLX5);
+    for (lever, command) in [
+        ("adaptive-coalescing", "ethtool -C DEVICE adaptive-rx on"),
+        ("transmit-coalescing", "ethtool -C DEVICE tx-usecs 256"),
+        ("combined-channels", "ethtool -L DEVICE combined N"),
+        ("large-receive-offload", "ethtool -K DEVICE lro on"),
+        ("receive-hash", "ethtool -X DEVICE equal 4"),
+    ] {
+        let said = machine.refusal(lever, "1");
+        assert!(said.contains(command), "{lever}: {said}");
+        assert!(find(lever).unwrap().sets().is_empty());
+    }
+}
+
+#[test]
+fn the_interrupts_of_each_driver_are_known_by_the_names_that_it_gives_them() {
+    let named = |test: &str, record| {
+        let plan = Machine::new(test, record).plan("interrupt-affinity", "2");
+        let knobs = plan.unwrap().steps.into_iter().map(|step| step.knob);
+        let names = knobs.map(|knob| match knob {
+            Knob::Interrupt { number, action } => format!("{number} {}", action.unwrap()),
+            knob => panic!("{knob}"),
+        });
+        names.collect::<Vec<_>>()
+    };
+    let ena = named("names-ena", ENA);
+    assert_eq!(ena.len(), 5);
+    assert_eq!(ena[0], "24 ena-mgmnt@pci:0000:00:05.0");
+    assert_eq!(ena[4], "28 eth0-Tx-Rx-3");
+    let mlx5 = named("names-mlx5", MLX5);
+    assert_eq!(mlx5[1], "41 mlx5_comp0@pci:0000:3b:00.0");
+    // Those of a virtio device are its carrier's.
+    let virtio = named("names-virtio", VIRTIO);
+    let wanted = [
+        "30 virtio2-config",
+        "31 virtio2-input.0",
+        "32 virtio2-output.0",
+    ];
+    assert_eq!(virtio, wanted);
+    assert_eq!(named("names-gve", GVE).len(), 9);
+}
+
+#[test]
+fn each_napi_of_a_card_may_stay_without_interrupts_for_a_time() {
+    let card = Machine::new("napis", MLX5);
+    assert_eq!(card.now("interrupt-suspension"), "20000000 | 0");
+    let plan = card.plan("interrupt-suspension", "20000000").unwrap();
+    let knobs: Vec<String> = plan
+        .steps
+        .iter()
+        .map(|step| step.knob.to_string())
+        .collect();
+    assert_eq!(knobs, ["irq-suspend-timeout 1 of eth0"]);
+    let said = card.refusal("interrupt-suspension", "1000000001");
+    assert!(
+        said.contains("expected a number from 0 to 1000000000 ("),
+        "{said}"
+    );
+    assert_eq!(
+        Machine::new("no-napis", GVE).now("interrupt-suspension"),
+        NONE
+    );
+}

@@ -1,0 +1,237 @@
+//! The costs and switches of `crates/machine/planted.toml`, each of a kind that this code knows to set.
+
+use std::sync::LazyLock;
+
+use model::Binds;
+use model::lever::{LeverShape, Takes};
+use serde::Deserialize;
+
+use super::seccomp_filter::{self, Reads};
+use super::table::HeldTable;
+use super::{ChildPart, Held, Planted, PlantedError, SetLever, Wanted};
+use super::{conntrack, machine_rules, packet_tap, token_bucket};
+use crate::nftables::{Hook, Rule, Table};
+
+const FILE: &str = include_str!("../../planted.toml");
+
+static ALL: LazyLock<Vec<Cost>> = LazyLock::new(|| read().expect("a test reads it"));
+
+/// Every cost and every switch.
+pub fn all() -> impl Iterator<Item = &'static dyn Planted> {
+    ALL.iter().map(|cost| -> &dyn Planted { cost })
+}
+
+fn read() -> Result<Vec<Cost>, toml::de::Error> {
+    let file: File = toml::from_str(FILE)?;
+    Ok(file.planted)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    planted: Vec<Cost>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cost {
+    name: String,
+    summary: String,
+    /// None of what is on or off.
+    takes: Option<Numbers>,
+    how: How,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Numbers {
+    from: u64,
+    to: u64,
+    usual: u64,
+}
+
+/// What sets it.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum How {
+    /// A flag of our server.
+    Flag(String),
+    FlagWithNumber(String),
+    /// Our server's message, of so many bytes.
+    Message,
+    Filter(Reads),
+    NftRules,
+    NftSet,
+    NoTrack,
+    MachineRules,
+    Conntrack,
+    PacketTap,
+    TokenBucket,
+    /// It goes the way of what binds live.
+    Nothing,
+}
+
+impl Planted for Cost {
+    fn name(&'static self) -> &'static str {
+        &self.name
+    }
+
+    fn binds(&self) -> Binds {
+        match self.how {
+            How::Filter(_) => Binds::Fork,
+            _ if self.only_serve() => Binds::Fork,
+            _ => Binds::Live,
+        }
+    }
+
+    fn summary(&'static self) -> &'static str {
+        &self.summary
+    }
+
+    fn takes(&self) -> Takes {
+        let range = |it: &Numbers| Takes::Number(it.from..=it.to);
+        self.takes.as_ref().map_or(Takes::Nothing, range)
+    }
+
+    fn only_serve(&self) -> bool {
+        matches!(
+            self.how,
+            How::Flag(_) | How::FlagWithNumber(_) | How::Message
+        )
+    }
+
+    /// What is live is set and undone; in a namespace of our own that disturbs nobody, and no other
+    /// answer is as sure.
+    fn unavailable(&'static self, wanted: Wanted<'_>) -> Option<String> {
+        if let How::Filter(_) = self.how {
+            return seccomp_filter::unavailable();
+        }
+        if self.only_serve() {
+            return None;
+        }
+        let tried = self.number(wanted).and_then(|number| {
+            let held = self.held(number)?;
+            held.verify()?;
+            held.undo()
+        });
+        tried.err().map(|error| error.to_string())
+    }
+
+    fn set(&'static self, wanted: Wanted<'_>) -> Result<SetLever, PlantedError> {
+        let number = self.number(wanted)?;
+        let arguments = |words: [String; 2]| Ok(SetLever::ServeArgument(words.to_vec()));
+        match &self.how {
+            How::Flag(flag) => Ok(SetLever::ServeArgument(vec![flag.clone()])),
+            How::FlagWithNumber(flag) => arguments([flag.clone(), number.to_string()]),
+            How::Message => {
+                let message = (0..number).map(|_| 'x').collect();
+                arguments(["--message".to_owned(), message])
+            }
+            How::Filter(reads) => Ok(SetLever::Child(ChildPart {
+                seccomp: seccomp_filter::filter(*reads),
+                ..ChildPart::default()
+            })),
+            _ => self.held(number).map(SetLever::Held),
+        }
+    }
+}
+
+impl Cost {
+    /// What lives in a network namespace of our own.
+    fn held(&'static self, number: u64) -> Result<Box<dyn Held + Send>, PlantedError> {
+        // It takes no more than fits.
+        let count = u16::try_from(number).unwrap_or(u16::MAX);
+        let table = |table: &Table| HeldTable::add(&self.name, table);
+        Ok(match self.how {
+            How::NftRules => Box::new(table(&Table {
+                name: c"linerate-rules",
+                nobodies: 0,
+                rules: (0..count)
+                    .map(|nth| (Hook::Input, Rule::DropFromNobody(nth)))
+                    .collect(),
+            })?),
+            How::NftSet => Box::new(table(&Table {
+                name: c"linerate-set",
+                nobodies: count,
+                rules: vec![(Hook::Input, Rule::DropFromNobodies)],
+            })?),
+            How::NoTrack => Box::new(table(&Table {
+                name: c"linerate-no-track",
+                nobodies: 0,
+                rules: [Hook::RawPrerouting, Hook::RawOutput]
+                    .map(|hook| (hook, Rule::DoNotTrackTcp))
+                    .to_vec(),
+            })?),
+            How::MachineRules => Box::new(machine_rules::hold()?),
+            How::Conntrack => Box::new(conntrack::hold()?),
+            How::PacketTap => Box::new(packet_tap::hold(count)?),
+            How::TokenBucket => Box::new(token_bucket::hold()?),
+            _ => Box::new(HeldNothing),
+        })
+    }
+
+    /// The number that is wanted, or the usual; 0 of what is on or off.
+    fn number(&'static self, wanted: Wanted<'_>) -> Result<u64, PlantedError> {
+        let expected = LeverShape {
+            name: &self.name,
+            takes: self.takes(),
+        };
+        if let Some(value) = wanted.value.filter(|_| !expected.takes(wanted.value)) {
+            return Err(PlantedError::BadValue {
+                lever: &self.name,
+                value: value.to_owned(),
+                expected,
+            });
+        }
+        let number = wanted.value.and_then(|value| value.parse().ok());
+        let usual = self.takes.as_ref().map_or(0, |numbers| numbers.usual);
+        Ok(number.unwrap_or(usual))
+    }
+}
+
+struct HeldNothing;
+
+impl Held for HeldNothing {
+    fn verify(&self) -> Result<(), PlantedError> {
+        Ok(())
+    }
+
+    fn undo(self: Box<Self>) -> Result<(), PlantedError> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_file_is_read_and_each_row_has_its_page() {
+        let rows = read().unwrap_or_else(|wrong| panic!("crates/machine/planted.toml: {wrong}"));
+        let page = |cost: Cost| format!("{}.md", cost.name);
+        let mut pages: BTreeSet<String> = rows.into_iter().map(page).collect();
+        pages.insert("README.md".to_owned());
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/planted");
+        let entries = std::fs::read_dir(folder).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        assert_eq!(names.collect::<BTreeSet<String>>(), pages);
+    }
+
+    #[test]
+    fn a_message_has_as_many_bytes_as_were_asked_for() {
+        let lever = all().find(|cost| cost.name() == "message-bytes").unwrap();
+        for (value, bytes) in [(None, 65_536), (Some("100000"), 100_000)] {
+            let wanted = Wanted {
+                value,
+                ..Wanted::default()
+            };
+            let SetLever::ServeArgument(arguments) = lever.set(wanted).unwrap() else {
+                panic!("it is no argument");
+            };
+            assert_eq!(arguments[0], "--message");
+            assert_eq!(arguments[1].len(), bytes);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! A load of many blocks, as its run folder describes it: level by level, or a search for the highest
+//! rate that holds an objective.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::objective::Objective;
+use crate::run::RunRecord;
+use crate::sweep::{Axis, Sweep};
+use crate::workload::Arrivals;
+
+/// A load of many blocks as its run folder describes it. Its blocks have ordinary readings.
+pub type SavedLoad = RunRecord<LoadStudy, Level>;
+
+/// What is asked of a target, and how it is loaded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadStudy {
+    /// The question.
+    pub workload: LoadWorkload,
+    /// The URL without its query.
+    pub target: String,
+    /// The address that is loaded, as ADDR:PORT, or as unix:PATH.
+    pub address: String,
+    /// Version of HTTP that is asked for.
+    pub http: HttpVersion,
+    /// Requests under way at once on each connection, count; 1 for HTTP/1.1 without --pipeline.
+    pub streams: u32,
+    /// Connections held open at once, count; at the most where they are swept.
+    pub connections: u32,
+    /// Load threads at most, count.
+    pub threads: u32,
+    /// How the requests of an open loop are spread over time.
+    pub arrivals: Arrivals,
+    /// Load before each block's scored window, ns.
+    pub settle_ns: u64,
+    /// Length of each block's scored window, ns.
+    pub score_ns: u64,
+    /// A request unanswered for so long has failed, ns.
+    pub timeout_ns: u64,
+    /// Remarks about how it is measured, each a sentence.
+    pub notes: Vec<String>,
+}
+
+/// The question of a load of many blocks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum LoadWorkload {
+    /// What comes of each level; each is measured once a round, in random order.
+    Sweep {
+        /// From the lowest level to the highest.
+        range: Sweep,
+        /// Rounds, count.
+        rounds: u32,
+    },
+    /// The highest rate that holds an objective.
+    Capacity {
+        /// What has to hold.
+        objective: Objective,
+    },
+}
+
+/// A version of HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum HttpVersion {
+    #[serde(rename = "1.1")]
+    One,
+    #[serde(rename = "2")]
+    Two,
+}
+
+/// One level of a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Level {
+    /// What its blocks call it.
+    pub name: String,
+    /// Connections, or requests/s offered.
+    pub load: f64,
+}
+
+impl Level {
+    /// All levels of a sweep, the lowest first.
+    #[must_use]
+    pub fn all_of(sweep: &Sweep) -> Vec<Self> {
+        let unit = match sweep.axis {
+            Axis::Connections => "connections",
+            Axis::Rate => "requests/s",
+        };
+        let level = |load| Self {
+            name: format!("{load} {unit}"),
+            load,
+        };
+        sweep.loads().into_iter().map(level).collect()
+    }
+}

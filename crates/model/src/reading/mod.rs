@@ -1,0 +1,332 @@
+//! What one block of load gave: counts, CPU time and, in latency mode, distributions.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+mod machine;
+
+pub use machine::{MachineCpu, MachinePerUnit, MachineRuns};
+
+use crate::{Doubt, Histogram};
+
+/// Counters and distributions of one block, over its scored window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reading {
+    /// Length of the scored window, ns.
+    pub window_ns: u64,
+    /// Answers that came in within the scored window: right status, right length.
+    pub answered: u64,
+    /// Every request of the whole block, settling included, in its bin.
+    pub ledger: Ledger,
+    /// CPU time spent within the scored window, by who spent it.
+    pub cpu: CpuReading,
+    /// Only in latency mode: the three distributions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<LatencyReading>,
+    /// Doubts about this block; absent where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<Doubt>,
+}
+
+/// The fate of each request. `sent` is the sum of all the other counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Ledger {
+    /// Requests sent, count; the sum of all the others.
+    pub sent: u64,
+    /// Right answers, count.
+    pub answered: u64,
+    /// The others, by fate.
+    pub errors: Errors,
+}
+
+/// The bins for a request that was sent and not rightly answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Errors {
+    /// A whole answer with a status of 400 or above.
+    pub status: u64,
+    /// Bytes that are no HTTP answer, or a length that does not hold.
+    pub malformed: u64,
+    /// Whole answers with another body than the first (one in 64 is compared), count.
+    pub body: u64,
+    /// The peer closed or reset the connection before the answer was whole.
+    pub closed: u64,
+    /// No whole answer within the time allowed.
+    pub timeout: u64,
+    /// Still unanswered when the block ended, count; these are no failures.
+    pub unfinished: u64,
+}
+
+impl Errors {
+    /// All failed requests; those cut off by the end of the block are not failures.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        let bins = [
+            self.status,
+            self.malformed,
+            self.body,
+            self.closed,
+            self.timeout,
+        ];
+        bins.into_iter().fold(0, u64::saturating_add)
+    }
+
+    fn sum(&self) -> u64 {
+        self.failed().saturating_add(self.unfinished)
+    }
+}
+
+impl Ledger {
+    /// Whether every request sent is in exactly one bin.
+    #[must_use]
+    pub fn balances(&self) -> bool {
+        self.sent == self.answered.saturating_add(self.errors.sum())
+    }
+
+    /// What was counted since an earlier reading of the same counts.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let (now, then) = (&self.errors, &earlier.errors);
+        Self {
+            sent: self.sent.saturating_sub(earlier.sent),
+            answered: self.answered.saturating_sub(earlier.answered),
+            errors: Errors {
+                status: now.status.saturating_sub(then.status),
+                malformed: now.malformed.saturating_sub(then.malformed),
+                body: now.body.saturating_sub(then.body),
+                closed: now.closed.saturating_sub(then.closed),
+                timeout: now.timeout.saturating_sub(then.timeout),
+                unfinished: now.unfinished.saturating_sub(then.unfinished),
+            },
+        }
+    }
+
+    /// Adds another ledger, as of another thread. Counts of a run folder may be any, and stay at the most
+    /// there is.
+    pub fn add(&mut self, other: &Self) {
+        let (errors, more) = (&mut self.errors, &other.errors);
+        for (count, more) in [
+            (&mut self.sent, other.sent),
+            (&mut self.answered, other.answered),
+            (&mut errors.status, more.status),
+            (&mut errors.malformed, more.malformed),
+            (&mut errors.body, more.body),
+            (&mut errors.closed, more.closed),
+            (&mut errors.timeout, more.timeout),
+            (&mut errors.unfinished, more.unfinished),
+        ] {
+            *count = count.saturating_add(more);
+        }
+    }
+}
+
+/// CPU time spent within the scored window, by who spent it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuReading {
+    /// All processes of the target; `None` where they are remote or may not be seen.
+    pub server_ns: Option<u64>,
+    /// All threads of the load generator.
+    pub client_ns: u64,
+    /// CPU time of kernel threads that finish the network work of others, ns.
+    pub ksoftirqd_ns: u64,
+    /// Everything else on this machine, from the tick-based totals; `None` where they are hidden.
+    pub foreign_ns: Option<u64>,
+    /// All CPUs of the server's host together; `None` where it is hidden, and in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineCpu>,
+    /// Share of its time for which the busiest load generator thread had the CPU, 0 to 1.
+    pub client_busy_share: f64,
+    /// That share with the time added in which it was ready to run and something else had its CPU; absent
+    /// in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_occupied_share: Option<f64>,
+    /// Share of the window in which some task waited for a CPU (PSI), 0 to 1.
+    pub psi_some_share: Option<f64>,
+    /// Where the server's host is another than the client's: the length of its own window. What
+    /// was counted there, in this time, is told here as the share that falls on `window_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_window_ns: Option<u64>,
+    /// Blocks measured in the place of this one before and thrown away, count; absent where none
+    /// was: the counters of the server's host were not read near both ends of the window.
+    #[serde(default, skip_serializing_if = "is_nought")]
+    pub missed_before: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_nought(count: &u32) -> bool {
+    *count == 0
+}
+
+/// What the counters of a host rose by between two readings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Counts {
+    /// From the one to the other, ns.
+    pub window_ns: u64,
+    /// CPU time of all processes of the target, ns; null where it is hidden.
+    pub server_ns: Option<u64>,
+    /// CPU time of kernel threads that finish the network work of others, ns.
+    pub ksoftirqd_ns: u64,
+    /// All CPUs of this host; null where they are hidden.
+    pub machine: Option<MachineCpu>,
+    /// Share of the time in which some task waited for a CPU (PSI), 0 to 1.
+    pub psi_some_share: Option<f64>,
+}
+
+impl Counts {
+    /// What there would be over a window of another length at the same pace.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a share of a count that fits; `as` saturates"
+    )]
+    pub fn over(&self, window_ns: u64) -> Self {
+        let share = window_ns as f64 / self.window_ns.max(1) as f64;
+        let scaled = |ns: u64| (ns as f64 * share).round() as u64;
+        Self {
+            window_ns,
+            server_ns: self.server_ns.map(scaled),
+            ksoftirqd_ns: scaled(self.ksoftirqd_ns),
+            machine: self.machine.map(|machine| machine.each(scaled)),
+            psi_some_share: self.psi_some_share,
+        }
+    }
+
+    /// Busy time of the host's CPUs that neither the target nor a load generator there, nor
+    /// ksoftirqd, spent. Ticks are coarser than what is taken off, so a small remainder below
+    /// nought is nought. `None` where the target's time is unknown, which would count as theirs.
+    #[must_use]
+    pub fn foreign_ns(&self, client_ns: u64) -> Option<u64> {
+        // A far host may tell any, which stay at the most there is.
+        let known_ns = client_ns
+            .saturating_add(self.server_ns?)
+            .saturating_add(self.ksoftirqd_ns);
+        Some(self.machine?.busy_ns().saturating_sub(known_ns))
+    }
+}
+
+/// The three distributions of a latency block.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyReading {
+    /// From the actual send to the last byte of the answer, ns.
+    pub service: Histogram,
+    /// From the intended send to the last byte: what a user waits.
+    pub response: Histogram,
+    /// From the intended to the actual send: our own lateness.
+    pub lateness: Histogram,
+    /// Rate that was to be offered, requests/s.
+    pub offered_rps: f64,
+}
+
+impl LatencyReading {
+    /// Adds the distributions of another thread.
+    pub fn merge(&mut self, other: &Self) {
+        self.service.merge(&other.service);
+        self.response.merge(&other.response);
+        self.lateness.merge(&other.lateness);
+    }
+
+    /// What was recorded since an earlier reading of the same block.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            service: self.service.since(&earlier.service),
+            response: self.response.since(&earlier.response),
+            lateness: self.lateness.since(&earlier.lateness),
+            offered_rps: self.offered_rps,
+        }
+    }
+}
+
+impl Reading {
+    /// Answers per second of the scored window.
+    #[must_use]
+    pub fn throughput_rps(&self) -> f64 {
+        self.answered as f64 / (self.window_ns as f64 / 1e9)
+    }
+
+    /// Requests that failed, as a share of those sent in the whole block, 0 to 1.
+    #[must_use]
+    pub fn failed_share(&self) -> f64 {
+        self.ledger.errors.failed() as f64 / self.ledger.sent.max(1) as f64
+    }
+
+    /// Whether the load generator was at its own limit.
+    #[must_use]
+    pub fn client_is_limit(&self) -> bool {
+        let mut doubts = self.doubts.iter();
+        doubts.any(|doubt| matches!(doubt, Doubt::ClientIsLimit { .. }))
+    }
+
+    /// CPU time of the target per answer, in µs. `None` where it is unknown or nothing came in.
+    #[must_use]
+    pub fn server_cpu_us_per_request(&self) -> Option<f64> {
+        self.per_request_us(self.cpu.server_ns?)
+    }
+
+    /// CPU time of the load generator per answer, in µs.
+    #[must_use]
+    pub fn client_cpu_us_per_request(&self) -> Option<f64> {
+        self.per_request_us(self.cpu.client_ns)
+    }
+
+    /// CPU time of all CPUs of the server's host per answer, in µs: the target, the load generator
+    /// where it is there, the kernel's own work and that of others. `None` as above.
+    #[must_use]
+    pub fn machine_cpu_us_per_request(&self) -> Option<f64> {
+        self.per_request_us(self.cpu.machine?.busy_ns())
+    }
+
+    fn per_request_us(&self, cpu_ns: u64) -> Option<f64> {
+        (self.answered > 0).then(|| cpu_ns as f64 / 1e3 / self.answered as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts() -> Counts {
+        Counts {
+            window_ns: 400,
+            server_ns: Some(200),
+            ksoftirqd_ns: 10,
+            machine: Some(MachineCpu {
+                user_ns: 200,
+                system_ns: 100,
+                irq_ns: 50,
+                softirq_ns: 150,
+                stolen_ns: 40,
+            }),
+            psi_some_share: Some(0.1),
+        }
+    }
+
+    #[test]
+    fn time_of_others_is_what_is_left_and_never_below_nought() {
+        assert_eq!(counts().foreign_ns(190), Some(100));
+        assert_eq!(counts().foreign_ns(1_000), Some(0));
+        let hidden = Counts {
+            server_ns: None,
+            ..counts()
+        };
+        assert_eq!(hidden.foreign_ns(0), None);
+    }
+
+    #[test]
+    fn times_that_cannot_be_are_added_up_all_the_same() {
+        let absurd = Counts {
+            server_ns: Some(u64::MAX),
+            ksoftirqd_ns: u64::MAX,
+            ..counts()
+        };
+        assert_eq!(absurd.foreign_ns(u64::MAX), Some(0));
+    }
+
+    #[test]
+    fn a_longer_window_holds_more_at_the_same_pace() {
+        let longer = counts().over(500);
+        assert_eq!((longer.window_ns, longer.server_ns), (500, Some(250)));
+        let machine = longer.machine.unwrap();
+        assert_eq!((machine.user_ns, machine.stolen_ns), (250, 50));
+        assert_eq!(longer.psi_some_share, Some(0.1));
+    }
+}

@@ -1,0 +1,71 @@
+//! Throughput by load, with the law where it is fitted.
+
+use model::judgement::{LoadSweep, UslShape};
+use model::sweep::Axis;
+
+use super::canvas::{At, Ink};
+use super::xy::{Curve, Curves, Panel, Rise, Ticks};
+use crate::numbers;
+
+/// Points of the law between two levels.
+const BETWEEN: u32 = 8;
+
+/// Throughput against load, on a scale on which levels that double lie evenly.
+pub(crate) fn curve(sweep: &LoadSweep) -> Curves {
+    let told = sweep.levels.iter().filter_map(|level| {
+        let found = level.throughput_rps?;
+        Some((level.load.log2(), [found.value, found.low, found.high]))
+    });
+    let points: Vec<(f64, [f64; 3])> = told.collect();
+    let measured = Curve {
+        title: "here".to_owned(),
+        ink: Ink::Accent,
+        path: points.iter().map(|(x, [value, ..])| (*x, *value)).collect(),
+        points,
+    };
+    let mut lines = vec![measured];
+    lines.extend(sweep.usl.as_ref().map(|fit| Curve {
+        title: "Universal Scalability Law".to_owned(),
+        ink: Ink::Muted,
+        path: law(fit, sweep),
+        points: Vec::new(),
+    }));
+    let ticks = sweep.levels.iter();
+    let ticks = ticks.map(|level| (level.load.log2(), numbers::whole(level.load)));
+    Curves {
+        title: "Throughput by load",
+        description: "requests/s at each level, with intervals over the rounds".to_owned(),
+        heading: "Requests/s by load".to_owned(),
+        remark: String::new(),
+        panels: vec![Panel {
+            lines,
+            ..Panel::default()
+        }],
+        columns: 1,
+        height: 220.0,
+        x: Ticks::At(
+            ticks.collect(),
+            match sweep.axis {
+                Axis::Connections => "connections",
+                Axis::Rate => "requests/s offered",
+            },
+        ),
+        rise: Rise::FromZero,
+        tick: Box::new(numbers::rate),
+    }
+}
+
+/// X(N) = λN / (1 + σ(N − 1) + κN(N − 1)).
+fn law(fit: &UslShape, sweep: &LoadSweep) -> Vec<At> {
+    let at = |load: f64| {
+        let others = load - 1.0;
+        let shared = fit.sigma.value * others + fit.kappa.value * load * others;
+        (load.log2(), fit.lambda_rps.value * load / (1.0 + shared))
+    };
+    let neighbours = sweep.levels.windows(2).flat_map(|pair| {
+        let ratio = pair[1].load / pair[0].load;
+        let step = move |step| f64::from(step) / f64::from(BETWEEN);
+        (0..=BETWEEN).map(move |number| pair[0].load * ratio.powf(step(number)))
+    });
+    neighbours.map(at).collect()
+}

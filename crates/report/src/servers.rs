@@ -1,0 +1,282 @@
+//! The view of servers under load: a ladder, or arms side by side.
+
+use model::judgement::{ArmResult, LatencyResult, Outcome, StepResult};
+use model::source::Source;
+use model::study::DesignKind;
+use model::{BlockRecord, Judgement, RunRecord, Verdict};
+
+use crate::view::{Article, Item, Key, Page, Table};
+use crate::{
+    answer, between_boots, chart, link, not_crossed, numbers, rows, sentences, side_by_side, whole,
+};
+
+const SERIES_CAPTION: &str = "One mark for each block. What the machine does to every arm rises and falls in all lanes \
+     together, and pairs within a round cancel it. Hollow marks are the control, which is the \
+     baseline again.";
+
+const MACHINE_NOTE: &str = "The whole machine is all CPUs by `/proc/stat`: user, system, irq and softirq, those that came \
+     upon idle CPUs and kernel threads among them, and the work of others. It is counted in ticks, so \
+     no verdict is about it; what a hypervisor stole is no part of the sum.";
+
+/// What the article's figures are not.
+const CAUTION: &str = "Its machine is not this one, and its rates grow by every step of the article: compare gains, not \
+     rates.";
+
+/// The view of a judged run; without its blocks it lacks their chart alone.
+pub(crate) fn view(run: &RunRecord, blocks: &[BlockRecord], judgement: &Judgement) -> Page {
+    let hidden = sentences::hidden_cpu(judgement).map(str::to_owned);
+    let mut page = Page {
+        answer: answer::sentence(run, judgement),
+        note: hidden.clone(),
+        keys: keys(run, judgement),
+        doubts: judgement.doubts.clone(),
+        ..Page::default()
+    };
+    let title = match run.study.design.kind {
+        DesignKind::Ladder => "What each step buys",
+        DesignKind::Compare => "Side by side",
+    };
+    page.section("steps", title);
+    if let Some(hidden) = hidden {
+        page.add_to_terminal(Item::Paragraph(hidden));
+    }
+    figures(&mut page, run, judgement);
+    beside(&mut page, run, judgement);
+    page.section("trust", "How far these figures can be trusted");
+    trust(&mut page, run, judgement);
+    let series = chart::servers::series(blocks, judgement);
+    page.figure("series", series, SERIES_CAPTION);
+    page.section("latency-heading", "How long an answer takes");
+    latency(&mut page, &sentences::latency_for_readers(run, judgement));
+    page.section("published", "Beside the article");
+    published(&mut page, run, judgement);
+    page
+}
+
+fn figures(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
+    let ladder = chart::servers::ladder(run, judgement);
+    page.figure("ladder", ladder, ladder_caption(run, judgement));
+    let gains = chart::servers::gains(run, judgement);
+    page.figure("gains", gains, gains_caption(judgement));
+    page.table(rows::arms(run, judgement));
+    let machine = rows::machine(run, judgement);
+    if !machine.rows.is_empty() {
+        page.add(Item::Heading(
+            "What the processes spent, and what all CPUs did",
+        ));
+        page.table(machine);
+        page.add_to_browser(Item::Note(MACHINE_NOTE.to_owned()));
+    }
+}
+
+fn beside(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
+    if let Some(under_test) = sentences::under_test(run) {
+        page.paragraph(under_test);
+    }
+    if let Some(link) = &run.study.link {
+        page.paragraph(format!("Link: {}.", link::of_study(link)));
+    }
+    if let Some(whole) = whole::first_to_last(run, judgement) {
+        page.paragraph(format!("Whole effect: {whole}"));
+    }
+    whole::add_to(page, run, judgement);
+    if let Some(boots) = between_boots::of(run, judgement) {
+        boots.add_to(page);
+    }
+}
+
+fn trust(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
+    let sentences = [
+        sentences::noise_floor(run, judgement),
+        sentences::smallest_visible(judgement),
+        sentences::sequential_error(judgement),
+    ];
+    let sentences: Vec<String> = sentences.into_iter().flatten().collect();
+    if !sentences.is_empty() {
+        page.add(Item::Sentences(sentences));
+    }
+}
+
+/// Few arms are columns, and curves that can be told apart; many are rows.
+fn latency(page: &mut Page, results: &[LatencyResult]) {
+    let Some(design) = side_by_side::latency_design(results) else {
+        return;
+    };
+    if let Some(table) = side_by_side::latency(results) {
+        page.paragraph(format!("Latency. {design}"));
+        page.table(table);
+        return;
+    }
+    page.add_to_terminal(Item::Paragraph(format!("Latency. {design}")));
+    page.figure("latency", chart::servers::latency(results), design);
+    let mut headings = vec!["quantile".to_owned()];
+    for result in results {
+        headings.push(format!("{}: response", result.title));
+        headings.push("service".to_owned());
+    }
+    let row = |quantile: f64| {
+        let mut cells = vec![numbers::quantile(quantile)];
+        for result in results {
+            let response = sentences::quantile_with_interval(&result.response, quantile);
+            let service = sentences::quantile_alone(&result.service, quantile);
+            cells.extend([response, service]);
+        }
+        cells
+    };
+    let rows = sentences::carried_quantiles(results).into_iter().map(row);
+    page.table(Table::of_texts("Latency by quantile", headings, rows));
+}
+
+fn published(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
+    let (Some(source), study) = (&run.study.source, &run.study) else {
+        return;
+    };
+    let baseline = [(study.baseline.title.as_str(), study.baseline.published)];
+    let steps = study.steps.iter();
+    let steps = steps.map(|step| (step.title.as_str(), step.published));
+    let rows = baseline.into_iter().chain(steps);
+    let rows = rows.filter_map(|(title, published)| {
+        let published = published?;
+        let gain = published.gain.map(numbers::published_gain);
+        let rate = numbers::rate(published.throughput_rps);
+        Some(vec![title.to_owned(), rate, gain.unwrap_or_default()])
+    });
+    let headings = ["published step", "requests/s", "gain"];
+    let table = Table::of_texts("Published figures", headings, rows);
+    if table.rows.is_empty() {
+        page.add_to_browser(Item::Article(article(source, "")));
+        return;
+    }
+    page.add_to_terminal(Item::Paragraph(format!(
+        "Published: {} ({}), on {}.",
+        source.title, source.year, source.machine
+    )));
+    page.add_to_browser(Item::Article(article(source, CAUTION)));
+    page.table(table);
+    let steps = not_crossed::not_crossed(run, judgement);
+    if !steps.is_empty() {
+        page.paragraph("Published, not crossed here:");
+        page.add(Item::List(steps));
+    }
+}
+
+/// The article of a study.
+pub(crate) fn article(source: &Source, caution: &'static str) -> Article {
+    let is_web = ["https://", "http://"].map(|scheme| source.url.starts_with(scheme));
+    Article {
+        title: source.title.clone(),
+        url: source.url.clone(),
+        is_web: is_web.contains(&true),
+        year: source.year,
+        machine: source.machine.clone(),
+        caution,
+    }
+}
+
+fn ladder_caption(run: &RunRecord, judgement: &Judgement) -> String {
+    let mut parts = Vec::new();
+    if run.study.design.kind == DesignKind::Ladder {
+        parts.push("Each step is taken on top of those before it.".to_owned());
+    }
+    if let Some(floor) = chart::servers::floor(judgement) {
+        parts.push(format!(
+            "The grey part of a bar is the floor, {} µs: what a bare echo over the same sockets and bytes \
+             costs on this kernel.",
+            numbers::micros(floor.value)
+        ));
+    }
+    parts.push("The bracket is the interval of the median.".to_owned());
+    parts.join(" ")
+}
+
+fn gains_caption(judgement: &Judgement) -> String {
+    let mut parts = vec![
+        "Gains come from pairs of blocks within a round, so what drifts from round to round does \
+         not touch them; the medians above it does.",
+    ];
+    if sentences::noise(judgement).is_some() {
+        parts.push("The grey band is how far two identical servers differed in this run.");
+    }
+    let is_void = |step: &StepResult| step.verdict == Verdict::Invalid;
+    if judgement.steps.iter().any(is_void) {
+        parts.push("Hollow marks have no verdict; the doubts say why.");
+    }
+    parts.join(" ")
+}
+
+/// The few figures that a reader takes along.
+fn keys(run: &RunRecord, judgement: &Judgement) -> Vec<Key> {
+    let key = |figure: String, caption: &str| Key {
+        figure,
+        caption: caption.to_owned(),
+    };
+    let mut keys = Vec::new();
+    if side_by_side::is_so(run, judgement) {
+        keys.extend(
+            side_by_side::range(judgement).map(|(figure, caption)| Key { figure, caption }),
+        );
+    } else if let Some((first, last)) = ends(judgement) {
+        let is_ladder = run.study.design.kind == DesignKind::Ladder;
+        keys.extend(from_to(judgement.outcome, is_ladder, first, last));
+        if let (Outcome::ServerCpuPerRequest, true, Some(rate)) =
+            (judgement.outcome, is_ladder, last.implied_rps_per_cpu)
+        {
+            let caption = "requests/s that this implies for one server CPU";
+            keys.push(key(numbers::rate(rate.value), caption));
+        }
+        if let Some(share) = last.share_of_floor {
+            let caption = "of what this kernel can do: a bare echo over the same sockets";
+            keys.push(key(numbers::share(share.value), caption));
+        }
+    }
+    if let Some(effect) = sentences::noise(judgement) {
+        let spread = format!("{} %", sentences::spread(&effect));
+        keys.push(key(spread, "is how far two identical servers differ here"));
+    }
+    keys
+}
+
+/// The arms whose comparison is the answer.
+fn ends(judgement: &Judgement) -> Option<(&ArmResult, &ArmResult)> {
+    let ends = whole::confirmed_ends(judgement).or_else(|| answer::climbed(judgement));
+    ends.map(|(first, last, _)| (first, last))
+}
+
+fn from_to(outcome: Outcome, is_ladder: bool, first: &ArmResult, last: &ArmResult) -> Option<Key> {
+    let (figure, noun) = match outcome {
+        Outcome::ServerCpuPerRequest => {
+            let [first, last] = [first, last].map(|arm| arm.server_cpu_us_per_request);
+            let first = numbers::micros_roughly(first?.value);
+            let last = numbers::micros_roughly(last?.value);
+            let first = first.trim_end_matches(" µs");
+            (format!("{first} → {last}"), "server CPU per request")
+        }
+        Outcome::Throughput => {
+            let [first, last] = [first, last].map(|arm| arm.throughput_rps);
+            let [first, last] = [first?, last?].map(|found| numbers::rate(found.value));
+            (format!("{first} → {last}"), "requests/s seen")
+        }
+    };
+    let caption = if is_ladder {
+        format!("{noun}, first to last")
+    } else {
+        format!("{noun}, {} → {}", first.title, last.title)
+    };
+    Some(Key { figure, caption })
+}
+
+/// The request without its query, which may hold what is nobody's business.
+pub(crate) fn workload(run: &RunRecord) -> String {
+    let (workload, design) = (&run.study.workload, &run.study.design);
+    format!(
+        "GET {} over {} keep-alive connections from {} load generator thread{}; {} rounds of {} ms \
+         to settle and {} ms scored",
+        workload.path.split(['?', '#']).next().unwrap_or_default(),
+        workload.connections,
+        workload.threads,
+        if workload.threads == 1 { "" } else { "s" },
+        design.rounds,
+        design.settle_ms,
+        design.score_ms
+    )
+}

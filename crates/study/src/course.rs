@@ -1,0 +1,162 @@
+//! The course of a run: from an order, or from what was saved of it, to the last saved block.
+
+use std::path::Path;
+
+use model::run::Begun;
+use model::study::{Arm, Program, Study};
+use model::{BlockRecord, Facts, RunRecord};
+
+use crate::campaign::{Acquaintance, Campaign, CampaignError, blindness, boot_ms, planned_ms};
+use crate::confirm;
+use crate::plan;
+use crate::preflight;
+use crate::same_place;
+use crate::store::{Resumed, Store};
+use crate::under_test::{self, Targets};
+use crate::{answers, arms};
+
+/// What to run.
+pub struct Order {
+    pub study: Study,
+    pub targets: Targets,
+    pub seed: u64,
+    /// The command that repeats it, without secrets.
+    pub command: String,
+    pub linerate_version: String,
+    /// Also record names and addresses.
+    pub full: bool,
+    /// Whether levers that reach further than a namespace of our own may be set.
+    pub on_host: bool,
+    /// Whether the run waits for a reboot at its end, for the step that takes one.
+    pub reboot: bool,
+}
+
+impl Campaign<'_> {
+    /// Runs an order from the start into a new folder.
+    ///
+    /// # Errors
+    /// What was saved before an error stays and can be resumed.
+    pub fn run(&mut self, order: Order, folder: &Path) -> Result<Store, CampaignError> {
+        let claim = Store::claim(folder)?;
+        let Acquaintance {
+            rig,
+            facts,
+            watched,
+            client,
+            mut doubts,
+        } = self.meet(order.full)?;
+        self.progress.rig(&rig, order.on_host);
+        let levers = self.levers(&order.study, order.on_host)?;
+        let reboot = order
+            .reboot
+            .then(|| self.plan_reboot(&order.study, &levers, &facts))
+            .transpose()?;
+        let found = order.targets.find(self.agent)?;
+        let may_differ = order.targets.may_differ();
+        let built = match order.targets {
+            Targets::Started { .. } => {
+                if client.as_ref().is_none_or(|client| client.same_machine) {
+                    doubts.extend(preflight::sharing_doubt(&facts));
+                }
+                arms::build(&order.study, &found.programs(), &levers)
+            }
+            Targets::Running { arms, .. } => arms::Arms {
+                arms,
+                left_out: Vec::new(),
+                doubts: Vec::new(),
+            },
+        };
+        doubts.extend(built.doubts);
+        let up = self.start_targets(&built.arms, &order.study.workload)?;
+        doubts.extend(up.doubts);
+        doubts.extend(answers::compared(&up.answers, may_differ)?);
+        let visible = self.rehearse(&order.study, &built.arms)?;
+        let in_boot_ms = reboot.as_ref().map_or(0, |_| boot_ms(&order.study));
+        let planned_ms = planned_ms(&order.study, built.arms.len()) + in_boot_ms;
+        self.announce(&order.study, planned_ms, visible);
+        doubts.extend(blindness(visible, order.study.design.smallest_effect));
+        for doubt in &doubts {
+            self.progress.doubt(doubt);
+        }
+        let by = Begun {
+            linerate_version: order.linerate_version,
+            started_utc: humantime::format_rfc3339_seconds(self.clock.wall()).to_string(),
+            command: order.command,
+            seed: order.seed,
+        };
+        let record = RunRecord {
+            left_out: built.left_out,
+            service: found.common,
+            own_services: found.own,
+            rig,
+            on_host: order.on_host,
+            watched,
+            client,
+            expected_visible: visible,
+            reboot,
+            doubts,
+            ..RunRecord::begun(order.study, saved(&built.arms, order.full), facts, by)
+        };
+        let store = claim.describe(&record)?;
+        let facts = record.facts.clone();
+        self.go_through(record, &built.arms, Vec::new(), store, &facts)
+    }
+
+    /// Measures what is left of a run in this boot, of which the server's host told these facts.
+    fn go_through(
+        &mut self,
+        mut record: RunRecord,
+        arms: &[Arm],
+        mut saved: Vec<BlockRecord>,
+        mut store: Store,
+        facts: &Facts,
+    ) -> Result<Store, CampaignError> {
+        if !plan::remaining(&record, &saved).is_empty() {
+            self.climb(&record, arms, &mut saved, &mut store)?;
+        }
+        self.confirm(&mut record, &mut saved, &mut store)?;
+        self.measure_this_boot(&mut record, &mut saved, &mut store, facts)?;
+        Ok(store)
+    }
+
+    /// Goes on with a run that was stopped, as its folder was opened and looked at; a run that is done
+    /// stays as it is.
+    ///
+    /// # Errors
+    /// When this machine is not as it was, or as it must be after a reboot.
+    pub fn resume(&mut self, (store, record, saved): Resumed) -> Result<Store, CampaignError> {
+        if record
+            .all_arms()
+            .any(|arm| matches!(arm.program, Program::Url(_)))
+        {
+            return Err(CampaignError::NotOurTargets);
+        }
+        if record.reboot.is_none() && confirm::is_done(&record, &saved) {
+            return Ok(store);
+        }
+        let met = self.meet(false)?;
+        self.progress.rig(&met.rig, record.on_host);
+        same_place::check(&record, &met)?;
+        self.may_go_on(&record, &saved, &met.facts)?;
+        under_test::find_again(&record, self.agent)?;
+        self.levers(&record.study, record.on_host)?;
+        let arms = record.arms.clone();
+        if !plan::remaining(&record, &saved).is_empty() {
+            self.start_targets(&arms, &record.study.workload)?;
+        }
+        self.go_through(record, &arms, saved, store, &met.facts)
+    }
+}
+
+/// The arms as they are saved: where all is, the names of hosts too, but never a request.
+fn saved(arms: &[Arm], full: bool) -> Vec<Arm> {
+    let saved = |arm: &Arm| Arm {
+        program: match &arm.program {
+            Program::Request(request) if full => Program::Url(request.url.clone()),
+            whole if full => whole.clone(),
+            other => other.without_secrets(),
+        },
+        ..arm.clone()
+    };
+    arms.iter().map(saved).collect()
+}

@@ -1,0 +1,29 @@
+//! What is shipped as data: files of this repository, compiled into the program.
+
+/// Files of a folder by their names, each with its text.
+macro_rules! shipped {
+    ($folder:literal: $($name:literal)*) => {
+        &[$(($name, include_str!(concat!("../../../", $folder, "/", $name, ".toml")))),*]
+    };
+}
+pub(crate) use shipped;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_file_of_studies_and_services_is_compiled_in() {
+        let names = |folder: &str| {
+            let folder = format!("{}/../../{folder}", env!("CARGO_MANIFEST_DIR"));
+            let entries = std::fs::read_dir(folder).unwrap();
+            let files = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            let names = files.filter_map(|file| Some(file.strip_suffix(".toml")?.to_owned()));
+            names.collect::<BTreeSet<_>>()
+        };
+        let built_in =
+            |list: &[(&str, &str)]| list.iter().map(|(name, _)| (*name).to_owned()).collect();
+        assert_eq!(names("studies"), built_in(crate::catalogue::BUILT_IN));
+        assert_eq!(names("services"), built_in(crate::services::BUILT_IN));
+    }
+}

@@ -1,0 +1,98 @@
+//! A descriptor that becomes readable with a signal, and how a signal is handled.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use crate::{check, opened};
+
+/// The number of a bell, for the handler that rings it; −1 for none.
+#[derive(Debug)]
+pub(crate) struct Rope(AtomicI32);
+
+impl Rope {
+    pub(crate) const fn loose() -> Self {
+        Self(AtomicI32::new(-1))
+    }
+
+    /// Only what a signal handler may do: write(2) to a descriptor that is open or −1.
+    pub(crate) fn pull(&self) {
+        let (bell, one) = (self.0.load(Ordering::SeqCst), 1_u64.to_ne_bytes());
+        // SAFETY: `one` is readable for its length. An error is nobody's to see: the bell rang before.
+        let _ = unsafe { libc::write(bell, one.as_ptr().cast(), one.len()) };
+    }
+}
+
+/// It is readable once its rope was pulled.
+#[derive(Debug)]
+pub(crate) struct Bell {
+    file: OwnedFd,
+    rope: &'static Rope,
+}
+
+impl Bell {
+    /// # Errors
+    /// `EMFILE` at the limit of open files.
+    pub(crate) fn hang(rope: &'static Rope) -> io::Result<Self> {
+        // SAFETY: no pointers.
+        let file = unsafe { opened(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK)) }?;
+        rope.0.store(file.as_raw_fd(), Ordering::SeqCst);
+        Ok(Self { file, rope })
+    }
+
+    /// Is silent until the next time.
+    pub(crate) fn silence(&self) {
+        let mut count = [0_u8; 8];
+        let room = count.as_mut_ptr().cast();
+        // SAFETY: the buffer is writable for its length. The descriptor does not block; that there
+        // was nothing to read is as good.
+        let _ = unsafe { libc::read(self.file.as_raw_fd(), room, count.len()) };
+    }
+}
+
+impl AsFd for Bell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl Drop for Bell {
+    fn drop(&mut self) {
+        self.rope.0.store(-1, Ordering::SeqCst);
+    }
+}
+
+/// Has a signal handled by a function that does only what a signal handler may, unless whoever started us lets
+/// us ignore it: then it stays ignored.
+///
+/// # Errors
+/// None are known.
+pub(crate) fn handle_unless_ignored(
+    signal: libc::c_int,
+    handler: extern "C" fn(libc::c_int),
+    flags: libc::c_int,
+) -> io::Result<()> {
+    // SAFETY: an all-zero sigaction is valid and is overwritten.
+    let mut now: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: nothing is set; `now` is writable.
+    check(unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut now) })?;
+    match now.sa_sigaction {
+        libc::SIG_IGN => Ok(()),
+        _ => set_action(signal, handler as libc::sighandler_t, flags),
+    }
+}
+
+/// The handler is none, or does only what a signal handler may.
+pub(crate) fn set_action(
+    signal: libc::c_int,
+    handler: libc::sighandler_t,
+    flags: libc::c_int,
+) -> io::Result<()> {
+    // SAFETY: an all-zero sigaction is valid: no flags, no signals blocked meanwhile.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = handler;
+    action.sa_flags = flags;
+    // SAFETY: `action` is valid, its handler by the caller's word.
+    check(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) })?;
+    Ok(())
+}

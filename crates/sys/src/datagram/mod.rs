@@ -1,0 +1,191 @@
+//! Datagrams of UDP, many in one system call: the options of a socket, sends that the kernel cuts and
+//! receives that it merges. Several of either with one call each are [`Batch`]es.
+
+mod batch;
+
+use std::io;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
+
+use crate::check_size;
+use crate::socket::{option, set_option};
+pub use batch::Batch;
+
+/// The most bytes that one send, or one datagram, carries over IPv4: 65,535 without the headers of IP
+/// and UDP.
+pub const MOST_BYTES: usize = 65_507;
+
+/// Has each send on a socket cut into datagrams of so many bytes (`UDP_SEGMENT`, Linux 4.18).
+///
+/// # Errors
+/// `ENOPROTOOPT` on kernels without it.
+pub fn set_segment_bytes(socket: BorrowedFd<'_>, bytes: u16) -> io::Result<()> {
+    let bytes = libc::c_int::from(bytes);
+    set_option(socket, libc::SOL_UDP, libc::UDP_SEGMENT, &bytes)
+}
+
+/// Into datagrams of how many bytes the kernel cuts each send; 0 where it does not.
+///
+/// # Errors
+/// `ENOPROTOOPT` on kernels that cannot.
+pub fn segment_bytes(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    number(socket, libc::SOL_UDP, libc::UDP_SEGMENT)
+}
+
+/// Lets the kernel hand over in one receive what came in a row (`UDP_GRO`, Linux 5.0).
+///
+/// # Errors
+/// `ENOPROTOOPT` on kernels without it.
+pub fn allow_merging(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let is_on: libc::c_int = 1;
+    set_option(socket, libc::SOL_UDP, libc::UDP_GRO, &is_on)
+}
+
+/// Whether it may.
+///
+/// # Errors
+/// `ENOPROTOOPT` on kernels that cannot.
+pub fn may_merge(socket: BorrowedFd<'_>) -> io::Result<bool> {
+    number(socket, libc::SOL_UDP, libc::UDP_GRO).map(|held| held != 0)
+}
+
+/// Asks for room for so much that has come and was not received yet; the kernel doubles it, for its own
+/// account of each datagram, and cuts it to `net.core.rmem_max` first.
+///
+/// # Errors
+/// None are known.
+pub fn ask_for_room(socket: BorrowedFd<'_>, bytes: i32) -> io::Result<()> {
+    set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes)
+}
+
+/// The room that there is, the kernel's account included.
+///
+/// # Errors
+/// None are known.
+pub fn room_bytes(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    number(socket, libc::SOL_SOCKET, libc::SO_RCVBUF)
+}
+
+fn number(socket: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int) -> io::Result<u32> {
+    let held: libc::c_int = option(socket, level, name, 0)?;
+    u32::try_from(held).map_err(io::Error::other)
+}
+
+/// What one receive gave of a socket that lets the kernel merge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Merged {
+    pub bytes: usize,
+    /// Of each datagram in it but the last, which may be shorter; `None` of a single one.
+    pub segment_bytes: Option<usize>,
+}
+
+/// Room for a control message with a number, aligned as the kernel wants it.
+type Control = [u64; 8];
+const INT_BYTES: u32 = libc::c_int::BITS / 8;
+
+/// Receives what came in a row, and what size its datagrams had.
+///
+/// # Errors
+/// Those of recvmsg(2).
+pub fn receive_merged(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Merged> {
+    let mut control = Control::default();
+    let mut piece = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
+    // SAFETY: an all-zero msghdr is valid: numbers, and pointers that may be null.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = &raw mut piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = size_of::<Control>();
+    // SAFETY: the message points to the buffer and the control bytes, both writable for the lengths
+    // beside them; all of it outlives the call.
+    let bytes = check_size(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) })?;
+    Ok(Merged {
+        bytes,
+        segment_bytes: told_segment_bytes(&message),
+    })
+}
+
+/// What the kernel has told beside a message that it filled.
+fn told_segment_bytes(message: &libc::msghdr) -> Option<usize> {
+    // SAFETY: the message has its own control bytes, and the length of what the kernel wrote there.
+    let at = unsafe { libc::CMSG_FIRSTHDR(message) };
+    if at.is_null() {
+        return None;
+    }
+    // SAFETY: a header that is found there is whole; it is copied, as a reference to it would not reach
+    // what lies behind it.
+    let header = unsafe { at.read_unaligned() };
+    let is_told = (header.cmsg_level, header.cmsg_type) == (libc::SOL_UDP, libc::UDP_GRO);
+    // SAFETY: computes a length and reads nothing.
+    let whole_bytes = unsafe { libc::CMSG_LEN(INT_BYTES) } as usize;
+    if !is_told || header.cmsg_len < whole_bytes {
+        return None;
+    }
+    // SAFETY: behind the header is an int, by its length; it is copied, however it lies.
+    let told = unsafe { libc::CMSG_DATA(at).cast::<libc::c_int>().read_unaligned() };
+    usize::try_from(told).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+    use std::os::fd::AsFd as _;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Two sockets that have each other alone.
+    pub(super) fn pair() -> [UdpSocket; 2] {
+        let [one, other] = [0; 2].map(|_| UdpSocket::bind("127.0.0.1:0").unwrap());
+        one.connect(other.local_addr().unwrap()).unwrap();
+        other.connect(one.local_addr().unwrap()).unwrap();
+        for socket in [&one, &other] {
+            let patience = Some(Duration::from_secs(20));
+            socket.set_read_timeout(patience).unwrap();
+        }
+        [one, other]
+    }
+
+    #[test]
+    fn a_send_is_cut_into_datagrams_of_the_size_that_was_set() {
+        let [sender, receiver] = pair();
+        assert_eq!(segment_bytes(sender.as_fd()).unwrap(), 0);
+        set_segment_bytes(sender.as_fd(), 100).unwrap();
+        assert_eq!(segment_bytes(sender.as_fd()).unwrap(), 100);
+        assert_eq!(sender.send(&[7; 250]).unwrap(), 250);
+        let mut buffer = [0; 300];
+        let came = [0; 3].map(|_| receiver.recv(&mut buffer).unwrap());
+        assert_eq!(came, [100, 100, 50]);
+    }
+
+    #[test]
+    fn what_came_in_a_row_is_received_at_once_with_the_size_of_its_pieces() {
+        let [sender, receiver] = pair();
+        set_segment_bytes(sender.as_fd(), 100).unwrap();
+        assert!(!may_merge(receiver.as_fd()).unwrap());
+        allow_merging(receiver.as_fd()).unwrap();
+        assert!(may_merge(receiver.as_fd()).unwrap());
+        let mut buffer = [0; 300];
+        for (sent, segment_bytes) in [(250, Some(100)), (80, None)] {
+            sender.send(&vec![7; sent]).unwrap();
+            let merged = receive_merged(receiver.as_fd(), &mut buffer).unwrap();
+            let bytes = sent;
+            assert_eq!(
+                merged,
+                Merged {
+                    bytes,
+                    segment_bytes
+                }
+            );
+        }
+    }
+
+    #[test]
+    fn room_is_doubled_and_can_be_read_back() {
+        let [_, receiver] = pair();
+        ask_for_room(receiver.as_fd(), 10_000).unwrap();
+        assert_eq!(room_bytes(receiver.as_fd()).unwrap(), 20_000);
+    }
+}

@@ -1,0 +1,287 @@
+//! How a child becomes an ordinary user: what is measured never runs as root.
+
+mod terminal;
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use crate::check;
+use crate::user::{self, NOBODY, maps};
+
+/// Users of our services: first and count, a power of two. The first are beyond what distributions, containers and
+/// directory services give out (systemd's page "UIDS-GIDS"; SSSD's `ldap_idmap_range_max`). The second serve where a
+/// container has no more: those of systemd's `DynamicUser=`, which stand in no file of users.
+const OWN_USERS: [(u32, u32); 2] = [(0x7800_0000, 1 << 26), (61_184, 1 << 12)];
+
+/// What a child of this process does between fork and exec to be an ordinary user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Descent {
+    /// Stay who we are.
+    #[default]
+    Stay,
+    /// Become `nobody`.
+    ToNobody,
+    /// Become a user that nothing else is, and be `nobody` in a user namespace of its own, since programs such as
+    /// initdb ask for the name that a user has. Where the kernel refuses the namespace he has no name.
+    ToOwn(u32),
+    /// Go into a user namespace of its own, and be `nobody` there. For the root of a user
+    /// namespace that maps one user: he is that ordinary user to the machine, but a program that
+    /// sees user 0 takes itself for root, and holds every capability over the namespace.
+    IntoNamespace,
+}
+
+impl Descent {
+    /// What a child of this process needs.
+    ///
+    /// # Errors
+    /// When `/proc` cannot be read.
+    pub fn from_here() -> io::Result<Self> {
+        if user::ours() != 0 {
+            return Ok(Self::Stay);
+        }
+        let map = user::map()?;
+        Ok(if maps(&map, NOBODY) {
+            Self::ToNobody
+        } else {
+            Self::IntoNamespace
+        })
+    }
+
+    /// What a service of that name needs: root's services are a user each, so that none can look into another, nor
+    /// into what is run as `nobody`.
+    ///
+    /// # Errors
+    /// When `/proc` cannot be read.
+    pub fn of_service(name: &str) -> io::Result<Self> {
+        let here = Self::from_here()?;
+        if here != Self::ToNobody {
+            return Ok(here);
+        }
+        let map = user::map()?;
+        Ok(own_user(name, &map).map_or(here, Self::ToOwn))
+    }
+
+    /// Who must own the files that such a child writes, as user and group; `None` where what we
+    /// make is already its own.
+    #[must_use]
+    pub fn owner(self) -> Option<u32> {
+        match self {
+            Self::ToNobody => Some(NOBODY),
+            Self::ToOwn(user) => Some(user),
+            Self::Stay | Self::IntoNamespace => None,
+        }
+    }
+
+    /// Whether a child that comes down so may execute it: such a user is neither the owner nor of the
+    /// group of anything, so that only the permissions of others count, those of all folders on the
+    /// way included. Anybody else has been asked for by looking.
+    #[must_use]
+    pub fn may_run(self, path: &Path) -> bool {
+        if self.owner().is_none() {
+            return true;
+        }
+        let open = |path: &Path| {
+            path.metadata()
+                .is_ok_and(|found| found.permissions().mode() & 0o001 != 0)
+        };
+        let real = path.canonicalize();
+        let ways = [Some(path), real.as_deref().ok()];
+        ways.into_iter()
+            .flatten()
+            .all(|way| way.ancestors().all(open))
+    }
+
+    /// Carries it out; to be called in the child, before it executes anything.
+    pub(crate) fn carry_out(self) -> io::Result<()> {
+        if self != Self::Stay {
+            terminal::give_up()?;
+        }
+        match self {
+            Self::Stay => Ok(()),
+            Self::ToNobody => become_user(NOBODY),
+            Self::ToOwn(user) => become_own(user),
+            Self::IntoNamespace => enter_namespace_as_nobody(),
+        }
+    }
+}
+
+/// Keeps whoever else is a service's own user from the memory and the open files of this process, if it is one: its
+/// files below `/proc` are root's then, and only root may trace it (`PR_SET_DUMPABLE`, prctl(2)).
+///
+/// # Errors
+/// None are known.
+pub fn shut_off_own_user() -> io::Result<()> {
+    // By the one number where it has a namespace of its own, by the other where that was refused.
+    let numbers = [user::ours_outside(), user::ours()];
+    if numbers.into_iter().any(is_own_user) {
+        // SAFETY: no pointers.
+        check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) })?;
+    }
+    Ok(())
+}
+
+fn is_own_user(user: u32) -> bool {
+    let mut ranges = OWN_USERS.into_iter();
+    ranges.any(|(first, count)| user >= first && user - first < count)
+}
+
+/// Groups first: whoever has given up being root may not change them any more.
+fn become_user(user: u32) -> io::Result<()> {
+    // SAFETY: setgroups reads no list of length 0; the others take no pointers.
+    check(unsafe { libc::setgroups(0, std::ptr::null()) })?;
+    // SAFETY: no pointers.
+    check(unsafe { libc::setresgid(user, user, user) })?;
+    // SAFETY: no pointers.
+    check(unsafe { libc::setresuid(user, user, user) })?;
+    Ok(())
+}
+
+/// The namespace is asked for with root's capabilities, as some distributions refuse it to anybody else; they go with
+/// entering it. A kernel or container that refuses it to root too has his user go without.
+fn become_own(user: u32) -> io::Result<()> {
+    /// Capabilities stay when the user changes (capabilities(7)).
+    const KEEP: libc::c_ulong = 1 << 2;
+    let keep = |bits: libc::c_ulong| {
+        // SAFETY: no pointers.
+        check(unsafe { libc::prctl(libc::PR_SET_SECUREBITS, bits, 0, 0, 0) })
+    };
+    if keep(KEEP).is_err() {
+        return become_user(user);
+    }
+    become_user(user)?;
+    // SAFETY: no pointers; a forked child has one thread.
+    if check(unsafe { libc::unshare(libc::CLONE_NEWUSER) }).is_ok() {
+        // Files of a process that changed its user are root's until then (PR_SET_DUMPABLE, prctl(2)).
+        // SAFETY: no pointers.
+        check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0) })?;
+        return map_to_nobody(user);
+    }
+    // As root again, whose capabilities go when he becomes another.
+    become_user(0)?;
+    keep(0)?;
+    become_user(user)
+}
+
+/// Capabilities over the new namespace go at exec, since the user in it is not 0.
+fn enter_namespace_as_nobody() -> io::Result<()> {
+    // SAFETY: no pointers; a forked child has one thread.
+    check(unsafe { libc::unshare(libc::CLONE_NEWUSER) })?;
+    map_to_nobody(0)
+}
+
+/// Makes `nobody` of the user, and of the group with his number, in the namespace that was just entered.
+fn map_to_nobody(user: u32) -> io::Result<()> {
+    // Nothing may be allocated after a fork.
+    let mut line = [0; 32];
+    let mut rest = &mut line[..];
+    write!(rest, "{NOBODY} {user} 1")?;
+    let left = rest.len();
+    let line = &line[..line.len() - left];
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", line)?;
+    fs::write("/proc/self/gid_map", line)
+}
+
+/// The user of a service's name: the same at each start, so that its cache is its own.
+fn own_user(name: &str, uid_map: &str) -> Option<u32> {
+    let (first, count) = OWN_USERS
+        .into_iter()
+        .find(|(first, count)| maps(uid_map, *first) && maps(uid_map, first + count - 1))?;
+    // FNV-1a of 32 bits.
+    let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    Some(first + (hash ^ (hash >> 16)) % count)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+    use crate::process::{ChildSetup, prepare_child};
+
+    #[test]
+    fn services_are_a_user_each_that_a_container_has_too() {
+        let names = [
+            "caddy",
+            "go-http",
+            "h2o",
+            "mariadb",
+            "memcached",
+            "nginx",
+            "node-http",
+            "postgresql",
+            "python-http",
+            "redis",
+        ];
+        for (map, beyond) in [
+            ("0 0 4294967295\n", 0x7800_0000),
+            ("0 100000 65536\n", 61_184),
+        ] {
+            let users = names.map(|name| own_user(name, map).unwrap());
+            let mut apart = users.to_vec();
+            apart.sort_unstable();
+            apart.dedup();
+            assert_eq!(apart.len(), names.len(), "{users:?}");
+            assert!(apart[0] >= beyond && maps(map, apart[9]), "{users:?}");
+        }
+        assert_eq!(own_user("redis", "0 1000 1\n"), None);
+    }
+
+    fn status_of_a_child(program: &str, arguments: &[&str], descent: Descent) -> String {
+        let mut command = Command::new(program);
+        command.args(arguments);
+        let setup = ChildSetup {
+            descent,
+            ..ChildSetup::default()
+        };
+        prepare_child(&mut command, setup);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    }
+
+    #[test]
+    fn a_child_that_came_down_is_no_root_and_has_no_capability() {
+        for descent in [Descent::from_here(), Descent::of_service("redis")] {
+            assert_is_ordinary(descent.unwrap());
+        }
+    }
+
+    fn assert_is_ordinary(descent: Descent) {
+        let status = status_of_a_child("cat", &["/proc/self/status"], descent);
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+        let users: Vec<&str> = field("Uid:").unwrap().split_whitespace().collect();
+        assert!(users.iter().all(|user| *user != "0"), "{status}");
+        let capabilities = field("CapEff:").unwrap().trim();
+        assert_eq!(capabilities.trim_start_matches('0'), "", "{status}");
+    }
+
+    #[test]
+    fn a_child_that_came_down_still_dies_with_its_parent() {
+        let descent = Descent::of_service("redis").unwrap();
+        // What prctl(PR_GET_PDEATHSIG) would say has no file; a child that reports it has.
+        let mut command = Command::new("true");
+        prepare_child(
+            &mut command,
+            ChildSetup {
+                descent,
+                ..ChildSetup::default()
+            },
+        );
+        // SAFETY: prctl writes one int, which lives through the call.
+        let check_signal = move || unsafe {
+            let mut signal: libc::c_int = 0;
+            libc::prctl(libc::PR_GET_PDEATHSIG, &raw mut signal);
+            if signal == libc::SIGKILL {
+                Ok(())
+            } else {
+                Err(io::Error::from_raw_os_error(libc::EDOM))
+            }
+        };
+        // SAFETY: the closure makes one system call.
+        unsafe { std::os::unix::process::CommandExt::pre_exec(&mut command, check_signal) };
+        assert!(command.status().unwrap().success());
+    }
+}

@@ -1,0 +1,280 @@
+//! TLS records made and read by the kernel (`kTLS`), on a socket whose keys were agreed on here.
+//!
+//! Then bytes are sent as on any socket, by sendfile(2) too, and leave encrypted. The layouts are
+//! those of linux/tls.h; Documentation/networking/tls.rst tells of them.
+
+mod probe;
+
+use std::io;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
+
+use crate::listener::Refused;
+use crate::socket::or_later;
+use crate::socket::set_option;
+use crate::{check, check_size};
+
+pub use probe::probe;
+
+/// A record of content that an application sent (RFC 8446 §5.1).
+pub const APPLICATION_DATA: u8 = 23;
+/// A record that tells of an error, or of the end.
+pub const ALERT: u8 = 21;
+/// A record of a handshake, and of what is agreed upon after one.
+pub const HANDSHAKE: u8 = 22;
+
+/// Room for a control message of one byte, `CMSG_SPACE(1)`, aligned as the kernel wants it.
+type Control = [u64; 3];
+const CONTROL_BYTES: usize = size_of::<Control>();
+
+/// The versions that the kernel speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    Tls12,
+    Tls13,
+}
+
+/// The ciphers that rustls and the kernel have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cipher {
+    Aes128Gcm,
+    Aes256Gcm,
+    ChaCha20Poly1305,
+}
+
+/// What the records of a session are made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Suite {
+    pub version: Version,
+    pub cipher: Cipher,
+}
+
+/// Which way the records go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Transmit,
+    Receive,
+}
+
+/// What one direction of a connection is encrypted with.
+#[derive(Clone, Copy)]
+pub struct Keys<'a> {
+    pub suite: Suite,
+    /// As many bytes as [`Cipher::key_bytes`] says.
+    pub key: &'a [u8],
+    /// Twelve bytes; of AES-GCM the first four are the salt.
+    pub nonce: &'a [u8],
+    /// The number of the next record.
+    pub sequence: u64,
+}
+
+impl Cipher {
+    /// The length of its keys.
+    #[must_use]
+    pub fn key_bytes(self) -> usize {
+        match self {
+            Self::Aes128Gcm => 16,
+            Self::Aes256Gcm | Self::ChaCha20Poly1305 => 32,
+        }
+    }
+}
+
+/// Makes a connection one whose records the kernel can make and read; until there are keys for it,
+/// it goes on as before. The kernel loads its module for a caller that may have it loaded.
+///
+/// # Errors
+/// `ENOENT` where the kernel has no kTLS, `ENOTCONN` where the peer has gone.
+pub fn attach(connection: BorrowedFd<'_>) -> Result<(), Refused> {
+    let name = Name("TCP_ULP", libc::IPPROTO_TCP, libc::TCP_ULP);
+    name.set(connection, b"tls")
+}
+
+/// Gives the kernel the keys of one direction: from now on that carries content, and records no
+/// longer pass through here.
+///
+/// # Errors
+/// `ENOENT` for a cipher that the kernel has not, `EINVAL` for a version that it does not make with it.
+pub fn set_keys(
+    connection: BorrowedFd<'_>,
+    direction: Direction,
+    keys: &Keys<'_>,
+) -> Result<(), Refused> {
+    let name = match direction {
+        Direction::Transmit => Name("TLS_TX", libc::SOL_TLS, libc::TLS_TX),
+        Direction::Receive => Name("TLS_RX", libc::SOL_TLS, libc::TLS_RX),
+    };
+    let mut info = crypto_info(keys);
+    let set = name.set(connection, &info);
+    info.fill(0);
+    std::hint::black_box(&info);
+    set
+}
+
+/// The longest of them is of AES-256-GCM, and of ChaCha20-Poly1305.
+const LONGEST_INFO_BYTES: usize = 56;
+
+/// `struct tls_crypto_info`, and behind it what the cipher needs: nonce, key, salt, number.
+fn crypto_info(keys: &Keys<'_>) -> Vec<u8> {
+    let version: u16 = match keys.suite.version {
+        Version::Tls12 => 0x0303,
+        Version::Tls13 => 0x0304,
+    };
+    let (cipher, salt_bytes): (u16, usize) = match keys.suite.cipher {
+        Cipher::Aes128Gcm => (51, 4),
+        Cipher::Aes256Gcm => (52, 4),
+        Cipher::ChaCha20Poly1305 => (54, 0),
+    };
+    let (salt, nonce) = keys.nonce.split_at(salt_bytes.min(keys.nonce.len()));
+    // Keys are copied once: a vector that grows would leave parts of them behind.
+    let mut info = Vec::with_capacity(LONGEST_INFO_BYTES);
+    info.extend_from_slice(&version.to_ne_bytes());
+    info.extend_from_slice(&cipher.to_ne_bytes());
+    for part in [nonce, keys.key, salt, &keys.sequence.to_be_bytes()] {
+        info.extend_from_slice(part);
+    }
+    info
+}
+
+/// What was received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceivedContent {
+    /// The type of the record that it was in.
+    pub kind: u8,
+    pub bytes: usize,
+}
+
+/// Receives what is there, of records of one type; `None` when nothing is. No bytes mean that the
+/// peer has closed.
+///
+/// # Errors
+/// `EBADMSG` for a record that was tampered with, `ECONNRESET` when the peer is gone.
+pub fn receive(
+    connection: BorrowedFd<'_>,
+    buffer: &mut [u8],
+) -> io::Result<Option<ReceivedContent>> {
+    let mut control = Control::default();
+    let mut piece = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
+    let mut message = message(&mut piece, &mut control);
+    // SAFETY: the message points to the buffer and to the control bytes, each writable for the
+    // length beside it; all outlive the call.
+    let received =
+        check_size(unsafe { libc::recvmsg(connection.as_raw_fd(), &raw mut message, 0) });
+    let received = or_later(received)?;
+    // SAFETY: the kernel has set the length of what it wrote into the control bytes; a header that
+    // is found there is whole, and the byte behind it tells the type.
+    let kind = unsafe {
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        header.as_ref().map(|_| *libc::CMSG_DATA(header))
+    };
+    Ok(received.map(|bytes| ReceivedContent {
+        kind: kind.unwrap_or(APPLICATION_DATA),
+        bytes,
+    }))
+}
+
+/// Sends a record of another type than content, in one piece; `None` when there is no room.
+///
+/// # Errors
+/// `EPIPE` or `ECONNRESET` when the peer is gone.
+pub fn send_record(
+    connection: BorrowedFd<'_>,
+    kind: u8,
+    bytes: &[u8],
+) -> io::Result<Option<usize>> {
+    let mut control = Control::default();
+    let mut piece = libc::iovec {
+        iov_base: bytes.as_ptr().cast_mut().cast(),
+        iov_len: bytes.len(),
+    };
+    let message = message(&mut piece, &mut control);
+    // SAFETY: the control bytes are aligned for a header and have room for it and one byte more.
+    unsafe {
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        (*header).cmsg_level = libc::SOL_TLS;
+        (*header).cmsg_type = libc::TLS_SET_RECORD_TYPE;
+        (*header).cmsg_len = libc::CMSG_LEN(1) as usize;
+        *libc::CMSG_DATA(header) = kind;
+    }
+    // SAFETY: the message points to the bytes and to the control bytes, which are only read, for
+    // the length beside each; all outlive the call.
+    let sent = check_size(unsafe {
+        libc::sendmsg(
+            connection.as_raw_fd(),
+            &raw const message,
+            libc::MSG_NOSIGNAL,
+        )
+    });
+    or_later(sent)
+}
+
+/// Whether there is room to send, a third of what the kernel holds at most of a connection.
+///
+/// # Errors
+/// None are known.
+pub fn has_room(connection: BorrowedFd<'_>) -> io::Result<bool> {
+    let mut asked = libc::pollfd {
+        fd: connection.as_raw_fd(),
+        events: libc::POLLOUT,
+        revents: 0,
+    };
+    // SAFETY: `asked` is the one entry that the call is told of, and outlives it.
+    let ready = check(unsafe { libc::poll(&raw mut asked, 1, 0) })?;
+    Ok(ready > 0)
+}
+
+/// One piece of content, and room for the type of its record.
+fn message(piece: &mut libc::iovec, control: &mut Control) -> libc::msghdr {
+    // SAFETY: an all-zero msghdr is valid: numbers, and pointers that may be null.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = std::ptr::from_mut(piece);
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = CONTROL_BYTES;
+    message
+}
+
+/// An option by its name, level and number.
+struct Name(&'static str, libc::c_int, libc::c_int);
+
+impl Name {
+    fn set(self, socket: BorrowedFd<'_>, bytes: &[u8]) -> Result<(), Refused> {
+        let Self(option, level, number) = self;
+        let set = set_option(socket, level, number, bytes);
+        set.map_err(|source| Refused { option, source })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_layouts_are_those_of_the_kernels_header() {
+        let keys = |cipher, key| Keys {
+            suite: Suite {
+                version: Version::Tls13,
+                cipher,
+            },
+            key,
+            nonce: b"saltnonce890",
+            sequence: 7,
+        };
+        let short = crypto_info(&keys(Cipher::Aes128Gcm, &[1; 16]));
+        let mut expected = vec![0x04, 0x03, 51, 0];
+        expected.extend_from_slice(b"nonce890");
+        expected.extend_from_slice(&[1; 16]);
+        expected.extend_from_slice(b"salt\0\0\0\0\0\0\0\x07");
+        assert_eq!(short, expected);
+        assert_eq!(
+            short.len(),
+            size_of::<libc::tls12_crypto_info_aes_gcm_128>()
+        );
+        let long = crypto_info(&keys(Cipher::Aes256Gcm, &[1; 32]));
+        assert_eq!(long.len(), size_of::<libc::tls12_crypto_info_aes_gcm_256>());
+        let other = crypto_info(&keys(Cipher::ChaCha20Poly1305, &[1; 32]));
+        let bytes = size_of::<libc::tls12_crypto_info_chacha20_poly1305>();
+        assert_eq!(other.len(), bytes);
+    }
+}

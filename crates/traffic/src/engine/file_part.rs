@@ -1,0 +1,84 @@
+//! A part of a file that follows the head of an answer.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+
+/// How the bytes of a file get from the page cache into a socket in the clear.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FileWay {
+    /// sendfile(2), without a copy.
+    #[default]
+    Sendfile,
+    /// Mapped into memory, and copied from there.
+    Copy,
+    /// Mapped, and sent without a copy if that can be, on the engine that is told of readiness.
+    ZeroCopy,
+}
+
+/// A part of a file that is sent from the page cache.
+#[derive(Debug)]
+pub struct FilePart {
+    pub(crate) file: File,
+    pub(crate) offset: u64,
+    /// At least one.
+    pub(super) bytes: u64,
+    pub(crate) way: FileWay,
+    content: FileContent,
+    /// Something of it is sent.
+    is_begun: bool,
+}
+
+impl FilePart {
+    /// So many bytes, at least one, from an offset on, of the file as `metadata` has it.
+    #[must_use]
+    pub fn new(file: File, metadata: &Metadata, (offset, bytes): (u64, u64)) -> Self {
+        Self {
+            file,
+            offset,
+            bytes,
+            way: FileWay::default(),
+            content: FileContent::of(metadata),
+            is_begun: false,
+        }
+    }
+
+    /// This file by another way.
+    #[must_use]
+    pub fn by(self, way: FileWay) -> Self {
+        Self { way, ..self }
+    }
+
+    pub(super) fn advance(&mut self, sent: u64) {
+        self.is_begun |= sent > 0;
+        self.offset += sent;
+        self.bytes = self.bytes.saturating_sub(sent);
+    }
+
+    /// Sees before the end that the beginning was of the same content: what is withheld then tells
+    /// the peer. What is written during the last turn, or to bytes that the kernel still holds for
+    /// the peer, is not seen: files are to be replaced by rename(2), not written over.
+    pub(super) fn see_unchanged(&self) -> io::Result<()> {
+        if !self.is_begun || FileContent::of(&self.file.metadata()?) == self.content {
+            return Ok(());
+        }
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+/// What tells one content of a file from another. The time of the last change does not: it also
+/// moves when another file takes the name.
+#[derive(Debug, PartialEq, Eq)]
+struct FileContent {
+    modified: (i64, i64),
+    bytes: u64,
+}
+
+impl FileContent {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            bytes: metadata.size(),
+        }
+    }
+}

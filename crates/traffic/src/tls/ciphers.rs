@@ -1,0 +1,22 @@
+//! The names of cipher suites.
+
+use rustls::SupportedCipherSuite;
+use rustls::crypto::aws_lc_rs;
+
+/// What rustls puts before its names of TLS 1.3; the registry of IANA does not.
+const OWN_PREFIX: &str = "TLS13_";
+
+/// The cipher suites that can be chosen, by their names at IANA.
+#[must_use]
+pub fn cipher_names() -> Vec<String> {
+    aws_lc_rs::ALL_CIPHER_SUITES.iter().map(name).collect()
+}
+
+/// Its name at IANA.
+pub(super) fn name(suite: &SupportedCipherSuite) -> String {
+    let own = format!("{:?}", suite.suite());
+    match own.strip_prefix(OWN_PREFIX) {
+        Some(rest) => format!("TLS_{rest}"),
+        None => own,
+    }
+}

@@ -1,0 +1,294 @@
+//! `linerate bench 'COMMAND' 'COMMAND' …`: which command is faster, in CPU and memory too?
+
+mod exports;
+mod hands;
+mod order;
+mod progress;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+use model::Verdict;
+use model::bench::{BenchBlock, BenchCommand, BenchJudgement, BenchReport, BenchStudy};
+use study::bench::{Comparison, Ending};
+use study::store::{Resumed, Store};
+
+use crate::console::Console;
+use crate::run::show;
+use crate::stopping;
+use crate::strangers::OwnWord;
+use exports::Exports;
+use hands::LocalHands;
+use progress::ConsoleProgress;
+
+/// Which command is faster: wall and CPU time and peak memory, in pairs, with a verdict
+///
+/// Every command is run once a round, in random order, the first one twice: its second run is the
+/// control, which must come out as no difference. Verdicts come from pairs of runs of one round,
+/// so drift and noisy neighbours fall on all alike.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  linerate bench 'gzip -k -f -1 data' 'zstd -k -f -1 data'
+  linerate bench -N -w 1 'rg -c main src' 'grep -rc main src'
+  linerate bench -L level 1,6,9 --prepare 'rm -f out.gz' 'gzip -c -{level} data > out.gz'
+  linerate bench -r 20 --fail-if-slower=5 ./old ./new && echo 'not slower by 5 % or more'
+
+What is measured
+  Wall time runs from exec to the end of the process; our fork before it is not in it, nor in the
+  CPU time, which is user and system time of the command and of the children it waited for. That
+  exec gives back what the fork had copied is in both: some 50 µs, alike for all.
+  Peak memory is the largest of any one of these processes, as wait4(2) tells it. Standard error
+  is read through a pipe, so that a failure can be told with its last words.
+
+Shells
+  Commands are given to `sh -c` unless -N or --shell says otherwise. The shell's own start is then
+  in every figure: it is measured as a row of its own and never subtracted, since a difference of
+  two noisy times is noisier than both. It draws ratios towards 1: short commands want -N.
+
+Setup and rounds
+  --setup and --cleanup run once for each command, before the first round and after the last one;
+  commands that need different states must keep them apart, as in a folder for each {parameter}.
+  --prepare and --conclude run around each single run and are not measured.
+
+Run folders
+  With --out each run is on the disk before the next begins. `linerate study resume FOLDER --trust` goes
+  on with a comparison that was stopped, in the folder where it was begun and with --setup and the
+  warm-up anew; `linerate study report FOLDER` tells it again, also on another machine.
+
+Exit codes
+  0 measured; 1 slower, where --fail-if-slower asks; 2 could not run; 130, 143 or 129 stopped by
+  Ctrl-C, SIGTERM or SIGHUP.")]
+pub(crate) struct Arguments {
+    /// The commands to compare, the first being the reference; one alone is only measured
+    #[arg(required = true, value_name = "COMMAND")]
+    commands: Vec<String>,
+    /// Rounds of warm-up, which are not counted
+    #[arg(short, long, default_value_t = 0, value_name = "N")]
+    warmup: u32,
+    /// Rounds; otherwise as many as fit 3 s per command, from 16 to 200
+    #[arg(short, long, value_name = "N", value_parser = rounds())]
+    runs: Option<u32>,
+    /// At least so many rounds
+    #[arg(short, long, value_name = "N", value_parser = rounds(), conflicts_with = "runs", hide_short_help = true)]
+    min_runs: Option<u32>,
+    /// At most so many rounds
+    #[arg(short = 'M', long, value_name = "N", value_parser = rounds(), conflicts_with = "runs", hide_short_help = true)]
+    max_runs: Option<u32>,
+    /// Run this once for each command before the first round
+    #[arg(short, long, value_name = "CMD", hide_short_help = true)]
+    setup: Option<String>,
+    /// Run this before each run: one for all commands, or one for each
+    #[arg(short, long, value_name = "CMD")]
+    prepare: Vec<String>,
+    /// Run this after each run: one for all commands, or one for each
+    #[arg(short = 'C', long, value_name = "CMD", hide_short_help = true)]
+    conclude: Vec<String>,
+    /// Run this once for each command after the last round, whatever happened
+    #[arg(short, long, value_name = "CMD", hide_short_help = true)]
+    cleanup: Option<String>,
+    /// Compare with this command instead of the first
+    #[arg(long, value_name = "CMD")]
+    reference: Option<String>,
+    /// A name for the reference
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "reference",
+        hide_short_help = true
+    )]
+    reference_name: Option<String>,
+    /// A name for a command; once for each, in order
+    #[arg(short = 'n', long, value_name = "NAME")]
+    command_name: Vec<String>,
+    /// Run each command once for each value, with {VAR} replaced; `\,` is a comma in a value
+    #[arg(short = 'L', long, num_args = 2, value_names = ["VAR", "A,B,C"], allow_hyphen_values = true)]
+    parameter_list: Vec<String>,
+    /// Run each command once for each number from MIN to MAX
+    #[arg(short = 'P', long, num_args = 3, value_names = ["VAR", "MIN", "MAX"],
+          allow_hyphen_values = true, conflicts_with = "parameter_list", hide_short_help = true)]
+    parameter_scan: Vec<String>,
+    /// Steps of --parameter-scan
+    #[arg(
+        short = 'D',
+        long,
+        value_name = "STEP",
+        default_value = "1",
+        requires = "parameter_scan",
+        hide_short_help = true
+    )]
+    parameter_step_size: String,
+    /// The shell, with its options; `none` for none
+    #[arg(short = 'S', long, value_name = "SHELL", default_value = "sh")]
+    shell: String,
+    /// Run commands directly, without a shell
+    #[arg(short = 'N', conflicts_with = "shell")]
+    no_shell: bool,
+    /// Count failed runs too: all, or only those with these exit codes
+    #[arg(short, long, value_name = "CODES", num_args = 0..=1, require_equals = true,
+          default_missing_value = "all-non-zero")]
+    ignore_failure: Option<order::IgnoredCodes>,
+    /// End a run that takes longer, with all its children, as a failure
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    timeout: Option<Duration>,
+    /// Standard input: `null` or a file
+    #[arg(
+        long,
+        value_name = "WHERE",
+        default_value = "null",
+        hide_short_help = true
+    )]
+    input: String,
+    /// Standard output: `null`, `pipe`, `inherit` or a file; one for all commands, or one for each
+    #[arg(long, value_name = "WHERE")]
+    output: Vec<String>,
+    /// Let commands write to standard output, as --output inherit does
+    #[arg(long, conflicts_with = "output", hide_short_help = true)]
+    show_output: bool,
+    /// The smallest change worth knowing, in per cent
+    #[arg(long, default_value_t = 3.0, value_name = "PERCENT")]
+    smallest_effect: f64,
+    /// Exit with 1 when a command is judged worse in wall time than the reference, by more than
+    /// so many per cent: its whole interval must lie beyond
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true,
+          default_missing_value = "0")]
+    fail_if_slower: Option<f64>,
+    /// The random order of an earlier comparison again
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    seed: Option<u64>,
+    /// Print one JSON value instead of the page
+    #[arg(long)]
+    json: bool,
+    /// Keep every run in this folder, from which a comparison that was stopped goes on
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Write the runs as JSON that hyperfine's readers accept
+    #[arg(long, value_name = "FILE")]
+    export_json: Option<PathBuf>,
+    /// Write a summary as CSV
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    export_csv: Option<PathBuf>,
+    /// Write a summary as a Markdown table
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    export_markdown: Option<PathBuf>,
+}
+
+/// More rounds than this tell nothing that these do not.
+fn rounds() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=500)
+}
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    let facts = machine::facts::collect(false);
+    let run = order::order(arguments)?.plan(facts, sys::clock::wall())?;
+    let exports = Exports::open(arguments)?;
+    let folder = arguments.out.as_deref();
+    let claim = folder.map(Store::claim).transpose()?;
+    let store = claim.map(|claim| claim.describe(&run)).transpose()?;
+    let comparison = Comparison {
+        run,
+        blocks: Vec::new(),
+        store,
+    };
+    let (report, ending) = measure(comparison, console)?;
+    if report.judgement.rounds_done > 0 {
+        exports.write(&report.record)?;
+        match folder {
+            Some(folder) => drop(show(folder, arguments.json, console)?),
+            None => say(&report, arguments.json, console)?,
+        }
+    }
+    let is_slower = is_slower(&report.judgement, arguments.fail_if_slower);
+    match conclude(ending, || kept(&report, folder), console)? {
+        Some(stopped) => Ok(stopped),
+        None if is_slower => Ok(ExitCode::from(1)),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Goes on with a comparison that was stopped; the exit code to give where it is stopped again.
+pub(crate) fn resume(
+    folder: &Path,
+    word: &OwnWord,
+    console: &Console,
+) -> anyhow::Result<Option<ExitCode>> {
+    // Read once: what is looked at here is what goes on.
+    let opened: Resumed<BenchStudy, BenchCommand, _> = Store::resume(folder)?;
+    let (store, run, blocks): (_, _, Vec<BenchBlock>) = opened;
+    word.check(&run)?;
+    word.trust.check_bench(&run, folder)?;
+    let store = Some(store);
+    let (report, ending) = measure(Comparison { run, blocks, store }, console)?;
+    conclude(ending, || kept(&report, Some(folder)), console)
+}
+
+fn measure(comparison: Comparison, console: &Console) -> anyhow::Result<(BenchReport, Ending)> {
+    // Before the progress, whose thread must inherit the blocked signals.
+    let mut hands = LocalHands::new()?;
+    let mut progress = ConsoleProgress::new(console);
+    let clock = study::Monotonic::default();
+    let (record, ending) = study::bench::run(comparison, &mut hands, &mut progress, &clock);
+    progress.end();
+    let judgement = judge::judge_bench(&record);
+    Ok((report::bench::report(record, judgement), ending))
+}
+
+fn say(report: &BenchReport, json: bool, console: &Console) -> anyhow::Result<()> {
+    if json {
+        console.say(&serde_json::to_string_pretty(report)?);
+    } else {
+        let (width, colour) = (console.width(), console.colour());
+        console.say_painted(&report::bench::render(report, width, colour));
+    }
+    Ok(())
+}
+
+/// The exit code of a comparison that was stopped, which says what it leaves.
+fn conclude(
+    ending: Ending,
+    kept: impl Fn() -> String,
+    console: &Console,
+) -> anyhow::Result<Option<ExitCode>> {
+    match ending {
+        Ending::Done => Ok(None),
+        Ending::Stopped => {
+            let signal = sys::stop::heard().context("stopped without a signal")?;
+            console.error(&format!(
+                "stopped by {}; {}",
+                stopping::name(signal),
+                kept()
+            ));
+            Ok(Some(stopping::exit_code(signal)))
+        }
+        Ending::Failed(failure) => Err(anyhow!(
+            "{}\nto do: {}\n{}",
+            failure.what,
+            failure.advice,
+            kept()
+        )),
+    }
+}
+
+/// What a run that ended early leaves.
+fn kept(report: &BenchReport, folder: Option<&Path>) -> String {
+    match (report.judgement.rounds_done, folder) {
+        (_, Some(folder)) => format!(
+            "what was measured is kept: `linerate study resume {} --trust` goes on",
+            folder.display()
+        ),
+        (0, None) => "no round was finished".to_owned(),
+        (rounds, None) => format!("the figures of {rounds} finished rounds are above"),
+    }
+}
+
+/// Only by verdict: the whole interval beyond the limit, and the control in order.
+fn is_slower(judgement: &BenchJudgement, limit_percent: Option<f64>) -> bool {
+    limit_percent.is_some_and(|percent| {
+        judgement.comparisons.iter().any(|comparison| {
+            let low = comparison.wall.effect.map_or(0.0, |effect| effect.low);
+            comparison.wall.verdict == Verdict::Worse && low > 1.0 + percent / 100.0
+        })
+    })
+}

@@ -1,0 +1,272 @@
+//! `linerate load --sweep` and `--slo`: from the order to the answer, with a folder of the run where one
+//! is asked for.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, bail, ensure};
+use clap::FromArgMatches as _;
+use judge::capacity::{BLOCKS_AS_A_RULE, BLOCKS_AT_MOST};
+use model::load_run::{Level, LoadWorkload, SavedLoad};
+use model::objective::{Objective, Term};
+use model::run::{Begun, RUN_FILE};
+use model::sweep::{Axis, Sweep};
+use model::{BlockRecord, Pace};
+use report::numbers;
+use study::load::KeptIn;
+use study::store::{Resumed, Store};
+use sys::stop::{Again, StopSignal};
+use traffic::load::LoadPlan;
+
+use super::Arguments;
+use super::case::{Blocks, Case};
+use crate::console::Console;
+use crate::failure::words;
+use crate::load_forms::judged;
+use crate::request::KEPT_BACK;
+use crate::strangers::OwnWord;
+use crate::{run, shape, stopping};
+
+/// A block is so many times as long as the longest time that is asked about.
+const LIMITS_IN_A_BLOCK: u64 = 10;
+
+/// Measures all blocks, or those that the folder does not have, and says what they came to.
+pub(super) fn run(
+    workload: LoadWorkload,
+    case: &Case<'_>,
+    console: &Console,
+) -> anyhow::Result<ExitCode> {
+    match &workload {
+        LoadWorkload::Sweep { range, .. } => check_levels(*range, case)?,
+        LoadWorkload::Capacity { objective } => check_limits(objective, &case.plan)?,
+    }
+    let folder = case.arguments.out.as_deref();
+    let _stop = StopSignal::listen(Again::Kills)?;
+    let (run, blocks, kept) = opened(workload, case)?;
+    forecast(&run, blocks.len(), case, console);
+    let mut hands = Blocks::of(case, console);
+    let clock = study::Monotonic::default();
+    let measured = study::load::run(&run, blocks, kept, &mut hands, &clock);
+    hands.end();
+    let blocks = measured.map_err(words)?;
+    let code = match folder.filter(|folder| folder.join(RUN_FILE).exists()) {
+        Some(folder) => run::show(folder, case.arguments.json, console)?,
+        None => say(&run, &blocks, case.arguments.json, console)?,
+    };
+    let Some(signal) = sys::stop::heard() else {
+        return Ok(code);
+    };
+    if let Some(folder) = folder {
+        console.note(&format!(
+            "what was measured is kept: `linerate study resume {} --trust` goes on",
+            folder.display()
+        ));
+    }
+    Ok(stopping::exit_code(signal))
+}
+
+/// The run as it is asked for, with what its folder has of it already.
+fn opened(
+    workload: LoadWorkload,
+    case: &Case<'_>,
+) -> anyhow::Result<(SavedLoad, Vec<BlockRecord>, KeptIn)> {
+    let levels = match &workload {
+        LoadWorkload::Sweep { range, .. } => Level::all_of(range),
+        LoadWorkload::Capacity { .. } => Vec::new(),
+    };
+    let by = Begun {
+        linerate_version: shape::VERSION.to_owned(),
+        started_utc: humantime::format_rfc3339_seconds(sys::clock::wall()).to_string(),
+        command: typed(case.arguments),
+        seed: case.arguments.seed(),
+    };
+    let facts = machine::facts::collect(false);
+    let mut run = SavedLoad::begun(case.study(workload), levels, facts, by);
+    run.doubts = super::cpu_doubts(&case.plan)?;
+    let Some(folder) = case.arguments.out.as_deref() else {
+        return Ok((run, Vec::new(), KeptIn::Nowhere));
+    };
+    if !folder.join(RUN_FILE).exists() {
+        return Ok((run, Vec::new(), KeptIn::Claimed(Store::claim(folder)?)));
+    }
+    let (store, saved, blocks): Resumed<_, _, _> = Store::resume(folder)?;
+    check_same(&saved, &run, folder)?;
+    Ok((saved, blocks, KeptIn::Open(store)))
+}
+
+/// What goes on must be what was begun.
+fn check_same(saved: &SavedLoad, asked: &SavedLoad, folder: &Path) -> anyhow::Result<()> {
+    let question = |run: &SavedLoad| {
+        let mut study = run.study.clone();
+        study.notes.clear();
+        (study, run.seed)
+    };
+    ensure!(
+        question(saved) == question(asked),
+        "{} holds another run: {}; give another folder with --out",
+        folder.display(),
+        saved.command
+    );
+    Ok(())
+}
+
+/// What was typed; what may be secret is kept back.
+fn typed(arguments: &Arguments) -> String {
+    let headers = arguments
+        .request
+        .headers
+        .iter()
+        .map(|(_, value)| value.as_str());
+    let body = arguments.request.typed_body();
+    let urls = arguments.urls.iter();
+    let queries = urls.clone().filter_map(|url| Some(url.split_once('?')?.1));
+    let users = urls.filter_map(|url| {
+        let (_, rest) = url.split_once("://")?;
+        Some(rest.split('/').next()?.rsplit_once('@')?.0)
+    });
+    let secrets = headers.chain(body).chain(queries).chain(users);
+    let secrets: Vec<&str> = secrets.filter(|secret| !secret.is_empty()).collect();
+    let words = std::env::args_os().skip(1).map(|word| {
+        let word = word.to_string_lossy().into_owned();
+        secrets
+            .iter()
+            .fold(word, |word, secret| word.replace(secret, KEPT_BACK))
+    });
+    format!("linerate {}", shell_words::join(words))
+}
+
+/// Goes on with a run in a folder; the exit code to give.
+pub(crate) fn resume(
+    folder: &Path,
+    word: &OwnWord,
+    json: bool,
+    console: &Console,
+) -> anyhow::Result<ExitCode> {
+    let (run, _) = report::folder::read_load(folder)?;
+    word.check(&run)?;
+    word.trust.check_load(&run.command, folder)?;
+    let again = || {
+        format!(
+            "type the command of {} again, which goes on with it: {}",
+            folder.display(),
+            run.command
+        )
+    };
+    if run.command.contains(KEPT_BACK) {
+        bail!("what may be secret is not kept in a folder; {}", again());
+    }
+    let words = shell_words::split(&run.command).with_context(again)?;
+    let read = console.command_line().try_get_matches_from(words);
+    let read = read.map_err(anyhow::Error::from).with_context(again)?;
+    let load = read.subcommand_matches("load").with_context(again)?;
+    let mut arguments = Arguments::from_arg_matches(load)?;
+    arguments.out = Some(folder.to_owned());
+    arguments.json = json;
+    super::run(&arguments, console)
+}
+
+/// Whether every level can be offered at all, and nothing was asked for that it leaves out.
+fn check_levels(range: Sweep, case: &Case<'_>) -> anyhow::Result<()> {
+    let arguments = case.arguments;
+    if range.axis == Axis::Connections {
+        ensure!(
+            arguments.connections.is_none(),
+            "--sweep connections says itself how many are held open: leave -c out"
+        );
+        ensure!(
+            arguments.arrivals.is_none(),
+            "--sweep connections is a closed loop, in which --arrivals has no say: leave it out"
+        );
+    }
+    for load in range.loads() {
+        let pace = match range.axis {
+            Axis::Connections => Pace::Closed,
+            Axis::Rate => arguments.open(load, 0),
+        };
+        let plan = LoadPlan {
+            pace,
+            ..case.plan.clone()
+        };
+        plan.check()?;
+        plan.make_room()?;
+    }
+    Ok(())
+}
+
+/// A request is given up after the timeout, so that no longer limit could be seen to fail. Nor could
+/// one in a block too short for a queue to grow so long: what waits when it ends is cut off there.
+fn check_limits(objective: &Objective, plan: &LoadPlan) -> anyhow::Result<()> {
+    for term in objective.terms() {
+        let Term::Response { below_ns, .. } = term else {
+            continue;
+        };
+        let needed_ns = below_ns.saturating_mul(LIMITS_IN_A_BLOCK);
+        if *below_ns > plan.timeout_ns {
+            bail!(
+                "--slo: {term} is not below the --timeout of {}, after which a request is given \
+                 up; ask for a longer --timeout",
+                numbers::duration(plan.timeout_ns)
+            );
+        }
+        if needed_ns > plan.score_ns {
+            bail!(
+                "--slo: no queue of {term} can grow in a block of {}; ask for longer blocks, of {} \
+                 at least (-d)",
+                numbers::duration(plan.score_ns),
+                numbers::duration(needed_ns)
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Says how long it takes, before it begins.
+fn forecast(run: &SavedLoad, done: usize, case: &Case<'_>, console: &Console) {
+    let target = &run.study.target;
+    let time = |blocks: u32| {
+        let left = (blocks as usize).saturating_sub(done);
+        numbers::duration(case.block_ns() * left as u64)
+    };
+    console.note(&match &run.study.workload {
+        LoadWorkload::Sweep { range, rounds } => format!(
+            "sweeping {target} over {} levels of {} in {rounds} rounds of random order: {}; Ctrl-C ends it \
+             with what is known",
+            run.arms.len(),
+            match range.axis {
+                Axis::Connections => "connections",
+                Axis::Rate => "requests/s",
+            },
+            time(u32::try_from(run.arms.len()).unwrap_or(u32::MAX) * rounds)
+        ),
+        LoadWorkload::Capacity { objective } => format!(
+            "searching the highest rate at which {target} holds {objective}: some {BLOCKS_AS_A_RULE} blocks \
+             of {} after {} of settling, {}, and {} at most; Ctrl-C ends it with what is known",
+            numbers::duration(case.plan.score_ns),
+            numbers::duration(case.plan.settle_ns),
+            time(BLOCKS_AS_A_RULE),
+            time(BLOCKS_AT_MOST)
+        ),
+    });
+}
+
+fn say(
+    run: &SavedLoad,
+    blocks: &[BlockRecord],
+    json: bool,
+    console: &Console,
+) -> anyhow::Result<ExitCode> {
+    let Some(judged) = judged(run, blocks, console) else {
+        let signal = sys::stop::heard().unwrap_or_default();
+        console.note(&format!(
+            "stopped by {} before anything was known",
+            stopping::name(signal)
+        ));
+        return Ok(stopping::exit_code(signal));
+    };
+    if json {
+        console.say(&judged.json);
+    } else {
+        console.say_painted(&judged.text);
+    }
+    Ok(judged.code)
+}

@@ -1,0 +1,227 @@
+//! `linerate load URL`: put load on an HTTP server and say how fast it answers.
+
+mod arguments;
+mod case;
+mod distributions;
+pub(crate) mod download;
+pub(crate) mod json;
+pub(crate) mod many_blocks;
+mod mix;
+mod page;
+mod requests;
+mod settling;
+mod target;
+mod two_answers;
+pub(crate) mod unix_socket;
+mod watching;
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use model::Doubt;
+use model::load_run::HttpVersion;
+use model::reading::MachineCpu;
+use sys::stop::{Again, StopSignal};
+use traffic::load::{Engine, LoadOutcome, LoadPlan, Observer};
+
+use super::whole_machine::Watched;
+use crate::console::Console;
+use crate::stopping;
+pub(crate) use arguments::Arguments;
+use case::Case;
+use mix::Mixed;
+use requests::Requests;
+use settling::Settling;
+use target::Target;
+use watching::Watching;
+
+/// Heading of flags in its help.
+const OUTPUT: &str = "Output";
+
+/// One load as it was asked for and as it went: what the pages show.
+struct Report<'a> {
+    target: &'a Target,
+    plan: &'a LoadPlan,
+    outcome: &'a LoadOutcome,
+    /// All CPUs of this machine, in the scored window.
+    machine: Option<MachineCpu>,
+    /// Where there are several kinds of request.
+    mixed: Option<&'a Mixed>,
+    /// Remarks about how it was measured, each a sentence.
+    notes: Vec<String>,
+}
+
+impl Report<'_> {
+    /// CPU time for each right answer, µs; `None` when there was none.
+    fn per_request_us(&self, cpu_ns: u64) -> Option<f64> {
+        let answered = self.outcome.answered;
+        (answered > 0).then(|| cpu_ns as f64 / 1e3 / answered as f64)
+    }
+
+    /// What carried the bytes, by the name that `--engine` takes.
+    fn engine(&self) -> &'static str {
+        match self.outcome.engine {
+            Engine::Uring => "uring",
+            Engine::Epoll | Engine::Auto => "epoll",
+        }
+    }
+}
+
+/// The version of HTTP that a plan is for.
+fn version(plan: &LoadPlan) -> HttpVersion {
+    match plan.streams {
+        Some(_) => HttpVersion::Two,
+        None => HttpVersion::One,
+    }
+}
+
+/// Connections, and what is at once on each, in words.
+fn connections(plan: &LoadPlan) -> String {
+    report::load::connections(plan.connections, version(plan), plan.streams())
+}
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    arguments.watching.check(arguments.json)?;
+    if arguments.download {
+        return download::run(arguments, console);
+    }
+    let urls = requests::urls(arguments)?;
+    let url = &urls[0];
+    let requests = Requests::prepare(arguments, &urls)?;
+    let mut plan = arguments.plan()?;
+    plan.check()?;
+    plan.make_room()?;
+    plan.tls = arguments.request.tls.client(url, arguments.request.http2)?;
+    let target = Target::find(url, arguments, &requests, &plan)?;
+    plan.address = target.address.clone();
+    let (requests, notes) = requests.look(&target.address, &target.look, &plan)?;
+    let case = Case {
+        arguments,
+        target: &target,
+        plan,
+        requests,
+        notes,
+    };
+    match arguments.many_blocks() {
+        Some(workload) => many_blocks::run(workload, &case, console),
+        None => once(case, console),
+    }
+}
+
+/// One load, and the page about it.
+fn once(case: Case<'_>, console: &Console) -> anyhow::Result<ExitCode> {
+    let Case {
+        arguments,
+        target,
+        mut plan,
+        requests,
+        mut notes,
+    } = case;
+    announce(&plan, target, console);
+    let (mut outcome, machine) = load(arguments, &mut plan, &requests, &mut notes, console)?;
+    outcome.doubts.extend(cpu_doubts(&plan)?);
+    let report = Report {
+        target,
+        plan: &plan,
+        outcome: &outcome,
+        machine,
+        mixed: requests.mixed(),
+        notes,
+    };
+    arguments.answer(
+        console,
+        &if arguments.json {
+            json::render(&report)
+        } else {
+            page::render(&report, arguments.latency)
+        },
+    );
+    if let Some(signal) = sys::stop::heard() {
+        return Ok(stopping::exit_code(signal));
+    }
+    Ok(if outcome.answered > 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Why a load was shorter than it was to be, where a signal ended it.
+fn stopped_early(plan: &LoadPlan) -> Option<String> {
+    let by = stopping::name(sys::stop::heard()?);
+    let asked = report::numbers::duration(plan.score_ns);
+    Some(format!(
+        "stopped by {by} before the {asked} asked for were over"
+    ))
+}
+
+/// Puts the load on; once more, with a longer start left out, when throughput settled late and
+/// nobody said how long to wait.
+fn load(
+    arguments: &Arguments,
+    plan: &mut LoadPlan,
+    requests: &Requests,
+    notes: &mut Vec<String>,
+    console: &Console,
+) -> anyhow::Result<(LoadOutcome, Option<MachineCpu>)> {
+    let _stop = StopSignal::listen(Again::Kills)?;
+    let run = |plan: &LoadPlan| {
+        let watching = Watching::prepare(arguments, plan, console)?;
+        let load = |observer: &mut dyn Observer| requests.put_on(plan, observer);
+        let mut watched = Watched::new(&[]);
+        let outcome = watching.over(&mut watched, load)?;
+        let machine = watched.machine(outcome.window_ns);
+        anyhow::Ok((outcome, machine))
+    };
+    let (outcome, machine) = run(plan)?;
+    if let Some(note) = stopped_early(plan) {
+        notes.push(note);
+        return Ok((outcome, machine));
+    }
+    match settling::look(&outcome.window_counts, plan.settle_ns) {
+        Settling::InTime => Ok((outcome, machine)),
+        Settling::Never => {
+            notes.push("throughput was still changing at the end: ask for a longer -d".to_owned());
+            Ok((outcome, machine))
+        }
+        Settling::Late { after_ns } if arguments.is_put_on_once() => {
+            let late = report::numbers::duration(after_ns);
+            notes.push(format!(
+                "throughput settled only after {late}: ask for a longer --settle"
+            ));
+            Ok((outcome, machine))
+        }
+        Settling::Late { after_ns } => {
+            let late = report::numbers::duration(after_ns);
+            notes.push(format!(
+                "throughput settled after {late}; measured again without that"
+            ));
+            plan.settle_ns = after_ns;
+            run(plan)
+        }
+    }
+}
+
+/// Whether the server runs here on the client's only CPU, whether a quota stops the client, and whether
+/// CPU times lack interrupts.
+fn cpu_doubts(plan: &LoadPlan) -> anyhow::Result<Vec<Doubt>> {
+    let client_cpus = match &plan.cpus[..] {
+        [] => sys::cpu::allowed().context("reading which CPUs may be used")?,
+        named => named.to_vec(),
+    };
+    let server_pids = target::pids(&plan.address);
+    let sharing = machine::cpus::sharing(&server_pids, &client_cpus);
+    let facts = machine::facts::collect(false);
+    let quota = study::preflight::quota_doubt(&facts);
+    let apart = study::preflight::irq_time_doubt([&facts]);
+    Ok([sharing, quota, apart].into_iter().flatten().collect())
+}
+
+/// Says what comes and how long it takes, where that is long enough to wonder.
+fn announce(plan: &LoadPlan, target: &Target, console: &Console) {
+    let total_ns = plan.settle_ns + plan.score_ns;
+    if total_ns > 2_000_000_000 && console.may_draw() {
+        let time = report::numbers::duration(total_ns);
+        console.note(&format!("loading {} for {time}", target.shown));
+    }
+}

@@ -1,0 +1,53 @@
+//! A first look at what is loaded: two answers to one request.
+
+use agent::request::Asked;
+use sys::address::Address;
+use traffic::load::http::HttpProtocol;
+use traffic::load::{LoadPlan, Probe, ProbeError};
+
+/// Two answers to the same request.
+#[derive(Clone, Debug)]
+pub(super) struct TwoAnswers {
+    pub(super) first: Probe,
+    /// Both had the same body.
+    pub(super) body_is_steady: bool,
+}
+
+impl TwoAnswers {
+    /// Asks twice.
+    pub(super) fn take(
+        address: &Address,
+        request: &HttpProtocol,
+        plan: &LoadPlan,
+    ) -> Result<Self, ProbeError> {
+        let once = || Asked::once(address, request, plan.tls.as_ref(), plan.timeout_ns);
+        Ok(Self::of(once()?, &once()?))
+    }
+
+    pub(super) fn of(first: Asked, second: &Asked) -> Self {
+        Self {
+            body_is_steady: first.answer.body == second.answer.body,
+            first: first.answer,
+        }
+    }
+
+    /// What a reader should know about how this is taken.
+    pub(super) fn notes(&self, who: &str) -> Vec<String> {
+        let mut notes = Vec::new();
+        let status = self.first.status;
+        if (300..400).contains(&status) {
+            notes.push(format!(
+                "{who} answers {status}; a redirect is an answer here and is not followed"
+            ));
+        }
+        if status >= 400 {
+            notes.push(format!("{who} answers {status}, which counts as a failure"));
+        }
+        if !self.body_is_steady {
+            notes.push(format!(
+                "two answers of {who} had different bodies, so bodies are not compared"
+            ));
+        }
+        notes
+    }
+}

@@ -1,0 +1,241 @@
+//! `linerate rig`: hosts and links made of network namespaces.
+
+mod exec;
+pub(crate) mod page;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::ensure;
+use clap::Subcommand;
+use machine::rig::standing::{Standing, StandingError, TakenDown};
+use model::Topology;
+use model::rig::RigName;
+
+use crate::console::Console;
+use crate::ourselves::OURSELVES;
+use crate::shape;
+
+/// A rig could not be taken down.
+const COULD_NOT_RUN: u8 = 2;
+/// The machine was left changed.
+const LEFT_CHANGED: u8 = 3;
+
+/// Client and server with a network of their own between them, all on this machine
+///
+/// A rig is a few hosts that are network namespaces, joined by virtual devices that are never seen
+/// outside. Nothing of this machine's own network is touched. Root gets plain network namespaces;
+/// anybody else gets them within a user namespace, where the kernel allows that, and may do in
+/// them what root may.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Client and server joined by a cable, a server on the one and load from the other:
+    linerate rig up
+    linerate rig exec server -- linerate serve --listen 198.18.0.2:8080 &
+    linerate rig exec client -- linerate load http://198.18.0.2:8080/
+    linerate rig clean
+  The same through a router, and through a tunnel:
+    linerate rig up router
+    linerate rig up tunnel --name vpn
+
+Kinds, with the addresses of client and server:
+  netns   client 198.18.0.1 – server 198.18.0.2, joined by a veth pair
+  router  client 198.18.0.1 – router – server 198.18.1.1; the router forwards
+  tunnel  as router, with a VXLAN between client 198.18.2.1 and server 198.18.2.2
+
+198.18.0.0/15 is kept for benchmarks (RFC 2544), so no network that this machine is in has these
+addresses. A rig is held by one small process. When that ends, however it ends, the kernel takes
+the rig down as soon as no program runs in it.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Put a rig up, which stays until it is cleaned
+    #[command(after_long_help = "\
+Examples:
+  linerate rig up
+  Another beside it, and its addresses for a script:
+    linerate rig up router --name other
+    linerate rig up tunnel --json | jq -r '.rig.hosts[] | [.name, .address] | @tsv'")]
+    Up {
+        /// Hosts and links: netns, router or tunnel
+        #[arg(default_value = "netns", value_parser = kinds())]
+        kind: Topology,
+        /// What to call it; otherwise it has the name of its kind
+        #[arg(long)]
+        name: Option<RigName>,
+        /// Print it as one JSON value (docs/schema/rig-up.json)
+        #[arg(long)]
+        json: bool,
+    },
+    /// The rigs of this user, those left by a crash included
+    #[command(after_long_help = "\
+Examples:
+  linerate rig status
+  With another program's own eyes:
+    sudo nsenter --net=$(linerate rig status --json | jq -r '.rigs[0].hosts[0].enter') ip address")]
+    Status {
+        /// Print them as one JSON value (docs/schema/rig-status.json)
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take a rig down with all that runs in it, or what a crash left of one; without a name, all
+    #[command(after_long_help = "\
+Examples:
+  linerate rig clean netns
+  All that there are, and what a crash left:
+    linerate rig clean
+
+What `rig exec` started there, and what that started, is asked to end and killed after two seconds,
+also as another user, as a daemon or in network namespaces of its own: it shares a UTS namespace
+with the rig. Of a rig whose holder has ended, only what is still on one of its hosts is found. A
+process that somebody else put into a rig's network namespaces, or that has left that UTS namespace,
+is not ours to end: it is named, and exit code 3 says that the namespaces stay until it has ended.")]
+    Clean {
+        /// The rig; otherwise all
+        name: Option<RigName>,
+        /// Print what was done as one JSON value (docs/schema/rig-clean.json)
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run a program on a host of a rig
+    #[command(after_long_help = "\
+Examples:
+  linerate rig exec client -- curl http://198.18.0.2:8080/
+  On a rig with a name, as one of several:
+    linerate rig exec --name vpn server -- tcpdump -n -i lr-tunnel
+  A shell there:
+    linerate rig exec router -- bash
+
+The program takes our place: its exit code is ours, signals and the terminal are its own. It runs
+as the user who calls; where the rig is an ordinary user's, he is root in it and nowhere else. The
+file system is the machine's, and with it /sys, which goes on showing the machine's own devices.
+The host name is a copy, in a UTS namespace of the rig's by which `rig clean` knows what to end.
+LINERATE_RIG is set to the rig's name.")]
+    Exec {
+        /// client, server or router
+        host: String,
+        /// The rig, where there are several
+        #[arg(long)]
+        name: Option<RigName>,
+        /// The program and its arguments
+        #[arg(last = true, required = true, value_name = "CMD")]
+        command: Vec<std::ffi::OsString>,
+    },
+    /// Hold a rig as standard input orders; for Linerate itself
+    #[command(hide = true)]
+    Hold { kind: Topology },
+}
+
+/// What carries nothing by itself would as a rig to stay only puzzle.
+fn kinds() -> impl clap::builder::TypedValueParser<Value = Topology> {
+    use clap::builder::TypedValueParser as _;
+    clap::builder::PossibleValuesParser::new(["netns", "router", "tunnel"])
+        .try_map(|kind| kind.parse::<Topology>())
+}
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    let is_ours = matches!(arguments.action, Action::Hold { .. });
+    ensure!(
+        is_ours || !is_on_a_host(),
+        "this is a host of a rig, and rigs are put up, looked at and cleaned from outside: do it in \
+         another terminal, or leave this host first"
+    );
+    match &arguments.action {
+        Action::Up { kind, name, json } => up(*kind, name.clone(), *json, console),
+        Action::Status { json } => status(*json, console),
+        Action::Clean { name, json } => clean(name.as_ref(), *json, console),
+        Action::Exec {
+            host,
+            name,
+            command,
+        } => exec::run(name.as_ref(), host, command),
+        Action::Hold { kind } => {
+            machine::rig::hold(*kind, std::io::stdin().lock(), std::io::stdout().lock())?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Here an ordinary user is root, whose rigs are others than his, and root's `clean` would end
+/// itself.
+fn is_on_a_host() -> bool {
+    std::env::var_os(machine::rig::MARK).is_some() || machine::rig::is_inside()
+}
+
+fn up(
+    kind: Topology,
+    name: Option<RigName>,
+    as_json: bool,
+    console: &Console,
+) -> anyhow::Result<ExitCode> {
+    let name = name.unwrap_or_else(|| kind.into());
+    let rig = Standing::put_up(Path::new(OURSELVES), kind, &name)?;
+    console.say(&if as_json {
+        shape::lines(page::RigUp {
+            rig: page::shape(&rig),
+        })
+    } else {
+        page::put_up(&rig)
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+fn status(as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
+    let rigs = Standing::all()?;
+    console.say(&if as_json {
+        let rigs = rigs.iter().map(page::shape).collect();
+        shape::lines(page::RigStatus { rigs })
+    } else {
+        page::status(&rigs)
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+fn clean(name: Option<&RigName>, as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
+    let (taken, failed) = match name {
+        Some(name) => (vec![Standing::take_down(name)?], Vec::new()),
+        None => take_all_down()?,
+    };
+    if as_json || failed.is_empty() || !taken.is_empty() {
+        say_cleaned(&taken, as_json, console);
+    }
+    let kept: Vec<String> = taken.iter().filter_map(page::kept).collect();
+    let failed = failed.iter().map(ToString::to_string);
+    let told: Vec<String> = failed.chain(kept.iter().cloned()).collect();
+    for words in &told {
+        console.error(words);
+    }
+    Ok(match (kept.is_empty(), told.is_empty()) {
+        (true, true) => ExitCode::SUCCESS,
+        (true, false) => ExitCode::from(COULD_NOT_RUN),
+        (false, _) => ExitCode::from(LEFT_CHANGED),
+    })
+}
+
+fn say_cleaned(taken: &[TakenDown], as_json: bool, console: &Console) {
+    console.say(&if as_json {
+        let cleaned = taken.to_vec();
+        shape::lines(page::RigClean { cleaned })
+    } else {
+        page::cleaned(taken)
+    });
+}
+
+/// One that cannot be taken down keeps no other from it.
+fn take_all_down() -> Result<(Vec<TakenDown>, Vec<StandingError>), StandingError> {
+    let (mut taken, mut failed) = (Vec::new(), Vec::new());
+    for rig in Standing::all()? {
+        match Standing::take_down(rig.name()) {
+            Ok(down) => taken.push(down),
+            // Somebody else was faster.
+            Err(StandingError::Unknown { .. }) => {}
+            Err(error) => failed.push(error),
+        }
+    }
+    Ok((taken, failed))
+}

@@ -1,0 +1,182 @@
+//! The flags that say which request is sent, and how it gets there: those of `load` and of `versus`.
+
+pub(crate) mod tls;
+
+use anyhow::{Context as _, ensure};
+use model::request::RequestSpec;
+use sys::address::SocketPath;
+use traffic::load::mix::{Content, has_template};
+use wire::url::HttpUrl;
+
+use crate::values;
+use tls::TlsFlags;
+
+pub(crate) const WHERE: &str = "Where and by what";
+/// What stands in a command that repeats a run in the place of what may be secret.
+pub(crate) const KEPT_BACK: &str = "…";
+pub(crate) const REQUEST: &str = "Request";
+
+/// Which request is sent.
+#[derive(clap::Args)]
+pub(crate) struct RequestFlags {
+    /// Speak HTTP/2, with --streams N so many requests at once on each connection
+    ///
+    /// By TLS the server must agree to it (ALPN h2); in the clear it is taken for granted that the
+    /// server speaks it (h2c with prior knowledge). What one thread sends and receives at once goes
+    /// together, so a request may leave some µs later than its time says. A server that ends a
+    /// connection in good order, as nginx does after 1000 requests, is asked once more on a new one
+    /// what it did not begin with.
+    #[arg(long)]
+    pub(crate) http2: bool,
+    /// With --http2: requests under way at once on each connection [default: 1]
+    #[arg(long, value_name = "N", value_parser = values::parse_count, requires = "http2", hide_short_help = true)]
+    pub(crate) streams: Option<u32>,
+    /// Requests under way at once on each connection of HTTP/1.1, answered in their order (pipelining)
+    ///
+    /// One waits for the answers before its own. In closed loop those that become due while the answers of a
+    /// connection are taken leave together, so some µs later than their time says. What lies
+    /// behind an answer with `Connection: close` was not begun with and is asked once more on a new
+    /// connection; behind any other failure it is lost, and counted as `closed`.
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = values::parse_count, conflicts_with = "http2", hide_short_help = true)]
+    pub(crate) pipeline: u32,
+    /// HTTP method [default: GET, or POST with a body]
+    #[arg(short = 'X', long, help_heading = REQUEST)]
+    method: Option<String>,
+    /// Header to add, such as 'Accept: text/plain'; may be repeated
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = values::parse_header, help_heading = REQUEST)]
+    pub(crate) headers: Vec<(String, String)>,
+    /// Body to send: a text, or @FILE for the content of a file
+    #[arg(long, value_name = "TEXT|@FILE", help_heading = REQUEST)]
+    body: Option<String>,
+    #[command(flatten)]
+    pub(crate) tls: TlsFlags,
+}
+
+impl RequestFlags {
+    /// The request to a URL, with its query and its headers.
+    pub(crate) fn spec(
+        &self,
+        url: &HttpUrl,
+        text: &str,
+        socket: Option<&SocketPath>,
+    ) -> anyhow::Result<RequestSpec> {
+        Ok(RequestSpec {
+            url: text.to_owned(),
+            method: self.method(),
+            headers: self.headers.clone(),
+            body: self.body()?.into_bytes(),
+            streams: self.streams(),
+            pipeline: self.pipeline,
+            tls: self.tls.spec(url)?,
+            unix_socket: socket.map(|socket| socket.path().to_owned()),
+        })
+    }
+
+    /// Refuses what excludes one another.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        let closes = |(name, _): &(String, String)| name.eq_ignore_ascii_case("connection");
+        ensure!(
+            self.pipeline == 1 || !self.headers.iter().any(closes),
+            "--pipeline {} and a header `Connection` exclude one another: that ends the connection behind \
+             the first answer, or keeps it as it is kept anyway",
+            self.pipeline
+        );
+        for (flag, at_once) in [("streams", self.streams), ("pipeline", Some(self.pipeline))] {
+            ensure!(
+                at_once != Some(0),
+                "--{flag} 0 carries nothing: 1 is the least"
+            );
+        }
+        Ok(())
+    }
+
+    /// Streams of a connection; `None` of HTTP/1.1.
+    pub(crate) fn streams(&self) -> Option<u32> {
+        self.http2.then(|| self.streams.unwrap_or(1))
+    }
+
+    pub(crate) fn method(&self) -> String {
+        let default = match self.body {
+            Some(_) => "POST",
+            None => "GET",
+        };
+        let method = self.method.as_deref().unwrap_or(default);
+        method.to_ascii_uppercase()
+    }
+
+    pub(crate) fn body(&self) -> anyhow::Result<Content> {
+        let text = self.body.as_deref().unwrap_or_default();
+        match text.strip_prefix('@') {
+            None => Ok(Content::Text(text.to_owned())),
+            Some(file) => {
+                let bytes = std::fs::read(file);
+                let bytes = bytes.with_context(|| format!("reading the body from `{file}`"))?;
+                Ok(Content::Bytes(bytes))
+            }
+        }
+    }
+
+    /// A body that was typed, and not named as a file.
+    pub(crate) fn typed_body(&self) -> Option<&str> {
+        self.body.as_deref().filter(|text| !text.starts_with('@'))
+    }
+
+    /// Whether a number is to be drawn for each request.
+    pub(crate) fn has_templates(&self) -> bool {
+        let values = self.headers.iter().map(|(_, value)| value.as_str());
+        values.chain(self.typed_body()).any(has_template)
+    }
+
+    /// What is asked, in one sentence without what may be secret.
+    pub(crate) fn sentence(&self) -> String {
+        let headers = match self.headers.len() {
+            0 => String::new(),
+            1 => " with one header of its own".to_owned(),
+            several => format!(" with {several} headers of its own"),
+        };
+        let body = if self.body.is_some() { ", a body" } else { "" };
+        let over = match (self.streams(), self.pipeline) {
+            (Some(streams), _) => format!(" by HTTP/2, {streams} at once on each connection"),
+            (None, 1) => String::new(),
+            (None, several) => format!(", {several} at once on each connection"),
+        };
+        format!("Each request is a {}{headers}{body}{over}.", self.method())
+    }
+
+    /// The flags again, for the command that repeats a run; what may be secret is kept back.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut words = Words::default();
+        words.flag("--http2", self.http2);
+        words.value("--streams", self.streams);
+        words.value("--pipeline", Some(self.pipeline).filter(|count| *count > 1));
+        words.value("--method", self.method.as_deref());
+        for (name, _) in &self.headers {
+            words.value("--header", Some(format!("{name}: {KEPT_BACK}")));
+        }
+        let body = self.body.as_deref();
+        words.value(
+            "--body",
+            body.map(|body| match body.strip_prefix('@') {
+                Some(_) => body,
+                None => KEPT_BACK,
+            }),
+        );
+        self.tls.repeat(&mut words);
+        words.0
+    }
+}
+
+/// Flags with their values, as they are typed.
+#[derive(Default)]
+pub(crate) struct Words(pub(crate) Vec<String>);
+
+impl Words {
+    pub(crate) fn flag(&mut self, name: &str, is_set: bool) {
+        self.0.extend(is_set.then(|| name.to_owned()));
+    }
+
+    pub(crate) fn value(&mut self, name: &str, value: Option<impl ToString>) {
+        let words = value.map(|value| [name.to_owned(), value.to_string()]);
+        self.0.extend(words.into_iter().flatten());
+    }
+}
