@@ -32,7 +32,11 @@ fn servers(run: &str, blocks: &[BlockRecord]) {
     fuzz::survives_encoding(&run);
     let judgement = judge::judge(&run, blocks);
     let text = report::text::render(&run, &judgement, 80, false);
-    pages(&text, &report::html::render(&run, blocks, &judgement), &judgement);
+    pages(
+        &text,
+        &report::html::render(&run, blocks, &judgement),
+        &judgement,
+    );
 }
 
 fn load(run: &str, blocks: &[BlockRecord]) {
@@ -58,7 +62,11 @@ fn load(run: &str, blocks: &[BlockRecord]) {
                 offered: blocks,
                 found,
             };
-            pages(&capacity::render(searched, 80, false), &capacity::page(searched), found);
+            pages(
+                &capacity::render(searched, 80, false),
+                &capacity::page(searched),
+                found,
+            );
         }
     }
 }
