@@ -87,8 +87,8 @@ fn a_comparison_with_it_ends_and_gives_it_no_verdict() {
     let good = format!("http://{}/", answer_with(OK));
     // A comparison takes seconds; the other misdeeds come to the same bins as these.
     for (name, misdeed) in &MISDEEDS[..3] {
-        // One request goes beforehand.
-        let bad = format!("http://{}/", turns_after(1, *misdeed));
+        // Two requests go beforehand, which see what it answers.
+        let bad = format!("http://{}/", turns_after(2, *misdeed));
         let out = name.replace(' ', "-");
         let arguments = [
             "versus", &good, &bad, "-c", "2", "--smoke", "--yes", "--json", "--out", &out,
