@@ -35,9 +35,10 @@ ask_with_new_keys() {
 # connections have ended, each with a FIN, which may be sent again.
 ended() { tcpdump -Z root -r packets -nn -q 'tcp[tcpflags] & tcp-fin != 0' 2> /dev/null | awk '{ print $5 }' | sort -u; }
 have_ended() { [ "$(ended | wc -l)" = "$1" ]; }
+# The buffer (-B, KiB) holds all that a busy machine lets wait.
 tapped() {
     ends=$3
-    tcpdump -Z root -i "$1" -s 0 -U -w packets "tcp src port $2" > /dev/null 2> tap &
+    tcpdump -Z root -i "$1" -s 0 -B 16384 -U -w packets "tcp src port $2" > /dev/null 2> tap &
     tap=$!
     shift 3
     await grep listening tap
@@ -47,7 +48,8 @@ tapped() {
     wait $tap || true
 }
 # Two requests as above, and every byte of the answers as it left in `wire.NAME`.
-ask_tapped() {
+ask_# The buffer (-B, KiB) holds all that a busy machine lets wait.
+tapped() {
     wire=wire.$1
     shift
     tapped lo 8443 1 ask "$@"

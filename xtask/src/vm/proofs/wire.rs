@@ -29,26 +29,42 @@ pub(super) fn nonces<'c>(records: &[Record<'c>]) -> Vec<&'c [u8]> {
         .collect()
 }
 
-/// What the packets of a capture carried, in their order: on loopback none is lost or sent twice.
+/// What the packets of one direction of a connection carried, from its SYN on, by their sequence numbers: what a
+/// busy machine has sent twice counts once, and what the capture lacks is an error.
 pub(super) fn carried(capture: &[u8]) -> anyhow::Result<Vec<u8>> {
     let mut rest = capture.get(FILE_HEADER_BYTES..).context("no capture")?;
-    let mut carried = Vec::new();
+    let (mut carried, mut first) = (Vec::new(), None);
     while !rest.is_empty() {
         let length = rest.get(8..12).context("a packet without its length")?;
         let length = u32::from_le_bytes(length.try_into()?) as usize;
         let packet = rest.get(PACKET_HEADER_BYTES..PACKET_HEADER_BYTES + length);
         let packet = packet.context("a packet that was cut")?;
-        carried.extend_from_slice(payload(packet).context("a packet that is no TCP")?);
+        let (sequence, payload) = payload(packet).context("a packet that is no TCP")?;
+        // The SYN takes a number of its own.
+        let first = *first.get_or_insert(sequence.wrapping_add(1));
         rest = &rest[PACKET_HEADER_BYTES + length..];
+        if payload.is_empty() {
+            continue;
+        }
+        let at = sequence.wrapping_sub(first) as usize;
+        ensure!(
+            at <= carried.len(),
+            "the capture lacks bytes from {} to {at}",
+            carried.len()
+        );
+        let known = carried.len() - at;
+        carried.extend_from_slice(payload.get(known..).unwrap_or_default());
     }
     Ok(carried)
 }
 
-/// What follows the headers, whose lengths stand in them in words of four bytes.
-fn payload(packet: &[u8]) -> Option<&[u8]> {
+/// Its sequence number, and what follows the headers, whose lengths stand in them in words of four bytes.
+fn payload(packet: &[u8]) -> Option<(u32, &[u8])> {
     let internet = packet.get(LINK_HEADER_BYTES..)?;
     let transport = internet.get(4 * usize::from(internet.first()? & 15)..)?;
-    transport.get(4 * usize::from(transport.get(12)? >> 4)..)
+    let sequence = u32::from_be_bytes(transport.get(4..8)?.try_into().ok()?);
+    let payload = transport.get(4 * usize::from(transport.get(12)? >> 4)..)?;
+    Some((sequence, payload))
 }
 
 /// The records, of which the last may not be cut.
@@ -78,12 +94,17 @@ pub(super) fn records(carried: &[u8]) -> anyhow::Result<Vec<Record<'_>>> {
 mod tests {
     use super::*;
 
-    /// A capture of packets that carry these.
-    fn capture(payloads: &[&[u8]]) -> Vec<u8> {
+    /// A capture of a SYN and of packets that carry these, at places of the connection.
+    fn capture_at(payloads: &[(u32, &[u8])]) -> Vec<u8> {
+        const SYN: u32 = u32::MAX - 2;
         let mut capture = vec![0; FILE_HEADER_BYTES];
-        for payload in payloads {
+        let sent = payloads
+            .iter()
+            .map(|(at, payload)| (SYN.wrapping_add(1 + at), *payload));
+        for (sequence, payload) in std::iter::once((SYN, &b""[..])).chain(sent) {
             let mut packet = vec![0; LINK_HEADER_BYTES + 20 + 32];
             packet[LINK_HEADER_BYTES] = 0x45;
+            packet[LINK_HEADER_BYTES + 24..][..4].copy_from_slice(&sequence.to_be_bytes());
             packet[LINK_HEADER_BYTES + 20 + 12] = 8 << 4;
             packet.extend_from_slice(payload);
             capture.extend_from_slice(&[0; 8]);
@@ -92,6 +113,25 @@ mod tests {
             capture.extend(packet);
         }
         capture
+    }
+
+    /// One of packets that carry these one after the other.
+    fn capture(payloads: &[&[u8]]) -> Vec<u8> {
+        let mut at = 0;
+        let placed = payloads.iter().map(|payload| {
+            let before = at;
+            at += u32::try_from(payload.len()).unwrap();
+            (before, *payload)
+        });
+        capture_at(&placed.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_was_sent_twice_counts_once_and_what_is_missing_is_named() {
+        let twice = capture_at(&[(0, b"abc"), (0, b"abc"), (2, b"cde"), (5, b"f")]);
+        assert_eq!(carried(&twice).unwrap(), b"abcdef");
+        let error = carried(&capture_at(&[(0, b"abc"), (4, b"e")])).unwrap_err();
+        assert_eq!(error.to_string(), "the capture lacks bytes from 3 to 4");
     }
 
     #[test]
