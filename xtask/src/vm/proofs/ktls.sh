@@ -48,8 +48,7 @@ tapped() {
     wait $tap || true
 }
 # Two requests as above, and every byte of the answers as it left in `wire.NAME`.
-ask_# The buffer (-B, KiB) holds all that a busy machine lets wait.
-tapped() {
+ask_tapped() {
     wire=wire.$1
     shift
     tapped lo 8443 1 ask "$@"
