@@ -49,3 +49,4 @@ mod study_targets;
 mod toy_workload;
 mod versus;
 mod whole_machine;
+mod workers;

@@ -5,6 +5,7 @@ mod arguments;
 mod command_run;
 mod commands;
 mod console;
+mod cpu_flags;
 mod engine_flag;
 mod failure;
 mod in_our_place;

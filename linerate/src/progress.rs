@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use model::cpus::CpuShare;
 use model::run::Rig;
 use model::{Doubt, Facts};
 use study::Progress;
@@ -49,6 +50,10 @@ impl Progress for ConsoleProgress<'_> {
                 .as_ref()
                 .map_or(String::new(), |by| format!(", under {by}")),
         ));
+    }
+
+    fn cpus(&mut self, cpus: &CpuShare) {
+        self.line.say(&cpus.to_string());
     }
 
     fn rig(&mut self, rig: &Rig, on_host: bool) {

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use machine::cpus::CpuSplit;
 use model::command::FolderCommand;
+use model::cpus::CpuWish;
 use model::failure::Failure;
 use model::lever::LeverSetting;
 use model::message::{BlockAsk, ClockTell, PROTOCOL, Reach};
@@ -55,7 +56,7 @@ impl Desk {
             live: LiveLevers::default(),
             counting: None,
             workshop: None,
-            cpus: machine::cpus::here().unwrap_or_default(),
+            cpus: machine::cpus::here(&CpuWish::default()).unwrap_or_default(),
         }
     }
 
@@ -64,6 +65,7 @@ impl Desk {
         match ask {
             Ask::Hello { protocol } => self.hello(protocol),
             Ask::Facts { full } => Ok(Tell::Facts(Box::new(machine::facts::collect(full)))),
+            Ask::Cpus(wish) => self.share_cpus(&wish),
             Ask::Levers {
                 wanted,
                 first,
@@ -120,6 +122,14 @@ impl Desk {
             linerate_version,
             rig: self.rig.clone(),
         })
+    }
+
+    fn share_cpus(&mut self, wish: &CpuWish) -> Result<Tell, Failure> {
+        self.cpus = machine::cpus::here(wish).map_err(|error| Failure {
+            what: error.to_string(),
+            advice: String::new(),
+        })?;
+        Ok(Tell::Cpus(self.cpus.told()))
     }
 
     fn find(&mut self, service: Service) -> Result<Tell, Failure> {

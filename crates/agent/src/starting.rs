@@ -16,7 +16,7 @@ pub(crate) struct Starting {
 }
 
 impl Starting {
-    /// The CPU of the server, unless a lever names others.
+    /// The CPUs of the server, unless a lever names others.
     pub(crate) fn new(part: ChildPart, cpus: &CpuSplit) -> Result<Self, Failure> {
         let start = Start::prepare(part.program).map_err(|obstacle| refused(&obstacle))?;
         let descent = Descent::from_here().map_err(|error| Failure {
@@ -24,7 +24,7 @@ impl Starting {
             advice: String::new(),
         })?;
         let mut setup = ChildSetup {
-            cpus: start.cpus().map_or_else(|| server_cpu(cpus), <[_]>::to_vec),
+            cpus: start.cpus().unwrap_or(&cpus.server).to_vec(),
             seccomp: part.seccomp,
             descent,
             ..ChildSetup::default()
@@ -65,11 +65,6 @@ impl Starting {
     pub(crate) fn into_start(self) -> Start {
         self.start
     }
-}
-
-/// The one CPU of a target.
-fn server_cpu(cpus: &CpuSplit) -> Vec<usize> {
-    cpus.server.first().copied().into_iter().collect()
 }
 
 fn refused(obstacle: &Obstacle) -> Failure {

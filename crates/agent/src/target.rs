@@ -29,8 +29,6 @@ use crate::starting::Starting;
 
 /// How long the first answer of a target may take.
 pub(crate) const PROBE_TIMEOUT_NS: u64 = 5_000_000_000;
-/// Of a service: one per CPU that a target is given, which is one.
-const WORKERS: u32 = 1;
 /// The only filter of system calls that a target lives under is the one that a lever plants: what that costs is
 /// measured against none. It is an ordinary user's in any case.
 pub(crate) const UNCONFINED: [&str; 2] = ["--sandbox", "off"];
@@ -172,11 +170,14 @@ pub(crate) fn serve(
     cpus: &CpuSplit,
 ) -> Result<(Target, Vec<Doubt>), Failure> {
     let mut command = Command::new(&setup.program);
+    let workers = workers(workload);
+    let cpus = cpus.for_workers(workers);
     command
-        .args(["serve", "--listen", &listen.any_port(), "--workers", "1"])
+        .args(["serve", "--listen", &listen.any_port()])
+        .args(["--workers", &workers.to_string()])
         .args(UNCONFINED)
         .args(&plan.arguments);
-    let starting = Starting::new(plan.child, cpus)?;
+    let starting = Starting::new(plan.child, &cpus)?;
     environment::little(&mut command);
     let process = ServerProcess::start(command, starting.setup.clone())
         .map_err(|failure| starting.explain(failure))?;
@@ -193,7 +194,7 @@ pub(crate) fn serve(
         process: Some(HeldServer::ours(process)),
         _start: starting.into_start(),
     };
-    Ok((target, Vec::new()))
+    Ok((target, more_than_one(workers, &cpus)))
 }
 
 /// Starts a service, and looks whether it answers byte for byte what its description says.
@@ -207,11 +208,13 @@ pub(crate) fn service(
 ) -> Result<(Target, Vec<Doubt>), Failure> {
     let folder = service::new_folder();
     let found_by = studies::enter(service, &folder)?;
-    let mut starting = Starting::new(plan.child, cpus)?;
+    let workers = workers(workload);
+    let cpus = cpus.for_workers(workers);
+    let mut starting = Starting::new(plan.child, &cpus)?;
     let wish = Wish {
         address: Some(listen.0),
         port: None,
-        workers: WORKERS,
+        workers,
         // Its keeper stays where it is; all else it takes on, to hand it down.
         cpus: starting.take_cpus(),
         setup: starting.setup.clone(),
@@ -242,7 +245,7 @@ pub(crate) fn service(
         process: Some(HeldServer::service(process, found_by)),
         _start: starting.into_start(),
     };
-    Ok((target, Vec::new()))
+    Ok((target, more_than_one(workers, &cpus)))
 }
 
 /// Starts the bare echo with the sizes of an HTTP target that is up.
@@ -267,7 +270,7 @@ pub(crate) fn echo(
         "--answer-bytes",
         &answer.to_string(),
     ]);
-    let starting = Starting::new(plan.child, cpus)?;
+    let starting = Starting::new(plan.child, &cpus.for_workers(1))?;
     environment::little(&mut command);
     let process = ServerProcess::start(command, starting.setup.clone())
         .map_err(|failure| starting.explain(failure))?;
@@ -329,6 +332,17 @@ impl Listen {
     fn reach(self, address: SocketAddr, speaks: message::Speaks) -> Option<Reach> {
         (!self.0.is_loopback()).then_some(Reach { address, speaks })
     }
+}
+
+/// That workers and client share CPUs; of one worker the study says it.
+fn more_than_one(workers: u32, cpus: &CpuSplit) -> Vec<Doubt> {
+    let doubt = cpus.doubt().filter(|_| workers > 1);
+    doubt.into_iter().collect()
+}
+
+/// How many workers a target is to have: the study has settled on one number.
+fn workers(workload: &Workload) -> u32 {
+    workload.workers.counts(1)[0]
 }
 
 fn http(workload: &Workload) -> message::Speaks {

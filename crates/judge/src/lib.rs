@@ -36,6 +36,7 @@ mod phase;
 mod rounds;
 mod rules;
 mod run;
+mod scale;
 mod steps;
 mod surroundings;
 mod values;

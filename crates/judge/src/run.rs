@@ -11,7 +11,9 @@ use crate::phase::JudgedPhase;
 use crate::rounds::Rounds;
 use crate::rules::Rules;
 use crate::steps::{Comparison, Comparisons};
-use crate::{arms, count, doubts, failures, family, ladder, latency, sequential, surroundings};
+use crate::{
+    arms, count, doubts, failures, family, ladder, latency, scale, sequential, surroundings,
+};
 
 /// Judges the blocks of a run, finished or not.
 ///
@@ -57,10 +59,12 @@ pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
         answered_nothing(run, blocks),
         doubts::blind(smallest_visible, rules.smallest_effect),
     ];
+    let arms = arms::results(&run.arms, &rounds);
     Judgement {
         format: JUDGEMENT_FORMAT,
         outcome,
-        arms: arms::results(&run.arms, &rounds),
+        scale: scale::judge(run, &rounds, (&arms, &steps)),
+        arms,
         steps,
         whole,
         control,

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::{FolderCommand, Ran};
 use crate::command_study::Need;
+use crate::cpus::{CpuShare, CpuWish};
 use crate::doubt::Doubt;
 use crate::facts::{Facts, Watched};
 use crate::failure::Failure;
@@ -25,7 +26,7 @@ use crate::study::Program;
 use crate::workload::{Pace, Workload};
 
 /// The version of this protocol; agents and studies of different versions do not talk.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 
 /// A request to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +41,8 @@ pub enum Ask {
         /// With names and addresses.
         full: bool,
     },
+    /// Share the CPUs between both ends, by what somebody wants.
+    Cpus(CpuWish),
     /// Which of these can be set here?
     Levers {
         /// The settings that arms may have.
@@ -138,6 +141,7 @@ impl Ask {
         match (self, tell) {
             (Self::Hello { .. }, Tell::Hello { .. })
             | (Self::Facts { .. }, Tell::Facts(_))
+            | (Self::Cpus(_), Tell::Cpus(_))
             | (Self::Levers { .. }, Tell::Levers { .. })
             | (Self::Boot { .. }, Tell::Boot(_))
             | (Self::Watch { .. }, Tell::Watched(_))
@@ -244,6 +248,8 @@ pub enum Tell {
         rig: Rig,
     },
     Facts(Box<Facts>),
+    /// So they are shared from now on.
+    Cpus(CpuShare),
     Levers {
         /// One entry for each that was asked for and is known.
         levers: Vec<LeverState>,

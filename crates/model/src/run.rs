@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::cpus::CpuShare;
 use crate::doubt::Doubt;
 use crate::facts::{Facts, Watched};
 use crate::ladder::LeftOut;
@@ -72,6 +73,10 @@ pub struct RunRecord<S = Study, A = Arm> {
     pub on_host: bool,
     /// Of the server's host.
     pub facts: Facts,
+    /// How the CPUs of one machine were shared between both ends, or of the server's host what it has; absent in
+    /// older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<CpuShare>,
     /// The machine at rest, before the run.
     pub watched: Watched,
     /// The client's host; absent where it is the server's too.
@@ -150,6 +155,7 @@ impl<S, A> RunRecord<S, A> {
             rig: Rig::Loopback { reason: None },
             on_host: false,
             facts,
+            cpus: None,
             watched: Watched::default(),
             client: None,
             expected_visible: None,

@@ -245,6 +245,9 @@ pub struct StepSpec {
     /// baseline's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
+    /// Of a comparison: how many workers; absent where they are the workload's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<u32>,
     /// Of a comparison: what is asked for; absent where it is the workload's path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -260,6 +263,26 @@ pub struct StepSpec {
     /// The article's figure for it, if any.
     #[serde(default)]
     pub published: Option<Published>,
+}
+
+impl StepSpec {
+    /// One that changes nothing yet.
+    #[must_use]
+    pub fn named(name: String, title: String) -> Self {
+        Self {
+            name,
+            title,
+            why: String::new(),
+            whole: false,
+            target: None,
+            workers: None,
+            path: None,
+            against: None,
+            add: Vec::new(),
+            take_away: Vec::new(),
+            published: None,
+        }
+    }
 }
 
 /// A figure from the article.
@@ -367,6 +390,9 @@ pub struct Arm {
     /// What is asked for, where that is not the workload's path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// Its workers, where they are not the workload's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<u32>,
     /// Levers that are on for this arm.
     pub levers: Vec<LeverSetting>,
     /// The arm it is compared with; `None` for the baseline and the floor.

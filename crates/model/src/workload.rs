@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::cpus::Workers;
+
 /// An HTTP/1.1 request repeated over keep-alive connections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -15,6 +17,9 @@ pub struct Workload {
     /// Load generator threads; connections are dealt evenly between them.
     #[serde(default = "one")]
     pub threads: u32,
+    /// Workers of the target, as far as it is started here; absent for one.
+    #[serde(default, skip_serializing_if = "Workers::is_one")]
+    pub workers: Workers,
 }
 
 fn root_path() -> String {

@@ -7,7 +7,7 @@ use model::judgement::{ArmResult, Judged, Outcome, StepResult};
 use model::study::DesignKind;
 use model::{Doubt, Effect, Judgement, RunRecord, Verdict};
 
-use crate::{between_boots, numbers, sentences, side_by_side, whole};
+use crate::{between_boots, numbers, scale, sentences, side_by_side, whole};
 
 /// The answer to the study's question.
 pub(crate) fn sentence(run: &RunRecord, judgement: &Judgement) -> String {
@@ -178,6 +178,9 @@ fn compare(run: &RunRecord, judgement: &Judgement) -> String {
         .collect();
     if sentences.is_empty() {
         return too_little(judgement);
+    }
+    if let Some(scaled) = judgement.scale.as_ref().and_then(scale::sentence) {
+        return scaled;
     }
     if side_by_side::is_so(run, judgement) {
         return side_by_side::sentence(judgement, &void(run, judgement));

@@ -21,9 +21,11 @@ mod grouped;
 mod machine_runs;
 mod not_crossed;
 mod rows;
+mod scale;
 mod sentences;
 mod servers;
 mod side_by_side;
+mod usl;
 mod view;
 mod whole;
 

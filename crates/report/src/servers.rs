@@ -7,7 +7,8 @@ use model::{BlockRecord, Judgement, RunRecord, Verdict};
 
 use crate::view::{Article, Item, Key, Page, Table};
 use crate::{
-    answer, between_boots, chart, link, not_crossed, numbers, rows, sentences, side_by_side, whole,
+    answer, between_boots, chart, link, not_crossed, numbers, rows, scale, sentences, side_by_side,
+    whole,
 };
 
 const SERIES_CAPTION: &str = "One mark for each block. What the machine does to every arm rises and falls in all lanes \
@@ -80,6 +81,7 @@ fn beside(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
         page.paragraph(format!("Whole effect: {whole}"));
     }
     whole::add_to(page, run, judgement);
+    scale::add_to(page, judgement);
     if let Some(boots) = between_boots::of(run, judgement) {
         boots.add_to(page);
     }
@@ -270,13 +272,18 @@ pub(crate) fn workload(run: &RunRecord) -> String {
     let (workload, design) = (&run.study.workload, &run.study.design);
     format!(
         "GET {} over {} keep-alive connections from {} load generator thread{}; {} rounds of {} ms \
-         to settle and {} ms scored",
+         to settle and {} ms scored{}",
         workload.path.split(['?', '#']).next().unwrap_or_default(),
         workload.connections,
         workload.threads,
         if workload.threads == 1 { "" } else { "s" },
         design.rounds,
         design.settle_ms,
-        design.score_ms
+        design.score_ms,
+        match workload.workers.counts(1)[..] {
+            [1] => String::new(),
+            [workers, ..] => format!("; {workers} workers of the target"),
+            [] => String::new(),
+        }
     )
 }

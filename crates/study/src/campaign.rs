@@ -1,5 +1,6 @@
 //! What drives the agent of a run: meeting it, its levers, targets brought up, a rehearsal.
 
+use model::cpus::{CpuShare, CpuWish, Workers};
 use model::facts::Watched;
 use model::lever::LeverState;
 use model::message::ServerAnswer;
@@ -44,6 +45,11 @@ pub enum CampaignError {
          they do not mix"
     )]
     OtherHosts,
+    #[error(
+        "there is one CPU for the server here ({0}), so there is nothing to compare one worker with; \
+         `--workers 1,2` has two share CPUs with the client, and `--server-cpus` gives the server others"
+    )]
+    NothingToScale(String),
     #[error("the run compares servers that were running then; start it again instead")]
     NotOurTargets,
     #[error(
@@ -131,6 +137,14 @@ impl Campaign<'_> {
         })
     }
 
+    /// Has the CPUs shared between both ends.
+    pub(crate) fn share_cpus(&mut self, wish: &CpuWish) -> Result<CpuShare, CampaignError> {
+        match self.agent.ask(&Ask::Cpus(wish.clone()))? {
+            Tell::Cpus(cpus) => Ok(cpus),
+            _ => Err(CampaignError::Unexpected("CPUs")),
+        }
+    }
+
     /// Learns which levers of a study can be set, and says how far they may reach.
     pub(crate) fn levers(
         &mut self,
@@ -164,6 +178,9 @@ impl Campaign<'_> {
                 levers: arm.levers.clone(),
                 workload: Workload {
                     path: path.clone(),
+                    workers: arm
+                        .workers
+                        .map_or_else(|| workload.workers.clone(), Workers::Count),
                     ..workload.clone()
                 },
                 listen: None,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use model::cpus::CpuWish;
 use model::run::Begun;
 use model::study::{Arm, Program, Study};
 use model::{BlockRecord, Facts, RunRecord};
@@ -9,8 +10,8 @@ use model::{BlockRecord, Facts, RunRecord};
 use crate::campaign::{Acquaintance, Campaign, CampaignError, blindness, boot_ms, planned_ms};
 use crate::confirm;
 use crate::plan;
-use crate::preflight;
 use crate::same_place;
+use crate::scale;
 use crate::store::{Resumed, Store};
 use crate::under_test::{self, Targets};
 use crate::{answers, arms};
@@ -23,6 +24,8 @@ pub struct Order {
     /// The command that repeats it, without secrets.
     pub command: String,
     pub linerate_version: String,
+    /// Which CPUs each end is to have.
+    pub cpus: CpuWish,
     /// Also record names and addresses.
     pub full: bool,
     /// Whether levers that reach further than a namespace of our own may be set.
@@ -36,7 +39,7 @@ impl Campaign<'_> {
     ///
     /// # Errors
     /// What was saved before an error stays and can be resumed.
-    pub fn run(&mut self, order: Order, folder: &Path) -> Result<Store, CampaignError> {
+    pub fn run(&mut self, mut order: Order, folder: &Path) -> Result<Store, CampaignError> {
         let claim = Store::claim(folder)?;
         let Acquaintance {
             rig,
@@ -46,6 +49,8 @@ impl Campaign<'_> {
             mut doubts,
         } = self.meet(order.full)?;
         self.progress.rig(&rig, order.on_host);
+        let cpus = self.share_cpus(&order.cpus)?;
+        scale::settle(&mut order.study, &cpus)?;
         let levers = self.levers(&order.study, order.on_host)?;
         let reboot = order
             .reboot
@@ -53,10 +58,12 @@ impl Campaign<'_> {
             .transpose()?;
         let found = order.targets.find(self.agent)?;
         let may_differ = order.targets.may_differ();
+        let are_ours = matches!(order.targets, Targets::Started { .. });
         let built = match order.targets {
             Targets::Started { .. } => {
+                self.progress.cpus(&cpus);
                 if client.as_ref().is_none_or(|client| client.same_machine) {
-                    doubts.extend(preflight::sharing_doubt(&facts));
+                    doubts.extend(cpus.doubt());
                 }
                 arms::build(&order.study, &found.programs(), &levers)
             }
@@ -70,6 +77,7 @@ impl Campaign<'_> {
         let up = self.start_targets(&built.arms, &order.study.workload)?;
         doubts.extend(up.doubts);
         doubts.extend(answers::compared(&up.answers, may_differ)?);
+        self.find_client_threads(&mut order.study, &built.arms, &cpus)?;
         let visible = self.rehearse(&order.study, &built.arms)?;
         let in_boot_ms = reboot.as_ref().map_or(0, |_| boot_ms(&order.study));
         let planned_ms = planned_ms(&order.study, built.arms.len()) + in_boot_ms;
@@ -91,6 +99,7 @@ impl Campaign<'_> {
             rig,
             on_host: order.on_host,
             watched,
+            cpus: are_ours.then_some(cpus),
             client,
             expected_visible: visible,
             reboot,
@@ -137,6 +146,10 @@ impl Campaign<'_> {
         let met = self.meet(false)?;
         self.progress.rig(&met.rig, record.on_host);
         same_place::check(&record, &met)?;
+        if let Some(cpus) = &record.cpus {
+            let shared = self.share_cpus(&cpus.again())?;
+            self.progress.cpus(&shared);
+        }
         self.may_go_on(&record, &saved, &met.facts)?;
         under_test::find_again(&record, self.agent)?;
         self.levers(&record.study, record.on_host)?;

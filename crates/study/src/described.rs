@@ -4,6 +4,7 @@
 
 use model::bench::SavedBench;
 use model::command_run::{CommandArm, CommandRun};
+use model::cpus::MOST_WORKERS;
 use model::load_run::{Level, LoadWorkload, SavedLoad};
 use model::service::ServiceRecord;
 use model::study::Arm;
@@ -86,6 +87,9 @@ fn sizes(study: &Study, rounds_in_boots: Option<u32>) -> Option<String> {
         Some(design.score_ms),
         latency.map(|it| it.score_ms),
     ];
+    let of_steps = study.steps.iter().filter_map(|step| step.workers);
+    let workers = of_steps.chain(study.workload.workers.counts(1));
+    let workers = workers.max().unwrap_or(1);
     let Workload {
         connections,
         threads,
@@ -103,6 +107,7 @@ fn sizes(study: &Study, rounds_in_boots: Option<u32>) -> Option<String> {
         })
         .or_else(|| beyond("connections", connections, MOST_CONNECTIONS))
         .or_else(|| beyond("threads", threads, MOST_THREADS))
+        .or_else(|| beyond("workers", workers, MOST_WORKERS))
         .or_else(|| more("steps", study.steps.len(), MOST_ITEMS))
 }
 

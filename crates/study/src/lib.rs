@@ -24,6 +24,7 @@ pub mod reboot;
 pub mod rehearsal;
 pub mod rounds;
 mod same_place;
+mod scale;
 pub mod service_spec;
 pub mod services;
 mod sha256;

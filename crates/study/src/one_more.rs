@@ -84,16 +84,10 @@ fn step(service: &Service, path: Option<String>, against: Option<String>) -> Ste
         ],
     };
     StepSpec {
-        name,
-        title,
-        why: String::new(),
-        whole: false,
         target: Some(service.name.clone()),
         path,
         against,
-        add: Vec::new(),
-        take_away: Vec::new(),
-        published: None,
+        ..StepSpec::named(name, title)
     }
 }
 

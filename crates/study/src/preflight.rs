@@ -61,14 +61,6 @@ pub fn irq_time_doubt<'a>(facts: impl IntoIterator<Item = &'a Facts>) -> Option<
     facts.into_iter().any(is_on).then_some(Doubt::IrqTimeApart)
 }
 
-/// The doubt that a server of ours must run on the client's CPU, as one CPU or a quota that keeps
-/// no more than one busy leaves no other.
-#[must_use]
-pub fn sharing_doubt(facts: &Facts) -> Option<Doubt> {
-    let is_alone = !facts.cpus_allowed.contains(['-', ',']);
-    (is_alone || quota_doubt(facts).is_some()).then_some(Doubt::SharedCpus { cpus: 1 })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,20 +115,16 @@ mod tests {
     }
 
     #[test]
-    fn one_cpu_is_shared_and_a_small_quota_stops_both_sides_too() {
-        let doubts = |list: &str, cpu_quota| {
+    fn a_quota_below_what_both_sides_use_stops_them() {
+        let doubt = |cpu_quota| {
             let facts = Facts {
-                cpus_allowed: list.to_owned(),
                 cpu_quota,
                 ..Facts::default()
             };
-            (sharing_doubt(&facts), quota_doubt(&facts))
+            quota_doubt(&facts)
         };
-        let shared = || Some(Doubt::SharedCpus { cpus: 1 });
-        assert_eq!(doubts("0-1", None), (None, None));
-        assert_eq!(doubts("0-7", Some(2.0)), (None, None));
-        assert_eq!(doubts("3", None), (shared(), None));
-        let stopped = Some(Doubt::CpuQuota { cpus: 0.5 });
-        assert_eq!(doubts("0-7", Some(0.5)), (shared(), stopped));
+        assert_eq!(doubt(None), None);
+        assert_eq!(doubt(Some(2.0)), None);
+        assert_eq!(doubt(Some(0.5)), Some(Doubt::CpuQuota { cpus: 0.5 }));
     }
 }

@@ -59,6 +59,7 @@ fn identical_arms() -> [Arm; 2] {
         role,
         program: Program::Serve,
         path: None,
+        workers: None,
         levers: Vec::new(),
         against: None,
         published: None,

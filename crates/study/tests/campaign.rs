@@ -18,7 +18,8 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use fake_agent::FakeAgent;
-use model::facts::{Facts, Watched};
+use model::cpus::CpuWish;
+use model::facts::Watched;
 use model::run::{BLOCKS_FILE, Blocks, Phase, Rig, RunRecord};
 use model::study::Program;
 use model::{Ask, Doubt, Pace, Study};
@@ -43,15 +44,9 @@ impl Clock for FakeClock {
 struct Silent;
 
 impl Progress for Silent {
-    fn machine(&mut self, _: &Facts) {}
-    fn rig(&mut self, _: &Rig, _: bool) {}
-    fn outlook(&mut self, _: &Outlook) {}
     fn may_load(&mut self, _: &[Doubt]) -> bool {
         true
     }
-    fn doubt(&mut self, _: &Doubt) {}
-    fn phase(&mut self, _: &str) {}
-    fn block_saved(&mut self, _: usize, _: usize, _: u64) {}
 }
 
 /// Keeps what it is told.
@@ -61,32 +56,21 @@ struct Heard {
 }
 
 impl Progress for Heard {
-    fn machine(&mut self, _: &Facts) {}
-    fn rig(&mut self, _: &Rig, _: bool) {}
     fn outlook(&mut self, outlook: &Outlook) {
         self.planned_ms = outlook.planned_ms;
     }
     fn may_load(&mut self, _: &[Doubt]) -> bool {
         true
     }
-    fn doubt(&mut self, _: &Doubt) {}
-    fn phase(&mut self, _: &str) {}
-    fn block_saved(&mut self, _: usize, _: usize, _: u64) {}
 }
 
 /// Refuses to load a machine at work.
 struct Careful;
 
 impl Progress for Careful {
-    fn machine(&mut self, _: &Facts) {}
-    fn rig(&mut self, _: &Rig, _: bool) {}
-    fn outlook(&mut self, _: &Outlook) {}
     fn may_load(&mut self, _: &[Doubt]) -> bool {
         false
     }
-    fn doubt(&mut self, _: &Doubt) {}
-    fn phase(&mut self, _: &str) {}
-    fn block_saved(&mut self, _: usize, _: usize, _: u64) {}
 }
 
 /// A folder of its own for each test, gone when the test passes.
@@ -127,6 +111,7 @@ fn order() -> Order {
         seed: 7,
         command: String::new(),
         linerate_version: String::new(),
+        cpus: CpuWish::default(),
         full: false,
         on_host: false,
         reboot: false,

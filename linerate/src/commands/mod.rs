@@ -29,6 +29,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use crate::console::Console;
+use crate::cpu_flags::CpuFlags;
 use crate::ladder_flags::LadderFlags;
 use crate::rig_flags::RigFlags;
 use crate::run::RunFlags;
@@ -97,6 +98,7 @@ pub(crate) fn run(
             &TargetFlags::default(),
             &RigFlags::default(),
             LadderFlags::default(),
+            &CpuFlags::default(),
             flags,
             console,
         ),

@@ -15,6 +15,7 @@ use crate::agents::Place;
 use crate::command_run;
 use crate::commands::{bench, load};
 use crate::console::Console;
+use crate::cpu_flags::CpuFlags;
 use crate::ladder_flags::LadderFlags;
 use crate::rig_flags::RigFlags;
 use crate::run::{self, RunFlags};
@@ -76,6 +77,8 @@ Examples:
     linerate study run http-json --out before
   The same with nginx in the place of our own server:
     linerate study run http-json --target nginx
+  How it grows with its workers:
+    linerate study run http-json --target nginx --workers 1,2,4
   With client and server in namespaces of their own and a router between:
     linerate study run http-json --target nginx --rig router
   On two machines of yours, over SSH:
@@ -95,6 +98,8 @@ Examples:
         rig: RigFlags,
         #[command(flatten)]
         ladder: LadderFlags,
+        #[command(flatten)]
+        cpus: CpuFlags,
         #[command(flatten)]
         flags: RunFlags,
     },
@@ -166,8 +171,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             target,
             rig,
             ladder,
+            cpus,
             flags,
-        } => measure(study, target, rig, *ladder, flags, console),
+        } => measure(study, target, rig, *ladder, cpus, flags, console),
         StudyAction::Resume {
             folder,
             yes,
@@ -205,6 +211,7 @@ pub(crate) fn measure(
     target: &TargetFlags,
     rig: &RigFlags,
     ladder: LadderFlags,
+    cpus: &CpuFlags,
     flags: &RunFlags,
     console: &Console,
 ) -> anyhow::Result<ExitCode> {
@@ -214,12 +221,14 @@ pub(crate) fn measure(
         StudyFile::Load(study) => *study,
         StudyFile::Commands(study) => {
             ladder.refuse(name)?;
+            cpus.refuse(name)?;
             return command_run::measure(name, *study, target, rig, flags, console);
         }
     };
     let targets = target.targets(&mut study)?;
-    study.name_target(target::name(&targets));
     ladder.apply(&mut study)?;
+    cpus.apply(&mut study);
+    study.name_target(target::name(&targets));
     flags.shorten(&mut study);
     study.rig = rig.kind()?.unwrap_or(study.rig);
     let seed = flags.seed();
@@ -233,9 +242,9 @@ pub(crate) fn measure(
         None => study.name.clone(),
     });
     let (target_words, rig_words) = (target.words(), rig.words());
-    let ladder_words = ladder.words();
+    let (ladder_words, cpu_words) = (ladder.words(), cpus.words());
     let words = format!(
-        "{target_words}{rig_words}{ladder_words} --seed {seed}{}",
+        "{target_words}{rig_words}{ladder_words}{cpu_words} --seed {seed}{}",
         flags.words()
     );
     let command = format!("linerate study run {}{words}", shell_words::quote(name));
@@ -245,6 +254,7 @@ pub(crate) fn measure(
         seed,
         command,
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
+        cpus: cpus.wish(),
         full: flags.full,
         on_host: ladder.host,
         reboot: ladder.reboot,

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use clap::ValueHint;
+use model::cpus::{CpuWish, Workers};
 use model::judgement::StepResult;
 use model::request::RequestSpec;
 use model::rig::RigKind;
@@ -123,6 +124,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         seed,
         command: command(arguments, seed),
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
+        cpus: CpuWish::default(),
         full: arguments.flags.full,
         on_host: false,
         reboot: false,
@@ -186,6 +188,7 @@ fn study(arguments: &Arguments) -> Study {
         path: "/".to_owned(),
         connections: arguments.connections,
         threads: arguments.threads,
+        workers: Workers::default(),
     };
     let has_latency = arguments.slo.is_some() || arguments.rate.is_some();
     let comparison = comparison(question, workload, arguments.smallest_effect / 100.0);
@@ -278,6 +281,7 @@ fn arms(arguments: &Arguments) -> anyhow::Result<Vec<Arm>> {
         role,
         program: Program::Request(Box::new(request.clone())),
         path: None,
+        workers: None,
         levers: Vec::new(),
         against: against.map(str::to_owned),
         published: None,

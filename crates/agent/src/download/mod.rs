@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use machine::instruments::senders::SenderReading;
+use model::cpus::CpuWish;
 use model::failure::Failure;
 use model::reading::MachineCpu;
 use traffic::tls::Agreed;
@@ -122,7 +123,8 @@ impl Downloaded {
 /// When the server cannot be started or does not serve the file, or a client ends or gets nothing:
 /// what happened, and what to do.
 pub fn download(program: &Path, order: &DownloadOrder) -> Result<Downloaded, Failure> {
-    let cpus = machine::cpus::here().map_err(|error| failed("asking for CPUs", &error))?;
+    let cpus = machine::cpus::here(&CpuWish::default())
+        .map_err(|error| failed("asking for CPUs", &error))?;
     let mut server = Server::start(program, order, &cpus.server)?;
     let (file_bytes, tls) = server.look(&order.file)?;
     let mut clients = Clients::start(order, &server.url(), &cpus.client)?;

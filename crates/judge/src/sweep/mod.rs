@@ -9,6 +9,7 @@ mod usl;
 
 pub use knee::{Knee, knee};
 pub use run::judge_sweep;
+pub(crate) use run::law;
 pub use usl::{FEWEST_LEVELS, Peak, Usl, UslFit, fit};
 
 /// One level of load and what its blocks came to.

@@ -1,14 +1,14 @@
 //! A sweep from its blocks to its judgement.
 
 use model::doubt::worded;
-use model::judgement::{KneeShape, LevelShape, LoadSweep, SweepBlock, UslShape};
+use model::judgement::{KneeShape, LevelShape, LoadSweep, PeakSeen, SweepBlock, UslShape};
 use model::load_run::{self, SavedLoad};
 use model::random::SplitMix64;
 use model::reading::{MachineCpu, MachinePerUnit};
 use model::sweep::{Axis, Sweep};
 use model::{BlockRecord, Estimate, Histogram, Reading};
 
-use super::{Block, Knee, Level, Peak, UslFit, fit, knee};
+use super::{Block, Knee, Level, Peak, fit, knee};
 use crate::quantile::Pooled;
 use crate::signed_rank::SignedRank;
 
@@ -54,7 +54,7 @@ pub fn judge_sweep(
     let told = measured.iter().filter(|level| level.is_told());
     let told: Vec<Level> = told.map(|level| level.level.clone()).collect();
     let random = SplitMix64::new(run.seed);
-    let law = fit(&told, random.clone().stream(1)).filter(|_| !is_open);
+    let usl = law(&told, random.clone().stream(1)).filter(|_| !is_open);
     LoadSweep {
         linerate_version: run.linerate_version.clone(),
         target: study.target.clone(),
@@ -76,7 +76,7 @@ pub fn judge_sweep(
             .map(|level| level.shape(range.axis))
             .collect(),
         knee: knee_shape(knee(&told, random.stream(2))),
-        usl: law.as_ref().map(law_shape),
+        usl,
         blocks: blocks.iter().map(block_shape).collect(),
         doubts: worded(&run.doubts),
         notes: study.notes.clone(),
@@ -190,20 +190,22 @@ fn knee_shape(knee: Knee) -> KneeShape {
     }
 }
 
-fn law_shape(fit: &UslFit) -> UslShape {
+/// The law over these levels, as it is told; `None` where they carry none.
+pub(crate) fn law(levels: &[Level], random: SplitMix64) -> Option<UslShape> {
+    let fit = fit(levels, random)?;
     let (peak, at) = match fit.peak {
-        Peak::At(at) => ("within", Some(at)),
-        Peak::NotSeen => ("not_seen", None),
-        Peak::OutsideLevels => ("outside", None),
+        Peak::At(at) => (PeakSeen::Within, Some(at)),
+        Peak::NotSeen => (PeakSeen::NotSeen, None),
+        Peak::OutsideLevels => (PeakSeen::Outside, None),
     };
-    UslShape {
+    Some(UslShape {
         lambda_rps: fit.lambda_rps.into(),
         sigma: fit.sigma.into(),
         kappa: fit.kappa.into(),
         peak,
-        peak_connections: at.map(Into::into),
+        peak_at: at.map(Into::into),
         worst_miss_share: fit.worst_miss_share,
-    }
+    })
 }
 
 fn block_shape(&(load, block): &(f64, &BlockRecord)) -> SweepBlock {

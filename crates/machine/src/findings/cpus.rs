@@ -8,7 +8,7 @@ use crate::cpus::{self, CpuSplit};
 const NAME: &str = "cpus";
 
 pub(super) fn check(_subject: &Subject) -> Option<Finding> {
-    Some(match cpus::here() {
+    Some(match cpus::here(&model::cpus::CpuWish::default()) {
         Ok(split) => judge(&split),
         Err(error) => unknown(
             NAME,
@@ -48,8 +48,13 @@ mod tests {
 
     #[test]
     fn one_cpu_for_both_is_told() {
-        assert_eq!(judge(&cpus::split(&[0, 1], None)).severity, Severity::Fine);
-        let shared = judge(&cpus::split(&[0, 1], Some(1.2)));
+        let split = |client| cpus::CpuSplit {
+            server: vec![0],
+            client: vec![client],
+            left_out: Vec::new(),
+        };
+        assert_eq!(judge(&split(1)).severity, Severity::Fine);
+        let shared = judge(&split(0));
         assert_eq!(shared.severity, Severity::Notice);
         assert!(shared.evidence.ends_with("server 0, client 0"));
     }

@@ -219,7 +219,11 @@ impl Doubt {
                 format!("a server here has {connections} live connections from beyond loopback")
             }
             Self::SharedCpus { cpus } => {
-                format!("client and server share {cpus} CPU: each takes time from the other")
+                let many = if *cpus == 1 { "" } else { "s" };
+                format!(
+                    "client and server share {cpus} CPU{many}: each takes time from the other, so rates and \
+                     times to an answer are of both together, and CPU time per request alone is the server's"
+                )
             }
             Self::CpuQuota { cpus } => quota(*cpus),
             Self::OneMachine => {
@@ -269,7 +273,9 @@ impl Doubt {
                 "stop the other work, or trust CPU time before throughput and wall time"
             }
             Self::ServingOthers { .. } => "do not load a machine at work without its owner's word",
-            Self::SharedCpus { .. } => "use a machine, or an affinity mask, of two CPUs or more",
+            Self::SharedCpus { .. } => {
+                "use a machine, or an affinity mask, of more CPUs, or fewer workers"
+            }
             Self::CpuQuota { .. } => {
                 "ask for a quota of two CPUs or more; until then trust CPU time alone"
             }

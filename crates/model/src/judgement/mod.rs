@@ -7,6 +7,7 @@ mod boots;
 mod capacity;
 mod factorial;
 mod ladder;
+mod scale;
 mod sweep;
 
 pub use boots::{BetweenBoots, BootEstimate, BootResult};
@@ -17,8 +18,9 @@ pub use factorial::{
 };
 
 pub use ladder::{Confirmed, LadderJudgement, Rung, StepsTogether};
+pub use scale::{Scale, ScaleLevel};
 pub use sweep::{
-    KneeShape, LevelShape, LoadSweep, QuantileShape, RoundsEstimate, SweepBlock, UslShape,
+    KneeShape, LevelShape, LoadSweep, PeakSeen, QuantileShape, RoundsEstimate, SweepBlock, UslShape,
 };
 
 use crate::doubt::Doubt;
@@ -53,6 +55,9 @@ pub struct Judgement {
     /// Of a whole ladder, what stands besides its climb; absent for any other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ladder: Option<LadderJudgement>,
+    /// Of arms that differ in their number of workers alone, what further ones bring; absent for any other run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
     /// Rounds measured, count.
     pub rounds_done: u32,
     /// Rounds of the plan, count.

@@ -1,7 +1,7 @@
 //! What a sweep over levels of load came to: the shape of `linerate load --sweep --json`.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::QuantileEstimate;
 use crate::doubt::WordedDoubt;
@@ -81,21 +81,33 @@ pub struct SweepBlock {
     pub failed_share: f64,
 }
 
-/// X(N) = λN / (1 + σ(N − 1) + κN(N − 1)), by least squares on the logarithms.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+/// Where throughput is highest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PeakSeen {
+    /// Within the levels, with its whole interval.
+    Within,
+    /// Perhaps above or below them.
+    Outside,
+    /// It was not seen to fall.
+    NotSeen,
+}
+
+/// X(N) = λN / (1 + σ(N − 1) + κN(N − 1)), by least squares on the logarithms. N is connections of a sweep,
+/// or workers of a target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UslShape {
-    /// λ: requests/s of one connection alone, as fitted.
+    /// λ: requests/s of one alone, as fitted.
     pub lambda_rps: RoundsEstimate,
     /// σ, contention: the share of the work that is done one by one, 0 or more.
     pub sigma: RoundsEstimate,
-    /// κ, coherency: what each pair of connections costs one another, 0 or more.
+    /// κ, coherency: what each pair costs one another, 0 or more.
     pub kappa: RoundsEstimate,
     /// Whether throughput peaks within the levels, perhaps outside them, or was not seen to
     /// fall.
-    #[schemars(extend("enum" = ["within", "outside", "not_seen"]))]
-    pub peak: &'static str,
-    /// √((1 − σ)/κ), connections; null unless the peak is within the levels.
-    pub peak_connections: Option<RoundsEstimate>,
+    pub peak: PeakSeen,
+    /// √((1 − σ)/κ), so many; null unless the peak is within the levels.
+    pub peak_at: Option<RoundsEstimate>,
     /// By how much the law misses the level that it misses most, as a share of what was
     /// measured.
     pub worst_miss_share: f64,
@@ -155,7 +167,7 @@ pub struct QuantileShape {
 }
 
 /// A figure with its interval at 95 %.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundsEstimate {
     /// The estimate, in the unit of the figure's name.
     pub value: f64,

@@ -1,5 +1,6 @@
 //! Runs and blocks as they are saved.
 
+use model::cpus::CpuShare;
 use model::ladder::{LeftOut, Whole};
 use model::link::{LinkSpec, Via};
 use model::reboot::{Boot, BootChange, MeasuredBoot, Reboot};
@@ -55,8 +56,6 @@ fn step() -> impl Strategy<Value = StepSpec> {
         .prop_map(
             |([name, title, why], whole, [target, path, against], add, take_away, published)| {
                 StepSpec {
-                    name,
-                    title,
                     why,
                     whole,
                     target,
@@ -65,6 +64,7 @@ fn step() -> impl Strategy<Value = StepSpec> {
                     add,
                     take_away,
                     published,
+                    ..StepSpec::named(name, title)
                 }
             },
         )
@@ -256,18 +256,19 @@ fn arm() -> impl Strategy<Value = Arm> {
         text(),
         role,
         program(),
-        option::of(text()),
+        (option::of(text()), option::of(any::<u32>())),
         levers(),
         option::of(text()),
         published(),
     )
         .prop_map(
-            |(name, title, role, program, path, levers, against, published)| Arm {
+            |(name, title, role, program, (path, workers), levers, against, published)| Arm {
                 name,
                 title,
                 role,
                 program,
                 path,
+                workers,
                 levers,
                 against,
                 published,
@@ -304,7 +305,12 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
             vec(left_out(), 0..3),
             option::of(reboot()),
         ),
-        (rig(), any::<bool>(), option::of(client_host())),
+        (
+            rig(),
+            any::<bool>(),
+            option::of(client_host()),
+            option::of(cpus()),
+        ),
         seen,
     )
         .prop_map(
@@ -313,7 +319,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 [linerate_version, started_utc, command],
                 study,
                 (arms, (service, own_services), programs, confirmation, left_out, reboot),
-                (rig, on_host, client),
+                (rig, on_host, client, cpus),
                 (facts, watched, expected_visible, doubts),
             )| RunRecord {
                 format,
@@ -330,6 +336,7 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 rig,
                 on_host,
                 facts,
+                cpus,
                 watched,
                 client,
                 expected_visible,
@@ -338,6 +345,17 @@ pub(crate) fn run_record() -> impl Strategy<Value = RunRecord> {
                 doubts,
             },
         )
+}
+
+fn cpus() -> impl Strategy<Value = CpuShare> {
+    any::<([String; 3], [u32; 3])>().prop_map(|([server, client, left_out], counts)| CpuShare {
+        server,
+        client,
+        left_out,
+        server_cpus: counts[0],
+        client_cpus: counts[1],
+        shared_cpus: counts[2],
+    })
 }
 
 fn program_record() -> impl Strategy<Value = ProgramRecord> {

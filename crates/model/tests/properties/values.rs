@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::cpus::{NamedWorkers, Workers};
 use model::doubt::Doubt;
 use model::facts::{Facts, Identity, IrqTimeAccounting, Watched};
 use model::reading::{CpuReading, Errors, LatencyReading, Ledger, MachineCpu};
@@ -43,11 +44,23 @@ pub(crate) fn program() -> impl Strategy<Value = Program> {
 }
 
 pub(crate) fn workload() -> impl Strategy<Value = Workload> {
-    (text(), any::<[u32; 2]>()).prop_map(|(path, [connections, threads])| Workload {
-        path,
-        connections,
-        threads,
+    (text(), any::<[u32; 2]>(), workers()).prop_map(|(path, [connections, threads], workers)| {
+        Workload {
+            path,
+            connections,
+            threads,
+            workers,
+        }
     })
+}
+
+fn workers() -> impl Strategy<Value = Workers> {
+    prop_oneof![
+        any::<u32>().prop_map(Workers::Count),
+        vec(any::<u32>(), 0..4).prop_map(Workers::Each),
+        Just(Workers::Named(NamedWorkers::All)),
+        Just(Workers::Named(NamedWorkers::Scale)),
+    ]
 }
 
 pub(crate) fn pace() -> impl Strategy<Value = Pace> {

@@ -1,17 +1,14 @@
 //! What a person sees of a sweep: the answer, the levels, knee and law.
 
-use model::Estimate;
-use model::judgement::{LevelShape, LoadSweep, QuantileShape, RoundsEstimate, UslShape};
+use model::judgement::{LevelShape, LoadSweep, QuantileShape, RoundsEstimate};
 use model::load_run::SavedLoad;
 use model::sweep::Axis;
 
 use super::{add_list, add_notes, at_once, connections, stopped};
 use crate::chart::sweep::curve;
 use crate::view::{Column, Page, Row, Shown, Table};
-use crate::{html, numbers, text};
+use crate::{html, numbers, text, usl};
 
-/// A law that misses a level by more than this is a rough likeness.
-const ROUGH_MISS_SHARE: f64 = 0.15;
 /// With fewer rounds an interval at 95 % is the whole range.
 const FEWEST_ROUNDS: u32 = 6;
 
@@ -86,11 +83,7 @@ fn view(sweep: &LoadSweep) -> Page {
         "Estimates over the rounds, with intervals at 95 %.",
     );
     page.table(table(sweep));
-    add_list(
-        &mut page,
-        "Universal Scalability Law, intervals at 95 %",
-        law(sweep),
-    );
+    add_list(&mut page, usl::TITLE, law(sweep));
     add_list(&mut page, "Measured like this", measured(sweep));
     add_notes(&mut page, &sweep.notes);
     page
@@ -221,15 +214,6 @@ fn quantile(found: Option<QuantileShape>) -> Shown {
     Shown::text(shown.unwrap_or_else(|| numbers::MISSING.to_owned()))
 }
 
-fn with_interval(found: RoundsEstimate, shown: impl Fn(f64) -> String) -> String {
-    let found: Estimate = found.into();
-    format!(
-        "{} ({})",
-        shown(found.value),
-        numbers::interval(&found, &shown)
-    )
-}
-
 /// The law's coefficients, or why it is not fitted.
 fn law(sweep: &LoadSweep) -> Vec<String> {
     if sweep.axis == Axis::Rate {
@@ -240,30 +224,8 @@ fn law(sweep: &LoadSweep) -> Vec<String> {
                    not the limit";
         return vec![why.to_owned()];
     };
-    let one = with_interval(fit.lambda_rps, numbers::rate);
-    let contention = with_interval(fit.sigma, |value| format!("{value:.4}"));
-    let coherency = with_interval(fit.kappa, |value| format!("{value:.2e}"));
-    let rough = (fit.worst_miss_share > ROUGH_MISS_SHARE).then(|| {
-        let missed = numbers::share(fit.worst_miss_share);
-        format!("it misses a level by {missed}: take it for a rough likeness")
-    });
-    let mut items = vec![
-        format!("λ, one alone: {one} requests/s"),
-        format!("σ, contention: {contention}"),
-        format!("κ, coherency: {coherency}"),
-        format!("peak: {}", peak(fit, sweep)),
-    ];
-    items.extend(rough);
-    items
-}
-
-fn peak(fit: &UslShape, sweep: &LoadSweep) -> String {
     let is_told = |level: &&LevelShape| !level.client_is_limit && !is_silent(sweep, level);
     let told = sweep.levels.iter().filter(is_told);
-    let most = numbers::rate(told.map(|level| level.load).fold(0.0, f64::max));
-    match (fit.peak, fit.peak_connections) {
-        (_, Some(at)) => format!("at {} connections", with_interval(at, numbers::rate)),
-        ("not_seen", _) => format!("none that these levels tell of, up to {most} connections"),
-        _ => "perhaps outside the levels that the law has".to_owned(),
-    }
+    let most = told.map(|level| level.load).fold(0.0, f64::max);
+    usl::items(fit, "connections", most)
 }

@@ -89,6 +89,7 @@ pub(crate) fn run() -> RunRecord {
         on_host: false,
         confirmation: None,
         reboot: None,
+        cpus: None,
         facts: study::facts(),
         watched: Watched {
             foreign_cpu_share: Some(0.012),
@@ -107,6 +108,7 @@ pub(crate) fn judgement() -> Judgement {
     let whole_ratio: f64 = RUNGS.iter().map(|rung| rung.ratio).product();
     let last = &RUNGS[RUNGS.len() - 1];
     Judgement {
+        scale: None,
         format: JUDGEMENT_FORMAT,
         outcome: Outcome::ServerCpuPerRequest,
         arms: arm_results(),

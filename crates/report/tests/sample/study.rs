@@ -55,6 +55,7 @@ pub(super) fn study() -> Study {
             path: "/json".to_owned(),
             connections: 64,
             threads: 1,
+            workers: model::cpus::Workers::default(),
         },
         latency: Some(LatencyDesign {
             rate_share: 0.7,
@@ -75,16 +76,9 @@ pub(super) fn study() -> Study {
 
 fn step_spec(rung: &Rung) -> StepSpec {
     StepSpec {
-        name: rung.name.to_owned(),
-        title: rung.title.to_owned(),
         why: rung.why.to_owned(),
-        add: vec![],
-        whole: false,
-        target: None,
-        path: None,
-        against: None,
-        take_away: vec![],
         published: published(rung.published),
+        ..StepSpec::named(rung.name.to_owned(), rung.title.to_owned())
     }
 }
 
@@ -122,6 +116,7 @@ pub(super) fn arms() -> Vec<Arm> {
         role,
         program,
         path: None,
+        workers: None,
         levers: vec![],
         against: against.map(str::to_owned),
         published: None,

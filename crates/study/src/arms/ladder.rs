@@ -149,6 +149,7 @@ mod tests {
             role,
             program: Program::Serve,
             path: None,
+            workers: None,
             levers: levers.iter().map(|lever| lever.parse().unwrap()).collect(),
             against: against.map(str::to_owned),
             published: None,

@@ -92,6 +92,7 @@ impl Builder<'_> {
             role: Role::Baseline,
             program: program.clone(),
             path: None,
+            workers: None,
             levers: self.offer(program).usable(&self.study.first_levers()),
             against: None,
             published: self.study.baseline.published,
@@ -118,7 +119,8 @@ impl Builder<'_> {
         let program = self.programs.named(step.target.as_deref());
         let offer = self.offer(&program);
         let levers = offer.after(step, &before.levers);
-        if levers == before.levers && program == before.program && step.path.is_none() {
+        let is_other = step.path.is_some() || step.workers.is_some();
+        if levers == before.levers && program == before.program && !is_other {
             return Err(offer.why_left_out(step));
         }
         let against = match (self.study.design.kind, &step.against) {
@@ -132,6 +134,7 @@ impl Builder<'_> {
             role: Role::Step,
             program,
             path: step.path.clone(),
+            workers: step.workers,
             levers,
             against: Some(against),
             published: step.published,
@@ -277,6 +280,7 @@ fn floor(last: &Arm) -> Arm {
         role: Role::Floor,
         program: Program::Echo,
         path: None,
+        workers: None,
         levers: last.levers.clone(),
         against: None,
         published: None,

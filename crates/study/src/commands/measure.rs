@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use model::command_run::{CommandArm, CommandRun, EVIDENCE_FILE, Measured};
-use model::run::RUN_FORMAT;
+use model::run::Begun;
 use model::{CommandBlock, CommandStudy};
 
 use super::fill::Filler;
@@ -46,27 +46,20 @@ impl Campaign<'_> {
         for doubt in doubts.iter().chain(&trial.failed) {
             self.progress.doubt(doubt);
         }
-        let record = CommandRun {
-            format: RUN_FORMAT,
+        let by = Begun {
             linerate_version: order.linerate_version,
             started_utc: humantime::format_rfc3339_seconds(self.clock.wall()).to_string(),
             command: order.command,
             seed: order.seed,
-            study: study.clone(),
-            arms: built.arms.clone(),
-            service: None,
-            own_services: Vec::new(),
+        };
+        let record = CommandRun {
             programs: found.records,
             rig: met.rig,
-            left_out: Vec::new(),
-            on_host: false,
-            confirmation: None,
-            reboot: None,
-            facts: met.facts,
             watched: met.watched,
             client: met.client,
             expected_visible: trial.visible,
             doubts,
+            ..CommandRun::begun(study.clone(), built.arms.clone(), met.facts, by)
         };
         let mut store = claim.describe(&record)?;
         let told = (&mut *self.progress, self.clock);

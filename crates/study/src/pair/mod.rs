@@ -6,6 +6,7 @@ mod window;
 
 use std::net::IpAddr;
 
+use model::cpus::{CpuShare, CpuWish, Side};
 use model::failure::Failure;
 use model::message::{BlockAsk, Reach, Speaks};
 use model::run::{ClientHost, ClockComparison};
@@ -89,6 +90,31 @@ impl<'a> Pair<'a> {
             _ => return Err(strange("facts")),
         }
         self.server.ask(ask)
+    }
+
+    /// Two machines have all their CPUs for one end each.
+    fn cpus(&mut self, wish: &CpuWish) -> Result<Tell, AgentError> {
+        let (mut server, mut client) = (wish.clone(), wish.clone());
+        if !self.seen.same_machine {
+            (server.side, server.client) = (Side::Server, None);
+            (client.side, client.server) = (Side::Client, None);
+        }
+        let (Tell::Cpus(its), Tell::Cpus(ours)) = (
+            self.server.ask(&Ask::Cpus(server))?,
+            self.client.ask(&Ask::Cpus(client))?,
+        ) else {
+            return Err(strange("CPUs"));
+        };
+        Ok(Tell::Cpus(CpuShare {
+            client: ours.client,
+            client_cpus: ours.client_cpus,
+            shared_cpus: if self.seen.same_machine {
+                its.shared_cpus
+            } else {
+                0
+            },
+            ..its
+        }))
     }
 
     /// One machine is looked at once.
@@ -223,6 +249,7 @@ impl Agent for Pair<'_> {
             Ask::Hello { .. } => self.hello(ask),
             Ask::Facts { .. } => self.facts(ask),
             Ask::Watch { .. } => self.watch(ask),
+            Ask::Cpus(wish) => self.cpus(wish),
             Ask::Start { .. } => self.start(ask.clone()),
             Ask::Block(block) => Ok(Tell::Reading(Box::new(self.block(block)?))),
             Ask::Stop { .. } => {

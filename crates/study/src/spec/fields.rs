@@ -3,6 +3,7 @@
 use std::fmt;
 
 use model::braces;
+use model::cpus::MOST_WORKERS;
 use model::lever::LeverSetting;
 use model::link::Via;
 use model::link::spelling::{
@@ -14,7 +15,7 @@ use toml::de::DeValue;
 
 use Kind::{
     Body, Flag, Flat, Items, Lever, List, Map, Name, Number, OneOf, OneOfOr, Path, Spelled, Table,
-    Text, TextOrWords, Url, Variable, Whole,
+    Text, TextOrWords, Url, Variable, Whole, Workers,
 };
 
 /// A field of a table.
@@ -45,6 +46,8 @@ pub(super) enum Kind {
     /// A text, or a list of words.
     TextOrWords(usize),
     Url,
+    /// How many workers a target has.
+    Workers,
     /// Of a request.
     Path,
     Flag,
@@ -182,6 +185,7 @@ const WORKLOAD: &[Field] = &[
     may("path", Path),
     must("connections", Whole(1, 10_000)),
     may("threads", Whole(1, 1_000)).hint("no more than connections"),
+    may("workers", Workers).hint("of the target"),
 ];
 
 const LATENCY: &[Field] = &[
@@ -211,6 +215,7 @@ const STEP: &[Field] = &[
     may("why", Text(1_000)),
     may("whole", Flag).hint("only the whole ladder climbs it"),
     may("target", Name).hint(TARGET),
+    may("workers", Whole(1, MOST_WORKERS as u64)),
     may("path", Path).hint("what is asked for, if not the workload's path"),
     may("against", Name).hint("a step before it, if not the baseline"),
     may("add", List(&Lever)),
@@ -252,6 +257,16 @@ impl Kind {
             (Whole(least, most), value) => {
                 whole(value).is_some_and(|number| (*least..=*most).contains(&number))
             }
+            (Workers, DeValue::Array(items)) => {
+                let counts = items.iter().map(|item| whole(item.get_ref()));
+                let counts: Option<Vec<u64>> = counts.collect();
+                let is_rising = |counts: &Vec<u64>| counts.is_sorted_by(|one, next| one < next);
+                counts.filter(is_rising).is_some_and(|counts| {
+                    !counts.is_empty() && counts.into_iter().all(is_of_workers)
+                })
+            }
+            (Workers, DeValue::String(text)) => ["all", "scale"].contains(&text.as_ref()),
+            (Workers, value) => whole(value).is_some_and(is_of_workers),
             (Number(above, most), value) => {
                 number(value).is_some_and(|number| number > *above && number <= *most)
             }
@@ -282,6 +297,10 @@ impl Kind {
             _ => false,
         }
     }
+}
+
+fn is_of_workers(count: u64) -> bool {
+    (1..=u64::from(MOST_WORKERS)).contains(&count)
 }
 
 /// What was expected, for a message.
@@ -317,6 +336,10 @@ impl fmt::Display for Kind {
                 "a name of lower-case letters, digits and hyphens, {NAME_LENGTH} at most"
             ),
             Url => write!(out, "a URL that starts with https:// or http://"),
+            Workers => write!(
+                out,
+                "a number from 1 to {MOST_WORKERS}, rising ones such as [1, 2, 4], \"all\" or \"scale\""
+            ),
             Path => write!(out, "a path that starts with `/` and holds no spaces"),
             Flag => write!(out, "true or false"),
             Spelled(what, _) => out.write_str(what),

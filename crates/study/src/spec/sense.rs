@@ -15,6 +15,7 @@ pub(super) type Complaint = (Vec<String>, String);
 /// The first fields that contradict one another.
 pub(super) fn complaint(study: &Study) -> Option<Complaint> {
     threads(study)
+        .or_else(|| workers(study))
         .or_else(|| link(study))
         .or_else(|| twice(&study.baseline.levers).map(at(&["baseline", "levers"])))
         .or_else(|| twice(&study.first_levers()).map(at(&["whole", "levers"])))
@@ -70,6 +71,15 @@ fn threads(study: &Study) -> Option<Complaint> {
     })
 }
 
+/// Numbers of workers that are compared are the steps themselves.
+fn workers(study: &Study) -> Option<Complaint> {
+    let is_compared = study.workload.workers.are_compared();
+    (is_compared && !study.steps.is_empty()).then(|| {
+        let what = "each number is a step of its own; expected one number or \"all\", or no steps";
+        at(&["workload", "workers"])(what.to_owned())
+    })
+}
+
 /// Only a comparison's baseline names its program: that of a ladder is the one that is asked for.
 fn baseline(study: &Study) -> Option<Complaint> {
     let is_compared = study.design.kind == DesignKind::Compare;
@@ -114,22 +124,23 @@ fn steps(study: &Study) -> Option<Complaint> {
     None
 }
 
-/// Only a comparison's arms may differ in program and path, and each has one of its own arms to be
+/// Only a comparison's arms may differ in program, workers and path, and each has one of its own arms to be
 /// compared with.
 fn comparison(study: &Study, index: usize) -> Option<(&'static str, String)> {
     let step = &study.steps[index];
     let fields = [
-        ("target", &step.target),
-        ("path", &step.path),
-        ("against", &step.against),
+        ("target", step.target.is_some()),
+        ("workers", step.workers.is_some()),
+        ("path", step.path.is_some()),
+        ("against", step.against.is_some()),
     ];
-    let (field, _) = fields.iter().find(|(_, value)| value.is_some())?;
+    let (field, _) = fields.iter().find(|(_, is_there)| *is_there)?;
     if study.design.kind != DesignKind::Compare {
         let what = "only a comparison's steps have one; expected design.kind = \"compare\"";
         return Some((field, what.to_owned()));
     }
     let program = study.baseline.target.as_deref().unwrap_or(SERVE);
-    if step.target.as_deref() == Some(program) && step.path.is_none() && !sets_levers(step) {
+    if step.target.as_deref() == Some(program) && !is_asked_otherwise(step) && !sets_levers(step) {
         let what = format!(
             "`{program}` is the baseline's, so `{}` changes nothing; expected another, or a `path` \
              or levers beside it",
@@ -149,6 +160,11 @@ fn comparison(study: &Study, index: usize) -> Option<(&'static str, String)> {
     })
 }
 
+/// Whether it is another request, or of another number of workers.
+fn is_asked_otherwise(step: &StepSpec) -> bool {
+    step.path.is_some() || step.workers.is_some()
+}
+
 fn sets_levers(step: &StepSpec) -> bool {
     !step.add.is_empty() || !step.take_away.is_empty()
 }
@@ -158,9 +174,10 @@ fn change(
     before: &[LeverSetting],
     step: &StepSpec,
 ) -> Result<Vec<LeverSetting>, (&'static str, String)> {
-    if !sets_levers(step) && step.target.is_none() && step.path.is_none() {
+    if !sets_levers(step) && step.target.is_none() && !is_asked_otherwise(step) {
         let what = format!(
-            "`{}` changes nothing; expected `add` or `take_away`, or of a comparison `target` or `path`",
+            "`{}` changes nothing; expected `add` or `take_away`, or of a comparison `target`, `workers` or \
+             `path`",
             step.name
         );
         return Err(("name", what));

@@ -1,5 +1,6 @@
 //! An agent that touches nothing: it answers as a quiet machine would.
 
+use model::cpus::CpuShare;
 use model::facts::{Facts, Watched};
 use model::lever::{LeverSetting, LeverState};
 use std::net::SocketAddr;
@@ -68,6 +69,11 @@ impl FakeAgent {
                 rig: self.rig.clone(),
             },
             Ask::Facts { .. } => Tell::Facts(Box::new(self.facts.clone())),
+            Ask::Cpus(_) => Tell::Cpus(CpuShare {
+                server_cpus: 1,
+                client_cpus: 1,
+                ..CpuShare::default()
+            }),
             Ask::Levers { wanted, .. } => Tell::Levers {
                 levers: wanted.iter().cloned().map(offered).collect(),
             },

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use machine::instruments::cpu::MachineWatch;
 use model::Doubt;
+use model::cpus::CpuWish;
 use model::reading::MachineCpu;
 use traffic::datagrams::{DatagramPlan, Exchanged, exchange};
 
@@ -91,7 +92,7 @@ impl DatagramsReport {
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
-    let cpus = machine::cpus::here().context("asking for CPUs")?;
+    let cpus = machine::cpus::here(&CpuWish::default()).context("asking for CPUs")?;
     let plan = arguments.plan(&cpus);
     let mut watch = MachineWatch::new();
     watch.open();

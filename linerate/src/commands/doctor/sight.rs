@@ -1,10 +1,9 @@
 //! How small an effect this machine can see, measured on identical servers, or why it was not.
 
-use model::run::Rig;
-use model::{Doubt, Facts, Workload};
+use model::{Doubt, Workload};
 use schemars::JsonSchema;
 use serde::Serialize;
-use study::progress::{Outlook, Progress};
+use study::progress::Progress;
 use study::visible::Budget;
 use study::{Campaign, Monotonic, Visible};
 
@@ -72,6 +71,7 @@ fn comparison() -> model::Study {
     let workload = Workload {
         path: PATH.to_owned(),
         connections: CONNECTIONS,
+        workers: model::cpus::Workers::default(),
         threads: 1,
     };
     versus::comparison(String::new(), workload, 0.0)
@@ -148,22 +148,13 @@ struct Quietly<'a> {
 }
 
 impl Progress for Quietly<'_> {
-    fn machine(&mut self, _facts: &Facts) {}
-    fn rig(&mut self, _rig: &Rig, _on_host: bool) {}
-
-    fn outlook(&mut self, _outlook: &Outlook) {}
-
     fn may_load(&mut self, _signs: &[Doubt]) -> bool {
         self.yes
     }
-
-    fn doubt(&mut self, _doubt: &Doubt) {}
 
     fn phase(&mut self, what: &str) {
         if self.console.may_draw() {
             self.console.note(what);
         }
     }
-
-    fn block_saved(&mut self, _done: usize, _planned: usize, _left_ms: u64) {}
 }

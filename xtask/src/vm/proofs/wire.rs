@@ -41,7 +41,7 @@ pub(super) fn carried(capture: &[u8]) -> anyhow::Result<Vec<u8>> {
         let packet = packet.context("a packet that was cut")?;
         let (sequence, payload) = payload(packet).context("a packet that is no TCP")?;
         // The SYN takes a number of its own.
-        let first = *first.get_or_insert(sequence.wrapping_add(1));
+        let first = *first.get_or_insert_with(|| sequence.wrapping_add(1));
         rest = &rest[PACKET_HEADER_BYTES + length..];
         if payload.is_empty() {
             continue;

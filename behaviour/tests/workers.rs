@@ -1,0 +1,108 @@
+//! Studies of targets with more than one worker, and of CPUs that are named.
+
+use model::{Doubt, Judgement, RunRecord};
+
+use crate::common::{Folder, answer, errors, linerate};
+use crate::machine::confined::on_cpus;
+
+/// Two CPUs that may be used.
+fn two_cpus() -> [String; 2] {
+    let allowed = sys::cpu::allowed().unwrap();
+    assert!(allowed.len() > 1, "these tests need two CPUs");
+    [allowed[0].to_string(), allowed[1].to_string()]
+}
+
+fn run_record(folder: &Folder) -> RunRecord {
+    serde_json::from_str(&folder.text("run/run.json")).unwrap()
+}
+
+/// A short run of the study of JSON answers, with these flags.
+fn short<'a>(flags: &[&'a str]) -> Vec<&'a str> {
+    let command = ["study", "run", "http-json", "--smoke", "--yes"];
+    [&command, flags, &["--out", "run"]].concat()
+}
+
+/// What is said of a run that cannot be, which leaves nothing behind.
+fn refusal(folder: &Folder, flags: &[&str]) -> String {
+    let [one, other] = two_cpus();
+    let mut run = on_cpus(&format!("{one},{other}"), folder, &short(flags));
+    let refused = run.output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(folder.names(""), [""; 0]);
+    errors(&refused)
+}
+
+#[test]
+fn two_workers_on_two_cpus_share_them_with_the_client_and_it_is_said_what_that_does() {
+    let folder = Folder::new("two-workers");
+    let [one, other] = two_cpus();
+    let flags = short(&["--workers", "1,2", "--json"]);
+    let mut run = on_cpus(&format!("{one},{other}"), &folder, &flags);
+    let judgement: Judgement = serde_json::from_str(&answer(&mut run)).unwrap();
+    let scale = judgement.scale.unwrap();
+    let workers: Vec<u32> = scale.levels.iter().map(|level| level.workers).collect();
+    assert_eq!(workers, [1, 2]);
+    let record = run_record(&folder);
+    let cpus = record.cpus.unwrap();
+    assert_eq!([cpus.server, cpus.client], [one, other]);
+    assert!(record.doubts.contains(&Doubt::SharedCpus { cpus: 1 }));
+    let page = answer(&mut linerate(&folder, &["study", "report", "run"]));
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in [
+        "2 workers answer",
+        "share of linear",
+        "CPU time per request alone is the server's",
+        "repeat: linerate study run http-json --workers 1,2 ",
+    ] {
+        assert!(page.contains(said), "{page}");
+    }
+}
+
+#[test]
+fn a_server_with_one_cpu_has_nothing_to_scale_and_is_told_what_to_type() {
+    let folder = Folder::new("no-scale");
+    let said = refusal(&folder, &["--scale"]);
+    assert!(said.contains("one CPU for the server"), "{said}");
+    assert!(said.contains("`--workers 1,2`"), "{said}");
+}
+
+#[test]
+fn cpus_that_may_not_be_used_are_refused_beside_those_that_may() {
+    let folder = Folder::new("no-such-cpus");
+    let [one, other] = two_cpus();
+    for list in ["1023", "few"] {
+        let said = refusal(&folder, &["--server-cpus", list]);
+        assert!(said.contains(&format!("`{list}`")), "{said}");
+        let may = [format!("{one}-{other}"), format!("{one},{other}")];
+        assert!(may.iter().any(|may| said.contains(may)), "{said}");
+    }
+}
+
+#[test]
+fn cpus_that_are_named_are_taken_and_kept_when_a_run_goes_on() {
+    let folder = Folder::new("named-cpus");
+    let [one, other] = two_cpus();
+    let flags = ["--workers", "1,2", "--server-cpus", &other];
+    let page = answer(&mut linerate(&folder, &short(&flags)));
+    assert!(page.contains(&format!(" --server-cpus {other} ")), "{page}");
+    let cpus = run_record(&folder).cpus.unwrap();
+    assert_eq!([&cpus.server, &cpus.client], [&other, &one]);
+    // As a run that was cut off has it.
+    let blocks = folder.text("run/blocks.jsonl");
+    let kept: Vec<&str> = blocks.lines().take(3).collect();
+    std::fs::write(
+        folder.path().join("run/blocks.jsonl"),
+        kept.join("\n") + "\n",
+    )
+    .unwrap();
+    let resume = ["study", "resume", "run", "--yes"];
+    let confined = on_cpus(&one, &folder, &resume).output().unwrap();
+    assert_eq!(confined.status.code(), Some(2));
+    let said = errors(&confined);
+    assert!(said.contains(&format!("`{other}`")), "{said}");
+    let resumed = linerate(&folder, &resume).output().unwrap();
+    let said = errors(&resumed);
+    let line = format!("server on CPU {other}, client on CPU {one}");
+    assert!(said.contains(&line), "{said}");
+    assert_eq!(resumed.status.code(), Some(0), "{said}");
+}

@@ -1,0 +1,233 @@
+//! Which CPUs each end of a measurement has, and how many workers a target.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::doubt::Doubt;
+
+/// Which CPUs somebody wants for the two ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuWish {
+    /// Those of the server, as a list such as `0-3,8`; null for a choice of ours.
+    pub server: Option<String>,
+    /// Those of the client.
+    pub client: Option<String>,
+    /// Which ends are on the host that is asked.
+    #[serde(default)]
+    pub side: Side,
+}
+
+/// Which ends of a measurement are on a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    #[default]
+    Both,
+    Server,
+    Client,
+}
+
+/// How the CPUs of a host are shared between the two ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuShare {
+    /// Those that the server may have, as a list; it gets one a worker.
+    pub server: String,
+    /// Those of the client.
+    pub client: String,
+    /// Those of other memory nodes, which neither has; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub left_out: String,
+    /// How many the server may have, count.
+    pub server_cpus: u32,
+    /// How many the client has, count.
+    pub client_cpus: u32,
+    /// How many both sides have, count; 0 where they are on two machines.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub shared_cpus: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
+}
+
+impl CpuShare {
+    /// The wish that comes to the same.
+    #[must_use]
+    pub fn again(&self) -> CpuWish {
+        CpuWish {
+            server: Some(self.server.clone()),
+            client: Some(self.client.clone()),
+            side: Side::Both,
+        }
+    }
+
+    /// The doubt that both sides have CPUs in common.
+    #[must_use]
+    pub fn doubt(&self) -> Option<Doubt> {
+        let cpus = self.shared_cpus;
+        (cpus > 0).then_some(Doubt::SharedCpus { cpus })
+    }
+}
+
+/// In one line.
+impl fmt::Display for CpuShare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "server on CPU {}, client on CPU {}",
+            self.server, self.client
+        )?;
+        if self.left_out.is_empty() {
+            return Ok(());
+        }
+        write!(
+            f,
+            "; CPU {} of other memory nodes left out: --server-cpus and --client-cpus take them",
+            self.left_out
+        )
+    }
+}
+
+/// How many workers a target has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Workers {
+    /// So many, each on a CPU of its own as far as there are any.
+    Count(u32),
+    /// Each of these in one run, compared with the first.
+    Each(Vec<u32>),
+    /// As the machine has CPUs for.
+    Named(NamedWorkers),
+}
+
+/// Numbers of workers that follow from the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NamedWorkers {
+    /// One for each CPU of the server.
+    All,
+    /// One, two, four and so on up to all, in one run.
+    Scale,
+}
+
+/// The most workers of a target.
+pub const MOST_WORKERS: u32 = 1024;
+
+impl Default for Workers {
+    fn default() -> Self {
+        Self::Count(1)
+    }
+}
+
+impl Workers {
+    /// The numbers to measure where the server may have so many CPUs: at least one.
+    #[must_use]
+    pub fn counts(&self, server_cpus: u32) -> Vec<u32> {
+        match self {
+            Self::Count(count) => vec![*count],
+            Self::Each(counts) => counts.clone(),
+            Self::Named(NamedWorkers::All) => vec![server_cpus.max(1)],
+            Self::Named(NamedWorkers::Scale) => scale(server_cpus.max(1)),
+        }
+    }
+
+    /// Whether several numbers stand beside each other in one run.
+    #[must_use]
+    pub fn are_compared(&self) -> bool {
+        matches!(self, Self::Each(_) | Self::Named(NamedWorkers::Scale))
+    }
+
+    /// Whether it is the one worker of a target of which nothing was said.
+    #[must_use]
+    pub fn is_one(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// All numbers up to 8, then two for each doubling, and the last.
+fn scale(most: u32) -> Vec<u32> {
+    let doubling = (3..).map(|power| 1_u32 << power);
+    let beyond = doubling.flat_map(|count| [count, count + count / 2]);
+    let counts = (1..8).chain(beyond).take_while(|count| *count < most);
+    counts.chain([most]).collect()
+}
+
+/// As it is typed: `4`, `1,2,4` or `all`.
+impl FromStr for Workers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "all" {
+            return Ok(Self::Named(NamedWorkers::All));
+        }
+        let number = |word: &str| {
+            let number = word.trim().parse().ok();
+            number.filter(|count| (1..=MOST_WORKERS).contains(count))
+        };
+        let counts: Option<Vec<u32>> = text.split(',').map(number).collect();
+        match counts.as_deref() {
+            Some([count]) => Ok(Self::Count(*count)),
+            Some(counts) if counts.is_sorted_by(|one, next| one < next) => {
+                Ok(Self::Each(counts.to_vec()))
+            }
+            _ => Err(format!(
+                "`{text}` is neither a number of workers from 1 to {MOST_WORKERS}, nor rising ones as 1,2,4, nor `all`"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Workers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Each(counts) => {
+                let words: Vec<String> = counts.iter().map(u32::to_string).collect();
+                f.write_str(&words.join(","))
+            }
+            Self::Named(NamedWorkers::All) => f.write_str("all"),
+            Self::Named(NamedWorkers::Scale) => f.write_str("scale"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_are_typed_as_a_number_as_rising_numbers_or_as_all() {
+        let counts = |text: &str| text.parse::<Workers>().map(|workers| workers.counts(6));
+        assert_eq!(counts("3"), Ok(vec![3]));
+        assert_eq!(counts("1,2,4"), Ok(vec![1, 2, 4]));
+        assert_eq!(counts("all"), Ok(vec![6]));
+        for wrong in ["", "0", "2,1", "1,1", "many", "1,2000"] {
+            assert!(
+                wrong.parse::<Workers>().unwrap_err().contains("as 1,2,4"),
+                "{wrong}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_scale_ends_with_all_cpus_and_has_six_numbers_from_six_cpus_on() {
+        let scale = |cpus| Workers::Named(NamedWorkers::Scale).counts(cpus);
+        assert_eq!(scale(0), [1]);
+        assert_eq!(scale(2), [1, 2]);
+        assert_eq!(scale(6), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(scale(20), [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20]);
+        assert_eq!(scale(128).last(), Some(&128));
+    }
+
+    #[test]
+    fn a_study_file_has_them_as_a_number_a_list_or_a_word() {
+        let read = |text: &str| serde_json::from_str::<Workers>(text).unwrap();
+        assert_eq!(read("2"), Workers::Count(2));
+        assert_eq!(read("[1,2]"), Workers::Each(vec![1, 2]));
+        assert_eq!(read("\"all\""), Workers::Named(NamedWorkers::All));
+    }
+}
