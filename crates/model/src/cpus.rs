@@ -127,11 +127,12 @@ impl Workers {
     /// The numbers to measure where the server may have so many CPUs: at least one.
     #[must_use]
     pub fn counts(&self, server_cpus: u32) -> Vec<u32> {
+        let most = server_cpus.clamp(1, MOST_WORKERS);
         match self {
             Self::Count(count) => vec![*count],
             Self::Each(counts) => counts.clone(),
-            Self::Named(NamedWorkers::All) => vec![server_cpus.max(1)],
-            Self::Named(NamedWorkers::Scale) => scale(server_cpus.max(1)),
+            Self::Named(NamedWorkers::All) => vec![most],
+            Self::Named(NamedWorkers::Scale) => scale(most),
         }
     }
 
@@ -221,6 +222,7 @@ mod tests {
         assert_eq!(scale(6), [1, 2, 3, 4, 5, 6]);
         assert_eq!(scale(20), [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20]);
         assert_eq!(scale(128).last(), Some(&128));
+        assert_eq!(scale(u32::MAX).last(), Some(&MOST_WORKERS));
     }
 
     #[test]

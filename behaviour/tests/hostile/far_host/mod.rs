@@ -10,6 +10,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use model::cpus::CpuShare;
 use model::facts::Watched;
 use model::failure::Failure;
 use model::message::{ClockTell, PROTOCOL, Reach, Speaks};
@@ -114,6 +115,7 @@ impl Site {
             ("hello", hello()),
             ("clock", clock()),
             ("facts", text(&Tell::Facts(Box::default()))),
+            ("cpus", text(&Tell::Cpus(CpuShare::default()))),
         ];
         let usual = usual.iter().map(|(ask, tell)| (*ask, tell.as_str()));
         for (ask, tell) in usual.chain(answers.iter().copied()) {
