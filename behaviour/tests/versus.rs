@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::process::Output;
 
+use model::{Doubt, Judgement, Verdict};
 use serde_json::Value;
 
 use crate::common::load_server::{OK, read_request, serve};
@@ -190,4 +191,30 @@ fn servers_that_answer_otherwise_are_compared_on_demand_and_doubted() {
     let output = versus(&folder, urls, &["--different-answers"]);
     let page = String::from_utf8(output.stdout).unwrap();
     assert!(page.contains("the two do not answer alike"), "{page}");
+}
+
+#[test]
+fn a_run_until_the_difference_is_known_ends_at_its_first_look_where_it_is_and_is_done_then() {
+    let folder = Folder::new("until");
+    let server = Server::start(&[]);
+    let url = format!("http://{}/json", server.address);
+    // So wide that a busy machine too knows it after sixteen rounds.
+    let flags = [
+        "--until", "90%", "--for", "60s", "--json", "--yes", "--out", "run",
+    ];
+    let words = [&["versus", &url, &url][..], &flags].concat();
+    let judged = answer(&mut linerate(&folder, &words));
+    let judgement: Judgement = serde_json::from_str(&judged).unwrap();
+    assert_eq!((judgement.rounds_done, judgement.rounds_planned), (16, 16));
+    let none = Verdict::NoDifferenceThatMatters;
+    assert_eq!(judgement.steps[0].verdict, none, "{judgement:?}");
+    let is_unfinished = |doubt: &Doubt| matches!(doubt, Doubt::Unfinished { .. });
+    assert!(!judgement.doubts.iter().any(is_unfinished));
+    let page = answer(&mut linerate(&folder, &["study", "report", "run"]));
+    assert!(page.contains(" --until 90 --for 1m "), "{page}");
+    for wrong in ["0", "91%", "few"] {
+        let refused = linerate(&folder, &["versus", &url, &url, "--until", wrong]);
+        let said = errors(&{ refused }.output().unwrap());
+        assert!(said.contains("from 0.1 to 90 per cent"), "{said}");
+    }
 }

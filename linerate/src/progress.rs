@@ -79,7 +79,7 @@ impl Progress for ConsoleProgress<'_> {
         let planned = humantime::format_duration(Duration::from_secs(outlook.planned_ms / 1000));
         self.line.say(&match outlook.expected_visible {
             Some(visible) => format!(
-                "in {} rounds ({planned}) this machine can see changes of {} from about {:.1} % on",
+                "within {} rounds ({planned}) this machine can see changes of {} from about {:.1} % on",
                 outlook.rounds,
                 outlook.outcome,
                 visible * 100.0

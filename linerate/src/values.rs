@@ -35,6 +35,13 @@ pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Per cent of something, with its sign or without: `3%`, `0.5`.
+pub(super) fn parse_percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
+    let number = number.filter(|percent| (0.1..=90.0).contains(percent));
+    number.ok_or_else(|| format!("`{text}` is not from 0.1 to 90 per cent, such as 3%"))
+}
+
 /// A whole number, in thousands with a `k`, as wrk takes it.
 pub(super) fn parse_count(text: &str) -> Result<u32, String> {
     let (digits, unit) = match text.strip_suffix(['k', 'K']) {

@@ -32,7 +32,7 @@ pub(crate) struct Answer {
 pub(crate) fn judge(family: &[Question<'_>], rules: Rules) -> Vec<Answer> {
     let log_ratios: Vec<Vec<f64>> = family.iter().map(Question::log_ratios).collect();
     let p_values: Vec<f64> = log_ratios.iter().map(|logs| p_value(logs)).collect();
-    let alphas = holm::alphas(&p_values, holm::FAMILY_ALPHA);
+    let alphas = holm::alphas(&p_values, rules.family_alpha);
     let asked = family.iter().zip(&log_ratios).zip(alphas);
     asked
         .map(|((question, log_ratios), alpha)| {

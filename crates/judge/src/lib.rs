@@ -31,6 +31,7 @@ mod failures;
 mod family;
 mod ladder;
 mod latency;
+pub mod looks;
 mod metric;
 mod phase;
 mod rounds;
@@ -45,7 +46,7 @@ pub use bench::judge_bench;
 pub use detectable::smallest_visible;
 pub use factorial::{judge_commands, visible_to_plan};
 pub use rules::QUICK_PAIRS;
-pub use run::judge;
+pub use run::{judge, settled_rounds};
 pub use verdict::{Direction, decide};
 
 /// A number of things, of which there are never as many as do not fit.

@@ -2,6 +2,7 @@
 
 use model::{Effect, Verdict};
 
+use crate::holm::FAMILY_ALPHA;
 use crate::verdict::{self, Direction};
 
 /// Pairs below which no verdict is given: eight that all agree have a p-value of 0.0078.
@@ -19,6 +20,8 @@ pub(crate) struct Rules {
     /// The smallest change worth knowing, as a share.
     pub(crate) smallest_effect: f64,
     pub(crate) fewest_pairs: u32,
+    /// The error that all comparisons share.
+    pub(crate) family_alpha: f64,
 }
 
 /// Share of the rounds done that must have given pairs; losing more than a quarter is a choice of
@@ -40,6 +43,7 @@ impl Rules {
         Self {
             smallest_effect,
             fewest_pairs: FEWEST_PAIRS.max(most_of(rounds_done)),
+            family_alpha: FAMILY_ALPHA,
         }
     }
 

@@ -12,7 +12,7 @@ use crate::rounds::Rounds;
 use crate::rules::Rules;
 use crate::steps::{Comparison, Comparisons};
 use crate::{
-    arms, count, doubts, failures, family, ladder, latency, scale, sequential, surroundings,
+    arms, count, doubts, failures, family, ladder, latency, looks, scale, sequential, surroundings,
 };
 
 /// Judges the blocks of a run, finished or not.
@@ -24,24 +24,16 @@ use crate::{
 pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
     let rounds = Rounds::of(blocks);
     let rounds_done = rounds.complete(&run.arms);
-    let outcome = outcome(&rounds);
+    let rounds_planned = settled_rounds(run, blocks).unwrap_or(run.study.design.rounds);
+    let Climbed {
+        phase: climb,
+        comparisons,
+        control,
+        steps,
+        whole,
+    } = Climbed::of(run, &rounds);
+    let (outcome, rules) = (climb.outcome, climb.rules);
     let values = rounds.values(Metric::of_outcome(outcome));
-    let rules = Rules::of_rounds(run.study.design.smallest_effect, rounds_done);
-    let comparisons = Comparisons::of(run);
-    let control = comparisons.control.map(|control| {
-        let answer = family::judge_control(&control.contrast(), values, rules);
-        control.result(&answer, &rounds)
-    });
-    let control_effect = control.as_ref().and_then(|control| control.effect);
-    let control_doubt = doubts::control_differs(&rules, control_effect.as_ref());
-    let climb = JudgedPhase {
-        rounds: &rounds,
-        outcome,
-        rules,
-        control: control_effect,
-        is_void: family::voids(control.as_ref().map(|control| control.verdict)),
-    };
-    let (steps, whole) = results(&comparisons, &climb);
     let smallest_visible = comparisons.noise().and_then(|noise| {
         family::smallest_visible(&noise.contrast(), values, comparisons.family().len())
     });
@@ -52,9 +44,9 @@ pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
     let pairs_of = |comparison: Comparison<'_>| comparison.contrast().log_ratios(values).len();
     let fewest = comparisons.all().map(pairs_of).min();
     let found = [
-        control_doubt,
+        doubts::control_differs(&rules, climb.control.as_ref()),
         fewest.and_then(|pairs| doubts::too_few_pairs(&rules, count(pairs))),
-        doubts::unfinished(rounds_done, run.study.design.rounds),
+        doubts::unfinished(rounds_done, rounds_planned),
         failed_requests(run, blocks),
         answered_nothing(run, blocks),
         doubts::blind(smallest_visible, rules.smallest_effect),
@@ -73,7 +65,7 @@ pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
         sequential: sequential::error_of(&values.in_time_order(&identical(run))),
         ladder,
         rounds_done,
-        rounds_planned: run.study.design.rounds,
+        rounds_planned,
         doubts: doubts::merged(
             found
                 .into_iter()
@@ -83,6 +75,65 @@ pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
                 .chain(doubts::known_before(&run.doubts, smallest_visible))
                 .chain(surroundings::doubts(run, &rounds)),
         ),
+    }
+}
+
+/// The planned look at which the answer of a run was clear, so that it needs no further rounds; `None` where it
+/// was not yet, or none is planned.
+#[must_use]
+pub fn settled_rounds(run: &RunRecord, blocks: &[BlockRecord]) -> Option<u32> {
+    let design = &run.study.design;
+    if design.looks.is_empty() {
+        return None;
+    }
+    let rounds = Rounds::of(blocks);
+    let rounds_done = rounds.complete(&run.arms);
+    let is_clear = |look: &u32| {
+        let until_then = rounds.within(&(0..*look));
+        looks::are_clear(&Climbed::of(run, &until_then).steps, design.smallest_effect)
+    };
+    let reached = design.looks.iter().filter(|look| **look <= rounds_done);
+    reached.copied().find(is_clear)
+}
+
+/// The comparisons of a run in closed loop, judged.
+struct Climbed<'a> {
+    phase: JudgedPhase<'a>,
+    comparisons: Comparisons<'a>,
+    control: Option<StepResult>,
+    steps: Vec<StepResult>,
+    whole: Option<StepResult>,
+}
+
+impl<'a> Climbed<'a> {
+    fn of(run: &'a RunRecord, rounds: &'a Rounds<'a>) -> Self {
+        let (design, rounds_done) = (&run.study.design, rounds.complete(&run.arms));
+        let outcome = outcome(rounds);
+        let rules = Rules {
+            family_alpha: looks::alpha(&design.looks, rounds_done),
+            ..Rules::of_rounds(design.smallest_effect, rounds_done)
+        };
+        let comparisons = Comparisons::of(run);
+        let values = rounds.values(Metric::of_outcome(outcome));
+        let control = comparisons.control.map(|control| {
+            let answer = family::judge_control(&control.contrast(), values, rules);
+            control.result(&answer, rounds)
+        });
+        let phase = JudgedPhase {
+            rounds,
+            outcome,
+            rules,
+            control: control.as_ref().and_then(|control| control.effect),
+            is_void: family::voids(control.as_ref().map(|control| control.verdict)),
+        };
+        let (steps, whole) = results(&comparisons, &phase);
+        Self {
+            phase,
+            comparisons,
+            control,
+            steps,
+            whole,
+        }
     }
 }
 

@@ -50,7 +50,10 @@ fn quick_form(noise: Noise, steps: u32, seed: u64) -> FamilyTally {
     let mut random = Random::seeded(seed);
     let mut tally = FamilyTally::default();
     for _ in 0..RUNS {
-        let judgement = judge(&run, &identical_blocks(noise, arms.clone(), &mut random));
+        let judgement = judge(
+            &run,
+            &identical_blocks(noise, arms.clone(), QUICK_PAIRS, &mut random),
+        );
         let results = || judgement.steps.iter().chain(&judgement.whole);
         let by_holm = |effect| judge::decide(&effect, Direction::LowerIsBetter, SMALLEST_EFFECT);
         tally.called += u32::from(results().any(|step| is_call(step.verdict)));
@@ -61,13 +64,80 @@ fn quick_form(noise: Noise, steps: u32, seed: u64) -> FamilyTally {
     tally
 }
 
+/// What became of runs of two arms that end at the look at which their answer is clear.
+#[derive(Debug, Default)]
+struct Looked {
+    called: u32,
+    no_difference: u32,
+    rounds: u32,
+}
+
+#[test]
+fn looks_call_identical_arms_in_at_most_five_percent_of_runs_and_stop_the_calm_ones_early() {
+    let harsh = looked(HARSH, 0, 5);
+    assert!(harsh.called <= LOOKED_RUNS / 20, "{harsh:?}");
+    let calm = looked(calm(), 0, 6);
+    assert!(calm.called <= LOOKED_RUNS / 20, "{calm:?}");
+    assert!(calm.no_difference >= LOOKED_RUNS * 9 / 10, "{calm:?}");
+    assert!(calm.rounds < LOOKED_RUNS * MOST_ROUNDS * 4 / 5, "{calm:?}");
+}
+
+#[test]
+fn looks_find_a_planted_five_percent_before_the_last_round() {
+    let found = looked(calm(), 5, 7);
+    assert!(found.called >= LOOKED_RUNS * 19 / 20, "{found:?}");
+    assert!(
+        found.rounds < LOOKED_RUNS * MOST_ROUNDS * 3 / 4,
+        "{found:?}"
+    );
+}
+
+const LOOKED_RUNS: u32 = 60;
+const MOST_ROUNDS: u32 = 120;
+
+/// CPU per request varies less than throughput: where that has a CV of 17 %, its pairs lie 2.5 times closer.
+fn calm() -> Noise {
+    Noise {
+        sigma: MILD.sigma / 2.5,
+        ..MILD
+    }
+}
+
+fn looked(noise: Noise, percent_dearer: u64, seed: u64) -> Looked {
+    let mut run = built_run::ladder(1, MOST_ROUNDS);
+    run.study.design.looks = judge::looks::planned(MOST_ROUNDS);
+    let arms: Vec<&str> = run.arms.iter().map(|arm| arm.name.as_str()).collect();
+    let mut random = Random::seeded(seed);
+    let mut tally = Looked::default();
+    for _ in 0..LOOKED_RUNS {
+        let mut blocks = identical_blocks(noise, arms.clone(), MOST_ROUNDS, &mut random);
+        for block in blocks.iter_mut().filter(|block| block.arm == "step-1") {
+            let ns = block.reading.cpu.server_ns;
+            block.reading.cpu.server_ns = ns.map(|ns| ns + ns * percent_dearer / 100);
+        }
+        let rounds = judge::settled_rounds(&run, &blocks).unwrap_or(MOST_ROUNDS);
+        blocks.retain(|block| block.round < rounds);
+        let judgement = judge(&run, &blocks);
+        tally.called += u32::from(is_call(judgement.steps[0].verdict));
+        let is_none = judgement.steps[0].verdict == Verdict::NoDifferenceThatMatters;
+        tally.no_difference += u32::from(is_none);
+        tally.rounds += rounds;
+    }
+    tally
+}
+
 fn is_call(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Better | Verdict::Worse)
 }
 
 /// Rounds of arms that cost the same, in random order within each round.
-fn identical_blocks(noise: Noise, mut arms: Vec<&str>, random: &mut Random) -> Vec<BlockRecord> {
-    let series = noise.series(QUICK_PAIRS as usize * arms.len(), random);
+fn identical_blocks(
+    noise: Noise,
+    mut arms: Vec<&str>,
+    rounds: u32,
+    random: &mut Random,
+) -> Vec<BlockRecord> {
+    let series = noise.series(rounds as usize * arms.len(), random);
     let mut blocks = Vec::with_capacity(series.len());
     for (round, logs) in (0_u32..).zip(series.chunks_exact(arms.len())) {
         random.shuffle(&mut arms);

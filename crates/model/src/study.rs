@@ -182,6 +182,10 @@ pub struct Design {
     pub score_ms: u32,
     /// The smallest change worth knowing, as a share: 0.03 is 3 %.
     pub smallest_effect: f64,
+    /// Numbers of rounds after each of which the run ends if all effects are known to within the smallest one,
+    /// rising; absent where every round is measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<u32>,
 }
 
 /// Which arm each arm is measured against.

@@ -271,12 +271,17 @@ fn from_to(outcome: Outcome, is_ladder: bool, first: &ArmResult, last: &ArmResul
 pub(crate) fn workload(run: &RunRecord) -> String {
     let (workload, design) = (&run.study.workload, &run.study.design);
     format!(
-        "GET {} over {} keep-alive connections from {} load generator thread{}; {} rounds of {} ms \
+        "GET {} over {} keep-alive connections from {} load generator thread{}; {}{} rounds of {} ms \
          to settle and {} ms scored{}",
         workload.path.split(['?', '#']).next().unwrap_or_default(),
         workload.connections,
         workload.threads,
         if workload.threads == 1 { "" } else { "s" },
+        if design.looks.is_empty() {
+            ""
+        } else {
+            "up to "
+        },
         design.rounds,
         design.settle_ms,
         design.score_ms,

@@ -48,8 +48,14 @@ impl Campaign<'_> {
             store,
             epoch,
             planned,
+            before_ms: 0,
         };
-        rounds::go_through(&mut climb, remaining.iter().copied(), clock)
+        let begun_ms = clock.now_ms();
+        for phase in remaining.chunk_by(|one, next| one.phase == next.phase) {
+            climb.before_ms = clock.now_ms() - begun_ms;
+            rounds::go_through(&mut climb, phase.iter().copied(), clock)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn block(
@@ -73,7 +79,7 @@ impl Campaign<'_> {
     }
 }
 
-/// The blocks of one phase of a run of servers.
+/// The blocks of a run of servers, phase by phase.
 struct Climb<'a, 'b> {
     campaign: &'a mut Campaign<'b>,
     record: &'a RunRecord,
@@ -83,14 +89,19 @@ struct Climb<'a, 'b> {
     epoch: u32,
     /// With those that were saved before.
     planned: usize,
+    /// What the phases before took, ms.
+    before_ms: u64,
 }
 
 impl Hands for Climb<'_, '_> {
     type Reading = Reading;
     type Error = CampaignError;
 
-    /// Ends where an arm answered nothing, of which the judge tells.
+    /// A phase ends where an arm answered nothing, of which the judge tells, or where all is clear.
     fn measure(&mut self, next: &Planned) -> Result<Option<Reading>, CampaignError> {
+        if self.is_settled_before(next) {
+            return Ok(None);
+        }
         let Some(pace) = pace(self.record, next, self.saved) else {
             return Ok(None);
         };
@@ -107,7 +118,7 @@ impl Hands for Climb<'_, '_> {
     ) -> Result<(), CampaignError> {
         let block = next.record(
             &self.arms[next.arm].name,
-            (self.epoch, so_far.at_ms),
+            (self.epoch, self.before_ms + so_far.at_ms),
             reading,
         );
         self.store.append(&block)?;
@@ -116,6 +127,16 @@ impl Hands for Climb<'_, '_> {
         let left_ms = so_far.left_ms(planned - done);
         self.campaign.progress.block_saved(done, planned, left_ms);
         Ok(())
+    }
+}
+
+impl Climb<'_, '_> {
+    /// Whether a planned look, which is due before this block, finds the answer clear.
+    fn is_settled_before(&self, next: &Planned) -> bool {
+        let is_due = next.phase == Phase::Throughput
+            && next.position == 0
+            && self.record.study.design.looks.contains(&next.round);
+        is_due && judge::settled_rounds(self.record, self.saved).is_some()
     }
 }
 

@@ -109,6 +109,7 @@ fn sizes(study: &Study, rounds_in_boots: Option<u32>) -> Option<String> {
         .or_else(|| beyond("threads", threads, MOST_THREADS))
         .or_else(|| beyond("workers", workers, MOST_WORKERS))
         .or_else(|| more("steps", study.steps.len(), MOST_ITEMS))
+        .or_else(|| more("looks", design.looks.len(), MOST_ITEMS))
 }
 
 fn more_rounds(rounds: u32) -> Option<String> {

@@ -50,7 +50,11 @@ pub(crate) fn next_epoch<R>(saved: &[BlockRecord<R>]) -> u32 {
 /// The blocks that are planned from the start and not saved yet, in order.
 #[must_use]
 pub fn remaining(record: &RunRecord, saved: &[BlockRecord]) -> Vec<Planned> {
-    without_saved(planned(record), |arm| &record.arms[arm].name, saved)
+    let mut planned = planned(record);
+    if let Some(rounds) = judge::settled_rounds(record, saved) {
+        planned.retain(|block| block.phase != Phase::Throughput || block.round < rounds);
+    }
+    without_saved(planned, |arm| &record.arms[arm].name, saved)
 }
 
 /// The blocks of the confirmation of a ladder's last state that are not saved yet.

@@ -6,6 +6,8 @@
 
 #[path = "campaign/fake_agent.rs"]
 mod fake_agent;
+#[path = "campaign/looks.rs"]
+mod looks;
 #[path = "campaign/reboot.rs"]
 mod reboot;
 #[path = "campaign/two_hosts.rs"]

@@ -1,6 +1,7 @@
 //! `linerate versus URL_A URL_B`: which of two running servers is better?
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::ValueHint;
@@ -14,6 +15,7 @@ use model::study::{
 };
 use model::{Judgement, Verdict, Workload};
 use study::arms::{BASELINE, CONTROL};
+use study::campaign::planned_ms;
 use study::{Order, Targets};
 use sys::address::SocketPath;
 use wire::url::HttpUrl;
@@ -25,6 +27,7 @@ use crate::ownership;
 use crate::request::{RequestFlags, WHERE, Words};
 use crate::run::{self, Addition, HeldBy, HeldObjective, RunFlags};
 use crate::slo::Slo;
+use crate::values;
 
 /// Which of two running servers is better, in pairs, in 30 s
 ///
@@ -45,6 +48,8 @@ Examples:
   Over TLS and HTTP/2, by a POST with a header of yours, at a rate that both must carry:
     linerate versus https://127.0.0.1:8443/items https://127.0.0.1:9443/items --insecure --http2 \
       --body @item.json -H 'Authorization: Bearer …' --rate 2000
+  Until the difference is known to within 2 per cent, or three minutes are over:
+    linerate versus http://127.0.0.1:80/ http://127.0.0.1:81/ --until 2% --for 3m
   A gate for a change: the old server first, the new one second
     linerate versus http://127.0.0.1:80/ http://127.0.0.1:81/ --fail-if-worse
 
@@ -65,8 +70,18 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
     /// The smallest difference worth knowing, in per cent
-    #[arg(long, default_value_t = 3.0, value_name = "PERCENT")]
+    #[arg(long, default_value = "3", value_name = "PERCENT", value_parser = values::parse_percent, hide_short_help = true)]
     smallest_effect: f64,
+    /// Go on until the difference is known to within so many per cent, or the time given is over
+    ///
+    /// The run is looked at after 16 rounds, 24, 36 and so on, each half as many again. It ends where the interval
+    /// lies wholly within so many per cent of no difference, or reaches no further to either side of one that is
+    /// called. The looks share the error of 5 %, so that to look often finds no more than is there.
+    #[arg(long, value_name = "PERCENT", value_parser = values::parse_percent, conflicts_with_all = ["smallest_effect", "smoke", "rounds"])]
+    until: Option<f64>,
+    /// How long to go on at most, of --until
+    #[arg(long = "for", value_name = "TIME", default_value = "5m", value_parser = values::parse_duration, hide_short_help = true)]
+    at_most: Duration,
     /// Load threads; connections are dealt evenly between them
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), hide_short_help = true)]
     threads: u32,
@@ -103,12 +118,6 @@ const GATES: &str = "Gates";
 const CANDIDATE: &str = "b";
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
-    if !(0.1..=90.0).contains(&arguments.smallest_effect) {
-        bail!(
-            "--smallest-effect takes per cent from 0.1 to 90, not {}",
-            arguments.smallest_effect
-        );
-    }
     arguments.request.check()?;
     let arms = arms(arguments)?;
     let mut study = study(arguments);
@@ -191,8 +200,9 @@ fn study(arguments: &Arguments) -> Study {
         workers: Workers::default(),
     };
     let has_latency = arguments.slo.is_some() || arguments.rate.is_some();
-    let comparison = comparison(question, workload, arguments.smallest_effect / 100.0);
-    Study {
+    let percent = arguments.until.unwrap_or(arguments.smallest_effect);
+    let comparison = comparison(question, workload, percent / 100.0);
+    let study = Study {
         latency: has_latency.then_some(LatencyDesign {
             rate_share: 0.7,
             blocks: 4,
@@ -201,8 +211,31 @@ fn study(arguments: &Arguments) -> Study {
         }),
         method: format!("{} {}", comparison.method, arguments.request.sentence()),
         ..comparison
+    };
+    match arguments.until {
+        Some(_) => until_clear(study, arguments.at_most),
+        None => study,
     }
 }
+
+/// With as many rounds as there is time for, of which those after a clear answer are not measured.
+fn until_clear(mut study: Study, at_most: Duration) -> Study {
+    study.design.rounds = 0;
+    let beside_ms = planned_ms(&study, ARMS);
+    study.design.rounds = 1;
+    let round_ms = planned_ms(&study, ARMS) - beside_ms;
+    let time_ms = u64::try_from(at_most.as_millis()).unwrap_or(u64::MAX);
+    let rounds = time_ms.saturating_sub(beside_ms) / round_ms.max(1);
+    let most = u32::try_from(rounds)
+        .unwrap_or(u32::MAX)
+        .clamp(judge::QUICK_PAIRS, MOST_ROUNDS);
+    study.design.rounds = most;
+    study.design.looks = judge::looks::planned(most);
+    study
+}
+
+/// Half an hour of rounds, after which a machine that has no answer gives none.
+const MOST_ROUNDS: u32 = 2000;
 
 fn parse_rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate| (1.0..=1e8).contains(rate));
@@ -234,6 +267,7 @@ pub(super) fn comparison(question: String, workload: Workload, smallest_effect: 
             settle_ms: 60,
             score_ms: 450,
             smallest_effect,
+            looks: Vec::new(),
         },
         workload,
         latency: None,
@@ -307,7 +341,13 @@ fn command(arguments: &Arguments, seed: u64) -> String {
     for socket in &arguments.unix_socket {
         words.value("--unix-socket", Some(socket.path().display()));
     }
-    words.value("--smallest-effect", Some(arguments.smallest_effect));
+    match arguments.until {
+        Some(percent) => {
+            words.value("--until", Some(percent));
+            words.value("--for", Some(humantime::format_duration(arguments.at_most)));
+        }
+        None => words.value("--smallest-effect", Some(arguments.smallest_effect)),
+    }
     words.value("--rate", arguments.rate);
     words.value("--slo", arguments.slo.as_ref());
     words.flag("--different-answers", arguments.different_answers);

@@ -13,6 +13,7 @@ use model::{CommandReading, Verdict};
 
 use crate::contrast::Contrast;
 use crate::family::{self, Question};
+use crate::holm::FAMILY_ALPHA;
 use crate::rules::{FEWEST_PAIRS, Rules};
 use crate::values::{Measured, Values};
 use crate::{Direction, count, median};
@@ -68,6 +69,7 @@ impl<'a> Bench<'a> {
             rules: Rules {
                 smallest_effect: record.smallest_effect,
                 fewest_pairs: FEWEST_PAIRS,
+                family_alpha: FAMILY_ALPHA,
             },
             reference: with_role(Role::Baseline).next(),
             control: with_role(Role::Control).next(),

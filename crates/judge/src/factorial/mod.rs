@@ -25,6 +25,7 @@ pub use planned::visible_to_plan;
 
 use crate::contrast::Contrast;
 use crate::family::{self, Question};
+use crate::holm::FAMILY_ALPHA;
 use crate::rules::{CONTROL_ALPHA, FEWEST_PAIRS, Rules, most_of};
 use crate::values::Values;
 use crate::{Direction, count, sequential, signed_rank};
@@ -114,6 +115,7 @@ impl<'a> Factorial<'a> {
             rules: Rules {
                 smallest_effect: run.study.design.smallest_effect,
                 fewest_pairs: FEWEST_PAIRS,
+                family_alpha: FAMILY_ALPHA,
             },
             squares: layout::squares(&run.study, &layout),
             means: Vec::new(),

@@ -40,6 +40,7 @@ fn design() -> impl Strategy<Value = Design> {
             settle_ms,
             score_ms,
             smallest_effect,
+            looks: vec![rounds],
         },
     )
 }

@@ -50,6 +50,7 @@ pub(super) fn study() -> Study {
             settle_ms: 75,
             score_ms: 500,
             smallest_effect: 0.03,
+            looks: Vec::new(),
         },
         workload: Workload {
             path: "/json".to_owned(),

@@ -1,0 +1,47 @@
+//! Runs that may end at planned looks, before their last round.
+
+use study::CampaignError;
+
+use crate::fake_agent::FakeAgent;
+use crate::{Folder, order, resume, run_order};
+
+/// Up to forty rounds, with looks after 16, 24, 36 and 40.
+fn with_looks(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError> {
+    let mut order = order();
+    order.study.design.rounds = 40;
+    order.study.design.looks = judge::looks::planned(40);
+    run_order(agent, folder, order)
+}
+
+#[test]
+fn a_run_ends_its_rounds_at_the_look_at_which_all_is_clear_and_measures_latency_all_the_same() {
+    let folder = Folder::new("looks");
+    with_looks(&mut FakeAgent::default(), &folder).unwrap();
+    assert_eq!(folder.saved().len(), 16 * 8 + 6 * 2);
+    let mut agent = FakeAgent::default();
+    resume(&mut agent, &folder).unwrap();
+    assert!(agent.asked.is_empty(), "nothing is left to measure");
+}
+
+#[test]
+fn a_run_whose_control_differs_is_never_clear_and_goes_on_to_the_last_round() {
+    let folder = Folder::new("looks-in-vain");
+    let mut agent = FakeAgent {
+        is_dear: |target| target == "control",
+        ..FakeAgent::default()
+    };
+    with_looks(&mut agent, &folder).unwrap();
+    assert_eq!(folder.saved().len(), 40 * 8 + 6 * 2);
+}
+
+#[test]
+fn a_run_that_was_stopped_before_its_first_look_ends_there_too() {
+    let folder = Folder::new("looks-resumed");
+    let mut failing = FakeAgent {
+        blocks_until_failure: Some(12 + 100),
+        ..FakeAgent::default()
+    };
+    with_looks(&mut failing, &folder).unwrap_err();
+    resume(&mut FakeAgent::default(), &folder).unwrap();
+    assert_eq!(folder.saved().len(), 16 * 8 + 6 * 2);
+}
