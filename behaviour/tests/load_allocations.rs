@@ -65,6 +65,7 @@ fn load(
         pace: Pace::Closed,
         settle_ns: 500_000_000,
         score_ns: 1_000_000_000,
+        requests: None,
         timeout_ns: 5_000_000_000,
         record_latency: engine == Engine::Epoll,
         engine,

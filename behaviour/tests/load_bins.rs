@@ -22,6 +22,7 @@ fn plan(address: SocketAddr) -> LoadPlan {
         pace: Pace::Closed,
         settle_ns: 50_000_000,
         score_ns: 250_000_000,
+        requests: None,
         timeout_ns: 5_000_000_000,
         record_latency: true,
         engine: Engine::Auto,

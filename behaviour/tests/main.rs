@@ -22,6 +22,7 @@ mod link;
 mod listening;
 mod load_bins;
 mod load_command;
+mod load_count;
 mod load_download;
 mod load_engine;
 mod load_folder;

@@ -52,6 +52,19 @@ pub(super) fn parse_count(text: &str) -> Result<u32, String> {
     count.ok_or_else(|| format!("`{text}` is no whole number such as 64 or 2k"))
 }
 
+/// What to load, as it is typed, and not what k6's users have in a script.
+pub(super) fn parse_target(text: &str) -> Result<String, String> {
+    if text.contains("://") || !(text.ends_with(".js") || text.ends_with(".ts")) {
+        return Ok(text.to_owned());
+    }
+    Err(
+        "scripts of k6 are not run. What its script asks for is said here: the URL, -X, -H and --body, `vus` with -c, \
+         `duration` with -d, `iterations` with -n, `constant-arrival-rate` with --rate, a threshold of `http_req_duration` \
+         with --slo 'p99<5ms', requests that differ from one another with --mix FILE"
+            .to_owned(),
+    )
+}
+
 /// What wrk's users have in a script and say here with flags.
 pub(super) fn refuse_script(_: &str) -> Result<String, String> {
     Err(

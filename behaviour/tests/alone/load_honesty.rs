@@ -147,6 +147,7 @@ fn one_stall_is_seen_by_all_who_came_meanwhile() {
         pace,
         settle_ns: 100_000_000,
         score_ns: 1_500_000_000,
+        requests: None,
         timeout_ns: 5_000_000_000,
         record_latency: true,
         engine: Engine::Auto,

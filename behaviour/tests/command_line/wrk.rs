@@ -83,3 +83,12 @@ fn a_lua_script_is_refused_with_what_to_say_instead() {
     assert_eq!(output.status.code(), Some(2));
     assert!(error.contains("--body @FILE"), "{error}");
 }
+
+#[test]
+fn a_k6_script_is_refused_with_what_to_say_instead() {
+    let output = linerate(&["load", "test.js"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("k6"), "{error}");
+    assert!(error.contains("--mix FILE"), "{error}");
+}

@@ -27,6 +27,7 @@ pub(crate) fn measure(target: &Target, ask: &BlockAsk, cpus: &CpuSplit) -> Resul
         pace: ask.pace,
         settle_ns: u64::from(ask.settle_ms) * 1_000_000,
         score_ns: u64::from(ask.score_ms) * 1_000_000,
+        requests: None,
         timeout_ns: TIMEOUT_NS,
         record_latency: ask.pace != Pace::Closed,
         // One engine for all studies, so that runs can be compared with one another.

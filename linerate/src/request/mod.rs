@@ -40,7 +40,7 @@ pub(crate) struct RequestFlags {
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = values::parse_count, conflicts_with = "http2", hide_short_help = true)]
     pub(crate) pipeline: u32,
     /// HTTP method [default: GET, or POST with a body]
-    #[arg(short = 'X', long, help_heading = REQUEST)]
+    #[arg(short = 'X', short_alias = 'm', long, help_heading = REQUEST)]
     method: Option<String>,
     /// Header to add, such as 'Accept: text/plain'; may be repeated
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = values::parse_header, help_heading = REQUEST)]

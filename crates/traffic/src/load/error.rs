@@ -26,7 +26,7 @@ pub enum LoadError {
          ask for at least one thread, and for no more threads than connections"
     )]
     IdleThreads { threads: u32, connections: u32 },
-    #[error("a connection needs at least one request at a time")]
+    #[error("a load needs at least one request, and one at a time on each connection")]
     NoRequests,
     #[error("a load needs a duration above zero")]
     NoTime,

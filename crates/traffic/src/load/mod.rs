@@ -13,6 +13,7 @@ mod answers;
 mod borrowed;
 mod carrier;
 mod connections;
+mod countdown;
 mod error;
 mod free;
 mod gate;
@@ -116,7 +117,8 @@ fn run_http2(
 /// What puts load on in its own way. Each has its loops compiled here, once and at the speed of this crate.
 pub trait Loads {
     /// Puts one block of load on the target: connects, settles, scores, and waits a moment for the last
-    /// answers. It takes `settle_ns + score_ns`, and the time to connect.
+    /// answers. It takes `settle_ns + score_ns`, or less where the requests are counted, and the time to
+    /// connect.
     ///
     /// # Errors
     /// [`LoadError`] for a plan that makes no sense, a CPU that cannot be had, or a target that accepts no
@@ -147,7 +149,8 @@ fn prepare(plan: &LoadPlan, observer: &mut dyn Observer) -> Result<Arc<Live>, Lo
     plan.check()?;
     plan.make_room()?;
     let offered_rps = plan.rate_rps().unwrap_or(0.0);
-    let live = Arc::new(Live::new(plan.threads, plan.record_latency, offered_rps));
+    let live = Live::new(plan.threads, plan.record_latency, offered_rps);
+    let live = Arc::new(live.counting_down(plan.requests));
     observer.begins(&live);
     Ok(live)
 }
@@ -165,18 +168,19 @@ where
 {
     let gate = Gate::new(plan.threads);
     thread::scope(|scope| {
-        let mut workers = (0..).zip(live.tallies());
+        let mut workers = 0..plan.threads;
         // The first worker is the calling thread: in a process with one thread only, the kernel
         // looks descriptors up without counting references, and libc calls it without detours.
         let first = workers.next();
-        let start = |(index, tally)| {
+        let start = |index| {
             let gate = &gate;
-            scope.spawn(move || Worker::<P, C>::live(plan, protocol, (index, tally), gate, None))
+            scope.spawn(move || Worker::<P, C>::live(plan, protocol, (index, live), gate, None))
         };
         let others: Vec<_> = workers.map(start).collect();
         let _borrowed = BorrowedThread::take();
-        let first =
-            first.map(|place| Worker::<P, C>::live(plan, protocol, place, &gate, Some(observer)));
+        let first = first.map(|index| {
+            Worker::<P, C>::live(plan, protocol, (index, live), &gate, Some(observer))
+        });
         let join = |other: ScopedJoinHandle<'_, _>| {
             other
                 .join()

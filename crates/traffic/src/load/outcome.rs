@@ -56,7 +56,8 @@ pub struct LoadOutcome {
     pub engine: Engine,
     /// When the scored window opened, by [`sys::clock::monotonic_ns`].
     pub opened_ns: u64,
-    /// Length of the scored window as it was.
+    /// Length of the scored window as it was; of requests that are counted, from the start of the
+    /// block to the end of the last of them.
     pub window_ns: u64,
     /// Right answers that came in within the scored window.
     pub answered: u64,
@@ -113,9 +114,14 @@ impl LoadOutcome {
         workers: Vec<WorkerOutcome<'_>>,
     ) -> Self {
         let counted = live.so_far();
+        // Requests that are counted begin with the block, and it ends with the last of them.
+        let window_ns = |first: &WorkerOutcome<'_>| match plan.requests {
+            Some(_) => first.recorder.window_ns(),
+            None => first.used.at_ns,
+        };
         let (opened_ns, window_ns) = workers
             .first()
-            .map_or((0, 0), |first| (first.opened_ns, first.used.at_ns));
+            .map_or((0, 0), |first| (first.opened_ns, window_ns(first)));
         let first = workers.iter().find_map(|worker| worker.first);
         let mut outcome = Self {
             engine,

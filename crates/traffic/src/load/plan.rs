@@ -37,6 +37,8 @@ pub struct LoadPlan {
     pub settle_ns: u64,
     /// Length of the scored window.
     pub score_ns: u64,
+    /// No more requests than these are begun with, and the block is over when the last has ended.
+    pub requests: Option<u64>,
     /// A request unanswered for so long has failed. Noticed up to a tenth of this late.
     pub timeout_ns: u64,
     /// Also record distributions. Costs a reading of the clock for each request. Without them,
@@ -77,7 +79,7 @@ impl LoadPlan {
                 streams,
                 connections,
             }),
-            (streams == 0).then_some(LoadError::NoRequests),
+            (streams == 0 || self.requests == Some(0)).then_some(LoadError::NoRequests),
             (self.score_ns == 0).then_some(LoadError::NoTime),
             (self.timeout_ns == 0).then_some(LoadError::NoTimeout),
             rate.map(|rate| LoadError::NoRate { rate }),
@@ -160,6 +162,7 @@ pub(super) mod tests {
             pace: Pace::Closed,
             settle_ns: 0,
             score_ns: 1_000_000_000,
+            requests: None,
             timeout_ns: 1_000_000_000,
             record_latency: true,
             engine: Engine::Auto,

@@ -22,6 +22,15 @@ pub(super) struct Edges {
 }
 
 impl Edges {
+    /// Pieces of the block that are counted by themselves.
+    fn ticks(&self) -> usize {
+        let ticks = self
+            .close_ns
+            .saturating_sub(self.start_ns)
+            .div_ceil(TICK_NS);
+        usize::try_from(ticks).unwrap_or(0)
+    }
+
     /// Whether a moment lies within the scored window.
     pub(super) fn hold(&self, moment_ns: u64) -> bool {
         (self.open_ns..self.close_ns).contains(&moment_ns)
@@ -58,7 +67,6 @@ pub(super) struct Recorder<'a> {
 
 impl<'a> Recorder<'a> {
     pub(super) fn new(edges: Edges, scoring: Scoring, tally: &'a Tally) -> Self {
-        let ticks = (edges.close_ns - edges.start_ns).div_ceil(TICK_NS);
         Self {
             edges,
             scoring,
@@ -67,14 +75,20 @@ impl<'a> Recorder<'a> {
             due_sent: 0,
             due_unsent: 0,
             due_answered: 0,
-            ticks: vec![0; usize::try_from(ticks).unwrap_or(0)],
+            ticks: vec![0; edges.ticks()],
             ticked: 0,
         }
+    }
+
+    /// Length of the scored window.
+    pub(super) fn window_ns(&self) -> u64 {
+        self.edges.close_ns.saturating_sub(self.edges.open_ns)
     }
 
     /// Takes edges that were drawn in.
     pub(super) fn set_edges(&mut self, edges: Edges) {
         self.edges = edges;
+        self.ticks.truncate(edges.ticks());
     }
 
     pub(super) fn open_window(&mut self) {

@@ -3,6 +3,7 @@
 use model::reading::{Errors, LatencyReading, Ledger};
 use model::shared::{SharedCount, SharedHistogram};
 
+use super::countdown::Countdown;
 use crate::protocol::Fate;
 
 /// The counts of one worker. Two of them share no cache line, nor a pair of lines that is fetched
@@ -81,6 +82,8 @@ impl Tally {
 pub struct Live {
     tallies: Box<[Tally]>,
     offered_rps: f64,
+    /// Where the plan says how many requests there are.
+    countdown: Option<Countdown>,
 }
 
 /// All that was counted until some moment. While the load goes on, each number is right by itself;
@@ -121,7 +124,20 @@ impl Live {
                 .map(|_| Tally::new(with_distributions))
                 .collect(),
             offered_rps,
+            countdown: None,
         }
+    }
+
+    /// With an end after so many requests, where there is one.
+    pub(super) fn counting_down(self, requests: Option<u64>) -> Self {
+        Self {
+            countdown: requests.map(Countdown::new),
+            ..self
+        }
+    }
+
+    pub(super) fn countdown(&self) -> Option<&Countdown> {
+        self.countdown.as_ref()
     }
 
     /// The counts of each worker.

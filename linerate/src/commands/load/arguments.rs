@@ -16,7 +16,7 @@ use sys::address::{Address, SocketPath};
 use traffic::load::{Engine, LoadPlan};
 
 use super::watching::flags::WatchFlags;
-use super::{OUTPUT, unix_socket};
+use super::{OUTPUT, counted, unix_socket};
 use crate::console::Console;
 use crate::request::{REQUEST, RequestFlags, WHERE};
 use crate::values;
@@ -49,7 +49,8 @@ const BLOCK_DURATION: Duration = Duration::from_secs(1);
 ///
 /// It takes a command line of wrk as it stands, but for Lua scripts: -c, -t, -d, -H, --latency and
 /// --timeout mean the same. Where they are left out the defaults differ: wrk takes 10 connections,
-/// 2 threads and 2 s for a timeout.
+/// 2 threads and 2 s for a timeout. Of ab, hey and oha it takes what means the same in all that have
+/// it: -n, -c, -z, -m and -H.
 ///
 /// The exit code is 1 when not one request was answered rightly within the scored window; with
 /// --download, when nothing came, or when bodies failed and none was whole. Single failures are
@@ -65,7 +66,7 @@ pub(crate) struct Arguments {
     /// often. Which comes next is drawn from a generator that --seed repeats. In a URL, a header and
     /// --body TEXT `{id:1..1000}` is a number that is drawn anew for each request, and `{id}` the same
     /// once more.
-    #[arg(value_name = "URL", required = true, value_hint = ValueHint::Url)]
+    #[arg(value_name = "URL", required = true, value_hint = ValueHint::Url, value_parser = values::parse_target)]
     pub(super) urls: Vec<String>,
 
     /// Connections held open at once [default: 64, with --download 1]
@@ -74,20 +75,27 @@ pub(crate) struct Arguments {
     /// Load threads; connections are dealt evenly between them
     #[arg(short, long, value_name = "N", default_value = "1", value_parser = values::parse_count)]
     threads: u32,
-    /// Length of the scored window: 500ms, 10s, 2m [default: 10s]
+    /// So many requests, then the end, over all connections and threads
     ///
-    /// With --slo and --sweep that of each of their many blocks [default: 1s].
-    #[arg(short, long, value_name = "TIME", value_parser = values::parse_duration)]
+    /// As ab, hey and oha count: a request that fails is one of them. All are scored, from the first on;
+    /// --settle TIME puts load on before them, which is thrown away and is none of them. With -d the end is
+    /// whichever comes first, as with -t of ab, and the report says which; hey and oha forget -n then.
+    #[arg(short = 'n', long, value_name = "N", value_parser = values::parse_count, conflicts_with_all = ["slo", "sweep", "download"])]
+    pub(super) requests: Option<u32>,
+    /// Length of the scored window: 500ms, 10s, 2m; or -z [default: 10s]
+    ///
+    /// With --slo and --sweep that of each of their many blocks [default: 1s]; with -n none.
+    #[arg(short, short_alias = 'z', long, value_name = "TIME", value_parser = values::parse_duration)]
     duration: Option<Duration>,
     /// Load before the scored window [default: 500ms, or until throughput settles]
     ///
     /// Without it, when throughput turns out to have settled later than after 500 ms, the load is
     /// put on once more and so much longer is waited. Before each block of --slo and --sweep it
-    /// is 250ms, and with --download 500ms.
+    /// is 250ms, with --download 500ms, and with -n none.
     #[arg(long, value_name = "TIME", value_parser = values::parse_duration)]
     pub(super) settle: Option<Duration>,
     /// A request unanswered for so long has failed
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = values::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = values::parse_duration, hide_short_help = true)]
     timeout: Duration,
     /// Throughput mode: move requests in batches, report no latency
     #[arg(long, conflicts_with_all = ["rate", "slo", "sweep", "latency"])]
@@ -212,8 +220,9 @@ const EXAMPLES: &str = "\
 Examples:
   How many requests can it answer, and at what cost to the client?
     linerate load http://127.0.0.1:8080/json -c 64 -d 10s
-  As you would type it for wrk:
+  As you would type it for wrk, or for ab, hey and oha:
     linerate load -t2 -c100 -d30s --latency http://127.0.0.1:8080/json
+    linerate load -n 100000 -c 50 http://127.0.0.1:8080/json
   The most that this machine can carry, without latency:
     linerate load http://127.0.0.1:8080/json -c 64 --throughput
   How long do users wait at 20,000 requests/s?
@@ -274,19 +283,26 @@ impl Arguments {
         self.request.check()?;
         let cpus = self.cpus.clone().unwrap_or_default();
         sys::cpu::all_allowed(&cpus).context("--cpus")?;
-        let (settle, duration) = if self.slo.is_some() || self.sweep.is_some() {
-            (BLOCK_SETTLE, BLOCK_DURATION)
-        } else {
-            (DEFAULT_SETTLE, DEFAULT_DURATION)
+        let connections = self.most_connections();
+        counted::check(self.requests, connections)?;
+        let (settle, duration) = match self.requests {
+            _ if self.slo.is_some() || self.sweep.is_some() => (BLOCK_SETTLE, BLOCK_DURATION),
+            Some(_) => (Duration::ZERO, counted::LONGEST),
+            None => (DEFAULT_SETTLE, DEFAULT_DURATION),
         };
+        let settle = self
+            .settle
+            .filter(|_| self.requests.is_none())
+            .unwrap_or(settle);
         Ok(LoadPlan {
             address: self.address(),
-            connections: self.most_connections(),
+            connections,
             threads: self.threads,
             cpus,
             pace: self.pace(),
-            settle_ns: nanoseconds(self.settle.unwrap_or(settle)),
+            settle_ns: nanoseconds(settle),
             score_ns: nanoseconds(self.duration.unwrap_or(duration)),
+            requests: self.requests.map(u64::from),
             timeout_ns: nanoseconds(self.timeout),
             record_latency: !self.throughput,
             engine: match self.engine {
@@ -320,7 +336,7 @@ impl Arguments {
     /// Whether a start that settled late is left in: how long to wait was said, or what was measured
     /// was written already.
     pub(super) fn is_put_on_once(&self) -> bool {
-        self.settle.is_some() || self.watching.writes()
+        self.settle.is_some() || self.requests.is_some() || self.watching.writes()
     }
 
     /// Says the answer, beside standard output where that is taken.
@@ -336,7 +352,7 @@ impl Arguments {
         let default = if self.download {
             1
         } else {
-            DEFAULT_CONNECTIONS
+            DEFAULT_CONNECTIONS.min(self.requests.unwrap_or(u32::MAX))
         };
         let held = self.connections.unwrap_or(default);
         self.sweep
@@ -379,6 +395,6 @@ impl Arguments {
     }
 }
 
-fn nanoseconds(duration: Duration) -> u64 {
+pub(super) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -39,6 +39,8 @@ pub(crate) struct Load {
     threads: u32,
     /// Load before the scored window, s.
     settle_seconds: f64,
+    /// Requests asked for by -n, count; null for a load of a time.
+    requests_asked: Option<u64>,
     /// Length of the scored window as it was, s.
     window_seconds: f64,
     /// HTTP status of the first answer; 0 when there was none.
@@ -141,6 +143,7 @@ fn value(report: &Report<'_>) -> Load {
         streams: plan.streams(),
         threads: plan.threads,
         settle_seconds: seconds(plan.settle_ns),
+        requests_asked: plan.requests,
         window_seconds: seconds(outcome.window_ns),
         first_status: outcome.first_status,
         sent: outcome.ledger.sent,

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod case;
+mod counted;
 mod distributions;
 pub(crate) mod download;
 pub(crate) mod json;
@@ -149,7 +150,10 @@ fn once(case: Case<'_>, console: &Console) -> anyhow::Result<ExitCode> {
 /// Why a load was shorter than it was to be, where a signal ended it.
 fn stopped_early(plan: &LoadPlan) -> Option<String> {
     let by = stopping::name(sys::stop::heard()?);
-    let asked = report::numbers::duration(plan.score_ns);
+    let asked = match plan.requests {
+        Some(requests) => format!("{} requests", report::numbers::whole(requests as f64)),
+        None => report::numbers::duration(plan.score_ns),
+    };
     Some(format!(
         "stopped by {by} before the {asked} asked for were over"
     ))
@@ -173,7 +177,11 @@ fn load(
         let machine = watched.machine(outcome.window_ns);
         anyhow::Ok((outcome, machine))
     };
+    if let Some(before) = counted::warm_up(plan, arguments.settle) {
+        requests.put_on(&before, &mut Watched::new(&[]))?;
+    }
     let (outcome, machine) = run(plan)?;
+    notes.extend(counted::shortfall(plan, &outcome).filter(|_| sys::stop::heard().is_none()));
     if let Some(note) = stopped_early(plan) {
         notes.push(note);
         return Ok((outcome, machine));
@@ -181,7 +189,10 @@ fn load(
     match settling::look(&outcome.window_counts, plan.settle_ns) {
         Settling::InTime => Ok((outcome, machine)),
         Settling::Never => {
-            notes.push("throughput was still changing at the end: ask for a longer -d".to_owned());
+            let longer = plan.requests.map_or("a longer -d", |_| "more of -n");
+            notes.push(format!(
+                "throughput was still changing at the end: ask for {longer}"
+            ));
             Ok((outcome, machine))
         }
         Settling::Late { after_ns } if arguments.is_put_on_once() => {
@@ -221,7 +232,10 @@ fn cpu_doubts(plan: &LoadPlan) -> anyhow::Result<Vec<Doubt>> {
 fn announce(plan: &LoadPlan, target: &Target, console: &Console) {
     let total_ns = plan.settle_ns + plan.score_ns;
     if total_ns > 2_000_000_000 && console.may_draw() {
-        let time = report::numbers::duration(total_ns);
-        console.note(&format!("loading {} for {time}", target.shown));
+        let what = match plan.requests {
+            Some(requests) => format!("with {} requests", report::numbers::whole(requests as f64)),
+            None => format!("for {}", report::numbers::duration(total_ns)),
+        };
+        console.note(&format!("loading {} {what}", target.shown));
     }
 }

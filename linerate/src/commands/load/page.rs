@@ -6,7 +6,7 @@ use report::numbers;
 use traffic::load::LoadPlan;
 use traffic::tls::Agreed;
 
-use super::{Report, distributions, mix};
+use super::{Report, counted, distributions, mix};
 use crate::commands::whole_machine;
 
 /// The whole page; `in_full` with a line for each quantile of the latency.
@@ -43,6 +43,10 @@ fn answer(report: &Report<'_>) -> String {
     );
     let rate = numbers::whole(outcome.throughput_rps());
     let connections = super::connections(report.plan);
+    let connections = match report.plan.requests {
+        Some(_) => format!("{connections} for {}", numbers::duration(outcome.window_ns)),
+        None => connections,
+    };
     match report.plan.pace {
         Pace::Closed => format!("{rate} requests/s from {connections}, {cpu}."),
         Pace::Open { rate_rps, .. } => {
@@ -91,14 +95,7 @@ fn table(report: &Report<'_>) -> String {
                 report.engine(),
             ),
         ),
-        (
-            "scored",
-            format!(
-                "{} after {} of settling",
-                numbers::duration(outcome.window_ns),
-                numbers::duration(plan.settle_ns)
-            ),
-        ),
+        ("scored", counted::window(plan, outcome)),
         (
             "throughput",
             format!("{} requests/s", numbers::whole(outcome.throughput_rps())),

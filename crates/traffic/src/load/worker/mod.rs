@@ -9,13 +9,14 @@ use sys::clock;
 
 use super::carrier::{Carrier, Load};
 use super::connections::{Connections, Stage};
+use super::countdown::Countdown;
 use super::free::FreeQueue;
 use super::gate::{Gate, Passage};
 use super::outcome::WorkerOutcome;
 use super::plan::LoadPlan;
 use super::recorder::{Edges, Recorder, Scoring};
 use super::schedule::Schedule;
-use super::tally::Tally;
+use super::tally::Live;
 use super::usage::Usage;
 use super::{LoadError, Observer};
 use crate::protocol::{Fate, Protocol};
@@ -27,6 +28,9 @@ const GRACE_NS: u64 = 50_000_000;
 const SPIN_NS: u64 = 60_000;
 /// A turn of the spinning loop that took longer was interrupted, and its time was not spun.
 const SPIN_TURN_MAX_NS: u64 = 20_000;
+
+/// A worker that has no request left to begin with looks as often whether the others are done.
+const OTHERS_NS: u64 = 500_000;
 
 /// How far a worker is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +52,8 @@ pub(super) struct Worker<'a, P: Protocol, C: Carrier> {
     phase: Phase,
     /// `None` in closed loop.
     schedule: Option<Schedule>,
+    /// `None` where the requests are as many as the time allows.
+    countdown: Option<&'a Countdown>,
     free: FreeQueue,
     next_sweep_ns: u64,
     spun_ns: u64,
@@ -64,11 +70,11 @@ where
     pub(super) fn live(
         plan: &'a LoadPlan,
         protocol: &'a P,
-        (index, tally): (u32, &'a Tally),
+        (index, live): (u32, &'a Live),
         gate: &Gate,
         mut observer: Option<&mut dyn Observer>,
     ) -> Result<WorkerOutcome<'a>, LoadError> {
-        let prepared = Self::prepare(plan, protocol, index, tally).and_then(|mut worker| {
+        let prepared = Self::prepare(plan, protocol, index, live).and_then(|mut worker| {
             worker.open_connections().map_err(LoadError::Wait)?;
             Ok(worker)
         });
@@ -92,7 +98,7 @@ where
         plan: &'a LoadPlan,
         protocol: &'a P,
         index: u32,
-        tally: &'a Tally,
+        live: &'a Live,
     ) -> Result<Self, LoadError> {
         if let Some(cpu) = plan.cpu_of(index) {
             sys::cpu::pin(&[cpu]).map_err(|source| LoadError::Pin { cpu, source })?;
@@ -121,10 +127,11 @@ where
             protocol,
             connections,
             memory: protocol.memory(),
-            recorder: Recorder::new(edges, Scoring::ByEnd, tally),
+            recorder: Recorder::new(edges, Scoring::ByEnd, &live.tallies()[index as usize]),
             edges,
             phase: Phase::Draining,
             schedule: None,
+            countdown: live.countdown(),
             free: FreeQueue::new(slots),
             next_sweep_ns: u64::MAX,
             spun_ns: 0,
@@ -209,7 +216,7 @@ where
             if observer.as_ref().is_some_and(|observer| observer.is_over()) {
                 gate.cut_short(now_ns);
             }
-            self.end_by(gate.cut_ns());
+            self.end_by(gate.cut_ns().min(self.over_ns()));
             self.pass_edges(now_ns, &mut observer);
             if self.is_done(now_ns) {
                 return Ok(());
@@ -221,6 +228,18 @@ where
                 self.handle(slot, news, now_ns);
             }
         }
+    }
+
+    /// When the last of so many requests had ended; `u64::MAX` before.
+    #[inline]
+    fn over_ns(&self) -> u64 {
+        self.countdown.map_or(u64::MAX, Countdown::over_ns)
+    }
+
+    /// Whether so many requests were to be begun with, and were.
+    #[inline]
+    pub(super) fn is_spent(&self) -> bool {
+        self.countdown.is_some_and(Countdown::is_spent)
     }
 
     /// Draws the edges in when the block was cut short.
@@ -262,6 +281,10 @@ where
     fn look_after(&mut self, now_ns: u64) {
         if now_ns >= self.next_sweep_ns {
             self.next_sweep_ns = now_ns + self.sweep_gap_ns();
+            if let Some(countdown) = self.countdown {
+                let has_connection = self.connections.open_count() > 0;
+                countdown.look_after(has_connection, now_ns, self.plan.timeout_ns);
+            }
             for slot in 0..self.connections.len() {
                 let connection = self.connections.at(slot);
                 let since_ns = match self.plan.bulk {
@@ -287,7 +310,7 @@ where
     #[inline]
     fn due_ns(&self) -> Option<u64> {
         let due_ns = self.edges.start_ns + self.schedule.as_ref()?.due_ns();
-        (due_ns < self.edges.close_ns).then_some(due_ns)
+        (due_ns < self.edges.close_ns && !self.is_spent()).then_some(due_ns)
     }
 
     /// Waits for an answer or for the next thing to do, and returns the time.
@@ -313,6 +336,10 @@ where
             Phase::Settling => self.edges.open_ns,
             Phase::Scoring => self.edges.close_ns,
             Phase::Draining => self.edges.close_ns + GRACE_NS,
+        };
+        let edge_ns = match self.is_spent() {
+            true => edge_ns.min(now_ns + OTHERS_NS),
+            false => edge_ns,
         };
         let until_ns = edge_ns
             .min(self.next_sweep_ns)

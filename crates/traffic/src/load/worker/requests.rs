@@ -7,6 +7,7 @@ use sys::clock;
 use super::{Phase, Worker};
 use crate::load::carrier::{Carrier, News};
 use crate::load::connections::Stage;
+use crate::load::countdown::Countdown;
 use crate::load::recorder::RequestTimes;
 use crate::protocol::{Fate, Framing, Protocol, Received as _};
 
@@ -34,6 +35,9 @@ where
             else {
                 return;
             };
+            if !self.may_begin() {
+                return;
+            }
             if let Some(schedule) = &mut self.schedule {
                 schedule.advance();
             }
@@ -156,6 +160,9 @@ where
     pub(super) fn end(&mut self, slot: usize, fate: Fate, now_ns: u64) {
         let connection = self.connections.at(slot);
         self.recorder.ended(connection.request, fate, now_ns);
+        if let Some(countdown) = self.countdown {
+            countdown.ended(now_ns);
+        }
         self.protocol
             .ended(&mut self.memory, &connection.exchange, fate);
     }
@@ -174,7 +181,7 @@ where
         if self.schedule.is_some() {
             self.free.push(slot);
             self.send_due();
-        } else {
+        } else if self.may_begin() {
             self.send(
                 slot,
                 RequestTimes {
@@ -183,6 +190,12 @@ where
                 },
             );
         }
+    }
+
+    /// Whether one more request may be begun with, which is taken off what is left.
+    #[inline]
+    fn may_begin(&self) -> bool {
+        self.countdown.is_none_or(Countdown::take)
     }
 
     #[inline]

@@ -3,6 +3,8 @@
 use super::sight::Sight;
 use super::words::Recent;
 use crate::progress_line::ProgressLine;
+use model::reading::Ledger;
+use traffic::load::LoadPlan;
 
 /// After so long the line is changed. Its words and its bar may be drawn one after the other, which
 /// makes eight pictures a second.
@@ -13,25 +15,22 @@ pub(super) struct Drawing<'a> {
     begun_ns: u64,
     settle_ns: u64,
     score_ns: u64,
+    requests: Option<u64>,
     bulk: bool,
     recent: Recent,
     next_ns: u64,
 }
 
 impl<'a> Drawing<'a> {
-    /// Of a load that is about to begin and has so long to settle and is scored for so long.
-    pub(super) fn new(
-        line: ProgressLine<'a>,
-        now_ns: u64,
-        (settle_ns, score_ns): (u64, u64),
-        bulk: bool,
-    ) -> Self {
+    /// Of a load that is about to begin.
+    pub(super) fn new(line: ProgressLine<'a>, now_ns: u64, plan: &LoadPlan) -> Self {
         Self {
             line,
             begun_ns: now_ns,
-            settle_ns,
-            score_ns,
-            bulk,
+            settle_ns: plan.settle_ns,
+            score_ns: plan.score_ns,
+            requests: plan.requests,
+            bulk: plan.bulk,
             recent: Recent::default(),
             next_ns: now_ns + FRAME_NS,
         }
@@ -56,8 +55,11 @@ impl<'a> Drawing<'a> {
             Some(opened) => self.settle_ns + now_ns.saturating_sub(opened.at_ns),
             None => now_ns.saturating_sub(self.begun_ns).min(self.settle_ns),
         };
-        let left_ns = total_ns.saturating_sub(done_ns);
         let so_far = live.so_far();
+        let total_ns = self.requests.map_or(total_ns, |requests| {
+            expected_ns(&so_far.ledger, requests, done_ns).min(total_ns)
+        });
+        let left_ns = total_ns.saturating_sub(done_ns);
         let words = self.recent.words(now_ns, &so_far, left_ns, self.bulk);
         let parts = |ns: u64| usize::try_from(ns / 1_000_000).unwrap_or(usize::MAX);
         self.line.step(parts(done_ns), parts(total_ns), &words);
@@ -67,4 +69,11 @@ impl<'a> Drawing<'a> {
     pub(super) fn end(&self) {
         self.line.end();
     }
+}
+
+/// How long so many requests take, if they go on as those before.
+fn expected_ns(ledger: &Ledger, requests: u64, done_ns: u64) -> u64 {
+    let ended = ledger.answered + ledger.errors.failed();
+    let expected_ns = u128::from(done_ns) * u128::from(requests) / u128::from(ended.max(1));
+    u64::try_from(expected_ns).unwrap_or(u64::MAX)
 }

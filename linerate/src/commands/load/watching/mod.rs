@@ -56,8 +56,7 @@ impl<'a> Watching<'a> {
         let is_for_programs = arguments.json || flags.takes_standard_output();
         let drawing = (is_long && console.may_note() && !is_for_programs).then(|| {
             let line = ProgressLine::new(console, PLAIN_LINES);
-            let times = (plan.settle_ns, plan.score_ns);
-            Drawing::new(line, clock::monotonic_ns(), times, plan.bulk)
+            Drawing::new(line, clock::monotonic_ns(), plan)
         });
         let outputs = flags.writes().then(|| {
             let csv = flags.csv().map(|to| open_csv(&to, console));

@@ -1,0 +1,91 @@
+//! So many requests and no more, over all workers of a block.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What is left of the requests of a block. All workers take from it, so that none is left with a
+/// part of its own when the others are done.
+#[derive(Debug)]
+pub(super) struct Countdown {
+    to_begin: AtomicU64,
+    to_end: AtomicU64,
+    /// When a worker last had a connection, ns.
+    alive_ns: AtomicU64,
+    /// When the last of them ended; `u64::MAX` before.
+    over_ns: AtomicU64,
+}
+
+impl Countdown {
+    pub(super) fn new(requests: u64) -> Self {
+        Self {
+            to_begin: AtomicU64::new(requests),
+            to_end: AtomicU64::new(requests),
+            alive_ns: AtomicU64::new(0),
+            over_ns: AtomicU64::new(u64::MAX),
+        }
+    }
+
+    /// Takes one to begin with; false when none is left.
+    pub(super) fn take(&self) -> bool {
+        let one_less = |left: u64| left.checked_sub(1);
+        self.to_begin
+            .fetch_update(Relaxed, Relaxed, one_less)
+            .is_ok()
+    }
+
+    /// Whether none is left to begin with.
+    pub(super) fn is_spent(&self) -> bool {
+        self.to_begin.load(Relaxed) == 0
+    }
+
+    /// One of those that were taken has met its fate.
+    pub(super) fn ended(&self, now_ns: u64) {
+        if self.to_end.fetch_sub(1, Relaxed) == 1 {
+            self.end(now_ns);
+        }
+    }
+
+    /// The block is over, whatever is left.
+    fn end(&self, now_ns: u64) {
+        self.over_ns.fetch_min(now_ns, Relaxed);
+    }
+
+    /// When the block was over; `u64::MAX` before.
+    pub(super) fn over_ns(&self) -> u64 {
+        self.over_ns.load(Relaxed)
+    }
+
+    /// A worker has a connection or has none. When none has had one for the patience, nothing
+    /// would ever end the block.
+    pub(super) fn look_after(&self, has_connection: bool, now_ns: u64, patience_ns: u64) {
+        if has_connection {
+            self.alive_ns.fetch_max(now_ns, Relaxed);
+        } else if now_ns > self.alive_ns.load(Relaxed).saturating_add(patience_ns) {
+            self.end(now_ns);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_are_taken_as_there_are_and_the_last_to_end_ends_the_block() {
+        let countdown = Countdown::new(2);
+        assert!(countdown.take() && countdown.take() && !countdown.take());
+        countdown.ended(5);
+        assert!(countdown.is_spent() && countdown.over_ns() == u64::MAX);
+        countdown.ended(7);
+        assert_eq!(countdown.over_ns(), 7);
+    }
+
+    #[test]
+    fn a_block_without_any_connection_ends_after_the_patience_and_not_before() {
+        let countdown = Countdown::new(1);
+        countdown.look_after(true, 100, 10);
+        countdown.look_after(false, 110, 10);
+        assert_eq!(countdown.over_ns(), u64::MAX);
+        countdown.look_after(false, 111, 10);
+        assert_eq!(countdown.over_ns(), 111);
+    }
+}

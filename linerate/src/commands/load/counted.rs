@@ -1,0 +1,79 @@
+//! A load of so many requests (`-n`): its plan, and how it is told.
+
+use std::time::Duration;
+
+use anyhow::ensure;
+use report::numbers;
+use traffic::load::{LoadOutcome, LoadPlan};
+
+/// How long a load of so many requests may take where nobody says: as long as any load may.
+pub(super) const LONGEST: Duration = Duration::from_secs(86_400);
+
+/// Refuses connections that would never be used.
+pub(super) fn check(requests: Option<u32>, connections: u32) -> anyhow::Result<()> {
+    let Some(requests) = requests else {
+        return Ok(());
+    };
+    ensure!(
+        requests > 0,
+        "-n 0 asks for nothing: say how many requests to send, or leave -n out to load for a time (-d)"
+    );
+    ensure!(
+        connections <= requests,
+        "-c {connections} are more connections than the {requests} requests of -n: some would never carry one"
+    );
+    Ok(())
+}
+
+/// What goes before a load of so many requests that is to be settled: the same, thrown away.
+pub(super) fn warm_up(plan: &LoadPlan, settle: Option<Duration>) -> Option<LoadPlan> {
+    plan.requests?;
+    let settle_ns = super::arguments::nanoseconds(settle.filter(|time| !time.is_zero())?);
+    Some(LoadPlan {
+        score_ns: settle_ns,
+        requests: None,
+        ..plan.clone()
+    })
+}
+
+/// Why fewer requests were sent than were asked for, where no signal ended them.
+pub(super) fn shortfall(plan: &LoadPlan, outcome: &LoadOutcome) -> Option<String> {
+    let asked = plan.requests?;
+    let sent = outcome.ledger.sent;
+    let unfinished = outcome.ledger.errors.unfinished;
+    if sent == asked && unfinished == 0 {
+        return None;
+    }
+    let why = match outcome.window_ns >= plan.score_ns {
+        true => format!(
+            "-d {} was over first; leave -d out to wait for all",
+            numbers::duration(plan.score_ns)
+        ),
+        false => format!(
+            "for {} not one connection was to be had",
+            numbers::duration(plan.timeout_ns)
+        ),
+    };
+    let (ended, asked) = (sent - unfinished, numbers::whole(asked as f64));
+    let ended = numbers::whole(ended as f64);
+    Some(format!(
+        "{ended} of the {asked} requests of -n ended: {why}"
+    ))
+}
+
+/// How long the scored window was, and what ended it.
+pub(super) fn window(plan: &LoadPlan, outcome: &LoadOutcome) -> String {
+    let window = numbers::duration(outcome.window_ns);
+    let settle = numbers::duration(plan.settle_ns);
+    match plan.requests {
+        None => format!("{window} after {settle} of settling"),
+        Some(asked) if shortfall(plan, outcome).is_none() => {
+            let asked = match asked {
+                1 => "the only request".to_owned(),
+                _ => format!("the first of {} requests", numbers::whole(asked as f64)),
+            };
+            format!("{window}, from {asked} to the end of the last")
+        }
+        Some(_) => format!("{window} from the first request on"),
+    }
+}
