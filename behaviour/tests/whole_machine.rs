@@ -84,6 +84,7 @@ fn a_comparison_of_commands_tells_of_the_machine_beside_each() {
     let folder = Folder::new("whole-bench");
     let bench = [
         "bench",
+        "-S",
         "-r",
         "10",
         ":",

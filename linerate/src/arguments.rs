@@ -5,6 +5,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args as _, CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::commands::Command;
+use crate::commands::bench::hyperfine;
 use crate::run::RunFlags;
 
 /// How fast this machine can serve, what holds it back, and what each fix buys
@@ -80,7 +81,7 @@ Environment:
 impl Arguments {
     /// Reads the command line of this process.
     pub(crate) fn read() -> Result<Self, Error> {
-        Self::from_words(std::env::args_os())
+        Self::from_words(hyperfine::as_typed(std::env::args_os()))
     }
 
     pub(crate) fn from_words(

@@ -141,6 +141,13 @@ fn of_bench(run: &SavedBench) -> Runs {
         let specs = beside.into_iter().flatten().chain([&arm.spec]);
         for spec in specs {
             runs.add([&spec.words, &[], &[]]);
+            let variables = spec.environment.iter();
+            let set: Vec<String> = variables
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            if !set.is_empty() {
+                runs.add_beside("environment", set);
+            }
             if let CommandOutput::File(path) = &spec.output {
                 runs.add_beside("output to", vec![path.display().to_string()]);
             }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::bench::refused;
-use crate::common::{Folder, answer, linerate};
+use crate::common::{Folder, answer, errors, linerate};
 
 /// hyperfine's own result (its `src/benchmark/benchmark_result.rs`), nothing more and nothing less:
 /// the types say what may be absent.
@@ -35,7 +36,11 @@ struct Result {
 }
 
 fn exported(folder: &Folder, arguments: &[&str]) -> Exported {
-    let words = [&["bench", "--export-json", "out.json"], arguments].concat();
+    let words = [
+        &["bench", "--hyperfine=1", "--export-json", "out.json"],
+        arguments,
+    ]
+    .concat();
     answer(&mut linerate(folder, &words));
     serde_json::from_str(&folder.text("out.json")).unwrap()
 }
@@ -80,6 +85,7 @@ fn the_tables_have_a_line_for_each_command_with_their_own_signs_escaped() {
     let folder = Folder::new("bench-tables");
     let words = [
         "bench",
+        "--hyperfine=1",
         "-r",
         "2",
         "--export-csv",
@@ -135,4 +141,109 @@ fn a_comparison_that_fails_leaves_an_older_export_as_it_was_and_no_new_one() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o200, 0o200);
+}
+
+/// A figure and its unit as hyperfine 2 has them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Figure {
+    value: f64,
+    unit: String,
+}
+
+#[test]
+fn a_line_of_the_second_generation_runs_without_a_shell_and_its_files_are_those_of_its_schema() {
+    let folder = Folder::new("bench-second");
+    let words = [
+        "bench",
+        "-r",
+        "3",
+        "-P",
+        "code",
+        "0",
+        "1",
+        "--env",
+        "PLANTED={code}",
+        "-i",
+        "--metrics",
+        "time_wall_clock:s,memory_peak_resident",
+        "-n",
+        "first",
+        "-n",
+        "second",
+        "--export-json",
+        "out.json",
+        "--export-csv",
+        "out.csv",
+        "--export-asciidoc",
+        "out.adoc",
+        "printenv PLANTED",
+    ];
+    answer(&mut linerate(&folder, &words));
+    let file: Value = serde_json::from_str(&folder.text("out.json")).unwrap();
+    assert_eq!(
+        (&file["schema_version"], &file["primary_metric"]),
+        (&json!(2), &json!("time_wall_clock"))
+    );
+    let results = file["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2, "neither the control nor a shell");
+    for (result, code) in results.iter().zip(["0", "1"]) {
+        assert_eq!(result["command"], "printenv PLANTED");
+        assert_eq!(result["parameters"]["code"]["value"], code);
+        assert_eq!(result["environment"]["PLANTED"], code);
+        let runs = result["measurements"].as_array().unwrap();
+        assert_eq!(runs.len(), 3);
+        for run in runs {
+            assert_eq!(run["exit_code"], 0);
+            let wall: Figure = serde_json::from_value(run["time_wall_clock"].clone()).unwrap();
+            assert!(wall.value > 0.0 && wall.unit == "second", "{wall:?}");
+        }
+        assert_eq!(result["summary"]["memory_peak_resident"]["unit"], "byte");
+        assert_eq!(result["summary"]["time_cpu"]["count"], 3);
+    }
+    let csv = folder.text("out.csv");
+    assert!(
+        csv.starts_with("command,time_wall_clock_unit,time_wall_clock_mean,"),
+        "{csv}"
+    );
+    assert!(csv.contains("\nfirst,s,") && csv.contains(",B,"), "{csv}");
+    assert!(folder.text("out.adoc").contains("| Mean wall time [s]\n"));
+}
+
+#[test]
+fn what_means_two_things_is_refused_with_both() {
+    let folder = Folder::new("bench-meaning");
+    for (words, said) in [
+        (
+            &["bench", "sleep 0.01; true"][..],
+            "has `;`, which takes a shell: give -S",
+        ),
+        (&["bench", "A=1 env"], "give -S, or --env"),
+        (
+            &["bench", "-S", "bash", "true"],
+            "say --shell bash, or --hyperfine 1",
+        ),
+        (
+            &["bench", "--metrics", "instructions", "true"],
+            "`instructions` is not measured",
+        ),
+        (&["bench", "--env", "'A", "true"], "is no assignment"),
+    ] {
+        let output = linerate(&folder, words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        let errors = errors(&output);
+        assert!(errors.contains(said), "{words:?}: {errors}");
+    }
+    let words = [
+        "bench",
+        "--hyperfine",
+        "1",
+        "-S",
+        "sh",
+        "-r",
+        "1",
+        "-i",
+        "exit $HYPERFINE_ITERATION",
+    ];
+    answer(&mut linerate(&folder, &words));
 }

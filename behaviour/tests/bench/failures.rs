@@ -28,6 +28,7 @@ fn one_that_fails_in_the_third_round_is_told_with_its_last_words_and_the_rounds_
     let third = "echo x >> count; test $(wc -l < count) -lt 3 || { echo the reason >&2; exit 7; }";
     let words = [
         "bench",
+        "--hyperfine=1",
         "-r",
         "12",
         "--export-json",

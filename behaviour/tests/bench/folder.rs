@@ -20,7 +20,7 @@ fn study(folder: &Folder, arguments: &[&str]) -> Output {
 
 /// What is saved in `run` of a comparison that was killed in its third round.
 fn killed(folder: &Folder) -> String {
-    let words = ["bench", "-r", "4", "--out", "run", "true", WAITS];
+    let words = ["bench", "-S", "-r", "4", "--out", "run", "true", WAITS];
     let mut child = linerate(folder, &words)
         .stdout(Stdio::null())
         .stderr(Stdio::null())

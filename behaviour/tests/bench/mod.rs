@@ -14,14 +14,14 @@ use serde_json::Value;
 
 /// The JSON of a comparison that must do well.
 pub(crate) fn measured(folder: &Folder, arguments: &[&str]) -> Value {
-    let words = [&["bench", "--json"], arguments].concat();
+    let words = [&["bench", "--hyperfine=1", "--json"], arguments].concat();
     let text = common::answer(&mut common::linerate(folder, &words));
     serde_json::from_str(&text).unwrap()
 }
 
 /// Standard error of a comparison that cannot be run.
 fn refused(folder: &Folder, arguments: &[&str]) -> String {
-    let words = [&["bench"], arguments].concat();
+    let words = [&["bench", "--hyperfine=1"], arguments].concat();
     let output = common::linerate(folder, &words).output().unwrap();
     let errors = common::errors(&output);
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");

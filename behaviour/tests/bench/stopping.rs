@@ -17,6 +17,7 @@ fn an_interrupt_ends_the_command_under_way_keeps_the_rounds_and_cleans_up() {
     let hangs = "echo x >> count; test $(wc -l < count) -lt 3 || { touch hanging; sleep 600; }";
     let words = [
         "bench",
+        "--hyperfine=1",
         "-r",
         "20",
         "-c",

@@ -122,6 +122,9 @@ pub struct BenchArm {
     pub command: String,
     /// Values of the parameters of this arm.
     pub parameters: BTreeMap<String, String>,
+    /// Variables of its environment that were asked for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
 }
 
 /// One run of one arm.

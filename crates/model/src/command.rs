@@ -1,5 +1,7 @@
 //! A program to be run once, and what running it once came to.
 
+use std::collections::BTreeMap;
+
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -14,6 +16,9 @@ use crate::reading::MachineCpu;
 pub struct CommandSpec {
     /// The program and its arguments; a shell, `-c` and a line where a shell is wanted.
     pub words: Vec<String>,
+    /// Variables beside those of our own environment, or in their place.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
     /// Where its standard input comes from.
     pub input: CommandInput,
     /// Where its standard output goes.

@@ -2,7 +2,7 @@
 
 mod agent;
 mod ask;
-mod bench;
+pub(crate) mod bench;
 mod completions;
 pub(crate) mod datagrams;
 pub(crate) mod doctor;

@@ -284,7 +284,8 @@ fn command(spec: &CommandSpec) -> Result<Command, CommandTrouble> {
         return Err(cannot("an empty command".to_owned(), "give a program"));
     };
     let mut command = Command::new(program);
-    command.args(arguments).stdin(match &spec.input {
+    command.args(arguments).envs(&spec.environment);
+    command.stdin(match &spec.input {
         CommandInput::Null => Stdio::null(),
         CommandInput::File(path) => Stdio::from(File::open(path).map_err(|error| {
             let what = format!("{} cannot be read: {error}", path.display());

@@ -13,6 +13,9 @@ use crate::store::{Store, StoreError};
 /// What all commands together are given where nobody says how many rounds, times their number, ms.
 const BUDGET_MS: u64 = 3000;
 
+/// The variable by which a command and what runs around it learn which run it is, as hyperfine calls it.
+const ITERATION: &str = "HYPERFINE_ITERATION";
+
 /// Who runs commands: the machine, or a test.
 pub trait RunsCommands {
     /// Runs one command to its end.
@@ -139,9 +142,9 @@ impl<H: RunsCommands, P: BenchProgress, C: Clock> Drive<'_, H, P, C> {
         if self.study.warmup_rounds > 0 {
             self.progress.phase("warm-up");
         }
-        for _ in 0..self.study.warmup_rounds {
+        for round in 0..self.study.warmup_rounds {
             for arm in &self.run.arms {
-                self.once(arm)?;
+                self.once(arm, &format!("warmup-{round}"))?;
             }
         }
         self.progress.phase("the first round");
@@ -169,10 +172,20 @@ impl<H: RunsCommands, P: BenchProgress, C: Clock> Drive<'_, H, P, C> {
     }
 
     /// One run with what comes before and after it; a failure that is not tolerated ends it all.
-    fn once(&mut self, arm: &BenchCommand) -> Result<CommandReading, CommandTrouble> {
-        self.beside("--prepare", arm, arm.prepare.as_ref())?;
-        let reading = self.hands.run(&arm.spec)?;
-        self.beside("--conclude", arm, arm.conclude.as_ref())?;
+    fn once(
+        &mut self,
+        arm: &BenchCommand,
+        iteration: &str,
+    ) -> Result<CommandReading, CommandTrouble> {
+        let told = |spec: &CommandSpec| {
+            let mut spec = spec.clone();
+            let (name, value) = (ITERATION.to_owned(), iteration.to_owned());
+            spec.environment.insert(name, value);
+            spec
+        };
+        self.beside("--prepare", arm, arm.prepare.as_ref().map(told).as_ref())?;
+        let reading = self.hands.run(&told(&arm.spec))?;
+        self.beside("--conclude", arm, arm.conclude.as_ref().map(told).as_ref())?;
         if self.study.tolerated.admits(reading.end) {
             return Ok(reading);
         }
@@ -222,7 +235,8 @@ impl<H: RunsCommands, P: BenchProgress, C: Clock> Hands for Drive<'_, H, P, C> {
         if planned.is_some_and(|planned| next.round >= planned) {
             return Ok(None);
         }
-        self.once(&self.run.arms[next.arm]).map(Some)
+        let arm = &self.run.arms[next.arm];
+        self.once(arm, &next.round.to_string()).map(Some)
     }
 
     fn keep(

@@ -33,7 +33,10 @@ pub struct BenchOrder {
     /// Before and after each run: none, one for all, or one for each command.
     pub prepare: Vec<String>,
     pub conclude: Vec<String>,
-    /// The program and arguments that a line is given to; empty to run commands directly.
+    /// None, one for all, or one for each command: assignments as a shell takes them.
+    pub environment: Vec<String>,
+    /// The program and arguments that a line is given to; empty to run commands directly. What runs beside them
+    /// is given to `sh` then.
     pub shell: Vec<String>,
     pub input: CommandInput,
     /// None, one for all, or one for each command.
@@ -63,6 +66,8 @@ pub enum OrderError {
     EmptyCommand,
     #[error("`{0}` has a quote that is not closed; mend it, or use a shell")]
     Quotes(String),
+    #[error("--env `{0}` is no assignment; write NAME=VALUE, and quotes around spaces")]
+    Assignment(String),
     #[error("no command has {{{0}}}; write it where a value of {0} shall stand")]
     UnknownParameter(String),
     #[error("the parameter {0} is given twice")]
@@ -122,7 +127,13 @@ impl BenchOrder {
 
     fn check_parameters(&self) -> Result<(), OrderError> {
         let own = [&self.setup, &self.cleanup].into_iter().flatten();
-        let lists = [&self.commands, &self.prepare, &self.conclude, &self.names];
+        let lists = [
+            &self.commands,
+            &self.prepare,
+            &self.conclude,
+            &self.names,
+            &self.environment,
+        ];
         let templates: Vec<&String> = lists.into_iter().flatten().chain(own).collect();
         for (index, parameter) in self.parameters.iter().enumerate() {
             let same = |other: &Parameter| other.name == parameter.name;
@@ -142,6 +153,7 @@ impl BenchOrder {
             ("--prepare", self.prepare.len()),
             ("--conclude", self.conclude.len()),
             ("--output", self.output.len()),
+            ("--env", self.environment.len()),
             ("--command-name", self.named(commands)),
         ] {
             if given > 1 && given != commands {
@@ -183,8 +195,19 @@ impl BenchOrder {
         values: &BTreeMap<String, String>,
     ) -> Result<BenchCommand, OrderError> {
         let line = fill(line, values);
+        let environment = one_or_each(&self.environment, index);
+        let assignments = environment.map(|given| fill(given, values));
+        let environment = variables(assignments.as_deref().unwrap_or_default())?;
         let beside = |template: Option<&String>| {
-            let spec = |template: &String| self.spec(&fill(template, values), None);
+            let spec = |template: &String| {
+                let line = fill(template, values);
+                is_given(&line)?;
+                Ok(CommandSpec {
+                    words: beside_words(&self.shell, line),
+                    environment: environment.clone(),
+                    ..CommandSpec::default()
+                })
+            };
             template.map(spec).transpose()
         };
         let role = if index == 0 {
@@ -194,9 +217,13 @@ impl BenchOrder {
         };
         Ok(BenchCommand {
             spec: CommandSpec {
-                timeout_ms: self.timeout_ms,
+                words: self.words(&line)?,
+                environment: environment.clone(),
                 input: self.input.clone(),
-                ..self.spec(&line, one_or_each(&self.output, index))?
+                output: one_or_each(&self.output, index)
+                    .cloned()
+                    .unwrap_or_default(),
+                timeout_ms: self.timeout_ms,
             },
             setup: beside(self.setup.as_ref())?,
             prepare: beside(one_or_each(&self.prepare, index))?,
@@ -204,41 +231,41 @@ impl BenchOrder {
             cleanup: beside(self.cleanup.as_ref())?,
             arm: BenchArm {
                 name: (index + 1).to_string(),
-                title: self.title(index, &line, values),
+                title: self.title(index, &line, (values, assignments.as_deref())),
                 role,
                 command: line,
                 parameters: values.clone(),
+                environment,
             },
         })
     }
 
-    fn spec(&self, line: &str, output: Option<&CommandOutput>) -> Result<CommandSpec, OrderError> {
-        if line.trim().is_empty() {
-            return Err(OrderError::EmptyCommand);
-        }
-        Ok(CommandSpec {
-            words: self.words(line)?,
-            output: output.cloned().unwrap_or_default(),
-            ..CommandSpec::default()
-        })
-    }
-
     fn words(&self, line: &str) -> Result<Vec<String>, OrderError> {
-        if self.shell.is_empty() {
-            return words(line);
+        is_given(line)?;
+        match self.shell.is_empty() {
+            true => words(line),
+            false => Ok(in_shell(&self.shell, line.to_owned())),
         }
-        let line = ["-c".to_owned(), line.to_owned()];
-        Ok(self.shell.iter().cloned().chain(line).collect())
     }
 
-    fn title(&self, index: usize, line: &str, values: &BTreeMap<String, String>) -> String {
+    /// The name that was given, or the command as it would be typed.
+    fn title(
+        &self,
+        index: usize,
+        line: &str,
+        (values, assignments): (&BTreeMap<String, String>, Option<&str>),
+    ) -> String {
         let own = index.checked_sub(usize::from(self.reference.is_some()));
         let name = match own {
             None => self.reference_name.as_ref(),
             Some(own) if self.parameters.is_empty() => self.names.get(own),
             Some(own) => one_or_each(&self.names, own),
         };
-        name.map_or_else(|| line.to_owned(), |name| fill(name, values))
+        let typed = || match assignments {
+            None | Some("") => line.to_owned(),
+            Some(assignments) => format!("{assignments} {line}"),
+        };
+        name.map_or_else(typed, |name| fill(name, values))
     }
 
     /// The reference a second time, where there is something to compare.
@@ -257,7 +284,7 @@ impl BenchOrder {
         let like = commands.first().filter(|_| !self.shell.is_empty())?;
         Some(BenchCommand {
             spec: CommandSpec {
-                words: self.words("").ok()?,
+                words: in_shell(&self.shell, String::new()),
                 // It has nothing to say, and must not empty a file in which others say it.
                 output: CommandOutput::Null,
                 ..like.spec.clone()
@@ -268,6 +295,7 @@ impl BenchOrder {
                 role: Role::Floor,
                 command: String::new(),
                 parameters: BTreeMap::new(),
+                environment: BTreeMap::new(),
             },
             setup: None,
             prepare: None,
@@ -275,6 +303,43 @@ impl BenchOrder {
             cleanup: None,
         })
     }
+}
+
+fn is_given(line: &str) -> Result<(), OrderError> {
+    match line.trim() {
+        "" => Err(OrderError::EmptyCommand),
+        _ => Ok(()),
+    }
+}
+
+fn in_shell(shell: &[String], line: String) -> Vec<String> {
+    shell
+        .iter()
+        .cloned()
+        .chain(["-c".to_owned(), line])
+        .collect()
+}
+
+/// What is not measured has a shell in any case.
+fn beside_words(shell: &[String], line: String) -> Vec<String> {
+    match shell {
+        [] => in_shell(&["sh".to_owned()], line),
+        shell => in_shell(shell, line),
+    }
+}
+
+/// `A=1 B='two words'`.
+fn variables(assignments: &str) -> Result<BTreeMap<String, String>, OrderError> {
+    let wrong = || OrderError::Assignment(assignments.to_owned());
+    let variable = |word: String| {
+        let (name, value) = word.split_once('=').ok_or_else(wrong)?;
+        let is_name = !name.is_empty() && !value.contains('\0') && !name.contains('\0');
+        is_name
+            .then(|| (name.to_owned(), value.to_owned()))
+            .ok_or_else(wrong)
+    };
+    let words = shell_words::split(assignments).map_err(|_| wrong())?;
+    words.into_iter().map(variable).collect()
 }
 
 /// The words of a line, quotes taken as a shell takes them.

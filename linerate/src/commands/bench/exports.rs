@@ -6,15 +6,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use model::bench::BenchRecord;
-use report::bench::exports;
+use report::bench::exports::{self, Form, Markup};
 
-use super::Arguments;
+use super::hyperfine::HyperfineFlags;
 
 /// Turns a record into the text of a file.
-type Render = fn(&BenchRecord) -> String;
+type Render = fn(&BenchRecord, &Form) -> String;
 
 /// Files that can be written.
-pub(super) struct Exports(Vec<Export>);
+pub(super) struct Exports {
+    files: Vec<Export>,
+    form: Form,
+}
 
 struct Export {
     path: PathBuf,
@@ -26,23 +29,33 @@ struct Export {
 
 impl Exports {
     /// Opens each for writing and changes none.
-    pub(super) fn open(arguments: &Arguments) -> anyhow::Result<Self> {
-        let wanted: [(&Option<PathBuf>, Render); 3] = [
-            (&arguments.export_json, exports::json),
-            (&arguments.export_csv, exports::csv),
-            (&arguments.export_markdown, exports::markdown),
+    pub(super) fn open(flags: &HyperfineFlags, form: Form) -> anyhow::Result<Self> {
+        let wanted: [(&Option<PathBuf>, Render); 5] = [
+            (&flags.export_json, exports::json),
+            (&flags.export_csv, exports::csv),
+            (&flags.export_markdown, |record, form| {
+                exports::table(record, form, Markup::Markdown)
+            }),
+            (&flags.export_asciidoc, |record, form| {
+                exports::table(record, form, Markup::AsciiDoc)
+            }),
+            (&flags.export_orgmode, |record, form| {
+                exports::table(record, form, Markup::OrgMode)
+            }),
         ];
         let named = wanted
             .into_iter()
             .filter_map(|(path, render)| Some((path.as_ref()?, render)));
         let opened = named.map(|(path, render)| Export::open(path, render));
-        opened.collect::<anyhow::Result<_>>().map(Self)
+        let files = opened.collect::<anyhow::Result<_>>()?;
+        Ok(Self { files, form })
     }
 
     pub(super) fn write(mut self, record: &BenchRecord) -> anyhow::Result<()> {
-        self.0
+        let form = &self.form;
+        self.files
             .iter_mut()
-            .try_for_each(|export| export.write(record))
+            .try_for_each(|export| export.write(record, form))
     }
 }
 
@@ -68,8 +81,8 @@ impl Export {
         })
     }
 
-    fn write(&mut self, record: &BenchRecord) -> anyhow::Result<()> {
-        let text = (self.render)(record);
+    fn write(&mut self, record: &BenchRecord, form: &Form) -> anyhow::Result<()> {
+        let text = (self.render)(record, form);
         // A pipe or a device has no length to cut.
         let is_regular = self.file.metadata().is_ok_and(|about| about.is_file());
         let cut = if is_regular {

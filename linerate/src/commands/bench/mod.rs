@@ -2,6 +2,7 @@
 
 mod exports;
 mod hands;
+pub(crate) mod hyperfine;
 mod order;
 mod progress;
 
@@ -21,6 +22,7 @@ use crate::stopping;
 use crate::strangers::OwnWord;
 use exports::Exports;
 use hands::LocalHands;
+use hyperfine::HyperfineFlags;
 use progress::ConsoleProgress;
 
 /// Which command is faster: wall and CPU time and peak memory, in pairs, with a verdict
@@ -32,8 +34,8 @@ use progress::ConsoleProgress;
 #[command(after_long_help = "\
 Examples:
   linerate bench 'gzip -k -f -1 data' 'zstd -k -f -1 data'
-  linerate bench -N -w 1 'rg -c main src' 'grep -rc main src'
-  linerate bench -L level 1,6,9 --prepare 'rm -f out.gz' 'gzip -c -{level} data > out.gz'
+  linerate bench -w 1 'rg -c main src' 'grep -rc main src'
+  linerate bench -S -L level 1,6,9 --prepare 'rm -f out.gz' 'gzip -c -{level} data > out.gz'
   linerate bench -r 20 --fail-if-slower=5 ./old ./new && echo 'not slower by 5 % or more'
 
 What is measured
@@ -44,9 +46,15 @@ What is measured
   is read through a pipe, so that a failure can be told with its last words.
 
 Shells
-  Commands are given to `sh -c` unless -N or --shell says otherwise. The shell's own start is then
-  in every figure: it is measured as a row of its own and never subtracted, since a difference of
-  two noisy times is noisier than both. It draws ratios towards 1: short commands want -N.
+  Commands are run directly unless -S or --shell says otherwise, as hyperfine 2 has it; what runs
+  around them has a shell. A shell's own start is in every figure: it is measured as a row of its own
+  and never subtracted, since a difference of two noisy times is noisier than both. It draws ratios
+  towards 1.
+
+hyperfine
+  Its command lines are taken as they are typed, of 2.x and of 1.x. Where these mean two things,
+  --hyperfine 1 or 2 decides, and 2 is the default: in 1.x commands are given to a shell, -S takes its
+  name, and the files of --export-… look otherwise. Cycles, instructions and misses are not measured.
 
 Setup and rounds
   --setup and --cleanup run once for each command, before the first round and after the last one;
@@ -120,12 +128,18 @@ pub(crate) struct Arguments {
         hide_short_help = true
     )]
     parameter_step_size: String,
-    /// The shell, with its options; `none` for none
-    #[arg(short = 'S', long, value_name = "SHELL", default_value = "sh")]
-    shell: String,
+    /// Give commands to a shell: `sh`
+    #[arg(short = 'S', conflicts_with_all = ["shell", "no_shell"])]
+    default_shell: bool,
+    /// The shell, with its options; `default` for sh, `none` for none
+    #[arg(long, value_name = "SHELL", hide_short_help = true)]
+    shell: Option<String>,
     /// Run commands directly, without a shell
     #[arg(short = 'N', conflicts_with = "shell")]
     no_shell: bool,
+    /// Variables for a command and what runs around it: 'A=1 B=2'; one for all commands, or one for each
+    #[arg(long, value_name = "ASSIGNMENTS", hide_short_help = true)]
+    env: Vec<String>,
     /// Count failed runs too: all, or only those with these exit codes
     #[arg(short, long, value_name = "CODES", num_args = 0..=1, require_equals = true,
           default_missing_value = "all-non-zero")]
@@ -164,15 +178,8 @@ pub(crate) struct Arguments {
     /// Keep every run in this folder, from which a comparison that was stopped goes on
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Write the runs as JSON that hyperfine's readers accept
-    #[arg(long, value_name = "FILE")]
-    export_json: Option<PathBuf>,
-    /// Write a summary as CSV
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
-    export_csv: Option<PathBuf>,
-    /// Write a summary as a Markdown table
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
-    export_markdown: Option<PathBuf>,
+    #[command(flatten)]
+    hyperfine: HyperfineFlags,
 }
 
 /// More rounds than this tell nothing that these do not.
@@ -183,7 +190,8 @@ fn rounds() -> clap::builder::RangedI64ValueParser<u32> {
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let facts = machine::facts::collect(false);
     let run = order::order(arguments)?.plan(facts, sys::clock::wall())?;
-    let exports = Exports::open(arguments)?;
+    let form = arguments.hyperfine.form(&run.started_utc);
+    let exports = Exports::open(&arguments.hyperfine, form)?;
     let folder = arguments.out.as_deref();
     let claim = folder.map(Store::claim).transpose()?;
     let store = claim.map(|claim| claim.describe(&run)).transpose()?;

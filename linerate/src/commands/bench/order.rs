@@ -8,7 +8,7 @@ use model::bench::{BenchRounds, Tolerated};
 use model::command::{CommandInput, CommandOutput};
 use study::bench::{BenchOrder, Parameter, USUAL_ROUNDS};
 
-use super::Arguments;
+use super::{Arguments, hyperfine};
 
 /// `all-non-zero`, or codes such as `1,2`.
 #[derive(Clone, Debug)]
@@ -47,7 +47,8 @@ pub(super) fn order(arguments: &Arguments) -> anyhow::Result<BenchOrder> {
         cleanup: arguments.cleanup.clone(),
         prepare: arguments.prepare.clone(),
         conclude: arguments.conclude.clone(),
-        shell: shell(arguments)?,
+        environment: arguments.env.clone(),
+        shell: hyperfine::shell(arguments)?,
         input: input(arguments)?,
         output: output(arguments),
         timeout_ms: timeout_ms(arguments)?,
@@ -84,21 +85,6 @@ fn parameters(arguments: &Arguments) -> anyhow::Result<Vec<Parameter>> {
         parameters.push(Parameter::range(&range[0], &range[1], &range[2], step)?);
     }
     Ok(parameters)
-}
-
-fn shell(arguments: &Arguments) -> anyhow::Result<Vec<String>> {
-    if arguments.no_shell || arguments.shell == "none" {
-        return Ok(Vec::new());
-    }
-    let words = study::bench::words(&arguments.shell)?;
-    ensure!(
-        !words.is_empty(),
-        "--shell is empty; give a shell, or -N for none"
-    );
-    match words.as_slice() {
-        [only] if only == "default" => Ok(vec!["sh".to_owned()]),
-        _ => Ok(words),
-    }
 }
 
 /// A file that cannot be read is known before anything runs.

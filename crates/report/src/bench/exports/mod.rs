@@ -1,0 +1,148 @@
+//! The files that hyperfine writes, for the scripts that read them: those of its first generation (1.x) and of its
+//! second (2.x). Nothing is subtracted, and the control and the shell, which are ours alone, are left out.
+
+mod first;
+mod markup;
+mod metric;
+mod second;
+
+use model::CommandReading;
+use model::bench::{BenchArm, BenchRecord};
+use model::study::Role;
+
+pub use markup::Markup;
+pub use metric::{Metric, MetricChoice, choices, time_unit};
+
+/// Whose files they are to be like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Generation {
+    /// hyperfine 1.x.
+    First,
+    /// hyperfine 2.x.
+    #[default]
+    Second,
+}
+
+/// What is asked of the files.
+#[derive(Clone, Debug, Default)]
+pub struct Form {
+    pub generation: Generation,
+    /// Those of CSV, and the first that of tables; of the second generation alone. Never empty there.
+    pub metrics: Vec<MetricChoice>,
+    /// The unit of times in tables of the first generation, as a symbol such as `s`; `None` for ms.
+    pub time_unit: Option<&'static str>,
+    /// Whether the quickest stands first, and not the order as it was given.
+    pub by_mean: bool,
+    /// When the comparison began, in UTC.
+    pub started_utc: String,
+}
+
+/// The JSON of `--export-json`.
+#[must_use]
+pub fn json(record: &BenchRecord, form: &Form) -> String {
+    let rows = rows(record, form);
+    match form.generation {
+        Generation::First => first::json(&rows),
+        Generation::Second => second::json(record, &rows, form),
+    }
+}
+
+/// The summary as CSV (RFC 4180).
+#[must_use]
+pub fn csv(record: &BenchRecord, form: &Form) -> String {
+    let rows = rows(record, form);
+    match form.generation {
+        Generation::First => first::csv(&rows),
+        Generation::Second => second::csv(&rows, form),
+    }
+}
+
+/// The summary as a table of a document. What it compares by means is no verdict.
+#[must_use]
+pub fn table(record: &BenchRecord, form: &Form, markup: Markup) -> String {
+    let rows = rows(record, form);
+    match form.generation {
+        Generation::First => first::table(&rows, form.time_unit).written(markup),
+        Generation::Second => second::table(&rows, form).written(markup),
+    }
+}
+
+/// A command that was run.
+struct Row<'a> {
+    arm: &'a BenchArm,
+    readings: Vec<&'a CommandReading>,
+}
+
+fn rows<'a>(record: &'a BenchRecord, form: &Form) -> Vec<Row<'a>> {
+    let given = |arm: &&BenchArm| matches!(arm.role, Role::Baseline | Role::Step);
+    let row = |arm: &'a BenchArm| {
+        let runs = record.runs.iter().filter(|run| run.arm == arm.name);
+        let readings: Vec<&CommandReading> = runs.map(|run| &run.reading).collect();
+        (!readings.is_empty()).then_some(Row { arm, readings })
+    };
+    let mut rows: Vec<Row<'_>> = record.arms.iter().filter(given).filter_map(row).collect();
+    if form.by_mean {
+        let mean = |row: &Row<'_>| row.summary(Metric::TimeWallClock).mean;
+        rows.sort_by(|one, other| mean(one).total_cmp(&mean(other)));
+    }
+    rows
+}
+
+impl Row<'_> {
+    /// In s and bytes.
+    fn values(&self, metric: Metric) -> Vec<f64> {
+        self.readings.iter().map(|one| metric.of(one)).collect()
+    }
+
+    fn summary(&self, metric: Metric) -> Summary {
+        Summary::of(self.values(metric))
+    }
+}
+
+/// What such tools tell of some runs; of none all are 0.
+struct Summary {
+    count: usize,
+    mean: f64,
+    /// Of one run there is none.
+    stddev: Option<f64>,
+    median: f64,
+    min: f64,
+    max: f64,
+}
+
+impl Summary {
+    fn of(mut values: Vec<f64>) -> Self {
+        values.sort_unstable_by(f64::total_cmp);
+        let count = values.len();
+        let mean = values.iter().sum::<f64>() / count.max(1) as f64;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let at = |place: usize| values.get(place).copied().unwrap_or_default();
+        Self {
+            count,
+            mean,
+            // Of a sample: over one less than its size.
+            stddev: (count > 1).then(|| (squares / (count - 1) as f64).sqrt()),
+            median: f64::midpoint(at(count / 2), at(count.saturating_sub(1) / 2)),
+            min: at(0),
+            max: at(count.saturating_sub(1)),
+        }
+    }
+}
+
+fn csv_line(cells: impl IntoIterator<Item = String>) -> String {
+    let quoted = cells.into_iter().map(|cell| {
+        if cell.contains([',', '"', '\n', '\r']) {
+            format!("\"{}\"", cell.replace('"', "\"\""))
+        } else {
+            cell
+        }
+    });
+    quoted.collect::<Vec<_>>().join(",") + "\n"
+}
+
+/// The headings of parameters, which come last.
+fn parameter_headings(rows: &[Row<'_>]) -> impl Iterator<Item = String> {
+    let first = rows.first().into_iter();
+    let names = first.flat_map(|row| row.arm.parameters.keys());
+    names.map(|name| format!("parameter_{name}"))
+}
