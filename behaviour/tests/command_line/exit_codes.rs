@@ -64,11 +64,11 @@ fn a_load_of_which_nothing_was_answered_exits_with_1() {
 
 #[test]
 fn an_objective_that_b_fails_exits_with_1_and_one_that_it_does_not_fail_with_0() {
-    let failed = versus("fails", &["--smoke", "--slo", "p50<1ns"]);
+    let failed = versus("fails", &["--smoke", "--rate", "500", "--slo", "p50<1ns"]);
     let judgement: serde_json::Value = serde_json::from_slice(&failed.stdout).unwrap();
     assert_eq!(failed.status.code(), NO, "{judgement:#}");
     assert_eq!(judgement["slo"]["arms"][1]["holds"], false);
-    let held = versus("holds", &["--smoke", "--slo", "p50<60s"]);
+    let held = versus("holds", &["--smoke", "--rate", "500", "--slo", "p50<60s"]);
     assert_eq!(held.status.code(), DONE);
     let judgement: serde_json::Value = serde_json::from_slice(&held.stdout).unwrap();
     assert_eq!(judgement["slo"]["arms"][1]["arm"], "b");
