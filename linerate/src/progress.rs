@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use model::cpus::CpuShare;
+use model::lever::Leave;
 use model::run::Rig;
 use model::{Doubt, Facts};
 use study::Progress;
@@ -56,7 +57,7 @@ impl Progress for ConsoleProgress<'_> {
         self.line.say(&cpus.to_string());
     }
 
-    fn rig(&mut self, rig: &Rig, on_host: bool) {
+    fn rig(&mut self, rig: &Rig, leave: Leave) {
         let hosts = match rig {
             Rig::PrivateNamespace => "a network namespace of our own",
             Rig::Loopback { .. } => "this machine's own loopback",
@@ -65,12 +66,15 @@ impl Progress for ConsoleProgress<'_> {
             Rig::Tunnel => "two network namespaces of our own, a tunnel over a router",
             Rig::Hosts => "the hosts of the hosts file; this is the server's",
         };
-        let reach = match (on_host, rig) {
-            (true, _) => {
+        let reach = match (leave, rig) {
+            (Leave { on_host: true, .. }, _) => {
                 "; levers may reach this whole machine, and are put back after their blocks"
             }
-            (false, Rig::PrivateNamespace | Rig::Netns) => "; nothing of this machine is changed",
-            (false, _) => "",
+            (Leave { in_place: true, .. }, _) => {
+                "; levers are set in its network namespace, and put back after their blocks"
+            }
+            (_, Rig::PrivateNamespace | Rig::Netns) => "; nothing of this machine is changed",
+            _ => "",
         };
         self.line.say(&format!("rig: {hosts}{reach}"));
     }

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use model::bench::{BenchRecord, SavedBench};
+use model::lever::Leave;
 use model::run::{RUN_FILE, RunKind};
 use model::{BlockRecord, Judgement, RunRecord};
 use report::compare::CompareError;
@@ -19,6 +20,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::agents::{Agents, Place};
+use crate::commands::levers::try_out::outcome::LeversTried;
 use crate::console::Console;
 use crate::left_set;
 use crate::load_forms;
@@ -128,8 +130,8 @@ pub(crate) fn measure(
     flags: &RunFlags,
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
-    let ours = !matches!(order.targets, study::Targets::Running { .. });
-    let on_host = order.on_host;
+    let ours = matches!(order.targets, study::Targets::Started { .. });
+    let (on_host, leave) = (order.on_host, order.leave());
     let outcome = with_campaign(place, folder, flags.yes, console, |campaign| {
         campaign.run(order, folder).map(drop)
     });
@@ -139,7 +141,7 @@ pub(crate) fn measure(
         Left::Judged
     };
     let ended = conclude(outcome, folder, left, console);
-    left_set::see(on_host, ended, console)
+    left_set::see(leave != Leave::default(), ended, console)
 }
 
 /// Goes on with a run that was stopped; the exit code to give where it is stopped again.
@@ -260,7 +262,8 @@ pub(crate) struct Addition {
     /// For a reader.
     pub(crate) text: String,
     /// For programs.
-    pub(crate) slo: HeldObjective,
+    pub(crate) slo: Option<HeldObjective>,
+    pub(crate) levers: Option<LeversTried>,
 }
 
 /// Whether each of the two holds the objective.
@@ -290,6 +293,9 @@ pub(crate) struct Judged<'a> {
     /// Only of `versus --slo`: whether each of the two holds the objective.
     #[serde(skip_serializing_if = "Option::is_none")]
     slo: Option<HeldObjective>,
+    /// Only of `levers try`: what was proven, and what could not be tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    levers: Option<LeversTried>,
 }
 
 /// Reads a run folder, judges it, writes its report and says the answer.
@@ -315,7 +321,9 @@ pub(crate) fn show_with(
 ) -> anyhow::Result<Judgement> {
     let (run, blocks, judgement) = judged(folder, console)?;
     let addition = addition(&judgement);
-    let (slo, text) = addition.map(|it| (it.slo, it.text)).unzip();
+    let (text, (slo, levers)) = addition
+        .map(|it| (it.text, (it.slo, it.levers)))
+        .unwrap_or_default();
     let (width, colour) = (console.width(), console.colour());
     let resume = strangers::resume_command(&as_typed(folder), run.on_host);
     let shown = Shown {
@@ -324,13 +332,14 @@ pub(crate) fn show_with(
         json: report::json::render(&Judged {
             judgement: &judgement,
             slo,
+            levers,
         }),
         command: &run.command,
         is_empty: blocks.is_empty(),
         next_steps: report::next_steps(&run, &judgement, &resume),
     };
     shown.say(folder, json, console);
-    if let Some(text) = text.filter(|_| !json) {
+    if !json && !text.is_empty() {
         console.say(&text);
     }
     Ok(judgement)

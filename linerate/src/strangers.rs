@@ -99,6 +99,7 @@ fn repeated(command: &str, ours: clap::Command) -> Option<String> {
 fn measures_a_run(read: &ArgMatches) -> bool {
     match read.subcommand() {
         Some(("study", study)) => study.subcommand_name() == Some("run"),
+        Some(("levers", levers)) => levers.subcommand_name() == Some("try"),
         Some(("load", load)) => load.contains_id("out"),
         other => other.is_some_and(|(name, _)| name == "versus"),
     }

@@ -87,6 +87,6 @@ pub(crate) fn name(targets: &Targets) -> &str {
             common: Some(known),
             ..
         } => &known.service.title,
-        Targets::Started { .. } | Targets::Running { .. } => OURS,
+        Targets::Started { .. } | Targets::Tried(_) | Targets::Running { .. } => OURS,
     }
 }

@@ -69,9 +69,9 @@ impl Desk {
             Ask::Levers {
                 wanted,
                 first,
-                on_host,
+                leave,
             } => {
-                let levers = self.live.states(wanted, &first, on_host)?;
+                let levers = self.live.states(wanted, &first, leave)?;
                 Ok(Tell::Levers { levers })
             }
             Ask::Boot { wanted } => Ok(Tell::Boot(Box::new(machine::boot::tell(&wanted)))),
@@ -148,7 +148,7 @@ impl Desk {
     ) -> Result<Tell, Failure> {
         // A target of that name that is up already goes first, or its port would stay taken.
         drop(self.targets.remove(&name));
-        let mut plan = target::Plan::from_levers(levers, self.live.on_host)?;
+        let mut plan = target::Plan::from_levers(levers, self.live.leave)?;
         let at_start = plan.take_at_start();
         let listen = listen.into();
         let (target, doubts) = match program {

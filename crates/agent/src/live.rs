@@ -4,14 +4,14 @@ use machine::levers::carry::{self, Undone};
 use machine::planted::{Held, Planted, PlantedError, SetLever, Wanted};
 use model::Binds;
 use model::failure::Failure;
-use model::lever::{LeverSetting, LeverState};
+use model::lever::{Leave, LeverSetting, LeverState};
 
 /// The live levers that are on now, in the order in which they were put on: one may stand upon another,
 /// so the last comes off first. Dropping it takes them all off.
 #[derive(Default)]
 pub(crate) struct LiveLevers {
-    /// Whether what reaches further than a namespace of our own may be set.
-    pub(crate) on_host: bool,
+    /// How far they may reach.
+    pub(crate) leave: Leave,
     on: Vec<(LeverSetting, AnyHeld)>,
 }
 
@@ -20,8 +20,8 @@ type AnyHeld = Box<dyn Held + Send>;
 impl LiveLevers {
     /// Has those on that are wanted, in their order.
     pub(crate) fn become_these(&mut self, wanted: &[LeverSetting]) -> Result<(), Failure> {
-        let on_host = self.on_host;
-        self.change_to(wanted, |setting| put_on(setting, on_host))
+        let leave = self.leave;
+        self.change_to(wanted, |setting| put_on(setting, leave))
     }
 
     /// What both begin with stays. The rest comes off from the last one down, and what is wanted
@@ -52,23 +52,23 @@ impl LiveLevers {
         &mut self,
         wanted: Vec<LeverSetting>,
         first: &[LeverSetting],
-        on_host: bool,
+        leave: Leave,
     ) -> Result<Vec<LeverState>, Failure> {
-        if on_host {
+        if leave != Leave::default() {
             put_back_leftovers()?;
         }
-        self.on_host = on_host;
+        self.leave = leave;
         let (first, others): (Vec<_>, Vec<_>) = wanted
             .into_iter()
             .partition(|setting| first.contains(setting));
         let own = first
             .into_iter()
-            .filter_map(|setting| state(setting, on_host));
+            .filter_map(|setting| state(setting, leave));
         let own: Vec<LeverState> = own.collect();
         let mut all = own.clone();
         for setting in others {
             self.become_these(&beside(&setting, &own))?;
-            all.extend(state(setting, on_host));
+            all.extend(state(setting, leave));
         }
         self.become_these(&[])?;
         Ok(all)
@@ -113,8 +113,8 @@ fn still_set(what: &str) -> Failure {
     }
 }
 
-fn put_on(setting: &LeverSetting, on_host: bool) -> Result<AnyHeld, PlantedError> {
-    match find(setting)?.set(wanted(setting, on_host))? {
+fn put_on(setting: &LeverSetting, leave: Leave) -> Result<AnyHeld, PlantedError> {
+    match find(setting)?.set(wanted(setting, leave))? {
         SetLever::Held(held) => Ok(held),
         SetLever::Child(_) | SetLever::ServeArgument(_) => {
             Err(PlantedError::Unknown(setting.to_string()))
@@ -129,17 +129,17 @@ pub(crate) fn find(setting: &LeverSetting) -> Result<&'static dyn Planted, Plant
 }
 
 /// What a setting wants of its lever.
-pub(crate) fn wanted(setting: &LeverSetting, on_host: bool) -> Wanted<'_> {
+pub(crate) fn wanted(setting: &LeverSetting, leave: Leave) -> Wanted<'_> {
     Wanted {
         value: setting.value.as_deref(),
-        on_host,
+        leave,
     }
 }
 
 /// Whether a setting can be had here; `None` of what this version does not know.
-fn state(setting: LeverSetting, on_host: bool) -> Option<LeverState> {
+fn state(setting: LeverSetting, leave: Leave) -> Option<LeverState> {
     let lever = find(&setting).ok()?;
-    let wanted = wanted(&setting, on_host);
+    let wanted = wanted(&setting, leave);
     Some(LeverState {
         binds: lever.binds(),
         unavailable: lever.unavailable(wanted),

@@ -8,7 +8,7 @@ use machine::cpus::CpuSplit;
 use machine::levers::program::Start;
 use machine::planted::{ChildPart, Held, PlantedError, SetLever};
 use model::failure::Failure;
-use model::lever::LeverSetting;
+use model::lever::{Leave, LeverSetting};
 use model::message::{self, Reach, ServerAnswer};
 use model::{Doubt, Service, Workload};
 use sys::address::Address;
@@ -119,7 +119,7 @@ impl AtStart {
 }
 
 impl Plan {
-    pub(crate) fn from_levers(levers: &[LeverSetting], on_host: bool) -> Result<Self, Failure> {
+    pub(crate) fn from_levers(levers: &[LeverSetting], leave: Leave) -> Result<Self, Failure> {
         let mut plan = Self {
             arguments: Vec::new(),
             child: ChildPart::default(),
@@ -127,7 +127,7 @@ impl Plan {
             at_start: AtStart::default(),
         };
         for setting in levers {
-            plan.add(setting, on_host)
+            plan.add(setting, leave)
                 .map_err(|error| live::lever_failure(setting, &error))?;
         }
         Ok(plan)
@@ -143,13 +143,13 @@ impl Plan {
         std::mem::take(&mut self.at_start)
     }
 
-    fn add(&mut self, setting: &LeverSetting, on_host: bool) -> Result<(), PlantedError> {
+    fn add(&mut self, setting: &LeverSetting, leave: Leave) -> Result<(), PlantedError> {
         let lever = live::find(setting)?;
         if live::is_of_blocks(lever.binds()) {
             self.live.push(setting.clone());
             return Ok(());
         }
-        match lever.set(live::wanted(setting, on_host))? {
+        match lever.set(live::wanted(setting, leave))? {
             SetLever::ServeArgument(arguments) => self.arguments.extend(arguments),
             SetLever::Child(part) => {
                 self.child.seccomp.extend(part.seccomp);

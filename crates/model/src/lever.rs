@@ -26,6 +26,16 @@ pub enum Binds {
     Boot,
 }
 
+/// How far levers may reach beyond network namespaces of our own and what is started there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Leave {
+    /// To this whole machine.
+    pub on_host: bool,
+    /// To the network namespace that the agent is in, where a server runs that we have not started.
+    #[serde(default)]
+    pub in_place: bool,
+}
+
 /// A lever and the value it is set to, written `name` or `name=value`.
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,

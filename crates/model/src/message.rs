@@ -17,7 +17,7 @@ use crate::cpus::{CpuShare, CpuWish};
 use crate::doubt::Doubt;
 use crate::facts::{Facts, Watched};
 use crate::failure::Failure;
-use crate::lever::{LeverSetting, LeverState};
+use crate::lever::{Leave, LeverSetting, LeverState};
 use crate::reading::{Counts, Reading};
 use crate::reboot::BootTell;
 use crate::run::Rig;
@@ -49,9 +49,9 @@ pub enum Ask {
         wanted: Vec<LeverSetting>,
         /// Those of the first state, upon which the others are tried: one may need another.
         first: Vec<LeverSetting>,
-        /// Whether what reaches further than a namespace of our own may be set, now and in the
-        /// blocks to come.
-        on_host: bool,
+        /// How far what is set may reach, now and in the blocks to come.
+        #[serde(flatten)]
+        leave: Leave,
     },
     /// How was the kernel started, and how would a person have it started with this?
     Boot {

@@ -2,7 +2,7 @@
 
 use model::cpus::{CpuShare, CpuWish, Workers};
 use model::facts::Watched;
-use model::lever::LeverState;
+use model::lever::{Leave, LeverState};
 use model::message::ServerAnswer;
 use model::run::{ClientHost, Rig};
 use model::study::{Arm, DesignKind, Role, Study};
@@ -149,12 +149,12 @@ impl Campaign<'_> {
     pub(crate) fn levers(
         &mut self,
         study: &Study,
-        on_host: bool,
+        leave: Leave,
     ) -> Result<Vec<LeverState>, CampaignError> {
         let ask = Ask::Levers {
             wanted: study.levers(),
             first: study.first_levers(),
-            on_host,
+            leave,
         };
         match self.agent.ask(&ask)? {
             Tell::Levers { levers } => Ok(levers),

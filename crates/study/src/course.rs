@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use model::cpus::CpuWish;
+use model::lever::Leave;
 use model::run::Begun;
 use model::study::{Arm, Program, Study};
 use model::{BlockRecord, Facts, RunRecord};
 
+use crate::arms::Programs;
 use crate::campaign::{Acquaintance, Campaign, CampaignError, blindness, boot_ms, planned_ms};
 use crate::confirm;
 use crate::plan;
@@ -34,6 +36,17 @@ pub struct Order {
     pub reboot: bool,
 }
 
+impl Order {
+    /// How far levers may reach.
+    #[must_use]
+    pub const fn leave(&self) -> Leave {
+        Leave {
+            on_host: self.on_host,
+            in_place: matches!(self.targets, Targets::Tried(_)),
+        }
+    }
+}
+
 impl Campaign<'_> {
     /// Runs an order from the start into a new folder.
     ///
@@ -48,10 +61,10 @@ impl Campaign<'_> {
             client,
             mut doubts,
         } = self.meet(order.full)?;
-        self.progress.rig(&rig, order.on_host);
+        self.progress.rig(&rig, order.leave());
         let cpus = self.share_cpus(&order.cpus)?;
         scale::settle(&mut order.study, &cpus)?;
-        let levers = self.levers(&order.study, order.on_host)?;
+        let levers = self.levers(&order.study, order.leave())?;
         let reboot = order
             .reboot
             .then(|| self.plan_reboot(&order.study, &levers, &facts))
@@ -66,6 +79,10 @@ impl Campaign<'_> {
                     doubts.extend(cpus.doubt());
                 }
                 arms::build(&order.study, &found.programs(), &levers)
+            }
+            Targets::Tried(request) => {
+                let programs = Programs::all(Program::Request(request));
+                arms::build(&order.study, &programs, &levers)
             }
             Targets::Running { arms, .. } => arms::Arms {
                 arms,
@@ -144,7 +161,11 @@ impl Campaign<'_> {
             return Ok(store);
         }
         let met = self.meet(false)?;
-        self.progress.rig(&met.rig, record.on_host);
+        let leave = Leave {
+            on_host: record.on_host,
+            ..Leave::default()
+        };
+        self.progress.rig(&met.rig, leave);
         same_place::check(&record, &met)?;
         if let Some(cpus) = &record.cpus {
             let shared = self.share_cpus(&cpus.again())?;
@@ -152,7 +173,7 @@ impl Campaign<'_> {
         }
         self.may_go_on(&record, &saved, &met.facts)?;
         under_test::find_again(&record, self.agent)?;
-        self.levers(&record.study, record.on_host)?;
+        self.levers(&record.study, leave)?;
         let arms = record.arms.clone();
         if !plan::remaining(&record, &saved).is_empty() {
             self.start_targets(&arms, &record.study.workload)?;

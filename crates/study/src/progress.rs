@@ -8,7 +8,7 @@ pub trait Progress {
     /// The machine is known.
     fn machine(&mut self, _facts: &Facts) {}
     /// Where the traffic runs is known, and whether levers may reach further; commands have none.
-    fn rig(&mut self, _rig: &model::run::Rig, _on_host: bool) {}
+    fn rig(&mut self, _rig: &model::run::Rig, _leave: model::lever::Leave) {}
     /// Known is which CPUs each side has.
     fn cpus(&mut self, _cpus: &CpuShare) {}
     /// What the plan can see here, and how long it will take.

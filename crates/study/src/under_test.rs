@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::request::RequestSpec;
 use model::service::ServiceRecord;
 use model::study::{Arm, Program};
 use model::{Ask, RunRecord, Service, Tell};
@@ -21,6 +22,9 @@ pub enum Targets {
         own: Vec<KnownService>,
         asked: Option<Box<KnownService>>,
     },
+    /// One server that is running already, by this request; the arms are those of the study, whose
+    /// levers are set where it runs.
+    Tried(Box<RequestSpec>),
     /// Arms over servers that are running already.
     Running {
         arms: Vec<Arm>,
@@ -67,7 +71,7 @@ impl Targets {
     /// Whether arms are compared although their servers answer otherwise.
     pub(crate) const fn may_differ(&self) -> bool {
         match self {
-            Self::Started { .. } => false,
+            Self::Started { .. } | Self::Tried(_) => false,
             Self::Running {
                 different_answers, ..
             } => *different_answers,

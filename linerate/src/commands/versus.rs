@@ -177,10 +177,11 @@ fn of_slo(slo: &Slo, judgement: &Judgement) -> Addition {
     });
     Addition {
         text: lines.collect::<Vec<_>>().join("\n"),
-        slo: HeldObjective {
+        slo: Some(HeldObjective {
             objective: slo.to_string(),
             arms: arms.collect(),
-        },
+        }),
+        levers: None,
     }
 }
 
@@ -220,18 +221,24 @@ fn study(arguments: &Arguments) -> Study {
 
 /// With as many rounds as there is time for, of which those after a clear answer are not measured.
 fn until_clear(mut study: Study, at_most: Duration) -> Study {
-    study.design.rounds = 0;
-    let beside_ms = planned_ms(&study, ARMS);
-    study.design.rounds = 1;
-    let round_ms = planned_ms(&study, ARMS) - beside_ms;
-    let time_ms = u64::try_from(at_most.as_millis()).unwrap_or(u64::MAX);
-    let rounds = time_ms.saturating_sub(beside_ms) / round_ms.max(1);
-    let most = u32::try_from(rounds)
-        .unwrap_or(u32::MAX)
-        .clamp(judge::QUICK_PAIRS, MOST_ROUNDS);
+    let most = rounds_within(&study, ARMS, at_most).max(judge::QUICK_PAIRS);
     study.design.rounds = most;
     study.design.looks = judge::looks::planned(most);
     study
+}
+
+/// So many rounds of so many arms as there is time for.
+pub(super) fn rounds_within(study: &Study, arms: usize, time: Duration) -> u32 {
+    let planned_ms = |rounds| {
+        let mut study = study.clone();
+        study.design.rounds = rounds;
+        planned_ms(&study, arms)
+    };
+    let beside_ms = planned_ms(0);
+    let round_ms = planned_ms(1) - beside_ms;
+    let time_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let rounds = time_ms.saturating_sub(beside_ms) / round_ms.max(1);
+    u32::try_from(rounds).unwrap_or(u32::MAX).min(MOST_ROUNDS)
 }
 
 /// Half an hour of rounds, after which a machine that has no answer gives none.
@@ -282,23 +289,21 @@ pub(super) fn comparison(question: String, workload: Workload, smallest_effect: 
     }
 }
 
-/// What each is asked, once it is known that it may be loaded.
-fn asked(
-    arguments: &Arguments,
+/// What a server is asked, once it is known that it may be loaded.
+pub(super) fn asked(
+    request: &RequestFlags,
+    mine: &[String],
     text: &str,
     socket: Option<&SocketPath>,
 ) -> anyhow::Result<RequestSpec> {
     let url = HttpUrl::parse(text)?;
     match socket {
         Some(socket) => unix_socket::check(socket)?,
-        None => drop(ownership::addresses(&url, &arguments.mine)?),
+        None => drop(ownership::addresses(&url, mine)?),
     }
     // Known before a server is loaded: whom TLS is to trust.
-    arguments
-        .request
-        .tls
-        .client(&url, arguments.request.http2)?;
-    arguments.request.spec(&url, text, socket)
+    request.tls.client(&url, request.http2)?;
+    request.spec(&url, text, socket)
 }
 
 fn arms(arguments: &Arguments) -> anyhow::Result<Vec<Arm>> {
@@ -307,8 +312,9 @@ fn arms(arguments: &Arguments) -> anyhow::Result<Vec<Arm>> {
         [a, b] => [Some(a), Some(b)],
         _ => bail!("--unix-socket stands once for A and once for B"),
     };
-    let a = asked(arguments, &arguments.a, sockets[0]).context("A")?;
-    let b = asked(arguments, &arguments.b, sockets[1]).context("B")?;
+    let asked = |text, socket| asked(&arguments.request, &arguments.mine, text, socket);
+    let a = asked(&arguments.a, sockets[0]).context("A")?;
+    let b = asked(&arguments.b, sockets[1]).context("B")?;
     let arm = |name: &str, title: &str, role, request: &RequestSpec, against: Option<&str>| Arm {
         name: name.to_owned(),
         title: title.to_owned(),

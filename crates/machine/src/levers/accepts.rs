@@ -74,6 +74,16 @@ impl Accepts {
         }
     }
 
+    /// All that can be typed, where that is a few words or yes and no.
+    pub(super) fn few(&self, tree: &Tree) -> Vec<String> {
+        match self {
+            Self::Range(0, 1) => vec!["0".to_owned(), "1".to_owned()],
+            Self::Words(words) => words.clone(),
+            Self::Offered(file) => offered(tree, file),
+            _ => Vec::new(),
+        }
+    }
+
     /// What the `nth` of the knobs is set to by what is typed for all of them.
     pub(super) fn share<'t>(&self, site: &Site, typed: &'t str, nth: usize) -> Cow<'t, str> {
         let cpus = match self {

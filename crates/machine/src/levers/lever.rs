@@ -125,6 +125,16 @@ impl Lever {
         }
     }
 
+    /// What it may be set to besides what it is, where nobody has typed a value: what is recommended;
+    /// where nothing is, each other of its few values, none where they are many.
+    #[must_use]
+    pub fn other_values(&'static self, site: &Site) -> Vec<String> {
+        match &self.how {
+            How::Knobs(knobs) => knobs.other_values(self, site),
+            _ => Vec::new(),
+        }
+    }
+
     /// The values that it takes, in words.
     #[must_use]
     pub fn values(&self) -> String {

@@ -37,7 +37,7 @@ pub use lever::{Group, Lever, Reading, Scope, Worst};
 pub use obstacle::Obstacle;
 pub use our_server::ServerPart;
 use places::Places;
-pub use plan::{Plan, Step};
+pub use plan::{Lasting, Plan, Step};
 pub use program::ProgramPart;
 pub use site::Site;
 pub use tested::TestBench;

@@ -43,6 +43,16 @@ impl Step {
     }
 }
 
+/// How a setting is written where it is to outlive a reboot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lasting {
+    /// Whether it is a sysctl, named with dots; else it is a file of `/sys`, by its path.
+    pub is_sysctl: bool,
+    pub name: String,
+    /// The text that the kernel takes.
+    pub value: String,
+}
+
 /// All that one lever would change; nothing where all is as it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -58,6 +68,23 @@ impl Plan {
     pub fn commands(&self) -> Vec<String> {
         let set = self.steps.iter().filter(|step| !step.follows);
         set.map(|step| step.knob.command(&step.new)).collect()
+    }
+
+    /// What of it can be written where it outlives a reboot; the rest has [`Self::commands`] alone.
+    #[must_use]
+    pub fn lasting(&self) -> Vec<Lasting> {
+        let lasting = |step: &Step| {
+            let (name, value) = (step.knob.to_string(), step.knob.written(&step.new));
+            let is_sysctl = matches!(step.knob, Knob::Sysctl(_));
+            let is_file = is_sysctl || name.starts_with("/sys/");
+            is_file.then_some(Lasting {
+                is_sysctl,
+                name,
+                value,
+            })
+        };
+        let set = self.steps.iter().filter(|step| !step.follows);
+        set.filter_map(lasting).collect()
     }
 
     /// What a person would type to put it back.

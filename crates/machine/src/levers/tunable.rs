@@ -107,6 +107,19 @@ impl Tunable {
         Some(self.number(site)?.max(least).to_string())
     }
 
+    pub(super) fn other_values(&'static self, lever: &'static Lever, site: &Site) -> Vec<String> {
+        let mut values = match self.recommended(site) {
+            Some(value) => vec![value],
+            None => self.accepts.few(&site.tree),
+        };
+        let changes = |value: &String| {
+            let plan = self.plan(lever, site, Some(value));
+            plan.is_ok_and(|plan| !plan.steps.is_empty())
+        };
+        values.retain(changes);
+        values
+    }
+
     /// What its only knob holds, where that is a number.
     fn number(&self, site: &Site) -> Option<i64> {
         match self.places.held(site).ok()?.as_slice() {

@@ -17,7 +17,7 @@ use std::io;
 
 pub use cost::all;
 use model::Binds;
-use model::lever::{LeverShape, Takes};
+use model::lever::{Leave, LeverShape, Takes};
 use sys::process::FilterInstruction;
 use thiserror::Error;
 
@@ -63,8 +63,7 @@ pub trait Planted: Send + Sync {
 pub struct Wanted<'a> {
     /// As it was typed; without one it has its default.
     pub value: Option<&'a str>,
-    /// Whether what reaches further than a namespace of our own may be set.
-    pub on_host: bool,
+    pub leave: Leave,
 }
 
 /// What became of a lever that was set.
@@ -125,8 +124,8 @@ pub enum PlantedError {
     #[error("{lever} did not take effect: {what}")]
     WithoutEffect { lever: &'static str, what: String },
     #[error(
-        "{lever} reaches further than a namespace of our own; `--host` lets the study set it \
-         for its blocks, and put it back"
+        "{lever} reaches further than a namespace of our own; `--host` lets it be set for its blocks, \
+         and put back"
     )]
     BeyondUs { lever: &'static str },
     #[error(
@@ -183,6 +182,13 @@ mod tests {
 
     use super::*;
 
+    fn beyond(on_host: bool) -> Leave {
+        Leave {
+            on_host,
+            ..Leave::default()
+        }
+    }
+
     #[test]
     fn everything_is_found_by_its_name_and_can_be_written_in_a_study() {
         for lever in everything() {
@@ -238,7 +244,7 @@ mod tests {
         let set = |value, on_host| {
             lever.set(Wanted {
                 value: Some(value),
-                on_host,
+                leave: beyond(on_host),
             })
         };
         for value in ["fifo:1", "rr:99"] {
@@ -257,7 +263,7 @@ mod tests {
         let lever = find("cpu-dma-latency").unwrap();
         let wanted = |on_host| Wanted {
             value: Some("20us"),
-            on_host,
+            leave: beyond(on_host),
         };
         assert!(matches!(
             lever.set(wanted(false)),
@@ -276,7 +282,7 @@ mod tests {
         }
         let of_the_program = find("timer-slack").unwrap().set(Wanted {
             value: Some("1us"),
-            on_host: false,
+            leave: beyond(false),
         });
         assert!(matches!(of_the_program, Ok(SetLever::Child(_))));
     }
@@ -295,7 +301,7 @@ mod tests {
         ] {
             let wanted = Wanted {
                 value: Some(value),
-                on_host: false,
+                leave: beyond(false),
             };
             let error = find(name).unwrap().set(wanted).err().unwrap();
             assert!(

@@ -11,6 +11,8 @@ use crate::levers::carry::{self, KnobFate};
 use crate::levers::{self, AtStart, Knob, Lever, Plan, Scope, Site, program};
 use crate::namespace::{self, PrivateNamespace};
 
+const LOOPBACK: &str = "lo";
+
 static ALL: LazyLock<Vec<Tuned>> = LazyLock::new(|| levers::all().map(Tuned).collect());
 
 /// Every lever, as an arm may have it.
@@ -45,13 +47,13 @@ impl Planted for Tuned {
         if self.0.at_start(wanted.value).is_some() {
             return false;
         }
-        let is_so = || {
-            let plan = self.0.plan(&Site::here(None), wanted.value);
-            plan.is_ok_and(|plan| plan.steps.is_empty())
+        let is_so = |reach: Reach| {
+            reach.at(|| {
+                let plan = self.0.plan(&reach.site(), wanted.value);
+                plan.is_ok_and(|plan| plan.steps.is_empty())
+            })
         };
-        self.reach(wanted)
-            .and_then(|reach| reach.at(is_so))
-            .unwrap_or(false)
+        self.reach(wanted).and_then(is_so).unwrap_or(false)
     }
 
     fn unavailable(&'static self, wanted: Wanted<'_>) -> Option<String> {
@@ -61,7 +63,7 @@ impl Planted for Tuned {
         }
         let can_be_held = |reach: Reach| {
             reach.at(|| {
-                let site = Site::here(None);
+                let site = reach.site();
                 self.plan(&site, reach, wanted)?.can_be_held(&site)?;
                 Ok(())
             })?
@@ -76,11 +78,11 @@ impl Planted for Tuned {
         }
         let reach = self.reach(wanted)?;
         let held = reach.at(|| -> Result<_, PlantedError> {
-            let site = Site::here(None);
+            let site = reach.site();
             let plan = self.plan(&site, reach, wanted)?;
             Ok(match reach {
                 Reach::Ours(proof) => carry::Held::in_our_namespace(&plan, &site, proof)?,
-                Reach::Machine => carry::Held::on_the_host(&plan, &site)?,
+                Reach::InPlace | Reach::Machine => carry::Held::on_the_host(&plan, &site)?,
             })
         })??;
         Ok(SetLever::Held(Box::new(HeldLever {
@@ -107,14 +109,22 @@ impl From<AtStart> for SetLever {
 #[derive(Clone, Copy)]
 enum Reach {
     Ours(PrivateNamespace),
+    /// The namespace that we are in, where somebody's server runs, by the journal.
+    InPlace,
     Machine,
 }
 
 impl Reach {
+    /// What its levers are asked about: the load on a server in its place goes over loopback.
+    fn site(self) -> Site {
+        let loopback = || LOOPBACK.parse().expect("it is a name");
+        Site::here(matches!(self, Self::InPlace).then(loopback))
+    }
+
     /// Does something there.
     fn at<T: Send>(self, work: impl FnOnce() -> T + Send) -> Result<T, PlantedError> {
         match self {
-            Self::Ours(_) => Ok(work()),
+            Self::Ours(_) | Self::InPlace => Ok(work()),
             Self::Machine => {
                 namespace::in_the_machines(work).map_err(PlantedError::MachineOutOfReach)
             }
@@ -156,11 +166,16 @@ impl Tuned {
     fn reach(&'static self, wanted: Wanted<'_>) -> Result<Reach, PlantedError> {
         let lever = self.name();
         match (self.0.scope, namespace::ours()) {
+            (Scope::Namespace, _) if wanted.leave.in_place => Ok(Reach::InPlace),
+            (Scope::Device, _) if wanted.leave.in_place => match wanted.leave.on_host {
+                true => Ok(Reach::InPlace),
+                false => Err(PlantedError::BeyondUs { lever }),
+            },
             (Scope::Namespace | Scope::Device, Ok(proof)) => Ok(Reach::Ours(proof)),
             (Scope::Namespace | Scope::Device, Err(_)) => Err(PlantedError::NoNamespace { lever }),
             // What only a person can do says so itself.
             (Scope::Boot, _) => Ok(Reach::Machine),
-            _ if wanted.on_host => Ok(Reach::Machine),
+            _ if wanted.leave.on_host => Ok(Reach::Machine),
             _ => Err(PlantedError::BeyondUs { lever }),
         }
     }

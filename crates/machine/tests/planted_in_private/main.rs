@@ -282,7 +282,10 @@ fn what_only_the_namespace_of_the_machine_has_is_seen_from_ours_by_root() {
     let lever = planted::find("receive-backlog").unwrap();
     let wanted = Wanted {
         value: Some("1001"),
-        on_host: true,
+        leave: model::lever::Leave {
+            on_host: true,
+            in_place: false,
+        },
     };
     let unavailable = lever.unavailable(wanted);
     if is_root_of_the_machine() {
@@ -333,7 +336,7 @@ fn corking() -> String {
 fn wanted(value: Option<&str>) -> Wanted<'_> {
     Wanted {
         value,
-        on_host: false,
+        ..Wanted::default()
     }
 }
 

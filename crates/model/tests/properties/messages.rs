@@ -57,11 +57,13 @@ pub(crate) fn ask() -> impl Strategy<Value = Ask> {
     prop_oneof![
         any::<u32>().prop_map(|protocol| Ask::Hello { protocol }),
         any::<bool>().prop_map(|full| Ask::Facts { full }),
-        (levers(), levers(), any::<bool>()).prop_map(|(wanted, first, on_host)| Ask::Levers {
-            wanted,
-            first,
-            on_host,
-        }),
+        (levers(), levers(), any::<bool>(), any::<bool>()).prop_map(
+            |(wanted, first, on_host, in_place)| Ask::Levers {
+                wanted,
+                first,
+                leave: model::lever::Leave { on_host, in_place },
+            }
+        ),
         service().prop_map(|service| Ask::Find {
             service: Box::new(service)
         }),

@@ -9,6 +9,7 @@ mod revert;
 mod run;
 pub(crate) mod status;
 mod system_log;
+pub(crate) mod try_out;
 pub(crate) mod undo;
 
 use std::process::ExitCode;
@@ -36,6 +37,8 @@ Examples:
   One lever, with the commands that a person would type:
     linerate levers show slow-start-after-idle
     sudo linerate levers apply slow-start-after-idle --dry-run
+  What would a setting buy the server that is running?
+    sudo linerate levers try tcp-autocorking=0 --url http://127.0.0.1:8080/
   Set it, and put it back:
     sudo linerate levers apply slow-start-after-idle
     sudo linerate levers undo slow-start-after-idle
@@ -85,6 +88,7 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+    Try(try_out::Arguments),
     Apply(apply::Arguments),
     Run(run::Arguments),
     Undo(undo::Arguments),
@@ -141,6 +145,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             let site = Site::here(device.clone());
             catalogue::show(find(lever)?, &site, *json, console);
         }
+        Action::Try(arguments) => return try_out::run(arguments, console),
         Action::Apply(arguments) => return apply::run(arguments, console),
         Action::Run(arguments) => return run::run(arguments),
         Action::Sweep { maker } => run::sweep(*maker)?,

@@ -250,6 +250,11 @@ impl Knob {
         self.place().form().show(value)
     }
 
+    /// The value as the kernel takes it.
+    pub(crate) fn written(&self, value: &Value) -> String {
+        self.place().form().print(value)
+    }
+
     /// A value that a person typed.
     pub(crate) fn parse_typed(&self, text: &str) -> Option<Value> {
         self.place().form().parse_typed(text)

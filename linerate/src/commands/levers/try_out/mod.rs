@@ -1,0 +1,268 @@
+//! `linerate levers try`: what would a setting buy the server that is running?
+
+mod choice;
+pub(crate) mod outcome;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{bail, ensure};
+use clap::ValueHint;
+use machine::levers::carry;
+use machine::targets::{self, TargetError};
+use model::cpus::{CpuWish, Workers};
+use model::lever::{Leave, LeverSetting};
+use model::request::RequestSpec;
+use model::study::{BaselineSpec, StepSpec, url_without_secrets};
+use model::{Study, Workload};
+use study::{Order, Targets};
+use wire::url::HttpUrl;
+
+use super::overdue;
+use crate::agents::Place;
+use crate::commands::versus;
+use crate::console::Console;
+use crate::ownership;
+use crate::request::{RequestFlags, WHERE, Words};
+use crate::run::{self, RunFlags};
+use crate::values;
+use choice::{Choice, Chooser};
+
+/// Measure levers on the server that is running, and put them back
+///
+/// The server is neither restarted nor configured. Levers that take hold at once are set and put back
+/// between blocks of load, in random order within each round, over fresh connections; the machine as it
+/// is stands in twice, as its own control. The verdict is about server CPU per request where the
+/// server's processes may be seen, as their user or as root; otherwise about throughput. Each old value
+/// is in the journal before a new one is set, and goes back also when all of Linerate is killed.
+///
+/// Levers of the network namespace are those of all servers there while a block lasts. What reaches
+/// further, or a device, is tried with --host.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  What would these buy the server at port 8080?
+    sudo linerate levers try tcp-autocorking=0 busy-poll=50 --host --url http://127.0.0.1:8080/
+  All that take hold at once and do no harm, in three minutes:
+    sudo linerate levers try --all-safe --port 8080 --for 3m
+  By a POST of a body, and what was proven as a file of sysctls:
+    sudo linerate levers try --all-safe --url http://127.0.0.1:8080/items --body @item.json --json \\
+      | jq -r .levers.sysctl_d
+  On a host of a rig, where nothing of this machine is touched:
+    linerate rig exec server -- linerate levers try segmentation-offload=off --port 8080
+
+What takes a restart of the server is not tried, and listed with the commands that measure it.
+
+Exit codes:
+  0    measured, and all is as it was before
+  2    could not run
+  3    something that was set could not be put back: linerate levers journal")]
+pub(crate) struct Arguments {
+    /// Levers, each with `=VALUE` for another value than the recommended
+    #[arg(value_name = "LEVER[=VALUE]", required_unless_present = "all_safe")]
+    levers: Vec<LeverSetting>,
+    /// All that take hold at once, cost speed at worst and have another value that is known
+    #[arg(long, conflicts_with = "levers")]
+    all_safe: bool,
+    /// Also set levers that reach this whole machine, or a device
+    #[arg(long)]
+    host: bool,
+    /// Where the server is asked, and for what
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Url, required_unless_present = "port", conflicts_with = "port", help_heading = WHERE)]
+    url: Option<String>,
+    /// The same as --url http://127.0.0.1:PORT/
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), help_heading = WHERE)]
+    port: Option<u16>,
+    /// This host is mine: needed for another address of this machine than loopback
+    #[arg(long, value_name = "HOST", help_heading = WHERE, hide_short_help = true)]
+    mine: Vec<String>,
+    /// Connections held open to the server
+    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    connections: u32,
+    /// Load threads; connections are dealt evenly between them
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), hide_short_help = true)]
+    threads: u32,
+    /// The smallest difference worth knowing, in per cent
+    #[arg(long, default_value = "3", value_name = "PERCENT", value_parser = values::parse_percent, hide_short_help = true)]
+    smallest_effect: f64,
+    /// Measure for about so long, in place of 16 rounds
+    #[arg(long = "for", value_name = "TIME", value_parser = values::parse_duration, conflicts_with_all = ["rounds", "smoke"])]
+    time: Option<Duration>,
+    #[command(flatten)]
+    request: RequestFlags,
+    #[command(flatten)]
+    flags: RunFlags,
+}
+
+/// The fewest that verdicts come from.
+const FEWEST_ROUNDS: u32 = 10;
+
+pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    arguments.request.check()?;
+    let url = arguments.url();
+    let request = request(arguments, &url)?;
+    // What a run that was killed has left is not what the machine is like.
+    overdue::put_back(console)?;
+    let choice = choice(arguments, &url)?;
+    if choice.tried.is_empty() {
+        let why = outcome::untried(&choice.untried).unwrap_or_default();
+        bail!("none of these can be tried here, and nothing was changed. {why}");
+    }
+    let mut study = study(arguments, &url, &choice);
+    arguments.flags.shorten(&mut study);
+    if let Some(time) = arguments.time {
+        study.design.rounds = rounds(time, &study)?;
+    }
+    let (seed, folder) = (arguments.flags.seed(), arguments.flags.folder(&study.name));
+    let order = Order {
+        study,
+        targets: Targets::Tried(Box::new(request)),
+        seed,
+        command: command(arguments, &url, seed),
+        linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
+        cpus: CpuWish::default(),
+        full: arguments.flags.full,
+        on_host: arguments.host,
+        reboot: false,
+    };
+    if let Some(stopped) =
+        run::measure(order, &Place::Loopback, &folder, &arguments.flags, console)?
+    {
+        return Ok(stopped);
+    }
+    run::show_with(&folder, arguments.flags.json, console, |judgement| {
+        Some(outcome::of(choice, judgement))
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Arguments {
+    fn url(&self) -> String {
+        let of_port = |port| format!("http://127.0.0.1:{port}/");
+        let url = self.url.clone().or_else(|| self.port.map(of_port));
+        url.expect("one of the two is required")
+    }
+
+    fn leave(&self) -> Leave {
+        Leave {
+            on_host: self.host,
+            in_place: true,
+        }
+    }
+}
+
+/// What the server is asked, once it is known that it runs here: levers of another machine are not set.
+fn request(arguments: &Arguments, text: &str) -> anyhow::Result<RequestSpec> {
+    let request = versus::asked(&arguments.request, &arguments.mine, text, None)?;
+    for address in ownership::addresses(&HttpUrl::parse(text)?, &arguments.mine)? {
+        match targets::listening_on(address) {
+            Err(TargetError::NobodyListens(_)) => {}
+            // Whose it is decides only whether its CPU time is seen.
+            _ => return Ok(request),
+        }
+    }
+    bail!(
+        "nothing listens at {} in this network namespace; levers are set where the server runs: start \
+         it, or run this there",
+        url_without_secrets(text)
+    )
+}
+
+fn choice(arguments: &Arguments, url: &str) -> anyhow::Result<Choice> {
+    let url = url_without_secrets(url);
+    let chooser = Chooser {
+        leave: arguments.leave(),
+        standing: carry::standing()?,
+        url: &url,
+    };
+    match arguments.all_safe {
+        true => Ok(chooser.of_all_safe()),
+        false => chooser.of_typed(&arguments.levers),
+    }
+}
+
+fn study(arguments: &Arguments, url: &str, choice: &Choice) -> Study {
+    let question = format!(
+        "What would these levers buy the server at {}?",
+        url_without_secrets(url)
+    );
+    let workload = Workload {
+        path: "/".to_owned(),
+        connections: arguments.connections,
+        threads: arguments.threads,
+        workers: Workers::default(),
+    };
+    let comparison = versus::comparison(question, workload, arguments.smallest_effect / 100.0);
+    let step = |setting: &LeverSetting| StepSpec {
+        name: setting.to_string(),
+        title: setting.to_string(),
+        why: String::new(),
+        whole: false,
+        target: None,
+        path: None,
+        against: None,
+        add: vec![setting.clone()],
+        take_away: Vec::new(),
+        published: None,
+    };
+    Study {
+        name: "levers-try".to_owned(),
+        title: "Levers on a running server".to_owned(),
+        method: format!(
+            "The server is loaded in closed loop with each lever by itself and without, in random \
+             order within each round, over fresh connections for each block; the machine as it is \
+             stands in a second time as its own control. Verdicts come from pairs of blocks of one \
+             round. {}",
+            arguments.request.sentence()
+        ),
+        pitfalls: vec![
+            "One start of the server was measured: what differs between its restarts is not sampled."
+                .to_owned(),
+            "Each lever was set by itself: two together may buy more or less than both alone."
+                .to_owned(),
+        ],
+        baseline: BaselineSpec {
+            title: "as it is".to_owned(),
+            ..comparison.baseline
+        },
+        steps: choice.tried.iter().map(step).collect(),
+        ..comparison
+    }
+}
+
+/// So many rounds as there is time for.
+fn rounds(time: Duration, study: &Study) -> anyhow::Result<u32> {
+    let levers = study.steps.len();
+    // The machine as it is stands there twice.
+    let rounds = versus::rounds_within(study, levers + 2, time);
+    ensure!(
+        rounds >= FEWEST_ROUNDS,
+        "--for is too short for {levers} levers: verdicts need {FEWEST_ROUNDS} rounds, and there is time \
+         for {rounds}; give it more, or fewer levers"
+    );
+    Ok(rounds)
+}
+
+/// The command that repeats it; what identifies somebody has to be put in again by hand.
+fn command(arguments: &Arguments, url: &str, seed: u64) -> String {
+    let mut words = Words(["linerate", "levers", "try"].map(str::to_owned).to_vec());
+    words
+        .0
+        .extend(arguments.levers.iter().map(ToString::to_string));
+    words.flag("--all-safe", arguments.all_safe);
+    words.flag("--host", arguments.host);
+    words.value("--url", Some(url_without_secrets(url)));
+    words.value("--connections", Some(arguments.connections));
+    words.value(
+        "--threads",
+        Some(arguments.threads).filter(|count| *count > 1),
+    );
+    words.0.extend(arguments.request.words());
+    words.value("--smallest-effect", Some(arguments.smallest_effect));
+    words.value(
+        "--for",
+        arguments.time.map(humantime::format_duration),
+    );
+    words.value("--seed", Some(seed));
+    shell_words::join(words.0) + &arguments.flags.words()
+}
