@@ -11,4 +11,5 @@ mod page;
 mod programs;
 pub(crate) mod sandbox;
 mod trial;
+mod try_out;
 mod whose;

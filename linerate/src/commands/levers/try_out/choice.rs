@@ -1,9 +1,8 @@
 //! What of the levers that were asked for can be tried on a server that runs, and why the others cannot.
 
 use anyhow::{anyhow, bail, ensure};
-use machine::levers::carry::Standing;
 use machine::levers::{self, DeviceName, Lever, Obstacle, Site, Worst};
-use machine::planted::{self, Planted, Wanted};
+use machine::planted::{self, Planted, PlantedError, SetLever, Wanted};
 use model::Binds;
 use model::lever::{Leave, LeverSetting, LeverShape};
 use schemars::JsonSchema;
@@ -33,10 +32,9 @@ pub(super) struct Choice {
     pub(super) untried: Vec<Untried>,
 }
 
-/// Who asks: how far levers may reach, what is set here already, and the server as it is typed.
+/// Who asks: how far levers may reach, and the server as it is typed.
 pub(super) struct Chooser<'a> {
     pub(super) leave: Leave,
-    pub(super) standing: Vec<Standing>,
     pub(super) url: &'a str,
 }
 
@@ -104,22 +102,9 @@ impl Chooser<'_> {
         let why = match lever.unavailable(wanted) {
             Some(why) => Some(why),
             None if lever.is_so(wanted) => Some("this machine is so already".to_owned()),
-            None => self.set_before(setting),
+            None => refused(lever, wanted).map(|error| error.to_string()),
         };
         why.map(|why| untried(setting, why))
-    }
-
-    /// That it was set by hand and is still: what stood there before must not be lost.
-    fn set_before(&self, setting: &LeverSetting) -> Option<String> {
-        let name = &setting.name;
-        let is_it = |lever: &Standing| {
-            lever.change.lever == *name && lever.is_here() && !lever.is_of_another_boot
-        };
-        let why = "`levers apply` has set it; put it back first: linerate levers undo";
-        self.standing
-            .iter()
-            .any(is_it)
-            .then(|| format!("{why} {name}"))
     }
 
     /// What takes a restart of the server, and how it is measured beside it.
@@ -153,6 +138,16 @@ impl Chooser<'_> {
             commands,
             ..untried(setting, why.to_owned())
         }
+    }
+}
+
+/// What speaks against it once it is set, and put back at once: what a kernel refuses is known by that
+/// alone, such as a congestion control in a namespace.
+fn refused(lever: &'static dyn Planted, wanted: Wanted<'_>) -> Option<PlantedError> {
+    match lever.set(wanted) {
+        Ok(SetLever::Held(held)) => held.verify().and(held.undo()).err(),
+        Ok(SetLever::Child(_) | SetLever::ServeArgument(_)) => None,
+        Err(error) => Some(error),
     }
 }
 

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use anyhow::{bail, ensure};
 use clap::ValueHint;
-use machine::levers::carry;
 use machine::targets::{self, TargetError};
 use model::cpus::{CpuWish, Workers};
 use model::lever::{Leave, LeverSetting};
@@ -22,6 +21,7 @@ use super::overdue;
 use crate::agents::Place;
 use crate::commands::versus;
 use crate::console::Console;
+use crate::left_set;
 use crate::ownership;
 use crate::request::{RequestFlags, WHERE, Words};
 use crate::run::{self, RunFlags};
@@ -105,6 +105,9 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     overdue::put_back(console)?;
     let choice = choice(arguments, &url)?;
     if choice.tried.is_empty() {
+        if let Some(left) = left_set::see(true, Ok(None), console)? {
+            return Ok(left);
+        }
         let why = outcome::untried(&choice.untried).unwrap_or_default();
         bail!("none of these can be tried here, and nothing was changed. {why}");
     }
@@ -172,7 +175,6 @@ fn choice(arguments: &Arguments, url: &str) -> anyhow::Result<Choice> {
     let url = url_without_secrets(url);
     let chooser = Chooser {
         leave: arguments.leave(),
-        standing: carry::standing()?,
         url: &url,
     };
     match arguments.all_safe {
@@ -194,16 +196,8 @@ fn study(arguments: &Arguments, url: &str, choice: &Choice) -> Study {
     };
     let comparison = versus::comparison(question, workload, arguments.smallest_effect / 100.0);
     let step = |setting: &LeverSetting| StepSpec {
-        name: setting.to_string(),
-        title: setting.to_string(),
-        why: String::new(),
-        whole: false,
-        target: None,
-        path: None,
-        against: None,
         add: vec![setting.clone()],
-        take_away: Vec::new(),
-        published: None,
+        ..StepSpec::named(setting.to_string(), setting.to_string())
     };
     Study {
         name: "levers-try".to_owned(),
@@ -259,10 +253,7 @@ fn command(arguments: &Arguments, url: &str, seed: u64) -> String {
     );
     words.0.extend(arguments.request.words());
     words.value("--smallest-effect", Some(arguments.smallest_effect));
-    words.value(
-        "--for",
-        arguments.time.map(humantime::format_duration),
-    );
+    words.value("--for", arguments.time.map(humantime::format_duration));
     words.value("--seed", Some(seed));
     shell_words::join(words.0) + &arguments.flags.words()
 }
