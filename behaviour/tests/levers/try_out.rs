@@ -100,18 +100,24 @@ fn verdict<'a>(judgement: &'a Value, arm: &str) -> &'a str {
     step["verdict"].as_str().unwrap()
 }
 
+/// A sandbox that is a host of a rig by all that can be seen: what is up is loopback or a rig's.
+const AS_A_RIG: &str = "cd /sys/class/net && for device in *; do \
+                        [ $device = lo ] || ip link set $device down; done; \
+                        ip link add lr-test type veth peer name lr-far && ip link set lr-test up";
+
 #[test]
 fn a_lever_of_known_cost_comes_out_as_one_and_is_put_back() {
     crate::common::needs_root!();
-    let bench = Bench::new("cost", 100_000);
-    let before = bench.sandbox.state();
-    // An answer leaves in many pieces in place of one, each of which waits for the one before.
-    let slower = "tcp-send-buffer=4096,16384,16384";
-    let words = [slower, "-c", "4", "--rounds", "12"];
-    let judgement = bench.judgement(&words);
+    let bench = Bench::new("cost", 10);
+    bench.sandbox.prints(&["sh", "-c", AS_A_RIG]);
+    let taps = || bench.sandbox.prints(&["cat", "/proc/net/packet"]);
+    let before = (bench.sandbox.state(), taps());
+    // Each packet is shown to so many sockets, which costs more than the answer.
+    let slower = "packet-tap=64";
+    let judgement = bench.judgement(&[slower, "-c", "4", "--rounds", "12"]);
     assert_eq!(verdict(&judgement, slower), "worse", "{judgement}");
     assert_eq!(judgement["levers"]["proven"], serde_json::json!([]));
-    assert_eq!(bench.sandbox.state(), before);
+    assert_eq!((bench.sandbox.state(), taps()), before);
     assert!(bench.sandbox.journal().is_empty());
 }
 
