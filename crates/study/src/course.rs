@@ -8,7 +8,7 @@ use model::run::Begun;
 use model::study::{Arm, Program, Study};
 use model::{BlockRecord, Facts, RunRecord};
 
-use crate::arms::Programs;
+use crate::answers;
 use crate::campaign::{Acquaintance, Campaign, CampaignError, blindness, boot_ms, planned_ms};
 use crate::confirm;
 use crate::plan;
@@ -16,7 +16,6 @@ use crate::same_place;
 use crate::scale;
 use crate::store::{Resumed, Store};
 use crate::under_test::{self, Targets};
-use crate::{answers, arms};
 
 /// What to run.
 pub struct Order {
@@ -72,24 +71,13 @@ impl Campaign<'_> {
         let found = order.targets.find(self.agent)?;
         let may_differ = order.targets.may_differ();
         let are_ours = matches!(order.targets, Targets::Started { .. });
-        let built = match order.targets {
-            Targets::Started { .. } => {
-                self.progress.cpus(&cpus);
-                if client.as_ref().is_none_or(|client| client.same_machine) {
-                    doubts.extend(cpus.doubt());
-                }
-                arms::build(&order.study, &found.programs(), &levers)
+        if are_ours {
+            self.progress.cpus(&cpus);
+            if client.as_ref().is_none_or(|client| client.same_machine) {
+                doubts.extend(cpus.doubt());
             }
-            Targets::Tried(request) => {
-                let programs = Programs::all(Program::Request(request));
-                arms::build(&order.study, &programs, &levers)
-            }
-            Targets::Running { arms, .. } => arms::Arms {
-                arms,
-                left_out: Vec::new(),
-                doubts: Vec::new(),
-            },
-        };
+        }
+        let built = order.targets.arms(&order.study, &found, &levers);
         doubts.extend(built.doubts);
         let up = self.start_targets(&built.arms, &order.study.workload)?;
         doubts.extend(up.doubts);

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use model::lever::LeverState;
 use model::request::RequestSpec;
 use model::service::ServiceRecord;
-use model::study::{Arm, Program};
+use model::study::{Arm, Program, Study};
 use model::{Ask, RunRecord, Service, Tell};
 
-use crate::arms::Programs;
+use crate::arms::{self, Arms, Programs};
 use crate::campaign::CampaignError;
 use crate::services::{self, KnownService};
 use crate::transport::Agent;
@@ -75,6 +76,21 @@ impl Targets {
             Self::Running {
                 different_answers, ..
             } => *different_answers,
+        }
+    }
+
+    /// The arms over them, with the levers that the machine offers.
+    pub(crate) fn arms(self, study: &Study, found: &Found, levers: &[LeverState]) -> Arms {
+        match self {
+            Self::Started { .. } => arms::build(study, &found.programs(), levers),
+            Self::Tried(request) => {
+                arms::build(study, &Programs::all(Program::Request(request)), levers)
+            }
+            Self::Running { arms, .. } => Arms {
+                arms,
+                left_out: Vec::new(),
+                doubts: Vec::new(),
+            },
         }
     }
 

@@ -88,7 +88,7 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    Try(try_out::Arguments),
+    Try(Box<try_out::Arguments>),
     Apply(apply::Arguments),
     Run(run::Arguments),
     Undo(undo::Arguments),

@@ -145,7 +145,11 @@ impl Chooser<'_> {
 /// alone, such as a congestion control in a namespace.
 fn refused(lever: &'static dyn Planted, wanted: Wanted<'_>) -> Option<PlantedError> {
     match lever.set(wanted) {
-        Ok(SetLever::Held(held)) => held.verify().and(held.undo()).err(),
+        Ok(SetLever::Held(held)) => {
+            let verified = held.verify();
+            let undone = held.undo();
+            verified.and(undone).err()
+        }
         Ok(SetLever::Child(_) | SetLever::ServeArgument(_)) => None,
         Err(error) => Some(error),
     }
