@@ -25,6 +25,7 @@ use crate::console::Console;
 use crate::left_set;
 use crate::load_forms;
 use crate::progress::ConsoleProgress;
+use crate::slo::HeldObjective;
 use crate::stopping;
 use crate::strangers::{self, OwnWord};
 
@@ -264,24 +265,6 @@ pub(crate) struct Addition {
     /// For programs.
     pub(crate) slo: Option<HeldObjective>,
     pub(crate) levers: Option<LeversTried>,
-}
-
-/// Whether each of the two holds the objective.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct HeldObjective {
-    /// The objective, such as p99<5ms.
-    pub(crate) objective: String,
-    /// One entry for each server that was measured.
-    pub(crate) arms: Vec<HeldBy>,
-}
-
-/// Whether a server holds the objective.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct HeldBy {
-    /// Name of the arm: `baseline` is A, `b` is B.
-    pub(crate) arm: String,
-    /// Whether it holds; null where the data cannot tell.
-    pub(crate) holds: Option<bool>,
 }
 
 /// What the judge made of a run: printed by `linerate --json`, `study run`, `study resume`,

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use judge::capacity::KEPT_UP_SHARE;
 use model::judgement::{LatencyResult, QuantileEstimate};
 use model::objective::{Figure, Objective, Term};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The quantiles that a run has, in per cent.
 const MEASURED: [f64; 4] = [50.0, 99.0, 99.9, 99.99];
@@ -122,6 +124,24 @@ fn beside(result: &LatencyResult) -> String {
     let lost = (result.lost_share > 0.0).then_some(lost);
     let short = (!kept_up(result)).then_some(short);
     lost.into_iter().chain(short).collect()
+}
+
+/// Whether each of the two holds the objective.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HeldObjective {
+    /// The objective, such as p99<5ms.
+    pub(crate) objective: String,
+    /// One entry for each server that was measured.
+    pub(crate) arms: Vec<HeldBy>,
+}
+
+/// Whether a server holds the objective.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HeldBy {
+    /// Name of the arm: `baseline` is A, `b` is B.
+    pub(crate) arm: String,
+    /// Whether it holds; null where the data cannot tell.
+    pub(crate) holds: Option<bool>,
 }
 
 #[cfg(test)]

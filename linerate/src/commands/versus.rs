@@ -25,8 +25,8 @@ use crate::commands::load::unix_socket;
 use crate::console::Console;
 use crate::ownership;
 use crate::request::{RequestFlags, WHERE, Words};
-use crate::run::{self, Addition, HeldBy, HeldObjective, RunFlags};
-use crate::slo::Slo;
+use crate::run::{self, Addition, RunFlags};
+use crate::slo::{HeldBy, HeldObjective, Slo};
 use crate::values;
 
 /// Which of two running servers is better, in pairs, in 30 s
