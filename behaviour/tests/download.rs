@@ -26,7 +26,7 @@ fn download(folder: &Folder, flags: &[&str]) -> Value {
     download_for(folder, &SHORT, flags)
 }
 
-/// The same for a time of one's own.
+/// What a download that lasts for `time` says as JSON.
 fn download_for(folder: &Folder, time: &[&str], flags: &[&str]) -> Value {
     let words = [&["download", "file", "--json"], time, flags].concat();
     serde_json::from_str(&answer(&mut linerate(folder, &words))).unwrap()

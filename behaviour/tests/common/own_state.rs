@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The same command with its state below a folder; it stays the same process.
+/// `command` with its state below a folder; it stays the same process.
 pub(crate) fn with_state_below(mut command: Command, run: &Path) -> Command {
     if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
         command.env("XDG_RUNTIME_DIR", run);

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use sys::process::{ChildSetup, FilterInstruction, prepare_child};
 
-/// The same on every architecture: asm-generic/unistd.h.
+/// Its number, which is one on every architecture: asm-generic/unistd.h.
 pub(crate) const IO_URING_SETUP: u32 = 425;
 
 /// Lets a command live under a filter by which one system call fails with an error of that number.

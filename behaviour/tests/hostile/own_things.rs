@@ -277,7 +277,7 @@ fn a_command_that_exchanges_its_folder_leads_the_next_nowhere() {
     assert!(!told.exists(), "it works where only root may go");
 }
 
-/// The same command, with a file open under the number 9.
+/// `command` with a file open under the number 9.
 fn with_open_file(file: &Path, command: &Command) -> Command {
     let mut with = Command::new("sh");
     with.args(["-c", r#"exec 9< "$0"; exec "$@""#]).arg(file);

@@ -97,7 +97,7 @@ impl Sandbox {
         self.command(&words).output().unwrap()
     }
 
-    /// The same, which must do well, as JSON.
+    /// The JSON of a command that must do well.
     fn json(&self, words: &[&str]) -> Value {
         let output = self.levers(&[words, &["--json"]].concat());
         assert!(output.status.success(), "{words:?}: {}", errors(&output));

@@ -40,7 +40,7 @@ fn measure(url: &str, arguments: &[&str]) -> Value {
     report
 }
 
-/// The same in the clear, for a moment, with four streams on one connection unless told otherwise.
+/// A load in the clear, for a moment, with four streams on one connection unless told otherwise.
 fn measure_briefly(address: SocketAddr, arguments: &[&str]) -> Value {
     let briefly = [
         ["-c", "1"],

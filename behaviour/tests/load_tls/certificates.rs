@@ -25,7 +25,7 @@ impl Authority {
         self.sign_with(folder, name, good_for, |_| ());
     }
 
-    /// The same, out of date for long.
+    /// A certificate that is long out of date.
     pub(crate) fn sign_expired(&self, folder: &Folder, name: &str) {
         self.sign_with(folder, name, &["127.0.0.1"], |parameters| {
             parameters.not_before = date_time_ymd(2001, 2, 3);

@@ -68,7 +68,7 @@ impl Bench {
         crate::common::answer(&mut self.linerate(arguments))
     }
 
-    /// The same as JSON.
+    /// Its answer as JSON.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         serde_json::from_str(&self.answer(arguments)).unwrap()
     }

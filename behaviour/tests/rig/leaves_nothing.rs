@@ -15,7 +15,7 @@ const INSIDE: &str = "LINERATE_TEST_INSIDE";
 /// `RIGS,KILLED`: how many rigs, and of how many something is killed; by `cargo xtask prove`.
 const SIZE: &str = "LINERATE_TEST_RIGS";
 const SMALL: (usize, usize) = (10, 4);
-/// The same moments again in every run, as far as the machine is as fast.
+/// Moments that are alike in every run, as far as the machine is as fast.
 const SEED: u64 = 18;
 const NOBODY: u32 = 65_534;
 /// The kernel takes namespaces down some time after the last process has left.

@@ -67,7 +67,7 @@ impl Bench {
         Self(folder)
     }
 
-    /// The same with a service `fake` in `services`, in which one piece of text is another.
+    /// A bench with a service `fake` in `services`, in which one piece of text is another.
     pub(crate) fn with_fake(name: &str, from: &str, to: &str) -> Self {
         let bench = Self::new(name);
         assert!(FAKE.contains(from), "{from} is not in the file");
@@ -113,7 +113,7 @@ impl Bench {
         self.start_with(service, &[])
     }
 
-    /// The same with further arguments.
+    /// Starts a service in the background with further arguments; what is said of it.
     pub(crate) fn start_with(&self, service: &str, further: &[&str]) -> Value {
         let start = ["service", "start", service, "--detach", "--json", "--trust"];
         let start = [&start[..], further].concat();

@@ -134,7 +134,7 @@ fn run_order(agent: &mut FakeAgent, folder: &Folder, order: Order) -> Result<(),
     campaign.run(order, &folder.0).map(drop)
 }
 
-/// The same run with nginx in the place of our own server.
+/// A run like it with nginx in the place of our own server.
 fn run_nginx(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError> {
     let nginx = study::services::find("nginx").unwrap();
     let order = Order {

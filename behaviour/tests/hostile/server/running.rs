@@ -95,7 +95,7 @@ impl Running {
         line
     }
 
-    /// The same as JSON.
+    /// Its answer as JSON.
     pub(crate) fn record(&mut self) -> serde_json::Value {
         serde_json::from_str(&self.line()).unwrap()
     }

@@ -26,7 +26,7 @@ impl Lab {
         Self(folder)
     }
 
-    /// The same with a service of one's own.
+    /// A laboratory with a service of one's own.
     pub(super) fn with_service(name: &str, service: &str, text: &str) -> Self {
         let lab = Self::new(name);
         lab.write_service(service, text);

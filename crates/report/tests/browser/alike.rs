@@ -75,7 +75,7 @@ impl Pixels {
         sum.map(|sum| sum / ((right - left) * (bottom - top)) as f64)
     }
 
-    /// The same picture with its letters a little darker or lighter, as another version of a font
+    /// A picture with its letters a little darker or lighter, as another version of a font
     /// would set them.
     pub(crate) fn with_other_hinting(&self) -> Self {
         let mut other = self.clone();
@@ -90,7 +90,7 @@ impl Pixels {
         other
     }
 
-    /// The same picture with all that lies below a line moved down by some pixels.
+    /// A picture with all that lies below a line moved down by some pixels.
     pub(crate) fn with_a_gap(&self, from: usize, pixels: usize) -> Self {
         let mut other = self.clone();
         let row = self.width * 3;

@@ -47,7 +47,7 @@ pub(crate) fn take_all(browser: &mut Browser, pages: &[PathBuf]) -> Vec<Picture>
     pictures.collect()
 }
 
-/// The same page and view after a change to its style.
+/// A page and view after a change to its style.
 pub(crate) fn take_with_style(browser: &mut Browser, page: &Path, style: &str) -> Pixels {
     open(browser, page, DESKTOP);
     browser.evaluate(LETTERS);

@@ -10,7 +10,7 @@ use super::operation::{OperationKind, Owner};
 pub struct Completion {
     pub owner: Owner,
     pub what: What,
-    /// The same operation will tell more; otherwise it is over, and may be started again.
+    /// More will come of this operation; otherwise it is over, and may be started again.
     pub goes_on: bool,
 }
 

@@ -167,7 +167,7 @@ pub(crate) struct Arguments {
     pub(super) request: RequestFlags,
     /// Seed of mixed requests, of Poisson arrivals and of the order of blocks [default: 1]
     ///
-    /// The same seed has each connection send the same sequence of requests.
+    /// One seed has each connection send the same sequence of requests.
     #[arg(long, value_name = "NUMBER", hide_short_help = true, conflicts_with = "download", help_heading = REQUEST)]
     pub(super) seed: Option<u64>,
     /// For wrk's fingers: answered with what to say instead

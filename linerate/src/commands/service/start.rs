@@ -211,7 +211,7 @@ fn ended_before(running: &RunningService, stop: &StopSignal) -> anyhow::Result<b
     Ok(sys::stop::heard().is_none())
 }
 
-/// The same for a process that stays.
+/// The command that starts a service in a process that stays.
 fn unattended(arguments: &Arguments) -> Command {
     let mut command = Command::new(OURSELVES);
     command

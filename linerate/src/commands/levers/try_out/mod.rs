@@ -70,7 +70,7 @@ pub(crate) struct Arguments {
     /// Where the server is asked, and for what
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url, required_unless_present = "port", conflicts_with = "port", help_heading = WHERE)]
     url: Option<String>,
-    /// The same as --url http://127.0.0.1:PORT/
+    /// Short for --url http://127.0.0.1:PORT/
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), help_heading = WHERE)]
     port: Option<u16>,
     /// This host is mine: needed for another address of this machine than loopback
