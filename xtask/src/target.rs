@@ -74,6 +74,11 @@ pub(crate) fn program(profile: &str) -> anyhow::Result<PathBuf> {
     Ok(directory().join(profile).join("linerate"))
 }
 
+/// The example that comes with it, which a guest uses.
+pub(crate) fn auditctl(profile: &str) -> PathBuf {
+    directory().join(profile).join("examples/auditctl")
+}
+
 /// The right to the target directory, for this checkout alone, until it is dropped.
 pub(crate) struct Claim {
     _lock: File,
@@ -103,13 +108,16 @@ pub(crate) fn claim() -> anyhow::Result<Claim> {
 }
 
 fn forget_workspace() -> anyhow::Result<()> {
-    for profile in PROFILES {
-        let clean = ["clean", "--quiet", "--workspace", "--profile", profile];
-        let static_too = [&clean[..], &["--target", TRIPLE]].concat();
-        for clean in [&clean[..], &static_too] {
-            let shown = clean.join(" ");
-            ensure!(cargo(clean).status()?.success(), "cargo {shown} failed");
-        }
+    let ordinary = PROFILES.map(|profile| vec![profile]);
+    let is_static = vec![PACKAGED, "--target", TRIPLE];
+    for which in ordinary.into_iter().chain([is_static]) {
+        let clean = [
+            &["clean", "--quiet", "--workspace", "--profile"],
+            &which[..],
+        ]
+        .concat();
+        let shown = clean.join(" ");
+        ensure!(cargo(&clean).status()?.success(), "cargo {shown} failed");
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use sys::attribute::Attribute;
 use sys::scheduling::Scheduling;
 
 use crate::stage::{Counts, Stages};
-use crate::{fuzz, release, target};
+use crate::{fuzz, target};
 
 /// The test program that asks the whole program. Most of its tests wait for most of their time, so more
 /// of them run at once than there are CPUs.
@@ -230,11 +230,10 @@ impl Suite {
     }
 }
 
-/// Builds what later stages run, while tests wait and leave CPUs idle; it gives way at once to a test that
-/// wakes. What fails here fails again in its stage, which says so.
+/// Builds the fuzz targets while tests wait and leave CPUs idle; it gives way at once to a test that wakes. What fails
+/// here fails again in its stage, which says so.
 fn build_ahead() {
     if Attribute::Scheduling(Scheduling::Idle).take_on().is_ok() {
-        let _ = release::static_program(target::PROFILE);
         let _ = fuzz::build();
     }
 }

@@ -7,7 +7,6 @@ use model::{Judgement, RunRecord};
 use super::guests::{Ended, boot};
 use super::{Lab, Proof};
 use crate::vm::{self, Cut, Errand, Session};
-use crate::{release, target};
 
 const OPTION: &str = "mitigations=off";
 /// What a run says that waits, once all that it measured is on the disk.
@@ -16,9 +15,8 @@ const STUDY: &str = include_str!("../../proofs/two-boots.toml");
 const RESUME: &str =
     "cd /state && linerate study resume run --yes --quiet --json > /root/judgement.json";
 
-pub(crate) fn a_run_goes_on_after_a_reboot(_lab: &Lab) -> anyhow::Result<Proof> {
-    let program = release::static_program(target::PROFILE)?;
-    let mut session = Session::open(vm::usual_guest(), &program, None)?;
+pub(crate) fn a_run_goes_on_after_a_reboot(lab: &Lab) -> anyhow::Result<Proof> {
+    let mut session = Session::open(vm::usual_guest(), &lab.linerate, None)?;
     wait_and_lose_power(&mut session)?;
     let refused = resume(&mut session, "")?;
     let taken = resume(&mut session, OPTION)?;

@@ -27,7 +27,7 @@ pub(crate) fn run() -> anyhow::Result<bool> {
 
 /// Makes everything anew. The target directory must be claimed.
 pub(crate) fn make() -> anyhow::Result<Release> {
-    let program = static_program(target::PACKAGED)?;
+    let program = static_program()?;
     let version = env!("CARGO_PKG_VERSION");
     let mut lay_out = Command::new("sh");
     lay_out.args(["-c", LAY_OUT, "sh"]).arg(program);
@@ -41,23 +41,12 @@ pub(crate) fn make() -> anyhow::Result<Release> {
     Ok(Release { folder, package })
 }
 
-/// The program with the C library inside, without symbols, in one of cargo's profiles. The target
-/// directory must be claimed.
-pub(crate) fn static_program(profile: &str) -> anyhow::Result<PathBuf> {
-    static_build(profile, &["--package", "linerate"], "linerate")
-}
-
-/// A static example of the crate that speaks to the kernel: a tool for a guest.
-pub(crate) fn static_tool(profile: &str, name: &str) -> anyhow::Result<PathBuf> {
-    let what = ["--package", "sys", "--example", name];
-    static_build(profile, &what, &format!("examples/{name}"))
-}
-
-/// Builds something, which is put at that place below the profile's folder.
-fn static_build(profile: &str, what: &[&str], place: &str) -> anyhow::Result<PathBuf> {
+/// The program with the C library inside, without symbols.
+fn static_program() -> anyhow::Result<PathBuf> {
+    let what = ["build", "--quiet", "--package", "linerate"];
     // With a target given, macros and build scripts keep the shared C library that they need.
-    let how = ["--quiet", "--target", TRIPLE, "--profile", profile];
-    let status = target::cargo(&[&["build"], what, &how].concat())
+    let how = ["--target", TRIPLE, "--profile", target::PACKAGED];
+    let status = target::cargo(&[what, how].concat())
         // Cargo passes by a profile's `strip` where a package has words of its own in it.
         .env(
             "RUSTFLAGS",
@@ -66,7 +55,8 @@ fn static_build(profile: &str, what: &[&str], place: &str) -> anyhow::Result<Pat
         .status()
         .context("cargo could not be started")?;
     ensure!(status.success(), "the static build failed");
-    let program = target::directory().join(TRIPLE).join(profile).join(place);
+    let folder = target::directory().join(TRIPLE).join(target::PACKAGED);
+    let program = folder.join("linerate");
     let shown = program.display();
     ensure!(
         is_static(&program)?,

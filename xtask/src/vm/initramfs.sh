@@ -5,11 +5,16 @@ set -eu
 umask 022
 PATH=$PATH:/usr/sbin:/sbin
 packed=$1 program=$3 kernel=$4 modules=$5
+# Lines of ldd(1) are `NAME => PATH (ADDRESS)`, or `PATH (ADDRESS)` for the loader.
+bring_libraries_of() {
+    for library in $(ldd "$1" | grep -o '/[^ ]*'); do cp -L --parents "$library" .; done
+}
 # Empty folders are for mounts, for files, for the state that outlives a boot.
 mkdir -p bin dev etc proc root run sbin state sys tmp usr/bin usr/sbin var/lib
 chmod 755 init
 cp "$2" bin/busybox
 cp "$program" usr/bin/linerate
+bring_libraries_of "$program"
 shift 5
 # Where the kernel looks for it when it wants a module.
 ln -s /bin/busybox sbin/modprobe
@@ -21,8 +26,7 @@ printf 'root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/nonexistent:/bin/false
 for tool in dash ethtool ip jq nft openssl tc tcpdump; do
     path=$(command -v "$tool")
     cp -L "$path" usr/sbin/
-    # Lines of ldd(1) are `NAME => PATH (ADDRESS)`, or `PATH (ADDRESS)` for the loader.
-    for library in $(ldd "$path" | grep -o '/[^ ]*'); do cp -L --parents "$library" .; done
+    bring_libraries_of "$path"
 done
 ln -s /usr/sbin/dash bin/sh
 

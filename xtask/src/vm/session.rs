@@ -12,7 +12,7 @@ use super::initramfs::{Errand, Parts};
 use super::machine::{Cut, Ending, Machine, Sinks};
 use super::order::GuestOrder;
 use super::store::Store;
-use crate::release::{self, output};
+use crate::release::output;
 use crate::{packages, target};
 
 /// What a disk that is made here holds.
@@ -148,10 +148,10 @@ pub(super) fn carry_out(order: &GuestOrder) -> anyhow::Result<u8> {
     ending.exit.context("the guest has no exit code")
 }
 
-/// The program as a release has it, but built as fast as the tests' own.
-pub(super) fn program() -> anyhow::Result<PathBuf> {
+/// The program that the tests are about.
+fn program() -> anyhow::Result<PathBuf> {
     let _claim = target::claim()?;
-    release::static_program(target::PROFILE)
+    target::program(target::PROFILE)
 }
 
 /// An empty disk. What is laid out now need not be laid out by the guest.

@@ -4,7 +4,7 @@
 mod claims;
 mod wire;
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::initramfs::Errand;
 use super::machine::{Cut, Sinks};
 use super::session::Session;
 use crate::stage::{Counts, Stages};
-use crate::{packages, release, target};
+use crate::{packages, target};
 
 /// The script of every guest.
 const AT_REST: &str = include_str!("rest.sh");
@@ -36,24 +36,17 @@ const FILES: [&str; 3] = ["truth", "wire.on", "wire.tls1.2"];
 /// The script takes two minutes beside the other guest's; a machine that is busy with others gives less.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Builds the program as a release has it, and holds the claims in each guest. A guest in which one fails is
-/// looked at once more, alone, unless this is to be strict. The target directory must be claimed.
+/// Holds the claims in each guest. A guest in which one fails is looked at once more, alone, unless this is to be
+/// strict. The target directory must be claimed.
 pub(crate) fn run(stages: &mut Stages, counts: &mut Counts, is_strict: bool) -> anyhow::Result<()> {
-    println!("== vm build");
-    let begun = sys::clock::now();
-    let programs = Programs {
-        linerate: release::static_program(target::PROFILE)?,
-        auditctl: release::static_tool(target::PROFILE, "auditctl")?,
-    };
-    stages.note("vm build", begun, true)?;
     println!("== vm guests");
     let begun = sys::clock::now();
+    let linerate = &target::program(target::PROFILE)?;
     // All guests at once: each has one processor, and more than one machine has. Each is held to account,
     // whatever came of the others.
-    let programs = &programs;
     let seen = thread::scope(|scope| {
         let looks = GUESTS.each_ref();
-        let looks = looks.map(|guest| scope.spawn(move || look(guest, programs)));
+        let looks = looks.map(|guest| scope.spawn(move || look(guest, linerate)));
         looks.map(|look| {
             look.join()
                 .unwrap_or_else(|_| bail!("the look at it panicked"))
@@ -69,7 +62,7 @@ pub(crate) fn run(stages: &mut Stages, counts: &mut Counts, is_strict: bool) -> 
                 println!("{failure}");
             }
             counts.unsteady.extend(failures);
-            look(guest, programs)
+            look(guest, linerate)
         };
         all_held &= hold(guest, seen, counts);
     }
@@ -89,12 +82,6 @@ fn failures(guest: &Guest, seen: &anyhow::Result<GuestFindings>) -> Vec<String> 
             guest.name
         )],
     }
-}
-
-/// What is built for the guests.
-struct Programs {
-    linerate: PathBuf,
-    auditctl: PathBuf,
 }
 
 /// Whether all that must hold does.
@@ -158,9 +145,9 @@ impl GuestFindings {
 }
 
 /// One boot, in which the scripts look at everything.
-fn look(guest: &'static Guest, programs: &Programs) -> anyhow::Result<GuestFindings> {
+fn look(guest: &'static Guest, linerate: &Path) -> anyhow::Result<GuestFindings> {
     packages::check_for_guests()?;
-    let mut session = Session::open(guest, &programs.linerate, None)?;
+    let mut session = Session::open(guest, linerate, None)?;
     let release = session.release().to_owned();
     let (more, files, keeps_irq_time) = match guest.has_modules {
         true => (LOOK, &FILES[..], "off"),
@@ -170,7 +157,10 @@ fn look(guest: &'static Guest, programs: &Programs) -> anyhow::Result<GuestFindi
     let rates = target::workspace().join("xtask/src/vm/proofs/rates.awk");
     let errand = Errand {
         files_in: vec![
-            (programs.auditctl.clone(), "usr/sbin/auditctl".to_owned()),
+            (
+                target::auditctl(target::PROFILE),
+                "usr/sbin/auditctl".to_owned(),
+            ),
             (rates, "root/rates.awk".to_owned()),
         ],
         files_out: files.iter().map(|file| (*file).to_owned()).collect(),
