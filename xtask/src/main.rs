@@ -7,7 +7,6 @@
 
 mod bench;
 mod browser;
-mod commit;
 mod documents;
 mod format;
 mod fuzz;

@@ -5,69 +5,57 @@ use anyhow::ensure;
 use super::{Lab, Proof};
 use crate::target;
 
-const RIGS: u32 = 100;
-const KILLED: u32 = 20;
-
-/// Rigs leave nothing behind: with more of them than a commit has time for.
-pub(crate) fn rigs_leave_the_machine_as_it_was(lab: &Lab) -> anyhow::Result<Proof> {
-    let test = "rig::leaves_nothing::rigs_up_and_down_and_killed_leave_the_machine_as_it_was";
-    let size = format!("{RIGS},{KILLED}");
-    let (held, words) = run(lab, test, ("LINERATE_TEST_RIGS", &size))?;
-    Ok(Proof {
-        claim: format!(
-            "{RIGS} rigs up and down, something of {KILLED} killed, leave interfaces, routes, \
-             namespaces, mounts, processes, sysctls, journal, files and rules as they were"
-        ),
-        seen: match held {
-            true => "no difference".to_owned(),
-            false => words,
-        },
-        held,
-    })
+/// A test, and what it is told to be longer.
+pub(super) struct LongTest {
+    claim: &'static str,
+    test: &'static str,
+    variable: (&'static str, &'static str),
+    /// What the line has that tells of its success.
+    says: &'static str,
 }
 
-/// A kill at any moment is undone, with every lever of a namespace or a device.
-pub(crate) fn kills_are_undone(lab: &Lab) -> anyhow::Result<Proof> {
-    let test = "levers::killed::an_apply_or_undo_killed_at_any_call_leaves_nothing_that_undo_does_not_put_back";
-    let (held, words) = run(lab, test, ("LINERATE_TEST_LEVERS", "all"))?;
+/// Rigs leave nothing behind.
+pub(super) const RIGS: LongTest = LongTest {
+    claim: "100 rigs up and down, something of 20 killed, leave interfaces, routes, namespaces, mounts, processes, \
+            sysctls, journal, files and rules as they were",
+    test: "rig::leaves_nothing::rigs_up_and_down_and_killed_leave_the_machine_as_it_was",
+    variable: ("LINERATE_TEST_RIGS", "100,20"),
+    says: "test result: ok. 1 passed",
+};
+/// A kill at any moment is undone.
+pub(super) const KILLS: LongTest = LongTest {
+    claim: "killed at every call that writes, of apply and of undo, every lever of a namespace or a device is put \
+            back from the journal",
+    test: "levers::killed::an_apply_or_undo_killed_at_any_call_leaves_nothing_that_undo_does_not_put_back",
+    variable: ("LINERATE_TEST_LEVERS", "all"),
     // `23 levers, 600 kills, all restored`
-    let mut lines = words.lines();
-    let count = lines.find(|line| line.ends_with("all restored"));
-    Ok(Proof {
-        claim: "killed at every call that writes, of apply and of undo, every lever of a \
-                namespace or a device is put back from the journal"
-            .to_owned(),
-        held: held && count.is_some(),
-        seen: count.filter(|_| held).unwrap_or(&words).to_owned(),
-    })
-}
+    says: "all restored",
+};
 
-/// Runs one test with a variable set: whether it passed, and what it printed.
-fn run(lab: &Lab, test: &str, variable: (&str, &str)) -> anyhow::Result<(bool, String)> {
-    let which = [
-        "test",
-        "--quiet",
-        "--package",
-        "behaviour",
-        "--test",
-        "behaviour",
-    ];
-    let only = [
-        "--profile",
-        target::PROFILE,
-        "--",
-        "--exact",
-        "--nocapture",
-        test,
-    ];
-    let output = target::cargo(&[&which[..], &only].concat())
-        .env("LINERATE_PROGRAM", &lab.linerate)
-        .envs([variable])
-        .output()?;
-    let words = [&output.stdout[..], &output.stderr].concat();
-    let words = String::from_utf8_lossy(&words).into_owned();
-    // A test under another name would be none, and pass.
-    let ran = words.contains("1 passed") || words.contains("1 failed");
-    ensure!(ran, "{words}");
-    Ok((output.status.success(), words))
+impl LongTest {
+    pub(super) fn prove(&self, lab: &Lab) -> anyhow::Result<Proof> {
+        let which = "test --quiet --package behaviour --test behaviour --profile";
+        let only = ["--", "--exact", "--nocapture", self.test];
+        let words: Vec<&str> = which
+            .split(' ')
+            .chain([target::PROFILE])
+            .chain(only)
+            .collect();
+        let output = target::cargo(&words)
+            .env("LINERATE_PROGRAM", &lab.linerate)
+            .envs([self.variable])
+            .output()?;
+        let words = [output.stdout, output.stderr].concat();
+        let words = String::from_utf8_lossy(&words);
+        // A test under another name would be none, and pass.
+        let ran = words.contains("1 passed") || words.contains("1 failed");
+        ensure!(ran, "{words}");
+        let said = words.lines().find(|line| line.contains(self.says));
+        let said = said.filter(|_| output.status.success());
+        Ok(Proof {
+            claim: self.claim.to_owned(),
+            held: said.is_some(),
+            seen: said.unwrap_or(&words).to_owned(),
+        })
+    }
 }

@@ -1,15 +1,12 @@
 //! `cargo xtask prove`: what is too slow for every commit. Verdicts against planted truths, and
 //! the comparisons with peers. `cargo xtask test` takes one of them at a time.
 
+mod expected;
 mod guests;
-mod keep;
-mod list;
 mod long_tests;
-mod nginx_rules;
+mod nginx;
 mod plant;
 mod planted;
-mod planted_cost;
-mod release;
 mod sample;
 mod signs;
 mod two_boots;
@@ -18,14 +15,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context as _, bail, ensure};
+use model::Judgement;
 use model::judgement::StepResult;
-use model::{Judgement, Verdict};
 use sys::stop::{Again, StopSignal};
 
+use expected::{NOT_DIFFERENT, SURELY_WORSE};
 use planted::{NO_DIFFERENCE, WORSE};
 
+use crate::release::{self, output};
 use crate::stage::{Counts, Stages};
-use crate::{commit, target};
+use crate::target;
 
 /// One claim and whether it held.
 pub(crate) struct Proof {
@@ -33,6 +32,10 @@ pub(crate) struct Proof {
     seen: String,
     held: bool,
 }
+
+const KEEP: &str = include_str!("keep.sh");
+const LIST: &str = include_str!("list.sh");
+const RELEASE: &str = include_str!("release.sh");
 
 type Prove = fn(&Lab) -> anyhow::Result<Proof>;
 
@@ -52,7 +55,6 @@ const PROOFS: &[(&str, Prove)] = &[
     ("planted-small", |lab| {
         planted::proof(lab, "some 0.5 % planted", &[0.005], &NO_DIFFERENCE)
     }),
-    ("planted-cost", planted_cost::netfilter_is_found),
     ("signs-costs", |lab| signs::prove(lab, "signs-costs")),
     ("signs-large-costs", |lab| {
         signs::prove(lab, "signs-large-costs")
@@ -60,17 +62,16 @@ const PROOFS: &[(&str, Prove)] = &[
     ("signs-nulls", |lab| signs::prove(lab, "signs-nulls")),
     ("signs-idle", |lab| signs::prove(lab, "signs-idle")),
     ("signs-bulk", |lab| signs::prove(lab, "signs-bulk")),
-    ("nginx-rules", nginx_rules::two_hundred_rules_are_found),
-    (
-        "nginx-itself",
-        nginx_rules::nginx_is_not_called_different_from_itself,
-    ),
+    ("nginx-rules", |lab| {
+        nginx::proof(lab, nginx::RULES, &SURELY_WORSE)
+    }),
+    ("nginx-itself", |lab| nginx::proof(lab, 0, &NOT_DIFFERENT)),
     ("power-cut", guests::what_was_synced_survives),
     ("boot", two_boots::a_run_goes_on_after_a_reboot),
-    ("rigs", long_tests::rigs_leave_the_machine_as_it_was),
-    ("levers", long_tests::kills_are_undone),
+    ("rigs", |lab| long_tests::RIGS.prove(lab)),
+    ("levers", |lab| long_tests::KILLS.prove(lab)),
     ("guest-panic", guests::a_panic_is_told_with_its_reason),
-    ("release", release::the_package_works_for_an_ordinary_user),
+    ("release", the_package_works_for_an_ordinary_user),
 ];
 
 /// `cargo xtask prove [FILTER] [--keep | --list]`.
@@ -80,12 +81,33 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
     match (&flags[..], &filters[..]) {
         ([], []) => run_now(""),
         ([], [filter]) => run_now(filter),
-        (["--keep"], []) => keep::run(""),
-        (["--keep"], [filter]) => keep::run(filter),
-        (["--list"], []) => list::run(""),
-        (["--list"], [filter]) => list::run(filter),
+        (["--keep"], []) => keep(""),
+        (["--keep"], [filter]) => keep(filter),
+        (["--list"], []) => list(""),
+        (["--list"], [filter]) => list(filter),
         _ => bail!("expected: cargo xtask prove [FILTER] [--keep | --list]"),
     }
+}
+
+/// Runs proofs in a process of its own, so that all they print is kept, of their children as well.
+fn keep(filter: &str) -> anyhow::Result<ExitCode> {
+    names(filter)?;
+    let own = std::env::current_exe()?;
+    script(KEEP, &[&own.to_string_lossy(), filter])
+}
+
+/// What the benches found stands in bench/results.md.
+fn list(filter: &str) -> anyhow::Result<ExitCode> {
+    let mut names = names(filter)?;
+    names.retain(|name| *name != "bench");
+    script(LIST, &names)
+}
+
+fn script(script: &str, arguments: &[&str]) -> anyhow::Result<ExitCode> {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, "sh"]).args(arguments);
+    let status = shell.current_dir(target::workspace()).status()?;
+    Ok(crate::code(status.success()))
 }
 
 fn proofs() -> impl Iterator<Item = (&'static str, Prove)> {
@@ -121,7 +143,7 @@ fn run_now(filter: &str) -> anyhow::Result<ExitCode> {
 /// The one slow proof whose turn it is, on the program that the tests were run with; once more where it
 /// fails, unless this is to be strict, as one in hundreds fails by chance alone.
 pub(crate) fn sample(stages: &mut Stages, is_strict: bool) -> anyhow::Result<()> {
-    let turn = sample::turn(commit::hash().as_deref());
+    let turn = sample::turn_now();
     let (name, proof) = sample::SAMPLED[turn];
     println!(
         "== slow proof {} of {}, by the commit's hash; again: cargo xtask prove {name}",
@@ -162,6 +184,18 @@ fn holds(name: &str, proof: Prove, lab: &Lab) -> bool {
             false
         }
     }
+}
+
+fn the_package_works_for_an_ordinary_user(lab: &Lab) -> anyhow::Result<Proof> {
+    let made = release::make()?;
+    let mut tries = Command::new("sh");
+    tries.args(["-c", RELEASE, "sh"]);
+    let seen = output(tries.args([&made.folder, &made.package, &lab.folder]))?;
+    Ok(Proof {
+        claim: "the package unpacks and its program works for an ordinary user".to_owned(),
+        seen: String::from_utf8_lossy(&seen).trim_end().to_owned(),
+        held: true,
+    })
 }
 
 /// A folder for runs, and the program.
@@ -211,13 +245,6 @@ fn last_step(judgement: &Judgement) -> anyhow::Result<&StepResult> {
     judgement.steps.last().context("no step was judged")
 }
 
-/// The verdict on the last step, with its figures.
-fn verdict(judgement: &Judgement) -> anyhow::Result<(Verdict, String)> {
-    let step = last_step(judgement)?;
-    ensure!(step.effect.is_some(), "the step has no effect");
-    Ok((step.verdict, step_words(step)))
-}
-
 fn step_words(step: &StepResult) -> String {
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
     let figures = step.effect.map(|effect| {
@@ -231,9 +258,4 @@ fn step_words(step: &StepResult) -> String {
     });
     let figures = figures.unwrap_or_else(|| "without figures".to_owned());
     format!("{} {figures}", step.verdict.words())
-}
-
-/// Whether a verdict claims a difference.
-fn claims_a_difference(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Better | Verdict::Worse)
 }

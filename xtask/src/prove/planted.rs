@@ -9,7 +9,7 @@ use model::judgement::StepResult;
 use model::{Judgement, Verdict};
 
 use super::plant::{self, Planted};
-use super::{Lab, Proof, claims_a_difference, last_step, step_words};
+use super::{Lab, Proof, last_step, step_words};
 
 const STUDY: &str = include_str!("../../studies/planted.toml");
 /// Rounds of the loop that every server has: two microseconds or so, with which the server is what limits, not
@@ -188,7 +188,7 @@ fn sign_test([one, other]: [usize; 2]) -> f64 {
 
 /// Whether a verdict says what is not so; to say nothing is not wrong.
 fn is_wrong(verdict: Verdict, wanted: Verdict) -> bool {
-    let says = claims_a_difference(verdict) || verdict == Verdict::NoDifferenceThatMatters;
+    let says = verdict.is_call() || verdict == Verdict::NoDifferenceThatMatters;
     says && verdict != wanted
 }
 

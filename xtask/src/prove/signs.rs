@@ -12,7 +12,7 @@ use model::judgement::StepResult;
 use model::study::StepSpec;
 use model::{Doubt, RunRecord, Verdict};
 
-use super::{Lab, Proof, claims_a_difference, step_words};
+use super::{Lab, Proof, step_words};
 use crate::target;
 
 /// How many times as many rounds a family has when it is asked once more.
@@ -127,13 +127,13 @@ impl Sign {
             "better" => step.verdict == Verdict::Better,
             "worse" => step.verdict == Verdict::Worse,
             // No difference that matters, or none that can be told.
-            _ => !claims_a_difference(step.verdict) && !step.verdict.is_void(),
+            _ => !step.verdict.is_call() && !step.verdict.is_void(),
         }
     }
 
     /// Whether a difference is claimed that is not the expected one.
     fn is_wrong(&self) -> bool {
-        matches!(&self.seen, Ok(step) if claims_a_difference(step.verdict)) && !self.holds()
+        matches!(&self.seen, Ok(step) if step.verdict.is_call()) && !self.holds()
     }
 
     /// Whether there is no verdict where there should be one, or none of an effect that is there.
