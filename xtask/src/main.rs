@@ -42,9 +42,8 @@ usage: cargo xtask <command>
   bench [FILTER] [--rounds N] [--against 'COMMAND with {port}']
                   our instruments beside the tools they replace, in interleaved rounds; --against
                   names a further server to stand beside `linerate serve`, and may be repeated
-  vm COMMAND [--guest] [--put] [--get] [--append] [--disk] [--timeout] [--then] [--at-line] [--after]
-                  run, reboot, kill, check or fetch a real kernel in an emulated machine; `vm help`
-                  says how
+  vm COMMAND [--guest] [--put] [--get] [--append] [--disk] [--cut-at] [--timeout]
+                  run, check or fetch a real kernel in an emulated machine; `vm help` says how
   release         a static program, a Debian package and their checksums, into dist/
   pictures        take the documents' pictures of the report anew, after a change to its looks";
 

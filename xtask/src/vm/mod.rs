@@ -27,8 +27,6 @@ use crate::{packages, target};
 
 const USAGE: &str = "\
 usage: cargo xtask vm run [OPTIONS] -- COMMAND...
-       cargo xtask vm reboot [OPTIONS] --then SCRIPT -- COMMAND...
-       cargo xtask vm kill [OPTIONS] (--at-line TEXT | --after SECONDS) --then SCRIPT -- COMMAND...
        cargo xtask vm check
        cargo xtask vm fetch
 
@@ -37,21 +35,18 @@ ip, tc, ethtool, jq, nft, openssl, tcpdump, this checkout's linerate, two e1000e
 at /state. It reaches no network, and needs neither root nor /dev/kvm.
 
   run       one boot
-  reboot    COMMAND; once that is well a second boot with the same disk, which does SCRIPT
-  kill      COMMAND, and in the middle of it a power cut; then a boot with the same disk for SCRIPT.
-            What the disk was given is on it, what the guest's kernel still held is lost.
   check     what must hold in each guest; a stage of `cargo xtask test`
   fetch     the newest kernels from Debian; otherwise those that are there are used
 
   --guest NAME           6.1: Debian's kernel; newer: that of its backports; irq-time: Debian's
                          source built to keep the time of interrupts apart (no card, no modules) [6.1]
   --put HERE[:THERE]     a file for the guest [into /root, where COMMAND starts]
-  --get THERE[:HERE]     a file out of the last boot, absolute or from /root [into this folder]
-  --append OPTIONS       for the kernel's command line, of the last boot
-  --disk FILE            a disk that stays, made where it is not there [one that goes]
-  --timeout SECONDS      for each boot [120]
-  --at-line TEXT         cut the power when a line of the output holds TEXT
-  --after SECONDS        cut it so long after COMMAND began
+  --get THERE[:HERE]     a file out of it, absolute or from /root [into this folder]
+  --append OPTIONS       for the kernel's command line
+  --disk FILE            a disk that stays for the next boot, made where it is not there [one that goes]
+  --cut-at TEXT          cut the power when a line of the output holds TEXT: what the disk was given is on
+                         it, what the guest's kernel still held is lost
+  --timeout SECONDS      for the boot [120]
 
 Kernels and busybox are kept, unpacked and never installed, in linerate/vm of the user's cache.
 LINERATE_DEBIAN_MIRROR names a mirror other than http://deb.debian.org.";
@@ -61,9 +56,7 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
     match arguments {
         ["check"] => check(),
         ["fetch"] => fetch(),
-        [command @ ("run" | "reboot" | "kill"), rest @ ..] => {
-            carry_out(&GuestOrder::parse(command, rest)?)
-        }
+        ["run", rest @ ..] => carry_out(&GuestOrder::parse(rest)?),
         [] | ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(ExitCode::SUCCESS)

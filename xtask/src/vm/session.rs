@@ -1,4 +1,4 @@
-//! Boots one after the other with one disk: what `vm run`, `vm reboot` and `vm kill` come to.
+//! Boots one after the other with one disk, and what `vm run` comes to.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -86,30 +86,10 @@ impl Session {
         super::machine::file_out(&self.ports(), number)
     }
 
-    /// A boot with its output on ours.
-    fn show(&mut self, errand: &Errand, cut: &Cut, limit: Duration) -> anyhow::Result<Ending> {
-        let mut sinks = Sinks {
-            output: &mut std::io::stdout(),
-            errors: &mut std::io::stderr(),
-        };
-        let ending = self.boot(errand, cut, limit, &mut sinks)?;
-        let end = if ending.exit.is_some() {
-            ""
-        } else {
-            "; its power was cut"
-        };
-        eprintln!(
-            "Linux {} was ready after {:.1} s{end}",
-            self.release(),
-            ending.boot_seconds
-        );
-        Ok(ending)
-    }
-
     /// Copies the files out to where they were wanted. That one is not there is an error only of
     /// a command that did well.
     fn hand_out(&self, order: &GuestOrder, ending: &Ending) -> anyhow::Result<()> {
-        let files = order.last.files_out.iter().zip(&order.places);
+        let files = order.errand.files_out.iter().zip(&order.places);
         for (number, (there, here)) in files.enumerate() {
             if !ending.missing.contains(there) {
                 let shown = || here.display().to_string();
@@ -130,22 +110,28 @@ impl Session {
     }
 }
 
-/// Carries an order out; the exit code is that of the guest's last command.
+/// Carries an order out with its output on ours; the exit code is that of the guest's command, or 0 where the power
+/// was to be cut and was.
 pub(super) fn carry_out(order: &GuestOrder) -> anyhow::Result<u8> {
     // What is missing is told before the minutes of a build.
     packages::check_for_guests()?;
     let mut session = Session::open(order.guest, &program()?, order.disk.as_deref())?;
-    if let Some((errand, cut)) = &order.first {
-        let ending = session.show(errand, cut, order.limit)?;
-        match (cut, ending.exit) {
-            (Cut::Never, Some(0)) | (_, None) => {}
-            (Cut::Never, Some(code)) => return Ok(code),
-            (_, Some(code)) => bail!("the command ended with {code} before the power was cut"),
-        }
+    let mut sinks = Sinks {
+        output: &mut std::io::stdout(),
+        errors: &mut std::io::stderr(),
+    };
+    let ending = session.boot(&order.errand, &order.cut, order.limit, &mut sinks)?;
+    let end = match ending.exit {
+        Some(_) => "",
+        None => "; its power was cut",
+    };
+    let (release, seconds) = (session.release(), ending.boot_seconds);
+    eprintln!("Linux {release} was ready after {seconds:.1} s{end}");
+    if order.cut != Cut::Never && ending.exit.is_some() {
+        bail!("the command ended before the power was cut");
     }
-    let ending = session.show(&order.last, &Cut::Never, order.limit)?;
     session.hand_out(order, &ending)?;
-    ending.exit.context("the guest has no exit code")
+    Ok(ending.exit.unwrap_or(0))
 }
 
 /// The program that the tests are about.

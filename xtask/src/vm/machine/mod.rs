@@ -61,8 +61,6 @@ pub(crate) enum Cut {
     Never,
     /// When a line of the standard output holds this text.
     AtLine(String),
-    /// So long after the errand began.
-    After(Duration),
 }
 
 /// Where standard output and standard error of the errand go, as they come.
@@ -236,9 +234,6 @@ impl Running {
         match cut {
             Cut::Never => false,
             Cut::AtLine(text) => lines.iter().any(|line| line.contains(text.as_str())),
-            Cut::After(time) => self
-                .ready
-                .is_some_and(|ready| clock::now() >= ready + *time),
         }
     }
 

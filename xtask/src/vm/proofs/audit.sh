@@ -1,6 +1,6 @@
 # How often the kernel's audit code is entered by the system calls of processes that were born at different
-# times, all while audit is off, as lines `audit.born.TIME COUNT` in `truth`, and beside it what linerate
-# tells at those times, as `audit.told.TIME WORDS`. Last of all: what it leaves stays until the next boot.
+# times, all while audit is off, and what linerate tells at those times. Last of all: what it leaves stays until the
+# next boot.
 set -e
 by_hand="syscall-audit=never,task"
 rule=${by_hand#*=}
@@ -43,3 +43,16 @@ for time in early on late spared again; do
     tell "audit.born.$time" "$(awk -v pid="$process" '$2 == "common_pid:" && $3 == pid { count = $NF }
         END { print count + 0 }' $tracing/events/kprobes/audited/hist)"
 done
+was() {
+    entered=$(seen "audit.born.$1")
+    if [ "$2" = slow ]; then [ "$entered" -gt $calls ]; else same "$entered" 0; fi ||
+        said "born $1, it was audited $entered times" || return
+    case $(seen "audit.told.$1") in "$3"*) ;; *) said "$1: $(seen "audit.told.$1")" ;; esac
+}
+latch_is_told() {
+    latched='System calls are not audited now, but were since boot'
+    was early fast 'System calls are not audited.' && was on slow 'System calls are audited.' &&
+        was late slow "$latched" && was again slow "$latched" &&
+        was spared fast 'System calls of processes that are started now are not audited;'
+}
+claim 'processes born after audit was on enter its code though it is off, but for a rule, and that is told' latch_is_told

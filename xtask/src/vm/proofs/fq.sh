@@ -1,5 +1,5 @@
 # Two files at once from a server behind eth0, before the lever has fq there, with fq told a rate for each
-# connection, and after the undo: as lines `fq.TIME.rates` in `truth` what rates.awk makes of the packets as they left the queue.
+# connection, and after the undo: in `rates.TIME` what rates.awk makes of the packets as they left the queue.
 head -c 30000 www/large > www/shaped
 tc qdisc del dev eth0 root 2> /dev/null || true
 # Each packet waits for itself, and not as one of many that the kernel cuts up behind the queue.
@@ -18,7 +18,7 @@ receive_both() {
 }
 sent() {
     tapped eth0 8081 2 receive_both
-    tell "fq.$1.rates" "$(tcpdump -Z root -r packets -tt -nn -q -e 2> /dev/null | awk -f rates.awk | tr '\n' ' ')"
+    tcpdump -Z root -r packets -tt -nn -q -e 2> /dev/null | awk -f rates.awk > "rates.$1"
     tell "fq.$1.qdisc" "$(tc qdisc show dev eth0 root | awk '{ print $2 }')"
 }
 sent before
@@ -30,3 +30,14 @@ sent after
 ip link set dev eth0 gso_max_segs 65535
 kill $server
 wait $server
+# What is so of both connections, each of which had the whole file: no more than the rate with fq, where a packet may
+# leave up to half its time early to make up for one that was late, and more without.
+are() {
+    awk "\$1 > 30000 && $2 { n++ } END { exit NR != 2 || n != 2 }" "rates.$1" || said "$1: $(cat "rates.$1")"
+}
+fq_holds_back() {
+    same "$(seen fq.paced.qdisc)" fq && same "$(seen fq.after.qdisc)" "$(seen fq.before.qdisc)" &&
+        ! same "$(seen fq.before.qdisc)" fq &&
+        are before '$3 > 275000' && are paced '$2 <= 275000' && are after '$3 > 275000'
+}
+claim 'fq by its lever holds each connection to its rate, by the time of each packet, and the undo ends it' fq_holds_back

@@ -1,5 +1,5 @@
-# A file over TLS by a server whose records the kernel makes, and by one that makes them itself: lines
-# `ktls.…` in `truth`; every byte of two of its connections, as a packet socket saw it, in `wire.…`.
+# A file over TLS by a server whose records the kernel makes, and by one that makes them itself; every byte of two of
+# its connections, as a packet socket saw it, is left in `wire.…`, to be taken apart outside.
 file_bytes=300000
 mkdir www
 yes 0123456789 | head -c $file_bytes > www/file
@@ -86,3 +86,22 @@ await have_none_left
 tell ktls.wrong "$(counted TlsDecryptError)"
 kill $server
 wait $server
+# By the kernel: so many suites and sessions of its own, and the file by sendfile.
+records_are_of() {
+    same "$(seen "ktls.$1.answers")" same &&
+        same "$(seen "ktls.$1.ready" | jq '.tls.by_kernel | length')" "$2" &&
+        same "$(seen "ktls.$1.sessions")" "$3" &&
+        same "$(($(seen "ktls.$1.written") >= file_bytes))" "$3"
+}
+kernel_encrypts() { records_are_of auto 9 1 && records_are_of on 9 1 && records_are_of off 0 0; }
+other_pairs_are_of_kernel() { same "$(grep -c '^ktls.ciphers same$' seen)" 5 && same "$(seen ktls.others)" 5; }
+all_arrives() { same "$(seen ktls.late)" whole && same "$(seen ktls.wrong)" 0; }
+# Kernels before Linux 6.14 cannot follow; who asks is told so, and not left with a connection that broke.
+new_keys_are_told() {
+    same "$(seen ktls.off.new_keys)" '2 answered, ' && same "$(seen ktls.auto.new_keys)" '2 answered, ' &&
+        same "$(seen ktls.on.new_keys)" '1 answered, alert internal error'
+}
+claim 'serve has the kernel encrypt a file that it sends by sendfile, unless it is told not to' kernel_encrypts
+claim 'the kernel does so with each other pair of version and cipher' other_pairs_are_of_kernel
+claim 'what a slow client of its sessions has not read yet arrives after the close' all_arrives
+claim 'a client that asks for new keys gets them, or is told by an alert that the kernel has none' new_keys_are_told

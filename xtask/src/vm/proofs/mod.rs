@@ -8,7 +8,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{bail, ensure};
 
 use super::guest::{GUESTS, Guest};
 use super::initramfs::Errand;
@@ -31,8 +31,8 @@ const LOOK: &str = concat!(
 /// What stands before a claim that a script holds, and before one that it does not.
 const HELD: &str = "held   ";
 const FAILED: &str = "FAILED ";
-/// What the scripts leave: words for checks outside, and what was on the wire.
-const FILES: [&str; 3] = ["truth", "wire.on", "wire.tls1.2"];
+/// What was on the wire, which is looked at outside.
+const FILES: [&str; 2] = ["wire.on", "wire.tls1.2"];
 /// The script takes two minutes beside the other guest's; a machine that is busy with others gives less.
 const LIMIT: Duration = Duration::from_secs(900);
 
@@ -101,32 +101,21 @@ fn hold(guest: &Guest, seen: anyhow::Result<GuestFindings>, counts: &mut Counts)
 }
 
 /// What was found in a guest.
-#[derive(Default)]
 struct GuestFindings {
     /// The release that the kernel's package is of.
     release: String,
     /// The claims of its scripts, and whether each holds.
     held: Vec<String>,
-    /// What the guest's own files and tools say, as lines `NAME VALUE`.
-    truth: String,
     /// What a packet socket saw of a file that was sent by TLS 1.3, and by TLS 1.2 (pcap-savefile(5)).
     wire_of_a_file: Vec<u8>,
     wire_of_tls12: Vec<u8>,
 }
 
 impl GuestFindings {
-    #[cfg(test)]
-    fn of(truth: &str) -> Self {
-        Self {
-            truth: truth.to_owned(),
-            ..Self::default()
-        }
-    }
-
     /// All that was looked at, in the guest and from outside, and whether it holds.
     fn claims(&self, guest: &Guest) -> Vec<String> {
         let outside: &[_] = if guest.has_modules {
-            &claims::TUNED
+            &claims::OUTSIDE
         } else {
             &[]
         };
@@ -135,12 +124,6 @@ impl GuestFindings {
             Err(error) => format!("{FAILED}{claim}: {error:#}"),
         });
         self.held.iter().cloned().chain(outside).collect()
-    }
-
-    fn truth(&self, name: &str) -> anyhow::Result<&str> {
-        let mut pairs = self.truth.lines().filter_map(|line| line.split_once(' '));
-        let found = pairs.find(|(found, _)| *found == name);
-        Ok(found.with_context(|| format!("no {name} in truth"))?.1)
     }
 }
 
@@ -193,9 +176,8 @@ fn look(guest: &'static Guest, linerate: &Path) -> anyhow::Result<GuestFindings>
     };
     Ok(GuestFindings {
         held,
-        truth: String::from_utf8(file(0)?)?,
-        wire_of_a_file: file(1)?,
-        wire_of_tls12: file(2)?,
+        wire_of_a_file: file(0)?,
+        wire_of_tls12: file(1)?,
         release,
     })
 }

@@ -1,11 +1,12 @@
-# What must hold at rest of what linerate tells, and what all scripts of a guest need. What is held to account
-# outside of the guest is told as lines `NAME VALUE` in `truth`.
+# What must hold at rest of what linerate tells, and what all scripts of a guest need.
 set -eu
+# What was seen, for claims about it, as lines `NAME VALUE` in `seen`.
 tell() {
     name=$1
     shift
-    echo "$name $*" >> truth
+    echo "$name $*" >> seen
 }
+seen() { sed -n "s/^$1 //p" seen | head -n 1; }
 await() {
     for _ in $(seq 500); do
         if "$@" > /dev/null 2>&1; then return; fi
@@ -22,6 +23,7 @@ claim() {
     if why=$("$@" 2>&1); then echo "held   $words"; else echo "FAILED $words: $why"; fi
 }
 # What linerate tells, and what is so.
+said() { echo "$*" && false; }
 same() { [ "$1" = "$2" ] || { echo "told $1, in truth $2" && false; }; }
 has_word() { case " $2 " in *" $1 "*) ;; *) echo "no $1 in $2" && false ;; esac; }
 # What jq(1) makes of a page of linerate's, and what must be so of one.
