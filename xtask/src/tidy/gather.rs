@@ -1,12 +1,10 @@
 //! Reads the repository in: files, what cargo would build, what the programs say of themselves.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::Context as _;
 
-use super::rules::PACKAGES;
 use super::tree::{Helps, Tree};
 use crate::release::output;
 use crate::target;
@@ -18,9 +16,6 @@ const COMMITS: &str = "100";
 pub(super) fn tree() -> anyhow::Result<Tree> {
     let mut tree = Tree::default();
     read_files(&mut tree)?;
-    for limit in &PACKAGES {
-        tree.built.push(built(limit.selected)?);
-    }
     let program = target::program(target::PROFILE)?;
     read_helps(&program, "", &mut tree.helps)?;
     tree.tasks = tasks(crate::USAGE);
@@ -46,25 +41,6 @@ fn read_files(tree: &mut Tree) -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-/// How many packages cargo builds for Linux of what these arguments select. The lock file holds more:
-/// also what a feature would bring that nobody asks for.
-fn built(selected: &[&str]) -> anyhow::Result<usize> {
-    let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-    let tree = [
-        "tree", "--locked", "--prefix", "none", "--target", &platform,
-    ];
-    Ok(different(&said(&mut target::cargo(
-        &[&tree[..], selected].concat(),
-    ))?))
-}
-
-/// Packages in what cargo lists: `NAME vVERSION`, and more where one is ours or was listed before.
-fn different(listed: &str) -> usize {
-    let packages = listed.lines().filter(|line| !line.is_empty());
-    let names = packages.map(|line| line.split(' ').take(2).collect::<Vec<_>>());
-    names.collect::<BTreeSet<_>>().len()
 }
 
 /// The help of a command and of all below it, the hidden ones left out.
@@ -141,11 +117,5 @@ mod tests {
         let tasks = tasks(crate::USAGE);
         assert!(tasks["vm"].contains("--guest") && tasks["vm"].contains("fetch"));
         assert!(tasks["tidy"].contains("--rules") && !tasks["tidy"].contains("fuzz"));
-    }
-
-    #[test]
-    fn a_package_counts_once_however_often_it_is_listed_and_each_version_by_itself() {
-        let listed = "a v1.0.0 (/here)\nb v1.0.0\nc v2.0.0 (proc-macro)\n\na v1.0.0 (/here)\nb v1.0.0 (*)\nb v1.1.0\n";
-        assert_eq!(different(listed), 4);
     }
 }

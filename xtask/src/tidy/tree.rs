@@ -57,8 +57,6 @@ pub(super) struct Tree {
     pub(super) sources: BTreeMap<String, Source>,
     /// Every file, in bytes.
     pub(super) sizes: BTreeMap<String, u64>,
-    /// Packages that cargo builds, for each limit of the rule.
-    pub(super) built: Vec<usize>,
     /// Of `linerate`.
     pub(super) helps: Helps,
     /// Of `cargo xtask`.

@@ -2,24 +2,20 @@
 
 mod arrows;
 mod commands;
-mod kernel_files;
-mod packages;
 mod paths;
 mod promises;
 mod repository;
 mod sources;
 
 use super::Rule;
-pub(super) use packages::LIMITS as PACKAGES;
 
 /// Every house rule.
 pub(super) const ALL: &[Rule] = &[
     arrows::CRATES,
     arrows::MODULES,
-    packages::RULE,
+    repository::PACKAGES,
     repository::LINTS,
     sources::UNSAFE_CODE,
-    kernel_files::RULE,
     sources::FILE_LENGTH,
     sources::FILE_HEADERS,
     sources::TEST_NAMES,

@@ -1,10 +1,12 @@
-//! What holds of the repository as a whole: its size, its crates' lints, its history.
+//! What holds of the repository as a whole: its size, what it brings along, its crates' lints, its history.
 
 use crate::tidy::Rule;
 use crate::tidy::tree::Violation;
 
 /// History keeps what was once there, so that a clone stays small for good only without large files.
 const MOST_BYTES: u64 = 600_000;
+const LOCK: &str = "Cargo.lock";
+const MOST_PACKAGES: usize = 200;
 const LONGEST_SUBJECT: usize = 60;
 
 pub(super) const BLOBS: Rule = Rule {
@@ -17,6 +19,21 @@ pub(super) const BLOBS: Rule = Rule {
             Violation::new(path, 0, format!("it has {bytes} bytes"), advice)
         });
         violations.collect()
+    },
+};
+
+/// How much of other people's work comes along: every package is one to trust and to update.
+pub(super) const PACKAGES: Rule = Rule {
+    name: "packages",
+    says: "At most 200 packages are locked.",
+    check: |tree| {
+        let lock = tree.texts.get(LOCK).map_or("", String::as_str);
+        let locked = lock.matches("[[package]]\n").count();
+        let what = format!("{locked} packages are locked, and {MOST_PACKAGES} are the limit");
+        let advice =
+            "`cargo tree -i PACKAGE` says who brings what; do without, or turn features off";
+        let violation = Violation::new(LOCK, 0, what, advice);
+        Vec::from_iter((locked > MOST_PACKAGES).then_some(violation))
     },
 };
 
@@ -74,6 +91,14 @@ mod tests {
         let said = said(&BLOBS, &files);
         assert_eq!(said.len(), 1);
         assert!(said[0].starts_with("docs/a.svg: it has 600001 bytes"));
+    }
+
+    #[test]
+    fn more_packages_than_the_limit_are_named_with_their_number() {
+        let locked = |count| "[[package]]\nname = \"a\"\n".repeat(count);
+        assert!(said(&PACKAGES, &[(LOCK, &locked(200))]).is_empty());
+        let said = said(&PACKAGES, &[(LOCK, &locked(201))]);
+        assert!(said[0].starts_with("Cargo.lock: 201 packages"), "{said:?}");
     }
 
     #[test]
