@@ -30,6 +30,7 @@ mod routes;
 mod rtnetlink;
 pub mod targets;
 mod tcp_table;
+mod template;
 mod tree;
 mod unix_table;
 mod watch;

@@ -55,7 +55,7 @@ pub fn listening_at(path: &Path) -> Vec<u32> {
 }
 
 /// What the open files of their holders point to.
-fn links(inodes: &[u64]) -> Vec<String> {
+pub(crate) fn links(inodes: &[u64]) -> Vec<String> {
     let link = |inode| format!("socket:[{inode}]");
     inodes.iter().map(link).collect()
 }

@@ -2,9 +2,8 @@
 
 use model::finding::Finding;
 
-use super::{Subject, costly, fine, unknown};
+use super::Subject;
 
-const NAME: &str = "listen-backlog";
 /// The kernel's default since Linux 5.4; 128 before.
 const USUAL: u64 = 4096;
 
@@ -16,42 +15,24 @@ pub(super) fn check(subject: &Subject) -> Option<Finding> {
 
 fn judge(most: Option<u64>, overflows: Option<u64>) -> Finding {
     let Some(most) = most else {
-        let evidence = "/proc/sys/net/core/somaxconn cannot be read";
-        return unknown(
-            NAME,
-            "The limit of waiting connections cannot be seen.",
-            evidence,
-        );
+        return say!("listen-backlog.hidden");
     };
     let overflows = overflows.unwrap_or(0);
-    let evidence = format!("net.core.somaxconn = {most}, ListenOverflows since boot: {overflows}");
-    if most >= USUAL && overflows == 0 {
-        return fine(
-            NAME,
-            "No connection was turned away for want of a place to wait.",
-            evidence,
-        );
+    match overflows {
+        0 if most >= USUAL => say!("listen-backlog.long", most, overflows),
+        0 => say!("listen-backlog.short", most, overflows),
+        _ => say!("listen-backlog.ran_over", most, overflows),
     }
-    let what = if overflows > 0 {
-        format!("{overflows} connections found no place to wait until they were accepted.")
-    } else {
-        format!("At most {most} connections may wait to be accepted.")
-    };
-    costly("accept-queue", NAME, what, evidence)
 }
 
 /// The column `ListenOverflows`: a line of names is followed by one of values.
 fn overflows(netstat: &str) -> Option<u64> {
-    let lines: Vec<_> = netstat
+    let mut lines = netstat
         .lines()
-        .filter_map(|line| line.strip_prefix("TcpExt:"))
-        .collect();
-    let [names, values] = lines[..] else {
-        return None;
-    };
-    let at = names
-        .split_whitespace()
-        .position(|name| name == "ListenOverflows")?;
+        .filter_map(|line| line.strip_prefix("TcpExt:"));
+    let (names, values) = (lines.next()?, lines.next()?);
+    let mut names = names.split_whitespace();
+    let at = names.position(|name| name == "ListenOverflows")?;
     values.split_whitespace().nth(at)?.parse().ok()
 }
 

@@ -2,40 +2,37 @@
 
 use std::io;
 
-use model::finding::{Finding, Severity};
+use model::finding::Finding;
 use sys::bpf::{self, Program};
 
-use super::{Subject, fine, unknown};
+use super::Subject;
 use crate::errno::denied;
 use crate::links::{self, Device};
 use crate::packet_filters::{self, Filter, FilterHook};
 
-const NAME: &str = "bpf-programs";
-
-/// Types of program, by number in linux/bpf.h, that run for a packet, a socket call or any call.
-const ON_THE_PATH: [(u32, &str); 21] = [
-    (2, "kprobe"),
-    (3, "tc filter"),
-    (4, "tc action"),
-    (5, "tracepoint"),
-    (6, "XDP"),
-    (7, "perf event"),
-    (8, "control group packets"),
-    (9, "control group sockets"),
-    (10, "tunnel in"),
-    (11, "tunnel out"),
-    (12, "tunnel transmit"),
-    (13, "socket operations"),
-    (14, "socket stream"),
-    (16, "socket messages"),
-    (17, "raw tracepoint"),
-    (18, "control group addresses"),
-    (24, "raw tracepoint"),
-    (25, "control group socket options"),
-    (26, "tracing"),
-    (29, "security module"),
-    (32, "netfilter"),
-];
+/// Types of program, by number in linux/bpf.h, that run for a packet, a socket call or any call: a line each.
+const ON_THE_PATH: &str = "\
+2 kprobe
+3 tc filter
+4 tc action
+5 tracepoint
+6 XDP
+7 perf event
+8 control group packets
+9 control group sockets
+10 tunnel in
+11 tunnel out
+12 tunnel transmit
+13 socket operations
+14 socket stream
+16 socket messages
+17 raw tracepoint
+18 control group addresses
+24 raw tracepoint
+25 control group socket options
+26 tracing
+29 security module
+32 netfilter";
 
 /// What sees packets on devices needs no privilege to be listed, the programs do.
 struct BpfPrograms {
@@ -61,33 +58,15 @@ fn judge(seen: &BpfPrograms) -> Finding {
     match &seen.programs {
         Ok(programs) => signs.extend(loaded(programs)),
         Err(error) if signs.is_empty() && error.kind() != io::ErrorKind::Unsupported => {
-            let what = "Whether BPF programs run for each packet or call cannot be seen in full.";
-            return unknown(NAME, what, denied("bpf(2)", error));
+            let refused = denied("bpf(2)", error);
+            return say!("bpf-programs.hidden", refused);
         }
         Err(_) => {}
     }
-    if signs.is_empty() {
-        let what = "No BPF program runs for each packet or call.";
-        return fine(
-            NAME,
-            what,
-            "rtnetlink: no XDP, no filter on a device; bpf(2): none loaded",
-        );
-    }
-    Finding {
-        severity: Severity::Notice,
-        cost: "what the programs do decides: with kernel.bpf_stats_enabled=1, `bpftool prog show` \
-               tells how often each ran and how long"
-            .to_owned(),
-        advice:
-            "find out whose they are (`bpftool prog show`, `tc filter show`); take away for the \
-                 measurement what the servers you compare would not have"
-                .to_owned(),
-        ..fine(
-            NAME,
-            "Programs may run in the kernel for each packet or call.",
-            signs.join("; "),
-        )
+    let signs = signs.join("; ");
+    match signs.is_empty() {
+        true => say!("bpf-programs.none"),
+        false => say!("bpf-programs.run", signs),
     }
 }
 
@@ -96,32 +75,40 @@ fn on_devices(seen: &BpfPrograms) -> Vec<String> {
         let program = device.xdp_program?;
         Some(format!("XDP program {program} on device {}", device.index))
     });
-    let filters = seen.filters.iter().map(|filter| {
-        let direction = match filter.direction {
-            FilterHook::In => "into",
-            FilterHook::Out => "out of",
-        };
-        format!(
-            "a {} filter on packets {direction} device {}",
-            filter.kind, filter.device
-        )
-    });
+    let filters = seen.filters.iter().map(
+        |Filter {
+             device,
+             direction,
+             kind,
+         }| {
+            let direction = match direction {
+                FilterHook::In => "into",
+                FilterHook::Out => "out of",
+            };
+            format!("a {kind} filter on packets {direction} device {device}")
+        },
+    );
     xdp.chain(filters).collect()
 }
 
 /// How many of each type are loaded, with their names.
 fn loaded(programs: &[Program]) -> Vec<String> {
-    let of_kind = |(kind, words): &(u32, &str)| {
-        let alike = programs.iter().filter(|program| program.kind == *kind);
+    let of_kind = |line: &str| {
+        let (kind, words) = line.split_once(' ')?;
+        let alike = programs
+            .iter()
+            .filter(|program| program.kind.to_string() == kind);
         let names: Vec<_> = alike.map(|program| program.name.as_str()).collect();
         (!names.is_empty())
             .then(|| format!("{} loaded for {words} ({})", names.len(), names.join(", ")))
     };
-    ON_THE_PATH.iter().filter_map(of_kind).collect()
+    ON_THE_PATH.lines().filter_map(of_kind).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use model::finding::Severity;
+
     use super::*;
 
     fn nothing() -> BpfPrograms {

@@ -2,9 +2,8 @@
 
 use model::finding::Finding;
 
-use super::{Subject, costly, fine, unknown};
+use super::Subject;
 
-const NAME: &str = "clocksource";
 const FOLDER: &str = "sys/devices/system/clocksource/clocksource0";
 /// Those that the vDSO can read without entering the kernel.
 const FAST: [&str; 5] = [
@@ -16,31 +15,20 @@ const FAST: [&str; 5] = [
 ];
 
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
-    let current = subject.tree.text(&format!("{FOLDER}/current_clocksource"));
-    let available = subject
-        .tree
-        .text(&format!("{FOLDER}/available_clocksource"));
-    Some(match current {
-        Some(current) => judge(&current, &available.unwrap_or_default()),
-        None => {
-            let evidence = "/sys/devices/system/clocksource is not there";
-            unknown(NAME, "The clock source cannot be seen.", evidence)
-        }
-    })
+    let text = |file: &str| subject.tree.text(&format!("{FOLDER}/{file}"));
+    let available = text("available_clocksource").unwrap_or_default();
+    let current = text("current_clocksource");
+    Some(current.map_or_else(
+        || say!("clocksource.hidden"),
+        |current| judge(&current, &available),
+    ))
 }
 
 fn judge(current: &str, available: &str) -> Finding {
-    let evidence = format!("current_clocksource = {current}, available: {available}");
-    if FAST.contains(&current) {
-        let what = format!("The clock ({current}) is read without a system call.");
-        return fine(NAME, what, evidence);
+    match FAST.contains(&current) {
+        true => say!("clocksource.fast", current, available),
+        false => say!("clocksource.slow", current, available),
     }
-    costly(
-        "clocksource",
-        NAME,
-        format!("Each look at the clock ({current}) is a system call."),
-        evidence,
-    )
 }
 
 #[cfg(test)]

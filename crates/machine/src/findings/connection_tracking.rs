@@ -2,12 +2,11 @@
 
 use std::io;
 
-use model::finding::{Finding, Severity};
+use model::finding::Finding;
 
-use super::{Subject, costly, fine};
+use super::Subject;
 use crate::errno::errno;
 
-const NAME: &str = "connection-tracking";
 const FOLDER: &str = "proc/sys/net/netfilter";
 /// Share of the table from which new connections are soon dropped.
 const NEARLY_FULL: f64 = 0.8;
@@ -27,43 +26,24 @@ pub(super) fn check(subject: &Subject) -> Option<Finding> {
 
 fn judge(count: Option<u64>, most: Option<u64>, rules: Result<usize, &io::Error>) -> Finding {
     let Some(count) = count else {
-        let what = "Connections are not tracked: the kernel part for it is not loaded.";
-        return fine(
-            NAME,
-            what,
-            "there is no /proc/sys/net/netfilter/nf_conntrack_count",
-        );
+        return say!("connection-tracking.absent");
     };
     let most = most.filter(|most| *most > 0);
-    let evidence = format!(
-        "nf_conntrack_count = {count}, nf_conntrack_max = {}, nft rules that ask for a state: {}",
-        most.map_or_else(|| "hidden".to_owned(), |most| most.to_string()),
-        rules.map_or_else(errno, |rules| rules.to_string())
-    );
-    if count == 0 && rules.unwrap_or(0) == 0 {
-        return fine(
-            NAME,
-            "Connections are not tracked in this network namespace.",
-            evidence,
-        );
-    }
-    let full = most.is_some_and(|most| count as f64 >= NEARLY_FULL * most as f64);
-    let tracked = |what| costly(NAME, NAME, what, evidence);
-    if !full {
-        return tracked("The kernel looks up the tracked connection of each packet.");
-    }
-    Finding {
-        severity: Severity::Problem,
-        advice: "raise net.netfilter.nf_conntrack_max, or do not track the service's port"
-            .to_owned(),
-        ..tracked(
-            "The table of tracked connections is nearly full: new connections will be dropped.",
-        )
+    let is_full = most.is_some_and(|most| count as f64 >= NEARLY_FULL * most as f64);
+    let is_tracked = count > 0 || rules.unwrap_or(0) > 0;
+    let most = most.map_or_else(|| "hidden".to_owned(), |most| most.to_string());
+    let rules = rules.map_or_else(errno, |rules| rules.to_string());
+    match (is_tracked, is_full) {
+        (false, _) => say!("connection-tracking.none", count, most, rules),
+        (true, false) => say!("connection-tracking.tracked", count, most, rules),
+        (true, true) => say!("connection-tracking.full", count, most, rules),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use model::finding::Severity;
+
     use super::*;
 
     #[test]

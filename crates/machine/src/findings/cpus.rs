@@ -1,49 +1,29 @@
 //! Whether server and client can have CPUs of their own.
 
-use model::finding::{Finding, Severity};
+use model::finding::Finding;
 
-use super::{Subject, fine, unknown};
+use super::Subject;
 use crate::cpus::{self, CpuSplit};
-
-const NAME: &str = "cpus";
 
 pub(super) fn check(_subject: &Subject) -> Option<Finding> {
     Some(match cpus::here(&model::cpus::CpuWish::default()) {
         Ok(split) => judge(&split),
-        Err(error) => unknown(
-            NAME,
-            "The CPUs that we may use cannot be seen.",
-            format!("sched_getaffinity: {error}"),
-        ),
+        Err(error) => say!("cpus.hidden", error),
     })
 }
 
 fn judge(split: &CpuSplit) -> Finding {
-    let list = sys::cpu::format_list;
-    let evidence = format!(
-        "of the inherited affinity mask, within the quota: server {}, client {}",
-        list(&split.server),
-        list(&split.client)
-    );
-    if !split.is_shared() {
-        return fine(
-            NAME,
-            "Server and client can have CPUs of their own.",
-            evidence,
-        );
-    }
-    Finding {
-        severity: Severity::Notice,
-        cost: "each takes time from the other: throughput and latency say little, CPU per request \
-               still stands"
-            .to_owned(),
-        advice: "use a machine, or a quota, of two CPUs or more".to_owned(),
-        ..fine(NAME, "Server and client must share one CPU.", evidence)
+    let [server, client] = [&split.server, &split.client].map(|cpus| sys::cpu::format_list(cpus));
+    match split.is_shared() {
+        true => say!("cpus.shared", server, client),
+        false => say!("cpus.own", server, client),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use model::finding::Severity;
+
     use super::*;
 
     #[test]

@@ -5,11 +5,10 @@ use std::io;
 
 use model::finding::Finding;
 
-use super::{Subject, costly, counted, fine, unknown};
+use super::{Subject, counted};
 use crate::errno::{denied, errno};
 use crate::nftables::ListedRule;
 
-const NAME: &str = "firewall-rules";
 /// Legacy tables of either IP version; the files are there once the module is.
 const LEGACY: [&str; 2] = ["proc/net/ip_tables_names", "proc/net/ip6_tables_names"];
 
@@ -18,40 +17,30 @@ pub(super) fn check(subject: &Subject) -> Option<Finding> {
 }
 
 fn judge(nft: &io::Result<Vec<ListedRule>>, legacy: &io::Result<Vec<String>>) -> Finding {
-    let evidence = format!("{}; {}", nft_evidence(nft), legacy_evidence(legacy));
-    let rules = nft.as_ref().map_or(0, Vec::len);
-    let tables = legacy.as_ref().map_or(0, Vec::len);
-    if rules + tables > 0 {
-        return in_the_way(rules, tables, evidence);
+    let is_hidden = nft.is_err() || legacy.is_err();
+    let counts = [
+        nft.as_ref().map_or(0, Vec::len),
+        legacy.as_ref().map_or(0, Vec::len),
+    ];
+    let rules = in_the_way(counts);
+    let (nft, legacy) = (nft_evidence(nft), legacy_evidence(legacy));
+    if !rules.is_empty() {
+        return say!("firewall-rules.passed", rules, nft, legacy);
     }
-    if nft.is_err() || legacy.is_err() {
-        return unknown(NAME, "Firewall rules cannot be listed.", evidence);
+    match is_hidden {
+        true => say!("firewall-rules.hidden", nft, legacy),
+        false => say!("firewall-rules.none", nft, legacy),
     }
-    fine(
-        NAME,
-        "No firewall rule is in the way of packets here.",
-        evidence,
-    )
 }
 
-fn in_the_way(rules: usize, tables: usize, evidence: String) -> Finding {
-    let mut parts = Vec::new();
-    if rules > 0 {
-        parts.push(counted(rules, "nft rule", "nft rules"));
-    }
-    if tables > 0 {
-        parts.push(counted(
-            tables,
-            "table of legacy iptables",
-            "tables of legacy iptables",
-        ));
-    }
-    costly(
-        "firewall-rules",
-        NAME,
-        format!("Packets pass {}.", parts.join(" and ")),
-        evidence,
-    )
+fn in_the_way([rules, tables]: [usize; 2]) -> String {
+    let rules = (rules > 0).then(|| counted(rules, "nft rule", "nft rules"));
+    let tables = (tables > 0).then(|| {
+        let (one, several) = ("table of legacy iptables", "tables of legacy iptables");
+        counted(tables, one, several)
+    });
+    let parts: Vec<_> = [rules, tables].into_iter().flatten().collect();
+    parts.join(" and ")
 }
 
 /// Rules per table; tables are named by whoever made them, as `filter` or `nat`.
@@ -66,10 +55,8 @@ fn nft_evidence(nft: &io::Result<Vec<ListedRule>>) -> String {
             let texts = tables
                 .iter()
                 .map(|(table, count)| format!("{table}: {count}"));
-            format!(
-                "nft rules by table: {}",
-                texts.collect::<Vec<_>>().join(", ")
-            )
+            let texts: Vec<_> = texts.collect();
+            format!("nft rules by table: {}", texts.join(", "))
         }
         Err(error) => format!("nftables: {}", errno(error)),
     }

@@ -4,44 +4,28 @@ use std::collections::BTreeSet;
 
 use model::finding::Finding;
 
-use super::{Subject, costly, fine};
+use super::Subject;
 
-const NAME: &str = "cpu-frequency";
 const FOLDER: &str = "sys/devices/system/cpu/cpufreq";
 
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
-    let policies = subject.tree.names(FOLDER);
-    let governors: BTreeSet<_> = policies
-        .iter()
-        .filter_map(|policy| {
-            subject
-                .tree
-                .text(&format!("{FOLDER}/{policy}/scaling_governor"))
-        })
-        .collect();
-    Some(judge(&governors))
+    let policies = subject.tree.names(FOLDER).into_iter();
+    let governor = |policy| {
+        subject
+            .tree
+            .text(&format!("{FOLDER}/{policy}/scaling_governor"))
+    };
+    Some(judge(&policies.filter_map(governor).collect()))
 }
 
 fn judge(governors: &BTreeSet<String>) -> Finding {
-    if governors.is_empty() {
-        let what = "The frequency of the CPUs is not governed from here.";
-        return fine(
-            NAME,
-            what,
-            "no governor under /sys/devices/system/cpu/cpufreq",
-        );
-    }
     let names: Vec<_> = governors.iter().map(String::as_str).collect();
-    let evidence = format!("scaling_governor: {}", names.join(", "));
-    if names == ["performance"] {
-        return fine(NAME, "The CPUs run as fast as they can.", evidence);
+    let governors = names.join(", ");
+    match names.as_slice() {
+        [] => say!("cpu-frequency.not_ours"),
+        ["performance"] => say!("cpu-frequency.highest", governors),
+        _ => say!("cpu-frequency.changes", governors),
     }
-    costly(
-        "frequency-governor",
-        NAME,
-        "The CPUs change their frequency with the load.",
-        evidence,
-    )
 }
 
 #[cfg(test)]

@@ -2,40 +2,26 @@
 
 use model::finding::Finding;
 
-use super::{Subject, costly, fine};
+use super::Subject;
 
-const NAME: &str = "halt-polling";
+const DRIVER: &str = "sys/devices/system/cpu/cpuidle/current_driver";
+const POLL_NS: &str = "sys/module/haltpoll/parameters/guest_halt_poll_ns";
 
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
-    let driver = subject
-        .tree
-        .text("sys/devices/system/cpu/cpuidle/current_driver");
-    let poll_ns = subject
-        .tree
-        .number("sys/module/haltpoll/parameters/guest_halt_poll_ns");
-    Some(judge(driver.as_deref(), poll_ns))
+    let driver = subject.tree.text(DRIVER);
+    Some(judge(driver.as_deref(), subject.tree.number(POLL_NS)))
 }
 
 fn judge(driver: Option<&str>, poll_ns: Option<u64>) -> Finding {
     let driver = driver.unwrap_or("none");
     let Some(poll_ns) = poll_ns.filter(|_| driver == "haltpoll") else {
-        let what = "This machine does not idle by guest halt polling.";
-        return fine(NAME, what, format!("idle driver: {driver}"));
+        return say!("halt-polling.other", driver);
     };
-    let evidence = format!("idle driver haltpoll, guest_halt_poll_ns = {poll_ns}");
-    if poll_ns > 0 {
-        let what = format!(
-            "An idle CPU of this guest polls for {} µs before it halts.",
-            poll_ns / 1000
-        );
-        return fine(NAME, what, evidence);
+    let length_us = poll_ns / 1000;
+    match poll_ns {
+        0 => say!("halt-polling.halts", poll_ns),
+        _ => say!("halt-polling.polls", length_us, poll_ns),
     }
-    costly(
-        "guest-halt-poll",
-        NAME,
-        "An idle CPU of this guest halts at once, and waking it takes long.",
-        evidence,
-    )
 }
 
 #[cfg(test)]

@@ -2,9 +2,8 @@
 
 use model::finding::Finding;
 
-use super::{Subject, costly, fine};
+use super::Subject;
 
-const NAME: &str = "huge-pages";
 const FILE: &str = "sys/kernel/mm/transparent_hugepage/enabled";
 
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
@@ -12,19 +11,11 @@ pub(super) fn check(subject: &Subject) -> Option<Finding> {
 }
 
 fn judge(enabled: Option<&str>) -> Finding {
-    let Some(enabled) = enabled else {
-        let what = "This kernel makes no transparent huge pages.";
-        return fine(NAME, what, "there is no transparent_hugepage/enabled");
-    };
-    let evidence = format!("transparent_hugepage/enabled: {enabled}");
-    if !enabled.contains("[always]") {
-        return fine(
-            NAME,
-            "Huge pages are made only for programs that ask for them.",
-            evidence,
-        );
+    match enabled {
+        None => say!("huge-pages.absent"),
+        Some(enabled) if enabled.contains("[always]") => say!("huge-pages.unasked", enabled),
+        Some(enabled) => say!("huge-pages.asked_for", enabled),
     }
-    costly("huge-pages", NAME, "Huge pages are made unasked.", evidence)
 }
 
 #[cfg(test)]

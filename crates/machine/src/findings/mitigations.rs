@@ -2,9 +2,8 @@
 
 use model::finding::Finding;
 
-use super::{Subject, costly, counted, fine, unknown};
+use super::Subject;
 
-const NAME: &str = "mitigations";
 const FOLDER: &str = "sys/devices/system/cpu/vulnerabilities";
 /// Words of those that cost something at each entry into the kernel.
 const COSTLY: [&str; 6] = [
@@ -17,61 +16,43 @@ const COSTLY: [&str; 6] = [
 ];
 
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
-    let names = subject.tree.names(FOLDER);
-    let states: Vec<_> = names
-        .into_iter()
-        .filter_map(|name| Some((subject.tree.text(&format!("{FOLDER}/{name}"))?, name)))
-        .map(|(state, name)| (name, state))
-        .collect();
-    Some(judge(&states))
+    let names = subject.tree.names(FOLDER).into_iter();
+    let states = names.filter_map(|name| {
+        let state = subject.tree.text(&format!("{FOLDER}/{name}"))?;
+        Some((name, state))
+    });
+    Some(judge(&states.collect::<Vec<_>>()))
 }
 
 fn judge(states: &[(String, String)]) -> Finding {
-    if states.is_empty() {
-        let evidence = "/sys/devices/system/cpu/vulnerabilities is not there";
-        return unknown(NAME, "The kernel does not say what it mitigates.", evidence);
-    }
-    let of = |prefix: &str| {
-        let names = states.iter().filter(|(_, state)| state.starts_with(prefix));
+    let of = |is_meant: &dyn Fn(&str) -> bool| {
+        let names = states.iter().filter(|(_, state)| is_meant(state));
         names.map(|(name, _)| name.as_str()).collect::<Vec<_>>()
     };
-    let dear: Vec<_> = states
-        .iter()
-        .filter(|(_, state)| COSTLY.iter().any(|word| state.contains(word)))
-        .map(|(name, _)| name.as_str())
-        .collect();
-    let evidence = format!(
-        "mitigated: {}; vulnerable: {}; not affected: {}",
-        or_none(&of("Mitigation")),
-        or_none(&of("Vulnerable")),
-        of("Not affected").len()
-    );
-    if dear.is_empty() {
-        return fine(
-            NAME,
-            "No mitigation is on that makes entering the kernel dear.",
-            evidence,
-        );
-    }
-    let count = counted(dear.len(), "mitigation makes", "mitigations make");
-    costly(
-        "mitigations",
-        NAME,
-        format!(
-            "{}{} entering the kernel dearer: {}.",
-            &count[..1].to_uppercase(),
-            &count[1..],
-            dear.join(", ")
+    let mitigated = or_none(&of(&|state| state.starts_with("Mitigation")));
+    let vulnerable = or_none(&of(&|state| state.starts_with("Vulnerable")));
+    let spared = of(&|state| state.starts_with("Not affected")).len();
+    let dear = of(&|state| COSTLY.iter().any(|word| state.contains(word)));
+    let (count, dear) = (dear.len(), dear.join(", "));
+    match count {
+        _ if states.is_empty() => say!("mitigations.hidden"),
+        0 => say!("mitigations.none", mitigated, vulnerable, spared),
+        1 => say!("mitigations.one", dear, mitigated, vulnerable, spared),
+        _ => say!(
+            "mitigations.several",
+            count,
+            dear,
+            mitigated,
+            vulnerable,
+            spared
         ),
-        evidence,
-    )
+    }
 }
 
 fn or_none(names: &[&str]) -> String {
-    if names.is_empty() {
-        "none".to_owned()
-    } else {
-        names.join(", ")
+    match names {
+        [] => "none".to_owned(),
+        names => names.join(", "),
     }
 }
 

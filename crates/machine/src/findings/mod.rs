@@ -1,6 +1,15 @@
 //! What is looked at on a machine before it is trusted or tuned: one file per check, one line each
 //! in a list. Nothing is changed and no load is put on anything.
 
+/// What a check found, by the name of the check and of its outcome in `findings.toml`, with the values of
+/// these variables for the names in it.
+macro_rules! say {
+    ($outcome:literal $(, $name:ident)*) => {
+        $crate::findings::said($outcome, &[$((stringify!($name), &$name)),*])
+    };
+}
+
+mod at_rest;
 mod audit;
 mod backlog;
 mod bpf_programs;
@@ -9,29 +18,30 @@ mod connection_tracking;
 mod cpu_quota;
 mod cpus;
 mod firewall_rules;
-mod foreign_work;
 mod frequency;
 mod halt_polling;
 mod huge_pages;
 mod mitigations;
 mod packet_taps;
-mod pressure;
 mod seccomp;
 mod security_modules;
-mod served_connections;
-mod speed;
 mod stolen_time;
 mod summary;
 mod tracing;
 mod workers;
 
+use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io;
+use std::sync::LazyLock;
 
 use model::facts::Watched;
 use model::finding::{Finding, Severity};
+use serde::Deserialize;
 
 use crate::levers;
 use crate::nftables::{self, ListedRule};
+use crate::template::fill;
 use crate::tree::Tree;
 pub use summary::{Summary, summary};
 
@@ -68,11 +78,11 @@ static CHECKS: [Check; 22] = [
     huge_pages::check,
     backlog::check,
     tracing::check,
-    foreign_work::check,
-    pressure::check,
-    served_connections::check,
+    at_rest::check_work,
+    at_rest::check_pressure,
+    at_rest::check_connections,
     stolen_time::check,
-    speed::check,
+    at_rest::check_speed,
 ];
 
 /// Everything that was looked at, the most serious first. With `pid`, also how that process is set
@@ -102,40 +112,62 @@ pub(crate) fn look_at(name: &str, tree: &Tree) -> Option<Finding> {
     findings.find(|finding| finding.name == name)
 }
 
-/// Looked at, and as it should be.
-fn fine(name: &str, what: impl Into<String>, evidence: impl Into<String>) -> Finding {
-    Finding {
-        name: name.to_owned(),
-        severity: Severity::Fine,
-        what: what.into(),
-        evidence: evidence.into(),
-        cost: String::new(),
-        advice: String::new(),
+/// What the checks say, by their names.
+static TEXTS: LazyLock<BTreeMap<String, Texts>> =
+    LazyLock::new(|| toml::from_str(include_str!("../../findings.toml")).expect("a test reads it"));
+
+/// What one check says.
+#[derive(Deserialize)]
+struct Texts {
+    /// What each of its outcomes that costs speed costs, and what to do.
+    #[serde(default)]
+    cost: String,
+    #[serde(default)]
+    advice: String,
+    /// The lever whose row has both.
+    lever: Option<String>,
+    #[serde(flatten)]
+    outcomes: BTreeMap<String, Outcome>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Outcome {
+    severity: Option<Severity>,
+    what: String,
+    evidence: String,
+    /// Of this outcome alone.
+    cost: Option<String>,
+    advice: Option<String>,
+}
+
+impl Texts {
+    fn costs(&self) -> (&str, &str) {
+        let lever = self.lever.as_deref().and_then(levers::find);
+        let costs = lever.and_then(|lever| lever.finding.as_ref());
+        costs.map_or((&self.cost, &self.advice), |costs| {
+            (&costs.cost, &costs.advice)
+        })
     }
 }
 
-/// Costs what the row of its lever says, which has the advice too.
-fn costly(
-    lever: &str,
-    name: &str,
-    what: impl Into<String>,
-    evidence: impl Into<String>,
-) -> Finding {
-    let lever = levers::find(lever).and_then(|lever| lever.finding.as_ref());
-    let costs = lever.expect("a test sees each costly check find its lever");
+/// What is said of an outcome, named as `check.outcome`.
+fn said(name: &str, words: &[(&str, &dyn Display)]) -> Finding {
+    let (check, outcome) = name.split_once('.').unwrap_or_default();
+    let texts = &TEXTS[check];
+    let said = &texts.outcomes[outcome];
+    let severity = said.severity.unwrap_or(Severity::Fine);
+    let (cost, advice) = match severity {
+        Severity::Fine | Severity::Unknown => ("", ""),
+        Severity::Notice | Severity::Problem => texts.costs(),
+    };
     Finding {
-        severity: Severity::Notice,
-        cost: costs.cost.clone(),
-        advice: costs.advice.clone(),
-        ..fine(name, what, evidence)
-    }
-}
-
-/// Could not be looked at.
-fn unknown(name: &str, what: impl Into<String>, evidence: impl Into<String>) -> Finding {
-    Finding {
-        severity: Severity::Unknown,
-        ..fine(name, what, evidence)
+        name: check.to_owned(),
+        severity,
+        what: fill(&said.what, words),
+        evidence: fill(&said.evidence, words),
+        cost: said.cost.as_deref().unwrap_or(cost).to_owned(),
+        advice: said.advice.as_deref().unwrap_or(advice).to_owned(),
     }
 }
 
@@ -173,6 +205,31 @@ mod tests {
             };
             assert!(!finding.what.is_empty(), "{}", finding.name);
             assert!(finding.severity < Severity::Notice, "{finding:?}");
+        }
+    }
+
+    /// Of this folder, tests and all.
+    fn code() -> String {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/findings");
+        let files = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|file| file.unwrap().path());
+        let texts = files.filter_map(|path| std::fs::read_to_string(path).ok());
+        texts.collect::<String>() + include_str!("audit/mod.rs")
+    }
+
+    #[test]
+    fn each_outcome_is_one_that_a_check_names_and_each_that_is_named_is_one() {
+        let code = code();
+        for (check, texts) in &*TEXTS {
+            let beginning = format!("\"{check}.");
+            let named = code.match_indices(&beginning);
+            let named = named.map(|(at, _)| code[at..].split(['"', '.']).nth(2).unwrap());
+            let named: std::collections::BTreeSet<_> = named.collect();
+            assert!(named.into_iter().eq(texts.outcomes.keys()), "{check}");
+            if let Some(lever) = &texts.lever {
+                assert!(levers::find(lever).unwrap().finding.is_some(), "{lever}");
+            }
         }
     }
 

@@ -2,41 +2,31 @@
 
 use model::finding::Finding;
 
-use super::{Subject, costly, counted, fine, unknown};
+use super::{Subject, counted};
 use crate::errno::denied;
 use crate::{packet_list, targets};
 
-const NAME: &str = "packet-taps";
-const FILE: &str = "proc/net/packet";
-
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
-    Some(match subject.tree.try_text(FILE) {
+    Some(match subject.tree.try_text("proc/net/packet") {
         Ok(text) => {
             let taps = packet_list::parse(&text);
             let wide = taps.into_iter().filter(|tap| tap.sees_every_protocol());
             let inodes: Vec<_> = wide.map(|tap| tap.inode).collect();
             judge(&inodes, &holders(subject, &inodes))
         }
-        Err(error) => unknown(
-            NAME,
-            "Packet taps cannot be listed.",
-            denied("/proc/net/packet", &error),
-        ),
+        Err(error) => {
+            let refused = denied("/proc/net/packet", &error);
+            say!("packet-taps.hidden", refused)
+        }
     })
 }
 
 fn judge(inodes: &[u64], holders: &str) -> Finding {
-    if inodes.is_empty() {
-        let what = "No socket is shown every packet of this network namespace.";
-        return fine(NAME, what, "/proc/net/packet lists none for all protocols");
-    }
     let sockets = counted(inodes.len(), "socket", "sockets");
-    costly(
-        "packet-taps",
-        NAME,
-        format!("Every packet is copied for {sockets}."),
-        format!("/proc/net/packet, protocol 0003; held by {holders}"),
-    )
+    match inodes {
+        [] => say!("packet-taps.none"),
+        _ => say!("packet-taps.held", sockets, holders),
+    }
 }
 
 /// The processes that hold the sockets, by command name and number.
@@ -44,11 +34,7 @@ fn holders(subject: &Subject, inodes: &[u64]) -> String {
     if inodes.is_empty() {
         return String::new();
     }
-    let links: Vec<_> = inodes
-        .iter()
-        .map(|inode| format!("socket:[{inode}]"))
-        .collect();
-    let (pids, hidden) = targets::holders(&links);
+    let (pids, hidden) = targets::holders(&targets::links(inodes));
     let names: Vec<_> = pids.iter().map(|pid| named(subject, *pid)).collect();
     match (names.is_empty(), hidden) {
         (false, _) => names.join(", "),

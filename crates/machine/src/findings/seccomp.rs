@@ -2,26 +2,21 @@
 
 use model::finding::Finding;
 
-use super::{Subject, costly, counted, fine, unknown};
+use super::{Subject, counted};
 use crate::errno::denied;
 
-const NAME: &str = "seccomp";
-
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
-    let (file, whose) = match subject.pid {
-        Some(pid) => (format!("proc/{pid}/status"), format!("Process {pid}")),
-        None => (
-            "proc/self/status".to_owned(),
-            "What is started from here".to_owned(),
-        ),
+    let (process, whose) = match subject.pid {
+        Some(pid) => (pid.to_string(), format!("Process {pid}")),
+        None => ("self".to_owned(), "What is started from here".to_owned()),
     };
+    let file = format!("proc/{process}/status");
     Some(match subject.tree.try_text(&file) {
         Ok(status) => judge(&status, &whose),
-        Err(error) => unknown(
-            NAME,
-            "System call filters cannot be seen.",
-            denied(&format!("/{file}"), &error),
-        ),
+        Err(error) => {
+            let refused = denied(&format!("/{file}"), &error);
+            say!("seccomp.hidden", refused)
+        }
     })
 }
 
@@ -31,28 +26,15 @@ fn judge(status: &str, whose: &str) -> Finding {
         line.and_then(|rest| rest.trim().parse::<usize>().ok())
     };
     let Some(mode) = number("Seccomp:") else {
-        let what = "This kernel has no system call filters.";
-        return fine(NAME, what, "/proc/PID/status has no line `Seccomp`");
+        return say!("seccomp.absent");
     };
     // Before Linux 5.9 the number of filters is not shown.
     let filters = number("Seccomp_filters:").unwrap_or_else(|| usize::from(mode == 2));
-    let evidence = format!("/proc/PID/status: Seccomp {mode}, Seccomp_filters {filters}");
-    if mode != 2 {
-        return fine(
-            NAME,
-            format!("{whose} lives under no system call filter."),
-            evidence,
-        );
+    let counted = counted(filters, "system call filter", "system call filters");
+    match mode {
+        2 => say!("seccomp.filtered", whose, counted, mode, filters),
+        _ => say!("seccomp.none", whose, mode, filters),
     }
-    costly(
-        "system-call-filter",
-        NAME,
-        format!(
-            "{whose} lives under {}.",
-            counted(filters, "system call filter", "system call filters")
-        ),
-        evidence,
-    )
 }
 
 #[cfg(test)]

@@ -2,10 +2,9 @@
 
 use model::finding::Finding;
 
-use super::{Subject, fine, unknown};
+use super::Subject;
 use crate::errno::denied;
 
-const NAME: &str = "security-modules";
 const FILE: &str = "sys/kernel/security/lsm";
 /// Those that the kernel has built in for its own, and that decide nothing per packet or call of a
 /// server: they are always there, or rule over tracing, loading and one's own children.
@@ -23,33 +22,21 @@ const QUIET: [&str; 8] = [
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
     Some(match subject.tree.try_text(FILE) {
         Ok(list) => judge(list.trim()),
-        Err(error) => unknown(
-            NAME,
-            "Which security modules are asked cannot be seen.",
-            denied("/sys/kernel/security/lsm", &error),
-        ),
+        Err(error) => {
+            let refused = denied("/sys/kernel/security/lsm", &error);
+            say!("security-modules.hidden", refused)
+        }
     })
 }
 
-/// A module that protects is as it should be; its part of each call belongs to the machine that
-/// is measured, so it is told.
 fn judge(list: &str) -> Finding {
-    let evidence = format!("/sys/kernel/security/lsm: {list}");
-    let asked: Vec<_> = list
-        .split(',')
-        .filter(|name| !name.is_empty() && !QUIET.contains(name))
-        .collect();
-    if asked.is_empty() {
-        return fine(NAME, "No security module is asked for each call.", evidence);
+    let is_asked = |name: &&str| !name.is_empty() && !QUIET.contains(name);
+    let names: Vec<_> = list.split(',').filter(is_asked).collect();
+    let names = names.join(", ");
+    match names.is_empty() {
+        true => say!("security-modules.none", list),
+        false => say!("security-modules.asked", names, list),
     }
-    let names = asked.join(", ");
-    fine(
-        NAME,
-        format!(
-            "Security modules may be asked for each call: {names}; compare only machines alike."
-        ),
-        evidence,
-    )
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! Whether the hypervisor gave our CPUs to others.
 
-use model::finding::{Finding, Severity};
+use model::finding::Finding;
 
-use super::{Subject, fine, unknown};
+use super::Subject;
 use crate::cpu_ticks::{self, CpuTicks};
 
-const NAME: &str = "stolen-time";
 /// Share of the wanted time, since boot, that was not given.
 const SHOWS: f64 = 0.01;
 
@@ -16,34 +15,21 @@ pub(super) fn check(subject: &Subject) -> Option<Finding> {
 
 fn judge(ticks: Option<CpuTicks>) -> Finding {
     let Some(CpuTicks { machine, .. }) = ticks else {
-        return unknown(
-            NAME,
-            "Stolen time cannot be seen.",
-            "/proc/stat cannot be read",
-        );
+        return say!("stolen-time.hidden");
     };
     let stolen_ns = machine.stolen_ns;
     let share = stolen_ns as f64 / (machine.busy_ns() + stolen_ns).max(1) as f64;
-    let evidence = format!(
-        "/proc/stat since boot: {:.2} % of the time wanted was stolen",
-        share * 100.0
-    );
-    if share < SHOWS {
-        // Seen on a VM that others slowed fourfold: no steal does not prove that nobody took time.
-        let what = "The hypervisor admits to no time taken from us, which proves little.";
-        return fine(NAME, what, evidence);
-    }
-    Finding {
-        severity: Severity::Notice,
-        cost: "what is stolen is missing from throughput and shows in the tail".to_owned(),
-        advice: "measure in pairs, and compare CPU per request; or take a dedicated host"
-            .to_owned(),
-        ..fine(NAME, "The hypervisor gave our CPUs to others.", evidence)
+    let percent = format!("{:.2}", share * 100.0);
+    match share < SHOWS {
+        true => say!("stolen-time.none", percent),
+        false => say!("stolen-time.some", percent),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use model::finding::Severity;
+
     use super::*;
     use model::reading::MachineCpu;
 

@@ -4,12 +4,11 @@ use std::fs;
 
 use model::finding::Finding;
 
-use super::{Subject, costly, fine, unknown};
+use super::Subject;
 use crate::errno::denied;
 use crate::targets;
 use crate::tree::Tree;
 
-const NAME: &str = "tracing";
 const FOLDER: &str = "sys/kernel/tracing";
 /// Files that are empty while nobody traces.
 const LISTS: [&str; 4] = [
@@ -65,19 +64,12 @@ impl Traces {
 }
 
 fn judge(seen: &Traces) -> Finding {
-    if !seen.signs.is_empty() {
-        return costly(
-            "leftover-tracing",
-            NAME,
-            "Something is being traced.",
-            seen.signs.join("; "),
-        );
-    }
-    if seen.hidden.is_empty() {
-        fine(NAME, "Nothing is traced.", seen.looked_at.join("; "))
-    } else {
-        let what = "Whether something is traced cannot be seen in full.";
-        unknown(NAME, what, seen.hidden.join("; "))
+    let [signs, hidden] = [&seen.signs, &seen.hidden].map(|words| words.join("; "));
+    let looked_at = seen.looked_at.join("; ");
+    match (signs.is_empty(), hidden.is_empty()) {
+        (false, _) => say!("tracing.on", signs),
+        (true, true) => say!("tracing.none", looked_at),
+        (true, false) => say!("tracing.hidden", hidden),
     }
 }
 

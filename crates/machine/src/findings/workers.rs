@@ -1,11 +1,12 @@
 //! Whether a server has as many busy threads as it may use CPUs.
 
-use model::finding::{Finding, Severity};
+use std::cmp::Ordering;
 
-use super::{Subject, counted, fine, unknown};
+use model::finding::Finding;
+
+use super::{Subject, counted};
 use crate::tree::Tree;
 
-const NAME: &str = "workers";
 /// A thread is a worker when it has used at least this share of what the busiest has.
 const BUSY_SHARE: f64 = 0.1;
 /// Ticks, of 10 ms, that the busiest must have used before workers can be told from other threads.
@@ -22,12 +23,7 @@ pub(super) fn check(subject: &Subject) -> Option<Finding> {
         .lines()
         .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     let Some(cpus) = allowed.and_then(|list| sys::cpu::parse_list(list).ok()) else {
-        let evidence = format!("/proc/{pid}/status has no line `Cpus_allowed_list`");
-        return Some(unknown(
-            NAME,
-            format!("Process {pid} cannot be looked at."),
-            evidence,
-        ));
+        return Some(say!("workers.hidden", pid));
     };
     Some(judge(pid, &thread_ticks(&subject.tree, pid), cpus.len()))
 }
@@ -36,40 +32,13 @@ fn judge(pid: u32, ticks: &[u64], cpus: usize) -> Finding {
     let most = ticks.iter().copied().max().unwrap_or(0);
     let is_worker = |ticks: &&u64| **ticks as f64 >= BUSY_SHARE * most as f64;
     let workers = ticks.iter().filter(is_worker).count();
-    let evidence = format!(
-        "{} in /proc/{pid}/task and its children's, {workers} of them busy; {} allowed",
-        counted(ticks.len(), "thread", "threads"),
-        counted(cpus, "CPU", "CPUs")
-    );
-    if most < ENOUGH {
-        let what = format!("Process {pid} has hardly worked yet, so its workers cannot be told.");
-        return unknown(NAME, what, evidence);
-    }
-    if workers == cpus {
-        return fine(
-            NAME,
-            "The server has one worker for each CPU that it may use.",
-            evidence,
-        );
-    }
-    let (what, cost, advice) = if workers < cpus {
-        (
-            "Some CPUs have no worker",
-            "a server on too few CPUs gained 25 to 27 % from using them all (talawah.io, 2021)",
-            "start one worker for each CPU that the server may use",
-        )
-    } else {
-        (
-            "More workers than CPUs take turns",
-            "each turn is a switch, and a request may wait for it; not measured here",
-            "start no more workers than CPUs, unless they block",
-        )
-    };
-    Finding {
-        severity: Severity::Notice,
-        cost: cost.to_owned(),
-        advice: advice.to_owned(),
-        ..fine(NAME, format!("{what}: {workers} against {cpus}."), evidence)
+    let threads = counted(ticks.len(), "thread", "threads");
+    let allowed = counted(cpus, "CPU", "CPUs");
+    match workers.cmp(&cpus) {
+        _ if most < ENOUGH => say!("workers.idle", pid, threads, workers, allowed),
+        Ordering::Equal => say!("workers.one_each", pid, threads, workers, allowed),
+        Ordering::Less => say!("workers.too_few", pid, threads, workers, allowed, cpus),
+        Ordering::Greater => say!("workers.too_many", pid, threads, workers, allowed, cpus),
     }
 }
 
@@ -111,6 +80,8 @@ fn ticks_in(stat: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use model::finding::Severity;
+
     use super::*;
     use crate::tree::planted::Planted;
 

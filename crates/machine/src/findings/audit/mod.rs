@@ -4,12 +4,10 @@ mod kernel;
 
 use std::io;
 
-use model::finding::{Finding, Severity};
+use model::finding::Finding;
 
-use super::{Subject, costly, fine, unknown};
+use super::Subject;
 use crate::errno::errno;
-
-const NAME: &str = "audit";
 
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
     let cmdline = subject.tree.text("proc/cmdline").unwrap_or_default();
@@ -45,26 +43,25 @@ impl AuditState<'_> {
 fn judge(seen: &AuditState<'_>) -> Finding {
     let boot = seen.at_boot();
     match &seen.enabled {
-        _ if seen.boot_word == Some("audit=0") => {
-            fine(NAME, "System calls are not audited, for good.", boot)
-        }
-        Ok(enabled) if seen.spares_new => fine(
-            NAME,
-            "System calls of processes that are started now are not audited; a server from before the \
-             rule goes the slow way until it is started anew.",
-            format!("a rule `never,task`; AUDIT_GET says enabled = {enabled}; {boot}"),
-        ),
+        _ if seen.boot_word == Some("audit=0") => say!("audit.off_for_good", boot),
+        Ok(enabled) if seen.spares_new => say!("audit.spared", enabled, boot),
         Ok(0) => off(&seen.log, &boot),
-        Ok(enabled) => audited(*enabled, &boot),
-        // The kernel was built without it.
-        Err(error) if error.raw_os_error() == Some(93) => {
-            fine(NAME, "This kernel cannot audit system calls.", errno(error))
+        Ok(enabled) => {
+            let locked = if *enabled == 2 {
+                ", locked until reboot"
+            } else {
+                ""
+            };
+            say!("audit.on", locked, enabled, boot)
         }
-        Err(error) => unknown(
-            NAME,
-            "Whether system calls are audited cannot be seen.",
-            format!("AUDIT_GET: {}; {boot}", errno(error)),
-        ),
+        Err(error) => {
+            let refused = errno(error);
+            // The kernel was built without it.
+            match error.raw_os_error() {
+                Some(93) => say!("audit.absent", refused),
+                _ => say!("audit.hidden", refused, boot),
+            }
+        }
     }
 }
 
@@ -73,19 +70,12 @@ fn judge(seen: &AuditState<'_>) -> Finding {
 fn off(log: &io::Result<String>, boot: &str) -> Finding {
     let told = match log {
         Ok(log) => match was_on(log) {
-            Some(words) => return latched(words, boot),
+            Some(words) => return say!("audit.was_on", boot, words),
             None => "as far back as the kernel's log goes, it does not say so".to_owned(),
         },
         Err(error) => format!("the kernel's log would say so: {}", errno(error)),
     };
-    fine(
-        NAME,
-        "System calls are not audited.",
-        format!(
-            "AUDIT_GET says enabled = 0; {boot}. Had it been on before, processes started since \
-             would still cost +3.5 %; {told}"
-        ),
-    )
+    say!("audit.off", boot, told)
 }
 
 /// The words by which the kernel told that it was audited since it was started: at its start, or at the
@@ -101,40 +91,10 @@ fn was_on(log: &str) -> Option<&'static str> {
     lines.find_map(|line| ON_WORDS.into_iter().find(|words| line.contains(words)))
 }
 
-fn latched(words: &str, boot: &str) -> Finding {
-    Finding {
-        severity: Severity::Notice,
-        cost: "+3.5 % server CPU per request of a process that was started since (measured on a \
-               2-vCPU VM, Linux 6.18)"
-            .to_owned(),
-        advice: "`auditctl -a never,task` and start the server anew, or reboot: off alone spares \
-                 no new process"
-            .to_owned(),
-        ..fine(
-            NAME,
-            "System calls are not audited now, but were since boot: processes started since \
-             then still go the slow way in and out.",
-            format!("AUDIT_GET says enabled = 0; {boot}; the kernel's log has `{words}`"),
-        )
-    }
-}
-
-fn audited(enabled: u32, boot: &str) -> Finding {
-    let locked = if enabled == 2 {
-        ", locked until reboot"
-    } else {
-        ""
-    };
-    costly(
-        "syscall-audit",
-        NAME,
-        format!("System calls are audited{locked}."),
-        format!("AUDIT_GET says enabled = {enabled}; {boot}"),
-    )
-}
-
 #[cfg(test)]
 mod tests {
+    use model::finding::Severity;
+
     use super::*;
 
     fn seen(enabled: io::Result<u32>, log: &str) -> AuditState<'static> {
