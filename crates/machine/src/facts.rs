@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use model::facts::{Facts, Identity};
 
+use crate::inventory::tables::TABLES;
 use crate::tree::Tree;
 use crate::{cpus, irq_time};
 
@@ -91,26 +92,15 @@ fn virtualisation(tree: &Tree, cpuinfo: &str) -> Option<String> {
     });
     tree.text("sys/hypervisor/type")
         .map(|kind| kind.chars().filter(char::is_ascii_alphanumeric).collect())
-        .or_else(|| by_maker(&maker).map(str::to_owned))
+        .or_else(|| by_maker(&maker))
         .or_else(|| by_clock(&clocks).map(str::to_owned))
         .or_else(|| is_guest.then(|| "a hypervisor that does not name itself".to_owned()))
 }
 
-fn by_maker(maker: &str) -> Option<&'static str> {
-    const MAKERS: [(&str, &str); 8] = [
-        ("Amazon EC2", "Amazon EC2"),
-        ("Google", "Google Compute Engine"),
-        ("Microsoft Corporation", "Hyper-V"),
-        ("VMware, Inc.", "VMware"),
-        ("QEMU", "QEMU"),
-        ("Xen", "Xen"),
-        ("innotek GmbH", "VirtualBox"),
-        ("DigitalOcean", "DigitalOcean"),
-    ];
-    MAKERS
-        .iter()
-        .find(|(known, _)| *known == maker)
-        .map(|(_, name)| *name)
+fn by_maker(maker: &str) -> Option<String> {
+    let mut makers = TABLES.makers.iter();
+    let (_, name) = makers.find(|(known, _)| known == maker)?;
+    Some(name.clone())
 }
 
 fn by_clock(available: &str) -> Option<&'static str> {
@@ -254,7 +244,7 @@ mod tests {
 
     #[test]
     fn the_hypervisor_is_known_by_its_maker_or_its_clock_or_not_at_all() {
-        assert_eq!(by_maker("Amazon EC2"), Some("Amazon EC2"));
+        assert_eq!(by_maker("Amazon EC2").as_deref(), Some("Amazon EC2"));
         assert_eq!(by_clock("tsc kvm-clock acpi_pm"), Some("KVM"));
         assert_eq!(by_clock("tsc hpet"), None);
         let planted = telling();

@@ -1,77 +1,52 @@
-//! What starts the kernel of this machine, and the commands that have it do so with an option.
+//! What starts the kernel of this machine, and the commands that have it do so with an option: the tables of
+//! `boot.toml`.
 
 use model::reboot::BootChange;
+use serde::Deserialize;
 
+use super::TABLES;
+use crate::template::fill;
 use crate::tree::Tree;
 
-/// Ends the line that we would have a person add, so that it is found again.
-const MARK: &str = "# linerate";
-/// How the menu of GRUB is made from its settings: by what, and with which command.
-const GRUB_UPDATES: [(&str, &str); 3] = [
-    ("usr/sbin/update-grub", "update-grub"),
-    (
-        "usr/sbin/grub2-mkconfig",
-        "grub2-mkconfig -o /boot/grub2/grub.cfg",
-    ),
-    (
-        "usr/sbin/grub-mkconfig",
-        "grub-mkconfig -o /boot/grub/grub.cfg",
-    ),
-];
-/// The settings of GRUB, and the folder of files that are read after them and so overrule them.
-const GRUB_SETTINGS: &str = "etc/default/grub";
-const GRUB_FOLDER: &str = "etc/default/grub.d";
-/// Read after all others there.
-const OURS: &str = "zz-linerate.cfg";
-/// Where the firmware of a Raspberry Pi finds the command line.
-const PI_FILES: [&str; 2] = ["boot/firmware/cmdline.txt", "boot/cmdline.txt"];
-/// What systemd-boot has where it is installed.
-const SYSTEMD_BOOT: [&str; 3] = [
-    "boot/loader/loader.conf",
-    "boot/efi/loader/loader.conf",
-    "efi/loader/loader.conf",
-];
+/// A way in which machines are started.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Loader {
+    name: String,
+    /// A file without which it is not meant.
+    #[serde(default)]
+    needs: String,
+    /// Files of which one is there, each with the word that it stands for in the commands.
+    #[serde(default)]
+    by: Vec<(String, String)>,
+    make: Vec<String>,
+    undo: Vec<String>,
+    /// Where another option stands in the place of the one that is wanted.
+    undo_to_what_stands: Option<Vec<String>>,
+}
 
 /// How this machine is started with an option, in whose place another one stands now, if any does;
 /// its warning is left empty.
 pub(super) fn change(tree: &Tree, option: &str, stands: Option<&str>) -> BootChange {
-    let has = |file: &&str| tree.path(file).exists();
-    let grub = GRUB_UPDATES.iter().find(|(program, _)| has(program));
-    let pi_file = PI_FILES.into_iter().find(has);
-    if !is_plain(option) {
-        unknown(option)
-    } else if has(&"usr/sbin/grubby") {
-        grubby(option, stands.filter(|stands| is_plain(stands)))
-    } else if let (true, Some((_, update))) = (has(&GRUB_FOLDER), grub) {
-        from_folder(option, update)
-    } else if let (true, Some((_, update))) = (has(&GRUB_SETTINGS), grub) {
-        from_settings(option, update)
-    } else if let Some(file) = pi_file {
-        in_one_line(option, file)
-    } else if SYSTEMD_BOOT.iter().any(has) {
-        in_an_entry(option)
-    } else {
-        unknown(option)
-    }
+    let has = |file: &str| tree.path(file).exists();
+    let known = TABLES.loader.iter().filter(|loader| has(&loader.needs));
+    let mut known = known.flat_map(Loader::with_each_word);
+    let found = known.find(|(_, file, _)| has(file) && is_plain(option));
+    let (loader, word) = found.map_or((&TABLES.unknown, ""), |(loader, _, word)| (loader, word));
+    loader.told(option, word, stands.filter(|stands| is_plain(stands)))
 }
 
 /// Every way to start a machine with an option that is known here.
 pub(super) fn all(option: &str, stands: Option<&str>) -> Vec<BootChange> {
-    let mut all = vec![unknown(option)];
-    if is_plain(option) {
-        all.push(grubby(option, None));
-        all.extend(
-            stands
-                .filter(|stands| is_plain(stands))
-                .map(|it| grubby(option, Some(it))),
-        );
-        all.push(in_an_entry(option));
-        all.extend(PI_FILES.map(|file| in_one_line(option, file)));
-        for (_, update) in GRUB_UPDATES {
-            all.extend([from_folder(option, update), from_settings(option, update)]);
-        }
-    }
-    all
+    let known = TABLES.loader.iter().filter(|_| is_plain(option));
+    let known = known
+        .flat_map(Loader::with_each_word)
+        .flat_map(|(loader, _, word)| {
+            let stands = stands.filter(|stands| is_plain(stands));
+            [None, stands].map(|stands| loader.told(option, word, stands))
+        });
+    let unknown = TABLES.unknown.told(option, "", None);
+    known.chain([unknown]).collect()
 }
 
 /// Whether a shell and sed take it as it is.
@@ -80,83 +55,29 @@ fn is_plain(option: &str) -> bool {
     option.bytes().all(plain)
 }
 
-/// Of Fedora and those like it, whose menu has a file for each kernel. An argument takes the place of
-/// one of the same name.
-fn grubby(option: &str, stands: Option<&str>) -> BootChange {
-    let back = match stands {
-        Some(stands) => format!("--args={stands}"),
-        None => format!("--remove-args={option}"),
-    };
-    told(
-        "GRUB, whose entries grubby changes",
-        &[format!("grubby --update-kernel=ALL --args={option}")],
-        &[format!("grubby --update-kernel=ALL {back}")],
-    )
-}
+impl Loader {
+    /// Each file by which it is known, and the word for it.
+    fn with_each_word(&self) -> impl Iterator<Item = (&Self, &str, &str)> {
+        self.by
+            .iter()
+            .map(move |(file, word)| (self, &**file, &**word))
+    }
 
-/// A file of our own, after all others.
-fn from_folder(option: &str, update: &str) -> BootChange {
-    let file = format!("/{GRUB_FOLDER}/{OURS}");
-    told(
-        &format!("GRUB, as the files of /{GRUB_FOLDER} say"),
-        &[
-            format!("echo '{}' > {file}", addition(option)),
-            update.to_owned(),
-        ],
-        &[format!("rm {file}"), update.to_owned()],
-    )
-}
-
-/// The settings are lines of a shell, so one at the end adds to whatever stands before it.
-fn addition(option: &str) -> String {
-    format!("GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {option}\"")
-}
-
-fn from_settings(option: &str, update: &str) -> BootChange {
-    let (file, line) = (format!("/{GRUB_SETTINGS}"), addition(option));
-    told(
-        &format!("GRUB, as {file} says"),
-        &[format!("echo '{line} {MARK}' >> {file}"), update.to_owned()],
-        &[format!("sed -i '/{MARK}$/d' {file}"), update.to_owned()],
-    )
-}
-
-fn in_one_line(option: &str, file: &str) -> BootChange {
-    told(
-        &format!("firmware that reads /{file}"),
-        &[format!("sed -i '1s/$/ {option}/' /{file}")],
-        &[format!("sed -i '1s/ {option}$//' /{file}")],
-    )
-}
-
-fn in_an_entry(option: &str) -> BootChange {
-    told(
-        "systemd-boot",
-        &[format!(
-            "add {option} to the `options` line of the entry that is started (bootctl list names \
-             its file)"
-        )],
-        &["take it out of that line again".to_owned()],
-    )
-}
-
-fn unknown(option: &str) -> BootChange {
-    told(
-        "a boot loader that is not known here",
-        &[format!(
-            "add {option} to the kernel command line, where the boot loader or the hypervisor has \
-             it"
-        )],
-        &[format!("take {option} out of the kernel command line")],
-    )
-}
-
-fn told(loader: &str, make: &[String], undo: &[String]) -> BootChange {
-    BootChange {
-        loader: loader.to_owned(),
-        make: make.to_vec(),
-        undo: undo.to_vec(),
-        warning: String::new(),
+    fn told(&self, option: &str, word: &str, stands: Option<&str>) -> BootChange {
+        let stood = stands.and(self.undo_to_what_stands.as_ref());
+        let stands = stands.unwrap_or_default();
+        let fill = |text: &String| {
+            fill(
+                text,
+                &[("option", &option), ("word", &word), ("stands", &stands)],
+            )
+        };
+        BootChange {
+            loader: fill(&self.name),
+            make: self.make.iter().map(fill).collect(),
+            undo: stood.unwrap_or(&self.undo).iter().map(fill).collect(),
+            warning: String::new(),
+        }
     }
 }
 
@@ -272,7 +193,10 @@ mod tests {
         ];
         let machine = Planted::new("loader-folder", &cloud);
         let change = change(&machine.tree, "mitigations=off", None);
-        let (theirs, ours) = ("/etc/default/grub.d", machine.tree.path(GRUB_FOLDER));
+        let (theirs, ours) = (
+            "/etc/default/grub.d",
+            machine.tree.path("etc/default/grub.d"),
+        );
         // As grub-mkconfig(8) reads them.
         let look = "for file in */etc/default/grub */etc/default/grub.d/*.cfg; do . ./$file; done; \
                     echo $GRUB_CMDLINE_LINUX";

@@ -2,75 +2,27 @@
 
 mod loader;
 
+use std::sync::LazyLock;
+
 use model::lever::LeverSetting;
 use model::reboot::{Boot, BootChange, BootTell};
+use serde::Deserialize;
 
 use crate::tree::Tree;
 use crate::{journal, levers};
+use loader::Loader;
 
-/// Options of the command line that bear on speed; it may hold secrets too, so no other is told.
-const TOLD: [&str; 60] = [
-    "amd_pstate",
-    "apparmor",
-    "audit",
-    "clocksource",
-    "cpufreq.default_governor",
-    "cpuidle.governor",
-    "default_hugepagesz",
-    "gather_data_sampling",
-    "hugepages",
-    "hugepagesz",
-    "idle",
-    "indirect_target_selection",
-    "init_on_alloc",
-    "init_on_free",
-    "intel_idle.max_cstate",
-    "intel_iommu",
-    "intel_pstate",
-    "iommu",
-    "irqaffinity",
-    "isolcpus",
-    "kpti",
-    "kvm.nx_huge_pages",
-    "l1tf",
-    "lsm",
-    "maxcpus",
-    "mds",
-    "mem",
-    "mitigations",
-    "mmio_stale_data",
-    "nmi_watchdog",
-    "nohz",
-    "nohz_full",
-    "nokaslr",
-    "nopti",
-    "nosmt",
-    "nospec_store_bypass_disable",
-    "nospectre_bhb",
-    "nospectre_v1",
-    "nospectre_v2",
-    "nowatchdog",
-    "nr_cpus",
-    "preempt",
-    "processor.max_cstate",
-    "pti",
-    "rcu_nocbs",
-    "reg_file_data_sampling",
-    "retbleed",
-    "selinux",
-    "spec_rstack_overflow",
-    "spec_store_bypass_disable",
-    "spectre_bhi",
-    "spectre_v2",
-    "spectre_v2_user",
-    "srbds",
-    "ssbd",
-    "transparent_hugepage",
-    "tsa",
-    "tsc",
-    "tsx_async_abort",
-    "vmscape",
-];
+static TABLES: LazyLock<Tables> =
+    LazyLock::new(|| toml::from_str(include_str!("../../boot.toml")).expect("tests read it"));
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tables {
+    /// Options of the command line that are told.
+    told: Vec<String>,
+    loader: Vec<Loader>,
+    unknown: Loader,
+}
 
 /// What is told of this machine's boot, and of how it starts with what a lever of the boot wants:
 /// such a lever is called as its option of the kernel is.
@@ -107,7 +59,7 @@ pub fn knows(option: &str, boot: &Boot, change: &BootChange) -> bool {
 pub(crate) fn options(command_line: &str) -> Vec<String> {
     let is_told = |option: &&str| {
         let name = option.split('=').next().unwrap_or_default();
-        TOLD.contains(&name)
+        TABLES.told.iter().any(|told| told == name)
     };
     let told = command_line.split_whitespace().filter(is_told);
     told.map(str::to_owned).collect()

@@ -4,25 +4,12 @@ use model::inventory::Disk;
 
 use super::look::Look;
 use super::memory::chosen;
+use super::tables::TABLES;
 
 const FOLDER: &str = "sys/class/block";
 const WHAT: &str = "disks";
 /// Sizes are written in sectors of so many bytes, whatever the device's own are.
 const SECTOR_BYTES: u64 = 512;
-/// Mount points that tell nothing of an owner.
-const USUAL_MOUNT_POINTS: [&str; 10] = [
-    "/",
-    "/boot",
-    "/boot/efi",
-    "/home",
-    "/mnt",
-    "/opt",
-    "/srv",
-    "/tmp",
-    "/usr",
-    "/var",
-];
-
 /// Devices with something on them: of the empty loop devices there are many.
 pub(super) fn collect(look: &Look) -> Vec<Disk> {
     let mounts = look
@@ -73,7 +60,8 @@ fn mount_points(mounts: &str, device: &str, full: bool) -> Vec<String> {
         let (found, root, point) = (fields.next()?, fields.next()?, fields.next()?);
         (found == device && root == "/").then_some(point)
     });
-    let told = points.filter(|point| full || USUAL_MOUNT_POINTS.contains(point));
+    let told =
+        points.filter(|point| full || TABLES.mount_points.iter().any(|usual| usual == point));
     let points: std::collections::BTreeSet<_> = told.map(str::to_owned).collect();
     points.into_iter().collect()
 }

@@ -3,20 +3,10 @@
 use model::inventory::{Availability, Kernel, Part};
 
 use super::look::Look;
+use super::tables::TABLES;
 use crate::boot;
 use crate::errno::{denied, errno};
 use crate::tree::Tree;
-
-/// Parts that a study may want: name, module, and a function that is there while the part is. Many
-/// kernels have some built in, and then only their list of functions tells.
-const PARTS: [(&str, &str, &str); 6] = [
-    ("fq", "sch_fq", "fq_enqueue"),
-    ("netem", "sch_netem", "netem_enqueue"),
-    ("kTLS", "tls", "tls_sw_recvmsg"),
-    ("tun", "tun", "tun_chr_open"),
-    ("veth", "veth", "veth_xmit"),
-    ("WireGuard", "wireguard", "wg_xmit"),
-];
 
 pub(super) fn collect(look: &Look) -> Kernel {
     let text = |file: &str| {
@@ -89,7 +79,7 @@ fn part(name: &str, state: Availability, evidence: String) -> Part {
 
 fn loadable(look: &Look) -> Vec<Part> {
     let sources = Sources::read(look);
-    let parts = PARTS.iter().map(|(name, module, function)| {
+    let parts = TABLES.parts.iter().map(|(name, module, function)| {
         let (state, evidence) = sources.availability(look.tree(), module, function);
         part(name, state, evidence)
     });

@@ -3,14 +3,7 @@
 use model::inventory::{Limits, ProcessLimit};
 
 use super::look::Look;
-
-/// Lines of `/proc/PID/limits` that bear on serving and measuring, and the unit of each.
-const TOLD: [(&str, &str); 4] = [
-    ("Max open files", "files"),
-    ("Max processes", "processes"),
-    ("Max locked memory", "bytes"),
-    ("Max realtime priority", "priority"),
-];
+use super::tables::TABLES;
 
 pub(super) fn collect(look: &Look) -> Limits {
     let number = |file: &str| look.number(&format!("proc/sys/{file}"), "limits of the machine");
@@ -26,15 +19,15 @@ pub(super) fn collect(look: &Look) -> Limits {
 
 /// A line is a name, the soft and the hard limit, and mostly a unit.
 fn of_process(text: &str) -> Vec<ProcessLimit> {
-    let limit = |(name, unit): &(&str, &str)| {
-        let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    let limit = |(name, unit): &(String, String)| {
+        let rest = text.lines().find_map(|line| line.strip_prefix(&**name))?;
         let mut limits = rest.split_whitespace().map(|limit| limit.parse().ok());
         Some(ProcessLimit {
             name: name.trim_start_matches("Max ").to_owned(),
-            unit: (*unit).to_owned(),
+            unit: unit.clone(),
             soft: limits.next()?,
             hard: limits.next()?,
         })
     };
-    TOLD.iter().filter_map(limit).collect()
+    TABLES.limits.iter().filter_map(limit).collect()
 }

@@ -5,6 +5,7 @@ use sys::ethtool::Ethtool;
 
 use super::look::Look;
 use super::names;
+use super::tables::{TABLES, named_bits};
 use crate::errno::errno;
 use crate::links::{self, Device};
 
@@ -40,8 +41,8 @@ pub(super) fn of_device(look: &Look, device: &Device) -> Link {
         index: device.index,
         name: shown_name(device, look.full()),
         kind: kind(device),
-        flags: flags(device.flags),
-        state: state(device.state).to_owned(),
+        flags: named_bits(&TABLES.device_flags, device.flags.into()),
+        state: state(device.state),
         mtu: device.mtu,
         qdisc: device.qdisc.clone(),
         transmit_queue_packets: device.transmit_queue_packets,
@@ -104,35 +105,10 @@ fn kind(device: &Device) -> String {
         .unwrap_or_else(|| hardware.to_owned())
 }
 
-/// As `ip link` writes them: `IFF_…` of netdevice(7).
-fn flags(bits: u32) -> Vec<String> {
-    const FLAGS: [(u32, &str); 9] = [
-        (1 << 3, "LOOPBACK"),
-        (1 << 1, "BROADCAST"),
-        (1 << 4, "POINTOPOINT"),
-        (1 << 12, "MULTICAST"),
-        (1 << 7, "NOARP"),
-        (1 << 9, "ALLMULTI"),
-        (1 << 8, "PROMISC"),
-        (1 << 0, "UP"),
-        (1 << 16, "LOWER_UP"),
-    ];
-    let set = FLAGS.iter().filter(|(bit, _)| bits & bit != 0);
-    set.map(|(_, name)| (*name).to_owned()).collect()
-}
-
 /// `IF_OPER_…` of linux/if.h, as `ip link` writes them.
-fn state(state: u8) -> &'static str {
-    const STATES: [&str; 7] = [
-        "UNKNOWN",
-        "NOTPRESENT",
-        "DOWN",
-        "LOWERLAYERDOWN",
-        "TESTING",
-        "DORMANT",
-        "UP",
-    ];
-    STATES.get(usize::from(state)).copied().unwrap_or("UNKNOWN")
+fn state(state: u8) -> String {
+    let states = &TABLES.device_states;
+    states.get(usize::from(state)).unwrap_or(&states[0]).clone()
 }
 
 fn hexadecimal(address: &[u8]) -> String {

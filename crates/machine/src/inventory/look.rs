@@ -6,27 +6,9 @@ use std::io;
 
 use model::inventory::Hidden;
 
+use super::tables::TABLES;
 use crate::errno::errno;
 use crate::tree::Tree;
-
-/// Without one of these, a whole part of the page is empty.
-const SOURCES: [(&str, &str); 12] = [
-    ("proc/cpuinfo", "model and flags of the CPUs"),
-    (
-        "sys/devices/system/cpu",
-        "topology, caches and mitigations of the CPUs",
-    ),
-    ("proc/meminfo", "memory"),
-    ("sys/devices/system/node", "NUMA nodes"),
-    ("sys/class/block", "disks"),
-    ("sys/bus/pci/devices", "PCI devices"),
-    ("sys/bus/usb/devices", "USB devices"),
-    ("proc/sys/net/core", "network defaults"),
-    ("sys/kernel/security/lsm", "security modules"),
-    ("proc/pressure/cpu", "pressure stall information"),
-    ("proc/self/cgroup", "the control group"),
-    ("proc/self/limits", "limits of this process"),
-];
 
 /// Files as one process sees them.
 pub(super) struct Look {
@@ -77,7 +59,7 @@ impl Look {
 
     /// Remembers which sources of whole parts of the page are not there or refused.
     pub(super) fn note_missing_sources(&self) {
-        for (source, what) in SOURCES {
+        for (source, what) in &TABLES.sources {
             let path = self.tree.path(source);
             let opened = std::fs::File::open(&path).map(drop);
             if let Err(error) = opened {

@@ -12,6 +12,7 @@ mod names;
 mod network;
 mod pci;
 mod permissions;
+pub(crate) mod tables;
 mod usb;
 
 use model::inventory::{ControlGroup, INVENTORY_FORMAT, Inventory};

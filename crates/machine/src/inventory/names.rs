@@ -1,5 +1,7 @@
 //! Words for numbers: classes of devices, and the vendors' names where a list is installed.
 
+use super::tables::TABLES;
+
 /// Where Debian's `pci.ids` package and others put the list.
 pub(super) const PCI_LIST: &str = "usr/share/misc/pci.ids";
 
@@ -27,69 +29,19 @@ fn named<'a>(line: &'a str, number: &str) -> Option<&'a str> {
     line.strip_prefix(number)?.strip_prefix("  ")
 }
 
-/// A PCI class from its first two digits, or four where they say more: PCI Code and ID Assignment.
-pub(super) fn pci_class(class: &str) -> &'static str {
-    const CLASSES: [(&str, &str); 27] = [
-        ("0100", "SCSI controller"),
-        ("0101", "IDE controller"),
-        ("0104", "RAID controller"),
-        ("0106", "SATA controller"),
-        ("0108", "NVMe controller"),
-        ("01", "mass storage controller"),
-        ("0200", "Ethernet controller"),
-        ("0207", "InfiniBand controller"),
-        ("02", "network controller"),
-        ("03", "display controller"),
-        ("04", "multimedia controller"),
-        ("05", "memory controller"),
-        ("0600", "host bridge"),
-        ("0601", "ISA bridge"),
-        ("0604", "PCI bridge"),
-        ("06", "bridge"),
-        ("07", "communication controller"),
-        ("08", "system peripheral"),
-        ("09", "input device"),
-        ("0b", "processor"),
-        ("0c03", "USB controller"),
-        ("0c05", "SMBus controller"),
-        ("0c", "serial bus controller"),
-        ("0d", "wireless controller"),
-        ("10", "encryption controller"),
-        ("11", "signal processing controller"),
-        ("12", "processing accelerator"),
-    ];
-    let found = CLASSES.iter().find(|(prefix, _)| class.starts_with(prefix));
-    found.map_or("unassigned class", |(_, name)| name)
-}
-
-/// A USB device class; 00 leaves it to the interfaces (usb.org, Defined Class Codes).
-pub(super) fn usb_class(class: &str) -> &'static str {
-    match class {
-        "00" => "by interface",
-        "01" => "audio",
-        "02" => "communications",
-        "03" => "human interface device",
-        "07" => "printer",
-        "08" => "mass storage",
-        "09" => "hub",
-        "0e" => "video",
-        "e0" => "wireless",
-        "ef" => "miscellaneous",
-        _ => "other",
-    }
+/// The first of these whose beginning a class has.
+pub(super) fn class_name(classes: &[(String, String)], class: &str) -> Option<String> {
+    let found = classes
+        .iter()
+        .find(|(prefix, _)| class.starts_with(&**prefix));
+    found.map(|(_, name)| name.clone())
 }
 
 /// Names that the kernel or systemd gives by rule; the rest of such a name is numbers and the
 /// letters between them. Others, such as `enx` with the hardware's address, may tell of an owner.
 pub(super) fn is_given_by_rule(name: &str) -> bool {
-    const PREFIXES: [&str; 26] = [
-        "lo", "eth", "eno", "ens", "enp", "enP", "wlan", "wlp", "wls", "ib", "ibp", "ibs", "usb",
-        "wwan", "bond", "team", "br", "virbr", "docker", "dummy", "ifb", "tun", "tap", "veth",
-        "wg", "sit",
-    ];
-    let rests = PREFIXES
-        .iter()
-        .filter_map(|prefix| name.strip_prefix(prefix));
+    let prefixes = TABLES.device_prefixes.iter();
+    let rests = prefixes.filter_map(|prefix| name.strip_prefix(&**prefix));
     let is_number = |rest: &str| {
         let letters = rest.chars().filter(|letter| !letter.is_ascii_digit());
         rest.len() < 12 && { letters }.all(|letter| "sfndpurPv".contains(letter))
@@ -122,9 +74,10 @@ mod tests {
 
     #[test]
     fn the_more_exact_class_is_taken_first() {
-        assert_eq!(pci_class("0108"), "NVMe controller");
-        assert_eq!(pci_class("0180"), "mass storage controller");
-        assert_eq!(pci_class("ffff"), "unassigned class");
+        let name = |class| class_name(&TABLES.pci_classes, class);
+        assert_eq!(name("0108").as_deref(), Some("NVMe controller"));
+        assert_eq!(name("0180").as_deref(), Some("mass storage controller"));
+        assert_eq!(name("ffff"), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use model::inventory::PciDevice;
 
 use super::look::Look;
 use super::names;
+use super::tables::TABLES;
 
 const FOLDER: &str = "sys/bus/pci/devices";
 
@@ -23,7 +24,8 @@ fn device(look: &Look, slot: &str, list: &str) -> Option<PciDevice> {
     let (vendor_name, device_name) = names::pci_names(list, &vendor, &device);
     Some(PciDevice {
         slot: slot.to_owned(),
-        class_name: names::pci_class(&class).to_owned(),
+        class_name: names::class_name(&TABLES.pci_classes, &class)
+            .unwrap_or_else(|| "unassigned class".to_owned()),
         class,
         vendor,
         device,

@@ -4,6 +4,7 @@ use model::inventory::UsbDevice;
 
 use super::look::Look;
 use super::names;
+use super::tables::TABLES;
 
 const FOLDER: &str = "sys/bus/usb/devices";
 
@@ -22,7 +23,8 @@ fn device(look: &Look, name: &str) -> Option<UsbDevice> {
         number: text("devnum")?.parse().ok()?,
         vendor: text("idVendor")?,
         product: text("idProduct")?,
-        class_name: names::usb_class(&text("bDeviceClass")?).to_owned(),
+        class_name: names::class_name(&TABLES.usb_classes, &text("bDeviceClass")?)
+            .unwrap_or_else(|| "other".to_owned()),
         speed_mbit: text("speed").and_then(|speed| speed.parse().ok()),
         serial: look.full().then(|| text("serial")).flatten(),
     })
