@@ -1,6 +1,7 @@
 //! What the drivers of network devices tell and take, as ethtool(8) asks them, and of what takes their packets.
 
 #[cfg(test)]
+#[path = "tests/recorded.rs"]
 pub(crate) mod recorded;
 
 use std::fmt::Debug;
