@@ -30,8 +30,7 @@ fn queue(setting: DriverSetting, number: u32) -> Option<Queue> {
 
 /// A knob of a queue that somebody has set.
 fn set_for(device: &DeviceName, queue: Queue, tree: &Tree) -> Option<Knob> {
-    let of_way = QueueSetting::ALL
-        .into_iter()
+    let of_way = QueueSetting::all()
         .filter(|setting| setting.is_of_receiving() == matches!(queue, Queue::Rx(_)));
     let mut knobs = of_way.map(|setting| {
         let device = device.clone();
@@ -40,7 +39,7 @@ fn set_for(device: &DeviceName, queue: Queue, tree: &Tree) -> Option<Knob> {
             queue,
             setting,
         };
-        (knob, setting.usual_number())
+        (knob, setting.usual)
     });
     let set = knobs.find(|(knob, usual)| match knob.read(tree) {
         Ok(Value::Number(number)) => number != *usual,

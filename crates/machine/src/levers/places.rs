@@ -48,7 +48,9 @@ impl Places {
     /// Whether a knob is one of them, or moved along with one, on whatever machine.
     pub(super) fn have(&self, knob: &Knob) -> bool {
         match (self, knob) {
-            (Self::Host(ours), Knob::Sysctl(_)) => Knob::Host(*ours).followers().contains(knob),
+            (Self::Host(ours), Knob::Sysctl(_)) => {
+                Knob::Host(*ours).follower().as_ref() == Some(knob)
+            }
             (Self::Sysctls(names), Knob::Sysctl(name)) => names.contains(name),
             (Self::Host(ours), Knob::Host(setting)) => ours == setting,
             (Self::EachCpu(ours), Knob::Cpu { setting, .. }) => ours == setting,
@@ -103,18 +105,18 @@ impl Places {
         let of_device = |file: &str| vec![format!("/sys/class/net/DEVICE/{file}")];
         match self {
             Self::Sysctls(names) => names.iter().map(|name| name.as_str().to_owned()).collect(),
-            Self::Host(setting) => vec![format!("/{}", setting.file())],
+            Self::Host(setting) => vec![format!("/{}", setting.word())],
             Self::EachCpu(setting) => {
-                vec![format!("/sys/devices/system/cpu/cpuN/{}", setting.file())]
+                vec![format!("/sys/devices/system/cpu/cpuN/{}", setting.word())]
             }
-            Self::Device(setting) => of_device(setting.file()),
+            Self::Device(setting) => of_device(setting.word()),
             Self::EachQueue(setting) => {
                 let way = if setting.is_of_receiving() {
                     "rx"
                 } else {
                     "tx"
                 };
-                of_device(&format!("queues/{way}-N/{}", setting.file()))
+                of_device(&format!("queues/{way}-N/{}", setting.word()))
             }
             Self::Interrupts => vec!["/proc/irq/N/smp_affinity_list".to_owned()],
             Self::Driver(setting) => vec![setting.command("DEVICE")],

@@ -169,7 +169,7 @@ impl Tunable {
 
 /// What the kernel will move along with these, as it stands now.
 fn followers(steps: &[Step], site: &Site) -> Result<Vec<Step>, Obstacle> {
-    let knobs = steps.iter().flat_map(|step| step.knob.followers());
+    let knobs = steps.iter().filter_map(|step| step.knob.follower());
     let follower = |knob: Knob| {
         let held = knob.read(&site.tree);
         let old = held.map_err(|error| Obstacle::of(&knob, error))?;

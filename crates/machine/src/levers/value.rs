@@ -15,7 +15,8 @@ pub enum Value {
 }
 
 /// How a file of the kernel writes its value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Form {
     Number,
     /// Numbers with white space between them.

@@ -3,49 +3,14 @@
 use std::fmt;
 use std::io;
 
-use serde::{Deserialize, Serialize};
 use sys::ethtool::Feature;
 
-use super::DeviceName;
 use super::place::{Place, absent_as_not_found, typed};
+use super::{DeviceName, FeatureName};
 use crate::levers::value::{Form, Value};
 use crate::tree::Tree;
 
-/// A feature by the kernel's name (`netdev_features_strings` of net/ethtool/common.c), of those
-/// that levers set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FeatureName {
-    RxGro,
-    RxUdpGroForwarding,
-    RxLro,
-    TxGenericSegmentation,
-    TxTcpSegmentation,
-    TxTcp6Segmentation,
-    TxChecksumIpGeneric,
-    TxChecksumIpv4,
-    TxChecksumIpv6,
-    TlsHwTxOffload,
-    TlsHwRxOffload,
-}
-
 impl FeatureName {
-    fn name(self) -> &'static str {
-        match self {
-            Self::RxGro => "rx-gro",
-            Self::RxUdpGroForwarding => "rx-udp-gro-forwarding",
-            Self::RxLro => "rx-lro",
-            Self::TxGenericSegmentation => "tx-generic-segmentation",
-            Self::TxTcpSegmentation => "tx-tcp-segmentation",
-            Self::TxTcp6Segmentation => "tx-tcp6-segmentation",
-            Self::TxChecksumIpGeneric => "tx-checksum-ip-generic",
-            Self::TxChecksumIpv4 => "tx-checksum-ipv4",
-            Self::TxChecksumIpv6 => "tx-checksum-ipv6",
-            Self::TlsHwTxOffload => "tls-hw-tx-offload",
-            Self::TlsHwRxOffload => "tls-hw-rx-offload",
-        }
-    }
-
     /// Whether the driver lets it be switched.
     ///
     /// # Errors
@@ -56,12 +21,6 @@ impl FeatureName {
             feature: self,
         };
         Ok(place.ask(tree)?.can_change)
-    }
-}
-
-impl fmt::Display for FeatureName {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.name())
     }
 }
 
@@ -132,14 +91,14 @@ fn asks_for_on(word: &str) -> bool {
 
 impl OfDevice<'_> {
     fn switch(&self, tree: &Tree, on: bool) -> io::Result<()> {
-        let (device, name) = (self.device.as_str(), self.feature.name());
+        let (device, name) = (self.device.as_str(), self.feature.word());
         tree.drivers().switch_feature(device, name, on)
     }
 
     fn ask(&self, tree: &Tree) -> io::Result<Feature> {
         let features = tree.drivers().features(self.device.as_str());
         let mut features = features.map_err(absent_as_not_found)?.into_iter();
-        let found = features.find(|feature| feature.name == self.feature.name());
+        let found = features.find(|feature| feature.name == self.feature.word());
         found.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }

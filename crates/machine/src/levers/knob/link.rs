@@ -3,10 +3,8 @@
 use std::fmt;
 use std::io;
 
-use serde::{Deserialize, Serialize};
-
-use super::DeviceName;
 use super::place::{Place, absent_as_not_found, small, typed};
+use super::{DeviceName, LinkSetting};
 use crate::levers::value::{Form, Value};
 use crate::links;
 use crate::rtnetlink::{self, push_bytes, push_link};
@@ -18,51 +16,6 @@ const SET_LINK: u16 = 19;
 const DRIVER_MOST: u16 = 59;
 /// `GRO_MAX_SIZE` of linux/netdevice.h.
 const RECEIVE_MOST: i64 = 8 * 65_535;
-
-/// A size in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LinkSetting {
-    GsoMaxSize,
-    GroMaxSize,
-    GsoIpv4MaxSize,
-    GroIpv4MaxSize,
-}
-
-impl LinkSetting {
-    /// As ip(8) names it.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::GsoMaxSize => "gso_max_size",
-            Self::GroMaxSize => "gro_max_size",
-            Self::GsoIpv4MaxSize => "gso_ipv4_max_size",
-            Self::GroIpv4MaxSize => "gro_ipv4_max_size",
-        }
-    }
-
-    /// `IFLA_…` of linux/if_link.h.
-    fn kind(self) -> u16 {
-        match self {
-            Self::GsoMaxSize => 41,
-            Self::GroMaxSize => 58,
-            Self::GsoIpv4MaxSize => 63,
-            Self::GroIpv4MaxSize => 64,
-        }
-    }
-
-    /// What the kernel sets along with it, up to 64 KiB (`netif_set_gso_max_size` of net/core).
-    fn follower(self) -> Option<Self> {
-        match self {
-            Self::GsoMaxSize => Some(Self::GsoIpv4MaxSize),
-            Self::GroMaxSize => Some(Self::GroIpv4MaxSize),
-            Self::GsoIpv4MaxSize | Self::GroIpv4MaxSize => None,
-        }
-    }
-
-    fn is_of_sending(self) -> bool {
-        matches!(self, Self::GsoMaxSize | Self::GsoIpv4MaxSize)
-    }
-}
 
 /// Such a size of one device.
 pub(super) struct OfLink<'k> {
@@ -76,7 +29,7 @@ impl Place for OfLink<'_> {
     }
 
     fn read(&self, _: &Tree) -> io::Result<Value> {
-        let number = self.attribute(self.setting.kind())?;
+        let number = self.attribute(self.setting.attribute)?;
         let number = number.ok_or(io::ErrorKind::NotFound)?;
         Ok(Value::Number(number.into()))
     }
@@ -85,13 +38,19 @@ impl Place for OfLink<'_> {
         let size = small(value)?;
         let index = rtnetlink::index_of(self.device.as_str())?;
         // The kernel takes them in this order, so the follower ends as it was.
-        let follower = self.setting.follower().map(LinkSetting::kind);
-        let kept = follower.map(|kind| Ok::<_, io::Error>((kind, self.attribute(kind)?)));
-        let kept = kept.transpose()?;
+        let follower = self
+            .setting
+            .follower
+            .as_ref()
+            .and_then(|name| name.parse().ok());
+        let kept = match follower.map(|it: LinkSetting| it.attribute) {
+            Some(kind) => self.attribute(kind)?.map(|size| (kind, size)),
+            None => None,
+        };
         rtnetlink::ask(SET_LINK, rtnetlink::DO, |payload| {
             push_link(payload, index, 0);
-            push_bytes(payload, self.setting.kind(), &size.to_ne_bytes());
-            if let Some((kind, Some(size))) = kept {
+            push_bytes(payload, self.setting.attribute, &size.to_ne_bytes());
+            if let Some((kind, size)) = kept {
                 push_bytes(payload, kind, &size.to_ne_bytes());
             }
         })
@@ -103,9 +62,9 @@ impl Place for OfLink<'_> {
     }
 
     fn most(&self, _: &Tree) -> Option<i64> {
-        match self.setting.is_of_sending() {
-            true => self.attribute(DRIVER_MOST).ok()?.map(i64::from),
-            false => Some(RECEIVE_MOST),
+        match self.setting.is_of_receiving() {
+            true => Some(RECEIVE_MOST),
+            false => self.attribute(DRIVER_MOST).ok()?.map(i64::from),
         }
     }
 }

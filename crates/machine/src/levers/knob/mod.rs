@@ -5,7 +5,6 @@
 
 mod driver;
 mod feature;
-mod file;
 mod interrupt;
 mod kernel_file;
 mod link;
@@ -14,17 +13,14 @@ mod napi;
 mod place;
 mod qdisc;
 mod route;
+mod setting;
 
 use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use super::value::Form;
 use crate::tree::Tree;
 pub use driver::DriverSetting;
-pub use feature::FeatureName;
-pub use file::{CpuSetting, DeviceSetting, HostSetting, QueueSetting};
-pub use link::LinkSetting;
 pub use names::{DeviceName, Queue, SysctlName};
 
 pub use crate::routes::RouteKey;
@@ -39,7 +35,9 @@ pub(super) use napi::count as napi_count;
 use place::Place;
 use qdisc::OfRoot;
 use route::OfRoute;
-pub use route::RouteMetric;
+pub use setting::{
+    CpuSetting, DeviceSetting, FeatureName, HostSetting, LinkSetting, QueueSetting, RouteMetric,
+};
 
 pub use super::value::Value;
 
@@ -109,25 +107,19 @@ pub enum Reach {
 
 impl Knob {
     /// A sysctl by its name, with dots.
-    pub(crate) fn sysctl(name: &'static str) -> Self {
+    pub(crate) fn sysctl(name: &str) -> Self {
         let name = name.parse().expect("a catalogue names sysctls that can be");
         Self::Sysctl(name)
     }
 
     pub(crate) fn reach(&self) -> Reach {
-        match self {
-            Self::Sysctl(name) if name.is_of_a_namespace() => Reach::Namespace,
-            Self::Device { .. }
-            | Self::Queue { .. }
-            | Self::Driver { .. }
-            | Self::Napi { .. }
-            | Self::Feature { .. }
-            | Self::Link { .. }
-            | Self::Qdisc { .. }
-            | Self::Route { .. } => Reach::Namespace,
-            Self::Sysctl(_) | Self::Host(_) | Self::Cpu { .. } | Self::Interrupt { .. } => {
-                Reach::Host
-            }
+        let is_of_a_namespace = match self {
+            Self::Sysctl(name) => name.is_of_a_namespace(),
+            other => other.device().is_some(),
+        };
+        match is_of_a_namespace {
+            true => Reach::Namespace,
+            false => Reach::Host,
         }
     }
 
@@ -212,12 +204,11 @@ impl Knob {
         }
     }
 
-    /// What the kernel moves along with it: with transparent huge pages the memory that it keeps free
-    /// (`set_recommended_min_free_kbytes` of mm/khugepaged.c).
-    pub(crate) fn followers(&self) -> Vec<Self> {
+    /// What the kernel moves along with it.
+    pub(crate) fn follower(&self) -> Option<Self> {
         match self {
-            Self::Host(HostSetting::HugePages) => vec![Self::sysctl("vm.min_free_kbytes")],
-            _ => Vec::new(),
+            Self::Host(setting) => setting.follower.as_deref().map(Self::sysctl),
+            _ => None,
         }
     }
 
@@ -264,23 +255,23 @@ impl Knob {
         let file = |file, form| Box::new(KernelFile { file, form });
         match self {
             Self::Sysctl(name) => file(name.file(), name.form()),
-            Self::Host(setting) => file(setting.file().to_owned(), setting.form()),
+            Self::Host(setting) => file(setting.word().to_owned(), setting.form),
             Self::Cpu { cpu, setting } => {
-                let path = format!("sys/devices/system/cpu/cpu{cpu}/{}", setting.file());
-                file(path, setting.form())
+                let path = format!("sys/devices/system/cpu/cpu{cpu}/{}", setting.word());
+                file(path, setting.form)
             }
             Self::Interrupt { number, .. } => Box::new(OfInterrupt::new(*number)),
-            Self::Device { device, setting } => file(
-                format!("sys/class/net/{device}/{}", setting.file()),
-                Form::Number,
-            ),
+            Self::Device { device, setting } => {
+                let path = format!("sys/class/net/{device}/{}", setting.word());
+                file(path, setting.form)
+            }
             Self::Queue {
                 device,
                 queue,
                 setting,
             } => {
-                let path = format!("sys/class/net/{device}/queues/{queue}/{}", setting.file());
-                file(path, setting.form())
+                let path = format!("sys/class/net/{device}/queues/{queue}/{}", setting.word());
+                file(path, setting.form)
             }
             Self::Driver { device, setting } => Box::new(OfDriver {
                 device,
@@ -328,7 +319,7 @@ mod tests {
         let mask = Knob::Queue {
             device: "eth0".parse().unwrap(),
             queue: Queue::Rx(0),
-            setting: QueueSetting::RpsCpus,
+            setting: "rps_cpus".parse().unwrap(),
         };
         let command = "echo 00000003 > /sys/class/net/eth0/queues/rx-0/rps_cpus";
         assert_eq!(mask.command(&Value::Numbers(vec![0, 1])), command);
@@ -339,7 +330,7 @@ mod tests {
     fn a_device_whose_name_a_shell_would_take_apart_is_quoted() {
         let knob = Knob::Device {
             device: "a;reboot".parse().unwrap(),
-            setting: DeviceSetting::Mtu,
+            setting: "mtu".parse().unwrap(),
         };
         let command = "echo 1500 > '/sys/class/net/a;reboot/mtu'";
         assert_eq!(knob.command(&Value::Number(1500)), command);

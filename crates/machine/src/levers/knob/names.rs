@@ -162,4 +162,6 @@ macro_rules! as_text {
     )*};
 }
 
+pub(super) use as_text;
+
 as_text!(SysctlName, DeviceName, Queue, DriverSetting);

@@ -31,13 +31,13 @@ pub(super) fn of_its_own(
     wanted: Option<&Value>,
     tree: &Tree,
 ) -> Option<String> {
-    let of = |napi: &Napi| match setting {
-        DeviceSetting::GroFlushTimeout => napi.flush_timeout_ns,
-        DeviceSetting::NapiDeferHardIrqs => napi.defer_hard_irqs,
-        DeviceSetting::ThreadedNapi => napi.threaded,
-        DeviceSetting::TransmitQueueLength | DeviceSetting::Mtu => None,
+    let of = |napi: &Napi| match setting.word() {
+        "gro_flush_timeout" => napi.flush_timeout_ns,
+        "napi_defer_hard_irqs" => napi.defer_hard_irqs,
+        "threaded" => napi.threaded,
+        _ => None,
     };
-    let of_device: u64 = tree.number(&format!("sys/class/net/{device}/{}", setting.file()))?;
+    let of_device: u64 = tree.number(&format!("sys/class/net/{device}/{}", setting.word()))?;
     let napis = napis(device, tree).ok()?;
     let mut own = napis
         .iter()

@@ -3,43 +3,12 @@
 use std::fmt;
 use std::io;
 
-use serde::{Deserialize, Serialize};
-
-use super::DeviceName;
 use super::place::{Place, absent_as_not_found, small, typed};
+use super::{DeviceName, RouteMetric};
 use crate::levers::value::{Form, Value};
 use crate::routes::{self, Route, RouteKey};
 use crate::rtnetlink;
 use crate::tree::Tree;
-
-/// A metric of a route; 0 where none is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RouteMetric {
-    InitialWindow,
-    InitialReceiveWindow,
-    QuickAcknowledgements,
-}
-
-impl RouteMetric {
-    /// As ip(8) names it.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::InitialWindow => "initcwnd",
-            Self::InitialReceiveWindow => "initrwnd",
-            Self::QuickAcknowledgements => "quickack",
-        }
-    }
-
-    /// `RTAX_INITCWND`, `RTAX_INITRWND` and `RTAX_QUICKACK` of linux/rtnetlink.h.
-    fn kind(self) -> u16 {
-        match self {
-            Self::InitialWindow => 11,
-            Self::InitialReceiveWindow => 14,
-            Self::QuickAcknowledgements => 15,
-        }
-    }
-}
 
 /// Such a metric of one route through one device.
 pub(super) struct OfRoute<'k> {
@@ -54,21 +23,21 @@ impl Place for OfRoute<'_> {
     }
 
     fn read(&self, _: &Tree) -> io::Result<Value> {
-        let number = self.find()?.metric(self.metric.kind());
+        let number = self.find()?.metric(self.metric.attribute);
         Ok(Value::Number(number.into()))
     }
 
     fn write(&self, _: &Tree, value: &Value) -> io::Result<()> {
         let route = self.find()?;
         route
-            .with_metric(self.metric.kind(), small(value)?)
+            .with_metric(self.metric.attribute, small(value)?)
             .replace()
     }
 
     fn command(&self, value: &Value) -> String {
         let device = typed(self.device);
         let changed = self.find().and_then(|route| {
-            let changed = route.with_metric(self.metric.kind(), small(value)?);
+            let changed = route.with_metric(self.metric.attribute, small(value)?);
             Ok(changed.words(&device))
         });
         let words = changed.unwrap_or_else(|_| format!("{} dev {device}", self.route));
