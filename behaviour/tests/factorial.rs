@@ -51,11 +51,57 @@ fn a_run_of_commands_is_judged_from_its_folder_and_its_report_written() {
 }
 
 #[test]
-fn broken_evidence_is_refused_by_name() {
-    let folder = Folder::new("factorial-evidence");
+fn two_runs_of_commands_stand_side_by_side_without_a_verdict() {
+    let folder = Folder::new("factorial-compare");
+    kept(&folder, "strength-reduction");
+    let words = [
+        "study",
+        "compare",
+        "strength-reduction",
+        "strength-reduction",
+    ];
+    let said = answer(&mut linerate(&folder, &words));
+    assert!(
+        said.contains("No verdict") && said.contains("0.0 %"),
+        "{said}"
+    );
+    assert!(!said.contains("worse"), "{said}");
+    let compared = json(&folder, &[&words[..], &["--json"]].concat());
+    assert_eq!(compared["arms"][0]["figures"][0]["ratio"], 1.0);
+}
+
+#[test]
+fn a_run_of_commands_and_one_of_servers_are_refused_by_name() {
+    let folder = Folder::new("factorial-kinds");
+    kept(&folder, "strength-reduction");
+    kept(&folder, "smoke");
+    let words = ["study", "compare", "strength-reduction", "smoke"];
+    let output = linerate(&folder, &words).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = errors(&output);
+    assert!(
+        said.contains("one run is of servers and the other of commands"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_changed_study_and_broken_evidence_are_refused_by_name() {
+    let folder = Folder::new("factorial-changed");
     let run = kept(&folder, "strength-reduction");
-    std::fs::write(run.join("evidence.json"), "{\"format\": 1,\n nonsense").unwrap();
-    let output = linerate(&folder, &["study", "report", "strength-reduction"])
+    let other = folder.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::copy(run.join("blocks.jsonl"), other.join("blocks.jsonl")).unwrap();
+    let text = folder.text("strength-reduction/run.json");
+    let changed = text.replace("\"smallest_effect\":0.05", "\"smallest_effect\":0.5");
+    let changed = changed.replace("\"smallest_effect\": 0.05", "\"smallest_effect\": 0.5");
+    assert_ne!(changed, text);
+    std::fs::write(other.join("run.json"), changed).unwrap();
+    let words = ["study", "compare", "strength-reduction", "other"];
+    let said = errors(&linerate(&folder, &words).output().unwrap());
+    assert!(said.contains("was changed between the runs"), "{said}");
+    std::fs::write(other.join("evidence.json"), "{\"format\": 1,\n nonsense").unwrap();
+    let output = linerate(&folder, &["study", "report", "other"])
         .output()
         .unwrap();
     let said = errors(&output);

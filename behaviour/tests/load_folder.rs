@@ -82,6 +82,12 @@ fn a_sweep_that_was_killed_goes_on_and_has_every_level_once_a_round() {
     let (found, folder) = goes_on("load-sweep", &SWEEP);
     assert_eq!(found["blocks"].as_array().unwrap().len(), 6 * 3);
     assert!(folder.text("run/report.html").contains("<svg"));
+    let beside = study(&folder, &["compare", "run", "run"]);
+    assert!(
+        errors(&beside).contains("linerate versus"),
+        "{}",
+        errors(&beside)
+    );
 }
 
 #[test]

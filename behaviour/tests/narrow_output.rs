@@ -6,7 +6,7 @@ use crate::common::whole_run::{Run, folder_with, whole_run};
 use crate::common::{Folder, errors};
 
 /// The commands that print and need nothing but a run folder.
-const PRINTING: [&str; 7] = [
+const PRINTING: [&str; 8] = [
     "--help",
     "help load",
     "help study run",
@@ -14,6 +14,7 @@ const PRINTING: [&str; 7] = [
     "study show http-json",
     "study report run",
     "study report run --json",
+    "study compare run run",
 ];
 
 fn folder_with_run(name: &str) -> Folder {

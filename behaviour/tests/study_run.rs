@@ -185,3 +185,16 @@ fn a_folder_that_holds_a_run_is_not_written_over() {
     );
     assert_eq!(folder.text("run/blocks.jsonl"), before);
 }
+
+#[test]
+fn two_runs_of_one_study_stand_side_by_side_without_a_verdict() {
+    let folder = Folder::new("compare");
+    for out in ["one", "other"] {
+        answer(&mut linerate(&folder, &["--smoke", "--yes", "--out", out]));
+    }
+    let page = answer(&mut linerate(
+        &folder,
+        &["study", "compare", "one", "other"],
+    ));
+    assert!(page.contains("ordinary box"), "{page}");
+}

@@ -11,6 +11,7 @@ use model::bench::{BenchRecord, SavedBench};
 use model::lever::Leave;
 use model::run::{RUN_FILE, RunKind};
 use model::{BlockRecord, Judgement, RunRecord};
+use report::compare::CompareError;
 use study::store::{Resumed, Store};
 use study::{Campaign, CampaignError, Monotonic, Order};
 use sys::stop::{Again, StopSignal};
@@ -441,6 +442,43 @@ pub(crate) fn judged(
     let run = strangers::vetted(run, console);
     let judgement = judge::judge(&run, &blocks);
     Ok((run, blocks, judgement))
+}
+
+/// Two run folders side by side, as text or as JSON.
+pub(crate) fn compared(
+    one: &Path,
+    other: &Path,
+    as_json: bool,
+    console: &Console,
+) -> anyhow::Result<String> {
+    let kinds = [report::folder::kind(one)?, report::folder::kind(other)?];
+    let pair = match kinds {
+        [RunKind::Load, RunKind::Load] => {
+            let [(a, _, a_judged), (b, _, b_judged)] =
+                [judged(one, console)?, judged(other, console)?];
+            report::compare::servers((&a, &a_judged), (&b, &b_judged))?
+        }
+        [RunKind::Commands, RunKind::Commands] => {
+            let read = |folder| -> anyhow::Result<_> {
+                let (run, blocks, _) = report::folder::read_commands(folder)?;
+                let run = strangers::vetted(run, console);
+                let judgement = judge::judge_commands(&run, &blocks);
+                Ok((run, judgement))
+            };
+            let [(a, a_judged), (b, b_judged)] = [read(one)?, read(other)?];
+            report::compare::commands((&a, &a_judged), (&b, &b_judged))?
+        }
+        [RunKind::Bench, _] | [_, RunKind::Bench] => return Err(CompareError::Bench.into()),
+        [RunKind::ManyBlocks, _] | [_, RunKind::ManyBlocks] => {
+            return Err(CompareError::Load.into());
+        }
+        _ => return Err(CompareError::Kinds.into()),
+    };
+    Ok(if as_json {
+        format!("{:#}", pair.value())
+    } else {
+        pair.text(console.width())
+    })
 }
 
 #[cfg(test)]

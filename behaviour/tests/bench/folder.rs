@@ -93,6 +93,12 @@ fn the_folder_has_what_the_terminal_was_told_and_a_page() {
         "{}",
         errors(&taken)
     );
+    let beside = study(&folder, &["compare", "run", "run"]);
+    assert!(
+        errors(&beside).contains("to one `linerate bench`"),
+        "{}",
+        errors(&beside)
+    );
 }
 
 #[test]

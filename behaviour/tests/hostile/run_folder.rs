@@ -102,6 +102,8 @@ fn what_is_no_file_in_a_run_folder_is_not_read() {
             put(&folder.path().join("run").join(file), what);
             let refused = refusal(&folder, &["study", "report", "run"]);
             assert!(refused.contains(file), "{what}: {refused}");
+            let refused = refusal(&folder, &["study", "compare", "run", "run"]);
+            assert!(refused.contains(file), "{what}: {refused}");
         }
     }
 }
@@ -207,8 +209,9 @@ fn the_command_that_repeats_a_run_is_one_of_ours_or_is_not_shown() {
         edited(&folder, |run| run.command = theirs.to_owned());
         let text = said(&folder, &["study", "report", "run"]);
         assert!(text.contains(shown), "{theirs}: {text}");
+        let compared = said(&folder, &["study", "compare", "run", "run", "--json"]);
         let page = folder.text("run/report.html");
-        for place in [text, page] {
+        for place in [text, page, compared] {
             assert!(
                 !place.contains("| sh") && !place.contains("--trust"),
                 "{theirs}"
@@ -277,6 +280,8 @@ fn words_of_a_folder_reach_the_terminal_as_what_they_are() {
     for arguments in [
         &["study", "report", "run"][..],
         &["study", "report", "run", "--json"],
+        &["study", "compare", "run", "run"],
+        &["study", "compare", "run", "run", "--json"],
     ] {
         let output = linerate(&folder, arguments).output().unwrap();
         assert!(output.status.success(), "{}", errors(&output));

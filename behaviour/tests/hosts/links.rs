@@ -52,6 +52,26 @@ fn a_study_over_a_link_waits_for_its_delay_and_its_run_says_so() {
 }
 
 #[test]
+fn runs_over_links_that_differ_do_not_compare_and_two_spellings_of_one_link_do() {
+    crate::common::needs_root!();
+    let folder = Folder::new("link-compare");
+    let links = [
+        ("plain", "rate = \"50Mbit/s\"\nvia = \"tbf\""),
+        ("respelled", "rate = \"0.05Gbit/s\"\nvia = \"tbf\""),
+        ("other", "rate = \"50Mbit/s\"\nvia = \"tun\""),
+    ];
+    for (out, link) in links {
+        write_linked(&folder, link);
+        run(&folder, out);
+    }
+    let compare = |other| ["study", "compare", "plain", other];
+    answer(&mut linerate(&folder, &compare("respelled")));
+    let said = refusal(&folder, &compare("other"));
+    assert!(said.contains("different links"), "{said}");
+    assert!(said.contains("tbf") && said.contains("TUN"), "{said}");
+}
+
+#[test]
 fn a_link_wants_the_rig_on_which_it_can_be_emulated() {
     let folder = Folder::new("link-rig");
     write_linked(&folder, "delay = \"1ms\"");

@@ -26,7 +26,7 @@ fn a_whole_study_has_client_and_server_on_two_hosts_and_its_run_says_so() {
 }
 
 #[test]
-fn the_rig_of_a_study_file_is_taken_unless_another_is_asked_for() {
+fn the_rig_of_a_study_file_is_taken_unless_another_is_asked_for_and_they_do_not_compare() {
     crate::common::needs_root!();
     let folder = Folder::new("hosts-router");
     write_study(&folder, "rig = \"router\"", 2);
@@ -36,6 +36,14 @@ fn the_rig_of_a_study_file_is_taken_unless_another_is_asked_for() {
     let other = [&run[..], &["asked", "--rig", "tunnel"]].concat();
     answer(&mut linerate(&folder, &other));
     assert_two_hosts(&folder, "asked", &Rig::Tunnel);
+    let compare = ["study", "compare", "own", "asked"];
+    let output = linerate(&folder, &compare).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = errors(&output);
+    assert!(
+        said.contains("different rigs") && said.contains("tunnel"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -74,4 +74,13 @@ fn a_workload_of_two_files_goes_on_after_a_kill_and_stands_beside_another_run() 
     let run = judgement(&folder, "killed");
     holds(&run);
     assert_eq!(run["rounds_done"], 12);
+
+    answer(&mut linerate(&folder, &words("other")));
+    let compare = ["study", "compare", "killed", "other", "--json"];
+    let beside: Value = serde_json::from_str(&answer(&mut linerate(&folder, &compare))).unwrap();
+    let figures = beside["arms"][0]["figures"].as_array().unwrap();
+    for (figure, name) in figures.iter().zip(["cpu_us", "query_us"]) {
+        assert_eq!(figure["metric"], name, "{beside:#}");
+        assert!(figure["ratio"].is_number(), "{beside:#}");
+    }
 }

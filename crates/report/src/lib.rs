@@ -4,6 +4,7 @@
 //! that it is rendered on, so a run reads the same on a laptop.
 
 pub mod bench;
+pub mod compare;
 pub mod factorial;
 pub mod folder;
 pub mod html;

@@ -143,6 +143,23 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+    /// Two runs side by side, without a verdict
+    ///
+    /// Two runs lie apart in time, and what changed meanwhile may be the machine: so there are
+    /// figures and no verdict. For a verdict, measure both as arms of one run.
+    #[command(after_long_help = "\
+Examples:
+  linerate study compare before after")]
+    Compare {
+        /// Folder of one run
+        one: PathBuf,
+        /// Folder of another run of the same study
+        other: PathBuf,
+        /// Print one JSON value (docs/schema/study-compare.json; of studies of commands,
+        /// study-compare-commands.json)
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
@@ -164,6 +181,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             json,
         } => resume(folder, *yes, word, *json, console),
         StudyAction::Report { folder, json } => run::show(folder, *json, console),
+        StudyAction::Compare { one, other, json } => compare(one, other, *json, console),
     }
 }
 
@@ -343,5 +361,10 @@ fn show(name: &str, as_json: bool, console: &Console) -> anyhow::Result<ExitCode
     } else {
         found.text.trim_end().to_owned()
     });
+    Ok(ExitCode::SUCCESS)
+}
+
+fn compare(one: &Path, other: &Path, as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
+    console.say(&run::compared(one, other, as_json, console)?);
     Ok(ExitCode::SUCCESS)
 }

@@ -12,6 +12,7 @@ use model::judgement::{FactorialJudgement, LoadSlo, LoadSweep};
 use model::link::LinkRecord;
 use model::load_run::SavedLoad;
 use model::{Ask, BlockRecord, RunRecord, Tell};
+use report::compare::{Compared, ComparedCommands};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -72,6 +73,8 @@ fn schemas() -> BTreeMap<&'static str, Value> {
         ("service-start", whole::<service::ready::Ready>(all)),
         ("service-stop", whole::<service::stop::ServiceStop>(all)),
         ("services", whole::<service::list::List>(all)),
+        ("study-compare", of::<Compared>(all)),
+        ("study-compare-commands", of::<ComparedCommands>(all)),
         ("study-list", whole::<study::StudyList>(all)),
         ("study-show", whole::<study::StudyShow>(all)),
         ("tell", of::<Tell>(all)),

@@ -16,7 +16,7 @@ use model::judgement::FactorialJudgement;
 use crate::text;
 
 pub(crate) use page::page;
-pub(crate) use sentences::{design, workload};
+pub(crate) use sentences::{design, programs, workload};
 pub(crate) use told::size;
 pub(crate) use view::{Cell, PREDICTED, View, figure_on};
 

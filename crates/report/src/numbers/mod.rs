@@ -162,6 +162,16 @@ pub fn is_scaled(unit: &str) -> bool {
     matches!(unit, "ns" | "bytes")
 }
 
+/// An estimate in its unit, with its interval: `304 µs (301 … 307)`.
+#[must_use]
+pub fn quantity_with_interval(found: &Estimate, unit: &str) -> String {
+    format!(
+        "{} ({})",
+        quantity(found.value, unit),
+        quantity_interval(found, unit)
+    )
+}
+
 /// The interval of an estimate in the unit of its value, which is not repeated: `301 … 307`.
 #[must_use]
 pub fn quantity_interval(found: &Estimate, unit: &str) -> String {

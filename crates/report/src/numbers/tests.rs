@@ -106,7 +106,8 @@ fn a_figure_has_three_digits_and_the_unit_that_suits_it() {
         high: 1.2e6,
         n: 16,
     };
-    assert_eq!(quantity_interval(&found, "ns"), "991 … 1,200");
+    let shown = quantity_with_interval(&found, "ns");
+    assert_eq!(shown, "998 µs (991 … 1,200)");
 }
 
 #[test]

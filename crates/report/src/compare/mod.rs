@@ -1,0 +1,436 @@
+//! Two runs of one study side by side: figures, and no verdict.
+
+mod commands;
+
+use model::facts::{Facts, IrqTimeAccounting};
+use model::judgement::ArmResult;
+use model::run::Rig;
+use model::{Estimate, Judgement, RunRecord, Study};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::text::{Paint, Sheet};
+use crate::view::{Shown, Table};
+use crate::{between_boots, link, numbers, sentences};
+pub use commands::{ComparedCommands, commands};
+
+/// Why two runs side by side have no verdict.
+const CAUTION: &str = "No verdict: the runs were made at different times, so what differs may be the machine and not \
+     what was measured.";
+
+/// Why two runs cannot stand side by side.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompareError {
+    /// Different questions.
+    #[error("the runs are of different studies, `{a}` and `{b}`; give two runs of one study")]
+    Studies { a: String, b: String },
+    /// One name, two designs.
+    #[error(
+        "the study `{name}` was changed between the runs; run it again for the one that is older"
+    )]
+    StudyChanged { name: String },
+    /// Different programs under test.
+    #[error("the runs have different targets ({a}; {b}); give two runs of one target")]
+    Targets { a: String, b: String },
+    /// Servers under load, and commands.
+    #[error("one run is of servers and the other of commands; give two runs of one study")]
+    Kinds,
+    /// Commands side by side already.
+    #[error(
+        "a run of `linerate bench` has no other beside it; give the commands of both to one \
+         `linerate bench`"
+    )]
+    Bench,
+    /// A load of many blocks.
+    #[error(
+        "a run of `linerate load` has no other beside it; `linerate versus` has two servers loaded in turn"
+    )]
+    Load,
+    /// Different hosts and links.
+    #[error("the runs have different rigs ({a}; {b}); give two runs on one rig")]
+    Rigs { a: String, b: String },
+    /// Different links between the hosts.
+    #[error("the runs have different links ({a}; {b}); give two runs over one link")]
+    Links { a: String, b: String },
+}
+
+/// The version of the shape of [`SideBySide::value`], of runs of either kind.
+const FORMAT: u32 = 1;
+
+/// Two runs of one study side by side, without a verdict.
+#[derive(Serialize, JsonSchema)]
+pub struct Compared {
+    /// Version of this shape.
+    #[schemars(extend("const" = FORMAT))]
+    format: u32,
+    /// Name of the study of both.
+    study: String,
+    /// The run that was given first.
+    a: ComparedRun,
+    /// The other run.
+    b: ComparedRun,
+    /// The arms of run A, in the study's order.
+    arms: Vec<ComparedArm>,
+    /// Why there is no verdict, for a reader.
+    caution: String,
+}
+
+/// When and where a run was made.
+#[derive(Serialize, JsonSchema)]
+struct ComparedRun {
+    /// Start in UTC, RFC 3339.
+    started_utc: String,
+    /// The command that repeats it, without secrets.
+    command: String,
+    /// Version of the program that measured.
+    linerate_version: String,
+    /// Model of the CPUs.
+    cpu_model: String,
+    /// CPUs online, count.
+    cpus_online: u32,
+    /// Release of the kernel.
+    kernel_release: String,
+}
+
+/// One arm of both runs.
+#[derive(Serialize, JsonSchema)]
+struct ComparedArm {
+    /// Short stable name.
+    name: String,
+    /// Words for a reader.
+    title: String,
+    /// CPU time of the target per answer, µs: medians over blocks.
+    server_cpu_us_per_request: Figures,
+    /// Answers per second, requests/s: medians over blocks.
+    throughput_rps: Figures,
+}
+
+/// One figure of both runs.
+#[derive(Serialize, JsonSchema)]
+struct Figures {
+    /// That of run A, where it has one.
+    a: Option<Estimate>,
+    /// That of run B, where it has one.
+    b: Option<Estimate>,
+    /// B ÷ A; 1 is no difference.
+    ratio: Option<f64>,
+}
+
+/// The figures of two runs of one study side by side, and why they bear no verdict.
+///
+/// Two runs lie apart in time, which is what makes a sequential comparison call identical servers
+/// different.
+#[derive(Debug)]
+pub struct SideBySide {
+    /// What each run is, in words.
+    about: [String; 2],
+    table: Table,
+    caution: String,
+    value: Value,
+}
+
+impl SideBySide {
+    /// For a terminal of `width` columns.
+    #[must_use]
+    pub fn text(&self, width: usize) -> String {
+        let mut sheet = Sheet::new(width, Paint { colour: false });
+        for (mark, about) in ["A  ", "B  "].into_iter().zip(&self.about) {
+            sheet.hanging(mark, about);
+        }
+        sheet.table(&self.table);
+        sheet.paragraph(&self.caution);
+        sheet.text()
+    }
+
+    /// As one JSON value: [`Compared`] or [`ComparedCommands`].
+    #[must_use]
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+}
+
+/// Two runs of servers under load.
+///
+/// # Errors
+/// When the two differ in study, workload or rig, so that their figures cannot be compared.
+pub fn servers(
+    a: (&RunRecord, &Judgement),
+    b: (&RunRecord, &Judgement),
+) -> Result<SideBySide, CompareError> {
+    refuse_strangers(a.0, b.0)?;
+    let caution = caution(a, b);
+    let compared = Compared {
+        format: FORMAT,
+        study: a.0.study.name.clone(),
+        a: ComparedRun::of(a.0),
+        b: ComparedRun::of(b.0),
+        arms: a.1.arms.iter().map(|mine| arm(mine, b.1)).collect(),
+        caution: caution.clone(),
+    };
+    Ok(SideBySide {
+        about: [a.0, b.0].map(|run| described(run, &run.study.name)),
+        table: table(a.1, b.1),
+        caution,
+        value: json!(compared),
+    })
+}
+
+impl ComparedRun {
+    fn of<S, A>(record: &RunRecord<S, A>) -> Self {
+        Self {
+            started_utc: record.started_utc.clone(),
+            command: record.command.clone(),
+            linerate_version: record.linerate_version.clone(),
+            cpu_model: record.facts.cpu_model.clone(),
+            cpus_online: record.facts.cpus_online,
+            kernel_release: record.facts.kernel_release.clone(),
+        }
+    }
+}
+
+fn arm(mine: &ArmResult, b: &Judgement) -> ComparedArm {
+    let pair = |of: Metric| {
+        let (a, b) = both(mine, b, of);
+        let ratio = a.zip(b).map(|(a, b)| b.value / a.value);
+        Figures { a, b, ratio }
+    };
+    ComparedArm {
+        name: mine.name.clone(),
+        title: mine.title.clone(),
+        server_cpu_us_per_request: pair(|arm| arm.server_cpu_us_per_request),
+        throughput_rps: pair(|arm| arm.throughput_rps),
+    }
+}
+
+type Metric = fn(&ArmResult) -> Option<Estimate>;
+
+/// A metric of an arm in both runs.
+fn both(mine: &ArmResult, b: &Judgement, of: Metric) -> (Option<Estimate>, Option<Estimate>) {
+    let theirs = b.arms.iter().find(|arm| arm.name == mine.name);
+    (of(mine), theirs.and_then(of))
+}
+
+/// Versions may differ: that is often the question.
+fn target(run: &RunRecord) -> String {
+    run.service.as_ref().map_or_else(
+        || "the study's own".to_owned(),
+        |service| service.description.title.clone(),
+    )
+}
+
+fn refuse_strangers(a: &RunRecord, b: &RunRecord) -> Result<(), CompareError> {
+    // Target and rig stand in the study as it was run; where they differ, they are what is told.
+    let is_same = a.study == b.study
+        || target(a) != target(b)
+        || !a.rig.is_like(&b.rig)
+        || without_link(a) == without_link(b);
+    refuse_other_studies(&a.study.name, &b.study.name, is_same)?;
+    if target(a) != target(b) {
+        return Err(CompareError::Targets {
+            a: target(a),
+            b: target(b),
+        });
+    }
+    refuse_other_rigs(&a.rig, &b.rig)?;
+    refuse_other_links(a, b)
+}
+
+/// Two spellings of one link are one link.
+fn refuse_other_links(a: &RunRecord, b: &RunRecord) -> Result<(), CompareError> {
+    let [a, b] = [a, b].map(|run| {
+        let link = run.study.link.as_ref();
+        link.map_or_else(|| "none".to_owned(), link::of_study)
+    });
+    if a == b {
+        return Ok(());
+    }
+    Err(CompareError::Links { a, b })
+}
+
+fn without_link(run: &RunRecord) -> Study {
+    Study {
+        link: None,
+        ..run.study.clone()
+    }
+}
+
+/// Refuses two studies of different names, and of one name that are not the same.
+fn refuse_other_studies(a: &str, b: &str, is_same: bool) -> Result<(), CompareError> {
+    if a != b {
+        return Err(CompareError::Studies {
+            a: a.to_owned(),
+            b: b.to_owned(),
+        });
+    }
+    if is_same {
+        return Ok(());
+    }
+    Err(CompareError::StudyChanged { name: a.to_owned() })
+}
+
+fn refuse_other_rigs(a: &Rig, b: &Rig) -> Result<(), CompareError> {
+    if a.is_like(b) {
+        return Ok(());
+    }
+    Err(CompareError::Rigs {
+        a: sentences::rig(a),
+        b: sentences::rig(b),
+    })
+}
+
+/// Which run it is, and on which machine.
+fn described<S, A>(run: &RunRecord<S, A>, study: &str) -> String {
+    format!(
+        "{study} of {}, {} CPUs {}, kernel {}",
+        run.started_utc, run.facts.cpus_online, run.facts.cpu_model, run.facts.kernel_release
+    )
+}
+
+fn table(a: &Judgement, b: &Judgement) -> Table {
+    let rows = a.arms.iter().map(|mine| {
+        let cpu = both(mine, b, |arm| arm.server_cpu_us_per_request);
+        let rate = both(mine, b, |arm| arm.throughput_rps);
+        vec![
+            mine.title.clone(),
+            Shown::estimate(cpu.0, numbers::micros).spoken(),
+            Shown::estimate(cpu.1, numbers::micros).spoken(),
+            apart(cpu),
+            Shown::estimate(rate.0, numbers::rate).spoken(),
+            Shown::estimate(rate.1, numbers::rate).spoken(),
+            apart(rate),
+        ]
+    });
+    let headings = [
+        "step",
+        "A: server CPU, µs/request",
+        "B: server CPU, µs/request",
+        "B against A",
+        "A: requests/s seen",
+        "B: requests/s seen",
+        "B against A",
+    ];
+    Table::of_texts("Two runs side by side", headings, rows)
+}
+
+fn apart((a, b): (Option<Estimate>, Option<Estimate>)) -> String {
+    a.zip(b).map_or_else(String::new, |(a, b)| {
+        numbers::change_roughly(b.value / a.value)
+    })
+}
+
+fn caution(a: (&RunRecord, &Judgement), b: (&RunRecord, &Judgement)) -> String {
+    let mut text = CAUTION.to_owned();
+    text += &other_boots(a.0, b.0);
+    text += other_clocks(&a.0.facts, &b.0.facts);
+    for (name, (_, judgement)) in [("A", a), ("B", b)] {
+        if let Some(error) = sentences::sequential_error(judgement) {
+            text += &format!(" Within run {name}: {error}");
+        }
+    }
+    text + " For a verdict, measure both as arms of one run."
+}
+
+/// That the kernels were started otherwise, which is no difference between what was measured.
+fn other_boots(a: &RunRecord, b: &RunRecord) -> String {
+    let weaknesses = between_boots::weaknesses(&a.facts, &b.facts);
+    if weaknesses.is_empty() {
+        return String::new();
+    }
+    format!(
+        " The kernels mitigate otherwise, in A and in B: {}.",
+        weaknesses.join("; ")
+    )
+}
+
+/// That CPU time per request is of two kinds.
+fn other_clocks(a: &Facts, b: &Facts) -> &'static str {
+    use IrqTimeAccounting::{Off, On};
+    match (a.irq_time_accounting, b.irq_time_accounting) {
+        (Some(On), Some(Off)) | (Some(Off), Some(On)) => {
+            " One kernel keeps interrupts off the clocks of processes, the other does not: CPU time per \
+             request lacks softirqs in the one run alone."
+        }
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use model::Verdict;
+    use unicode_width::UnicodeWidthStr as _;
+
+    #[test]
+    fn two_runs_of_one_study_stand_side_by_side_without_a_verdict() {
+        let (run, judgement) = (sample::run(), sample::judgement());
+        let pair = servers((&run, &judgement), (&run, &judgement)).unwrap();
+        let text = pair.text(100);
+        assert!(
+            text.contains("No verdict") && text.contains("9 of 17"),
+            "{text}"
+        );
+        assert!(text.contains("0.0 %") && !text.contains("better"), "{text}");
+        assert!(text.lines().all(|line| line.width() <= 100), "{text}");
+    }
+
+    #[test]
+    fn kernels_that_were_started_otherwise_are_not_taken_for_one_machine() {
+        let (run, judgement) = (sample::run(), sample::judgement());
+        let mut other = run.clone();
+        let weakness = other.facts.mitigations.keys().next().unwrap().clone();
+        other
+            .facts
+            .mitigations
+            .insert(weakness.clone(), "Vulnerable".to_owned());
+        let said = |other: &RunRecord| {
+            servers((&run, &judgement), (other, &judgement))
+                .unwrap()
+                .caution
+        };
+        let words = format!("The kernels mitigate otherwise, in A and in B: {weakness} `");
+        assert!(said(&other).contains(&words), "{}", said(&other));
+        assert!(!said(&run).contains("mitigate otherwise"));
+    }
+
+    #[test]
+    fn a_kernel_that_keeps_interrupts_apart_is_told_from_one_that_does_not() {
+        let (run, judgement) = (sample::run(), sample::judgement());
+        let mut other = run.clone();
+        let mut says_so = |how| {
+            other.facts.irq_time_accounting = how;
+            let pair = servers((&run, &judgement), (&other, &judgement)).unwrap();
+            pair.caution.contains("lacks softirqs in the one run alone")
+        };
+        assert!(says_so(Some(IrqTimeAccounting::On)));
+        for alike_or_not_known in [
+            Some(IrqTimeAccounting::Off),
+            Some(IrqTimeAccounting::Unknown),
+            None,
+        ] {
+            assert!(!says_so(alike_or_not_known));
+        }
+    }
+
+    #[test]
+    fn other_studies_changed_studies_and_other_rigs_are_refused_by_name() {
+        let (run, judgement) = (sample::run(), sample::judgement());
+        let refusal = |other: &RunRecord| {
+            servers((&run, &judgement), (other, &judgement))
+                .unwrap_err()
+                .to_string()
+        };
+        let (versus, _) = sample::versus(Verdict::Better, 0.9, 0.01);
+        assert!(refusal(&versus).contains("`http-json` and `versus`"));
+        let mut changed = run.clone();
+        changed.study.workload.connections = 1;
+        assert!(refusal(&changed).contains("was changed"));
+        for rig in [Rig::Loopback { reason: None }, Rig::Netns, Rig::Hosts] {
+            let mut elsewhere = run.clone();
+            elsewhere.study.rig = rig.kind();
+            elsewhere.rig = rig;
+            assert!(refusal(&elsewhere).contains("different rigs"));
+        }
+    }
+}
