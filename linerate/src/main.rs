@@ -29,6 +29,7 @@ mod stopping;
 mod strangers;
 mod target;
 mod tls_flags;
+mod told;
 mod trust;
 mod values;
 mod waiting;

@@ -6,21 +6,6 @@ use model::Doubt;
 use model::reading::MachineCpu;
 use traffic::load::Observer;
 
-/// In words: the sum for each unit of work, then its parts.
-///
-/// `shown` has one part divided by the work and written out.
-pub(super) fn words(spent: &MachineCpu, shown: impl Fn(u64) -> String, unit: &str) -> String {
-    format!(
-        "{} {unit}, all CPUs: user {}, system {}, irq {}, softirq {}; stolen {}",
-        shown(spent.busy_ns()),
-        shown(spent.user_ns),
-        shown(spent.system_ns),
-        shown(spent.irq_ns),
-        shown(spent.softirq_ns),
-        shown(spent.stolen_ns),
-    )
-}
-
 /// The doubt that CPU times of processes lack interrupts here; a look that takes a moment.
 pub(super) fn doubt() -> Option<Doubt> {
     study::preflight::irq_time_doubt([&machine::facts::collect(false)])

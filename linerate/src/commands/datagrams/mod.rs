@@ -2,32 +2,97 @@
 
 mod arguments;
 mod doubts;
-pub(crate) mod json;
-mod table;
 
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use machine::instruments::cpu::MachineWatch;
-use model::Doubt;
 use model::cpus::CpuWish;
-use model::reading::MachineCpu;
+use model::doubt::{WordedDoubt, worded};
+use model::reading::{MachineCpu, MachinePerUnit};
+use schemars::JsonSchema;
+use serde::Serialize;
 use traffic::datagrams::{DatagramPlan, Exchanged, exchange};
 
 use super::whole_machine;
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use crate::console::Console;
+use crate::shape;
+use crate::told::{self, template};
 pub(crate) use arguments::Arguments;
 
-/// What was asked for and how it went: what the pages show.
-struct DatagramsReport {
-    plan: DatagramPlan,
-    went: Exchanged,
-    /// All CPUs of this machine, getting ready for it included.
-    machine: Option<MachineCpu>,
-    doubts: Vec<Doubt>,
+/// Datagrams of UDP sent from one CPU of this machine to another, and what they cost each end.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Datagrams {
+    /// Version of the program.
+    linerate_version: &'static str,
+    /// Payload of each, bytes.
+    datagram_bytes: usize,
+    /// From before the first was sent until the last was received, s.
+    window_seconds: f64,
+    /// Datagrams that the kernel took, count.
+    sent: u64,
+    /// Datagrams that came, each of the size that was sent, count.
+    received: u64,
+    /// sent − received: those that had not come a second after the others of their burst,
+    /// count.
+    lost: u64,
+    /// Of those received, such as came after one that was sent later, or once more, count.
+    out_of_order: u64,
+    /// received ÷ window_seconds.
+    datagrams_per_second: f64,
+    /// Payload received, Gbit/s.
+    throughput_gbit_per_second: f64,
+    /// CPU time of both ends' calls per 10⁹ bytes of payload received, s.
+    cpu_seconds_per_gb: f64,
+    /// CPU time of all CPUs of this machine per 10⁹ bytes of payload received, getting ready
+    /// included, s; null where it is hidden.
+    machine_cpu_seconds_per_gb: Option<MachinePerUnit>,
+    /// The end that sends.
+    sender: Sender,
+    /// The end that receives.
+    receiver: Receiver,
+    /// Datagrams that may be under way at once, count.
+    outstanding_most: u64,
+    /// Where the two ends were not as they should be.
+    doubts: Vec<WordedDoubt>,
+}
+
+/// The end that receives.
+#[derive(Serialize, JsonSchema)]
+struct Receiver {
+    /// As it was asked for: single, batch:N or merged.
+    how: String,
+    /// The CPU that it runs on, by the kernel's number.
+    cpu: usize,
+    /// System calls that received, count.
+    calls: u64,
+    /// Whether the kernel says that it may merge what came in a row (UDP_GRO).
+    may_merge: bool,
+    /// Datagrams that came in one piece with others, count.
+    merged: u64,
+    /// The most that came in one piece, bytes.
+    largest_bytes: usize,
+    /// The socket's receive buffer (SO_RCVBUF as the kernel tells it), its own account
+    /// included, bytes.
+    buffer_bytes: u32,
+    #[serde(flatten)]
+    cost: Cost,
+}
+
+/// The end that sends.
+#[derive(Serialize, JsonSchema)]
+struct Sender {
+    /// As it was asked for: single, batch:N or segments:N.
+    how: String,
+    /// The CPU that it runs on, by the kernel's number.
+    cpu: usize,
+    /// System calls that sent, count.
+    calls: u64,
+    /// What the kernel says that it cuts each send into (UDP_SEGMENT), bytes; null where that
+    /// was not asked for.
+    segment_bytes: Option<u32>,
+    #[serde(flatten)]
+    cost: Cost,
 }
 
 /// What an end spent on what the receiver got.
@@ -41,75 +106,66 @@ struct Cost {
     cpu_seconds_per_million: f64,
 }
 
-impl DatagramsReport {
-    fn seconds(&self) -> f64 {
-        self.went.window_ns.max(1) as f64 / 1e9
-    }
-
-    fn received_bytes(&self) -> f64 {
-        self.went.received.datagrams as f64 * self.plan.datagram_bytes as f64
-    }
-
-    fn datagrams_per_second(&self) -> f64 {
-        self.went.received.datagrams as f64 / self.seconds()
-    }
-
-    /// Of payload.
-    fn gbit_per_second(&self) -> f64 {
-        self.received_bytes() * 8.0 / 1e9 / self.seconds()
-    }
-
-    fn of_sender(&self) -> Cost {
-        let sent = &self.went.sent;
-        self.cost(sent.datagrams, sent.calls, sent.cpu_ns)
-    }
-
-    fn of_receiver(&self) -> Cost {
-        let received = &self.went.received;
-        self.cost(received.datagrams, received.calls, received.cpu_ns)
-    }
-
-    /// Of both ends together.
-    fn cpu_seconds_per_gb(&self) -> f64 {
-        self.of_sender().cpu_seconds_per_gb + self.of_receiver().cpu_seconds_per_gb
-    }
-
-    /// CPU time for each byte, ns, or for each GB, s; `None` when none came.
-    fn per_gigabyte(&self, cpu_ns: u64) -> Option<f64> {
-        let bytes = self.received_bytes();
-        (bytes > 0.0).then(|| cpu_ns as f64 / bytes)
-    }
-
-    fn cost(&self, datagrams: u64, calls: u64, cpu_ns: u64) -> Cost {
-        let came = self.went.received.datagrams as f64;
-        Cost {
-            datagrams_per_call: datagrams as f64 / calls as f64,
-            // ns per byte are s per GB, and ns for each are s for a thousand million.
-            cpu_seconds_per_gb: cpu_ns as f64 / self.received_bytes(),
-            cpu_seconds_per_million: cpu_ns as f64 / came / 1e3,
-        }
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let cpus = machine::cpus::here(&CpuWish::default()).context("asking for CPUs")?;
     let plan = arguments.plan(&cpus);
     let mut watch = MachineWatch::new();
     watch.open();
     let went = exchange(&plan)?;
-    let machine = watch.spent();
-    let mut doubts = doubts::doubts(&plan, &went);
-    doubts.extend(whole_machine::doubt());
-    let report = DatagramsReport {
-        plan,
-        went,
-        machine,
-        doubts,
-    };
-    console.say(&if arguments.json {
-        json::render(&report)
-    } else {
-        table::render(&report)
-    });
+    let datagrams = Datagrams::of(&plan, &went, watch.spent());
+    told::say(&datagrams, template!("datagrams"), arguments.json, console);
     Ok(ExitCode::SUCCESS)
+}
+
+impl Datagrams {
+    /// What became of a plan; the machine's time is with getting ready for it.
+    fn of(plan: &DatagramPlan, went: &Exchanged, machine: Option<MachineCpu>) -> Self {
+        let (sent, received) = (&went.sent, &went.received);
+        let window_seconds = went.window_ns.max(1) as f64 / 1e9;
+        let bytes = received.datagrams as f64 * plan.datagram_bytes as f64;
+        let cost = |datagrams: u64, calls: u64, cpu_ns: u64| Cost {
+            datagrams_per_call: datagrams as f64 / calls as f64,
+            // ns per byte are s per GB, and ns for each are s for a thousand million.
+            cpu_seconds_per_gb: cpu_ns as f64 / bytes,
+            cpu_seconds_per_million: cpu_ns as f64 / received.datagrams as f64 / 1e3,
+        };
+        let of_sender = cost(sent.datagrams, sent.calls, sent.cpu_ns);
+        let of_receiver = cost(received.datagrams, received.calls, received.cpu_ns);
+        let mut doubts = doubts::doubts(plan, went);
+        doubts.extend(whole_machine::doubt());
+        Self {
+            linerate_version: shape::VERSION,
+            datagram_bytes: plan.datagram_bytes,
+            window_seconds,
+            sent: sent.datagrams,
+            received: received.datagrams,
+            lost: went.lost(),
+            out_of_order: received.out_of_order,
+            datagrams_per_second: received.datagrams as f64 / window_seconds,
+            throughput_gbit_per_second: bytes * 8.0 / 1e9 / window_seconds,
+            cpu_seconds_per_gb: of_sender.cpu_seconds_per_gb + of_receiver.cpu_seconds_per_gb,
+            machine_cpu_seconds_per_gb: MachinePerUnit::of(machine, |ns| {
+                (bytes > 0.0).then(|| ns as f64 / bytes)
+            }),
+            sender: Sender {
+                how: plan.send.to_string(),
+                cpu: plan.sender_cpu,
+                calls: sent.calls,
+                segment_bytes: went.held.segment_bytes,
+                cost: of_sender,
+            },
+            receiver: Receiver {
+                how: plan.receive.to_string(),
+                cpu: plan.receiver_cpu,
+                calls: received.calls,
+                may_merge: went.held.may_merge,
+                merged: received.merged,
+                largest_bytes: received.largest_bytes,
+                buffer_bytes: went.held.room_bytes,
+                cost: of_receiver,
+            },
+            outstanding_most: went.outstanding_most,
+            doubts: worded(&doubts),
+        }
+    }
 }

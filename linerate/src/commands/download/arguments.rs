@@ -7,7 +7,7 @@ use agent::download::{DownloadOrder, FileServer};
 use anyhow::{Context as _, ensure};
 use clap::ValueHint;
 
-use super::crossings::FilePath;
+use super::crossings::Crossings;
 use crate::ourselves::OURSELVES;
 use crate::tls_flags::self_signed_pems;
 use crate::trust::TrustFlag;
@@ -129,17 +129,17 @@ impl Arguments {
         })
     }
 
-    /// What the bytes go through in our own server; `None` of another's.
-    pub(super) fn path(&self) -> Option<FilePath> {
+    /// What a byte's way through our own server costs; `None` of another's.
+    pub(super) fn crossings(&self) -> Option<Crossings> {
         match (&self.server, self.tls, self.kernel_tls) {
             (Some(_), ..) => None,
             (None, false, _) => Some(match self.files_by.unwrap_or_default() {
-                FilesBy::Sendfile => FilePath::Sendfile,
-                FilesBy::Copy => FilePath::Copy,
-                FilesBy::ZeroCopy => FilePath::ZeroCopy,
+                FilesBy::Sendfile => Crossings::of_sendfile(),
+                FilesBy::Copy => Crossings::of_copy(),
+                FilesBy::ZeroCopy => Crossings::of_zero_copy(),
             }),
-            (None, true, true) => Some(FilePath::KernelRecords),
-            (None, true, false) => Some(FilePath::OwnRecords),
+            (None, true, true) => Some(Crossings::of_kernel_records()),
+            (None, true, false) => Some(Crossings::of_own_records()),
         }
     }
 

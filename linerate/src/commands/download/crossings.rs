@@ -5,37 +5,43 @@
 //! from the page cache on, so without the disk's write into it. What stays in a CPU's caches between
 //! two steps does not reach the memory; a buffer of the size of a record mostly does.
 
-/// What the bytes of a file go through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FilePath {
-    /// sendfile(2) in the clear.
-    Sendfile,
-    /// Sent from where it is mapped.
-    Copy,
-    /// Sent from where it is mapped, by MSG_ZEROCOPY.
-    ZeroCopy,
-    /// sendfile(2) under kTLS: the kernel encrypts.
-    KernelRecords,
-    /// Read, encrypted and sent by the server itself.
-    OwnRecords,
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// How often each byte of the file crosses between CPU and memory on its way out of our own
+/// server; null of another server, whose way is not known.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Crossings {
+    /// It is added up along the path that is taken, not measured.
+    source: &'static str,
+    /// The path, in words.
+    path: &'static str,
+    /// Of all steps, from the page cache on; what stays in a CPU's caches between two steps
+    /// does not reach the memory.
+    per_byte: u32,
+    /// In the order in which they are taken.
+    steps: &'static [CrossingStep],
 }
 
-/// One step, and how often it reads or writes a byte.
-pub(super) struct Crossing {
-    pub(super) what: &'static str,
-    pub(super) crossings: u32,
+#[derive(Serialize, JsonSchema)]
+struct CrossingStep {
+    /// What is done to a byte, in words.
+    what: &'static str,
+    /// How often it is read or written for that.
+    crossings: u32,
 }
 
-const SENDFILE: &[Crossing] = &[OUT];
-const COPY: &[Crossing] = &[step("copied into the socket", 2), OUT];
+const SENDFILE: &[CrossingStep] = &[OUT];
+const COPY: &[CrossingStep] = &[step("copied into the socket", 2), OUT];
 /// `skb_orphan_frags` in linux/skbuff.h.
-const ZERO_COPY: &[Crossing] = &[
+const ZERO_COPY: &[CrossingStep] = &[
     step("copied all the same, as it does not leave by a card", 2),
     OUT,
 ];
-const KERNEL_RECORDS: &[Crossing] = &[step("the kernel encrypts it into pages of its own", 2), OUT];
+const KERNEL_RECORDS: &[CrossingStep] =
+    &[step("the kernel encrypts it into pages of its own", 2), OUT];
 /// `write_plaintext` of rustls takes a copy, encrypts that in place, and copies it out.
-const OWN_RECORDS: &[Crossing] = &[
+const OWN_RECORDS: &[CrossingStep] = &[
     step("read into a buffer", 2),
     step("copied for encryption", 2),
     step("encrypted in place", 2),
@@ -43,37 +49,46 @@ const OWN_RECORDS: &[Crossing] = &[
     step("copied into the socket", 2),
     OUT,
 ];
-const OUT: Crossing = step("a card (on loopback the client) reads it", 1);
+const OUT: CrossingStep = step("a card (on loopback the client) reads it", 1);
 
-impl FilePath {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Sendfile => "sendfile",
-            Self::Copy => "from memory, copied",
-            Self::ZeroCopy => "from memory, zero copy over loopback",
-            Self::KernelRecords => "sendfile, records made by the kernel",
-            Self::OwnRecords => "read, records made by the server",
-        }
+impl Crossings {
+    /// sendfile(2) in the clear.
+    pub(super) fn of_sendfile() -> Self {
+        Self::along("sendfile", SENDFILE)
     }
 
-    pub(super) fn steps(self) -> &'static [Crossing] {
-        match self {
-            Self::Sendfile => SENDFILE,
-            Self::Copy => COPY,
-            Self::ZeroCopy => ZERO_COPY,
-            Self::KernelRecords => KERNEL_RECORDS,
-            Self::OwnRecords => OWN_RECORDS,
-        }
+    /// Sent from where it is mapped.
+    pub(super) fn of_copy() -> Self {
+        Self::along("from memory, copied", COPY)
     }
 
-    /// Of all steps.
-    pub(super) fn crossings(self) -> u32 {
-        self.steps().iter().map(|step| step.crossings).sum()
+    /// Sent from where it is mapped, by MSG_ZEROCOPY.
+    pub(super) fn of_zero_copy() -> Self {
+        Self::along("from memory, zero copy over loopback", ZERO_COPY)
+    }
+
+    /// sendfile(2) under kTLS: the kernel encrypts.
+    pub(super) fn of_kernel_records() -> Self {
+        Self::along("sendfile, records made by the kernel", KERNEL_RECORDS)
+    }
+
+    /// Read, encrypted and sent by the server itself.
+    pub(super) fn of_own_records() -> Self {
+        Self::along("read, records made by the server", OWN_RECORDS)
+    }
+
+    fn along(path: &'static str, steps: &'static [CrossingStep]) -> Self {
+        Self {
+            source: "computed",
+            path,
+            per_byte: steps.iter().map(|step| step.crossings).sum(),
+            steps,
+        }
     }
 }
 
-const fn step(what: &'static str, crossings: u32) -> Crossing {
-    Crossing { what, crossings }
+const fn step(what: &'static str, crossings: u32) -> CrossingStep {
+    CrossingStep { what, crossings }
 }
 
 #[cfg(test)]
@@ -83,11 +98,11 @@ mod tests {
     #[test]
     fn a_step_less_is_a_crossing_less() {
         let paths = [
-            FilePath::Sendfile,
-            FilePath::Copy,
-            FilePath::KernelRecords,
-            FilePath::OwnRecords,
+            Crossings::of_sendfile(),
+            Crossings::of_copy(),
+            Crossings::of_kernel_records(),
+            Crossings::of_own_records(),
         ];
-        assert_eq!(paths.map(FilePath::crossings), [1, 3, 3, 11]);
+        assert_eq!(paths.map(|path| path.per_byte), [1, 3, 3, 11]);
     }
 }

@@ -2,82 +2,124 @@
 
 mod arguments;
 mod crossings;
-pub(crate) mod json;
-mod table;
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use agent::download::{DownloadOrder, Downloaded, download};
+use agent::download::{DownloadOrder, Downloaded, Side, download};
 use model::Doubt;
+use model::doubt::{WordedDoubt, worded};
+use model::reading::MachinePerUnit;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sys::stop::{Again, StopSignal};
+use traffic::tls::Agreed;
 
 use super::{limits, whole_machine};
 use crate::console::Console;
 use crate::failure::words;
 use crate::ourselves::OURSELVES;
-use crate::stopping;
+use crate::told::{self, template};
 use crate::zero_copy::Account;
+use crate::{shape, stopping};
 pub(crate) use arguments::Arguments;
-use crossings::FilePath;
+use crossings::Crossings;
 
 /// More than this of the CPUs' time for others, and the sides may have waited for theirs.
 const OTHERS_LIMIT_SHARE: f64 = 0.1;
 
-/// What was asked for and how it went: what the pages show.
-struct Report {
-    order: DownloadOrder,
-    /// The client's command as it was typed; `None` of our own.
-    client: Option<String>,
-    /// `None` of a server that is not ours.
-    path: Option<FilePath>,
-    went: Downloaded,
-    /// That CPU times lack interrupts here.
-    apart: Option<Doubt>,
+/// One file from a server to clients, over and over, whatever programs both are.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Download {
+    /// Version of the program.
+    linerate_version: &'static str,
+    /// How the URL began.
+    #[schemars(extend("enum" = ["http", "https"]))]
+    scheme: &'static str,
+    /// What our own client and the server agreed on before the clients were started; null in
+    /// the clear.
+    tls: Option<Agreed>,
+    /// Connections of all client processes together.
+    connections: u32,
+    /// Length of the file, bytes.
+    file_bytes: u64,
+    /// From the first bytes of every connection to the scored window, s.
+    settle_seconds: f64,
+    /// Length of the scored window, s.
+    window_seconds: f64,
+    /// What the clients' kernel acknowledged within the window: bodies, heads and what TLS
+    /// adds, bytes.
+    acknowledged_bytes: u64,
+    /// acknowledged_bytes per second, Gbit/s.
+    throughput_gbit_per_second: f64,
+    /// The server, and what all its processes spent within the window.
+    server: DownloadServer,
+    /// Gbit/s for each percent that the server had of the time of all its CPUs.
+    gbit_per_second_per_server_cpu_percent: f64,
+    /// How often each byte of the file crosses between CPU and memory on its way out of our own
+    /// server; null of another server, whose way is not known.
+    memory_crossings: Option<Crossings>,
+    /// What became of the sends of our own server that were to go without a copy, from its
+    /// start to its end; null where none were, or where it did not end in time to tell.
+    zero_copy: Option<Account>,
+    /// The clients, and what all their processes spent within the window.
+    client: DownloadClient,
+    /// CPU time of all CPUs of this machine per 10^9 acknowledged bytes, s; null where it is
+    /// hidden.
+    machine_cpu_seconds_per_gb: Option<MachinePerUnit>,
+    /// The sides that were busy for 95 % of the window or more: they could not have done more.
+    full_sides: Vec<&'static str>,
+    /// Of the server's connections, by the kernel's account (struct tcp_info), within the
+    /// window; all connections added up.
+    sending: Sending,
+    /// What makes the figures doubtful.
+    doubts: Vec<WordedDoubt>,
 }
 
-impl Report {
-    fn seconds(&self) -> f64 {
-        self.went.window_ns.max(1) as f64 / 1e9
-    }
+/// Of the server's connections, by the kernel's account (struct tcp_info), within the window;
+/// all connections added up.
+#[derive(Serialize, JsonSchema)]
+struct Sending {
+    /// There was something to send or to be acknowledged, s.
+    busy_seconds: f64,
+    /// Of that, the client's window let no more be sent, s.
+    rwnd_limited_seconds: f64,
+    /// Of that, the server's own buffer held no more, s.
+    sndbuf_limited_seconds: f64,
+}
 
-    fn gbit_per_second(&self) -> f64 {
-        self.went.bytes_per_second() * 8.0 / 1e9
-    }
+/// The clients, and what all their processes spent within the window.
+#[derive(Serialize, JsonSchema)]
+struct DownloadClient {
+    /// The command of each as it was typed; null of our own.
+    command: Option<String>,
+    #[serde(flatten)]
+    spent: Spent,
+}
 
-    /// Gbit/s for each percent that the server had of the time of all its CPUs.
-    fn gbit_per_cpu_percent(&self) -> f64 {
-        let side = &self.went.server;
-        let all_ns = self.went.window_ns as f64 * side.cpus.len().max(1) as f64;
-        let percent = side.cpu_ns.max(1) as f64 / all_ns * 100.0;
-        self.gbit_per_second() / percent
-    }
+/// The server, and what all its processes spent within the window.
+#[derive(Serialize, JsonSchema)]
+struct DownloadServer {
+    /// What readers call it.
+    title: String,
+    /// What its program calls its version; null of our own server, whose version is
+    /// linerate_version.
+    version: Option<String>,
+    #[serde(flatten)]
+    spent: Spent,
+}
 
-    fn scheme(&self) -> &'static str {
-        match self.order.identity {
-            Some(_) => "https",
-            None => "http",
-        }
-    }
-
-    /// What became of sends without a copy, from the server's start to its end.
-    fn zero_copy(&self) -> Option<Account> {
-        Account::of_the_end(&self.went.said_at_end)
-    }
-
-    fn full_sides(&self) -> Vec<&'static str> {
-        let [client, server] = [&self.went.client, &self.went.server];
-        limits::full_sides(client.busy_share, Some(server.busy_share))
-    }
-
-    fn doubts(&self) -> Vec<Doubt> {
-        let shared = self.went.is_shared.then_some(Doubt::SharedCpus { cpus: 1 });
-        let others = self.went.others_share;
-        let others = others.filter(|share| *share > OTHERS_LIMIT_SHARE);
-        let others = others.map(|cpu_share| Doubt::ForeignWork { cpu_share });
-        let apart = self.apart.clone();
-        [shared, others, apart].into_iter().flatten().collect()
-    }
+/// What all processes of a side spent within the window.
+#[derive(Serialize, JsonSchema)]
+struct Spent {
+    /// Its CPUs, as a list such as 0-3,8.
+    cpus: String,
+    /// Its CPU time per 10^9 acknowledged bytes, s.
+    cpu_seconds_per_gb: f64,
+    /// How busy it was: the larger one of two shares, %: of the window that its busiest thread had a
+    /// CPU, and of the time of all its CPUs that it had.
+    #[schemars(range(min = 0, max = 100))]
+    busy_percent: f64,
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
@@ -90,17 +132,72 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         console.error(&format!("stopped by {}", stopping::name(signal)));
         return Ok(stopping::exit_code(signal));
     }
-    let report = Report {
-        client: arguments.client.clone(),
-        path: arguments.path(),
-        went: went.map_err(words)?,
-        apart: whole_machine::doubt(),
-        order,
-    };
-    console.say(&if arguments.json {
-        json::render(&report)
-    } else {
-        table::render(&report)
-    });
+    let told = Download::of(arguments, &order, went.map_err(words)?);
+    told::say(&told, template!("download"), arguments.json, console);
     Ok(ExitCode::SUCCESS)
+}
+
+impl Download {
+    fn of(arguments: &Arguments, order: &DownloadOrder, went: Downloaded) -> Self {
+        let seconds = |us: u64| us as f64 / 1e6;
+        let throughput_gbit_per_second = went.bytes_per_second() * 8.0 / 1e9;
+        let (server, client) = (&went.server, &went.client);
+        let all_ns = went.window_ns as f64 * server.cpus.len().max(1) as f64;
+        let server_percent = server.cpu_ns.max(1) as f64 / all_ns * 100.0;
+        Self {
+            linerate_version: shape::VERSION,
+            scheme: match order.identity {
+                Some(_) => "https",
+                None => "http",
+            },
+            connections: order.connections,
+            file_bytes: went.file_bytes,
+            settle_seconds: order.settle.as_secs_f64(),
+            window_seconds: went.window_ns.max(1) as f64 / 1e9,
+            acknowledged_bytes: went.sending.acked_bytes,
+            throughput_gbit_per_second,
+            server: DownloadServer {
+                spent: Spent::of(&went, server),
+                title: went.server_title.clone(),
+                version: went.server_version.clone(),
+            },
+            gbit_per_second_per_server_cpu_percent: throughput_gbit_per_second / server_percent,
+            memory_crossings: arguments.crossings(),
+            zero_copy: Account::of_the_end(&went.said_at_end),
+            client: DownloadClient {
+                command: arguments.client.clone(),
+                spent: Spent::of(&went, client),
+            },
+            machine_cpu_seconds_per_gb: MachinePerUnit::of(went.machine, |ns| {
+                Some(went.seconds_per_gb(ns))
+            }),
+            full_sides: limits::full_sides(client.busy_share, Some(server.busy_share)),
+            sending: Sending {
+                busy_seconds: seconds(went.sending.busy_us),
+                rwnd_limited_seconds: seconds(went.sending.rwnd_limited_us),
+                sndbuf_limited_seconds: seconds(went.sending.sndbuf_limited_us),
+            },
+            doubts: worded(&doubts(&went)),
+            tls: went.tls,
+        }
+    }
+}
+
+impl Spent {
+    fn of(went: &Downloaded, side: &Side) -> Self {
+        Self {
+            cpus: sys::cpu::format_list(&side.cpus),
+            cpu_seconds_per_gb: went.cpu_seconds_per_gb(side),
+            busy_percent: side.busy_share * 100.0,
+        }
+    }
+}
+
+fn doubts(went: &Downloaded) -> Vec<Doubt> {
+    let shared = went.is_shared.then_some(Doubt::SharedCpus { cpus: 1 });
+    let others = went.others_share;
+    let others = others.filter(|share| *share > OTHERS_LIMIT_SHARE);
+    let others = others.map(|cpu_share| Doubt::ForeignWork { cpu_share });
+    let all = [shared, others, whole_machine::doubt()];
+    all.into_iter().flatten().collect()
 }

@@ -1,8 +1,6 @@
 //! `linerate link -- COMMAND`: a network that is as slow, lossy or shaped as asked, around a command.
 
 mod arguments;
-pub(crate) mod json;
-mod page;
 mod party;
 
 use std::net::Ipv4Addr;
@@ -14,25 +12,77 @@ use std::time::Duration;
 use agent::link::{Carried, LinkProcess};
 use anyhow::{Context as _, anyhow};
 use machine::rig::{Host, Lab};
-use model::link::LinkPlan;
+use model::doubt::{WordedDoubt, worded};
+use model::link::{LinkPlan, LinkReading, LinkTally, QdiscReading};
+use schemars::JsonSchema;
+use serde::Serialize;
 use sys::stop::{Again, StopSignal};
 
+use crate::commands::quantiles::Quantiles;
 use crate::console::Console;
 use crate::failure::words;
 use crate::ourselves::OURSELVES;
 use crate::run::fresh_seed;
+use crate::shape;
 use crate::stopping;
+use crate::told::{self, template};
 pub(crate) use arguments::Arguments;
 use party::Party;
 
-/// What a link carried while a command ran.
-struct LinkReport {
+/// An emulated link while a command ran: what it was asked to be and what it carried.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LinkShape {
+    /// Version of the program.
+    linerate_version: &'static str,
+    /// What the link was asked to be.
     plan: LinkPlan,
-    carried: Carried,
-    doubts: Vec<model::Doubt>,
-    /// Of the command, as shells give it.
+    /// Exit code of the command; 128 and the signal's number where a signal ended it.
     exit_code: u8,
-    elapsed: Duration,
+    /// How long the command ran, s.
+    elapsed_seconds: f64,
+    /// Whether the link's threads went before all ordinary ones (SCHED_FIFO), which needs root;
+    /// null where the kernel carried.
+    goes_first: Option<bool>,
+    /// What was carried from the client to the server.
+    up: CarriedDirection,
+    /// What was carried from the server to the client.
+    down: CarriedDirection,
+    /// Where the link was not what it was asked to be.
+    doubts: Vec<WordedDoubt>,
+}
+
+/// What one direction did.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum CarriedDirection {
+    /// Our own process carried.
+    Userspace {
+        /// What became of the packets; offered is the sum of carried, lost, dropped, unheld,
+        /// unfinished, refused and held.
+        tally: LinkTally,
+        /// Packets that came while the link had no time to take them, not in the tally, count.
+        missed_packets: u64,
+        /// Packets that may have waited more than 0.2 ms at their TUN device until the link read
+        /// them, which is in none of the times, count; from when it last looked or woke, so that
+        /// how late it woke for a packet is not counted; 0 by packet sockets, to which the kernel
+        /// tells when packets came.
+        waited_packets: u64,
+        /// How much later than due packets left, by the link's own clock, µs; between TUN devices
+        /// without the time that they waited to be read, which the kernel does not tell; a quantile
+        /// with fewer than ten packets beyond it is null.
+        late_us: Late,
+    },
+    /// A queueing discipline of the kernel carried, and told its own counters.
+    Kernel(QdiscReading),
+}
+
+/// How late packets left.
+#[derive(Serialize, JsonSchema)]
+struct Late {
+    #[serde(flatten)]
+    quantiles: Quantiles,
+    /// The latest, µs; null where nothing was carried.
+    most: Option<f64>,
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
@@ -52,23 +102,51 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let elapsed = begun.elapsed();
     drop(other_end);
     let carried = link.finish().map_err(words)?;
-    let report = LinkReport {
-        plan,
-        doubts: carried.doubts(),
-        carried,
-        exit_code,
-        elapsed,
-    };
-    say(&report, arguments.json, console);
+    let link = LinkShape::of(plan, &carried, exit_code, elapsed);
+    // The figures stand beside what the command has said, unless they alone are asked for.
+    match arguments.json {
+        true => console.say(&shape::lines(link)),
+        false => console.note(&told::page(&link, template!("link"), console.width())),
+    }
     Ok(sys::stop::heard().map_or_else(|| ExitCode::from(exit_code), stopping::exit_code))
 }
 
-/// The figures stand beside what the command has said, unless they alone are asked for.
-fn say(report: &LinkReport, json: bool, console: &Console) {
-    if json {
-        console.say(&json::render(report));
-    } else {
-        console.note(&page::render(report));
+impl LinkShape {
+    fn of(plan: LinkPlan, carried: &Carried, exit_code: u8, elapsed: Duration) -> Self {
+        let (goes_first, [up, down]) = match carried {
+            Carried::Userspace(readings) => (
+                Some(readings.went_first),
+                [&readings.up, &readings.down].map(CarriedDirection::of),
+            ),
+            Carried::Kernel { readings, .. } => {
+                (None, readings.clone().map(CarriedDirection::Kernel))
+            }
+        };
+        Self {
+            linerate_version: shape::VERSION,
+            plan,
+            exit_code,
+            elapsed_seconds: elapsed.as_secs_f64(),
+            goes_first,
+            up,
+            down,
+            doubts: worded(&carried.doubts()),
+        }
+    }
+}
+
+impl CarriedDirection {
+    fn of(reading: &LinkReading) -> Self {
+        let lateness = &reading.lateness_ns;
+        Self::Userspace {
+            tally: reading.tally,
+            missed_packets: reading.missed_packets,
+            waited_packets: reading.waited_packets,
+            late_us: Late {
+                quantiles: lateness.into(),
+                most: lateness.quantile(1.0).map(|ns| ns as f64 / 1e3),
+            },
+        }
     }
 }
 

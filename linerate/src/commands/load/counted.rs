@@ -60,20 +60,3 @@ pub(super) fn shortfall(plan: &LoadPlan, outcome: &LoadOutcome) -> Option<String
         "{ended} of the {asked} requests of -n ended: {why}"
     ))
 }
-
-/// How long the scored window was, and what ended it.
-pub(super) fn window(plan: &LoadPlan, outcome: &LoadOutcome) -> String {
-    let window = numbers::duration(outcome.window_ns);
-    let settle = numbers::duration(plan.settle_ns);
-    match plan.requests {
-        None => format!("{window} after {settle} of settling"),
-        Some(asked) if shortfall(plan, outcome).is_none() => {
-            let asked = match asked {
-                1 => "the only request".to_owned(),
-                _ => format!("the first of {} requests", numbers::whole(asked as f64)),
-            };
-            format!("{window}, from {asked} to the end of the last")
-        }
-        Some(_) => format!("{window} from the first request on"),
-    }
-}

@@ -1,14 +1,12 @@
 //! `linerate load URL`: put load on an HTTP server and say how fast it answers.
 
 mod arguments;
+pub(crate) mod came_to;
 mod case;
 mod counted;
-mod distributions;
 pub(crate) mod download;
-pub(crate) mod json;
 pub(crate) mod many_blocks;
 mod mix;
-mod page;
 mod requests;
 mod settling;
 mod target;
@@ -22,15 +20,17 @@ use anyhow::Context as _;
 use model::Doubt;
 use model::load_run::HttpVersion;
 use model::reading::MachineCpu;
+use serde::Serialize;
 use sys::stop::{Again, StopSignal};
-use traffic::load::{Engine, LoadOutcome, LoadPlan, Observer};
+use traffic::load::{LoadOutcome, LoadPlan, Observer};
 
 use super::whole_machine::Watched;
 use crate::console::Console;
-use crate::stopping;
+use crate::told::{self, template};
+use crate::{shape, stopping};
 pub(crate) use arguments::Arguments;
+use came_to::Load;
 use case::Case;
-use mix::Mixed;
 use requests::Requests;
 use settling::Settling;
 use target::Target;
@@ -39,46 +39,12 @@ use watching::Watching;
 /// Heading of flags in its help.
 const OUTPUT: &str = "Output";
 
-/// One load as it was asked for and as it went: what the pages show.
-struct Report<'a> {
-    target: &'a Target,
-    plan: &'a LoadPlan,
-    outcome: &'a LoadOutcome,
-    /// All CPUs of this machine, in the scored window.
-    machine: Option<MachineCpu>,
-    /// Where there are several kinds of request.
-    mixed: Option<&'a Mixed>,
-    /// Remarks about how it was measured, each a sentence.
-    notes: Vec<String>,
-}
-
-impl Report<'_> {
-    /// CPU time for each right answer, µs; `None` when there was none.
-    fn per_request_us(&self, cpu_ns: u64) -> Option<f64> {
-        let answered = self.outcome.answered;
-        (answered > 0).then(|| cpu_ns as f64 / 1e3 / answered as f64)
-    }
-
-    /// What carried the bytes, by the name that `--engine` takes.
-    fn engine(&self) -> &'static str {
-        match self.outcome.engine {
-            Engine::Uring => "uring",
-            Engine::Epoll | Engine::Auto => "epoll",
-        }
-    }
-}
-
 /// The version of HTTP that a plan is for.
 fn version(plan: &LoadPlan) -> HttpVersion {
     match plan.streams {
         Some(_) => HttpVersion::Two,
         None => HttpVersion::One,
     }
-}
-
-/// Connections, and what is at once on each, in words.
-fn connections(plan: &LoadPlan) -> String {
-    report::load::connections(plan.connections, version(plan), plan.streams())
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
@@ -121,20 +87,19 @@ fn once(case: Case<'_>, console: &Console) -> anyhow::Result<ExitCode> {
     announce(&plan, target, console);
     let (mut outcome, machine) = load(arguments, &mut plan, &requests, &mut notes, console)?;
     outcome.doubts.extend(cpu_doubts(&plan)?);
-    let report = Report {
-        target,
-        plan: &plan,
-        outcome: &outcome,
-        machine,
-        mixed: requests.mixed(),
-        notes,
+    let told = Load::of((target, &plan), &outcome, machine, requests.mixed(), notes);
+    let page = || {
+        let page = Page {
+            load: &told,
+            in_full: arguments.latency,
+        };
+        told::page(&page, template!("load"), console.width())
     };
     arguments.answer(
         console,
-        &if arguments.json {
-            json::render(&report)
-        } else {
-            page::render(&report, arguments.latency)
+        &match arguments.json {
+            true => shape::lines(&told),
+            false => page(),
         },
     );
     if let Some(signal) = sys::stop::heard() {
@@ -145,6 +110,15 @@ fn once(case: Case<'_>, console: &Console) -> anyhow::Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// What the page is made of.
+#[derive(Serialize)]
+struct Page<'a> {
+    #[serde(flatten)]
+    load: &'a Load,
+    /// A line for each quantile of the latency.
+    in_full: bool,
 }
 
 /// Why a load was shorter than it was to be, where a signal ended it.

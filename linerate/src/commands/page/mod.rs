@@ -1,8 +1,6 @@
 //! `linerate page`: how many round trips a page takes, over an emulated link.
 
 mod arguments;
-pub(crate) mod json;
-mod table;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -10,61 +8,78 @@ use std::process::ExitCode;
 use agent::link::LinkProcess;
 use agent::page::{PageOrder, fetch_pages};
 use machine::rig::Lab;
-use model::Doubt;
+use model::doubt::{WordedDoubt, worded};
 use model::link::LinkPlan;
+use schemars::JsonSchema;
+use serde::Serialize;
 use traffic::page::{Fetched, round_trips};
 
 use crate::console::Console;
 use crate::failure::words;
 use crate::ourselves::OURSELVES;
+use crate::shape;
+use crate::told::{self, template};
 pub(crate) use arguments::Arguments;
 
-/// What was fetched, and over what.
-struct Report {
-    /// There and back, ns, as asked for.
-    round_trip_ns: u64,
-    /// The shortest handshake of all, ns: what a round trip took, without what delayed some.
-    handshake_ns: u64,
-    /// Segments.
-    initial_window: u32,
+/// Further from a whole number of round trips than this is not what slow start predicts: paced, as BBR is, a page
+/// comes between the steps.
+const CLOSE: f64 = 0.5;
+
+/// Pages fetched over an emulated link, each over a fresh connection.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Pages {
+    /// Version of the program.
+    linerate_version: &'static str,
+    /// The link's delay there and back, as asked for, ms.
+    round_trip_ms: f64,
+    /// From the SYN to the connection, the shortest of all: what a round trip took, ms.
+    handshake_ms: f64,
+    /// The server's initial congestion window, segments.
+    initial_window_segments: u32,
+    /// The server's congestion control, by the kernel's name.
     congestion_control: String,
     /// Payload of a full segment, bytes.
     segment_bytes: u32,
-    pages: Vec<Page>,
-    /// How much later than due the latest packet of the link left, ns.
-    late_ns_most: Option<u64>,
-    doubts: Vec<Doubt>,
+    /// Each size, in the order asked for.
+    pages: Vec<PageShape>,
+    /// How much later than due the latest packet of either direction left the link, by its own
+    /// clock, ms; null where none did.
+    late_ms_most: Option<f64>,
+    /// Where the link was not what it was asked to be.
+    doubts: Vec<WordedDoubt>,
 }
 
-/// All fetches of one size.
-struct Page {
-    bytes: usize,
+/// Pages of one size.
+#[derive(Serialize, JsonSchema)]
+struct PageShape {
+    /// The whole answer, head included, bytes.
+    page_bytes: usize,
+    /// Fetches, count.
     samples: usize,
-    /// From the request to the last byte, ns: the median, the shortest and the longest.
-    response_ns: [u64; 3],
-    /// By slow start.
+    /// From the request to the last byte, the median, ms.
+    response_ms: f64,
+    /// The shortest, ms.
+    response_ms_low: f64,
+    /// The longest, ms.
+    response_ms_high: f64,
+    /// response_ms ÷ handshake_ms.
+    round_trips: f64,
+    /// By slow start from the initial window, count.
     predicted_round_trips: u32,
-}
-
-impl Report {
-    /// How many handshakes would fit into a page's response.
-    fn round_trips(&self, page: &Page) -> f64 {
-        page.response_ns[0] as f64 / self.handshake_ns as f64
-    }
+    /// Whether it took those: not further from them than half of one.
+    is_as_predicted: bool,
+    /// predicted_round_trips × handshake_ms.
+    predicted_response_ms: f64,
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let plan = arguments.link()?;
-    let report = measure(&plan, &arguments.order(), arguments.round_trip())?;
-    if arguments.json {
-        console.say(&json::render(&report));
-    } else {
-        console.say(&table::render(&report));
-    }
+    let pages = measure(&plan, &arguments.order(), arguments.round_trip())?;
+    told::say(&pages, template!("page"), arguments.json, console);
     Ok(ExitCode::SUCCESS)
 }
 
-fn measure(plan: &LinkPlan, order: &PageOrder, round_trip_ns: u64) -> anyhow::Result<Report> {
+fn measure(plan: &LinkPlan, order: &PageOrder, round_trip_ns: u64) -> anyhow::Result<Pages> {
     let lab = Lab::build(Path::new(OURSELVES), plan.via.topology())?;
     let link = LinkProcess::start(Path::new(OURSELVES), &lab, plan).map_err(words)?;
     let fetched = fetch_pages(Path::new(OURSELVES), &lab, order).map_err(words)?;
@@ -73,39 +88,53 @@ fn measure(plan: &LinkPlan, order: &PageOrder, round_trip_ns: u64) -> anyhow::Re
     let payloads = all().map(|fetch| fetch.segment_bytes);
     let segment_bytes = payloads.min().unwrap_or_default();
     let handshakes_ns = all().map(|fetch| fetch.handshake_ns);
+    let handshake_ms = ms(handshakes_ns.min().unwrap_or_default());
     let pages = order.pages.iter().zip(&fetched.fetched);
     let page = |(bytes, fetches): (&usize, &Vec<Fetched>)| {
-        page(*bytes, fetches, order.initial_window, segment_bytes)
+        // A window of one segment or more, and segments of a byte or more, carry any page.
+        let predicted = round_trips(*bytes as u64, order.initial_window, segment_bytes);
+        PageShape::new(*bytes, fetches, handshake_ms, predicted.unwrap_or(0))
     };
-    Ok(Report {
-        round_trip_ns,
-        handshake_ns: handshakes_ns.min().unwrap_or_default(),
-        initial_window: order.initial_window,
-        congestion_control: fetched.congestion_control,
+    Ok(Pages {
+        linerate_version: shape::VERSION,
+        round_trip_ms: ms(round_trip_ns),
+        handshake_ms,
+        initial_window_segments: order.initial_window,
+        congestion_control: fetched.congestion_control.clone(),
         segment_bytes,
         pages: pages.map(page).collect(),
-        late_ns_most: carried.latest_ns(),
-        doubts: carried.doubts(),
+        late_ms_most: carried.latest_ns().map(ms),
+        doubts: worded(&carried.doubts()),
     })
 }
 
-fn page(bytes: usize, fetches: &[Fetched], window: u32, segment_bytes: u32) -> Page {
-    let mut responses_ns: Vec<u64> = fetches.iter().map(|fetch| fetch.response_ns).collect();
-    responses_ns.sort_unstable();
-    Page {
-        bytes,
-        samples: fetches.len(),
-        response_ns: [
-            median(&responses_ns),
-            responses_ns[0],
-            responses_ns[responses_ns.len() - 1],
-        ],
-        // A window of one segment or more, and segments of a byte or more, carry any page.
-        predicted_round_trips: round_trips(bytes as u64, window, segment_bytes).unwrap_or(0),
+impl PageShape {
+    fn new(
+        page_bytes: usize,
+        fetches: &[Fetched],
+        handshake_ms: f64,
+        predicted_round_trips: u32,
+    ) -> Self {
+        let mut responses_ns: Vec<u64> = fetches.iter().map(|fetch| fetch.response_ns).collect();
+        responses_ns.sort_unstable();
+        // The lower one of an even number.
+        let response_ms = ms(responses_ns[(responses_ns.len() - 1) / 2]);
+        let (round_trips, predicted) =
+            (response_ms / handshake_ms, f64::from(predicted_round_trips));
+        Self {
+            page_bytes,
+            samples: fetches.len(),
+            response_ms,
+            response_ms_low: ms(responses_ns[0]),
+            response_ms_high: ms(responses_ns[responses_ns.len() - 1]),
+            round_trips,
+            predicted_round_trips,
+            is_as_predicted: (round_trips - predicted).abs() < CLOSE,
+            predicted_response_ms: predicted * handshake_ms,
+        }
     }
 }
 
-/// The lower one of an even number.
-fn median(sorted: &[u64]) -> u64 {
-    sorted[(sorted.len() - 1) / 2]
+fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
 }

@@ -14,7 +14,7 @@ use wire::url::HttpUrl;
 
 use super::Arguments;
 use super::two_answers::TwoAnswers;
-pub(super) use report::{MixShape, page, shape};
+pub(super) use report::{MixShape, shape};
 
 /// A mix, and what a reader knows its kinds by.
 pub(super) struct Mixed {

@@ -1,32 +1,10 @@
-//! What became of each kind of request, for people and for programs.
+//! What became of each kind of request.
 
 use model::reading::{Errors, Ledger};
-use report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Mixed, Named};
-
-/// A line for each kind.
-pub(in crate::commands::load) fn page(mixed: &Mixed, ledgers: &[Ledger]) -> String {
-    let all = sent(ledgers);
-    let head = format!(
-        "  {:>8}{:>13}{:>13}{:>11}  kind of request",
-        "share", "sent", "answered", "failed"
-    );
-    let lines = mixed.kinds.iter().zip(ledgers).map(|(kind, ledger)| {
-        format!(
-            "  {:>8}{:>13}{:>13}{:>11}  {}",
-            numbers::share(share(ledger, all)),
-            numbers::whole(ledger.sent as f64),
-            numbers::whole(ledger.answered as f64),
-            numbers::whole(ledger.errors.failed() as f64),
-            kind.name
-        )
-    });
-    let lines: Vec<String> = std::iter::once(head).chain(lines).collect();
-    lines.join("\n")
-}
 
 /// What was mixed, and what became of it.
 #[derive(Serialize, JsonSchema)]

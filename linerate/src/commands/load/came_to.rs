@@ -1,19 +1,18 @@
-//! A load as one JSON value of a stable shape.
+//! What one load came to: as JSON, and what its page is made of.
 
+use model::doubt::{WordedDoubt, worded};
 use model::load_run::HttpVersion;
-use model::reading::Errors;
+use model::reading::{Errors, MachineCpu, MachinePerUnit};
 use model::{Histogram, Pace};
 use schemars::JsonSchema;
 use serde::Serialize;
-use traffic::load::Handshakes;
+use traffic::load::{Engine, Handshakes, LoadOutcome, LoadPlan, Probe};
 use traffic::tls::Agreed;
 
-use super::Report;
-use super::mix::{self, MixShape};
+use super::mix::{self, MixShape, Mixed};
+use super::target::Target;
 use crate::commands::quantiles::Quantiles;
 use crate::shape;
-use model::doubt::{WordedDoubt, worded};
-use model::reading::MachinePerUnit;
 
 /// One load: what was asked for and how it went.
 #[derive(Serialize, JsonSchema)]
@@ -43,6 +42,8 @@ pub(crate) struct Load {
     requests_asked: Option<u64>,
     /// Length of the scored window as it was, s.
     window_seconds: f64,
+    /// What was answered beforehand.
+    look: Look,
     /// HTTP status of the first answer; 0 when there was none.
     first_status: u16,
     /// Requests sent, settling included, count.
@@ -89,6 +90,17 @@ pub(crate) struct Load {
     notes: Vec<String>,
 }
 
+/// The first answer to the request, before the load.
+#[derive(Serialize, JsonSchema)]
+struct Look {
+    /// Its HTTP status.
+    status: u16,
+    /// Its head and its body, bytes.
+    response_bytes: u64,
+    /// Its body, bytes.
+    body_bytes: u64,
+}
+
 /// A load by TLS: what the first handshake agreed on, and all those of the load.
 #[derive(Serialize, JsonSchema)]
 struct Tls {
@@ -122,60 +134,83 @@ struct Counted {
     quantiles: Quantiles,
 }
 
-/// The value, over several lines.
-pub(super) fn render(report: &Report<'_>) -> String {
-    shape::lines(value(report))
+impl Load {
+    pub(super) fn of(
+        (target, plan): (&Target, &LoadPlan),
+        outcome: &LoadOutcome,
+        machine: Option<MachineCpu>,
+        mixed: Option<&Mixed>,
+        notes: Vec<String>,
+    ) -> Self {
+        let first = &target.look.first;
+        let per_request_us = |cpu_ns: u64| {
+            let answered = outcome.answered;
+            (answered > 0).then(|| cpu_ns as f64 / 1e3 / answered as f64)
+        };
+        let latency = outcome.latency.as_ref();
+        let is_open = matches!(plan.pace, Pace::Open { .. });
+        let open_only = |histogram| is_open.then(|| counted(histogram));
+        Self {
+            linerate_version: shape::VERSION,
+            target: target.shown.clone(),
+            address: target.address.to_string(),
+            pace: plan.pace,
+            engine: engine(outcome),
+            http: super::version(plan),
+            connections: plan.connections,
+            streams: plan.streams(),
+            threads: plan.threads,
+            settle_seconds: seconds(plan.settle_ns),
+            requests_asked: plan.requests,
+            window_seconds: seconds(outcome.window_ns),
+            look: Look::of(first),
+            first_status: outcome.first_status,
+            sent: outcome.ledger.sent,
+            answered: outcome.ledger.answered,
+            errors: outcome.ledger.errors,
+            answered_in_window: outcome.answered,
+            received_bytes: outcome.received_bytes,
+            received_bytes_per_second: outcome.received_bytes_per_second(),
+            throughput_rps: outcome.throughput_rps(),
+            client_cpu_us_per_request: outcome.client_cpu_us_per_request(),
+            machine_us_per_request: MachinePerUnit::of(machine, per_request_us),
+            client_busy_share: outcome.client_busy_share,
+            client_occupied_share: outcome.client_occupied_share,
+            latency_us: Latency {
+                service: latency.map(|latency| counted(&latency.service)),
+                response: latency.and_then(|latency| open_only(&latency.response)),
+                lateness: latency.and_then(|latency| open_only(&latency.lateness)),
+            },
+            connections_opened: outcome.connections.opened,
+            connections_failed: outcome.connections.failed,
+            connections_reopened: outcome.connections.reopened,
+            tls: first
+                .tls
+                .as_ref()
+                .map(|agreed| tls(agreed, outcome.handshakes.as_ref())),
+            mix: mixed.map(|mixed| mix::shape(mixed, &outcome.kinds)),
+            answered_per_100_ms: outcome.window_counts.clone(),
+            doubts: worded(&outcome.doubts),
+            notes,
+        }
+    }
 }
 
-fn value(report: &Report<'_>) -> Load {
-    let (outcome, plan) = (report.outcome, report.plan);
-    let latency = outcome.latency.as_ref();
-    let is_open = matches!(plan.pace, Pace::Open { .. });
-    let open_only = |histogram| is_open.then(|| counted(histogram));
-    Load {
-        linerate_version: shape::VERSION,
-        target: report.target.shown.clone(),
-        address: report.target.address.to_string(),
-        pace: plan.pace,
-        engine: report.engine(),
-        http: super::version(plan),
-        connections: plan.connections,
-        streams: plan.streams(),
-        threads: plan.threads,
-        settle_seconds: seconds(plan.settle_ns),
-        requests_asked: plan.requests,
-        window_seconds: seconds(outcome.window_ns),
-        first_status: outcome.first_status,
-        sent: outcome.ledger.sent,
-        answered: outcome.ledger.answered,
-        errors: outcome.ledger.errors,
-        answered_in_window: outcome.answered,
-        received_bytes: outcome.received_bytes,
-        received_bytes_per_second: outcome.received_bytes_per_second(),
-        throughput_rps: outcome.throughput_rps(),
-        client_cpu_us_per_request: outcome.client_cpu_us_per_request(),
-        machine_us_per_request: MachinePerUnit::of(report.machine, |ns| report.per_request_us(ns)),
-        client_busy_share: outcome.client_busy_share,
-        client_occupied_share: outcome.client_occupied_share,
-        latency_us: Latency {
-            service: latency.map(|latency| counted(&latency.service)),
-            response: latency.and_then(|latency| open_only(&latency.response)),
-            lateness: latency.and_then(|latency| open_only(&latency.lateness)),
-        },
-        connections_opened: outcome.connections.opened,
-        connections_failed: outcome.connections.failed,
-        connections_reopened: outcome.connections.reopened,
-        tls: report
-            .target
-            .look
-            .first
-            .tls
-            .as_ref()
-            .map(|agreed| tls(agreed, outcome.handshakes.as_ref())),
-        mix: report.mixed.map(|mixed| mix::shape(mixed, &outcome.kinds)),
-        answered_per_100_ms: outcome.window_counts.clone(),
-        doubts: worded(&outcome.doubts),
-        notes: report.notes.clone(),
+impl Look {
+    fn of(first: &Probe) -> Self {
+        Self {
+            status: first.status,
+            response_bytes: first.response_bytes,
+            body_bytes: first.body.bytes,
+        }
+    }
+}
+
+/// What carried the bytes, by the name that `--engine` takes.
+fn engine(outcome: &LoadOutcome) -> &'static str {
+    match outcome.engine {
+        Engine::Uring => "uring",
+        Engine::Epoll | Engine::Auto => "epoll",
     }
 }
 

@@ -1,14 +1,9 @@
 //! `linerate facts`: what this machine has, on one page.
 
-mod hardware;
-mod page;
-mod system;
-
 use std::process::ExitCode;
 
-use anyhow::Context as _;
-
 use crate::console::Console;
+use crate::told::{self, template};
 
 /// What this machine has, on one page: CPUs, memory, disks, network, kernel, limits
 ///
@@ -37,13 +32,10 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let inventory = machine::inventory::collect(arguments.full);
-    if arguments.json {
-        let json = serde_json::to_string_pretty(&inventory).context("writing the facts as JSON")?;
-        console.say(&json);
-    } else {
-        let mut sections = hardware::sections(&inventory);
-        sections.extend(system::sections(&inventory));
-        console.say(&page::render(&inventory, &sections, console.width()));
-    }
+    console.say(&match arguments.json {
+        // It has a version of its own, and the order of its fields.
+        true => serde_json::to_string_pretty(&inventory)?,
+        false => told::page(&inventory, template!("facts"), console.width()),
+    });
     Ok(ExitCode::SUCCESS)
 }

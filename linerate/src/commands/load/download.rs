@@ -1,0 +1,318 @@
+//! `linerate load URL --download`: how fast long bodies come, what they cost each side, and which
+//! side had no more to give.
+
+use std::net::SocketAddr;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, bail};
+use machine::instruments::cpu::CpuWatch;
+use machine::instruments::senders::{SenderReading, SenderWatch};
+use machine::instruments::threads::ThreadWatch;
+use model::doubt::{WordedDoubt, worded};
+use model::reading::{Errors, MachineCpu, MachinePerUnit};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sys::standard_input::read_to_end_or;
+use sys::stop::{Again, StopSignal};
+use traffic::load::http::HttpProtocol;
+use traffic::load::{Engine, HeadProbe, LoadOutcome, LoadPlan, Loads as _, Observer, probe_head};
+use traffic::tls::Agreed;
+use wire::url::HttpUrl;
+
+use super::Arguments;
+use super::target::first_answer;
+use super::watching::Watching;
+use crate::commands::limits::full_sides;
+use crate::console::Console;
+use crate::told::{self, template};
+use crate::{ownership, shape, stopping};
+
+/// One download: how fast long bodies came, and what they cost each side.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LoadDownload {
+    /// Version of the program.
+    linerate_version: &'static str,
+    /// What was loaded: the URL without its query.
+    target: String,
+    /// The address that was loaded, as ADDR:PORT.
+    address: String,
+    /// Connections held open at once, count.
+    connections: u32,
+    /// Load threads, count.
+    threads: u32,
+    /// Download before the scored window, s.
+    settle_seconds: f64,
+    /// Length of the scored window as it was, s.
+    window_seconds: f64,
+    /// HTTP status of the first answer.
+    first_status: u16,
+    /// Length of the body by the head of the first answer, bytes; null where its end tells it.
+    body_bytes: Option<u64>,
+    /// What the first handshake agreed on; null in the clear.
+    tls: Option<Agreed>,
+    /// Bytes received within the scored window: heads, bodies and chunk framing, without TLS's
+    /// records.
+    received_bytes: u64,
+    /// Those bytes per second of the window, Gbit/s (1e9 bit/s).
+    throughput_gbit_per_second: f64,
+    /// Requests sent, settling included, count.
+    sent: u64,
+    /// Whole right bodies, settling included, count.
+    answered: u64,
+    /// Requests without a whole right body, settling included, by fate.
+    errors: Errors,
+    /// CPU time of the load threads per GB (1e9 bytes) received, s; null when nothing came.
+    client_cpu_seconds_per_gb: Option<f64>,
+    /// Share of the window in which the busiest load thread worked, 0 to 1.
+    client_busy_share: f64,
+    /// Share of the window in which that thread worked or was ready to run while something else had its
+    /// CPU, 0 to 1.
+    client_occupied_share: f64,
+    /// The server's side; null where it is on another machine or may not be seen.
+    server: Option<LoadedServer>,
+    /// Why the server's side is not known; null where it is.
+    server_unknown: Option<String>,
+    /// CPU time of all CPUs of this machine per GB (1e9 bytes) received, s; null where it is
+    /// hidden, or nothing came.
+    machine_cpu_seconds_per_gb: Option<MachinePerUnit>,
+    /// Sides of which one thread had a CPU for 95 % of the window or more.
+    full_sides: Vec<&'static str>,
+    /// What a sceptic would ask about.
+    doubts: Vec<WordedDoubt>,
+    /// Remarks about how it was measured.
+    notes: Vec<String>,
+}
+
+/// A server on this machine.
+#[derive(Serialize, JsonSchema)]
+struct LoadedServer {
+    /// CPU time of all its processes per GB (1e9 bytes) received, s; null where it cannot be
+    /// read.
+    cpu_seconds_per_gb: Option<f64>,
+    /// Share of the window in which its busiest thread had a CPU, 0 to 1; null where it cannot
+    /// be read.
+    busy_share: Option<f64>,
+    /// Why its connections sent no faster; null where the kernel does not tell, or none was
+    /// left.
+    sending: Option<ServerSending>,
+}
+
+/// TCP_INFO of the server's ends within the window, all connections added up.
+#[derive(Serialize, JsonSchema)]
+struct ServerSending {
+    /// Connections, count.
+    connections: u64,
+    /// There was something to send or to be acknowledged (tcpi_busy_time), s.
+    busy_seconds: f64,
+    /// Of that, the client's window let no more be sent (tcpi_rwnd_limited), s.
+    rwnd_limited_seconds: f64,
+    /// Of that, the server's own buffer held no more (tcpi_sndbuf_limited), s.
+    sndbuf_limited_seconds: f64,
+}
+
+pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    let [url] = &arguments.urls[..] else {
+        bail!("--download takes one URL: start one for each");
+    };
+    let url = HttpUrl::parse(url)?;
+    let spec = arguments.request.spec(&url, "", None)?;
+    let request = agent::request::http1(&url, &spec).context("the request cannot be sent")?;
+    let request = request.counting_bodies(arguments.length);
+    let mut plan = plan(arguments, &url)?;
+    let (address, first) = find(&url, arguments, &request, &plan)?;
+    plan.address = address.into();
+    let stop = StopSignal::listen(Again::Kills)?;
+    let mut watch = Watch::new(address, arguments.hold.then(|| stop.as_fd()));
+    let watching = Watching::prepare(arguments, &plan, console)?;
+    let load = |observer: &mut dyn Observer| request.load(&plan, observer);
+    let mut outcome = watching.over(&mut watch, load)?;
+    let machine = watch.cpu.counts(outcome.window_ns).machine;
+    let server = watch.server(outcome.window_ns);
+    drop(stop);
+    outcome.doubts.extend(super::cpu_doubts(&plan)?);
+    let told = LoadDownload::of((&url, &plan), first, &outcome, (server, machine));
+    let page = || told::page(&told, template!("load-download"), console.width());
+    arguments.answer(
+        console,
+        &match arguments.json {
+            true => shape::lines(&told),
+            false => page(),
+        },
+    );
+    if let Some(signal) = sys::stop::heard() {
+        return Ok(stopping::exit_code(signal));
+    }
+    // A body came, or is on its way after others.
+    let ledger = &outcome.ledger;
+    let is_well =
+        outcome.received_bytes > 0 && (ledger.answered > 0 || ledger.errors.failed() == 0);
+    Ok(ExitCode::from(u8::from(!is_well)))
+}
+
+impl LoadDownload {
+    fn of(
+        (url, plan): (&HttpUrl, &LoadPlan),
+        first: HeadProbe,
+        outcome: &LoadOutcome,
+        (server, machine): (Result<ServerSpent, String>, Option<MachineCpu>),
+    ) -> Self {
+        let seconds = outcome.window_ns.max(1) as f64 / 1e9;
+        let gigabytes = outcome.received_bytes as f64 / 1e9;
+        let per_gb = |cpu_ns: u64| (gigabytes > 0.0).then(|| cpu_ns as f64 / 1e9 / gigabytes);
+        let busy_share = server.as_ref().ok().and_then(|server| server.busy_share);
+        Self {
+            linerate_version: shape::VERSION,
+            target: url.without_query(),
+            address: plan.address.to_string(),
+            connections: plan.connections,
+            threads: plan.threads,
+            settle_seconds: plan.settle_ns as f64 / 1e9,
+            window_seconds: outcome.window_ns as f64 / 1e9,
+            notes: notes(&first, plan),
+            first_status: first.status,
+            body_bytes: first.body_bytes,
+            tls: first.tls,
+            received_bytes: outcome.received_bytes,
+            throughput_gbit_per_second: gigabytes * 8.0 / seconds,
+            sent: outcome.ledger.sent,
+            answered: outcome.ledger.answered,
+            errors: outcome.ledger.errors,
+            client_cpu_seconds_per_gb: per_gb(outcome.client_cpu_ns),
+            client_busy_share: outcome.client_busy_share,
+            client_occupied_share: outcome.client_occupied_share,
+            server_unknown: server.as_ref().err().cloned(),
+            server: server.ok().map(|server| LoadedServer {
+                cpu_seconds_per_gb: server.cpu_ns.and_then(per_gb),
+                busy_share,
+                sending: server.sending.as_ref().map(ServerSending::from),
+            }),
+            machine_cpu_seconds_per_gb: MachinePerUnit::of(machine, per_gb),
+            full_sides: full_sides(outcome.client_busy_share, busy_share),
+            doubts: worded(&outcome.doubts),
+        }
+    }
+}
+
+impl From<&SenderReading> for ServerSending {
+    fn from(reading: &SenderReading) -> Self {
+        let seconds = |us: u64| us as f64 / 1e6;
+        Self {
+            connections: reading.connections,
+            busy_seconds: seconds(reading.busy_us),
+            rwnd_limited_seconds: seconds(reading.rwnd_limited_us),
+            sndbuf_limited_seconds: seconds(reading.sndbuf_limited_us),
+        }
+    }
+}
+
+/// What a server on this machine spent, and why it sent no faster.
+struct ServerSpent {
+    /// All its processes, in the scored window.
+    cpu_ns: Option<u64>,
+    /// Of its busiest thread, 0 to 1.
+    busy_share: Option<f64>,
+    sending: Option<SenderReading>,
+}
+
+fn plan(arguments: &Arguments, url: &HttpUrl) -> anyhow::Result<LoadPlan> {
+    let plan = arguments.plan()?;
+    let plan = LoadPlan {
+        bulk: true,
+        record_latency: false,
+        tls: arguments.request.tls.client(url, false)?,
+        ..plan
+    };
+    plan.check()?;
+    plan.make_room()?;
+    Ok(plan)
+}
+
+/// The first address that answers, and the head of its answer: the body may be very long.
+fn find(
+    url: &HttpUrl,
+    arguments: &Arguments,
+    request: &HttpProtocol,
+    plan: &LoadPlan,
+) -> anyhow::Result<(SocketAddr, HeadProbe)> {
+    let probe =
+        |address: &SocketAddr| probe_head(*address, plan.tls.as_ref(), request, plan.timeout_ns);
+    first_answer(&ownership::addresses(url, &arguments.mine)?, probe)
+        .with_context(|| format!("{} does not answer", url.without_query()))
+}
+
+fn notes(first: &HeadProbe, plan: &LoadPlan) -> Vec<String> {
+    let status = (first.status >= 300).then(|| {
+        format!(
+            "the target answers {}; only its own body is downloaded",
+            first.status
+        )
+    });
+    let engine = (plan.engine == Engine::Uring).then(|| {
+        "io_uring receives into small buffers; --engine epoll takes more at once".to_owned()
+    });
+    let stopped = super::stopped_early(plan);
+    status.into_iter().chain(engine).chain(stopped).collect()
+}
+
+/// Reads both sides in step with the load, and lets a signal end it early.
+struct Watch<'a> {
+    /// The beginning waits for the end of standard input, or for this to be readable.
+    holds: Option<BorrowedFd<'a>>,
+    /// Why a server of this machine is not known, where it is not.
+    unknown: Option<String>,
+    cpu: CpuWatch,
+    threads: ThreadWatch,
+    senders: SenderWatch,
+}
+
+impl<'a> Watch<'a> {
+    fn new(address: SocketAddr, holds: Option<BorrowedFd<'a>>) -> Self {
+        let found = machine::targets::listening_on(address);
+        let unknown = found.as_ref().err().map(ToString::to_string);
+        let pids = found.unwrap_or_default();
+        Self {
+            holds,
+            unknown,
+            cpu: CpuWatch::new(&pids),
+            threads: ThreadWatch::new(&pids),
+            senders: SenderWatch::new(address.port()),
+        }
+    }
+
+    fn server(self, window_ns: u64) -> Result<ServerSpent, String> {
+        match self.unknown {
+            Some(reason) => Err(reason),
+            None => Ok(ServerSpent {
+                cpu_ns: self.cpu.counts(window_ns).server_ns,
+                busy_share: self.threads.busiest_share(),
+                sending: self.senders.reading(),
+            }),
+        }
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn is_connected(&mut self) {
+        if let Some(stop) = self.holds {
+            // Without an input there is nothing to wait for.
+            let _ = read_to_end_or(stop);
+        }
+    }
+
+    fn window_opens(&mut self) {
+        self.senders.open();
+        self.threads.open();
+        self.cpu.open();
+    }
+
+    fn window_closes(&mut self) {
+        self.cpu.close();
+        self.threads.close();
+        self.senders.close();
+    }
+
+    fn is_over(&self) -> bool {
+        sys::stop::heard().is_some()
+    }
+}
