@@ -101,6 +101,10 @@ fn environment(width: usize) -> Environment<'static> {
     templates.add_filter("into", into);
     templates.add_filter("joined", joined);
     templates.add_filter("wrapped", move |text: &str| wrap(text, width).join("\n"));
+    // What continues it stands further in.
+    templates.add_function("entry", move |text: &str| {
+        format!("  {}\n", wrap(text, width.saturating_sub(4)).join("\n    "))
+    });
     templates.add_function("row", move |label: &str, value: Value| {
         row(label, &value, width)
     });

@@ -1,7 +1,6 @@
 //! `linerate doctor`: what costs this machine speed, whether it is fit to measure, and how small
 //! an effect it can see.
 
-mod page;
 mod sight;
 
 use std::process::ExitCode;
@@ -13,7 +12,12 @@ use serde::Serialize;
 
 use crate::console::Console;
 use crate::shape;
+use crate::told::{self, template};
 use sight::Sight;
+
+/// Lines longer than this are hard to read, however wide the terminal.
+const WIDEST: usize = 100;
+const NARROWEST: usize = 40;
 
 /// Look at this machine: is it fit to measure, what to mend, and what effect can it see?
 ///
@@ -64,9 +68,17 @@ pub(crate) struct Doctor {
     /// The answer in one sentence.
     answer: String,
     /// What a comparison of two servers can see here.
-    visible: sight::VisibleShape,
+    visible: Sight,
     /// Everything that was looked at, the most serious first.
     findings: Vec<Finding>,
+}
+
+/// What the page is made of.
+#[derive(Serialize)]
+struct Page<'a> {
+    #[serde(flatten)]
+    doctor: &'a Doctor,
+    verbose: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
@@ -79,29 +91,75 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     }
     let findings = findings::look(arguments.pid);
     let summary = findings::summary(&findings);
-    let sight = match arguments.no_load {
-        true => Sight::not_measured("--no-load puts no load on the machine"),
-        false => sight::measure(arguments.yes, console),
+    let doctor = Doctor {
+        fit: summary.fit,
+        answer: summary.answer,
+        visible: match arguments.no_load {
+            true => Sight::not_measured("--no-load puts no load on the machine"),
+            false => sight::measure(arguments.yes, console),
+        },
+        findings,
     };
-    if arguments.json {
-        console.say(&shape::lines(Doctor {
-            fit: summary.fit,
-            answer: summary.answer,
-            visible: sight.shape(),
-            findings,
-        }));
-    } else {
-        let verbose = arguments.verbose;
-        console.say(&page::render(
-            &summary,
-            &sight,
-            &findings,
-            page::width(),
-            verbose,
-        ));
-    }
-    Ok(match arguments.check && !summary.fit {
+    let width = console.width().clamp(NARROWEST, WIDEST);
+    console.say(&match arguments.json {
+        true => shape::lines(&doctor),
+        false => doctor.page(width, arguments.verbose),
+    });
+    Ok(match arguments.check && !doctor.fit {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,
     })
+}
+
+impl Doctor {
+    /// The answer, then what costs something with all that is known of it, then the rest in short.
+    fn page(&self, width: usize, verbose: bool) -> String {
+        let doctor = self;
+        told::page(&Page { doctor, verbose }, template!("doctor"), width)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::finding::Severity;
+
+    fn finding(name: &str, severity: Severity) -> Finding {
+        Finding {
+            name: name.to_owned(),
+            severity,
+            what: format!("What of {name}."),
+            evidence: format!("evidence of {name}"),
+            cost: "+5 % server CPU per request".to_owned(),
+            advice: "stop it".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_answer_comes_first_then_what_costs_then_the_rest() {
+        let findings = [
+            finding("good", Severity::Fine),
+            finding("dear", Severity::Notice),
+            finding("hidden", Severity::Unknown),
+            finding("bad", Severity::Problem),
+        ];
+        let summary = findings::summary(&findings);
+        let doctor = Doctor {
+            fit: summary.fit,
+            answer: summary.answer,
+            visible: Sight::not_measured("the machine is at work"),
+            findings: findings.into(),
+        };
+        let text = doctor.page(80, false);
+        let at = |what: &str| {
+            text.find(what)
+                .unwrap_or_else(|| panic!("{what} not in {text}"))
+        };
+        assert!(text.starts_with("This machine is not fit to measure now: what of bad;"));
+        assert!(at("the machine is at work") < at("bad (problem)"));
+        assert!(at("bad (problem)") < at("dear (notice)"));
+        assert!(at("dear (notice)") < at("Could not be looked at"));
+        assert!(at("[evidence of hidden]") < at("As it should be"));
+        assert!(!text.contains("evidence of good"));
+    }
 }

@@ -16,15 +16,10 @@ use crate::console::Console;
 const PATH: &str = "/json";
 const CONNECTIONS: u32 = 64;
 
-/// What was measured, or the reason why nothing was.
-pub(super) enum Sight {
-    Measured(Visible),
-    NotMeasured(String),
-}
-
 /// What a comparison of two servers can see here.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct VisibleShape {
+#[derive(Default, Serialize, JsonSchema)]
+#[schemars(rename = "VisibleShape")]
+pub(super) struct Sight {
     /// Why it was not measured; null where it was.
     reason: Option<String>,
     /// Pairs of blocks of two identical servers that it comes from, count; null where it was
@@ -62,8 +57,8 @@ pub(super) fn measure(yes: bool, console: &Console) -> Sight {
         Ok(campaign.visible(&comparison(), versus::ARMS)?)
     });
     measured.map_or_else(
-        |error| Sight::NotMeasured(error.to_string()),
-        Sight::Measured,
+        |error| Sight::not_measured(&error.to_string()),
+        |visible| Sight::of(&visible),
     )
 }
 
@@ -79,66 +74,26 @@ fn comparison() -> model::Study {
 
 impl Sight {
     pub(super) fn not_measured(reason: &str) -> Self {
-        Self::NotMeasured(reason.to_owned())
-    }
-
-    /// What it says, a line for each time.
-    pub(super) fn lines(&self) -> Vec<String> {
-        match self {
-            Self::NotMeasured(reason) => vec![format!("not measured: {reason}")],
-            Self::Measured(visible) => {
-                let budgets = visible.budgets.iter().map(budget_words);
-                budgets.chain([how(visible)]).collect()
-            }
+        Self {
+            reason: Some(reason.to_owned()),
+            ..Self::default()
         }
     }
 
-    pub(super) fn shape(&self) -> VisibleShape {
-        let (visible, reason) = match self {
-            Self::Measured(visible) => (Some(visible), None),
-            Self::NotMeasured(reason) => (None, Some(reason.clone())),
-        };
+    fn of(visible: &Visible) -> Self {
         let budget = |budget: &Budget| BudgetShape {
             minutes: budget.minutes,
             rounds: budget.rounds,
             cpu_per_request_share: budget.cpu_per_request,
             throughput_share: budget.throughput,
         };
-        VisibleShape {
-            reason,
-            pairs: visible.map(|visible| visible.pairs),
-            relative_error: visible.map(|visible| visible.relative_error),
-            budgets: visible.map(|visible| visible.budgets.iter().map(budget).collect()),
+        Self {
+            reason: None,
+            pairs: Some(visible.pairs),
+            relative_error: Some(visible.relative_error),
+            budgets: Some(visible.budgets.iter().map(budget).collect()),
         }
     }
-}
-
-fn budget_words(budget: &Budget) -> String {
-    let minutes = match budget.minutes {
-        1 => "1 minute".to_owned(),
-        several => format!("{several} minutes"),
-    };
-    let from = |effect: Option<f64>| {
-        effect.map_or_else(
-            || "unknown".to_owned(),
-            |effect| format!("from {} on", report::numbers::share(effect)),
-        )
-    };
-    format!(
-        "in {minutes} ({} rounds): changes of CPU per request {}, of throughput {}",
-        budget.rounds,
-        from(budget.cpu_per_request),
-        from(budget.throughput),
-    )
-}
-
-fn how(visible: &Visible) -> String {
-    format!(
-        "found in 8 of 10 cases at 5 % error; from {} pairs of 0.2 s blocks of two identical \
-         servers, so give or take {}, and as long as the machine stays as it is",
-        visible.pairs,
-        report::numbers::share(visible.relative_error),
-    )
 }
 
 /// Says nothing but what it is doing, and asks nobody.

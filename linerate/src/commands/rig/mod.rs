@@ -1,7 +1,7 @@
 //! `linerate rig`: hosts and links made of network namespaces.
 
 mod exec;
-pub(crate) mod page;
+pub(crate) mod shapes;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,7 +14,8 @@ use model::rig::RigName;
 
 use crate::console::Console;
 use crate::ourselves::OURSELVES;
-use crate::shape;
+use crate::told::{self, template};
+use shapes::{RigClean, RigStatus, RigUp, StandingRig};
 
 /// A rig could not be taken down.
 const COULD_NOT_RUN: u8 = 2;
@@ -175,24 +176,16 @@ fn up(
 ) -> anyhow::Result<ExitCode> {
     let name = name.unwrap_or_else(|| kind.into());
     let rig = Standing::put_up(Path::new(OURSELVES), kind, &name)?;
-    console.say(&if as_json {
-        shape::lines(page::RigUp {
-            rig: page::shape(&rig),
-        })
-    } else {
-        page::put_up(&rig)
-    });
+    let up = RigUp {
+        rig: StandingRig::from(&rig),
+    };
+    told::say(&up, template!("rig"), as_json, console);
     Ok(ExitCode::SUCCESS)
 }
 
 fn status(as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
-    let rigs = Standing::all()?;
-    console.say(&if as_json {
-        let rigs = rigs.iter().map(page::shape).collect();
-        shape::lines(page::RigStatus { rigs })
-    } else {
-        page::status(&rigs)
-    });
+    let rigs = Standing::all()?.iter().map(StandingRig::from).collect();
+    told::say(&RigStatus { rigs }, template!("rig"), as_json, console);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -202,9 +195,10 @@ fn clean(name: Option<&RigName>, as_json: bool, console: &Console) -> anyhow::Re
         None => take_all_down()?,
     };
     if as_json || failed.is_empty() || !taken.is_empty() {
-        say_cleaned(&taken, as_json, console);
+        let cleaned = taken.clone();
+        told::say(&RigClean { cleaned }, template!("rig"), as_json, console);
     }
-    let kept: Vec<String> = taken.iter().filter_map(page::kept).collect();
+    let kept: Vec<String> = taken.iter().filter_map(kept).collect();
     let failed = failed.iter().map(ToString::to_string);
     let told: Vec<String> = failed.chain(kept.iter().cloned()).collect();
     for words in &told {
@@ -217,13 +211,18 @@ fn clean(name: Option<&RigName>, as_json: bool, console: &Console) -> anyhow::Re
     })
 }
 
-fn say_cleaned(taken: &[TakenDown], as_json: bool, console: &Console) {
-    console.say(&if as_json {
-        let cleaned = taken.to_vec();
-        shape::lines(page::RigClean { cleaned })
-    } else {
-        page::cleaned(taken)
-    });
+/// What still keeps a rig's namespaces, and what to do.
+fn kept(rig: &TakenDown) -> Option<String> {
+    let pids: Vec<String> = rig.kept_by.iter().map(ToString::to_string).collect();
+    let pids = pids.join(" ");
+    (!pids.is_empty()).then(|| {
+        format!(
+            "namespaces of the rig `{}` stay for as long as processes run in them that `rig exec` \
+             did not start, or that do not end when killed: {pids}; end them if they are yours: \
+             kill {pids}",
+            rig.name
+        )
+    })
 }
 
 /// One that cannot be taken down keeps no other from it.
