@@ -15,9 +15,8 @@ mod held_server;
 pub mod link;
 mod live;
 pub mod page;
-mod play;
 pub mod request;
-pub mod role;
+mod role;
 mod running;
 pub mod service;
 mod starting;
@@ -33,7 +32,7 @@ use model::{Ask, Tell};
 
 pub use block::reading;
 use desk::Desk;
-pub use play::play;
+pub use role::play;
 
 /// How an agent is set up by whoever starts it.
 #[derive(Clone, Debug)]

@@ -13,32 +13,41 @@ use model::{Doubt, LinkDoubt};
 use serde::{Deserialize, Serialize};
 use traffic::link::{Link, LinkReadings};
 
-use crate::role::{Role, RoleProcess, Said, dismissed, heard, say};
+use crate::role::{Role, RoleProcess, Said, dismissed, say};
 
 /// A link between two ends, the client's and the server's.
 #[derive(Debug, Serialize, Deserialize)]
-struct LinkOrder<E> {
+pub(crate) struct LinkOrder<E> {
     plan: LinkPlan,
     ends: [E; 2],
 }
 
 /// Carries between two devices here.
-pub(crate) fn carry(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
-    let LinkOrder::<String> { plan, ends } = heard(input)?;
-    let link = Link::between_devices(&plan, ends);
+pub(crate) fn carry(
+    LinkOrder { plan, ends }: &LinkOrder<String>,
+    input: &mut impl BufRead,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    let link = Link::between_devices(plan, ends.clone());
     attend(link, Link::finish, input, output)
 }
 
 /// Carries between two TUN devices of its own.
-pub(crate) fn carry_by_tun(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
-    let LinkOrder { plan, ends } = heard(input)?;
-    attend(start_by_tun(&plan, &ends), Link::finish, input, output)
+pub(crate) fn carry_by_tun(
+    LinkOrder { plan, ends }: &LinkOrder<Site>,
+    input: &mut impl BufRead,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    attend(start_by_tun(plan, ends), Link::finish, input, output)
 }
 
 /// Has the kernel carry between two devices here.
-pub(crate) fn have_carried(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
-    let LinkOrder::<String> { plan, ends } = heard(input)?;
-    let link = KernelLink::start(&plan, ends.each_ref().map(String::as_str));
+pub(crate) fn have_carried(
+    LinkOrder { plan, ends }: &LinkOrder<String>,
+    input: &mut impl BufRead,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    let link = KernelLink::start(plan, ends.each_ref().map(String::as_str));
     attend(link, |link| link.read(), input, output)
 }
 
@@ -142,9 +151,22 @@ impl LinkProcess {
     /// Says what could not be done.
     pub fn start(program: &Path, lab: &Lab, plan: &LinkPlan) -> Result<Self, Failure> {
         let mut process = match plan.via {
-            Via::Userspace => in_the_middle(program, lab, Role::Link, plan),
-            Via::Tun => beside(program, lab, plan),
-            Via::Tbf | Via::Htb | Via::Netem => in_the_middle(program, lab, Role::KernelLink, plan),
+            Via::Tun => {
+                let ends = lab.sites().ok_or_else(no_place)?;
+                let role = Role::TunLink(LinkOrder { plan: *plan, ends });
+                // On no host, where the end of all that is on one would be its end too.
+                RoleProcess::start(program, |command| lab.put_beside(command), &role)
+            }
+            via => {
+                let middle = lab.host(wire::HOST).ok_or_else(no_place)?;
+                let ends = [wire::TO_CLIENT, wire::TO_SERVER].map(str::to_owned);
+                let order = LinkOrder { plan: *plan, ends };
+                let role = match via.is_ours() {
+                    true => Role::Link(order),
+                    false => Role::KernelLink(order),
+                };
+                RoleProcess::start(program, |command| middle.put(command), &role)
+            }
         }?;
         process.said::<()>()?;
         let plan = *plan;
@@ -166,35 +188,6 @@ impl LinkProcess {
             }
         })
     }
-}
-
-/// Between the two devices of the host in the middle.
-fn in_the_middle(
-    program: &Path,
-    lab: &Lab,
-    role: Role,
-    plan: &LinkPlan,
-) -> Result<RoleProcess, Failure> {
-    let middle = lab.host(wire::HOST).ok_or_else(no_place)?;
-    let order = LinkOrder {
-        plan: *plan,
-        ends: [wire::TO_CLIENT, wire::TO_SERVER],
-    };
-    RoleProcess::start(program, |command| middle.put(command), role, &order)
-}
-
-/// On no host, where the end of all that is on one would be its end too.
-fn beside(program: &Path, lab: &Lab, plan: &LinkPlan) -> Result<RoleProcess, Failure> {
-    let order = LinkOrder {
-        plan: *plan,
-        ends: lab.sites().ok_or_else(no_place)?,
-    };
-    RoleProcess::start(
-        program,
-        |command| lab.put_beside(command),
-        Role::TunLink,
-        &order,
-    )
 }
 
 fn no_place() -> Failure {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sys::kernel_file;
 use traffic::page::{Fetched, PageServer, fetch};
 
-use crate::role::{Role, RoleProcess, Said, dismissed, heard, say};
+use crate::role::{Role, RoleProcess, Said, dismissed, say};
 
 /// Fetched first and not counted: the neighbours' addresses are asked for with it, and the windows
 /// looked at.
@@ -21,7 +21,7 @@ const NOT_PERMITTED: i32 = 1;
 const NO_SUCH: i32 = 2;
 
 /// Which pages are fetched, and from what server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PageOrder {
     /// Sizes, bytes, heads included.
     pub pages: Vec<usize>,
@@ -44,26 +44,19 @@ pub struct PagesFetched {
     pub congestion_control: String,
 }
 
+/// What the server is told.
 #[derive(Debug, Serialize, Deserialize)]
-struct ServerOrder {
+pub(crate) struct PageServing {
     address: Ipv4Addr,
     client: Ipv4Addr,
-    initial_window: u32,
-    congestion_control: Option<String>,
+    order: PageOrder,
 }
 
+/// What the client is told.
 #[derive(Debug, Serialize, Deserialize)]
-struct Listening {
-    address: SocketAddr,
-    congestion_control: String,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct ClientOrder {
+pub(crate) struct PageFetching {
     server: SocketAddr,
-    pages: Vec<usize>,
-    samples: u32,
-    patience: Duration,
+    order: PageOrder,
 }
 
 /// Fetches pages over the link of a rig; `program` is Linerate.
@@ -76,61 +69,48 @@ pub fn fetch_pages(program: &Path, lab: &Lab, order: &PageOrder) -> Result<Pages
             what: "this rig has no client and server with addresses".to_owned(),
             advice: "pages are fetched on a rig of the form `wire`".to_owned(),
         })?;
-    let server_order = ServerOrder {
+    let role = Role::PageServer(PageServing {
         address: server_address,
         client: client_address,
-        initial_window: order.initial_window,
-        congestion_control: order.congestion_control.clone(),
-    };
-    let mut serving = RoleProcess::start(
-        program,
-        |command| server.put(command),
-        Role::PageServer,
-        &server_order,
-    )?;
-    let listening: Listening = serving.said()?;
-    let client_order = ClientOrder {
-        server: listening.address,
-        pages: order.pages.clone(),
-        samples: order.samples,
-        patience: order.patience,
-    };
-    let mut fetching = RoleProcess::start(
-        program,
-        |command| client.put(command),
-        Role::PageClient,
-        &client_order,
-    )?;
+        order: order.clone(),
+    });
+    let mut serving = RoleProcess::start(program, |command| server.put(command), &role)?;
+    let (listening, congestion_control): (SocketAddr, String) = serving.said()?;
+    let role = Role::PageClient(PageFetching {
+        server: listening,
+        order: order.clone(),
+    });
+    let mut fetching = RoleProcess::start(program, |command| client.put(command), &role)?;
     check_room(order, &fetching.said()?)?;
     Ok(PagesFetched {
         fetched: fetching.said()?,
-        congestion_control: listening.congestion_control,
+        congestion_control,
     })
 }
 
 /// Sets its host up, says where it listens, and answers until the process is ended.
-pub(crate) fn serve(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
-    let order: ServerOrder = heard(input)?;
-    let server = match listen(&order) {
+pub(crate) fn serve(
+    serving: &PageServing,
+    input: &mut impl BufRead,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    let server = match listen(serving) {
         Ok(server) => server,
         Err(why) => return say(output, &Said::<()>::Err(why)),
     };
-    let listening = Listening {
-        address: server.address()?,
-        congestion_control: server.congestion_control().to_owned(),
-    };
+    let listening = (server.address()?, server.congestion_control().to_owned());
     say(output, &Said::Ok(listening))?;
     std::thread::spawn(move || server.serve());
     dismissed(input)
 }
 
-fn listen(order: &ServerOrder) -> Said<PageServer> {
+fn listen(serving: &PageServing) -> Said<PageServer> {
     tcp::forget_and_give_room().map_err(|error| format!("setting TCP up: {error}"))?;
-    let segments = order.initial_window;
-    tcp::set_initial_window(wire::DEVICE, order.client, segments)
+    let segments = serving.order.initial_window;
+    tcp::set_initial_window(wire::DEVICE, serving.client, segments)
         .map_err(|error| format!("an initial window of {segments} segments: {error}"))?;
-    let wanted = order.congestion_control.as_deref();
-    PageServer::listen(order.address, wanted).map_err(|error| refusal(wanted, &error))
+    let wanted = serving.order.congestion_control.as_deref();
+    PageServer::listen(serving.address, wanted).map_err(|error| refusal(wanted, &error))
 }
 
 /// Which algorithms there are, where one was refused.
@@ -155,32 +135,25 @@ fn refusal(wanted: Option<&str>, error: &io::Error) -> String {
 }
 
 /// Sets its host up and says how the first page came, and then how every page did.
-pub(crate) fn fetch_all(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
-    let order: ClientOrder = heard(input)?;
-    let first = fetch_first(&order).map_err(|error| error.to_string());
+pub(crate) fn fetch_all(fetching: &PageFetching, output: &mut impl Write) -> io::Result<()> {
+    let first = fetch_first(fetching).map_err(|error| error.to_string());
     say(output, &first)?;
     if first.is_err() {
         return Ok(());
     }
-    say(output, &fetches(&order).map_err(|error| error.to_string()))
+    let PageFetching { server, order } = fetching;
+    let fetch = |page_bytes| fetch(*server, page_bytes, order.patience);
+    let of_page = |page_bytes: &usize| (0..order.samples).map(|_| fetch(*page_bytes)).collect();
+    let all: io::Result<Vec<Vec<Fetched>>> = order.pages.iter().map(of_page).collect();
+    say(output, &all.map_err(|error| error.to_string()))
 }
 
-fn fetch_first(order: &ClientOrder) -> io::Result<Fetched> {
+fn fetch_first(PageFetching { server, order }: &PageFetching) -> io::Result<Fetched> {
     tcp::forget_and_give_room()?;
-    if let IpAddr::V4(server) = order.server.ip() {
+    if let IpAddr::V4(server) = server.ip() {
         tcp::offer_all_room(wire::DEVICE, server)?;
     }
-    fetch(order.server, FIRST_PAGE_BYTES, order.patience)
-}
-
-fn fetches(order: &ClientOrder) -> io::Result<Vec<Vec<Fetched>>> {
-    let fetch = |page_bytes| fetch(order.server, page_bytes, order.patience);
-    let of_page = |page_bytes| (0..order.samples).map(|_| fetch(page_bytes)).collect();
-    order
-        .pages
-        .iter()
-        .map(|page_bytes| of_page(*page_bytes))
-        .collect()
+    fetch(*server, FIRST_PAGE_BYTES, order.patience)
 }
 
 /// Whether the client takes in what the server's first window sends: else it is the client's window

@@ -7,58 +7,46 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::str::FromStr;
 
+use machine::rig::tun::Site;
 use model::failure::Failure;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use sys::process::ChildSetup;
 
-/// The word with which this program is started to play a role; its name follows.
+use crate::link::{self, LinkOrder};
+use crate::page::{self, PageFetching, PageServing};
+
+/// The word with which this program is started to play a role.
 const PLAY: &str = "role";
 
-/// What such a process does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+/// What such a process does, and with what.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum Role {
     /// Carries packets between two devices.
-    Link,
+    Link(LinkOrder<String>),
     /// Carries packets between two TUN devices that it makes.
-    TunLink,
+    TunLink(LinkOrder<Site>),
     /// Has the kernel carry them.
-    KernelLink,
+    KernelLink(LinkOrder<String>),
     /// Answers with pages of an exact size.
-    PageServer,
+    PageServer(PageServing),
     /// Fetches them.
-    PageClient,
+    PageClient(PageFetching),
 }
 
-impl Role {
-    const ALL: [Self; 5] = [
-        Self::Link,
-        Self::TunLink,
-        Self::KernelLink,
-        Self::PageServer,
-        Self::PageClient,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Link => "link",
-            Self::TunLink => "tun-link",
-            Self::KernelLink => "kernel-link",
-            Self::PageServer => "page-server",
-            Self::PageClient => "page-client",
-        }
-    }
-}
-
-impl FromStr for Role {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut all = Self::ALL.into_iter();
-        let found = all.find(|role| role.name() == text);
-        found.ok_or_else(|| format!("there is no role `{text}`"))
+/// Plays the role that is ordered on this end of the line.
+///
+/// # Errors
+/// When the line breaks. What cannot be done is told, not returned.
+pub fn play(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+    let (input, output) = (&mut input, &mut output);
+    match heard(input)? {
+        Role::Link(order) => link::carry(&order, input, output),
+        Role::TunLink(order) => link::carry_by_tun(&order, input, output),
+        Role::KernelLink(order) => link::have_carried(&order, input, output),
+        Role::PageServer(order) => page::serve(&order, input, output),
+        Role::PageClient(order) => page::fetch_all(&order, output),
     }
 }
 
@@ -68,36 +56,36 @@ pub(crate) type Said<T> = Result<T, String>;
 /// The other end of the line. Dropping it ends the process.
 #[derive(Debug)]
 pub(crate) struct RoleProcess {
-    role: Role,
+    /// What it is called where it fails, and what to do then.
+    name: (&'static str, &'static str),
     child: Child,
     orders: Option<ChildStdin>,
     tells: BufReader<ChildStdout>,
 }
 
 impl RoleProcess {
-    /// Starts a role with its order, where `put` has it start; `program` is Linerate.
+    /// Starts a role, where `put` has it start; `program` is Linerate.
     pub(crate) fn start(
         program: &Path,
         put: impl FnOnce(&mut Command) -> io::Result<()>,
-        role: Role,
-        order: &impl Serialize,
+        role: &Role,
     ) -> Result<Self, Failure> {
-        let started = Self::spawn(program, put, role).and_then(|mut process| {
+        let started = Self::spawn(program, put, role.name()).and_then(|mut process| {
             let orders = process.orders.as_mut();
-            say(orders.ok_or(io::ErrorKind::BrokenPipe)?, order)?;
+            say(orders.ok_or(io::ErrorKind::BrokenPipe)?, role)?;
             Ok(process)
         });
-        started.map_err(|error| role.failure(&error.to_string()))
+        started.map_err(|error| failure(role.name(), &error.to_string()))
     }
 
     fn spawn(
         program: &Path,
         put: impl FnOnce(&mut Command) -> io::Result<()>,
-        role: Role,
+        name: (&'static str, &'static str),
     ) -> io::Result<Self> {
         let mut command = Command::new(program);
         command
-            .args([PLAY, role.name()])
+            .arg(PLAY)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             // Out of reach of the terminal's Ctrl-C: it ends when we say so.
@@ -108,7 +96,7 @@ impl RoleProcess {
         let orders = child.stdin.take();
         let tells = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
         Ok(Self {
-            role,
+            name,
             child,
             orders,
             tells: BufReader::new(tells),
@@ -119,7 +107,7 @@ impl RoleProcess {
     pub(crate) fn said<T: DeserializeOwned>(&mut self) -> Result<T, Failure> {
         let said: io::Result<Said<T>> = heard(&mut self.tells);
         let said = said.unwrap_or_else(|error| Err(silence(&error)));
-        said.map_err(|why| self.role.failure(&why))
+        said.map_err(|why| failure(self.name, &why))
     }
 
     /// Ends its input, by which it knows that it is over.
@@ -136,30 +124,34 @@ impl Drop for RoleProcess {
 }
 
 impl Role {
-    fn failure(self, what: &str) -> Failure {
-        let (who, advice) = match self {
-            Self::Link => (
+    /// What a process is called where it fails, and what to do then.
+    fn name(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Link(_) => (
                 "the link",
                 "it needs packet sockets (CONFIG_PACKET) and 8 MB for each of its two rings",
             ),
-            Self::TunLink => (
+            Self::TunLink(_) => (
                 "the link",
                 "`userspace` in its place carries the same without TUN devices",
             ),
-            Self::KernelLink => (
+            Self::KernelLink(_) => (
                 "the link",
                 "`userspace` in its place carries the same without the kernel",
             ),
-            Self::PageServer => ("the server of pages", "see what the kernel allows there"),
-            Self::PageClient => (
+            Self::PageServer(_) => ("the server of pages", "see what the kernel allows there"),
+            Self::PageClient(_) => (
                 "the client",
                 "see whether the link loses what it should not",
             ),
-        };
-        Failure {
-            what: format!("{who}: {what}"),
-            advice: advice.to_owned(),
         }
+    }
+}
+
+fn failure((who, advice): (&str, &str), what: &str) -> Failure {
+    Failure {
+        what: format!("{who}: {what}"),
+        advice: advice.to_owned(),
     }
 }
 
