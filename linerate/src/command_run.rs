@@ -10,6 +10,7 @@ use study::store::{ResumedCommands, Store};
 
 use crate::agents::Place;
 use crate::console::Console;
+use crate::repeat;
 use crate::rig_flags::RigFlags;
 use crate::run::{self, Left, RunFlags};
 use crate::strangers::OwnWord;
@@ -42,15 +43,10 @@ pub(crate) fn measure(
     study.design.rounds = flags.rounds.unwrap_or(study.design.rounds);
     let seed = flags.seed();
     let folder = flags.folder(&study.name);
-    let trust = if target.trust.trust { " --trust" } else { "" };
     let order = CommandOrder {
         study,
         seed,
-        command: format!(
-            "linerate study run {}{trust} --seed {seed}{}",
-            shell_words::quote(name),
-            flags.words()
-        ),
+        command: repeat::command(&["study", "run", name], seed, console),
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         full: flags.full,
     };

@@ -79,34 +79,16 @@ impl CpuFlags {
         study.workload.workers = workers;
     }
 
-    /// The flags again, for the command that repeats a run.
-    pub(crate) fn words(&self) -> String {
-        let workers = self
-            .workers
-            .as_ref()
-            .map(|workers| format!(" --workers {workers}"));
-        let scale = self.scale.then(|| " --scale".to_owned());
-        let list = |flag: &str, list: &Option<String>| {
-            let list = list.as_deref();
-            list.map(|list| format!(" --{flag} {}", shell_words::quote(list)))
-        };
-        let server = list("server-cpus", &self.server_cpus);
-        let client = list("client-cpus", &self.client_cpus);
-        [workers, scale, server, client]
-            .into_iter()
-            .flatten()
-            .collect()
-    }
-
     /// For a study of commands, which serves nothing.
     ///
     /// # Errors
     /// When anything of a server is asked for.
     pub(crate) fn refuse(&self, study: &str) -> anyhow::Result<()> {
-        let asked = self.words();
+        let has_cpus = self.server_cpus.is_some() || self.client_cpus.is_some();
         ensure!(
-            asked.is_empty(),
-            "the study `{study}` runs commands and starts no servers; run it without{asked}"
+            !(self.workers.is_some() || self.scale || has_cpus),
+            "the study `{study}` runs commands and starts no servers; run it without --workers, --scale, \
+             --server-cpus and --client-cpus"
         );
         Ok(())
     }

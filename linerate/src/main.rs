@@ -17,6 +17,7 @@ mod ourselves;
 mod ownership;
 mod progress;
 mod progress_line;
+mod repeat;
 mod request;
 mod rig_flags;
 mod run;

@@ -40,14 +40,6 @@ pub(crate) struct HostsFlag {
 }
 
 impl RigFlags {
-    /// The flags again, for the command that repeats a run.
-    pub(crate) fn words(&self) -> String {
-        let rig = self.asked().map(|rig| format!(" --rig {}", rig.name()));
-        let hosts = self.hosts.hosts.as_deref().map(Path::to_string_lossy);
-        let hosts = hosts.map(|file| format!(" --hosts {}", shell_words::quote(&file)));
-        rig.into_iter().chain(hosts).collect()
-    }
-
     /// The rig that was asked for.
     ///
     /// # Errors

@@ -91,13 +91,6 @@ impl RunFlags {
         }
     }
 
-    /// `--smoke` and `--rounds` again, for the command that repeats a run.
-    pub(crate) fn words(&self) -> String {
-        let smoke = if self.smoke { " --smoke" } else { "" };
-        let rounds = self.rounds.map(|rounds| format!(" --rounds {rounds}"));
-        smoke.to_owned() + &rounds.unwrap_or_default()
-    }
-
     /// The seed asked for, or one that nobody has chosen.
     pub(crate) fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(fresh_seed)

@@ -69,15 +69,6 @@ impl TargetFlags {
         let path = Path::new(self.target.as_ref()?);
         Some(path.file_stem()?.to_string_lossy())
     }
-
-    /// The flag again, for the command that repeats a run.
-    pub(crate) fn words(&self) -> String {
-        let target = self.target.as_ref();
-        let trust = if self.trust.trust { " --trust" } else { "" };
-        target.map_or_else(String::new, |name| {
-            format!(" --target {}{trust}", shell_words::quote(name))
-        })
-    }
 }
 
 /// What the program under test is called in sentences.

@@ -170,7 +170,7 @@ fn a_reboot_is_waited_for_by_a_whole_ladder_alone() {
     let commands = linerate(&folder, &["study", "run", "rsqrt", "--whole", "--reboot"]);
     let said = errors(&{ commands }.output().unwrap());
     assert!(
-        said.contains("climbs no ladder; run it without --whole --reboot"),
+        said.contains("climbs no ladder; run it without --whole, --reboot"),
         "{said}"
     );
 }

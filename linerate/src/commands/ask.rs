@@ -10,9 +10,7 @@ use traffic::floor::ask::{Asking, LONGEST_ANSWER_BYTES};
 use wire::url::{HttpUrl, UrlError};
 
 use crate::console::Console;
-
-/// A day.
-const LONGEST: Duration = Duration::from_secs(86_400);
+use crate::values;
 
 /// Ask for the same bytes over and over: the floor under every load generator
 ///
@@ -22,19 +20,13 @@ const LONGEST: Duration = Duration::from_secs(86_400);
 ///
 /// It prints one line, `N answers in S s`.
 #[derive(clap::Args)]
-#[command(after_long_help = "\
-Examples:
-  What wrk costs beside it, by the CPU time of each process:
-    curl -si http://127.0.0.1:8080/json | wc -c            # prints 153
-    time linerate ask --answer-bytes 153 http://127.0.0.1:8080/json
-    time wrk -t 1 -c 64 -d 1s http://127.0.0.1:8080/json")]
 pub(crate) struct Arguments {
     /// Connections, each with one request out
     #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=65535))]
     connections: u32,
 
     /// How long to ask
-    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = values::parse_duration)]
     duration: Duration,
 
     /// All bytes of an answer, its head included
@@ -66,14 +58,6 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     );
     console.say(&format!("{answers} answers in {seconds:.3} s"));
     Ok(ExitCode::SUCCESS)
-}
-
-fn parse_duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is no duration: write 500ms, 10s or 2m, of at most a day");
-    let duration = humantime::parse_duration(text).ok();
-    duration
-        .filter(|duration| *duration <= LONGEST)
-        .ok_or_else(wrong)
 }
 
 fn parse_answer_bytes(text: &str) -> Result<NonZeroUsize, String> {

@@ -22,15 +22,6 @@ const LONGEST_ANSWER_BYTES: usize = 1 << 20;
 ///
 /// It prints one line, `listening on ADDR:PORT` or `listening on unix:PATH`, when it is ready.
 #[derive(clap::Args)]
-#[command(after_long_help = "\
-Examples:
-  Three requests at once:
-    linerate echo --listen 7000 --request-bytes 5 --answer-bytes 3 &
-    printf 'helloworldagain' | nc -N 127.0.0.1 7000        # prints xxxxxxxxx
-  The floor under one HTTP exchange, for a client that reads its answers:
-    curl -si http://127.0.0.1:8080/json > answer
-    linerate echo --listen 7000 --request-bytes 44 --answer-file answer &
-    wrk -H 'Host: 127.0.0.1:7000' http://127.0.0.1:7000/json")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     serving: Serving,

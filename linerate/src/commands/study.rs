@@ -17,6 +17,7 @@ use crate::commands::{bench, load};
 use crate::console::Console;
 use crate::cpu_flags::CpuFlags;
 use crate::ladder_flags::LadderFlags;
+use crate::repeat;
 use crate::rig_flags::RigFlags;
 use crate::run::{self, RunFlags};
 use crate::shape;
@@ -241,13 +242,7 @@ pub(crate) fn measure(
         Some(service) => format!("{}-{service}", study.name),
         None => study.name.clone(),
     });
-    let (target_words, rig_words) = (target.words(), rig.words());
-    let (ladder_words, cpu_words) = (ladder.words(), cpus.words());
-    let words = format!(
-        "{target_words}{rig_words}{ladder_words}{cpu_words} --seed {seed}{}",
-        flags.words()
-    );
-    let command = format!("linerate study run {}{words}", shell_words::quote(name));
+    let command = repeat::command(&["study", "run", name], seed, console);
     let order = Order {
         study,
         targets,

@@ -24,7 +24,8 @@ use crate::agents::Place;
 use crate::commands::load::unix_socket;
 use crate::console::Console;
 use crate::ownership;
-use crate::request::{RequestFlags, WHERE, Words};
+use crate::repeat;
+use crate::request::{RequestFlags, WHERE};
 use crate::run::{self, Addition, RunFlags};
 use crate::slo::{HeldBy, HeldObjective, Slo};
 use crate::values;
@@ -131,7 +132,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             different_answers: arguments.different_answers,
         },
         seed,
-        command: command(arguments, seed),
+        command: repeat::command(&[], seed, console),
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         cpus: CpuWish::default(),
         full: arguments.flags.full,
@@ -331,32 +332,4 @@ fn arms(arguments: &Arguments) -> anyhow::Result<Vec<Arm>> {
         arm(CONTROL, "A, again", Role::Control, &a, Some(BASELINE)),
         arm(CANDIDATE, "B", Role::Step, &b, Some(BASELINE)),
     ])
-}
-
-/// The command that repeats it; what identifies somebody has to be put in again by hand.
-fn command(arguments: &Arguments, seed: u64) -> String {
-    let urls = [&arguments.a, &arguments.b].map(|url| url_without_secrets(url));
-    let mut words = Words(vec!["linerate".to_owned(), "versus".to_owned()]);
-    words.0.extend(urls);
-    words.value("--connections", Some(arguments.connections));
-    words.value(
-        "--threads",
-        Some(arguments.threads).filter(|count| *count > 1),
-    );
-    words.0.extend(arguments.request.words());
-    for socket in &arguments.unix_socket {
-        words.value("--unix-socket", Some(socket.path().display()));
-    }
-    match arguments.until {
-        Some(percent) => {
-            words.value("--until", Some(percent));
-            words.value("--for", Some(humantime::format_duration(arguments.at_most)));
-        }
-        None => words.value("--smallest-effect", Some(arguments.smallest_effect)),
-    }
-    words.value("--rate", arguments.rate);
-    words.value("--slo", arguments.slo.as_ref());
-    words.flag("--different-answers", arguments.different_answers);
-    words.value("--seed", Some(seed));
-    shell_words::join(words.0) + &arguments.flags.words()
 }

@@ -142,41 +142,4 @@ impl RequestFlags {
         };
         format!("Each request is a {}{headers}{body}{over}.", self.method())
     }
-
-    /// The flags again, for the command that repeats a run; what may be secret is kept back.
-    pub(crate) fn words(&self) -> Vec<String> {
-        let mut words = Words::default();
-        words.flag("--http2", self.http2);
-        words.value("--streams", self.streams);
-        words.value("--pipeline", Some(self.pipeline).filter(|count| *count > 1));
-        words.value("--method", self.method.as_deref());
-        for (name, _) in &self.headers {
-            words.value("--header", Some(format!("{name}: {KEPT_BACK}")));
-        }
-        let body = self.body.as_deref();
-        words.value(
-            "--body",
-            body.map(|body| match body.strip_prefix('@') {
-                Some(_) => body,
-                None => KEPT_BACK,
-            }),
-        );
-        self.tls.repeat(&mut words);
-        words.0
-    }
-}
-
-/// Flags with their values, as they are typed.
-#[derive(Default)]
-pub(crate) struct Words(pub(crate) Vec<String>);
-
-impl Words {
-    pub(crate) fn flag(&mut self, name: &str, is_set: bool) {
-        self.0.extend(is_set.then(|| name.to_owned()));
-    }
-
-    pub(crate) fn value(&mut self, name: &str, value: Option<impl ToString>) {
-        let words = value.map(|value| [name.to_owned(), value.to_string()]);
-        self.0.extend(words.into_iter().flatten());
-    }
 }

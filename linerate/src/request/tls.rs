@@ -9,7 +9,7 @@ use traffic::load::ProbeError;
 use traffic::tls::Client;
 use wire::url::{HttpUrl, Scheme};
 
-use super::{WHERE, Words};
+use super::WHERE;
 use crate::tls_flags::Switch;
 
 /// Names another bundle, for everything that asks OpenSSL.
@@ -84,22 +84,6 @@ impl TlsFlags {
             }
             _ => error.into(),
         })
-    }
-
-    pub(super) fn repeat(&self, words: &mut Words) {
-        words.flag("--insecure", self.insecure);
-        words.value("--ca", self.ca.as_ref().map(|file| file.display()));
-        words.value(
-            "--resume",
-            (self.resume == Some(Switch::Off)).then_some("off"),
-        );
-        words.value(
-            "--tls",
-            self.tls.map(|version| match version {
-                Spoken::Tls12 => "1.2",
-                Spoken::Tls13 => "1.3",
-            }),
-        );
     }
 
     fn check_unused(&self) -> anyhow::Result<()> {

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use anyhow::ensure;
 use machine::cpus::CpuSplit;
 use traffic::datagrams::{DatagramPlan, ReceiveWay, SendWay, Until};
 
+use crate::values;
+
 /// What a path with an MTU of 1,280 bytes carries, the least that IPv6 has, as QUIC begins with.
 const USUAL_BYTES: &str = "1200";
-const LONGEST: Duration = Duration::from_hours(1);
 
 /// What datagrams of UDP cost their sender and their receiver, one at a time or many
 ///
@@ -35,7 +37,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "HOW", default_value = "single")]
     receive: ReceiveWay,
     /// For how long
-    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = parse_time)]
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = values::parse_duration)]
     duration: Duration,
     /// Send so many, however long that takes
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "duration", value_parser = clap::value_parser!(u64).range(1..))]
@@ -58,23 +60,19 @@ Examples:
 
 impl Arguments {
     /// The sender where a server would be.
-    pub(super) fn plan(&self, cpus: &CpuSplit) -> DatagramPlan {
+    pub(super) fn plan(&self, cpus: &CpuSplit) -> anyhow::Result<DatagramPlan> {
+        ensure!(
+            !self.duration.is_zero(),
+            "--duration 0 leaves no time to send anything in"
+        );
         let first = |cpus: &[usize]| cpus.first().copied().unwrap_or_default();
-        DatagramPlan {
+        Ok(DatagramPlan {
             datagram_bytes: self.size,
             send: self.send,
             receive: self.receive,
             until: self.count.map_or(Until::Time(self.duration), Until::Count),
             sender_cpu: first(&cpus.server),
             receiver_cpu: first(&cpus.client),
-        }
+        })
     }
-}
-
-fn parse_time(text: &str) -> Result<Duration, String> {
-    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
-    if time.is_zero() || time > LONGEST {
-        return Err("from more than nothing to an hour".to_owned());
-    }
-    Ok(time)
 }

@@ -108,7 +108,7 @@ struct Cost {
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let cpus = machine::cpus::here(&CpuWish::default()).context("asking for CPUs")?;
-    let plan = arguments.plan(&cpus);
+    let plan = arguments.plan(&cpus)?;
     let mut watch = MachineWatch::new();
     watch.open();
     let went = exchange(&plan)?;

@@ -11,14 +11,13 @@ use super::crossings::Crossings;
 use crate::ourselves::OURSELVES;
 use crate::tls_flags::self_signed_pems;
 use crate::trust::TrustFlag;
+use crate::values;
 use crate::zero_copy::FilesBy;
 
 /// Longer than settling and window together: it is ended by then.
 const OWN_CLIENT_DURATION: &str = "24h";
 /// Longer than a server may send to the other connections alone: giving one up would end the download.
 const OWN_CLIENT_TIMEOUT: &str = "1m";
-/// Of settling, and of the window.
-const LONGEST: Duration = Duration::from_hours(1);
 
 /// How fast a server sends a file to a client, and what it costs each
 ///
@@ -73,22 +72,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "HOW", value_enum, hide_possible_values = true, conflicts_with_all = ["server", "tls"])]
     files_by: Option<FilesBy>,
     /// From the first bytes to the scored window
-    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = values::parse_duration)]
     settle: Duration,
     /// Length of the scored window; it goes on until 10 MB came
-    #[arg(short, long, value_name = "TIME", default_value = "2s", value_parser = parse_time)]
+    #[arg(short, long, value_name = "TIME", default_value = "2s", value_parser = values::parse_duration)]
     duration: Duration,
     /// Print one JSON value (docs/schema/download.json)
     #[arg(long)]
     pub(super) json: bool,
-}
-
-fn parse_time(text: &str) -> Result<Duration, String> {
-    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
-    if time > LONGEST {
-        return Err("longer than an hour".to_owned());
-    }
-    Ok(time)
 }
 
 const EXAMPLES: &str = "\

@@ -23,7 +23,8 @@ use crate::commands::versus;
 use crate::console::Console;
 use crate::left_set;
 use crate::ownership;
-use crate::request::{RequestFlags, WHERE, Words};
+use crate::repeat;
+use crate::request::{RequestFlags, WHERE};
 use crate::run::{self, RunFlags};
 use crate::values;
 use choice::{Choice, Chooser};
@@ -121,7 +122,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         study,
         targets: Targets::Tried(Box::new(request)),
         seed,
-        command: command(arguments, &url, seed),
+        command: repeat::command(&[], seed, console),
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         cpus: CpuWish::default(),
         full: arguments.flags.full,
@@ -235,25 +236,4 @@ fn rounds(time: Duration, study: &Study) -> anyhow::Result<u32> {
          for {rounds}; give it more, or fewer levers"
     );
     Ok(rounds)
-}
-
-/// The command that repeats it; what identifies somebody has to be put in again by hand.
-fn command(arguments: &Arguments, url: &str, seed: u64) -> String {
-    let mut words = Words(["linerate", "levers", "try"].map(str::to_owned).to_vec());
-    words
-        .0
-        .extend(arguments.levers.iter().map(ToString::to_string));
-    words.flag("--all-safe", arguments.all_safe);
-    words.flag("--host", arguments.host);
-    words.value("--url", Some(url_without_secrets(url)));
-    words.value("--connections", Some(arguments.connections));
-    words.value(
-        "--threads",
-        Some(arguments.threads).filter(|count| *count > 1),
-    );
-    words.0.extend(arguments.request.words());
-    words.value("--smallest-effect", Some(arguments.smallest_effect));
-    words.value("--for", arguments.time.map(humantime::format_duration));
-    words.value("--seed", Some(seed));
-    shell_words::join(words.0) + &arguments.flags.words()
 }

@@ -1,0 +1,72 @@
+//! The command that repeats a run: what was typed, in the words of the declaration, with the seed that was drawn. What is
+//! about that run alone is left out, and what may be secret has to be put in again by hand.
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command};
+use model::study::url_without_secrets;
+
+use crate::console::Console;
+use crate::request::KEPT_BACK;
+
+/// Where a run lies, whether it may begin, and how it is told.
+const OF_ONE_RUN: [&str; 6] = ["out", "yes", "full", "json", "quiet", "seed"];
+
+/// Of the run that this process measures; of one without a command, in the words of `main_job`.
+pub(crate) fn command(main_job: &[&str], seed: u64, console: &Console) -> String {
+    let mut declared = console.command_line();
+    declared.build();
+    let read = declared.clone().get_matches_from(std::env::args_os());
+    let mut words = vec![declared.get_name().to_owned()];
+    let (mut command, mut read) = (&declared, &read);
+    if read.subcommand().is_none() {
+        words.extend(main_job.iter().map(|word| (*word).to_owned()));
+    }
+    while let Some((name, inner)) = read.subcommand() {
+        words.push(name.to_owned());
+        command = command.find_subcommand(name).unwrap_or(command);
+        read = inner;
+    }
+    words.extend(typed(command, read));
+    words.extend(["--seed".to_owned(), seed.to_string()]);
+    shell_words::join(words)
+}
+
+/// The arguments of a command that were typed.
+fn typed(command: &Command, read: &ArgMatches) -> Vec<String> {
+    let of_this = |argument: &&Arg| {
+        let id = argument.get_id().as_str();
+        !OF_ONE_RUN.contains(&id) && read.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    let arguments = command.get_arguments().filter(of_this);
+    arguments
+        .flat_map(|argument| words(argument, read))
+        .collect()
+}
+
+/// One argument as it is typed, each time that it was.
+fn words(argument: &Arg, read: &ArgMatches) -> Vec<String> {
+    let flag = argument.get_long().map(|name| format!("--{name}"));
+    if !argument.get_action().takes_values() {
+        return flag.into_iter().collect();
+    }
+    let id = argument.get_id().as_str();
+    let mut words = Vec::new();
+    for values in read.get_raw_occurrences(id).into_iter().flatten() {
+        words.extend(flag.clone());
+        words.extend(values.map(|value| shown(id, &value.to_string_lossy())));
+    }
+    words
+}
+
+/// A value without what may be secret.
+fn shown(id: &str, value: &str) -> String {
+    match id {
+        "headers" => {
+            let name = value.split(':').next().unwrap_or_default();
+            format!("{name}: {KEPT_BACK}")
+        }
+        "body" if !value.starts_with('@') => KEPT_BACK.to_owned(),
+        _ if value.contains("://") => url_without_secrets(value),
+        _ => value.to_owned(),
+    }
+}
