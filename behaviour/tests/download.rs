@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::common::offspring::offspring;
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 
 const FILE_BYTES: usize = 1 << 20;
 const SHORT: [&str; 4] = ["--settle", "20ms", "--duration", "100ms"];
@@ -132,16 +132,10 @@ fn a_person_is_told_the_rate_the_limit_and_the_cost_of_either_side() {
 fn a_client_that_ends_is_named_with_what_it_said() {
     let folder = folder("ends");
     let said = refused(&folder, &["file", "--client", "ls --no-such-flag {url}"]);
-    assert!(
-        said.contains("ended unexpectedly: exit status: 2"),
-        "{said}"
-    );
-    assert!(said.contains("unrecognized option"), "{said}");
+    assert_says(&said, "ended unexpectedly: exit status: 2");
+    assert_says(&said, "unrecognized option");
     let said = refused(&folder, &["file", "--client", "no-such-program {url}"]);
-    assert!(
-        said.contains("`no-such-program` could not be started"),
-        "{said}"
-    );
+    assert_says(&said, "`no-such-program` could not be started");
 }
 
 /// A client of several commands; `{url}` is its first argument.
@@ -173,7 +167,7 @@ fn a_client_that_connects_anew_is_refused_since_what_it_got_cannot_be_counted() 
         "no connection to the server",
     ];
     assert!(ways.iter().any(|way| said.contains(way)), "{said}");
-    assert!(said.contains("over one connection that stays"), "{said}");
+    assert_says(&said, "over one connection that stays");
 }
 
 #[test]
@@ -254,7 +248,7 @@ fn what_became_of_sends_without_a_copy_is_told_of_a_server_that_has_any() {
     assert_eq!(known, count("sends"), "{account}");
     let words = [&["download", "file"], &SHORT[..], &flags].concat();
     let said = answer(&mut linerate(&folder, &words));
-    assert!(said.contains("\n  zero-copy     of "), "{said}");
+    assert_says(&said, "\n  zero-copy     of ");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 
 /// Copies a run that was measured and kept into a folder of the test's own.
 fn kept(folder: &Folder, name: &str) -> PathBuf {
@@ -106,8 +106,6 @@ fn a_changed_study_and_broken_evidence_are_refused_by_name() {
         .unwrap();
     let said = errors(&output);
     assert_eq!(output.status.code(), Some(2));
-    assert!(
-        said.contains("evidence.json:2:") && said.contains("is no evidence"),
-        "{said}"
-    );
+    assert_says(&said, "evidence.json:2:");
+    assert_says(&said, "is no evidence");
 }

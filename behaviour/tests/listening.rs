@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::Stdio;
 
-use crate::common::{Folder, errors, linerate};
+use crate::common::{Folder, assert_says, errors, linerate};
 
 /// What `serve` says of an address that it cannot have.
 fn refusal(name: &str, arguments: &[&str]) -> String {
@@ -22,10 +22,10 @@ fn a_port_in_use_is_named_with_who_has_it_and_what_to_do() {
     let address = taken.local_addr().unwrap().to_string();
     for workers in ["1", "2"] {
         let said = refusal("port-in-use", &[&address, "--workers", workers]);
-        assert!(said.contains(&address), "{said}");
+        assert_says(&said, &address);
         let (name, pid) = ("`behaviour-", format!("(process {})", std::process::id()));
         assert!(said.contains(name) && said.contains(&pid), "{said}");
-        assert!(said.contains("--listen 127.0.0.1:0"), "{said}");
+        assert_says(&said, "--listen 127.0.0.1:0");
     }
 }
 
@@ -33,7 +33,7 @@ fn a_port_in_use_is_named_with_who_has_it_and_what_to_do() {
 fn an_address_that_is_not_ours_is_told_from_a_port_in_use() {
     // TEST-NET-1 (RFC 5737) belongs to nobody.
     let said = refusal("not-ours", &["192.0.2.1:8080"]);
-    assert!(said.contains("no address 192.0.2.1"), "{said}");
+    assert_says(&said, "no address 192.0.2.1");
     assert!(!said.contains("taken"), "{said}");
 }
 

@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::common::assert_says;
 use crate::common::load_program::{load, load_json};
 use crate::common::load_server::{OK, answer_each, answer_with};
 
@@ -32,8 +33,8 @@ fn the_answer_comes_first_in_one_sentence() {
         first.contains(" requests/s from 4 connections, at a client CPU cost of "),
         "{text}"
     );
-    assert!(text.contains("/json ("), "{text}");
-    assert!(text.contains("leaves out the waiting"), "{text}");
+    assert_says(&text, "/json (");
+    assert_says(&text, "leaves out the waiting");
     assert!(!text.contains("secret"), "{text}");
     assert!(output.status.success());
 }
@@ -131,11 +132,9 @@ fn more_connections_than_open_files_are_refused_with_the_limit_and_how_to_raise_
         .unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");
-    assert!(error.contains("may have 100"), "{error}");
-    assert!(
-        error.contains("ulimit -Hn") && error.contains("LimitNOFILE="),
-        "{error}"
-    );
+    assert_says(&error, "may have 100");
+    assert_says(&error, "ulimit -Hn");
+    assert_says(&error, "LimitNOFILE=");
 }
 
 #[test]
@@ -173,16 +172,16 @@ fn secrets_stay_out_of_errors() {
 fn beyond_loopback_nothing_is_loaded_without_the_owners_word() {
     // 192.0.2.0/24 is kept for documentation (RFC 5737): nobody is there to be loaded.
     let error = refusal("http://192.0.2.1/", &[]);
-    assert!(error.contains("--mine 192.0.2.1"), "{error}");
+    assert_says(&error, "--mine 192.0.2.1");
     let error = refusal("http://192.0.2.1/", &["--mine", "192.0.2.2"]);
-    assert!(error.contains("--mine 192.0.2.1"), "{error}");
+    assert_says(&error, "--mine 192.0.2.1");
 }
 
 #[test]
 fn an_address_of_many_machines_is_not_loaded_by_anybodys_word() {
     for address in ["255.255.255.255", "224.0.0.1"] {
         let error = refusal(&format!("http://{address}/"), &["--mine", address]);
-        assert!(error.contains(address), "{error}");
+        assert_says(&error, address);
     }
 }
 
@@ -205,7 +204,7 @@ fn a_redirect_is_an_answer_and_is_not_followed() {
     assert_eq!(load["first_status"], 301);
     assert_eq!(load["errors"]["status"], 0);
     let notes = load["notes"].to_string();
-    assert!(notes.contains("not followed"), "{notes}");
+    assert_says(&notes, "not followed");
 }
 
 #[test]
@@ -225,7 +224,7 @@ fn two_hosts_are_refused_by_name() {
     let hosts = ["-H", "Host: one.test", "-H", "host: other.test"];
     for version in [&[][..], &["--http2"]] {
         let said = refusal("http://127.0.0.1:1/", &[&hosts[..], version].concat());
-        assert!(said.contains("the header `Host` is given twice"), "{said}");
+        assert_says(&said, "the header `Host` is given twice");
     }
 }
 
@@ -258,7 +257,7 @@ fn the_floor_under_a_load_counts_the_answers_that_came_whole() {
     let said = String::from_utf8(output.stdout).unwrap();
     let answers: u64 = said.split(' ').next().unwrap().parse().unwrap();
     let served = served.load(Ordering::Relaxed);
-    assert!(said.contains(" answers in "), "{said}");
+    assert_says(&said, " answers in ");
     // One more is out on each connection.
     assert!(
         (answers..=answers + 4).contains(&served) && answers > 0,
@@ -279,7 +278,7 @@ fn the_floor_under_a_load_ends_where_an_answer_is_not_as_was_said() {
     ] {
         let output = ask(url, answer_bytes);
         let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.contains(reason), "{said}");
+        assert_says(&said, reason);
         assert_eq!(output.status.code(), Some(2), "{said}");
     }
 }

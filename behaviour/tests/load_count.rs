@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
+use crate::common::assert_says;
 use crate::common::load_program::{failed, load, load_json, number};
 use crate::common::load_server::{OK, answer_each, answer_with, read_request};
 
@@ -70,9 +71,9 @@ fn the_time_ends_it_where_that_comes_first_and_the_report_says_so() {
     let output = load(&url, &["-n", "4000k", "-z", "100ms"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}");
-    assert!(
-        text.contains(" of the 4,000,000 requests of -n ended: -d 100 ms was over first"),
-        "{text}"
+    assert_says(
+        &text,
+        " of the 4,000,000 requests of -n ended: -d 100 ms was over first",
     );
 }
 
@@ -93,13 +94,11 @@ fn a_server_that_goes_away_ends_it_after_the_timeout_with_what_was_asked() {
     let url = format!("http://{address}/");
     let output = load(&url, &["-n", "9", "-c", "1", "--timeout", "200ms"]);
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        text.contains(
-            " of the 9 requests of -n ended: for 200 ms not one connection was to be had"
-        ),
-        "{text}"
+    assert_says(
+        &text,
+        " of the 9 requests of -n ended: for 200 ms not one connection was to be had",
     );
-    assert!(text.contains(", 3 answered, "), "{text}");
+    assert_says(&text, ", 3 answered, ");
 }
 
 #[test]
@@ -107,10 +106,10 @@ fn the_page_says_how_long_it_took() {
     let url = format!("http://{}/", answer_with(OK));
     let output = load(&url, &["-n", "50", "-c", "5"]);
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains(" from 5 connections for "), "{text}");
-    assert!(
-        text.contains(", from the first of 50 requests to the end of the last"),
-        "{text}"
+    assert_says(&text, " from 5 connections for ");
+    assert_says(
+        &text,
+        ", from the first of 50 requests to the end of the last",
     );
 }
 

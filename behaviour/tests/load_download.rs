@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::common::load_program::{load, parse};
 use crate::common::load_server::{OK, answer_with, read_request, serve};
 use crate::common::server::Server;
-use crate::common::{Folder, errors};
+use crate::common::{Folder, assert_says, errors};
 
 /// Without a block on disk.
 const LONG_BYTES: u64 = 128 * 1024 * 1024;
@@ -159,7 +159,7 @@ fn a_body_of_another_length_than_the_one_asked_for_has_failed() {
     let wrong = ["-d", "1s", "--download", "--settle", "0ms", "--length", "1"];
     let output = load(&format!("http://{address}/"), &wrong);
     let page = String::from_utf8_lossy(&output.stdout);
-    assert!(page.contains("  another length than --length"), "{page}");
+    assert_says(&page, "  another length than --length");
 }
 
 /// Each body that was answered came whole within the window, but for the one at each edge.

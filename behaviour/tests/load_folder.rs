@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::common::load_server::{OK, answer_with};
-use crate::common::{Folder, errors, linerate};
+use crate::common::{Folder, assert_says, errors, linerate};
 
 /// Blocks as short as they can be judged.
 const SHORT: [&str; 4] = ["-d", "50ms", "--settle", "0ms"];
@@ -70,10 +70,8 @@ fn goes_on(name: &str, arguments: &[&str]) -> (Value, Folder) {
     assert_eq!(told.stdout, resumed.stdout);
     let page = folder.text("run/report.html");
     let address = url.trim_start_matches("http://").trim_end_matches('/');
-    assert!(
-        page.contains(address) && page.contains("Measured"),
-        "{page}"
-    );
+    assert_says(&page, address);
+    assert_says(&page, "Measured");
     (found, folder)
 }
 

@@ -1,6 +1,7 @@
 //! `linerate load --slo` and `--sweep`, but for what asks for a machine at rest: what is refused, and in which order
 //! levels come.
 
+use crate::common::assert_says;
 use crate::common::load_program::{load, load_json};
 use crate::common::load_server::{OK, answer_with};
 
@@ -34,10 +35,8 @@ fn a_target_without_one_right_answer_is_named_with_what_it_answers() {
     let arguments = ["--slo", "p50<5ms", "-d", "100ms", "--settle", "0ms"];
     let output = load(&format!("http://{broken}/"), &arguments);
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        error.contains("not one request") && error.contains("answers 500"),
-        "{error}"
-    );
+    assert_says(&error, "not one request");
+    assert_says(&error, "answers 500");
     assert_eq!(output.status.code(), Some(2));
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::common::load_program::{failed, load, parse};
 use crate::common::nginx::Nginx;
-use crate::common::{Folder, errors};
+use crate::common::{Folder, assert_says, errors};
 
 const URL: &str = "http://some.host/a/path?with=query";
 const SHORT: [&str; 7] = ["-c", "4", "-d", "200ms", "--settle", "20ms", "--json"];
@@ -156,10 +156,8 @@ fn what_is_about_tcp_or_other_hosts_alone_is_refused_by_name() {
         (&["--mine", "some.host"], "--mine"),
     ] {
         let told = refused(&load_at(&path, flags));
-        assert!(
-            told.contains(name) && told.contains("--unix-socket"),
-            "{told}"
-        );
+        assert_says(&told, name);
+        assert_says(&told, "--unix-socket");
     }
 }
 

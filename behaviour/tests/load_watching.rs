@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::common::load_program::{load, load_json, parse};
 use crate::common::load_server::{OK, answer_with};
-use crate::common::{Folder, errors};
+use crate::common::{Folder, assert_says, errors};
 
 /// Five intervals and a half, of which a busy machine may skip some edges.
 const SHORT: [&str; 8] = [
@@ -209,9 +209,9 @@ fn what_cannot_be_written_is_named_and_costs_nothing_that_was_measured() {
         let output = load(&url, &[&SHORT[..], &[flag, "/dev/full"]].concat());
         assert_eq!(output.status.code(), Some(2));
         let told = errors(&output);
-        assert!(told.contains("`/dev/full`: No space left"), "{told}");
+        assert_says(&told, "`/dev/full`: No space left");
         let page = String::from_utf8(output.stdout).unwrap();
-        assert!(page.contains(" requests/s from 4 connections"), "{page}");
+        assert_says(&page, " requests/s from 4 connections");
     }
 }
 

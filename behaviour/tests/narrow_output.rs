@@ -3,7 +3,7 @@
 use std::process::{Command, Output, Stdio};
 
 use crate::common::whole_run::{Run, folder_with, whole_run};
-use crate::common::{Folder, errors};
+use crate::common::{Folder, assert_says, errors};
 
 /// The commands that print and need nothing but a run folder.
 const PRINTING: [&str; 8] = [
@@ -98,7 +98,7 @@ fn on_a_terminal_of_twenty_columns_every_command_prints_what_it_has() {
         );
     }
     let page = text(&on_a_terminal(&folder, 20, "study report run"));
-    assert!(page.contains("report: run/report.html"), "{page}");
+    assert_says(&page, "report: run/report.html");
     for columns in [1, 2, 7] {
         let shown = on_a_terminal(&folder, columns, "study report run");
         assert!(shown.status.success(), "{columns}: {}", text(&shown));

@@ -2,6 +2,7 @@
 
 use std::process::{Command, Output};
 
+use crate::common::assert_says;
 use serde_json::Value;
 
 fn linerate(arguments: &[&str]) -> Output {
@@ -122,6 +123,6 @@ fn a_part_of_it_that_is_started_outside_a_rig_changes_nothing() {
         std::fs::remove_dir_all(&folder).unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{said}{}", errors(&output));
-        assert!(said.contains("this is no host of a rig"), "{said}");
+        assert_says(&said, "this is no host of a rig");
     }
 }

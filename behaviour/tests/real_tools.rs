@@ -4,6 +4,7 @@
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Output, Stdio};
 
+use crate::common::assert_says;
 use crate::common::server::Server;
 
 const JSON: &str = r#"{"message":"Hello, World!"}"#;
@@ -39,7 +40,7 @@ fn wrk_gets_nothing_but_right_answers() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wrk_answers.lua");
     let url = json_url(&server);
     let text = said("wrk", &["-t1", "-c8", "-d1s", "-s", script, &url]);
-    assert!(text.contains(" requests in "), "{text}");
+    assert_says(&text, " requests in ");
     assert!(!text.contains(" 0 requests in "), "{text}");
     for trouble in ["Non-2xx", "Socket errors", "WRONG ANSWER"] {
         assert!(!text.contains(trouble), "{text}");
@@ -79,13 +80,10 @@ fn h2load_gets_right_answers_over_http_1() {
         "h2load",
         &["--h1", "-n", "1000", "-c", "8", "-t", "1", &url],
     );
-    assert!(
-        text.contains("1000 succeeded, 0 failed, 0 errored, 0 timeout"),
-        "{text}"
-    );
-    assert!(text.contains("1000 2xx, 0 3xx, 0 4xx, 0 5xx"), "{text}");
+    assert_says(&text, "1000 succeeded, 0 failed, 0 errored, 0 timeout");
+    assert_says(&text, "1000 2xx, 0 3xx, 0 4xx, 0 5xx");
     let body_bytes = format!("({}) data", 1000 * JSON.len());
-    assert!(text.contains(&body_bytes), "{text}");
+    assert_says(&text, &body_bytes);
 }
 
 /// What curl shows: head and body.
@@ -116,8 +114,8 @@ fn curl_keeps_its_connection_for_a_second_request() {
     let made = ["-w", "\n%{http_code} made %{num_connects}\n"];
     let text = curl(&[&made[..], &[&url, &url]].concat());
     assert_eq!(text.matches(JSON).count(), 2, "{text}");
-    assert!(text.contains("200 made 1\n"), "{text}");
-    assert!(text.contains("200 made 0\n"), "{text}");
+    assert_says(&text, "200 made 1\n");
+    assert_says(&text, "200 made 0\n");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use crate::common::whole_run::{Run, folder_with, whole_run};
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 
 /// How long anything here may take before a test gives it up.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -53,10 +53,8 @@ fn a_run_record_that_is_cut_short_or_no_run_record_is_named() {
     let Run { run, blocks } = whole_run();
     for broken in [&run[..run.len() / 2], "", "[]", "{\"format\":1}", "\0\0\0"] {
         for said in refusals("broken", broken, blocks) {
-            assert!(
-                said.contains("run.json") && said.contains("no run record"),
-                "{said}"
-            );
+            assert_says(&said, "run.json");
+            assert_says(&said, "no run record");
         }
     }
 }
@@ -67,13 +65,13 @@ fn a_damaged_line_in_the_middle_is_named_and_nothing_is_cut() {
     let mut lines: Vec<&str> = blocks.lines().collect();
     lines[4] = "{\"phase\":";
     for said in refusals("middle", run, &(lines.join("\n") + "\n")) {
-        assert!(said.contains("blocks.jsonl"), "{said}");
+        assert_says(&said, "blocks.jsonl");
         assert!(said.contains(":5") || said.contains("line 5"), "{said}");
-        assert!(said.contains("cut the rest"), "{said}");
+        assert_says(&said, "cut the rest");
     }
     let twice = format!("{blocks}{}\n", lines[0]);
     for said in refusals("twice", run, &twice) {
-        assert!(said.contains("stands twice"), "{said}");
+        assert_says(&said, "stands twice");
     }
 }
 
@@ -112,7 +110,7 @@ fn a_folder_that_cannot_be_had_is_known_before_the_machine_is_looked_at() {
             .unwrap();
         let said = errors(&output);
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(words), "{said}");
+        assert_says(&said, words);
         assert!(!said.contains("rig:"), "it was not known at once: {said}");
     }
     assert_eq!(folder.names(""), ["file", "orphan"]);
@@ -138,10 +136,8 @@ fn a_read_only_disk_is_known_before_the_machine_is_looked_at() {
     let output = on_a_small_disk(&folder, "ro", "$0 --smoke --yes --out disk/run");
     let said = errors(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(
-        said.contains("disk/run") && said.contains("--out"),
-        "{said}"
-    );
+    assert_says(&said, "disk/run");
+    assert_says(&said, "--out");
     assert!(
         said.contains("Read-only") && !said.contains("rig:"),
         "{said}"
@@ -164,12 +160,10 @@ fn a_full_disk_keeps_every_saved_block_and_the_run_goes_on_when_there_is_room() 
     on_a_small_disk(&folder, &format!("size={kib}k"), script);
     let said = folder.text("first.err");
     assert_eq!(folder.text("first.code").trim(), "2", "{said}");
-    assert!(said.contains("disk/run/blocks.jsonl"), "{said}");
-    assert!(
-        said.contains("No space left") && said.contains("make room"),
-        "{said}"
-    );
-    assert!(said.contains("linerate study resume disk/run"), "{said}");
+    assert_says(&said, "disk/run/blocks.jsonl");
+    assert_says(&said, "No space left");
+    assert_says(&said, "make room");
+    assert_says(&said, "linerate study resume disk/run");
     let (first, second) = (folder.text("first.jsonl"), folder.text("second.jsonl"));
     let whole = first.rfind('\n').map_or(0, |end| end + 1);
     assert!(whole > 0, "some blocks were saved");

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::common::load_program::{load, parse};
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 
 const LARGE_ONCE: &[u8] = b"GET /large HTTP/1.1\r\nHost: any\r\nConnection: close\r\n\r\n";
 const ENGINES: [&str; 2] = ["epoll", "uring"];
@@ -126,10 +126,7 @@ fn over_tls_the_records_are_made_by_the_server() {
     assert_eq!(curl(&path, &words), "of the folder");
     server.end();
     let said = refused(&folder, "s", &["--tls-self-signed", "--kernel-tls", "on"]);
-    assert!(
-        said.contains("the kernel makes those of TCP alone"),
-        "{said}"
-    );
+    assert_says(&said, "the kernel makes those of TCP alone");
 }
 
 #[test]
@@ -181,7 +178,7 @@ fn what_a_server_left_is_taken_over_and_what_another_has_is_neither_taken_nor_re
     let said = refused(&folder, "s", &[]);
     let holder = format!("`linerate` (process {})", first.child.id());
     for words in ["cannot listen on unix:s", &holder, "take another path"] {
-        assert!(said.contains(words), "{said}");
+        assert_says(&said, words);
     }
     assert_eq!(curl(&path, &["http://any/plaintext"]), "Hello, World!");
     // Somebody else's by now.
@@ -228,10 +225,8 @@ fn flags_of_tcp_are_refused_by_name_before_anything_is_made() {
     ] {
         let said = refused(&folder, "s", flags);
         let name = flags[flags.len() - 2];
-        assert!(
-            said.contains(name) && said.contains("among the files"),
-            "{said}"
-        );
+        assert_says(&said, name);
+        assert_says(&said, "among the files");
     }
     assert!(folder.names("").is_empty());
     let most = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
@@ -239,7 +234,7 @@ fn flags_of_tcp_are_refused_by_name_before_anything_is_made() {
     // The most that the flag takes; no machine refuses it whose limit is as high.
     if most < 65_535 {
         let said = refused(&folder, "s", &["--backlog", "65535"]);
-        assert!(said.contains("net.core.somaxconn"), "{said}");
+        assert_says(&said, "net.core.somaxconn");
         assert!(folder.names("").is_empty());
     }
 }

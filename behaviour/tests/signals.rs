@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::common::load_server;
 use crate::common::offspring::offspring;
 use crate::common::server::Server;
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 
 /// How long anything here may take. Nothing that is waited for would happen by itself meanwhile:
 /// the runs take many minutes, their blocks one.
@@ -103,7 +103,7 @@ fn stopped_by(name: &str, code: i32, run: Running) -> String {
     run.signal(name);
     let (status, words) = run.ends(&below);
     assert_eq!(status.code(), Some(code), "{words}");
-    assert!(words.contains("linerate: stopped by"), "{words}");
+    assert_says(&words, "linerate: stopped by");
     words
 }
 
@@ -120,7 +120,7 @@ fn before_the_first_block_a_run_leaves_nothing_behind() {
         let mut run = long_study(&folder, 60_000);
         reach(&mut run);
         let words = stopped_by("INT", 130, run);
-        assert!(words.contains("nothing is left"), "{words}");
+        assert_says(&words, "nothing is left");
         assert_eq!(folder.names(""), ["long.toml"]);
     }
 }
@@ -131,10 +131,7 @@ fn in_the_midst_of_a_block_a_run_keeps_the_blocks_before_it() {
     let run = long_study(&folder, 60_000);
     wait_for(|| !folder.text("runs/one/run.json").is_empty());
     let words = stopped_by("TERM", 143, run);
-    assert!(
-        words.contains("`linerate study resume runs/one`"),
-        "{words}"
-    );
+    assert_says(&words, "`linerate study resume runs/one`");
     assert_eq!(folder.names("runs/one"), ["blocks.jsonl", "run.json"]);
     let report = linerate(&folder, &["study", "report", "runs/one"])
         .output()
@@ -155,10 +152,7 @@ fn in_a_latency_block_a_run_keeps_the_blocks_before_it_and_a_resumed_one_as_well
     let run = Running::start(resumed);
     wait_for(|| offspring(run.child.id()).len() > 8);
     let words = stopped_by("HUP", 129, run);
-    assert!(
-        words.contains("`linerate study resume runs/one`"),
-        "{words}"
-    );
+    assert_says(&words, "`linerate study resume runs/one`");
     assert_eq!(blocks(), before);
 }
 
@@ -171,7 +165,7 @@ fn a_comparison_of_running_servers_says_how_to_judge_what_there_is() {
     let run = Running::start(linerate(&folder, &arguments));
     wait_for(|| !folder.text("run/blocks.jsonl").is_empty());
     let words = stopped_by("INT", 130, run);
-    assert!(words.contains("`linerate study report run`"), "{words}");
+    assert_says(&words, "`linerate study report run`");
     answer(&mut linerate(&folder, &["study", "report", "run"]));
 }
 
@@ -208,7 +202,7 @@ fn a_load_says_what_it_measured_until_then() {
         let (status, words) = run.ends(&[]);
         assert_eq!(status.code(), Some(130), "{words}");
         assert!(page.contains(headline), "{page}{words}");
-        assert!(page.contains("stopped by Ctrl-C"), "{page}");
+        assert_says(&page, "stopped by Ctrl-C");
     }
 }
 

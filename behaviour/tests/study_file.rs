@@ -7,7 +7,7 @@ use model::study::StudyFile;
 use study::spec;
 
 use crate::common::mutations::{Mutation, mutations};
-use crate::common::{Folder, errors, linerate};
+use crate::common::{Folder, assert_says, errors, linerate};
 
 /// Changes that leave a study which means something: the end of a field's path, and what was
 /// done to it.
@@ -302,11 +302,11 @@ fn complaint(from: &str, to: &str) -> String {
 #[test]
 fn a_lever_that_is_unknown_or_out_of_range_is_told_from_those_there_are() {
     let said = complaint("\"conntrack\"", "\"contrack\"");
-    assert!(said.contains("did you mean `conntrack`?"), "{said}");
+    assert_says(&said, "did you mean `conntrack`?");
     let said = complaint("\"nft-rules=100\"", "\"nft-rules=501\"");
-    assert!(said.contains("from 1 to 500"), "{said}");
+    assert_says(&said, "from 1 to 500");
     let said = complaint("\"split-send\"", "\"split-send=1\"");
-    assert!(said.contains("on or off"), "{said}");
+    assert_says(&said, "on or off");
 }
 
 #[test]
@@ -324,10 +324,8 @@ fn a_program_that_may_be_absent_stands_only_where_it_is_needed() {
         ),
     ] {
         let said = complaint(from, to);
-        assert!(
-            said.contains("may be absent") && said.contains("only where `needs` has it"),
-            "{said}"
-        );
+        assert_says(&said, "may be absent");
+        assert_says(&said, "only where `needs` has it");
     }
 }
 
@@ -340,7 +338,7 @@ fn a_published_ratio_is_against_another_level_of_a_factor_that_it_names() {
         "against = { benchmark = \"calls\" }",
     ] {
         let said = complaint(against, wrong);
-        assert!(said.contains("and in `against` another of"), "{said}");
+        assert_says(&said, "and in `against` another of");
     }
 }
 
@@ -348,8 +346,8 @@ fn a_published_ratio_is_against_another_level_of_a_factor_that_it_names() {
 fn a_file_of_another_format_is_said_to_be_that_and_nothing_else() {
     for format in ["format = 2\nriddle = true", "format = 0"] {
         let said = complaint("format = 1", format);
-        assert!(said.contains("`format` is"), "{said}");
-        assert!(said.contains("another version of Linerate"), "{said}");
+        assert_says(&said, "`format` is");
+        assert_says(&said, "another version of Linerate");
     }
 }
 
@@ -406,5 +404,5 @@ fn the_list_has_the_files_of_the_studies_folder_and_what_is_wrong_with_them() {
     assert_eq!(named("mine")["file"], "studies/mine.toml");
     assert!(named("http-json")["file"].is_null());
     let error = named("broken")["error"].as_str().unwrap();
-    assert!(error.contains("studies/broken.toml"), "{error}");
+    assert_says(error, "studies/broken.toml");
 }

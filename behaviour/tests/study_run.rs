@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use model::run::{Blocks, RunRecord};
 
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 
 fn blocks(folder: &Folder) -> Vec<model::BlockRecord> {
     Blocks::parse(&folder.text("run/blocks.jsonl"))
@@ -17,7 +17,7 @@ fn blocks(folder: &Folder) -> Vec<model::BlockRecord> {
 fn the_main_job_in_an_empty_folder_leaves_one_run_folder_and_nothing_else() {
     let folder = Folder::new("main-job");
     let page = answer(&mut linerate(&folder, &["--smoke", "--yes"]));
-    assert!(page.contains("server CPU"), "{page}");
+    assert_says(&page, "server CPU");
     assert_eq!(folder.names(""), ["linerate-runs"]);
     let runs = folder.names("linerate-runs");
     assert_eq!(runs.len(), 1);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::common::load_server::{OK, read_request, serve};
 use crate::common::server::Server;
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 
 const REFUSED: &[u8] = b"HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n";
 
@@ -23,10 +23,7 @@ fn names_queries_and_hosts_stay_out_of_the_run_folder() {
             .env("USER", "planted-user")
             .env("LOGNAME", "planted-user"),
     );
-    assert!(
-        page.contains("repeat: linerate versus http://127.0.0.1"),
-        "{page}"
-    );
+    assert_says(&page, "repeat: linerate versus http://127.0.0.1");
     assert!(!page.contains("planted"), "{page}");
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
     for file in ["run.json", "blocks.jsonl", "report.html"] {
@@ -119,7 +116,7 @@ fn both_are_asked_with_the_body_and_the_header_that_are_given_and_never_kept() {
     let output = versus(&folder, [&url, &url], &asked);
     assert!(output.status.success(), "{}", errors(&output));
     let page = String::from_utf8(output.stdout).unwrap();
-    assert!(page.contains("Open loop at 200 requests/s"), "{page}");
+    assert_says(&page, "Open loop at 200 requests/s");
     let repeat = "--method put --header 'X-Key: …' --body …";
     assert!(page.contains(repeat) && !page.contains("planted"), "{page}");
     for file in ["run.json", "blocks.jsonl", "report.html"] {
@@ -183,14 +180,12 @@ fn servers_that_answer_otherwise_are_compared_on_demand_and_doubted() {
     let refused = versus(&folder, urls, &[]);
     let said = errors(&refused);
     assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(
-        said.contains("27 bytes, B with 13") && said.contains("--different-answers"),
-        "{said}"
-    );
+    assert_says(&said, "27 bytes, B with 13");
+    assert_says(&said, "--different-answers");
     assert_eq!(folder.names(""), [""; 0]);
     let output = versus(&folder, urls, &["--different-answers"]);
     let page = String::from_utf8(output.stdout).unwrap();
-    assert!(page.contains("the two do not answer alike"), "{page}");
+    assert_says(&page, "the two do not answer alike");
 }
 
 #[test]
@@ -211,10 +206,10 @@ fn a_run_until_the_difference_is_known_ends_at_its_first_look_where_it_is_and_is
     let is_unfinished = |doubt: &Doubt| matches!(doubt, Doubt::Unfinished { .. });
     assert!(!judgement.doubts.iter().any(is_unfinished));
     let page = answer(&mut linerate(&folder, &["study", "report", "run"]));
-    assert!(page.contains(" --until 90 --for 1m "), "{page}");
+    assert_says(&page, " --until 90 --for 1m ");
     for wrong in ["0", "91%", "few"] {
         let refused = linerate(&folder, &["versus", &url, &url, "--until", wrong]);
         let said = errors(&{ refused }.output().unwrap());
-        assert!(said.contains("from 0.1 to 90 per cent"), "{said}");
+        assert_says(&said, "from 0.1 to 90 per cent");
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::common::server::Server;
 use crate::common::whole_run::{folder_with, whole_run};
-use crate::common::{Folder, answer, linerate};
+use crate::common::{Folder, answer, assert_says, linerate};
 
 /// A line of a page says what all CPUs did, part by part.
 fn has_the_row(page: &str) {
@@ -17,7 +17,7 @@ fn has_the_row(page: &str) {
         .find(of_all)
         .unwrap_or_else(|| panic!("{page}"));
     for part in [", system ", ", irq ", ", softirq ", "; stolen "] {
-        assert!(row.contains(part), "{row}");
+        assert_says(row, part);
     }
 }
 
@@ -56,7 +56,7 @@ fn a_load_tells_of_the_machine_beside_its_client() {
         "50ms",
     ];
     let page = answer(&mut linerate(&folder, &load));
-    assert!(page.contains("  client CPU    "), "{page}");
+    assert_says(&page, "  client CPU    ");
     has_the_row(&page);
     let value = json(&folder, &[&load[..], &["--json"]].concat());
     adds_up(&value["machine_us_per_request"]);
@@ -91,10 +91,8 @@ fn a_comparison_of_commands_tells_of_the_machine_beside_each() {
         "head -c 30000000 /dev/zero | tail -c 9",
     ];
     let page = answer(&mut linerate(&folder, &bench));
-    assert!(
-        page.contains("softirq") && page.contains("stolen"),
-        "{page}"
-    );
+    assert_says(&page, "softirq");
+    assert_says(&page, "stolen");
     let value = json(&folder, &[&bench[..], &["--json"]].concat());
     for arm in value["judgement"]["arms"].as_array().unwrap() {
         assert_eq!(arm["machine"]["runs"], 10, "{arm}");
@@ -106,9 +104,9 @@ fn a_run_s_report_has_a_table_of_it_and_that_of_an_older_run_has_none() {
     let run = whole_run();
     let now = folder_with("whole-run-now", &run.run, &run.blocks);
     let page = answer(&mut linerate(&now, &["study", "report", "run"]));
-    assert!(page.contains("whole machine"), "{page}");
+    assert_says(&page, "whole machine");
     let html = now.text("run/report.html");
-    assert!(html.contains("<h3>What the processes spent"), "{html}");
+    assert_says(&html, "<h3>What the processes spent");
     let older = folder_with(
         "whole-run-older",
         &run.run,
@@ -151,8 +149,5 @@ fn a_run_on_a_kernel_that_keeps_interrupts_apart_says_what_its_figures_lack() {
     let folder = folder_with("apart", &record.to_string(), &run.blocks);
     let page = answer(&mut linerate(&folder, &["study", "report", "run"]));
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        page.contains("CPU time of a server or a client lacks its softirqs"),
-        "{page}"
-    );
+    assert_says(&page, "CPU time of a server or a client lacks its softirqs");
 }

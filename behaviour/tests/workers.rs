@@ -2,7 +2,7 @@
 
 use model::{Doubt, Judgement, RunRecord};
 
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 use crate::machine::confined::on_cpus;
 
 /// Two CPUs that may be used.
@@ -54,7 +54,7 @@ fn two_workers_on_two_cpus_share_them_with_the_client_and_it_is_said_what_that_d
         "CPU time per request alone is the server's",
         "repeat: linerate study run http-json --workers 1,2 ",
     ] {
-        assert!(page.contains(said), "{page}");
+        assert_says(&page, said);
     }
 }
 
@@ -62,8 +62,8 @@ fn two_workers_on_two_cpus_share_them_with_the_client_and_it_is_said_what_that_d
 fn a_server_with_one_cpu_has_nothing_to_scale_and_is_told_what_to_type() {
     let folder = Folder::new("no-scale");
     let said = refusal(&folder, &["--scale"]);
-    assert!(said.contains("one CPU for the server"), "{said}");
-    assert!(said.contains("`--workers 1,2`"), "{said}");
+    assert_says(&said, "one CPU for the server");
+    assert_says(&said, "`--workers 1,2`");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn cpus_that_may_not_be_used_are_refused_beside_those_that_may() {
     let [one, other] = two_cpus();
     for list in ["1023", "few"] {
         let said = refusal(&folder, &["--server-cpus", list]);
-        assert!(said.contains(&format!("`{list}`")), "{said}");
+        assert_says(&said, &format!("`{list}`"));
         let may = [format!("{one}-{other}"), format!("{one},{other}")];
         assert!(may.iter().any(|may| said.contains(may)), "{said}");
     }
@@ -84,7 +84,7 @@ fn cpus_that_are_named_are_taken_and_kept_when_a_run_goes_on() {
     let [one, other] = two_cpus();
     let flags = ["--workers", "1,2", "--server-cpus", &other];
     let page = answer(&mut linerate(&folder, &short(&flags)));
-    assert!(page.contains(&format!(" --server-cpus {other} ")), "{page}");
+    assert_says(&page, &format!(" --server-cpus {other} "));
     let cpus = run_record(&folder).cpus.unwrap();
     assert_eq!([&cpus.server, &cpus.client], [&other, &one]);
     // As a run that was cut off has it.
@@ -99,10 +99,10 @@ fn cpus_that_are_named_are_taken_and_kept_when_a_run_goes_on() {
     let confined = on_cpus(&one, &folder, &resume).output().unwrap();
     assert_eq!(confined.status.code(), Some(2));
     let said = errors(&confined);
-    assert!(said.contains(&format!("`{other}`")), "{said}");
+    assert_says(&said, &format!("`{other}`"));
     let resumed = linerate(&folder, &resume).output().unwrap();
     let said = errors(&resumed);
     let line = format!("server on CPU {other}, client on CPU {one}");
-    assert!(said.contains(&line), "{said}");
+    assert_says(&said, &line);
     assert_eq!(resumed.status.code(), Some(0), "{said}");
 }

@@ -1,7 +1,7 @@
 //! A machine whose CPUs all have other work.
 
 use crate::common::hogs::Hogs;
-use crate::common::{Folder, errors, linerate};
+use crate::common::{Folder, assert_says, errors, linerate};
 
 #[test]
 fn a_machine_at_work_is_not_loaded_without_a_word() {
@@ -10,9 +10,7 @@ fn a_machine_at_work_is_not_loaded_without_a_word() {
     let output = linerate(&folder, &["--smoke"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let words = errors(&output);
-    assert!(
-        words.contains("other work uses") && words.contains("--yes"),
-        "{words}"
-    );
+    assert_says(&words, "other work uses");
+    assert_says(&words, "--yes");
     assert_eq!(folder.names(""), [""; 0], "nothing is left behind");
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::common::assert_says;
 use crate::common::load_program::{load, parse};
 use crate::common::load_server::{OK, answer_each, read_request, serve};
 
@@ -122,7 +123,7 @@ fn connections_that_are_too_few_are_no_fault_of_the_server() {
     let (found, output) = search(crowd(Duration::from_millis(5)), &arguments);
     assert_eq!(found["fails"]["agreed"], "not_offered", "{found:#}");
     let notes = found["notes"].to_string();
-    assert!(notes.contains("with more of them (-c)"), "{notes}");
+    assert_says(&notes, "with more of them (-c)");
     assert!(output.status.success());
 }
 
@@ -139,10 +140,8 @@ fn a_server_that_fails_at_the_lowest_rate_exits_with_one() {
     assert!(words.join(" ").contains("of 8 blocks"), "{text}");
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        said.contains("blocks of 400 ms") && said.contains("at most"),
-        "{said}"
-    );
+    assert_says(&said, "blocks of 400 ms");
+    assert_says(&said, "at most");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use model::{Judgement, Verdict};
 
 use crate::common::load_server::{OK, answer_each};
 use crate::common::server::Server;
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 
 const REFUSED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\n\r\nno";
 
@@ -67,7 +67,7 @@ fn a_server_that_refuses_quickly_does_not_hold_an_objective_and_the_repeated_com
     let page = String::from_utf8(output.stdout.clone()).unwrap();
     let said = errors(&output);
     assert_eq!(output.status.code(), Some(1), "{page}{said}");
-    assert!(said.contains("B does not hold p99<500ms"), "{said}");
+    assert_says(&said, "B does not hold p99<500ms");
     // A machine that others use may keep A from what it is offered: then nobody can tell.
     let of_a = [
         "A: holds p99<500ms",
@@ -76,6 +76,6 @@ fn a_server_that_refuses_quickly_does_not_hold_an_objective_and_the_repeated_com
     assert!(of_a.iter().any(|said| page.contains(said)), "{page}");
     let repeat = page.lines().find(|line| line.contains("repeat: ")).unwrap();
     for word in ["--slo 'p99<500ms'", "--smallest-effect 4", "--smoke"] {
-        assert!(repeat.contains(word), "{repeat}");
+        assert_says(repeat, word);
     }
 }

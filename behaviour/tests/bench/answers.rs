@@ -1,7 +1,7 @@
 //! What a comparison says: answer, figures, verdicts, doubts.
 
 use crate::bench::measured;
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 
 /// Processes apart by so much that no noise hides it.
 const SHORT: &str = "sleep 0.01";
@@ -26,11 +26,9 @@ fn the_answer_comes_first_and_says_who_is_faster_and_by_how_much() {
     ];
     let text = answer(&mut linerate(&folder, &words));
     assert!(text.starts_with("‘slow’ takes "), "{text}");
-    assert!(text.contains(" times as long as ‘quick’ ("), "{text}");
-    assert!(
-        text.contains("quick, again") && text.contains("Noise floor: "),
-        "{text}"
-    );
+    assert_says(&text, " times as long as ‘quick’ (");
+    assert_says(&text, "quick, again");
+    assert_says(&text, "Noise floor: ");
 }
 
 #[test]
@@ -58,7 +56,7 @@ fn below_ten_rounds_there_are_figures_and_no_verdict() {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
     assert!(text.starts_with("No verdict on "), "{text}");
-    assert!(text.contains("3 pairs are too few"), "{text}");
+    assert_says(&text, "3 pairs are too few");
 }
 
 #[test]

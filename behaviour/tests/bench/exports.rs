@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::bench::refused;
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 
 /// hyperfine's own result (its `src/benchmark/benchmark_result.rs`), nothing more and nothing less:
 /// the types say what may be absent.
@@ -104,7 +104,7 @@ fn the_tables_have_a_line_for_each_command_with_their_own_signs_escaped() {
     );
     let markdown = folder.text("out.md");
     assert_eq!(markdown.lines().count(), 4, "{markdown}");
-    assert!(markdown.contains("| `echo '1,\"\\|'` | "), "{markdown}");
+    assert_says(&markdown, "| `echo '1,\"\\|'` | ");
 }
 
 #[test]
@@ -112,10 +112,8 @@ fn a_file_that_cannot_be_written_is_known_before_anything_runs() {
     let folder = Folder::new("bench-unwritable");
     for option in ["--export-json", "--export-csv", "--export-markdown"] {
         let error = refused(&folder, &[option, "no/such/folder/out", "touch ran"]);
-        assert!(
-            error.contains("no/such/folder/out") && error.contains("give another"),
-            "{error}"
-        );
+        assert_says(&error, "no/such/folder/out");
+        assert_says(&error, "give another");
     }
     assert!(folder.names("").is_empty(), "{:?}", folder.names(""));
 }

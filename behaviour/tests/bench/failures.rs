@@ -3,23 +3,17 @@
 use std::time::Duration;
 
 use crate::bench::{measured, refused};
-use crate::common::{Folder, errors, linerate};
+use crate::common::{Folder, assert_says, errors, linerate};
 
 #[test]
 fn a_missing_program_is_named_with_what_to_do_with_and_without_a_shell() {
     let folder = Folder::new("bench-missing");
     let error = refused(&folder, &["-N", "no-such-program --flag", "true"]);
-    assert!(
-        error.contains("`no-such-program` could not be started"),
-        "{error}"
-    );
-    assert!(error.contains("PATH"), "{error}");
+    assert_says(&error, "`no-such-program` could not be started");
+    assert_says(&error, "PATH");
     let error = refused(&folder, &["no-such-program --flag"]);
-    assert!(
-        error.contains("`no-such-program --flag` exited with 127"),
-        "{error}"
-    );
-    assert!(error.contains("not found"), "{error}");
+    assert_says(&error, "`no-such-program --flag` exited with 127");
+    assert_says(&error, "not found");
 }
 
 #[test]
@@ -60,9 +54,9 @@ fn failures_are_counted_and_doubted_where_they_are_ignored_and_only_the_codes_na
     let folder = Folder::new("bench-ignored");
     let value = measured(&folder, &["-r", "2", "--ignore-failure=3,4", "exit 3"]);
     let doubts = value["judgement"]["doubts"].to_string();
-    assert!(doubts.contains("\"failed\":2,"), "{doubts}");
+    assert_says(&doubts, "\"failed\":2,");
     let error = refused(&folder, &["-r", "2", "-i=4", "exit 3"]);
-    assert!(error.contains("exited with 3"), "{error}");
+    assert_says(&error, "exited with 3");
 }
 
 #[test]
@@ -72,10 +66,8 @@ fn one_that_hangs_is_ended_after_its_time_with_its_children() {
         &folder,
         &["--timeout", "5s", "-i", "sleep 600 & echo $! > child; wait"],
     );
-    assert!(
-        error.contains("did not end in time") && error.contains("--timeout"),
-        "{error}"
-    );
+    assert_says(&error, "did not end in time");
+    assert_says(&error, "--timeout");
     let child: u32 = folder.text("child").trim().parse().unwrap();
     let words = || std::fs::read_to_string(format!("/proc/{child}/cmdline")).unwrap_or_default();
     let is_gone = sys::clock::wait_until(Duration::from_secs(20), || !words().contains("600"));
@@ -100,7 +92,7 @@ fn a_flood_of_output_blocks_nobody() {
 fn one_killed_by_a_signal_says_which() {
     let folder = Folder::new("bench-killed");
     let error = refused(&folder, &["kill -SEGV $$"]);
-    assert!(error.contains("killed by signal 11"), "{error}");
+    assert_says(&error, "killed by signal 11");
 }
 
 #[test]
@@ -117,17 +109,13 @@ fn what_fails_around_a_run_is_named_and_what_cleans_up_runs_all_the_same() {
                 "true",
             ],
         );
-        assert!(
-            error.contains(option) && error.contains("exited with 4"),
-            "{error}"
-        );
-        assert!(error.contains("because"), "{error}");
+        assert_says(&error, option);
+        assert_says(&error, "exited with 4");
+        assert_says(&error, "because");
         assert_eq!(folder.names(""), ["cleaned"], "{option}");
         std::fs::remove_file(folder.path().join("cleaned")).unwrap();
     }
     let error = refused(&folder, &["-r", "1", "--cleanup", "exit 5", "true"]);
-    assert!(
-        error.contains("--cleanup") && error.contains("exited with 5"),
-        "{error}"
-    );
+    assert_says(&error, "--cleanup");
+    assert_says(&error, "exited with 5");
 }

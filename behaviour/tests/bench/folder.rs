@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 
 /// Its third run waits until it is let go, so that the comparison can be killed in the midst.
 const WAITS: &str = "echo x >> count; test $(wc -l < count) -lt 3 || { touch waiting; \
@@ -68,10 +68,8 @@ fn the_commands_of_a_folder_are_run_for_whoever_has_read_them() {
     let refused = study(&folder, &["resume", "run"]);
     let said = errors(&refused);
     assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(
-        said.contains("--trust") && said.contains("until test -e free"),
-        "{said}"
-    );
+    assert_says(&said, "--trust");
+    assert_says(&said, "until test -e free");
     assert_eq!(folder.text("run/blocks.jsonl"), before);
 }
 
@@ -82,7 +80,7 @@ fn the_folder_has_what_the_terminal_was_told_and_a_page() {
     let said = answer(&mut linerate(&folder, &words));
     let told = study(&folder, &["report", "run"]);
     assert_eq!(said, String::from_utf8(told.stdout).unwrap());
-    assert!(said.contains("report: run/report.html"), "{said}");
+    assert_says(&said, "report: run/report.html");
     let page = folder.text("run/report.html");
     assert!(page.contains("Which command is faster") && page.contains("env true"));
 

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::common::{Folder, linerate};
+use crate::common::{Folder, assert_says, linerate};
 
 fn wait_for(what: &str, is_there: impl FnMut() -> bool) {
     let there = sys::clock::wait_until(Duration::from_secs(60), is_there);
@@ -38,12 +38,12 @@ fn an_interrupt_ends_the_command_under_way_keeps_the_rounds_and_cleans_up() {
     let output = child.wait_with_output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(130), "{error}");
-    assert!(
-        error.contains("stopped by Ctrl-C (SIGINT); the figures of 2 finished rounds"),
-        "{error}"
+    assert_says(
+        &error,
+        "stopped by Ctrl-C (SIGINT); the figures of 2 finished rounds",
     );
     let page = String::from_utf8(output.stdout).unwrap();
-    assert!(page.contains("after 2 of 20 rounds"), "{page}");
+    assert_says(&page, "after 2 of 20 rounds");
     assert!(folder.path().join("cleaned").exists());
     assert!(folder.text("out.json").contains("\"times\""));
 }

@@ -1,6 +1,7 @@
 //! Downloads from two servers by two clients, over both schemes and one connection.
 
 use crate::built_in_studies::{Smoke, folder};
+use crate::common::assert_says;
 
 /// Levels whose programs would take long to build or to start, and the second number of connections.
 const LEFT_OUT: [&str; 4] = ["caddy", "go", "h2o", "four"];
@@ -66,13 +67,10 @@ fn every_pair_of_programs_downloads_by_both_schemes_and_says_what_it_costs_each(
         assert_eq!(study.levels("server"), ["serve", "serve-ktls", "nginx"]);
     } else {
         assert_eq!(study.levels("server"), ["serve", "nginx"]);
-        assert!(said.contains("CONFIG_TLS"), "{said}");
+        assert_says(&said, "CONFIG_TLS");
     }
     let published = study.folder.text("run/report.html");
     assert!(published.contains("Beside the article"));
     let spoken = &study.piece("One combination").output;
-    assert!(
-        spoken.contains("TLS 1.3, TLS_AES_128_GCM_SHA256"),
-        "{spoken}"
-    );
+    assert_says(spoken, "TLS 1.3, TLS_AES_128_GCM_SHA256");
 }

@@ -4,6 +4,7 @@ use model::CommandBlock;
 
 use crate::built_in_studies::{Smoke, changed, folder, smoke};
 use crate::common;
+use crate::common::assert_says;
 
 #[test]
 fn every_run_finds_the_same_approximations_and_names_whose_they_are() {
@@ -62,8 +63,8 @@ fn a_cpu_of_another_architecture_is_refused_by_name() {
         .unwrap();
     let said = common::errors(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(
-        said.contains("are instructions of x86-64, and this machine is of another"),
-        "{said}"
+    assert_says(
+        &said,
+        "are instructions of x86-64, and this machine is of another",
     );
 }

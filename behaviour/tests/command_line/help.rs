@@ -1,6 +1,7 @@
 //! Help pages, each held to what a reader may expect of one.
 
 use crate::command_line::{answer, commands, linerate};
+use crate::common::assert_says;
 
 const LONGEST_SHORT_PAGE_LINES: usize = 40;
 const WIDEST_LINE_COLUMNS: usize = 100;
@@ -89,6 +90,6 @@ fn a_typing_error_gets_a_suggestion() {
         let output = linerate(words).output().unwrap();
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{error}");
-        assert!(error.contains(suggestion), "{error}");
+        assert_says(&error, suggestion);
     }
 }

@@ -1,6 +1,7 @@
 //! `--quiet`: answers and errors, and nothing else.
 
 use crate::command_line::linerate;
+use crate::common::assert_says;
 
 /// The two streams of the shortest run there is, its folder gone again.
 fn smoke(name: &str, more: &[&str]) -> [String; 2] {
@@ -17,13 +18,13 @@ fn smoke(name: &str, more: &[&str]) -> [String; 2] {
 fn with_json_standard_output_is_one_value_and_remarks_are_beside_it() {
     let [answer, remarks] = smoke("json", &["--json"]);
     serde_json::from_str::<serde_json::Value>(&answer).unwrap();
-    assert!(remarks.contains("rig: "), "{remarks}");
+    assert_says(&remarks, "rig: ");
 }
 
 #[test]
 fn a_quiet_run_says_its_answer_and_no_remark() {
     let [answer, remarks] = smoke("quiet", &["--quiet"]);
-    assert!(answer.contains("report: "), "{answer}");
+    assert_says(&answer, "report: ");
     assert_eq!(remarks, "");
 }
 

@@ -3,6 +3,7 @@
 use std::process::{Command, Output};
 
 use crate::command_line::linerate;
+use crate::common::assert_says;
 use crate::common::server::Server;
 
 /// Command lines of wrk as they stand in articles and scripts, short enough for a test.
@@ -81,7 +82,7 @@ fn a_lua_script_is_refused_with_what_to_say_instead() {
     let output = linerate(&words).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(error.contains("--body @FILE"), "{error}");
+    assert_says(&error, "--body @FILE");
 }
 
 #[test]
@@ -89,6 +90,6 @@ fn a_k6_script_is_refused_with_what_to_say_instead() {
     let output = linerate(&["load", "test.js"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("k6"), "{error}");
-    assert!(error.contains("--mix FILE"), "{error}");
+    assert_says(&error, "k6");
+    assert_says(&error, "--mix FILE");
 }

@@ -1,6 +1,7 @@
 //! Studies that cannot be run say why before anything is saved.
 
 use crate::commands::lab::Lab;
+use crate::common::assert_says;
 
 #[test]
 fn what_goes_wrong_is_named_with_the_command_its_last_words_and_what_to_do() {
@@ -81,7 +82,7 @@ fn a_command_that_does_not_end_is_ended_with_its_children() {
     ];
     let said = Lab::new("timeout", &changes).refusal();
     for word in ["did not end in time", "waiting", "timeout_s"] {
-        assert!(said.contains(word), "{said}");
+        assert_says(&said, word);
     }
 }
 
@@ -97,12 +98,9 @@ fn a_study_with_nothing_left_to_compare_is_refused_by_name() {
         (other, "title = \"the other way\", needs = [\"absent\"]"),
     ];
     let said = Lab::new("nothing", &of_level).refusal();
-    assert!(
-        said.contains("nothing is left to compare: of Way"),
-        "{said}"
-    );
-    assert!(said.contains("https://absent.example/"), "{said}");
+    assert_says(&said, "nothing is left to compare: of Way");
+    assert_says(&said, "https://absent.example/");
     // What no level asks for, all need.
     let said = Lab::new("all-need", &[("[[factor]]", need)]).refusal();
-    assert!(said.contains("need a program that is not here"), "{said}");
+    assert_says(&said, "need a program that is not here");
 }

@@ -1,7 +1,7 @@
 //! Arms whose commands fail: the others are measured without them, and the report says which failed.
 
 use crate::commands::lab::Lab;
-use crate::common::errors;
+use crate::common::{assert_says, errors};
 
 const WORKS: &str = "echo \"took 5 ms, sum 7\"";
 const BUILDS: &str = "echo built >> built.{size}";
@@ -73,7 +73,7 @@ fn where_every_arm_that_is_compared_fails_nothing_is_measured() {
     let to = "[ $1 != other ] || { echo out of straw >&2; exit 3; }; echo \"took 5 ms, sum 7\"";
     let said = Lab::new("arms-fail", &[(WORKS, to)]).refusal();
     for word in ["the other way, small", "exited with 3", "out of straw"] {
-        assert!(said.contains(word), "{said}");
+        assert_says(&said, word);
     }
 }
 

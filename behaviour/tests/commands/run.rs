@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use model::run::Phase;
 
 use crate::commands::lab::Lab;
-use crate::common::{answer, errors};
+use crate::common::{answer, assert_says, errors};
 
 fn value(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap()
@@ -52,7 +52,7 @@ fn commands_are_an_ordinary_user_at_home_in_a_folder_that_goes() {
     }
     // The control is the baseline in every respect.
     assert!(!log.contains("control"), "{log}");
-    assert!(log.contains("other 9 other.large"), "{log}");
+    assert_says(&log, "other 9 other.large");
 }
 
 #[test]
@@ -140,10 +140,8 @@ fn a_level_without_its_program_is_left_out_by_name_with_the_line_that_installs_i
     let output = lab.start().output().unwrap();
     assert!(output.status.success(), "{}", errors(&output));
     let said = errors(&output);
-    assert!(
-        said.contains("Size “large” was left out") && said.contains("no-such-program"),
-        "{said}"
-    );
+    assert_says(&said, "Size “large” was left out");
+    assert_says(&said, "no-such-program");
     assert_eq!(lab.record().arms.len(), 3);
 }
 
@@ -154,11 +152,9 @@ fn commands_of_somebody_else_are_shown_and_not_run() {
     let output = lab.command(&arguments).output().unwrap();
     let said = errors(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("  sh work.sh {way} {size} {arm}"), "{said}");
-    assert!(
-        said.contains("work.sh\n") && said.contains("--trust"),
-        "{said}"
-    );
+    assert_says(&said, "  sh work.sh {way} {size} {arm}");
+    assert_says(&said, "work.sh\n");
+    assert_says(&said, "--trust");
     assert_eq!(lab.folder.text("log"), "");
     // Nor are those of a run folder that came from elsewhere.
     answer(&mut lab.start());

@@ -4,7 +4,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use crate::commands::lab::Lab;
-use crate::common::{answer, errors};
+use crate::common::{answer, assert_says, errors};
 
 /// Fails in the middle of the second round, until a file says that all is well: builds, the trial
 /// and the rehearsal come before.
@@ -21,10 +21,8 @@ fn a_command_that_fails_in_a_later_round_keeps_those_before_and_the_run_goes_on(
     let output = lab.start().output().unwrap();
     let said = errors(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(
-        said.contains("broke down") && said.contains("linerate study resume run"),
-        "{said}"
-    );
+    assert_says(&said, "broke down");
+    assert_says(&said, "linerate study resume run");
     let kept = lab.blocks();
     assert!((5..15).contains(&kept.len()), "{}", kept.len());
     assert_eq!(lab.folder.names("tmp"), [""; 0]);

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::commands::lab::Lab;
-use crate::common::answer;
 use crate::common::hogs::Hogs;
+use crate::common::{answer, assert_says};
 
 #[test]
 fn the_work_of_others_while_commands_ran_is_a_doubt_of_the_report() {
@@ -34,9 +34,7 @@ fn commands_find_nothing_of_our_environment_but_where_programs_are() {
     let lab = Lab::new("secrets", &[(works, tells)]);
     answer(lab.start().env("SECRET", "hunter2"));
     let seen = lab.folder.text("log");
-    assert!(
-        seen.contains("PATH=") && seen.contains("LC_ALL=C"),
-        "{seen}"
-    );
+    assert_says(&seen, "PATH=");
+    assert_says(&seen, "LC_ALL=C");
     assert!(!seen.contains("hunter2"), "{seen}");
 }

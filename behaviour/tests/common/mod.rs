@@ -114,3 +114,9 @@ pub(crate) fn answer(command: &mut Command) -> String {
 pub(crate) fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
+
+/// Something that must be among the words that were said.
+#[track_caller]
+pub(crate) fn assert_says(said: &str, piece: &str) {
+    assert!(said.contains(piece), "`{piece}` is not in\n{said}");
+}

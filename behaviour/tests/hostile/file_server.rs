@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, errors, linerate};
+use crate::common::{Folder, assert_says, errors, linerate};
 
 const DOWNLOAD: [&str; 6] = [
     "download",
@@ -34,7 +34,7 @@ fn what_is_closed_to_others_is_not_opened_to_them_by_a_download_of_a_file_beside
         fs::set_permissions(secret, fs::Permissions::from_mode(0o600)).unwrap();
         let (code, words) = said(&folder);
         assert_eq!(code, Some(2), "{words}");
-        assert!(words.contains(secret.to_str().unwrap()), "{words}");
+        assert_says(&words, secret.to_str().unwrap());
         fs::remove_file(secret).unwrap();
     }
     // A home folder that nobody else may enter.
@@ -42,7 +42,7 @@ fn what_is_closed_to_others_is_not_opened_to_them_by_a_download_of_a_file_beside
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
     let (code, words) = said(&folder);
     assert_eq!(code, Some(2), "{words}");
-    assert!(words.contains("into a folder of its own"), "{words}");
+    assert_says(&words, "into a folder of its own");
 }
 
 #[test]
@@ -58,9 +58,6 @@ fn the_name_of_a_folder_is_no_configuration_of_a_server() {
         let output = download.current_dir(&below).output().unwrap();
         let words = errors(&output);
         assert_eq!(output.status.code(), Some(2), "{words}");
-        assert!(
-            words.contains("among the words of its configuration"),
-            "{words}"
-        );
+        assert_says(&words, "among the words of its configuration");
     }
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::chown;
 use std::process::Command;
 
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, errors, linerate};
+use crate::common::{Folder, assert_says, errors, linerate};
 
 /// Refused for its address, with the place in the file: so which file was read is told, and nothing
 /// is connected to.
@@ -39,12 +39,9 @@ fn refusal(mut command: Command, folder: &Folder) -> String {
 fn a_hosts_file_in_the_current_folder_is_not_its_owners_word_and_the_run_says_so() {
     let folder = unpacked("none", false);
     let said = refusal(linerate(&folder, &RUN), &folder);
-    assert!(said.contains(&format!("{OWN} does not exist")), "{said}");
-    assert!(
-        said.contains("hosts.toml in this folder is not used"),
-        "{said}"
-    );
-    assert!(said.contains("--hosts ./hosts.toml takes it"), "{said}");
+    assert_says(&said, &format!("{OWN} does not exist"));
+    assert_says(&said, "hosts.toml in this folder is not used");
+    assert_says(&said, "--hosts ./hosts.toml takes it");
     assert!(!said.contains("hosts.toml:5:11"), "it was read: {said}");
 }
 
@@ -52,11 +49,8 @@ fn a_hosts_file_in_the_current_folder_is_not_its_owners_word_and_the_run_says_so
 fn ones_own_hosts_file_goes_before_that_of_the_current_folder() {
     let folder = unpacked("own", true);
     let said = refusal(linerate(&folder, &RUN), &folder);
-    assert!(said.contains(&format!("{OWN}:5:11")), "{said}");
-    assert!(
-        said.contains("hosts.toml in this folder is not used"),
-        "{said}"
-    );
+    assert_says(&said, &format!("{OWN}:5:11"));
+    assert_says(&said, "hosts.toml in this folder is not used");
 }
 
 #[test]
@@ -64,7 +58,7 @@ fn the_file_of_the_current_folder_counts_where_it_is_given() {
     let folder = unpacked("given", true);
     let given = [&RUN[..], &["--hosts", "./hosts.toml"]].concat();
     let said = refusal(linerate(&folder, &given), &folder);
-    assert!(said.contains("./hosts.toml:5:11"), "{said}");
+    assert_says(&said, "./hosts.toml:5:11");
     assert!(!said.contains("is not used"), "{said}");
 }
 
@@ -77,10 +71,7 @@ fn a_hosts_file_of_another_user_to_whom_the_environment_leads_is_refused() {
     for mut command in [linerate(&folder, &RUN), linerate_as_nobody(&folder, &RUN)] {
         command.env("HOME", folder.path());
         let said = refusal(command, &folder);
-        assert!(
-            said.contains("it belongs to user 12345 and not to"),
-            "{said}"
-        );
-        assert!(said.contains("give it with --hosts"), "{said}");
+        assert_says(&said, "it belongs to user 12345 and not to");
+        assert_says(&said, "give it with --hosts");
     }
 }

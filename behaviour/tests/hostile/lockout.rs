@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::common::offspring::offspring;
-use crate::common::{Folder, errors, program};
+use crate::common::{Folder, assert_says, errors, program};
 use crate::levers::sandbox::Sandbox;
 
 const LONGEST: Duration = Duration::from_secs(60);
@@ -142,7 +142,7 @@ fn every_lever_tells_its_worst_case_and_those_that_lock_out_say_that_they_go_bac
             harm.as_str().unwrap(),
             how.as_str().unwrap()
         );
-        assert!(shown.contains(&told), "{shown}");
+        assert_says(&shown, &told);
         let is_told = shown.contains("on trial: put back after 60 seconds unless confirmed");
         assert_eq!(lever["is_on_trial"], is_told, "{name}");
         let is_set = matches!(

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::common::as_nobody::linerate_as_nobody;
 use crate::common::own_state::with_state_below;
-use crate::common::{Folder, errors, linerate};
+use crate::common::{Folder, assert_says, errors, linerate};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const NOBODY: u32 = 65_534;
@@ -313,11 +313,8 @@ fn a_place_for_temporary_files_where_others_may_exchange_folders_is_refused() {
     let lab = Lab::new("exchanged", "true");
     fs::set_permissions(lab.path("tmp"), Permissions::from_mode(0o777)).unwrap();
     let said = refusal(lab.study(false, "run"));
-    assert!(
-        said.contains("others could put something else in its place"),
-        "{said}"
-    );
-    assert!(said.contains("TMPDIR"), "{said}");
+    assert_says(&said, "others could put something else in its place");
+    assert_says(&said, "TMPDIR");
     assert_eq!(lab.0.names("tmp"), [""; 0]);
 }
 
@@ -351,9 +348,6 @@ fn a_socket_of_another_user_stays_where_nobody_listens_on_it() {
     chown(&path, Some(12_345), None).unwrap();
     let serve = ["serve", "--listen", "unix:socket"];
     let said = refusal(linerate(&folder, &serve));
-    assert!(
-        said.contains("a socket of user 12345 that nobody listens on"),
-        "{said}"
-    );
+    assert_says(&said, "a socket of user 12345 that nobody listens on");
     assert_eq!(fs::metadata(&path).unwrap().uid(), 12_345);
 }

@@ -10,7 +10,7 @@ use model::study::{Program, StudyFile};
 use model::{CommandStudy, Role, RunRecord};
 use serde_json::json;
 
-use crate::common::{Folder, answer, linerate};
+use crate::common::{Folder, answer, assert_says, linerate};
 use crate::hostile::run_folder::{edited, refusal, strange};
 
 const RESUME: [&str; 4] = ["study", "resume", "run", "--yes"];
@@ -78,7 +78,7 @@ fn a_service_whose_name_leads_elsewhere_has_nothing_taken_away_there() {
     std::fs::write(dear.join("file"), "dear").unwrap();
     with_service(&folder, &format!("../../../../..{}", dear.display()));
     let refused = refusal(&folder, &[&RESUME[..], &["--trust"]].concat());
-    assert!(refused.contains("lower-case letters"), "{refused}");
+    assert_says(&refused, "lower-case letters");
     assert_eq!(folder.text("dear/file"), "dear");
     assert_nothing_ran(&folder);
 }
@@ -89,11 +89,11 @@ fn a_folder_gives_nobodys_word_for_levers_of_the_machine() {
     edited(&folder, |run| run.on_host = true);
     let with_host = [&RESUME[..], &["--host"]].concat();
     let refused = refusal(&folder, &RESUME);
-    assert!(refused.contains("add --host"), "{refused}");
+    assert_says(&refused, "add --host");
     answer(&mut linerate(&folder, &with_host));
     edited(&folder, |run| run.on_host = false);
     let refused = refusal(&folder, &with_host);
-    assert!(refused.contains("leave --host out"), "{refused}");
+    assert_says(&refused, "leave --host out");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn what_no_run_of_ours_asks_for_is_not_gone_on_with() {
         let (folder, _) = strange("absurd");
         edited(&folder, edit);
         let refused = refusal(&folder, &RESUME);
-        assert!(refused.contains(&format!("{what}, of which")), "{refused}");
+        assert_says(&refused, &format!("{what}, of which"));
     }
 }
 
@@ -147,20 +147,20 @@ fn words_that_no_study_has_are_put_into_no_command_and_files_nowhere_else() {
         }
     });
     let refused = refusal(&folder, &RESUME);
-    assert!(refused.contains("no combination"), "{refused}");
+    assert_says(&refused, "no combination");
     commands(&folder, |run| run.arms[0].name = "../../own".to_owned());
     let refused = refusal(&folder, &RESUME);
-    assert!(refused.contains("no combination `../../own`"), "{refused}");
+    assert_says(&refused, "no combination `../../own`");
     commands(&folder, |run| {
         run.study
             .files
             .insert("../own".to_owned(), "theirs".to_owned());
     });
     let refused = refusal(&folder, &[&RESUME[..], &["--trust"]].concat());
-    assert!(refused.contains("../own"), "{refused}");
+    assert_says(&refused, "../own");
     commands(&folder, |run| run.study.design.rounds = u32::MAX);
     let refused = refusal(&folder, &RESUME);
-    assert!(refused.contains("rounds, of which"), "{refused}");
+    assert_says(&refused, "rounds, of which");
 }
 
 #[test]
@@ -176,5 +176,5 @@ fn no_arm_of_a_folder_has_a_server_loaded_that_is_somewhere() {
     });
     std::fs::write(folder.path().join("run/blocks.jsonl"), "").unwrap();
     let refused = refusal(&folder, &RESUME);
-    assert!(refused.contains("servers that were running"), "{refused}");
+    assert_says(&refused, "servers that were running");
 }

@@ -10,7 +10,7 @@ use model::ladder::Whole;
 use model::reboot::{Boot, BootChange, MeasuredBoot, Reboot};
 
 use crate::common::whole_run::{Run, folder_with, whole_run};
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 
 /// How long a folder may keep us.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -133,7 +133,7 @@ fn a_file_with_another_name_is_not_written_to() {
     std::fs::remove_file(&blocks).unwrap();
     std::fs::hard_link(&own, &blocks).unwrap();
     let refused = refusal(&folder, &["study", "resume", "run", "--yes"]);
-    assert!(refused.contains("hard links"), "{refused}");
+    assert_says(&refused, "hard links");
     assert_eq!(folder.text("own"), before);
 }
 
@@ -143,10 +143,7 @@ fn a_file_that_memory_does_not_bear_is_not_read() {
     let file = std::fs::File::create(folder.path().join("run/run.json")).unwrap();
     file.set_len(1 << 40).unwrap();
     let refused = refusal(&folder, &["study", "report", "run"]);
-    assert!(
-        refused.contains("more than the 16777216 bytes"),
-        "{refused}"
-    );
+    assert_says(&refused, "more than the 16777216 bytes");
 }
 
 #[test]
@@ -157,7 +154,7 @@ fn a_description_that_takes_many_times_its_text_in_memory_is_refused() {
     let text = format!("{{\"format\": 1, \"a\": [{dense}0]}}");
     std::fs::write(folder.path().join("run/run.json"), text).unwrap();
     let refused = refusal(&folder, &["study", "report", "run"]);
-    assert!(refused.contains("it is no run record"), "{refused}");
+    assert_says(&refused, "it is no run record");
 }
 
 /// The report of a folder whose blocks in open loop are these, with bounded memory.
@@ -250,16 +247,13 @@ fn the_commands_of_a_reboot_are_ours_or_are_not_shown() {
         });
     });
     let text = said(&folder, &["study", "report", "run"]);
-    assert!(text.contains("to take the step, as root:"), "{text}");
-    assert!(
-        text.contains("have the kernel started with mitigations=off"),
-        "{text}"
-    );
+    assert_says(&text, "to take the step, as root:");
+    assert_says(&text, "have the kernel started with mitigations=off");
     for place in [text, folder.text("run/report.html")] {
         assert!(!place.contains("evil"), "{place}");
     }
     let refused = refusal(&folder, &["study", "resume", "run", "--yes"]);
-    assert!(refused.contains("none of this version's"), "{refused}");
+    assert_says(&refused, "none of this version's");
     assert!(!refused.contains("evil"), "{refused}");
 }
 
@@ -291,7 +285,7 @@ fn words_of_a_folder_reach_the_terminal_as_what_they_are() {
     // Colour is ours, and nothing else of what steers.
     let mut painted = linerate(&folder, &["study", "report", "run"]);
     let painted = answer(painted.env("CLICOLOR_FORCE", "1"));
-    assert!(painted.contains("\u{1b}[1m"), "{painted}");
+    assert_says(&painted, "\u{1b}[1m");
     let rest = ["0", "1", "2", "31", "32"]
         .iter()
         .fold(painted, |text, code| {

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::common::as_nobody::linerate_as_nobody;
 use crate::common::own_state::with_state_below;
-use crate::common::{Folder, answer, linerate};
+use crate::common::{Folder, answer, assert_says, linerate};
 use crate::hostile::own_things::refusal;
 
 /// A user who means harm, and one whose files he wants to be gone.
@@ -88,10 +88,7 @@ fn root_neither_reads_nor_writes_where_the_environment_of_another_user_leads() {
     answer(&mut machine.root(&["service", "list"]));
     assert!(is_untouched(&dear) && planted.iter().all(|entry| entry.exists()));
     let said = refusal(machine.root(&["service", "stop", "redis"]));
-    assert!(
-        said.contains("no service `redis` was started here"),
-        "{said}"
-    );
+    assert_says(&said, "no service `redis` was started here");
     assert_eq!(
         machine.0.names("theirs/linerate"),
         ["services", "study-services"]
@@ -110,10 +107,8 @@ fn roots_state_that_somebody_else_made_or_may_write_to_is_refused() {
         let stop = ["service", "stop", "nginx"];
         for words in [&start[..], &stop] {
             let said = refusal(machine.root(words));
-            assert!(
-                said.contains("/run/linerate: ") && said.contains(what),
-                "{said}"
-            );
+            assert_says(&said, "/run/linerate: ");
+            assert_says(&said, what);
         }
     };
     fs::create_dir(&state).unwrap();
@@ -190,6 +185,6 @@ fn a_user_is_not_led_into_the_runtime_folder_of_another() {
     let mut command = linerate_as_nobody(&machine.0, &["service", "start", "nginx"]);
     command.env("XDG_RUNTIME_DIR", &theirs);
     let said = refusal(command);
-    assert!(said.contains("others could put what they like"), "{said}");
+    assert_says(&said, "others could put what they like");
     assert_eq!(machine.0.names("theirs"), [""; 0]);
 }

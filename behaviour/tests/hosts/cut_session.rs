@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::common::errors;
+use crate::common::{assert_says, errors};
 use crate::hosts::site::{Host, Site};
 use crate::hosts::wait_for;
 
@@ -46,7 +46,7 @@ impl Session {
             said.push(byte[0]);
         }
         let said = String::from_utf8(said).unwrap();
-        assert!(said.contains("put back in 10 s unless you say"), "{said}");
+        assert_says(&said, "put back in 10 s unless you say");
         let input = ssh.stdin.take().unwrap();
         let answered = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&answered);

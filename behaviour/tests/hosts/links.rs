@@ -3,7 +3,7 @@
 use model::link::{LinkRecord, Via};
 use model::run::Rig;
 
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 use crate::hosts::{assert_two_hosts, blocks, record, write_study};
 
 const RUN: [&str; 6] = ["study", "run", "short.toml", "--smoke", "--yes", "--out"];
@@ -30,7 +30,7 @@ fn a_study_over_a_link_waits_for_its_delay_and_its_run_says_so() {
     write_linked(&folder, "delay = \"10ms\"");
     let page = run(&folder, "run");
     let words = "10.0 ms of delay each way";
-    assert!(page.contains(&format!("Link: {words}.")), "{page}");
+    assert_says(&page, &format!("Link: {words}."));
     assert!(folder.text("run/report.html").contains(words));
     assert_two_hosts(&folder, "run", &Rig::Netns);
     let link = record(&folder, "run").study.link.unwrap();
@@ -77,15 +77,13 @@ fn a_link_wants_the_rig_on_which_it_can_be_emulated() {
     write_linked(&folder, "delay = \"1ms\"");
     for rig in ["loopback", "router"] {
         let said = refusal(&folder, &[&RUN[..], &["run", "--rig", rig]].concat());
-        assert!(said.contains("the rig `netns` and not on"), "{said}");
-        assert!(said.contains(rig), "{said}");
+        assert_says(&said, "the rig `netns` and not on");
+        assert_says(&said, rig);
     }
     write_study(&folder, "[link]\ndelay = \"1ms\"", 2);
     let said = refusal(&folder, &[&RUN[..], &["run"]].concat());
-    assert!(
-        said.contains("short.toml:") && said.contains("rig = \"netns\""),
-        "{said}"
-    );
+    assert_says(&said, "short.toml:");
+    assert_says(&said, "rig = \"netns\"");
     assert_eq!(folder.names(""), ["short.toml"]);
 }
 
@@ -121,10 +119,7 @@ fn a_link_record_that_is_none_is_named_by_its_line() {
     let whole = folder.text("run/link.jsonl");
     std::fs::write(&file, format!("{whole}{{}}\n")).unwrap();
     let said = refusal(&folder, &["study", "report", "run"]);
-    assert!(
-        said.contains("link.jsonl:2 is no account of a link"),
-        "{said}"
-    );
+    assert_says(&said, "link.jsonl:2 is no account of a link");
     // What a crash left of a line is no line.
     std::fs::write(&file, format!("{whole}{{")).unwrap();
     answer(&mut linerate(&folder, &["study", "report", "run"]));

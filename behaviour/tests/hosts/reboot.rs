@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::common::{Folder, errors, linerate};
+use crate::common::{Folder, assert_says, errors, linerate};
 
 /// Puts the files of a folder over what the kernel tells of its boot.
 const ENTER: &str = "mount --bind $1/boot_id /proc/sys/kernel/random/boot_id && \
@@ -110,13 +110,10 @@ fn a_run_waits_for_a_reboot_and_goes_on_in_a_boot_with_the_step_alone() {
     let waits = in_boot(&folder, "first", &RUN);
     assert!(waits.status.success(), "{}", errors(&waits));
     let said = String::from_utf8(waits.stdout).unwrap();
-    assert!(
-        said.contains("It waits for a reboot: 1 step is measured"),
-        "{said}"
-    );
+    assert_says(&said, "It waits for a reboot: 1 step is measured");
     let path = folder.path().join("a run");
     let next = format!("linerate study resume '{}'", path.display());
-    assert!(said.contains(&format!("and then: {next}\n")), "{said}");
+    assert_says(&said, &format!("and then: {next}\n"));
     is_told_where_a_reader_looks(&folder, &next);
     let record = folder.text("a run/run.json");
     assert!(!record.contains("secret"), "{record}");
@@ -153,10 +150,7 @@ fn a_run_waits_for_a_reboot_and_goes_on_in_a_boot_with_the_step_alone() {
         .output()
         .unwrap();
     let said = String::from_utf8(report.stdout).unwrap();
-    assert!(
-        said.contains("meltdown `Mitigation: PTI`, `Vulnerable`"),
-        "{said}"
-    );
+    assert_says(&said, "meltdown `Mitigation: PTI`, `Vulnerable`");
 }
 
 #[test]
@@ -169,8 +163,5 @@ fn a_reboot_is_waited_for_by_a_whole_ladder_alone() {
     assert!(errors(&output).contains("--whole"), "{}", errors(&output));
     let commands = linerate(&folder, &["study", "run", "rsqrt", "--whole", "--reboot"]);
     let said = errors(&{ commands }.output().unwrap());
-    assert!(
-        said.contains("climbs no ladder; run it without --whole, --reboot"),
-        "{said}"
-    );
+    assert_says(&said, "climbs no ladder; run it without --whole, --reboot");
 }

@@ -3,7 +3,7 @@
 use model::run::Rig;
 
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 use crate::hosts::{assert_two_hosts, blocks, wait_for, write_study};
 
 #[test]
@@ -21,7 +21,7 @@ fn a_whole_study_has_client_and_server_on_two_hosts_and_its_run_says_so() {
         "run",
     ];
     let page = answer(&mut linerate(&folder, &run));
-    assert!(page.contains("--rig netns --seed"), "{page}");
+    assert_says(&page, "--rig netns --seed");
     assert_two_hosts(&folder, "run", &Rig::Netns);
 }
 
@@ -92,7 +92,7 @@ fn a_run_that_was_killed_goes_on_in_a_rig_of_the_same_kind() {
     let output = linerate(&folder, &machines).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = errors(&output);
-    assert!(said.contains("the rig of this run is `netns`"), "{said}");
+    assert_says(&said, "the rig of this run is `netns`");
     answer(&mut linerate(&folder, &["study", "resume", "run", "--yes"]));
     let after = blocks(&folder, "run");
     assert_eq!(after[..before.len()], before[..]);

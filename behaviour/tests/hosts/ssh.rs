@@ -5,7 +5,7 @@ use std::process::{Child, Output, Stdio};
 use model::BlockRecord;
 use model::run::Rig;
 
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 use crate::hosts::site::{Host, Site, signal};
 use crate::hosts::{assert_two_hosts, blocks, record, wait_for, write_study};
 
@@ -134,9 +134,9 @@ fn a_machine_whose_key_is_unknown_is_refused_and_not_learnt() {
     site.know(&["client", "router"]);
     let known = site.folder.text("known");
     let said = refusal(&site);
-    assert!(said.contains("bench-server: no connection"), "{said}");
-    assert!(said.contains("Host key verification failed"), "{said}");
-    assert!(said.contains("compare the key's fingerprint"), "{said}");
+    assert_says(&said, "bench-server: no connection");
+    assert_says(&said, "Host key verification failed");
+    assert_says(&said, "compare the key's fingerprint");
     assert_eq!(site.folder.text("known"), known);
     assert!(site.programs("server").is_empty());
 }
@@ -146,10 +146,7 @@ fn a_machine_of_another_kind_is_told_so_before_anything_is_brought_there() {
     crate::common::needs_root!();
     let site = Site::new("ssh-kind", Host::OtherKind);
     let said = refusal(&site);
-    assert!(
-        said.contains("bench-server is of another kind (Linux riscv64)"),
-        "{said}"
-    );
+    assert_says(&said, "bench-server is of another kind (Linux riscv64)");
     assert!(site.programs("server").is_empty());
 }
 
@@ -158,11 +155,8 @@ fn a_machine_without_room_says_so_and_keeps_no_part() {
     crate::common::needs_root!();
     let site = Site::new("ssh-room", Host::NoRoom);
     let said = refusal(&site);
-    assert!(
-        said.contains("bench-server: copying this program there failed"),
-        "{said}"
-    );
-    assert!(said.contains("No space left on device"), "{said}");
+    assert_says(&said, "bench-server: copying this program there failed");
+    assert_says(&said, "No space left on device");
     assert_eq!(site.programs("server"), []);
 }
 
@@ -177,11 +171,8 @@ fn a_cable_cut_in_the_midst_of_a_block_takes_the_targets_along_and_the_run_goes_
     );
     site.set_cable("down");
     let said = errors(&output_of(run));
-    assert!(said.contains("server (bench-server)"), "{said}");
-    assert!(
-        said.contains("`linerate study resume run` goes on"),
-        "{said}"
-    );
+    assert_says(&said, "server (bench-server)");
+    assert_says(&said, "`linerate study resume run` goes on");
     wait_for("the far agent finds that the line was cut", || {
         site.at_work("server").is_empty()
     });
@@ -203,11 +194,8 @@ fn a_machine_that_hangs_is_given_up_by_name() {
     assert!(!sessions.is_empty());
     signal_all("STOP", &sessions);
     let said = errors(&output_of(run));
-    assert!(said.contains("client (bench-client)"), "{said}");
-    assert!(
-        said.contains("`linerate study resume run` goes on"),
-        "{said}"
-    );
+    assert_says(&said, "client (bench-client)");
+    assert_says(&said, "`linerate study resume run` goes on");
     // The server's host, which did not hang, was left in order.
     assert_eq!(site.at_work("server"), [0; 0]);
     signal_all("CONT", &sessions);
@@ -228,17 +216,12 @@ fn a_hosts_file_that_is_missing_or_wrong_is_named_with_what_to_write() {
         errors(&output)
     };
     let none = said(&[]);
-    assert!(
-        none.contains("/nowhere/linerate/hosts.toml does not exist"),
-        "{none}"
-    );
-    assert!(none.contains("[host.client]"), "{none}");
+    assert_says(&none, "/nowhere/linerate/hosts.toml does not exist");
+    assert_says(&none, "[host.client]");
     assert!(said(&["--hosts", "gone.toml"]).contains("gone.toml cannot be read"));
     let two_ways = said(&["--rig", "netns", "--hosts", "gone.toml"]);
-    assert!(
-        two_ways.contains("--hosts") && two_ways.contains("is `netns`"),
-        "{two_ways}"
-    );
+    assert_says(&two_ways, "--hosts");
+    assert_says(&two_ways, "is `netns`");
     for no_place in ["", "relative"] {
         let run = ["study", "run", "short.toml", "--yes", "--out", "run"];
         let mut command = linerate(&folder, &run);
@@ -246,14 +229,12 @@ fn a_hosts_file_that_is_missing_or_wrong_is_named_with_what_to_write() {
             .env("XDG_CONFIG_HOME", no_place)
             .env("HOME", "/home/a");
         let said = errors(&command.output().unwrap());
-        assert!(said.contains("/home/a/.config/linerate"), "{said}");
+        assert_says(&said, "/home/a/.config/linerate");
     }
     let wrong = "[host.client]\nssh = \"a\"\n[host.server]\nssh = \"b\"\naddress = \"127.0.0.1\"\n";
     std::fs::write(folder.path().join("hosts.toml"), wrong).unwrap();
     let place = said(&["--hosts", "./hosts.toml"]);
-    assert!(
-        place.contains("hosts.toml:5:11") && place.contains("not loopback"),
-        "{place}"
-    );
+    assert_says(&place, "hosts.toml:5:11");
+    assert_says(&place, "not loopback");
     assert_eq!(folder.names(""), ["hosts.toml", "short.toml"]);
 }

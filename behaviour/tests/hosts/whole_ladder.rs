@@ -7,7 +7,7 @@ use model::run::RunRecord;
 use serde_json::Value;
 
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 use crate::hosts::write_study;
 
 const RUN: [&str; 8] = [
@@ -104,7 +104,7 @@ fn a_study_without_a_whole_ladder_says_so() {
         errors(&output)
     };
     let climbing = said("short.toml");
-    assert!(climbing.contains("has no `[whole]`"), "{climbing}");
+    assert_says(&climbing, "has no `[whole]`");
     let commands = said("rsqrt");
-    assert!(commands.contains("climbs no ladder"), "{commands}");
+    assert_says(&commands, "climbs no ladder");
 }

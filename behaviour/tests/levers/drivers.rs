@@ -1,6 +1,6 @@
 //! What a device makes of what it is set to, and what would be lost with it.
 
-use crate::common::errors;
+use crate::common::{assert_says, errors};
 use crate::levers::sandbox::Sandbox;
 
 const OF_A_QUEUE: &str = "/sys/class/net/bench0/queues/rx-1/rps_cpus";
@@ -29,9 +29,9 @@ fn a_rounded_number_that_somebody_else_has_set_since_is_left_alone() {
     let output = sandbox.levers(&["undo"]);
     assert_eq!(output.status.code(), Some(3));
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        said.contains("left at 32, which somebody else has set; ours was 64"),
-        "{said}"
+    assert_says(
+        &said,
+        "left at 32, which somebody else has set; ours was 64",
     );
 }
 
@@ -168,7 +168,7 @@ fn a_time_without_interrupts_is_put_back_though_the_device_was_down_and_has_othe
     let undone = sandbox.levers(&["undo"]);
     assert_eq!(undone.status.code(), Some(3), "{}", errors(&undone));
     let said = String::from_utf8(undone.stdout).unwrap();
-    assert!(said.contains("ENETDOWN"), "{said}");
+    assert_says(&said, "ENETDOWN");
     sandbox.prints(&["ip", "link", "set", "bench0", "up"]);
     assert_ne!(ids(), before);
     assert_eq!(sandbox.suspensions("bench0"), "20000000\n20000000\n");
@@ -207,7 +207,7 @@ fn what_a_napi_was_given_since_is_left_to_it_by_the_undo_and_told() {
     let undone = sandbox.levers(&["undo"]);
     assert_eq!(undone.status.code(), Some(3), "{}", errors(&undone));
     let said = String::from_utf8(undone.stdout).unwrap();
-    assert!(said.contains(&format!("has {own} of its own")), "{said}");
+    assert_says(&said, &format!("has {own} of its own"));
     assert_eq!(first_napi(&sandbox, &[attribute]).trim(), own);
 }
 

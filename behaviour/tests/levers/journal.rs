@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::common::errors;
+use crate::common::{assert_says, errors};
 use crate::levers::sandbox::Sandbox;
 
 const IDLE: &str = "/proc/sys/net/ipv4/tcp_slow_start_after_idle";
@@ -18,9 +18,9 @@ fn a_value_that_somebody_else_has_set_is_left_alone_and_told() {
     let undo = sandbox.levers(&["undo"]);
     assert_eq!(undo.status.code(), Some(3));
     let said = String::from_utf8(undo.stdout).unwrap();
-    assert!(
-        said.contains("left at 16384, which somebody else has set; ours was 131072"),
-        "{said}"
+    assert_says(
+        &said,
+        "left at 16384, which somebody else has set; ours was 131072",
     );
     assert_eq!(sandbox.holds(file), "16384");
     assert!(sandbox.journal().is_empty());
@@ -57,18 +57,16 @@ fn an_entry_planted_for_a_foreign_file_is_refused() {
         let undo = sandbox.levers(&["undo"]);
         assert_eq!(undo.status.code(), Some(3), "{}", errors(&undo));
         let said = String::from_utf8(undo.stdout).unwrap();
-        assert!(
-            said.contains("which `slow-start-after-idle` never does; left alone"),
-            "{said}"
+        assert_says(
+            &said,
+            "which `slow-start-after-idle` never does; left alone",
         );
         assert_eq!(sandbox.holds("/proc/sys/kernel/core_pattern"), pattern);
     }
     let told = String::from_utf8(sandbox.levers(&["journal"]).stdout).unwrap();
     let wanted = "not to be believed, as `slow-start-after-idle` never sets this";
-    assert!(
-        told.contains(wanted) && told.contains("linerate levers undo --forget 1"),
-        "{told}"
-    );
+    assert_says(&told, wanted);
+    assert_says(&told, "linerate levers undo --forget 1");
     assert_eq!(sandbox.journal()[0]["is_foreign"], true);
     let left = sandbox.undo(&["--forget", "1"]);
     assert_eq!(left[0]["knobs"][0]["fate"], "foreign");
@@ -112,7 +110,7 @@ fn a_line_that_cannot_be_read_stays_and_hinders_only_what_it_may_be_about() {
     let status = sandbox.status("slow-start-after-idle");
     assert_eq!(status["levers"][0]["set_in"], 1);
     let told = status["journal_unreadable"].as_str().unwrap();
-    assert!(told.contains(&where_it_is), "{told}");
+    assert_says(told, &where_it_is);
     let undo = sandbox.levers(&["undo"]);
     assert_eq!(undo.status.code(), Some(3));
     assert!(errors(&undo).contains(&where_it_is));
@@ -165,7 +163,7 @@ fn an_entry_that_is_forgotten_leaves_the_machine_as_it_is_and_says_what_is_left(
     let said = String::from_utf8(output.stdout).unwrap();
     let wanted = "left at 0, which we have set; to put it back: \
                   sysctl -w net.ipv4.tcp_slow_start_after_idle=1";
-    assert!(said.contains(wanted), "{said}");
+    assert_says(&said, wanted);
     assert_eq!(sandbox.holds(IDLE), "0");
     assert!(sandbox.journal().is_empty());
     let again = sandbox.levers(&["undo", "--forget", "1"]);
@@ -199,7 +197,7 @@ fn an_entry_of_another_namespace_is_undone_there_and_not_here() {
     let output = sandbox.command(&["sh", "-c", &elsewhere]).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("is in the network namespace"), "{said}");
+    assert_says(&said, "is in the network namespace");
     assert_eq!(sandbox.holds(IDLE), "0");
     let undone = sandbox.undo(&[]);
     assert_eq!(undone[0]["knobs"][0]["fate"], "put_back");
@@ -234,11 +232,9 @@ fn a_journal_that_cannot_be_read_is_told_beside_the_state() {
     let status = sandbox.levers(&["status", "slow-start-after-idle"]);
     assert!(status.status.success());
     let said = errors(&status);
-    assert!(
-        said.contains("what was set by Linerate is not known") && said.contains("has mode 755"),
-        "{said}"
-    );
+    assert_says(&said, "what was set by Linerate is not known");
+    assert_says(&said, "has mode 755");
     let status = sandbox.status("slow-start-after-idle");
     let why = status["journal_unreadable"].as_str().unwrap();
-    assert!(why.contains("has mode 755"), "{why}");
+    assert_says(why, "has mode 755");
 }

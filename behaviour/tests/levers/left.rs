@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::common::{Folder, errors};
+use crate::common::{Folder, assert_says, errors};
 use crate::levers::sandbox::Sandbox;
 
 /// The place of a sysctl of the machine is taken by a file, on a disk that can be made read-only.
@@ -73,7 +73,7 @@ fn a_study_that_cannot_put_a_lever_of_the_machine_back_says_so_by_its_exit_code(
     let said = errors(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");
     let wanted = "still set on this machine: swappiness; see `linerate levers journal`";
-    assert!(said.contains(wanted), "{said}");
+    assert_says(&said, wanted);
     sandbox.prints(&["mount", "-o", "remount,rw", disk]);
     assert!(sandbox.levers(&["undo"]).status.success());
     assert_eq!(held(), "60\n");

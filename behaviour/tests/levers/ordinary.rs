@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, answer, errors};
+use crate::common::{Folder, answer, assert_says, errors};
 
 #[test]
 fn an_ordinary_user_sees_the_state_of_every_lever() {
@@ -17,10 +17,7 @@ fn an_ordinary_user_sees_the_state_of_every_lever() {
     let told = |name: &str| levers.iter().find(|lever| lever["name"] == name).unwrap();
     assert!(told("swappiness")["now"].is_string());
     let obstacle = told("swappiness")["obstacle"].as_str().unwrap();
-    assert!(
-        obstacle.contains("vm.swappiness: Permission denied (EACCES)"),
-        "{obstacle}"
-    );
+    assert_says(obstacle, "vm.swappiness: Permission denied (EACCES)");
     let page = answer(&mut linerate_as_nobody(&folder, &["levers", "status"]));
     assert!(
         page.lines().any(|line| line.starts_with("Memory")),
@@ -56,10 +53,7 @@ fn an_ordinary_user_is_refused_with_the_reason_and_nothing_is_written() {
     let output = command.env("XDG_STATE_HOME", &state).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = errors(&output);
-    assert!(
-        said.contains("vm.swappiness: Permission denied (EACCES)"),
-        "{said}"
-    );
+    assert_says(&said, "vm.swappiness: Permission denied (EACCES)");
     assert!(!state.exists());
 }
 

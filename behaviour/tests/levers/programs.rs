@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::common::as_nobody::linerate_as_nobody;
 use crate::common::groups;
-use crate::common::{Folder, answer, errors};
+use crate::common::{Folder, answer, assert_says, errors};
 use crate::levers::sandbox::Sandbox;
 
 /// Where a program that has become `nobody` finds Linerate, to say what it has been given.
@@ -75,8 +75,8 @@ fn a_program_of_root_is_real_time_and_yet_an_ordinary_user() {
     let levers = ["scheduler=fifo:10", "timer-slack=1us"];
     let output = run_shell(&folder, &levers, "chrt --pid $$; id -u; exit 7");
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("SCHED_FIFO"), "{said}");
-    assert!(said.contains("priority: 10"), "{said}");
+    assert_says(&said, "SCHED_FIFO");
+    assert_says(&said, "priority: 10");
     assert!(said.ends_with("\n65534\n"), "{said}");
     assert_eq!(output.status.code(), Some(7));
 }
@@ -135,23 +135,17 @@ fn what_is_no_lever_of_a_program_is_told_before_it_starts() {
         let output = run_shell(&folder, &levers, "echo started");
         let said = errors(&output);
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(why), "{said}");
+        assert_says(&said, why);
         assert!(output.stdout.is_empty());
     }
     let mut command = run(&folder, &["nice=19"], &["no-such-program"]);
     let said = errors(&command.env("PATH", "/usr/bin:/bin").output().unwrap());
-    assert!(
-        said.contains("there is no program `no-such-program`"),
-        "{said}"
-    );
+    assert_says(&said, "there is no program `no-such-program`");
     let output = Command::new(ours(&folder))
         .args(["levers", "apply", "nice=1"])
         .output();
     let said = errors(&output.unwrap());
-    assert!(
-        said.contains("linerate levers run nice=VALUE -- CMD"),
-        "{said}"
-    );
+    assert_says(&said, "linerate levers run nice=VALUE -- CMD");
 }
 
 #[test]
@@ -278,10 +272,7 @@ fn a_packet_program_is_on_the_device_while_the_program_runs_and_goes_when_it_is_
         let output = sandbox.levers(&["run", &second, "--", "echo", "started"]);
         let refused = errors(&output);
         assert_eq!(output.status.code(), Some(2), "{refused}");
-        assert!(
-            refused.contains(&format!("{device} runs program {id}")),
-            "{refused}"
-        );
+        assert_says(&refused, &format!("{device} runs program {id}"));
         assert!(
             refused.contains("(EBUSY)") || refused.contains("(EEXIST)"),
             "{refused}"

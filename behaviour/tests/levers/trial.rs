@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{errors, program};
+use crate::common::{assert_says, errors, program};
 use crate::levers::sandbox::Sandbox;
 
 const MTU: &str = "/sys/class/net/bench0/mtu";
@@ -116,7 +116,7 @@ fn a_trial_whose_guard_was_killed_is_told_and_put_back_by_the_next_command_that_
     let told = sandbox.prints(&[program(), "levers", "status", "mtu", "--device", "bench0"]);
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
     let wanted = "its trial is over and it was not put back: sudo linerate levers undo mtu";
-    assert!(told.contains(wanted), "{told}");
+    assert_says(&told, wanted);
     let dry = ["apply", "mtu=1400", "--device", "bench0", "--dry-run"];
     assert!(sandbox.levers(&dry).status.success());
     assert_eq!(sandbox.holds(MTU), "1400", "neither changes anything");

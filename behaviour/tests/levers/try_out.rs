@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Folder, errors};
+use crate::common::{Folder, assert_says, errors};
 use crate::levers::sandbox::Sandbox;
 
 /// A server, the namespace where it runs, and where runs go.
@@ -159,14 +159,8 @@ fn what_cannot_be_tried_is_named_with_the_reason_beside_what_is() {
     assert!(why(0).contains("--host"), "{}", why(0));
     assert!(why(1).contains("not restarted"), "{}", why(1));
     let commands = untried[1]["commands"].to_string();
-    assert!(
-        commands.contains("levers apply accept-queue=9999"),
-        "{commands}"
-    );
-    assert!(
-        commands.contains("linerate versus http://127.0.0.1:"),
-        "{commands}"
-    );
+    assert_says(&commands, "levers apply accept-queue=9999");
+    assert_says(&commands, "linerate versus http://127.0.0.1:");
 }
 
 #[test]
@@ -222,9 +216,9 @@ fn bad_input_is_refused_before_anything_is_loaded() {
     let set = bench.sandbox.levers(&["apply", "tcp-autocorking=0"]);
     assert!(set.status.success(), "{}", errors(&set));
     let said = bench.refusal(&["tcp-autocorking=1"]);
-    assert!(
-        said.contains("put it back first: linerate levers undo tcp-autocorking"),
-        "{said}"
+    assert_says(
+        &said,
+        "put it back first: linerate levers undo tcp-autocorking",
     );
 }
 
@@ -235,10 +229,7 @@ fn a_port_where_nobody_listens_is_told() {
     bench.server.kill().unwrap();
     bench.server.wait().unwrap();
     let said = bench.refusal(&["tcp-autocorking=0"]);
-    assert!(
-        said.contains("nothing listens at http://127.0.0.1:"),
-        "{said}"
-    );
+    assert_says(&said, "nothing listens at http://127.0.0.1:");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::common::errors;
+use crate::common::{assert_says, errors};
 use crate::levers::sandbox::Sandbox;
 
 const JOURNAL: &str = "/var/lib/linerate/journal.jsonl";
@@ -39,10 +39,7 @@ fn a_setting_of_the_host_that_a_namespace_does_not_show_is_left_to_an_undo_on_th
         (Some("elsewhere"), Some(3))
     );
     let words = knobs[0]["words"].as_str().unwrap();
-    assert!(
-        words.contains(&format!("network namespace {host}")),
-        "{words}"
-    );
+    assert_says(words, &format!("network namespace {host}"));
     assert_eq!(sandbox.journal().len(), 1);
 }
 
@@ -70,10 +67,7 @@ fn an_undo_that_is_shown_the_devices_of_another_namespace_touches_none() {
         (Some("refused"), Some(3))
     );
     let words = knobs[0]["words"].as_str().unwrap();
-    assert!(
-        words.contains("the devices of another network namespace"),
-        "{words}"
-    );
+    assert_says(words, "the devices of another network namespace");
     assert_eq!(
         (sandbox.holds(mtu).as_str(), sandbox.journal().len()),
         ("1400", 1)
@@ -123,7 +117,7 @@ fn a_number_that_the_kernel_would_make_another_of_is_refused() {
     let output = sandbox.levers(&["apply", "receive-flow-count=1000", "--device", "bench0"]);
     assert_eq!(output.status.code(), Some(2));
     let said = errors(&output);
-    assert!(said.contains("expected 0, or a power of two"), "{said}");
+    assert_says(&said, "expected 0, or a power of two");
     assert_eq!(sandbox.state(), before);
     assert!(sandbox.journal().is_empty());
 }

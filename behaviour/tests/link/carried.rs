@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 use crate::link::{count, folder, load_over};
 
 /// The load's own report, which `--json` moves to standard error.
@@ -116,7 +116,7 @@ fn each_link_has_a_seed_of_its_own_which_is_told_and_can_be_given() {
         assert_eq!(seed(via, &["--seed", "948"]), 948);
     }
     let said = errors(&run("userspace", &["--seed", "948"]));
-    assert!(said.contains("those of --seed 948"), "{said}");
+    assert_says(&said, "those of --seed 948");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 use crate::link::count;
 
 const SENDS: [(&str, u64); 3] = [("single", 1), ("batch:16", 16), ("segments:20", 20)];
@@ -312,7 +312,7 @@ fn what_is_delivered_on_other_cpus_is_a_doubt() {
                    echo 1 > /sys/class/net/lo/queues/rx-0/rps_cpus";
     let said = answer(&mut behind(steered, &["-n", "100"]));
     let words = "doubt: receive packet steering hands what comes by lo to the CPUs";
-    assert!(said.contains(words), "{said}");
+    assert_says(&said, words);
 }
 
 #[test]
@@ -324,7 +324,7 @@ fn segments_that_the_path_does_not_carry_are_refused_with_the_reason() {
     let said = errors(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     let why = "does not take 2 segments of 1400 bytes in one send";
-    assert!(said.contains(why), "{said}");
+    assert_says(&said, why);
 }
 
 #[test]

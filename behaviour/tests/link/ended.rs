@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 use crate::link::folder;
 
 #[test]
@@ -20,7 +20,7 @@ fn the_exit_code_of_the_command_is_passed_on_and_so_is_its_signal() {
             .unwrap();
         assert_eq!(output.status.code(), Some(code), "{}", errors(&output));
         let words = errors(&output);
-        assert!(words.contains(&format!("ended with {code}")), "{words}");
+        assert_says(&words, &format!("ended with {code}"));
     }
 }
 
@@ -176,8 +176,8 @@ fn a_server_that_ends_before_it_listens_is_named_and_the_command_does_not_start(
     assert_eq!(output.status.code(), Some(2));
     assert!(output.stdout.is_empty());
     let words = errors(&output);
-    assert!(words.contains("the server has ended before"), "{words}");
-    assert!(words.contains("no such thing"), "{words}");
+    assert_says(&words, "the server has ended before");
+    assert_says(&words, "no such thing");
 }
 
 #[test]
@@ -188,8 +188,5 @@ fn a_command_that_is_not_there_is_named() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     let words = errors(&output);
-    assert!(
-        words.contains("no-such-program could not be started"),
-        "{words}"
-    );
+    assert_says(&words, "no-such-program could not be started");
 }

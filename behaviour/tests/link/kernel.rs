@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 use crate::link::{count, folder, load_over};
 
 /// Answers long enough that a rate and not the round trips bounds them.
@@ -108,7 +108,7 @@ fn tc_finds_on_both_ends_what_was_asked_for() {
             let shaped = link.tc(&[kind, "show", "dev", device]);
             assert!(shaped.contains(via) && shaped.contains(rate), "{shaped}");
             let queue = link.tc(&["qdisc", "show", "dev", device]);
-            assert!(queue.contains("limit 31p"), "{queue}");
+            assert_says(&queue, "limit 31p");
         }
         link.end();
     }
@@ -132,7 +132,7 @@ fn netem_delays_where_the_kernel_has_it_and_is_named_as_lacking_where_not() {
         let output = linerate(&folder, &words).output().unwrap();
         let words = errors(&output);
         assert_eq!(output.status.code(), Some(2), "{words}");
-        assert!(words.contains("this kernel has no netem"), "{words}");
+        assert_says(&words, "this kernel has no netem");
         assert!(words.contains("`userspace`") && output.stdout.is_empty());
     } else {
         let (output, report) = load_over(&folder, &flags, "-d 600ms --json");

@@ -1,6 +1,6 @@
 //! Links that there cannot be.
 
-use crate::common::{Folder, errors, linerate};
+use crate::common::{Folder, assert_says, errors, linerate};
 
 #[test]
 fn a_link_that_cannot_be_is_refused_by_what_is_wrong_with_it() {
@@ -71,8 +71,6 @@ fn a_link_without_a_command_asks_for_one() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     let words = errors(&output);
-    assert!(
-        words.contains("<COMMAND>") && words.contains("--help"),
-        "{words}"
-    );
+    assert_says(&words, "<COMMAND>");
+    assert_says(&words, "--help");
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 use crate::link::ended::{HostSeen, line_of};
 use crate::link::{carrier, count};
 
@@ -87,10 +87,7 @@ fn an_ordinary_user_has_a_link_between_tun_devices_too_and_nothing_is_left_behin
     let words = errors(&output);
     assert_eq!(output.status.code(), Some(7), "{words}");
     let client = client.unwrap();
-    assert!(
-        words.contains("1 % lost each way, between TUN devices"),
-        "{words}"
-    );
+    assert_says(&words, "1 % lost each way, between TUN devices");
     assert_eq!(lines.next().unwrap().unwrap(), "198.18.0.2");
     assert_eq!(client.processes(), [""; 0]);
     assert!(

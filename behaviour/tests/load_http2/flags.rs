@@ -1,7 +1,7 @@
 //! The flags of HTTP/2 with one another, and every mode of a load with it.
 
-use crate::common::errors;
 use crate::common::load_program::{failed, load, number, parse};
+use crate::common::{assert_says, errors};
 use crate::load_http2::frames::serve_requests;
 use crate::load_http2::{THREE_ON_TWO, measure_briefly};
 
@@ -114,8 +114,5 @@ fn the_page_says_what_was_at_once() {
     let address = serve_requests(|wire, stream| wire.answer(stream));
     let output = load(&format!("http://{address}/"), &THREE_ON_TWO);
     let page = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        page.contains("2 connections of HTTP/2, 3 streams each"),
-        "{page}"
-    );
+    assert_says(&page, "2 connections of HTTP/2, 3 streams each");
 }

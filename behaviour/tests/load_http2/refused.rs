@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use crate::common::load_program::load;
 use crate::common::load_server::serve;
-use crate::common::{Folder, errors};
+use crate::common::{Folder, assert_says, errors};
 use crate::load_http2::THREE_ON_TWO;
 use crate::load_http2::frames::serve_with;
 use crate::load_http2::nginx::Nginx;
@@ -35,30 +35,30 @@ fn refusal_of(address: SocketAddr) -> String {
 #[test]
 fn a_server_of_http_1_alone_is_refused_in_the_clear_and_by_tls() {
     let said = refusal_of(says(b"HTTP/1.1 400 Bad Request\r\n\r\n"));
-    assert!(said.contains("speaks HTTP/1 there"), "{said}");
-    assert!(said.contains("leave --http2 out"), "{said}");
+    assert_says(&said, "speaks HTTP/1 there");
+    assert_says(&said, "leave --http2 out");
     let folder = Folder::new("load-http2-refused");
     Authority::new(&folder, "ca", "The CA").sign(&folder, "good", &["localhost"]);
     let nginx = Nginx::start(&folder, "ssl", "");
     let url = format!("https://localhost:{}/", nginx.address.port());
     let said = refusal(&url, &["--ca", &file(&folder, "ca.pem")]);
-    assert!(said.contains("did not agree on HTTP/2 (`h2`)"), "{said}");
-    assert!(said.contains("leave --http2 out"), "{said}");
+    assert_says(&said, "did not agree on HTTP/2 (`h2`)");
+    assert_says(&said, "leave --http2 out");
 }
 
 #[test]
 fn our_own_server_which_says_no_protocol_is_refused_by_name_too() {
     let server = crate::common::server::Server::start(&["--tls-self-signed"]);
     let said = refusal(&format!("https://{}/", server.address), &["--insecure"]);
-    assert!(said.contains("did not agree on HTTP/2 (`h2`)"), "{said}");
+    assert_says(&said, "did not agree on HTTP/2 (`h2`)");
 }
 
 #[test]
 fn what_is_no_http_at_all_or_says_nothing_is_told_apart() {
     let said = refusal_of(says(&[b'x'; 64]));
-    assert!(said.contains("something that is not HTTP/2"), "{said}");
+    assert_says(&said, "something that is not HTTP/2");
     let said = refusal_of(serve(|stream, _| drop(stream)));
-    assert!(said.contains("closed the connection"), "{said}");
+    assert_says(&said, "closed the connection");
 }
 
 #[test]
@@ -71,10 +71,7 @@ fn more_streams_than_a_server_takes_are_refused_with_how_many_it_takes() {
     });
     let url = format!("http://{address}/");
     let said = refusal(&url, &["--streams", "4"]);
-    assert!(
-        said.contains("--streams 4: the server takes 3 streams"),
-        "{said}"
-    );
+    assert_says(&said, "--streams 4: the server takes 3 streams");
     let output = load(&url, &THREE_ON_TWO);
     assert!(output.status.success(), "{}", errors(&output));
 }

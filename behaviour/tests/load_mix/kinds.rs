@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::common::load_program::{load, parse};
 use crate::common::server::Server;
-use crate::common::{Folder, errors};
+use crate::common::{Folder, assert_says, errors};
 use crate::load_mix::recording::{Recording, ok};
 use crate::load_mix::{SHORT, count, mixed, mixed_json};
 
@@ -52,7 +52,7 @@ fn each_kind_has_its_count_its_share_and_its_errors() {
     // Far beyond what chance makes of a share of three in four among some thousands.
     assert!((0.65..0.85).contains(&share), "{report:#}");
     let told = report["notes"].to_string();
-    assert!(told.contains("`GET /missing` answers 404"), "{told}");
+    assert_says(&told, "`GET /missing` answers 404");
 }
 
 #[test]
@@ -60,11 +60,9 @@ fn the_page_has_a_line_for_each_kind_and_no_query() {
     let folder = Folder::new("mix-page");
     let output = mixed(&folder, &without_a_page().url, TWO, &SHORT);
     let page = String::from_utf8(output.stdout).unwrap();
-    assert!(page.contains("2 kinds of request ("), "{page}");
-    assert!(
-        page.contains("  often\n") && page.contains("  GET /missing\n"),
-        "{page}"
-    );
+    assert_says(&page, "2 kinds of request (");
+    assert_says(&page, "  often\n");
+    assert_says(&page, "  GET /missing\n");
     assert!(!page.contains("secret"), "{page}");
 }
 

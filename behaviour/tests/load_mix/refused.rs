@@ -3,7 +3,7 @@
 use std::process::Output;
 
 use crate::common::load_program::load;
-use crate::common::{Folder, errors};
+use crate::common::{Folder, assert_says, errors};
 use crate::load_mix::{SHORT, mixed};
 
 const ONE: &str = "[[request]]\npath = \"/\"\n";
@@ -78,7 +78,7 @@ fn a_file_that_is_wrong_is_refused_with_the_place_and_the_reason() {
         );
     }
     let told = refused(&load(URL, &["--mix", "/nowhere/at-all"]));
-    assert!(told.contains("cannot read /nowhere/at-all"), "{told}");
+    assert_says(&told, "cannot read /nowhere/at-all");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn what_does_not_go_with_a_mix_is_refused_by_name() {
         assert!(told.contains(name) && told.contains("--mix"), "{told}");
     }
     let told = refused(&mixed(&folder, &format!("{URL}/path"), ONE, &[]));
-    assert!(told.contains("the paths stand in the file"), "{told}");
+    assert_says(&told, "the paths stand in the file");
 }
 
 #[test]
@@ -108,19 +108,19 @@ fn urls_of_two_servers_are_refused_and_so_are_several_to_download() {
         "http://localhost:1/",
     ] {
         let told = refused(&load(URL, &[other]));
-        assert!(told.contains("URL 2 is of another"), "{told}");
+        assert_says(&told, "URL 2 is of another");
     }
     let told = refused(&load(URL, &["http://127.0.0.1:1/b", "--download"]));
-    assert!(told.contains("--download takes one URL"), "{told}");
+    assert_says(&told, "--download takes one URL");
     let told = refused(&load(URL, &["ftp://127.0.0.1:1/"]));
-    assert!(told.contains("URL 2"), "{told}");
+    assert_says(&told, "URL 2");
 }
 
 #[test]
 fn a_seed_without_anything_to_draw_is_refused() {
     for flags in [&["--seed", "3"][..], &["--seed", "3", "--download"]] {
         let told = refused(&load(URL, flags));
-        assert!(told.contains("--seed"), "{told}");
+        assert_says(&told, "--seed");
     }
 }
 
@@ -130,7 +130,7 @@ fn io_uring_asked_for_by_name_is_refused_and_otherwise_epoll_takes_its_place() {
     let folder = Folder::new("mix-uring");
     let flags = [&["--engine", "uring"][..], &SHORT].concat();
     let told = refused(&mixed(&folder, &server.url, ONE, &flags));
-    assert!(told.contains("io_uring sends one request again"), "{told}");
+    assert_says(&told, "io_uring sends one request again");
     let report = crate::load_mix::mixed_json(&folder, &server.url, ONE, &["--throughput"]);
     assert_eq!(report["engine"], "epoll");
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::common::load_program::{load, parse};
 use crate::common::load_server::{OK, answer_with, serve};
 use crate::common::server::Server;
-use crate::common::{Folder, errors};
+use crate::common::{Folder, assert_says, errors};
 use crate::load_tls::refusal;
 use crate::load_tls::relay::{Misdeed, relay};
 
@@ -75,7 +75,7 @@ fn an_alert_is_told_by_its_name() {
         (&[21, 3, 3, 0, 2, 2, 120], "`no_application_protocol` (120)"),
     ] {
         let said = refusal(&answer_hello(alert), &["--insecure"]);
-        assert!(said.contains(name), "{said}");
+        assert_says(&said, name);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::common::assert_says;
 use crate::common::load_program::{failed, load, number, parse};
 use crate::common::server::Server;
 
@@ -84,8 +85,5 @@ fn the_page_says_what_was_agreed_on_and_how_many_handshakes_there_were() {
     let page = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = page.lines().find(|line| line.starts_with("  tls "));
     let line = line.unwrap_or_else(|| panic!("{page}{}", crate::common::errors(&output)));
-    assert!(
-        line.contains("TLS 1.3, TLS_AES_128_GCM_SHA256, 4 handshakes, "),
-        "{line}"
-    );
+    assert_says(line, "TLS 1.3, TLS_AES_128_GCM_SHA256, 4 handshakes, ");
 }

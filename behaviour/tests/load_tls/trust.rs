@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::common::load_program::{load, parse};
 use crate::common::load_server::{OK, answer_with};
 use crate::common::server::Server;
-use crate::common::{Folder, errors};
+use crate::common::{Folder, assert_says, errors};
 use crate::load_tls::certificates::{Authority, file, self_signed};
 use crate::load_tls::refusal;
 
@@ -93,10 +93,7 @@ fn nobody_vouches_for_a_certificate_that_a_server_made_for_itself() {
     let mut command = Command::new(crate::common::program());
     command.args(["load", &url(&server)]).args(SHORT);
     let said = errors(&command.env("SSL_CERT_FILE", &ca).output().unwrap());
-    assert!(
-        said.contains("--ca FILE, or check none with --insecure"),
-        "{said}"
-    );
+    assert_says(&said, "--ca FILE, or check none with --insecure");
 }
 
 #[test]
@@ -135,5 +132,5 @@ fn flags_that_do_not_fit_are_refused_by_name() {
 fn io_uring_is_not_taken_for_tls_and_says_so() {
     let server = Server::start(&["--tls-self-signed"]);
     let said = refusal(&url(&server), &["--insecure", "--engine", "uring"]);
-    assert!(said.contains("io_uring carries no TLS"), "{said}");
+    assert_says(&said, "io_uring carries no TLS");
 }

@@ -5,7 +5,7 @@ use std::process::Output;
 use serde_json::Value;
 
 use crate::common::hogs::Hogs;
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 use crate::machine::confined::in_place_of_a_shell;
 
 fn doctor(test: &str, arguments: &[&str]) -> Output {
@@ -26,7 +26,7 @@ fn it_answers_first_and_succeeds_whatever_it_finds() {
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.starts_with("This machine is "), "{text}");
-    assert!(text.contains("not measured: --no-load"), "{text}");
+    assert_says(&text, "not measured: --no-load");
 }
 
 #[test]
@@ -85,10 +85,8 @@ fn a_machine_at_work_is_looked_at_but_not_loaded_and_fails_a_check() {
         (Some(0), &Value::Bool(false))
     );
     let reason = found["visible"]["reason"].as_str().unwrap();
-    assert!(
-        reason.contains("at work") && reason.contains("--yes"),
-        "{reason}"
-    );
+    assert_says(reason, "at work");
+    assert_says(reason, "--yes");
     assert!(found["visible"]["budgets"].is_null());
     assert_eq!(
         doctor("check", &["--no-load", "--check"]).status.code(),
@@ -114,7 +112,7 @@ fn a_program_on_the_packets_of_a_device_is_found_and_without_one_there_is_none()
                   tc filter add dev lo ingress bpf bytecode '1,6 0 0 65535'";
     let sign = "a bpf filter on packets into device 1";
     let told = evidence(filter);
-    assert!(told.contains(sign), "{told}");
+    assert_says(&told, sign);
     let told = evidence("true");
     assert!(!told.contains(sign), "{told}");
 }
@@ -133,6 +131,6 @@ fn the_name_of_the_host_is_nowhere_in_it() {
     let arguments = ["doctor", "--no-load", "--json", "--verbose"];
     let step = "hostname planted-host";
     let text = answer(&mut in_place_of_a_shell(&shell, step, &folder, &arguments));
-    assert!(text.contains("\"findings\""), "{text}");
+    assert_says(&text, "\"findings\"");
     assert!(!text.contains("planted-host"), "{text}");
 }

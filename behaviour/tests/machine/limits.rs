@@ -5,7 +5,7 @@ use model::Doubt;
 use model::run::RunRecord;
 
 use crate::common::server::Server;
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 use crate::machine::confined::{QuotaGroup, on_cpus, without};
 
 const SMOKE: [&str; 7] = [
@@ -69,10 +69,7 @@ fn a_cpu_beyond_the_affinity_mask_is_refused_though_the_machine_has_it() {
     let output = on_cpus(&one, &folder, &load).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let words = errors(&output);
-    assert!(
-        words.contains(&format!("--cpus: CPU {other} may not")),
-        "{words}"
-    );
+    assert_says(&words, &format!("--cpus: CPU {other} may not"));
 }
 
 #[test]
@@ -80,7 +77,7 @@ fn on_one_cpu_a_study_says_that_client_and_server_share_it() {
     let folder = Folder::new("one-cpu-study");
     let (cpu, _) = two_cpus();
     let page = answer(&mut on_cpus(&cpu, &folder, &SMOKE));
-    assert!(page.contains("client and server share 1 CPU"), "{page}");
+    assert_says(&page, "client and server share 1 CPU");
     let record = run_record(&folder);
     assert_eq!(record.facts.cpus_allowed, cpu);
     assert!(record.doubts.contains(&Doubt::SharedCpus { cpus: 1 }));
@@ -129,7 +126,7 @@ fn half_a_cpus_time_is_a_doubt_of_the_run_and_of_the_load_and_a_finding() {
     let group = QuotaGroup::of_us(50_000);
     let folder = Folder::new("half-a-cpu");
     let page = answer(&mut group.linerate(&folder, &SMOKE));
-    assert!(page.contains("grants 0.50 CPUs"), "{page}");
+    assert_says(&page, "grants 0.50 CPUs");
     let record = run_record(&folder);
     assert_eq!(record.facts.cpu_quota, Some(0.5));
     for doubt in [Doubt::CpuQuota { cpus: 0.5 }, Doubt::SharedCpus { cpus: 1 }] {
@@ -139,12 +136,12 @@ fn half_a_cpus_time_is_a_doubt_of_the_run_and_of_the_load_and_a_finding() {
     let finding = finding(&json, "cpu-quota");
     assert_ne!(finding["severity"], "fine");
     let what = finding["what"].as_str().unwrap();
-    assert!(what.contains("a quota of 0.50 CPUs"), "{what}");
+    assert_says(what, "a quota of 0.50 CPUs");
     let server = Server::start(&[]);
     let url = format!("http://{}/json", server.address);
     let load = ["load", &url, "-d", "1s", "--settle", "50ms", "-c", "4"];
     let page = answer(&mut group.linerate(&folder, &load));
-    assert!(page.contains("grants 0.50 CPUs"), "{page}");
+    assert_says(&page, "grants 0.50 CPUs");
 }
 
 #[test]
@@ -160,7 +157,7 @@ fn without_pressure_files_everything_runs_and_the_doctor_says_what_it_lacks() {
     let pressure = finding(&json, "cpu-pressure");
     assert_eq!(pressure["severity"], "unknown");
     let evidence = pressure["evidence"].as_str().unwrap();
-    assert!(evidence.contains(hidden), "{evidence}");
+    assert_says(evidence, hidden);
     answer(&mut without(hidden, &folder, &SMOKE));
     assert_eq!(run_record(&folder).watched.psi_cpu_some_avg10, None);
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::common::{Folder, PROGRAM, answer, errors, linerate, program};
+use crate::common::{Folder, PROGRAM, answer, assert_says, errors, linerate, program};
 use crate::rig::snapshot::Snapshot;
 
 /// Set for the process that is in the small machine made for it.
@@ -91,7 +91,7 @@ fn what_only_looks_sends_nothing_beyond_this_machine() {
         let output = traced.output().unwrap();
         assert!(output.status.success(), "{words:?}: {}", errors(&output));
         let calls = folder.text("trace");
-        assert!(calls.contains("+++ exited with 0 +++"), "{calls}");
+        assert_says(&calls, "+++ exited with 0 +++");
         let stays = |line: &str| !line.contains("AF_INET") || line.contains("\"127.0.0.1\"");
         assert!(calls.lines().all(stays), "{words:?}: {calls}");
     }

@@ -3,6 +3,7 @@
 use std::io::Read as _;
 use std::process::{Command, Output, Stdio};
 
+use crate::common::assert_says;
 use crate::common::refused_call::refuse;
 use crate::rig::bench::{Bench, User, assert_could_not_run};
 
@@ -58,12 +59,9 @@ fn where_a_sandbox_forbids_namespaces_the_step_and_the_errno_are_named() {
     let mut up = bench.linerate(&["rig", "up"]);
     without_unshare(&mut up);
     let words = assert_could_not_run(&up.output().unwrap());
-    assert!(words.contains("making a user namespace failed"), "{words}");
-    assert!(words.contains("Operation not permitted (EPERM)"), "{words}");
-    assert!(
-        words.contains("run it as root, or have it allowed"),
-        "{words}"
-    );
+    assert_says(&words, "making a user namespace failed");
+    assert_says(&words, "Operation not permitted (EPERM)");
+    assert_says(&words, "run it as root, or have it allowed");
     assert!(bench.rigs().is_empty());
 }
 
@@ -79,10 +77,8 @@ fn where_a_limit_forbids_namespaces_the_limit_is_named_to_root_and_to_others() {
         bench.answer(&["rig", "up"]);
         bench.answer(&["rig", "clean"]);
         let words = assert_could_not_run(&up_where_none_are_allowed(&bench, limit, uid));
-        assert!(
-            words.contains("(ENOSPC)") && words.contains(limit),
-            "{words}"
-        );
+        assert_says(&words, "(ENOSPC)");
+        assert_says(&words, limit);
         assert!(bench.rigs().is_empty(), "{user:?}");
     }
 }

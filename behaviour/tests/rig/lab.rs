@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::common::assert_says;
 use machine::rig::Lab;
 use model::Topology;
 
@@ -70,12 +71,12 @@ fn hosts_have_their_addresses_and_no_device_says_anything_by_itself() {
     assert_eq!(names, ["client", "router", "server"]);
     let addresses = on(&lab, "client", &["ip", "-brief", "address"]);
     let address = format!("{}/24", client.address().unwrap());
-    assert!(addresses.contains(&address), "{addresses}");
+    assert_says(&addresses, &address);
     // An IPv6 address of the link would be asked about, and routers would be looked for.
     assert!(!addresses.contains("fe80"), "{addresses}");
     // 50 bytes of each packet are the tunnel's.
     let links = on(&lab, "client", &["ip", "link", "show", "lr-tunnel"]);
-    assert!(links.contains("mtu 1450"), "{links}");
+    assert_says(&links, "mtu 1450");
 }
 
 #[test]
@@ -130,7 +131,7 @@ fn a_holder_whose_starter_is_gone_ends_by_itself() {
     let mut line = String::new();
     let output = holder.stdout.take().unwrap();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
-    assert!(line.contains("\"built\""), "{line}");
+    assert_says(&line, "\"built\"");
     assert!(holder.try_wait().unwrap().is_none());
     // As the kernel does it for a process that was killed.
     drop(orders);

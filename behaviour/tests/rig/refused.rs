@@ -6,7 +6,7 @@ use std::process::Command;
 use machine::journal::Owner;
 use serde_json::Value;
 
-use crate::common::errors;
+use crate::common::{assert_says, errors};
 use crate::rig::bench::{Bench, USERS, User};
 
 #[test]
@@ -15,8 +15,8 @@ fn a_rig_of_the_same_name_with_a_living_holder_is_left_as_it_is() {
     let up = bench.json(&["rig", "up", "--json"]);
     let words = bench.refusal(&["rig", "up", "router", "--name", "netns"]);
     let holder = format!("held by process {}", up["rig"]["holder"]);
-    assert!(words.contains(&holder), "{words}");
-    assert!(words.contains("linerate rig clean netns"), "{words}");
+    assert_says(&words, &holder);
+    assert_says(&words, "linerate rig clean netns");
     assert_eq!(bench.rigs()[..], [up["rig"].clone()]);
 }
 
@@ -24,23 +24,20 @@ fn a_rig_of_the_same_name_with_a_living_holder_is_left_as_it_is() {
 fn a_rig_or_a_host_that_is_not_there_is_named_with_those_that_are() {
     let bench = Bench::new("unknown", User::Ordinary);
     let words = bench.refusal(&["rig", "exec", "client", "--", "true"]);
-    assert!(words.contains("`linerate rig up` puts one up"), "{words}");
+    assert_says(&words, "`linerate rig up` puts one up");
     bench.answer(&["rig", "up"]);
     let words = bench.refusal(&["rig", "exec", "clent", "--", "true"]);
-    assert!(words.contains("it has client, server"), "{words}");
+    assert_says(&words, "it has client, server");
     bench.answer(&["rig", "up", "--name", "other"]);
     let words = bench.refusal(&["rig", "exec", "client", "--", "true"]);
-    assert!(words.contains("--name; there are netns, other"), "{words}");
+    assert_says(&words, "--name; there are netns, other");
     for command in ["clean", "exec"] {
         let more: &[&str] = match command {
             "clean" => &["nets"],
             _ => &["--name", "nets", "client", "--", "true"],
         };
         let words = bench.refusal(&[&["rig", command], more].concat());
-        assert!(
-            words.contains("no rig `nets`; there are netns, other"),
-            "{words}"
-        );
+        assert_says(&words, "no rig `nets`; there are netns, other");
     }
     assert_eq!(bench.rigs().len(), 2);
 }
@@ -97,7 +94,7 @@ fn a_rig_that_cannot_be_taken_down_keeps_no_other_from_it() {
     assert!(is_left && output.status.code() == Some(2), "{output:?}");
     assert_eq!(output.stdout, b"other is down\n");
     let words = errors(&output);
-    assert!(words.contains("`stuck`, ending its holder"), "{words}");
+    assert_says(&words, "`stuck`, ending its holder");
     assert_eq!(bench.rigs()[0]["state"], "up");
 }
 
@@ -105,14 +102,11 @@ fn a_rig_that_cannot_be_taken_down_keeps_no_other_from_it() {
 fn a_kind_or_a_name_that_is_none_is_refused_before_anything_is_done() {
     let bench = Bench::new("no-kind", User::Ordinary);
     let words = bench.refusal(&["rig", "up", "ring"]);
-    assert!(words.contains("netns, router, tunnel"), "{words}");
+    assert_says(&words, "netns, router, tunnel");
     let words = bench.refusal(&["rig", "up", "--name", "../etc"]);
-    assert!(
-        words.contains("small letters, digits and hyphens"),
-        "{words}"
-    );
+    assert_says(&words, "small letters, digits and hyphens");
     let words = bench.refusal(&["rig", "exec", "client"]);
-    assert!(words.contains("CMD"), "{words}");
+    assert_says(&words, "CMD");
     assert!(!bench.state().exists());
 }
 
@@ -123,12 +117,9 @@ fn a_program_that_is_absent_or_may_not_be_run_is_named() {
     let mut exec = bench.linerate(&["rig", "exec", "client", "--", "no-such-program"]);
     exec.env("PATH", "/usr/bin:/bin");
     let words = crate::rig::bench::assert_could_not_run(&exec.output().unwrap());
-    assert!(words.contains("no program `no-such-program`"), "{words}");
+    assert_says(&words, "no program `no-such-program`");
     let words = bench.refusal(&["rig", "exec", "client", "--", "/etc/passwd"]);
-    assert!(
-        words.contains("this user may not run `/etc/passwd`"),
-        "{words}"
-    );
+    assert_says(&words, "this user may not run `/etc/passwd`");
 }
 
 #[test]
@@ -138,15 +129,12 @@ fn an_entry_from_before_the_machine_was_started_is_told_and_goes_without_harm() 
     let journal = bench.state().join("journal.jsonl");
     let text = std::fs::read_to_string(&journal).unwrap();
     let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
-    assert!(text.contains(boot_id.trim()), "{text}");
+    assert_says(&text, boot_id.trim());
     let earlier = text.replace(boot_id.trim(), "00000000-0000-4000-8000-000000000000");
     std::fs::write(&journal, earlier).unwrap();
     assert_eq!(bench.rigs()[0]["state"], "of_earlier_boot");
     let page = bench.answer(&["rig", "status"]);
-    assert!(
-        page.contains("before this machine was last started"),
-        "{page}"
-    );
+    assert_says(&page, "before this machine was last started");
     let cleaned = bench.json(&["rig", "clean", "--json"]);
     assert_eq!(cleaned["cleaned"][0]["ended"], serde_json::json!([]));
     assert!(bench.rigs().is_empty());
@@ -169,7 +157,7 @@ fn a_state_folder_that_others_may_write_to_is_not_believed() {
         &["rig", "up", "router"],
     ] {
         let words = bench.refusal(arguments);
-        assert!(words.contains("has mode 777 and not 700"), "{words}");
+        assert_says(&words, "has mode 777 and not 700");
     }
     let closed = std::fs::Permissions::from_mode(0o700);
     std::fs::set_permissions(bench.state(), closed).unwrap();
@@ -182,5 +170,5 @@ fn without_a_place_for_its_journal_no_rig_is_put_up() {
     let mut up = bench.linerate(&["rig", "up"]);
     up.env_remove("XDG_STATE_HOME").env_remove("HOME");
     let words = crate::rig::bench::assert_could_not_run(&up.output().unwrap());
-    assert!(words.contains("XDG_STATE_HOME"), "{words}");
+    assert_says(&words, "XDG_STATE_HOME");
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::common::assert_says;
 use crate::rig::bench::{Bench, USERS, User};
 
 pub(crate) const LONGEST: Duration = Duration::from_secs(30);
@@ -94,9 +95,9 @@ fn load_goes_freely_to_the_hosts_of_a_rig_and_from_outside_to_none() {
     let inside = [&["rig", "exec", "client", "--", &program], &short[..]].concat();
     // Nobody listens there, which is found out only by whoever may ask.
     let words = bench.refusal(&inside);
-    assert!(words.contains("refused"), "{words}");
+    assert_says(&words, "refused");
     let words = bench.refusal(&short);
-    assert!(words.contains("--mine 198.18.0.2"), "{words}");
+    assert_says(&words, "--mine 198.18.0.2");
 }
 
 #[test]
@@ -138,9 +139,9 @@ fn a_rig_whose_holder_was_killed_is_found_with_what_runs_in_it_and_taken_away() 
         let programs = left["programs"].as_array().unwrap();
         assert!(programs.contains(&json!(program.id())), "{left:#}");
         let words = bench.refusal(&["rig", "exec", "client", "--", "true"]);
-        assert!(words.contains("its holder has ended"), "{words}");
+        assert_says(&words, "its holder has ended");
         let words = bench.refusal(&["rig", "up"]);
-        assert!(words.contains("programs still run in it"), "{words}");
+        assert_says(&words, "programs still run in it");
         let cleaned = bench.json(&["rig", "clean", "--json"]);
         assert_eq!(&cleaned["cleaned"][0]["ended"], &left["programs"]);
         assert!(program.wait().unwrap().signal().is_some());

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::common::errors;
+use crate::common::{assert_says, errors};
 use crate::rig::bench::{Bench, USERS, User};
 use crate::rig::standing::{LONGEST, is_alive, kill, start_in};
 
@@ -134,13 +134,13 @@ fn a_process_that_somebody_else_put_into_a_rig_is_named_and_left_alone() {
         if is_left {
             kill_holder(&up);
             let words = bench.refusal(&["rig", "up"]);
-            assert!(words.contains("1 programs still run in it"), "{words}");
+            assert_says(&words, "1 programs still run in it");
         }
         let output = bench.linerate(&["rig", "clean"]).output().unwrap();
         assert!(end(stranger), "it was ended");
         let words = errors(&output);
         assert_eq!(output.status.code(), Some(3), "{is_left}: {words}");
-        assert!(words.contains(&format!("kill {pid}")), "{words}");
+        assert_says(&words, &format!("kill {pid}"));
         assert!(bench.rigs().is_empty());
     }
 }
@@ -164,7 +164,7 @@ fn a_namespace_that_has_the_number_of_one_that_is_gone_is_not_taken_for_it() {
     let journal = bench.state().join("journal.jsonl");
     let text = std::fs::read_to_string(&journal).unwrap();
     let gone = up["rig"]["hosts"][0]["namespace"].to_string();
-    assert!(text.contains(&gone), "{text}");
+    assert_says(&text, &gone);
     std::fs::write(&journal, text.replace(&gone, &inode.to_string())).unwrap();
     let cleaned = bench.json(&["rig", "clean", "--json"]);
     assert!(end(other), "it was ended");

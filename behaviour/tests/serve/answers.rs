@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::client::get;
 use super::server::{Server, program};
-use crate::common::Folder;
+use crate::common::{Folder, assert_says};
 
 #[test]
 fn one_connection_is_kept_for_any_number_of_requests() {
@@ -262,5 +262,5 @@ fn an_echo_answers_with_a_file_and_refuses_one_that_is_no_answer() {
     let refused = echo(&file).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.contains("must have 1 to 1048576 bytes"), "{said}");
+    assert_says(&said, "must have 1 to 1048576 bytes");
 }

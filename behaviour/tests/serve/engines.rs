@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::client::{Client, PATIENCE};
 use super::server::{Server, program, refusal};
+use crate::common::assert_says;
 use crate::common::refused_call::{IO_URING_SETUP, refuse};
 
 /// Why there may be no ring, by the error of io_uring_setup(2).
@@ -56,10 +57,8 @@ fn a_ring_that_cannot_be_had_is_refused_with_the_reason_and_what_to_do() {
         } = output;
         let said = String::from_utf8(stderr).unwrap();
         assert_eq!((status.code(), stdout.len()), (Some(2), 0), "{said}");
-        assert!(
-            said.contains(reason) && said.contains("--engine epoll"),
-            "{said}"
-        );
+        assert_says(&said, reason);
+        assert_says(&said, "--engine epoll");
     }
 }
 
@@ -84,7 +83,7 @@ fn workers_of_one_server_run_on_the_ring_too() {
         let has_ring = || places(pid).contains(&"anon_inode:[io_uring]".to_owned());
         assert!(sys::clock::wait_until(PATIENCE, has_ring));
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-        assert!(status.contains("Threads:\t1\n"), "{status}");
+        assert_says(&status, "Threads:\t1\n");
     }
 }
 
@@ -93,10 +92,10 @@ fn a_ring_looks_at_devices_in_its_own_way_or_says_that_it_cannot() {
     let server = on_ring(&["--workers", "1", "--busy-poll", "50us"]);
     assert_eq!(server.connect().get("/json").status, 200);
     let told = ring_information(server.pid());
-    assert!(told.contains("NAPI:\tenabled\n"), "{told}");
+    assert_says(&told, "NAPI:\tenabled\n");
     let busily = ["--busy-poll", "50us", "--prefer-busy-poll", "16"];
     let said = refusal(&[&["--engine", "uring"], &busily[..]].concat());
-    assert!(said.contains("a ring takes 8 packets in one go"), "{said}");
+    assert_says(&said, "a ring takes 8 packets in one go");
 }
 
 fn on_ring(flags: &[&str]) -> Server {

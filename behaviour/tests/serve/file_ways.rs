@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use super::ENGINE;
 use super::client::{Client, get};
 use super::server::{Server, refusal};
-use crate::common::Folder;
+use crate::common::{Folder, assert_says};
 
 const RANGE: (usize, usize) = (70_001, 700_000);
 
@@ -66,7 +66,7 @@ fn whole_files_and_parts_arrive_as_they_are_at_many_clients_by_every_way() {
         assert_eq!(told.is_some(), *way == "zero-copy", "{told:?}");
         // Over loopback all are copied; of the last the kernel may tell too late.
         if let Some(told) = told {
-            assert!(told.contains(" all the same and 0 not"), "{told}");
+            assert_says(&told, " all the same and 0 not");
             assert!(!told.contains("copied 0 all"), "{told}");
         }
     }
@@ -97,15 +97,12 @@ fn a_way_that_cannot_be_is_refused_by_name() {
     for way in ["copy", "zero-copy"] {
         let said = refusal(&[&root[..], &["--files-by", way, "--tls-self-signed"]].concat());
         let expected = format!("--files-by {way}: over TLS files are read and encrypted");
-        assert!(said.contains(&expected), "{said}");
+        assert_says(&said, &expected);
     }
     let said = refusal(&["--files-by", "copy"]);
-    assert!(said.contains("--root"), "{said}");
+    assert_says(&said, "--root");
     if ENGINE == "uring" {
         let said = refusal(&[&root[..], &["--files-by", "zero-copy"]].concat());
-        assert!(
-            said.contains("--files-by zero-copy takes --engine epoll"),
-            "{said}"
-        );
+        assert_says(&said, "--files-by zero-copy takes --engine epoll");
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use super::client::{Answer, PATIENCE, get};
 use super::server::{Server, program};
-use crate::common::{Folder, answer, errors};
+use crate::common::{Folder, answer, assert_says, errors};
 
 #[test]
 fn files_are_sent_with_their_type_and_the_connection_is_kept() {
@@ -259,10 +259,8 @@ fn a_root_that_is_no_folder_is_told() {
         let output = command.current_dir(folder.path()).output().unwrap();
         let said = errors(&output);
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(
-            said.contains(root) && said.contains("must be a folder"),
-            "{said}"
-        );
+        assert_says(&said, root);
+        assert_says(&said, "must be a folder");
     }
 }
 

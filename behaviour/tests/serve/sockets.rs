@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::client::Client;
 use super::server::{Server, program, python, sockets};
-use crate::common::Folder;
+use crate::common::{Folder, assert_says};
 
 /// A server that must not come up.
 fn refused(mut command: Command, flags: &[&str]) -> String {
@@ -208,9 +208,9 @@ fn polling_before_interrupts_without_the_privilege_is_refused_by_name() {
     command.args(["--inh-caps=-net_admin", "--bounding-set=-net_admin"]);
     let said = refused(command, &["--busy-poll", "50us", "--prefer-busy-poll"]);
     let why = "--prefer-busy-poll takes root or CAP_NET_ADMIN: SO_PREFER_BUSY_POLL: Operation not permitted";
-    assert!(said.contains(why), "{said}");
+    assert_says(&said, why);
     let said = refused_here(&["--prefer-busy-poll"]);
-    assert!(said.contains("--busy-poll <TIME>"), "{said}");
+    assert_says(&said, "--busy-poll <TIME>");
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_backlog_is_what_was_asked_for_or_refused() {
     let lowered = "ip link set lo up && echo 99 > /proc/sys/net/core/somaxconn && exec \"$@\"";
     command.args(["--net", "sh", "-c", lowered, "sh"]);
     let said = refused(command, &["--backlog", "100"]);
-    assert!(said.contains("the kernel holds 99"), "{said}");
+    assert_says(&said, "the kernel holds 99");
 }
 
 /// The most that a socket may send in a second, and what it is held to.

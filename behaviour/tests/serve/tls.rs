@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::client::get;
 use super::server::{Server, program};
-use crate::common::{Folder, answer, errors};
+use crate::common::{Folder, answer, assert_says, errors};
 
 /// The beginning of a handshake: a record of 512 bytes with a client's first message.
 const HALF_HELLO: &[u8] =
@@ -37,7 +37,7 @@ fn both_versions_carry_every_answer_on_a_connection_that_is_kept() {
     }
     for pid in server.workers() {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-        assert!(status.contains("Threads:\t1\n"), "{status}");
+        assert_says(&status, "Threads:\t1\n");
     }
 }
 
@@ -49,12 +49,12 @@ fn a_session_is_resumed_at_any_worker_unless_that_is_off() {
             let folder = Folder::new(&format!("tls-session-{resumption}{version}"));
             let session = folder.path().join("session").to_str().unwrap().to_owned();
             let first = talk(&server, &[version, "-sess_out", &session]);
-            assert!(first.contains("\nNew, TLSv1."), "{first}");
+            assert_says(&first, "\nNew, TLSv1.");
             // Without a ticket there is nothing for a client to keep.
             assert_eq!(folder.names("").len(), usize::from(resumption == "on"));
             for _ in 0..4 * folder.names("").len() {
                 let again = talk(&server, &[version, "-sess_in", &session]);
-                assert!(again.contains("\nReused, TLSv1."), "{again}");
+                assert_says(&again, "\nReused, TLSv1.");
             }
         }
     }
@@ -105,7 +105,7 @@ fn no_record_is_larger_than_asked_for() {
         let server = Server::start(&[&FLAGS[..], &files, flags].concat());
         let request = get("/a").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
         let said = talk_of(&server, &["-tls1_3", "-msg", "-ign_eof"], &request);
-        assert!(said.contains(&"x".repeat(100)), "{said}");
+        assert_says(&said, &"x".repeat(100));
         // Content, a byte for its type, and the tag of the cipher.
         assert_eq!(records(&said).into_iter().max(), Some(largest + 17));
     }
@@ -207,12 +207,10 @@ fn where_the_kernel_makes_no_records_the_reason_is_told_and_kernel_tls_on_refuse
         assert_eq!(on, usual, "{said}");
         return;
     };
-    assert!(
-        reason.contains(": ") && reason.contains("(os error "),
-        "{reason}"
-    );
+    assert_says(reason, ": ");
+    assert_says(reason, "(os error ");
     assert!(on.is_null() && said.contains(reason), "{said}");
-    assert!(said.contains("modprobe tls"), "{said}");
+    assert_says(&said, "modprobe tls");
     let (line, said) = first_line(&[]);
     assert!(
         line.starts_with("listening on ") && said.contains(reason),
@@ -256,9 +254,9 @@ fn who_speaks_something_else_is_told_and_harms_nobody() {
         assert!(matches!(alert[..], [21, 3, _, 0, 2, 2, _]), "{alert:?}");
     }
     let refused = talk(&server, &["-alpn", "h2"]);
-    assert!(refused.contains("no application protocol"), "{refused}");
+    assert_says(&refused, "no application protocol");
     let agreed = talk(&server, &["-alpn", "h2,http/1.1"]);
-    assert!(agreed.contains("ALPN protocol: http/1.1"), "{agreed}");
+    assert_says(&agreed, "ALPN protocol: http/1.1");
 }
 
 /// What a server says of its TLS when it is ready, null when it does not start, and what else.

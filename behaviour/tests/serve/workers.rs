@@ -4,6 +4,7 @@ use std::process::Command;
 
 use super::client::Client;
 use super::server::{Server, program, sockets};
+use crate::common::assert_says;
 
 #[test]
 fn four_workers_all_serve() {
@@ -97,10 +98,8 @@ fn a_taken_port_is_named_with_advice() {
             let output = output.unwrap();
             let said = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(2), "{said}");
-            assert!(
-                said.contains(&address) && said.contains("--listen 127.0.0.1:0"),
-                "{said}"
-            );
+            assert_says(&said, &address);
+            assert_says(&said, "--listen 127.0.0.1:0");
             assert!(output.stdout.is_empty());
         }
     }

@@ -5,6 +5,7 @@ use std::process::Command;
 use super::ENGINE;
 use super::client::{Answer, Client, get};
 use super::server::{Server, program, refusal};
+use crate::common::assert_says;
 
 const CLIENTS: u64 = 16;
 const REQUESTS: u64 = 20;
@@ -180,6 +181,6 @@ fn where_it_would_be_for_nothing_it_is_refused_with_the_reason() {
         ),
     ] {
         let said = refusal(&[&["--zero-copy", "on"], flags].concat());
-        assert!(said.contains(why), "{said}");
+        assert_says(&said, why);
     }
 }

@@ -3,7 +3,7 @@
 
 use model::run::{Blocks, Rig, RunRecord};
 
-use crate::common::{answer, errors};
+use crate::common::{answer, assert_says, errors};
 use crate::service::bench::{Bench, RUN_FAKE};
 
 /// How the service `fake` is started, and how one is that takes its address from us.
@@ -46,7 +46,7 @@ fn nginx_is_measured_on_the_servers_host_of_a_rig_and_nothing_shown_speaks_of_lo
     let study = serde_json::to_string(&run.study).unwrap();
     let page = bench.0.text("run/report.html");
     for prose in [&study, &page] {
-        assert!(prose.contains("between two namespaces"), "{prose}");
+        assert_says(prose, "between two namespaces");
     }
     for text in [shown, study, page] {
         assert!(!text.to_lowercase().contains("loopback"), "{text}");
@@ -79,7 +79,7 @@ fn a_service_that_cannot_be_told_its_address_is_refused_with_what_to_write() {
         "server: Fake cannot be told to listen on 198.18.",
         "write `{listen}`",
     ] {
-        assert!(words.contains(said), "{words}");
+        assert_says(&words, said);
     }
 }
 
@@ -88,7 +88,7 @@ fn a_service_that_listens_on_another_address_than_told_is_named_with_both() {
     let words = refused_on_a_rig("rig-astray", &format!(": {{listen}}; {FIXED}"));
     let both = ["it listens on 127.0.0.1:", "instead of 198.18."];
     for said in [&["Fake was not ready"][..], &both].concat() {
-        assert!(words.contains(said), "{words}");
+        assert_says(&words, said);
     }
 }
 
@@ -122,7 +122,7 @@ fn an_address_of_another_host_is_named_with_what_to_do() {
     assert_eq!(output.status.code(), Some(2));
     let words = errors(&output);
     for said in ["Fake cannot have 192.0.2.1:0", "`ip addr`"] {
-        assert!(words.contains(said), "{words}");
+        assert_says(&words, said);
     }
     bench.assert_nothing_is_left();
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use model::run::Blocks;
 
-use crate::common::{answer, errors};
+use crate::common::{answer, assert_says, errors};
 use crate::service::bench::{Bench, RUN_FAKE};
 
 const START: &str = "exec linerate serve";
@@ -68,11 +68,8 @@ fn a_service_that_dies_in_the_midst_ends_the_run_which_can_go_on() {
     let output = run.wait_with_output().unwrap();
     let words = errors(&output);
     assert_eq!(output.status.code(), Some(2), "{words}");
-    assert!(
-        words.contains("Fake ended unexpectedly: signal: 9"),
-        "{words}"
-    );
-    assert!(words.contains("linerate study resume run"), "{words}");
+    assert_says(&words, "Fake ended unexpectedly: signal: 9");
+    assert_says(&words, "linerate study resume run");
     bench.assert_nothing_is_left();
     let kept = saved_blocks(&bench);
     assert!(kept > 0);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::answer;
+use crate::common::{answer, assert_says};
 use crate::service::bench::Bench;
 
 fn list(bench: &Bench, flags: &[&str]) -> Value {
@@ -29,9 +29,9 @@ fn the_list_says_of_each_service_whether_it_is_here_and_how_to_get_it() {
     assert_eq!(fake["file"], "services/fake.toml");
     assert!(fake["program"].is_null(), "{fake}");
     let missing = fake["missing"].as_str().unwrap();
-    assert!(missing.contains("sudo apt-get install fake"), "{missing}");
+    assert_says(missing, "sudo apt-get install fake");
     let page = answer(&mut bench.linerate(&["service", "list"]));
-    assert!(page.contains("sudo apt-get install fake"), "{page}");
+    assert_says(&page, "sudo apt-get install fake");
 }
 
 #[test]
@@ -54,11 +54,11 @@ fn a_file_that_is_wrong_is_told_in_its_line_and_hides_no_other() {
         "expected `fake`, as the file is called",
         "other.toml",
     ] {
-        assert!(missing.contains(expected), "{missing}");
+        assert_says(missing, expected);
     }
     assert!(nginx["missing"].is_null(), "{nginx}");
     let page = answer(&mut bench.linerate(&["service", "list"]));
-    assert!(page.contains("services/fake.toml:3:"), "{page}");
+    assert_says(&page, "services/fake.toml:3:");
     assert!(bench.refusal().contains("as the file is called"));
 }
 

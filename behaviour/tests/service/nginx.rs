@@ -5,7 +5,7 @@ use std::process::Command;
 use model::run::{Blocks, Rig, RunRecord};
 use model::{Doubt, Judgement};
 
-use crate::common::answer;
+use crate::common::{answer, assert_says};
 use crate::service::bench::Bench;
 
 const RUN: [&str; 10] = [
@@ -99,8 +99,8 @@ fn the_report_of_a_run_of_nginx_is_about_nginx() {
     answer(&mut bench.linerate(&RUN));
     let page = answer(&mut bench.linerate(&["study", "report", "run"]));
     let under_test = format!("Under test was nginx {}", version_of_nginx());
-    assert!(page.contains(&under_test), "{page}");
-    assert!(page.contains("--target nginx"), "{page}");
+    assert_says(&page, &under_test);
+    assert_says(&page, "--target nginx");
     let html = bench.0.text("run/report.html");
     assert!(
         html.contains("Under test was") && html.contains("nginx"),

@@ -8,6 +8,7 @@ use std::process::Command;
 use model::run::Blocks;
 use serde_json::Value;
 
+use crate::common::assert_says;
 use crate::service::bench::Bench;
 
 /// The body that a server answers a GET with.
@@ -82,7 +83,7 @@ fn the_threads_of_redis_read_as_well() {
     .unwrap();
     let mut said = String::new();
     redis.read_to_string(&mut said).unwrap();
-    assert!(said.contains("\r\nyes\r\n"), "{said}");
+    assert_says(&said, "\r\nyes\r\n");
     bench.stop("redis");
 }
 
@@ -126,6 +127,6 @@ fn a_service_that_speaks_another_protocol_is_refused_by_name() {
     assert_eq!(output.status.code(), Some(2), "{words}");
     let expected = "Redis speaks the Redis protocol, and `http-json` drives HTTP; services that \
                     speak it: caddy, go-http, h2o, nginx, node-http, python-http";
-    assert!(words.contains(expected), "{words}");
+    assert_says(&words, expected);
     assert!(!bench.0.path().join("linerate-runs").exists());
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::common::{answer, errors};
+use crate::common::{answer, assert_says, errors};
 use crate::service::bench::Bench;
 
 const START: &str = "exec linerate serve --workers 1 --listen 127.0.0.1:{port}";
@@ -116,10 +116,7 @@ fn a_service_whose_keeper_is_killed_goes_and_its_starter_says_so() {
     signal("-KILL", &keeper_of(stays.id().into()));
     let (code, words) = end_of(stays);
     assert_eq!(code, Some(2), "{words}");
-    assert!(
-        words.contains("the process that keeps Fake ended without a word"),
-        "{words}"
-    );
+    assert_says(&words, "the process that keeps Fake ended without a word");
     bench.assert_all_goes();
 }
 
@@ -171,7 +168,7 @@ fn a_start_in_the_background_that_is_broken_off_leaves_nothing() {
         signal(how, &start.id().to_string());
         let (ended, words) = end_of(start);
         assert_eq!(ended, code, "{words}");
-        assert!(words.contains(said), "{words}");
+        assert_says(&words, said);
         bench.assert_all_goes();
         let entries = || bench.0.names("runtime/linerate/services");
         assert!(bench.wait_until(|| entries().is_empty()), "{:?}", entries());
@@ -202,7 +199,7 @@ fn a_service_in_the_background_ends_when_nobody_can_be_told_of_it() {
     let (code, words) = end_of(stays);
     assert!(over, "it stays");
     assert_eq!(code, Some(2));
-    assert!(words.contains("nobody is there to be told"), "{words}");
+    assert_says(&words, "nobody is there to be told");
     bench.assert_nothing_is_left();
 }
 
@@ -214,7 +211,7 @@ fn a_service_that_dies_in_the_foreground_is_told_with_its_log() {
     let (code, words) = end_of(stays);
     assert_eq!(code, Some(2), "{words}");
     for expected in ["Fake ended unexpectedly: exit status: 7", "out of luck"] {
-        assert!(words.contains(expected), "{words}");
+        assert_says(&words, expected);
     }
     bench.assert_nothing_is_left();
 }
@@ -243,10 +240,7 @@ fn a_service_that_runs_is_not_started_again_and_one_that_does_not_is_not_stopped
             .unwrap()
     };
     let none = errors(&stop());
-    assert!(
-        none.contains("no service `fake` was started here; none is running"),
-        "{none}"
-    );
+    assert_says(&none, "no service `fake` was started here; none is running");
     let ready = bench.start("fake");
     let again = ["service", "start", "fake", "--trust", "--detach"];
     let again = bench.linerate(&again).output().unwrap();
@@ -277,7 +271,7 @@ fn a_name_that_leads_to_a_file_elsewhere_is_refused_and_the_file_stays() {
     let absolute = bench.0.path().join("precious").display().to_string();
     for name in [&absolute, "../../../precious", "", "."] {
         let words = refusal(&bench, name);
-        assert!(words.contains("is not the name of a service"), "{words}");
+        assert_says(&words, "is not the name of a service");
         assert_eq!(bench.0.text("precious.json"), "{}");
     }
 }
@@ -303,7 +297,7 @@ fn a_process_that_has_only_the_number_of_a_starter_is_not_told_to_end() {
     other.kill().unwrap();
     other.wait().unwrap();
     assert!(survived, "it was told to end");
-    assert!(words.contains("another program looks at it"), "{words}");
+    assert_says(&words, "another program looks at it");
     assert_eq!(outcome, "cleared");
 }
 
@@ -316,11 +310,8 @@ fn a_port_in_use_is_named_with_what_to_do() {
     let output = bench.linerate(&start).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let words = errors(&output);
-    assert!(
-        words.contains(&format!("Fake cannot have 127.0.0.1:{port}")),
-        "{words}"
-    );
-    assert!(words.contains("leave --port out"), "{words}");
+    assert_says(&words, &format!("Fake cannot have 127.0.0.1:{port}"));
+    assert_says(&words, "leave --port out");
     bench.assert_nothing_is_left();
     drop(taken);
     let start = [&start[..], &["--detach", "--json"]].concat();

@@ -1,6 +1,6 @@
 //! Whose commands are run: Linerate's own, and those that somebody vouches for.
 
-use crate::common::{answer, errors};
+use crate::common::{answer, assert_says, errors};
 use crate::service::bench::{Bench, RUN_FAKE};
 
 const MARKED: &str = "touch ran; echo fake/1.0";
@@ -13,7 +13,7 @@ fn a_service_from_elsewhere_shows_its_commands_and_runs_none_of_them() {
     let words = errors(&output);
     assert_eq!(output.status.code(), Some(2), "{words}");
     for expected in ["exec linerate serve", MARKED, "add --trust"] {
-        assert!(words.contains(expected), "{words}");
+        assert_says(&words, expected);
     }
     answer(&mut bench.linerate(&["service", "list"]));
     assert_eq!(bench.0.text("ran"), "");
@@ -31,7 +31,7 @@ fn a_run_folder_from_elsewhere_does_not_bring_its_commands_along() {
     let output = output.unwrap();
     assert_eq!(output.status.code(), Some(2));
     let words = errors(&output);
-    assert!(words.contains("add --trust"), "{words}");
+    assert_says(&words, "add --trust");
     answer(&mut bench.linerate(&["study", "report", "run"]));
 }
 

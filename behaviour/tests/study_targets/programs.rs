@@ -7,7 +7,7 @@ use model::run::RunRecord;
 
 use super::{RUN, children};
 use crate::common::groups;
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 
 /// The shipped study with one step, which adds levers.
 fn study(folder: &Folder, levers: &[&str]) -> Vec<&'static str> {
@@ -83,6 +83,6 @@ fn a_lever_that_the_target_sets_otherwise_ends_the_run_by_name() {
     let said = errors(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     let wanted = "cpu-affinity did not take effect: `0-1` was asked for, and the program has `0`";
-    assert!(said.contains(wanted), "{said}");
+    assert_says(&said, wanted);
     groups::assert_none_but(&before);
 }

@@ -3,7 +3,7 @@
 use model::study::Program;
 use model::{Judgement, RunRecord};
 
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 
 /// A service whose program no machine has.
 fn put_absent_service(folder: &Folder) {
@@ -46,10 +46,7 @@ fn programs_stand_side_by_side_and_one_that_is_not_here_is_left_out_by_name() {
     let refused = linerate(&folder, &words).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     let said = errors(&refused);
-    assert!(
-        said.contains("the service `absent` is none of Linerate's own"),
-        "{said}"
-    );
+    assert_says(&said, "the service `absent` is none of Linerate's own");
 
     let mut run = linerate(&folder, &words);
     run.args(["--target", "python-http", "--trust"]);
@@ -101,7 +98,7 @@ fn a_program_that_was_asked_for_and_is_not_here_is_refused() {
     let output = run.output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = errors(&output);
-    assert!(said.contains("no-such-program"), "{said}");
+    assert_says(&said, "no-such-program");
     assert_eq!(folder.names(""), ["services"]);
 }
 
@@ -113,5 +110,5 @@ fn a_program_that_is_compared_already_is_not_asked_for_twice() {
     assert_eq!(output.status.code(), Some(2));
     let said = errors(&output);
     let wanted = "the study `http-frameworks` compares `caddy` already";
-    assert!(said.contains(wanted), "{said}");
+    assert_says(&said, wanted);
 }

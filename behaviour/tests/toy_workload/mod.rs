@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Folder, answer, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 
 /// A folder with the study, whose program stands below `[files]` as the writer of a study puts it there.
 fn prepared(name: &str) -> Folder {
@@ -46,7 +46,7 @@ fn a_workload_of_two_files_comes_out_on_every_page() {
         said.starts_with("“the zone is hashed” is better than"),
         "{said}"
     );
-    assert!(said.contains("time of a query"), "{said}");
+    assert_says(&said, "time of a query");
     let page = folder.text("run/report.html");
     assert!(page.contains("the zone is hashed") && page.contains("<svg"));
     holds(&judgement(&folder, "run"));

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::ENGINES;
 use super::running::{Running, wait_until};
-use crate::common::{Folder, answer};
+use crate::common::{Folder, answer, assert_says};
 
 const FLAGS: [&str; 4] = ["--tls-cert", "cert.pem", "--tls-key", "key.pem"];
 
@@ -47,7 +47,7 @@ fn sighup_has_new_connections_shown_the_new_certificate_with_any_number_of_worke
         assert!(wait_until(is_over), "{before:?}");
         assert!(shown(&server).contains("second"));
         let said = server.stop();
-        assert!(said.contains("the certificates were read again"), "{said}");
+        assert_says(&said, "the certificates were read again");
     }
 }
 
@@ -67,10 +67,7 @@ fn a_certificate_that_is_broken_when_it_is_read_again_changes_nothing() {
         assert!(shown(&server).contains("first"));
         assert_eq!(folder.text("cert.pem"), "no certificate");
         let said = server.stop();
-        assert!(
-            said.contains("the certificates stay as they were"),
-            "{said}"
-        );
+        assert_says(&said, "the certificates stay as they were");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::ENGINES;
 use super::running::{Running, signal, wait_until};
-use crate::common::Folder;
+use crate::common::{Folder, assert_says};
 
 /// Kills a worker and waits for the one in its place.
 fn kill_one(server: &Running) {
@@ -37,10 +37,8 @@ fn a_worker_that_is_killed_comes_back_and_is_counted() {
         assert_eq!(end["connections"]["accepted"], 20, "{end}");
         let (status, said) = server.wait();
         assert!(status.success(), "{said}");
-        assert!(
-            said.contains("signal: 9") && said.contains("another was started"),
-            "{said}"
-        );
+        assert_says(&said, "signal: 9");
+        assert_says(&said, "another was started");
     }
 }
 
@@ -55,8 +53,8 @@ fn workers_that_die_again_and_again_end_the_server_with_an_error() {
     signal("KILL", left[0]);
     let (status, said) = server.wait();
     assert_eq!(status.code(), Some(2), "{said}");
-    assert!(said.contains(&format!("process {}", left[0])), "{said}");
-    assert!(said.contains("within 60 s"), "{said}");
+    assert_says(&said, &format!("process {}", left[0]));
+    assert_says(&said, "within 60 s");
     for pid in left {
         assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
     }
@@ -77,5 +75,5 @@ fn a_worker_that_another_process_of_its_user_tells_to_end_comes_back_too() {
     let now = server.asked();
     assert_eq!(now["workers_started_again"], 1, "{now}");
     let said = server.stop();
-    assert!(said.contains("another was started"), "{said}");
+    assert_says(&said, "another was started");
 }

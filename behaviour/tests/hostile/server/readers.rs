@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 
 use super::ENGINES;
 use super::running::{PATIENCE, Running, resident_bytes, wait_until};
-use crate::common::Folder;
+use crate::common::{Folder, assert_says};
 
 const LARGE: &[u8] = b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -155,5 +155,5 @@ fn a_bound_that_no_worker_could_keep_is_refused() {
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = crate::common::errors(&output);
-    assert!(said.contains("2 workers take at least 68MB"), "{said}");
+    assert_says(&said, "2 workers take at least 68MB");
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::lab::{Lab, STRANGER, all_said, as_user};
+use crate::common::assert_says;
 
 const NOBODY: u32 = 65_534;
 
@@ -78,7 +79,7 @@ fn a_service_of_root_reads_neither_files_nor_environment_nor_cache_of_another() 
         assert!(fs::read(path).is_ok(), "{}", path.display());
         for stranger in [user, NOBODY, STRANGER] {
             let said = looks_at(stranger, path);
-            assert!(said.contains("Permission denied"), "{said}");
+            assert_says(&said, "Permission denied");
         }
     }
 }

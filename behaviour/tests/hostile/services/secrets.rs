@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use super::lab::{Lab, Started};
-use crate::common::{answer, errors};
+use crate::common::{answer, assert_says, errors};
 
 /// A program that tells all that it finds in its environment, and then runs.
 const NOSY: &str = r#"#!/bin/sh
@@ -100,7 +100,7 @@ fn a_service_finds_path_home_and_tmpdir_and_what_its_file_says_and_no_more_by_it
     };
     answer(&mut lab.linerate(&["service", "stop", "nosy"]));
     let (seen, keeper) = (seen(&lab), String::from_utf8(keeper).unwrap());
-    assert!(seen.contains("GIVEN=by the file"), "{seen}");
+    assert_says(&seen, "GIVEN=by the file");
     assert!(!seen.contains("hunter2"), "{seen}");
     assert!(!keeper.contains("hunter2"), "{keeper}");
     assert_eq!(names(&seen), ["GIVEN", "HOME", "PATH", "TMPDIR"], "{seen}");
@@ -177,6 +177,6 @@ fn a_file_that_would_put_the_password_into_the_list_of_processes_is_refused() {
     assert_eq!(start.status.code(), Some(2));
     let words = errors(&start);
     for said in ["nosy.toml:", "`{password_file}`"] {
-        assert!(words.contains(said), "{words}");
+        assert_says(&words, said);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{Folder, errors, linerate};
+use crate::common::{Folder, assert_says, errors, linerate};
 
 /// Each text that reaches a program has a word of its own.
 const SERVICE: &str = r#"
@@ -98,7 +98,7 @@ fn refusal(folder: &str, text: &str, arguments: &[&str]) -> String {
     let refused = linerate(&lab, arguments).output().unwrap();
     let said = errors(&refused);
     assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(said.contains("--trust"), "{said}");
+    assert_says(&said, "--trust");
     said
 }
 

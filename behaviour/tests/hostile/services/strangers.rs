@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::lab::{Lab, STRANGER, Started, all_said, as_user};
 use super::secrets::assert_password_is_private;
-use crate::common::errors;
+use crate::common::{assert_says, errors};
 
 /// What a client is made to say by a service that takes its commands.
 const INSIDE: &str = "inside";
@@ -139,7 +139,7 @@ fn assert_no_stranger_comes_in(kind: &Kind, started: &Started<'_>) {
 fn assert_owner_comes_in(kind: &Kind, started: &Started<'_>) {
     for door in doors(started) {
         let said = all_said((kind.client)(&door).env(kind.password, started.password()));
-        assert!(said.contains(&format!("{INSIDE}\n")), "{said}");
+        assert_says(&said, &format!("{INSIDE}\n"));
     }
     let told = started.text("connect").expect("a command is told");
     let line = format!("{told} {}", kind.words);
@@ -213,11 +213,11 @@ fn nobody_else_commands_a_memcached_of_ours() {
                 !said.contains("VERSION") && !said.contains("STAT"),
                 "{said}"
             );
-            assert!(said.contains("CLIENT_ERROR"), "{said}");
+            assert_says(&said, "CLIENT_ERROR");
         }
         let right = introduction(&by_address.password()) + "version\r\n";
         let said = memcached_says(connect(), &right);
-        assert!(said.contains("VERSION"), "{said}");
+        assert_says(&said, "VERSION");
     }
     let by_socket = lab.start("memcached", &[]);
     let socket = by_socket.text("socket").unwrap();
@@ -237,7 +237,7 @@ fn nobody_else_commands_a_memcached_of_ours() {
     );
     let right = introduction(&by_socket.password()) + "version\r\n";
     let said = memcached_says(UnixStream::connect(socket).unwrap(), &right);
-    assert!(said.contains("VERSION"), "{said}");
+    assert_says(&said, "VERSION");
     assert_listens_on_its_socket_alone(&by_socket);
     assert_password_is_private(&lab, &by_socket);
 }
@@ -289,8 +289,5 @@ fn whoever_takes_the_port_of_a_service_before_it_does_is_not_told_its_password()
     }
     assert_eq!(told, "");
     assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(
-        said.contains(&format!("it does not listen on {address}")),
-        "{said}"
-    );
+    assert_says(&said, &format!("it does not listen on {address}"));
 }
