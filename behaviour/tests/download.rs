@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::common::offspring::offspring;
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, linerate, refusal_of, words};
 
 const FILE_BYTES: usize = 1 << 20;
 const SHORT: [&str; 4] = ["--settle", "20ms", "--duration", "100ms"];
@@ -35,9 +35,7 @@ fn download_for(folder: &Folder, time: &[&str], flags: &[&str]) -> Value {
 /// What is said of one that cannot be done.
 fn refused(folder: &Folder, words: &[&str]) -> String {
     let words = [&["download"], words].concat();
-    let output = linerate(folder, &words).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
-    errors(&output)
+    refusal_of(&mut linerate(folder, &words))
 }
 
 fn number(value: &Value) -> f64 {
@@ -293,14 +291,7 @@ fn what_cannot_be_downloaded_is_refused_with_what_to_do() {
 #[test]
 fn one_that_is_stopped_leaves_neither_server_nor_client() {
     let folder = folder("stopped");
-    let words = [
-        "download",
-        "file",
-        "--server",
-        "nginx",
-        "--duration",
-        "300s",
-    ];
+    let words = words("download file --server nginx --duration 300s");
     let mut command = linerate(&folder, &words);
     let mut child = command
         .stdout(Stdio::null())

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd as _;
 
 use crate::common::load_server::{OK, answer_with, read_request, serve};
-use crate::common::{Folder, errors, linerate};
+use crate::common::{Folder, errors, linerate, refusal_of};
 
 /// What a server does with a connection once it is hostile.
 type Misdeed = fn(TcpStream);
@@ -74,9 +74,7 @@ fn a_load_on_one_that_is_hostile_from_the_start_is_refused_with_the_address() {
         let address = turns_after(0, misdeed);
         let url = format!("http://{address}/");
         let arguments = ["load", &url, "--timeout", "200ms"];
-        let output = linerate(&folder, &arguments).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{name}");
-        let said = errors(&output);
+        let said = refusal_of(&mut linerate(&folder, &arguments));
         assert!(said.contains(&address.to_string()), "{name}: {said}");
     }
 }

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::common::load_server::{OK, answer_with};
-use crate::common::{Folder, answer, linerate};
+use crate::common::{Folder, answer, linerate, words};
 
 #[test]
 fn a_study_is_the_same_in_the_list_and_alone() {
@@ -99,28 +99,9 @@ fn an_agent_answers_each_ask_with_its_own_tell() {
         json!({ "ask": "make_folder", "files": { "a": "text" }, "with_linerate": false }),
         json!({ "ask": "run", "words": ["cat", "a"], "timeout_ms": 20_000, "cpus": "one" }),
     ];
-    let tells = [
-        "hello",
-        "facts",
-        "levers",
-        "boot",
-        "watched",
-        "found",
-        "started",
-        "reading",
-        "met",
-        "counting",
-        "loaded",
-        "counts",
-        "counting",
-        "uncounted",
-        "clock",
-        "stopped",
-        "failed",
-        "found",
-        "folder",
-        "ran",
-    ];
+    let tells = words(
+        "hello facts levers boot watched found started reading met counting loaded counts counting uncounted clock stopped failed found folder ran",
+    );
     let answers = agent_answers(&asks);
     assert_eq!(answers.len(), tells.len());
     for ((ask, kind), tell) in asks.iter().zip(tells).zip(answers) {

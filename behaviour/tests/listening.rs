@@ -4,16 +4,13 @@ use std::io::{BufRead as _, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::Stdio;
 
-use crate::common::{Folder, assert_says, errors, linerate};
+use crate::common::{Folder, assert_says, linerate, refusal_of};
 
 /// What `serve` says of an address that it cannot have.
 fn refusal(name: &str, arguments: &[&str]) -> String {
     let folder = Folder::new(name);
     let arguments = [&["serve", "--listen"], arguments].concat();
-    let output = linerate(&folder, &arguments).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
-    assert!(output.stdout.is_empty());
-    errors(&output)
+    refusal_of(&mut linerate(&folder, &arguments))
 }
 
 #[test]
@@ -43,17 +40,9 @@ fn a_port_that_needs_privilege_says_so() {
     let serve = "exec \"$0\" serve --listen 127.0.0.1:81";
     let mut command = std::process::Command::new("unshare");
     // Root keeps its name there and loses its privilege over the ports of the machine.
-    let output = command
-        .args(["--user", "sh", "-c", serve, crate::common::program()])
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        errors(&output).contains("needs root or CAP_NET_BIND_SERVICE"),
-        "{}",
-        errors(&output)
-    );
+    command.args(["--user", "sh", "-c", serve, crate::common::program()]);
+    let said = refusal_of(command.current_dir(folder.path()));
+    assert_says(&said, "needs root or CAP_NET_BIND_SERVICE");
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::common::assert_says;
 use crate::common::load_program::{load, load_json};
 use crate::common::load_server::{OK, answer_each, answer_with};
+use crate::common::{assert_says, words};
 
 fn refusal(url: &str, arguments: &[&str]) -> String {
     let output = load(url, arguments);
@@ -65,16 +65,7 @@ fn the_json_of_a_closed_loop_has_every_key_and_its_bins_add_up() {
 
 #[test]
 fn an_open_loop_reports_three_distributions() {
-    let arguments = [
-        "--rate",
-        "400",
-        "--arrivals",
-        "poisson",
-        "--seed",
-        "9",
-        "-d",
-        "2s",
-    ];
+    let arguments = words("--rate 400 --arrivals poisson --seed 9 -d 2s");
     let load = load_json(answer_with(OK), &arguments);
     for name in ["service", "response", "lateness"] {
         assert!(

@@ -105,11 +105,7 @@ fn what_may_be_secret_is_not_kept_and_typed_again_to_go_on() {
     killed(&folder, &url, &arguments);
     assert!(!folder.text("run/run.json").contains("hushed"));
     let refused = study(&folder, &["resume", "run", "--trust"]);
-    assert!(
-        errors(&refused).contains("type the command"),
-        "{}",
-        errors(&refused)
-    );
+    assert_says(&errors(&refused), "type the command");
 
     let resumed = load(&folder, &url, &arguments).output().unwrap();
     assert!(resumed.status.success(), "{}", errors(&resumed));
@@ -117,11 +113,7 @@ fn what_may_be_secret_is_not_kept_and_typed_again_to_go_on() {
     assert!(!folder.text("run/report.html").contains("hushed"));
     let another = [&arguments[..], &["--seed", "7"]].concat();
     let refused = load(&folder, &url, &another).output().unwrap();
-    assert!(
-        errors(&refused).contains("holds another run"),
-        "{}",
-        errors(&refused)
-    );
+    assert_says(&errors(&refused), "holds another run");
 }
 
 #[test]
@@ -131,10 +123,6 @@ fn a_target_that_cannot_be_judged_leaves_no_folder() {
     let output = load(&folder, &format!("http://{broken}/"), &SEARCH)
         .output()
         .unwrap();
-    assert!(
-        errors(&output).contains("answers 500"),
-        "{}",
-        errors(&output)
-    );
+    assert_says(&errors(&output), "answers 500");
     assert!(folder.names("").is_empty());
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::common::load_program::{load, load_json, parse};
 use crate::common::load_server::{OK, serve};
 use crate::common::server::Server;
-use crate::common::{Folder, errors};
+use crate::common::{Folder, assert_says, errors, words};
 
 const DEEP: [&str; 8] = [
     "--pipeline",
@@ -208,20 +208,7 @@ fn one_that_is_given_up_takes_those_behind_it_along() {
         }
     });
     // Their times differ by more than it takes to look which are over.
-    let slowly = [
-        "--pipeline",
-        "16",
-        "-c",
-        "3",
-        "-d",
-        "3s",
-        "--settle",
-        "0ms",
-        "--timeout",
-        "1s",
-        "--rate",
-        "30",
-    ];
+    let slowly = words("--pipeline 16 -c 3 -d 3s --settle 0ms --timeout 1s --rate 30");
     let report = load_json(address, &slowly);
     assert_eq!(count(&report, "answered"), 0);
     let errors = &report["errors"];
@@ -250,6 +237,6 @@ fn a_pipeline_that_cannot_be_is_refused_by_name() {
     ] {
         let output = load("http://127.0.0.1:9/", flags);
         assert_eq!(output.status.code(), Some(2));
-        assert!(errors(&output).contains(why), "{}", errors(&output));
+        assert_says(&errors(&output), why);
     }
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::common::load_program::{failed, load, parse};
 use crate::common::nginx::Nginx;
-use crate::common::{Folder, assert_says, errors};
+use crate::common::{Folder, assert_says, errors, words};
 
 const URL: &str = "http://some.host/a/path?with=query";
 const SHORT: [&str; 7] = ["-c", "4", "-d", "200ms", "--settle", "20ms", "--json"];
@@ -104,17 +104,7 @@ fn a_sweep_reads_the_cpu_time_of_the_server_behind_the_socket() {
     let folder = Folder::new("unix-sweep");
     let path = folder.path().join("s");
     let _heads = serve(&path, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
-    let sweep = [
-        "--sweep",
-        "connections=1..2",
-        "--rounds",
-        "2",
-        "-d",
-        "100ms",
-        "--settle",
-        "10ms",
-        "--json",
-    ];
+    let sweep = words("--sweep connections=1..2 --rounds 2 -d 100ms --settle 10ms --json");
     let report = parse(&load_at(&path, &sweep));
     // A block in which nothing was answered leaves its level without.
     let levels = report["levels"].as_array().unwrap();

@@ -193,10 +193,10 @@ fn figures_on_standard_output_put_the_page_on_standard_error() {
         "{text}"
     );
     assert!(!text.contains("requests/s"), "{text}");
-    assert!(errors(&output).contains(" requests/s from 4 connections"));
+    assert_says(&errors(&output), " requests/s from 4 connections");
     let output = load(&url, &["--csv", "-", "--json"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(errors(&output).contains("both want standard output"));
+    assert_says(&errors(&output), "both want standard output");
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn what_cannot_be_written_is_named_and_costs_nothing_that_was_measured() {
     for flag in ["--csv", "--hlog"] {
         let output = load(&url, &[flag, "/nowhere/at/all", "-d", "100ms"]);
         assert_eq!(output.status.code(), Some(2));
-        assert!(errors(&output).contains("cannot write `/nowhere/at/all`"));
+        assert_says(&errors(&output), "cannot write `/nowhere/at/all`");
         let output = load(&url, &[&SHORT[..], &[flag, "/dev/full"]].concat());
         assert_eq!(output.status.code(), Some(2));
         let told = errors(&output);

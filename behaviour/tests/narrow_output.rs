@@ -72,11 +72,7 @@ fn an_answer_that_cannot_be_written_is_an_error() {
     for command in ["study list", "study report run --json"] {
         let output = shell(&folder, &format!("\"$0\" {command} > /dev/full"));
         assert_eq!(output.status.code(), Some(2), "{command}");
-        assert!(
-            errors(&output).contains("No space left"),
-            "{}",
-            errors(&output)
-        );
+        assert_says(&errors(&output), "No space left");
     }
 }
 

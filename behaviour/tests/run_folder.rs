@@ -5,7 +5,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use crate::common::whole_run::{Run, folder_with, whole_run};
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of};
 
 /// How long anything here may take before a test gives it up.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -105,11 +105,7 @@ fn a_folder_that_cannot_be_had_is_known_before_the_machine_is_looked_at() {
         ("/proc/run", "--out"),
         (&"x".repeat(300), "--out"),
     ] {
-        let output = linerate(&folder, &["--smoke", "--yes", "--out", out])
-            .output()
-            .unwrap();
-        let said = errors(&output);
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = refusal_of(&mut linerate(&folder, &["--smoke", "--yes", "--out", out]));
         assert_says(&said, words);
         assert!(!said.contains("rig:"), "it was not known at once: {said}");
     }
@@ -210,13 +206,8 @@ fn a_folder_that_another_run_writes_is_left_to_it() {
         &["--smoke", "--yes", "--out", "run"][..],
         &["study", "resume", "run", "--yes"],
     ] {
-        let output = linerate(&folder, arguments).output().unwrap();
-        assert_eq!(output.status.code(), Some(2));
-        assert!(
-            errors(&output).contains("by another Linerate"),
-            "{}",
-            errors(&output)
-        );
+        let said = refusal_of(&mut linerate(&folder, arguments));
+        assert_says(&said, "by another Linerate");
     }
     let output = first.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", errors(&output));
@@ -229,10 +220,6 @@ fn a_folder_that_is_removed_under_a_run_ends_it_at_the_next_block() {
     std::fs::remove_dir_all(Path::new(folder.path()).join("run")).unwrap();
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(
-        errors(&output).contains("was removed"),
-        "{}",
-        errors(&output)
-    );
+    assert_says(&errors(&output), "was removed");
     assert_eq!(folder.names(""), ["long.toml"]);
 }

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::common::load_program::{load, parse};
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, linerate, refusal_of};
 
 const LARGE_ONCE: &[u8] = b"GET /large HTTP/1.1\r\nHost: any\r\nConnection: close\r\n\r\n";
 const ENGINES: [&str; 2] = ["epoll", "uring"];
@@ -71,10 +71,7 @@ fn refused(folder: &Folder, path: &str, flags: &[&str]) -> String {
     let mut command = Command::new("timeout");
     command.args(["20", crate::common::program(), "serve", "--listen"]);
     command.arg(&listen).args(flags).current_dir(folder.path());
-    let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
-    assert!(output.stdout.is_empty(), "{output:?}");
-    errors(&output)
+    refusal_of(&mut command)
 }
 
 #[test]

@@ -7,7 +7,7 @@ use model::study::StudyFile;
 use study::spec;
 
 use crate::common::mutations::{Mutation, mutations};
-use crate::common::{Folder, assert_says, errors, linerate};
+use crate::common::{Folder, assert_says, errors, linerate, refusal_of};
 
 /// Changes that leave a study which means something: the end of a field's path, and what was
 /// done to it.
@@ -294,9 +294,7 @@ fn complaint(from: &str, to: &str) -> String {
     let wrong = text.replace(from, to);
     std::fs::write(folder.path().join("wrong.toml"), wrong).unwrap();
     let run = ["study", "run", "wrong.toml", "--yes", "--smoke"];
-    let output = linerate(&folder, &run).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
-    errors(&output)
+    refusal_of(&mut linerate(&folder, &run))
 }
 
 #[test]
@@ -376,9 +374,8 @@ fn a_file_that_cannot_be_read_and_a_name_that_is_none_say_what_to_give() {
         ("", "`linerate study list`"),
     ] {
         let run = ["study", "run", name, "--yes", "--smoke"];
-        let output = linerate(&folder, &run).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{name}");
-        assert!(errors(&output).contains(words), "{}", errors(&output));
+        let said = refusal_of(&mut linerate(&folder, &run));
+        assert_says(&said, words);
     }
     assert_eq!(folder.names(""), ["bytes.toml", "folder.toml"]);
 }

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use model::run::{Blocks, RunRecord};
 
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, linerate, refusal_of};
 
 fn blocks(folder: &Folder) -> Vec<model::BlockRecord> {
     Blocks::parse(&folder.text("run/blocks.jsonl"))
@@ -157,13 +157,13 @@ fn a_study_on_disk_wins_over_the_built_in_one_and_its_errors_name_the_place() {
     std::fs::create_dir(folder.path().join("studies")).unwrap();
     let wrong = text.replace("rounds = 16", "rounds = 0");
     std::fs::write(folder.path().join("studies/http-json.toml"), wrong).unwrap();
-    let output = linerate(&folder, &["study", "run", "http-json", "--yes"])
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
+    let said = refusal_of(&mut linerate(
+        &folder,
+        &["study", "run", "http-json", "--yes"],
+    ));
     let line = text.lines().position(|line| line == "rounds = 16").unwrap() + 1;
     let place = format!("studies/http-json.toml:{line}:10");
-    assert!(errors(&output).contains(&place), "{}", errors(&output));
+    assert_says(&said, &place);
 }
 
 #[test]
@@ -174,15 +174,11 @@ fn a_folder_that_holds_a_run_is_not_written_over() {
         &["--smoke", "--yes", "--out", "run"],
     ));
     let before = folder.text("run/blocks.jsonl");
-    let output = linerate(&folder, &["--smoke", "--yes", "--out", "run"])
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        errors(&output).contains("holds a run already"),
-        "{}",
-        errors(&output)
-    );
+    let said = refusal_of(&mut linerate(
+        &folder,
+        &["--smoke", "--yes", "--out", "run"],
+    ));
+    assert_says(&said, "holds a run already");
     assert_eq!(folder.text("run/blocks.jsonl"), before);
 }
 

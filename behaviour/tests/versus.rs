@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::common::load_server::{OK, read_request, serve};
 use crate::common::server::Server;
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of, words};
 
 const REFUSED: &[u8] = b"HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n";
 
@@ -45,15 +45,8 @@ fn names_queries_and_hosts_stay_out_of_the_run_folder() {
 fn credentials_are_refused_and_not_repeated() {
     let folder = Folder::new("credentials");
     let url = "http://me:planted-word@127.0.0.1:1/";
-    let output = linerate(&folder, &["versus", url, url, "--yes"])
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        !errors(&output).contains("planted-word"),
-        "{}",
-        errors(&output)
-    );
+    let said = refusal_of(&mut linerate(&folder, &["versus", url, url, "--yes"]));
+    assert!(!said.contains("planted-word"), "{}", said);
     assert_eq!(folder.names(""), [""; 0]);
 }
 
@@ -61,19 +54,9 @@ fn credentials_are_refused_and_not_repeated() {
 fn a_host_that_is_not_ours_is_not_loaded_without_a_word() {
     let folder = Folder::new("mine");
     // TEST-NET-1 (RFC 5737) belongs to nobody; nothing is sent to it.
-    let arguments = [
-        "versus",
-        "http://192.0.2.1/",
-        "http://127.0.0.1:1/",
-        "--yes",
-    ];
-    let output = linerate(&folder, &arguments).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        errors(&output).contains("--mine 192.0.2.1"),
-        "{}",
-        errors(&output)
-    );
+    let arguments = words("versus http://192.0.2.1/ http://127.0.0.1:1/ --yes");
+    let said = refusal_of(&mut linerate(&folder, &arguments));
+    assert_says(&said, "--mine 192.0.2.1");
 }
 
 #[test]
@@ -81,15 +64,11 @@ fn a_server_that_is_not_there_is_named_with_advice() {
     let folder = Folder::new("absent");
     let server = Server::start(&[]);
     let there = format!("http://{}/json", server.address);
-    let output = linerate(&folder, &["versus", &there, "http://127.0.0.1:1/", "--yes"])
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        errors(&output).contains("127.0.0.1:1"),
-        "{}",
-        errors(&output)
-    );
+    let said = refusal_of(&mut linerate(
+        &folder,
+        &["versus", &there, "http://127.0.0.1:1/", "--yes"],
+    ));
+    assert_says(&said, "127.0.0.1:1");
 }
 
 /// A short comparison that is kept in `run`.
@@ -132,18 +111,10 @@ fn both_are_asked_over_tls_and_http_2() {
     let urls = [0, 1].map(|at: usize| format!("https://{}/json", servers[at].address));
     let urls = [&urls[0][..], &urls[1]];
     let refused = versus(&folder, urls, &[]);
-    assert!(
-        errors(&refused).contains("--insecure"),
-        "{}",
-        errors(&refused)
-    );
+    assert_says(&errors(&refused), "--insecure");
     assert_eq!(folder.names(""), [""; 0]);
     let http2 = versus(&folder, urls, &["--insecure", "--http2"]);
-    assert!(
-        errors(&http2).contains("leave --http2 out"),
-        "{}",
-        errors(&http2)
-    );
+    assert_says(&errors(&http2), "leave --http2 out");
     let output = versus(&folder, urls, &["--insecure", "--json"]);
     let judged: Value = serde_json::from_slice(&output.stdout).unwrap();
     let answered = judged["arms"][0]["throughput_rps"]["value"].as_f64();
@@ -157,18 +128,10 @@ fn both_are_reached_at_their_sockets_among_the_files() {
     let url = format!("http://{}/json", server.address);
     let socket = folder.path().join("none.sock").display().to_string();
     let one = versus(&folder, [&url, &url], &["--unix-socket", &socket]);
-    assert!(
-        errors(&one).contains("once for A and once for B"),
-        "{}",
-        errors(&one)
-    );
+    assert_says(&errors(&one), "once for A and once for B");
     let absent = ["--unix-socket", &socket, "--unix-socket", &socket];
     let absent = versus(&folder, [&url, &url], &absent);
-    assert!(
-        errors(&absent).contains("is the server running"),
-        "{}",
-        errors(&absent)
-    );
+    assert_says(&errors(&absent), "is the server running");
 }
 
 #[test]

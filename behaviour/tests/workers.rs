@@ -2,7 +2,7 @@
 
 use model::{Doubt, Judgement, RunRecord};
 
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of};
 use crate::machine::confined::on_cpus;
 
 /// Two CPUs that may be used.
@@ -26,10 +26,9 @@ fn short<'a>(flags: &[&'a str]) -> Vec<&'a str> {
 fn refusal(folder: &Folder, flags: &[&str]) -> String {
     let [one, other] = two_cpus();
     let mut run = on_cpus(&format!("{one},{other}"), folder, &short(flags));
-    let refused = run.output().unwrap();
-    assert_eq!(refused.status.code(), Some(2));
+    let said = refusal_of(&mut run);
     assert_eq!(folder.names(""), [""; 0]);
-    errors(&refused)
+    said
 }
 
 #[test]
@@ -96,9 +95,7 @@ fn cpus_that_are_named_are_taken_and_kept_when_a_run_goes_on() {
     )
     .unwrap();
     let resume = ["study", "resume", "run", "--yes"];
-    let confined = on_cpus(&one, &folder, &resume).output().unwrap();
-    assert_eq!(confined.status.code(), Some(2));
-    let said = errors(&confined);
+    let said = refusal_of(&mut on_cpus(&one, &folder, &resume));
     assert_says(&said, &format!("`{other}`"));
     let resumed = linerate(&folder, &resume).output().unwrap();
     let said = errors(&resumed);

@@ -153,9 +153,5 @@ fn quiet_says_nothing_but_the_answer() {
     let loud = linerate(&folder, &["bench", "-N", "-r", "3", "sleep 1.2"])
         .output()
         .unwrap();
-    assert!(
-        errors(&loud).contains("3 rounds of 1 runs take about "),
-        "{}",
-        errors(&loud)
-    );
+    assert_says(&errors(&loud), "3 rounds of 1 runs take about ");
 }

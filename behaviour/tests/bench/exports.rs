@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::bench::refused;
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, linerate, refusal_of, words};
 
 /// hyperfine's own result (its `src/benchmark/benchmark_result.rs`), nothing more and nothing less:
 /// the types say what may be absent.
@@ -83,16 +83,7 @@ fn of_a_single_run_there_is_no_deviation_and_of_a_killed_one_no_exit_code() {
 #[test]
 fn the_tables_have_a_line_for_each_command_with_their_own_signs_escaped() {
     let folder = Folder::new("bench-tables");
-    let words = [
-        "bench",
-        "--hyperfine=1",
-        "-r",
-        "2",
-        "--export-csv",
-        "out.csv",
-        "--export-markdown",
-        "out.md",
-    ];
+    let words = words("bench --hyperfine=1 -r 2 --export-csv out.csv --export-markdown out.md");
     let commands = ["-L", "x", "1,2", "echo '{x},\"|'"];
     answer(&mut linerate(&folder, &[&words[..], &commands].concat()));
     let csv = folder.text("out.csv");
@@ -227,9 +218,7 @@ fn what_means_two_things_is_refused_with_both() {
         ),
         (&["bench", "--env", "'A", "true"], "is no assignment"),
     ] {
-        let output = linerate(&folder, words).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{words:?}");
-        let errors = errors(&output);
+        let errors = refusal_of(&mut linerate(&folder, words));
         assert!(errors.contains(said), "{words:?}: {errors}");
     }
     let words = [

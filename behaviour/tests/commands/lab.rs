@@ -7,7 +7,7 @@ use model::CommandBlock;
 use model::command_run::{CommandBlocks, CommandRun};
 use model::run::RunRecord;
 
-use crate::common::{Folder, errors, linerate};
+use crate::common::{Folder, linerate, refusal_of};
 
 /// Two ways and two sizes make four arms, and the control a fifth.
 const STUDY: &str = r#"
@@ -128,12 +128,10 @@ impl Lab {
 
     /// What a run that cannot be had says; nothing is left of it.
     pub(crate) fn refusal(&self) -> String {
-        let output = self.start().output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
-        assert!(output.stdout.is_empty());
+        let said = refusal_of(&mut self.start());
         assert!(!self.folder.path().join("run").exists());
         assert_eq!(self.folder.names("tmp"), [""; 0]);
-        errors(&output)
+        said
     }
 
     pub(crate) fn record(&self) -> CommandRun {

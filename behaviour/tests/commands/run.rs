@@ -164,7 +164,7 @@ fn commands_of_somebody_else_are_shown_and_not_run() {
         .command(&["study", "resume", "run", "--yes"])
         .output()
         .unwrap();
-    assert!(errors(&resume).contains("--trust"), "{}", errors(&resume));
+    assert_says(&errors(&resume), "--trust");
     assert_eq!(lab.folder.text("log"), before);
 }
 

@@ -4,7 +4,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use crate::commands::lab::Lab;
-use crate::common::{answer, assert_says, errors};
+use crate::common::{answer, assert_says, errors, refusal_of};
 
 /// Fails in the middle of the second round, until a file says that all is well: builds, the trial
 /// and the rehearsal come before.
@@ -18,9 +18,7 @@ const FAILS_LATER: (&str, &str) = (
 #[test]
 fn a_command_that_fails_in_a_later_round_keeps_those_before_and_the_run_goes_on() {
     let lab = Lab::new("later", &[FAILS_LATER]);
-    let output = lab.start().output().unwrap();
-    let said = errors(&output);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said = refusal_of(&mut lab.start());
     assert_says(&said, "broke down");
     assert_says(&said, "linerate study resume run");
     let kept = lab.blocks();

@@ -120,3 +120,18 @@ pub(crate) fn errors(output: &Output) -> String {
 pub(crate) fn assert_says(said: &str, piece: &str) {
     assert!(said.contains(piece), "`{piece}` is not in\n{said}");
 }
+
+/// What a command says that is refused, and prints nothing else.
+#[track_caller]
+pub(crate) fn refusal_of(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let said = errors(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(output.stdout.is_empty(), "{said}");
+    said
+}
+
+/// The words of a line, such as one of commands, which have a space between them.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}

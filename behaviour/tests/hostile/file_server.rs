@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, assert_says, errors, linerate};
+use crate::common::{Folder, assert_says, errors, linerate, refusal_of};
 
 const DOWNLOAD: [&str; 6] = [
     "download",
@@ -55,9 +55,7 @@ fn the_name_of_a_folder_is_no_configuration_of_a_server() {
     fs::write(below.join("file"), vec![7; 1 << 20]).unwrap();
     for server in ["nginx", "caddy", "h2o"] {
         let mut download = linerate(&folder, &[&DOWNLOAD[..], &["--server", server]].concat());
-        let output = download.current_dir(&below).output().unwrap();
-        let words = errors(&output);
-        assert_eq!(output.status.code(), Some(2), "{words}");
+        let words = refusal_of(download.current_dir(&below));
         assert_says(&words, "among the words of its configuration");
     }
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::chown;
 use std::process::Command;
 
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, assert_says, errors, linerate};
+use crate::common::{Folder, assert_says, linerate, refusal_of};
 
 /// Refused for its address, with the place in the file: so which file was read is told, and nothing
 /// is connected to.
@@ -27,12 +27,7 @@ fn unpacked(name: &str, has_own: bool) -> Folder {
 
 /// What it says that reads its configuration in the folder and takes no file for the word of its user.
 fn refusal(mut command: Command, folder: &Folder) -> String {
-    let output = command
-        .env("XDG_CONFIG_HOME", folder.path().join("config"))
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
-    errors(&output)
+    refusal_of(command.env("XDG_CONFIG_HOME", folder.path().join("config")))
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::common::offspring::offspring;
-use crate::common::{Folder, assert_says, errors, program};
+use crate::common::{Folder, assert_says, errors, program, words};
 use crate::levers::sandbox::Sandbox;
 
 const LONGEST: Duration = Duration::from_secs(60);
@@ -98,12 +98,9 @@ print('talked')";
 fn the_least_that_is_taken_still_lets_a_new_connection_talk() {
     crate::common::needs_root!();
     let sandbox = Sandbox::new();
-    let least = [
-        "tcp-receive-buffer=4096,16384,16384",
-        "tcp-send-buffer=4096,16384,16384",
-        "accept-queue=16",
-        "local-ports=1024,5119",
-    ];
+    let least = words(
+        "tcp-receive-buffer=4096,16384,16384 tcp-send-buffer=4096,16384,16384 accept-queue=16 local-ports=1024,5119",
+    );
     for asked in least {
         sandbox.apply(&[asked]);
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::common::as_nobody::linerate_as_nobody;
 use crate::common::own_state::with_state_below;
-use crate::common::{Folder, assert_says, errors, linerate};
+use crate::common::{Folder, assert_says, errors, linerate, words};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const NOBODY: u32 = 65_534;
@@ -177,12 +177,11 @@ impl Drop for Bystander {
 
 /// Folders named as ours of this and of earlier versions, with results in them; who works there.
 fn look_alikes(lab: &Lab, user: u32) -> (Vec<PathBuf>, Vec<Bystander>) {
-    let names = [
-        "linerate-study-1-0",
-        "linerate-study-0123456789abcdef",
-        "linerate-service-0123456789abcdef",
-    ];
-    let folders: Vec<PathBuf> = names.map(|name| lab.path("tmp").join(name)).into();
+    let names = words(
+        "linerate-study-1-0 linerate-study-0123456789abcdef linerate-service-0123456789abcdef",
+    );
+    let folders = names.iter().map(|name| lab.path("tmp").join(name));
+    let folders: Vec<PathBuf> = folders.collect();
     for folder in &folders {
         fs::create_dir(folder).unwrap();
         fs::write(folder.join("results.csv"), "a week's work").unwrap();

@@ -3,7 +3,7 @@
 use model::link::{LinkRecord, Via};
 use model::run::Rig;
 
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, linerate, refusal_of};
 use crate::hosts::{assert_two_hosts, blocks, record, write_study};
 
 const RUN: [&str; 6] = ["study", "run", "short.toml", "--smoke", "--yes", "--out"];
@@ -19,9 +19,7 @@ fn run(folder: &Folder, out: &str) -> String {
 
 /// What is said by a command that cannot do it.
 fn refusal(folder: &Folder, words: &[&str]) -> String {
-    let output = linerate(folder, words).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{words:?}");
-    errors(&output)
+    refusal_of(&mut linerate(folder, words))
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn in_boot(folder: &Folder, boot: &str, arguments: &[&str]) -> Output {
 fn is_told_where_a_reader_looks(folder: &Folder, next: &str) {
     let report = linerate(folder, &["study", "report", "a run", "--json"]);
     let report = { report }.output().unwrap();
-    assert!(errors(&report).contains(next), "{}", errors(&report));
+    assert_says(&errors(&report), next);
     let list = linerate(folder, &["study", "list"]).output().unwrap();
     let list = String::from_utf8(list.stdout).unwrap();
     let line = list.lines().find(|line| line.contains(next));
@@ -160,7 +160,7 @@ fn a_reboot_is_waited_for_by_a_whole_ladder_alone() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(errors(&output).contains("--whole"), "{}", errors(&output));
+    assert_says(&errors(&output), "--whole");
     let commands = linerate(&folder, &["study", "run", "rsqrt", "--whole", "--reboot"]);
     let said = errors(&{ commands }.output().unwrap());
     assert_says(&said, "climbs no ladder; run it without --whole, --reboot");

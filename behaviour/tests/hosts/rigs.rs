@@ -3,23 +3,13 @@
 use model::run::Rig;
 
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, linerate, refusal_of, words};
 use crate::hosts::{assert_two_hosts, blocks, wait_for, write_study};
 
 #[test]
 fn a_whole_study_has_client_and_server_on_two_hosts_and_its_run_says_so() {
     let folder = Folder::new("hosts-netns");
-    let run = [
-        "study",
-        "run",
-        "http-json",
-        "--rig",
-        "netns",
-        "--smoke",
-        "--yes",
-        "--out",
-        "run",
-    ];
+    let run = words("study run http-json --rig netns --smoke --yes --out run");
     let page = answer(&mut linerate(&folder, &run));
     assert_says(&page, "--rig netns --seed");
     assert_two_hosts(&folder, "run", &Rig::Netns);
@@ -37,28 +27,16 @@ fn the_rig_of_a_study_file_is_taken_unless_another_is_asked_for_and_they_do_not_
     answer(&mut linerate(&folder, &other));
     assert_two_hosts(&folder, "asked", &Rig::Tunnel);
     let compare = ["study", "compare", "own", "asked"];
-    let output = linerate(&folder, &compare).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let said = errors(&output);
-    assert!(
-        said.contains("different rigs") && said.contains("tunnel"),
-        "{said}"
-    );
+    let said = refusal_of(&mut linerate(&folder, &compare));
+    assert_says(&said, "different rigs");
+    assert_says(&said, "tunnel");
 }
 
 #[test]
 fn an_ordinary_user_has_two_hosts_as_well() {
     let folder = Folder::new("hosts-nobody");
     write_study(&folder, "rig = \"netns\"", 2);
-    let run = [
-        "study",
-        "run",
-        "short.toml",
-        "--smoke",
-        "--yes",
-        "--out",
-        "run",
-    ];
+    let run = words("study run short.toml --smoke --yes --out run");
     answer(&mut linerate_as_nobody(&folder, &run));
     assert_two_hosts(&folder, "run", &Rig::Netns);
 }
@@ -67,16 +45,7 @@ fn an_ordinary_user_has_two_hosts_as_well() {
 fn a_run_that_was_killed_goes_on_in_a_rig_of_the_same_kind() {
     let folder = Folder::new("hosts-killed");
     write_study(&folder, "", 10);
-    let run = [
-        "study",
-        "run",
-        "short.toml",
-        "--yes",
-        "--rig",
-        "netns",
-        "--out",
-        "run",
-    ];
+    let run = words("study run short.toml --yes --rig netns --out run");
     let mut child = linerate(&folder, &run)
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
@@ -89,9 +58,7 @@ fn a_run_that_was_killed_goes_on_in_a_rig_of_the_same_kind() {
     child.wait().unwrap();
     let before = blocks(&folder, "run");
     let machines = ["study", "resume", "run", "--yes", "--hosts", "hosts.toml"];
-    let output = linerate(&folder, &machines).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let said = errors(&output);
+    let said = refusal_of(&mut linerate(&folder, &machines));
     assert_says(&said, "the rig of this run is `netns`");
     answer(&mut linerate(&folder, &["study", "resume", "run", "--yes"]));
     let after = blocks(&folder, "run");

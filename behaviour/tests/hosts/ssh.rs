@@ -5,7 +5,7 @@ use std::process::{Child, Output, Stdio};
 use model::BlockRecord;
 use model::run::Rig;
 
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of, words};
 use crate::hosts::site::{Host, Site, signal};
 use crate::hosts::{assert_two_hosts, blocks, record, wait_for, write_study};
 
@@ -23,10 +23,9 @@ const RUN: [&str; 8] = [
 /// What a run says that must not come about.
 fn refusal(site: &Site) -> String {
     write_study(&site.folder, "", 2);
-    let output = site.linerate(&RUN).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+    let said = refusal_of(&mut site.linerate(&RUN));
     assert!(site.folder.text("run/run.json").is_empty());
-    errors(&output)
+    said
 }
 
 /// Starts a run whose blocks last, and waits until the first of them is saved.
@@ -89,15 +88,7 @@ fn a_study_runs_on_two_machines_and_leaves_nothing_there_but_the_program() {
     // What is there, whole, is not brought again; what is not whole is.
     let broken = site.folder.path().join("cache-server/linerate/agents");
     std::fs::write(broken.join(&brought[1][0].0), "cut short").unwrap();
-    let again = [
-        "study",
-        "run",
-        "short.toml",
-        "--hosts",
-        "config/linerate/hosts.toml",
-        "--smoke",
-        "--yes",
-    ];
+    let again = words("study run short.toml --hosts config/linerate/hosts.toml --smoke --yes");
     // Where the path of a connection's socket would be too long.
     let deep = site.folder.path().join("deep".repeat(20));
     std::fs::create_dir(&deep).unwrap();

@@ -33,7 +33,7 @@ fn a_lever_that_is_set_must_be_put_back_before_it_is_set_again() {
     sandbox.apply(&["notsent-lowat=131072"]);
     let again = sandbox.levers(&["apply", "notsent-lowat=16384"]);
     assert_eq!(again.status.code(), Some(2));
-    assert!(errors(&again).contains("linerate levers undo notsent-lowat"));
+    assert_says(&errors(&again), "linerate levers undo notsent-lowat");
     let entry = &sandbox.journal()[0];
     assert_eq!(entry["steps"][0]["now"], "131072");
 }
@@ -76,10 +76,9 @@ fn an_entry_planted_for_a_foreign_file_is_refused() {
     sandbox.writes(JOURNAL, &entry.to_string());
     let undo = sandbox.levers(&["undo"]);
     assert_eq!(undo.status.code(), Some(3));
-    assert!(
-        errors(&undo).contains("no entry that this version of Linerate knows"),
-        "{}",
-        errors(&undo)
+    assert_says(
+        &errors(&undo),
+        "no entry that this version of Linerate knows",
     );
 }
 
@@ -113,7 +112,7 @@ fn a_line_that_cannot_be_read_stays_and_hinders_only_what_it_may_be_about() {
     assert_says(told, &where_it_is);
     let undo = sandbox.levers(&["undo"]);
     assert_eq!(undo.status.code(), Some(3));
-    assert!(errors(&undo).contains(&where_it_is));
+    assert_says(&errors(&undo), &where_it_is);
     assert_eq!(sandbox.holds(IDLE), "1", "what can be read is undone");
     assert_eq!(sandbox.holds(JOURNAL), line);
     let forgotten = sandbox.levers(&["undo", "--forget-line", "1"]);
@@ -168,7 +167,7 @@ fn an_entry_that_is_forgotten_leaves_the_machine_as_it_is_and_says_what_is_left(
     assert!(sandbox.journal().is_empty());
     let again = sandbox.levers(&["undo", "--forget", "1"]);
     assert_eq!(again.status.code(), Some(2));
-    assert!(errors(&again).contains("the journal has no entry 1 of a lever"));
+    assert_says(&errors(&again), "the journal has no entry 1 of a lever");
 }
 
 #[test]
@@ -215,11 +214,7 @@ fn a_folder_that_others_may_write_is_refused() {
     let before = sandbox.state();
     let output = sandbox.levers(&["apply", "slow-start-after-idle"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(
-        errors(&output).contains("has mode 777 and not 700"),
-        "{}",
-        errors(&output)
-    );
+    assert_says(&errors(&output), "has mode 777 and not 700");
     assert_eq!(sandbox.state(), before);
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, answer, assert_says, errors};
+use crate::common::{Folder, answer, assert_says, refusal_of};
 
 #[test]
 fn an_ordinary_user_sees_the_state_of_every_lever() {
@@ -50,9 +50,7 @@ fn an_ordinary_user_is_refused_with_the_reason_and_nothing_is_written() {
     let folder = Folder::new("levers-ordinary-apply");
     let state = folder.path().join("state");
     let mut command = linerate_as_nobody(&folder, &["levers", "apply", "swappiness=1"]);
-    let output = command.env("XDG_STATE_HOME", &state).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let said = errors(&output);
+    let said = refusal_of(command.env("XDG_STATE_HOME", &state));
     assert_says(&said, "vm.swappiness: Permission denied (EACCES)");
     assert!(!state.exists());
 }
@@ -63,9 +61,7 @@ fn a_name_that_is_misspelt_is_told_the_nearest() {
     let state = folder.path().join("state");
     for action in ["show", "status", "apply", "undo", "confirm"] {
         let mut command = linerate_as_nobody(&folder, &["levers", action, "swapiness"]);
-        let output = command.env("XDG_STATE_HOME", &state).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{action}");
-        let said = errors(&output);
+        let said = refusal_of(command.env("XDG_STATE_HOME", &state));
         let wanted = "there is no lever `swapiness`; `linerate levers list` shows those there are; \
                       did you mean `swappiness`?";
         assert!(said.contains(wanted), "{action}: {said}");
@@ -75,9 +71,9 @@ fn a_name_that_is_misspelt_is_told_the_nearest() {
 #[test]
 fn what_is_a_persons_to_do_is_told_and_not_done() {
     let folder = Folder::new("levers-advice");
-    let output = linerate_as_nobody(&folder, &["levers", "apply", "mitigations"])
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(errors(&output).contains("add mitigations=off to the kernel command line"));
+    let said = refusal_of(&mut linerate_as_nobody(
+        &folder,
+        &["levers", "apply", "mitigations"],
+    ));
+    assert_says(&said, "add mitigations=off to the kernel command line");
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::common::as_nobody::linerate_as_nobody;
 use crate::common::groups;
-use crate::common::{Folder, answer, assert_says, errors};
+use crate::common::{Folder, answer, assert_says, errors, refusal_of};
 use crate::levers::sandbox::Sandbox;
 
 /// Where a program that has become `nobody` finds Linerate, to say what it has been given.
@@ -107,9 +107,7 @@ fn an_ordinary_user_is_refused_by_name_before_the_program_starts() {
         ),
     ] {
         let words = ["levers", "run", lever, "--", "touch", "started"];
-        let output = linerate_as_nobody(&folder, &words).output().unwrap();
-        let said = errors(&output);
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = refusal_of(&mut linerate_as_nobody(&folder, &words));
         let name = lever.split('=').next().unwrap();
         assert!(said.contains(name) && said.contains(why), "{said}");
         assert!(!folder.path().join("started").exists(), "{lever}");
@@ -196,7 +194,7 @@ fn a_wake_latency_is_held_while_the_program_runs_and_by_hand_it_comes_out_the_sa
     if idle_driver_obeys_nobody() {
         let output = run_shell(&folder, &["cpu-dma-latency=0s"], "echo started");
         assert_eq!(output.status.code(), Some(2));
-        assert!(errors(&output).contains("no idle driver is there to obey it"));
+        assert_says(&errors(&output), "no idle driver is there to obey it");
         return;
     }
     let before = wake_latency();

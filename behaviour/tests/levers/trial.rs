@@ -147,7 +147,7 @@ fn there_may_be_nothing_to_confirm() {
     let sandbox = Sandbox::new();
     let output = sandbox.levers(&["confirm"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(errors(&output).contains("nothing waits to be confirmed"));
+    assert_says(&errors(&output), "nothing waits to be confirmed");
 }
 
 /// The number of the process that had the journal last.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate, words};
 use crate::link::{count, folder, load_over};
 
 /// The load's own report, which `--json` moves to standard error.
@@ -60,15 +60,7 @@ fn every_packet_is_told_of_and_none_is_larger_than_the_mtu() {
 /// without its checksum.
 fn assert_adds_up(report: &Value, direction: &str) {
     let packets = |fate: &str| count(report, &format!("/{direction}/tally/{fate}_packets"));
-    let fates = [
-        "carried",
-        "lost",
-        "dropped",
-        "unheld",
-        "unfinished",
-        "refused",
-        "held",
-    ];
+    let fates = words("carried lost dropped unheld unfinished refused held");
     let sum: u64 = fates.iter().map(|fate| packets(fate)).sum();
     assert_eq!(packets("offered"), sum, "{direction}");
     assert_eq!((packets("unfinished"), packets("overtook")), (0, 0));

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of, words};
 use crate::link::count;
 
 const SENDS: [(&str, u64); 3] = [("single", 1), ("batch:16", 16), ("segments:20", 20)];
@@ -157,15 +157,7 @@ fn datagrams_of_any_size_come_and_the_figures_hold_together() {
 #[test]
 fn a_person_is_told_the_rate_the_loss_the_cost_and_what_was_seen() {
     let folder = Folder::new("datagrams-words");
-    let words = [
-        "datagrams",
-        "-n",
-        "3200",
-        "--send",
-        "segments:32",
-        "--receive",
-        "merged",
-    ];
+    let words = words("datagrams -n 3200 --send segments:32 --receive merged");
     let said = answer(&mut linerate(&folder, &words));
     for piece in [
         "datagrams/s of 1,200 bytes",
@@ -241,11 +233,7 @@ fn what_cannot_be_sent_or_received_so_is_refused_by_name() {
         (&["--duration", "2h"], "to an hour"),
         (&["-n", "1", "-d", "1s"], "cannot be used with"),
     ] {
-        let output = linerate(&folder, &[&["datagrams"], flags].concat())
-            .output()
-            .unwrap();
-        let said = errors(&output);
-        assert_eq!(output.status.code(), Some(2), "{flags:?}: {said}");
+        let said = refusal_of(&mut linerate(&folder, &[&["datagrams"], flags].concat()));
         assert!(said.contains(why), "{flags:?}: {said}");
     }
 }
@@ -318,11 +306,7 @@ fn what_is_delivered_on_other_cpus_is_a_doubt() {
 #[test]
 fn segments_that_the_path_does_not_carry_are_refused_with_the_reason() {
     let flags = ["-n", "10", "--size", "1400", "--send", "segments:2"];
-    let output = behind("ip link set lo up mtu 1400", &flags)
-        .output()
-        .unwrap();
-    let said = errors(&output);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said = refusal_of(&mut behind("ip link set lo up mtu 1400", &flags));
     let why = "does not take 2 segments of 1400 bytes in one send";
     assert_says(&said, why);
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of};
 use crate::link::folder;
 
 #[test]
@@ -172,10 +172,7 @@ fn a_server_that_ends_before_it_listens_is_named_and_the_command_does_not_start(
         "echo",
         "started",
     ];
-    let output = linerate(&folder, &words).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(output.stdout.is_empty());
-    let words = errors(&output);
+    let words = refusal_of(&mut linerate(&folder, &words));
     assert_says(&words, "the server has ended before");
     assert_says(&words, "no such thing");
 }
@@ -183,10 +180,6 @@ fn a_server_that_ends_before_it_listens_is_named_and_the_command_does_not_start(
 #[test]
 fn a_command_that_is_not_there_is_named() {
     let folder = Folder::new("link-absent");
-    let output = linerate(&folder, &["link", "--", "no-such-program"])
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let words = errors(&output);
+    let words = refusal_of(&mut linerate(&folder, &["link", "--", "no-such-program"]));
     assert_says(&words, "no-such-program could not be started");
 }

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate, words};
 use crate::link::{count, folder, load_over};
 
 /// Answers long enough that a rate and not the round trips bounds them.
@@ -94,14 +94,7 @@ impl Waiting {
 fn tc_finds_on_both_ends_what_was_asked_for() {
     crate::common::needs_root!();
     let folder = Folder::new("link-tc");
-    let rates = [
-        "--up",
-        "rate=20Mbit/s",
-        "--down",
-        "rate=50Mbit/s",
-        "--queue",
-        "30",
-    ];
+    let rates = words("--up rate=20Mbit/s --down rate=50Mbit/s --queue 30");
     for (via, kind) in [("tbf", "qdisc"), ("htb", "class")] {
         let link = Waiting::start(&folder, &[&["--via", via], &rates[..]].concat());
         for (device, rate) in [("lr-server", "rate 20Mbit"), ("lr-client", "rate 50Mbit")] {

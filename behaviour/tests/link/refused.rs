@@ -1,6 +1,6 @@
 //! Links that there cannot be.
 
-use crate::common::{Folder, assert_says, errors, linerate};
+use crate::common::{Folder, assert_says, errors, linerate, refusal_of};
 
 #[test]
 fn a_link_that_cannot_be_is_refused_by_what_is_wrong_with_it() {
@@ -66,11 +66,7 @@ fn a_link_that_cannot_be_is_refused_by_what_is_wrong_with_it() {
 #[test]
 fn a_link_without_a_command_asks_for_one() {
     let folder = Folder::new("link-nothing");
-    let output = linerate(&folder, &["link", "--delay", "5ms"])
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let words = errors(&output);
+    let words = refusal_of(&mut linerate(&folder, &["link", "--delay", "5ms"]));
     assert_says(&words, "<COMMAND>");
     assert_says(&words, "--help");
 }

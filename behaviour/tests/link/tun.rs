@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of};
 use crate::link::ended::{HostSeen, line_of};
 use crate::link::{carrier, count};
 
@@ -155,10 +155,7 @@ fn without_the_file_of_tun_devices_the_error_names_it_and_what_to_do() {
         let line = format!("{change}; exec {program} link --via tun -- echo started");
         let mut command = Command::new("unshare");
         command.args(["--map-root-user", "--mount", "sh", "-ec", &line]);
-        let output = command.current_dir(folder.path()).output().unwrap();
-        let words = errors(&output);
-        assert_eq!(output.status.code(), Some(2), "{words}");
-        assert!(output.stdout.is_empty(), "{words}");
+        let words = refusal_of(command.current_dir(folder.path()));
         for part in ["/dev/net/tun", reason, advice, "`userspace`"] {
             assert!(words.contains(part), "{part}: {words}");
         }

@@ -1,7 +1,7 @@
 //! The flags of HTTP/2 with one another, and every mode of a load with it.
 
 use crate::common::load_program::{failed, load, number, parse};
-use crate::common::{assert_says, errors};
+use crate::common::{assert_says, errors, words};
 use crate::load_http2::frames::serve_requests;
 use crate::load_http2::{THREE_ON_TWO, measure_briefly};
 
@@ -69,18 +69,7 @@ fn a_body_goes_with_the_request_and_the_server_s_window_holds_it_back() {
         "return 200 \"$request_method $content_length\";",
     );
     let url = format!("http://{}/", nginx.address);
-    let arguments = [
-        "--http2",
-        "--streams",
-        "4",
-        "-c",
-        "1",
-        "-d",
-        "300ms",
-        "--settle",
-        "0ms",
-        "--json",
-    ];
+    let arguments = words("--http2 --streams 4 -c 1 -d 300ms --settle 0ms --json");
     let output = load(&url, &[&arguments[..], &["--body", &body]].concat());
     let report = parse(&output);
     assert_eq!(failed(&report), 0, "{report:#}");

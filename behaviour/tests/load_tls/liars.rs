@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::common::load_program::{load, parse};
 use crate::common::load_server::{OK, answer_with, serve};
 use crate::common::server::Server;
-use crate::common::{Folder, assert_says, errors};
+use crate::common::{Folder, assert_says, errors, words};
 use crate::load_tls::refusal;
 use crate::load_tls::relay::{Misdeed, relay};
 
@@ -18,16 +18,7 @@ fn load_through(name: &str, misdeed: Misdeed) -> Value {
     let root = folder.path().to_str().unwrap().to_owned();
     let server = Server::start(&["--tls-self-signed", "--root", &root]);
     let address = relay(server.address.parse().unwrap(), misdeed);
-    let arguments = [
-        "--insecure",
-        "-c",
-        "2",
-        "-d",
-        "200ms",
-        "--settle",
-        "0ms",
-        "--json",
-    ];
+    let arguments = words("--insecure -c 2 -d 200ms --settle 0ms --json");
     let output = load(&format!("https://{address}/long"), &arguments);
     assert_eq!(output.status.code(), Some(1), "{}", errors(&output));
     let report = parse(&output);

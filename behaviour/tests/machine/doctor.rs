@@ -121,7 +121,7 @@ fn a_program_on_the_packets_of_a_device_is_found_and_without_one_there_is_none()
 fn a_process_that_is_not_there_is_an_error_that_says_what_to_do() {
     let output = doctor("no-process", &["--pid", "4194303"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(errors(&output).contains("--pid"), "{}", errors(&output));
+    assert_says(&errors(&output), "--pid");
 }
 
 #[test]

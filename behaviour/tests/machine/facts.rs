@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, answer, linerate};
+use crate::common::{Folder, answer, linerate, words};
 use crate::machine::confined::{in_place_of_a_shell, without};
 
 const JSON: [&str; 2] = ["facts", "--json"];
@@ -227,14 +227,7 @@ fn the_pci_devices_are_those_of_lspci() {
 fn among_secrets(folder: &Folder, arguments: &[&str]) -> String {
     let planted = "hostname planted-host && ip link add planted0 \
                    address 02:00:5e:00:53:01 type veth peer name planted1";
-    let shell = [
-        "unshare",
-        "--user",
-        "--map-root-user",
-        "--uts",
-        "--net",
-        "sh",
-    ];
+    let shell = words("unshare --user --map-root-user --uts --net sh");
     answer(&mut in_place_of_a_shell(&shell, planted, folder, arguments))
 }
 

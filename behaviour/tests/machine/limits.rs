@@ -5,7 +5,7 @@ use model::Doubt;
 use model::run::RunRecord;
 
 use crate::common::server::Server;
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, linerate, refusal_of};
 use crate::machine::confined::{QuotaGroup, on_cpus, without};
 
 const SMOKE: [&str; 7] = [
@@ -48,9 +48,7 @@ fn a_cpu_that_is_not_there_is_named_with_those_that_are() {
         &["load", "http://127.0.0.1:1/", "--cpus", "999"],
         &["load", "http://127.0.0.1:1/", "--cpus", "0-999"],
     ] {
-        let output = linerate(&folder, arguments).output().unwrap();
-        let words = errors(&output);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {words}");
+        let words = refusal_of(&mut linerate(&folder, arguments));
         assert!(
             words.contains("may not be used here"),
             "{arguments:?}: {words}"
@@ -66,9 +64,7 @@ fn a_cpu_beyond_the_affinity_mask_is_refused_though_the_machine_has_it() {
     let folder = Folder::new("beyond-mask");
     // Unlike a server, a load that is let through by mistake ends.
     let load = ["load", "http://127.0.0.1:1/", "--cpus", &other];
-    let output = on_cpus(&one, &folder, &load).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let words = errors(&output);
+    let words = refusal_of(&mut on_cpus(&one, &folder, &load));
     assert_says(&words, &format!("--cpus: CPU {other} may not"));
 }
 

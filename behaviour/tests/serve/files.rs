@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use super::client::{Answer, PATIENCE, get};
 use super::server::{Server, program};
-use crate::common::{Folder, answer, assert_says, errors};
+use crate::common::{Folder, answer, assert_says, refusal_of};
 
 #[test]
 fn files_are_sent_with_their_type_and_the_connection_is_kept() {
@@ -256,9 +256,7 @@ fn a_root_that_is_no_folder_is_told() {
     for root in ["file", "none"] {
         let mut command = Command::new("timeout");
         command.args(["20", program(), "serve", "--listen", "0", "--root", root]);
-        let output = command.current_dir(folder.path()).output().unwrap();
-        let said = errors(&output);
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = refusal_of(command.current_dir(folder.path()));
         assert_says(&said, root);
         assert_says(&said, "must be a folder");
     }
@@ -281,9 +279,7 @@ fn a_kernel_that_cannot_look_files_up_below_a_folder_is_told_by_name() {
             &inject,
         ]);
         command.args([program(), "serve", "--listen", "0", "--root", "."]);
-        let output = command.current_dir(folder.path()).output().unwrap();
-        let said = errors(&output);
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = refusal_of(command.current_dir(folder.path()));
         assert!(said.contains("openat2") && said.contains("5.6"), "{said}");
     }
 }

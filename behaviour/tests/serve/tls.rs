@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::client::get;
 use super::server::{Server, program};
-use crate::common::{Folder, answer, assert_says, errors};
+use crate::common::{Folder, answer, assert_says, errors, refusal_of};
 
 /// The beginning of a handshake: a record of 512 bytes with a client's first message.
 const HALF_HELLO: &[u8] =
@@ -172,9 +172,7 @@ fn what_is_wrong_with_the_flags_is_told_with_the_file() {
         command
             .args(["20", program(), "serve", "--listen", "0"])
             .args(flags);
-        let output = command.current_dir(folder.path()).output().unwrap();
-        let said = errors(&output);
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = refusal_of(command.current_dir(folder.path()));
         assert!(said.contains(words), "{flags:?}: {said}");
     }
 }

@@ -3,7 +3,7 @@
 
 use model::run::{Blocks, Rig, RunRecord};
 
-use crate::common::{answer, assert_says, errors};
+use crate::common::{answer, assert_says, refusal_of, words};
 use crate::service::bench::{Bench, RUN_FAKE};
 
 /// How the service `fake` is started, and how one is that takes its address from us.
@@ -64,9 +64,7 @@ fn a_service_with_threads_is_measured_across_a_tunnel() {
 fn refused_on_a_rig(name: &str, to: &str) -> String {
     let bench = Bench::with_fake(name, FIXED, to);
     let run = [&RUN_FAKE[..], &["--rig", "netns"]].concat();
-    let output = bench.linerate(&run).output().unwrap();
-    let words = errors(&output);
-    assert_eq!(output.status.code(), Some(2), "{words}");
+    let words = refusal_of(&mut bench.linerate(&run));
     assert_eq!(bench.0.text("run/blocks.jsonl"), "", "nothing was measured");
     bench.assert_nothing_is_left();
     words
@@ -110,17 +108,8 @@ fn a_service_is_started_on_the_address_that_is_asked_for_and_on_no_other() {
 #[test]
 fn an_address_of_another_host_is_named_with_what_to_do() {
     let bench = Bench::with_fake("foreign", FIXED, TOLD);
-    let start = [
-        "service",
-        "start",
-        "fake",
-        "--trust",
-        "--address",
-        "192.0.2.1",
-    ];
-    let output = bench.linerate(&start).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let words = errors(&output);
+    let start = words("service start fake --trust --address 192.0.2.1");
+    let words = refusal_of(&mut bench.linerate(&start));
     for said in ["Fake cannot have 192.0.2.1:0", "`ip addr`"] {
         assert_says(&words, said);
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::common::as_nobody::linerate_as_nobody;
 use crate::common::own_state::with_state_below;
-use crate::common::{Folder, answer, linerate};
+use crate::common::{Folder, answer, linerate, refusal_of};
 
 /// A short run of the service `fake`, which is somebody else's.
 pub(crate) const RUN_FAKE: [&str; 10] = [
@@ -136,10 +136,9 @@ impl Bench {
     /// What is said when the service `fake` cannot be started.
     pub(crate) fn refusal(&self) -> String {
         let start = ["service", "start", "fake", "--trust"];
-        let output = self.linerate(&start).output().unwrap();
-        assert_eq!(output.status.code(), Some(2));
+        let said = refusal_of(&mut self.linerate(&start));
         self.assert_nothing_is_left();
-        crate::common::errors(&output)
+        said
     }
 
     /// Stops a service; what came of it.

@@ -3,7 +3,7 @@
 use model::Doubt;
 use model::run::RunRecord;
 
-use crate::common::errors;
+use crate::common::{errors, refusal_of};
 use crate::service::bench::Bench;
 
 const READY: &str = "{ http = \"/json\" }";
@@ -242,10 +242,9 @@ fn a_service_that_floods_its_log_is_measured_and_its_log_cut_off() {
 fn a_service_that_is_unknown_is_answered_with_those_there_are() {
     let bench = Bench::with_fake("unknown", "1.0", "1.1");
     let arguments = ["study", "run", "http-json", "--target", "ngnix"];
-    let output = bench.linerate(&arguments).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
+    let said = refusal_of(&mut bench.linerate(&arguments));
     assert_says(
-        &errors(&output),
+        &said,
         &["there is no service `ngnix`", "caddy, fake, go-http"],
     );
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use model::run::Blocks;
 use serde_json::Value;
 
-use crate::common::assert_says;
+use crate::common::{assert_says, words};
 use crate::service::bench::Bench;
 
 /// The body that a server answers a GET with.
@@ -91,18 +91,7 @@ fn the_threads_of_redis_read_as_well() {
 #[test]
 fn a_study_measures_a_server_that_was_built_on_the_spot() {
     let bench = Bench::new("go-study");
-    let run = [
-        "study",
-        "run",
-        "http-json",
-        "--target",
-        "go-http",
-        "--smoke",
-        "--yes",
-        "--json",
-        "--out",
-        "run",
-    ];
+    let run = words("study run http-json --target go-http --smoke --yes --json --out run");
     crate::common::answer(&mut bench.linerate(&run));
     let text = bench.0.text("run/blocks.jsonl");
     let blocks = <Blocks>::parse(&text).unwrap();

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::common::{answer, assert_says, errors};
+use crate::common::{answer, assert_says, errors, refusal_of, words};
 use crate::service::bench::Bench;
 
 const START: &str = "exec linerate serve --workers 1 --listen 127.0.0.1:{port}";
@@ -178,14 +178,7 @@ fn a_start_in_the_background_that_is_broken_off_leaves_nothing() {
 #[test]
 fn a_service_in_the_background_ends_when_nobody_can_be_told_of_it() {
     let bench = Bench::with_fake("untold", "fake/1.0", "fake/1.0");
-    let start = [
-        "service",
-        "start",
-        "fake",
-        "--trust",
-        "--json",
-        "--unattended",
-    ];
+    let start = words("service start fake --trust --json --unattended");
     let mut start = bench.linerate(&start);
     // An end that is closed, though a process that another test is just starting may hold it open still.
     let (gone, its) = UnixStream::pair().unwrap();
@@ -243,14 +236,13 @@ fn a_service_that_runs_is_not_started_again_and_one_that_does_not_is_not_stopped
     assert_says(&none, "no service `fake` was started here; none is running");
     let ready = bench.start("fake");
     let again = ["service", "start", "fake", "--trust", "--detach"];
-    let again = bench.linerate(&again).output().unwrap();
-    assert_eq!(again.status.code(), Some(2));
+    let said = refusal_of(&mut bench.linerate(&again));
     let at = format!(
         "`fake` runs already on {}",
         ready["address"].as_str().unwrap()
     );
-    assert!(errors(&again).contains(&at), "{}", errors(&again));
-    assert!(errors(&again).contains("linerate service stop fake"));
+    assert_says(&said, &at);
+    assert_says(&said, "linerate service stop fake");
     assert!(stop().status.success());
     bench.assert_nothing_is_left();
 }
@@ -307,9 +299,7 @@ fn a_port_in_use_is_named_with_what_to_do() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let start = ["service", "start", "fake", "--trust", "--port", &port];
-    let output = bench.linerate(&start).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let words = errors(&output);
+    let words = refusal_of(&mut bench.linerate(&start));
     assert_says(&words, &format!("Fake cannot have 127.0.0.1:{port}"));
     assert_says(&words, "leave --port out");
     bench.assert_nothing_is_left();
@@ -325,17 +315,7 @@ fn a_port_in_use_is_named_with_what_to_do() {
 fn workers_and_cpus_reach_the_service() {
     let told = "echo {workers} on {cpus} >told; exec linerate serve --listen 127.0.0.1:{port}";
     let bench = Bench::with_fake("workers", START, told);
-    let start = [
-        "service",
-        "start",
-        "fake",
-        "--trust",
-        "--detach",
-        "--workers",
-        "3",
-        "--cpus",
-        "0",
-    ];
+    let start = words("service start fake --trust --detach --workers 3 --cpus 0");
     crate::common::answer(&mut bench.linerate(&start));
     let folder = bench.0.names("tmp").remove(0);
     assert_eq!(bench.0.text(&format!("tmp/{folder}/told")), "3 on 0\n");

@@ -1,6 +1,6 @@
 //! Whose commands are run: Linerate's own, and those that somebody vouches for.
 
-use crate::common::{answer, assert_says, errors};
+use crate::common::{answer, assert_says, errors, refusal_of};
 use crate::service::bench::{Bench, RUN_FAKE};
 
 const MARKED: &str = "touch ran; echo fake/1.0";
@@ -9,9 +9,7 @@ const MARKED: &str = "touch ran; echo fake/1.0";
 fn a_service_from_elsewhere_shows_its_commands_and_runs_none_of_them() {
     let bench = Bench::with_fake("untrusted", "echo fake/1.0", MARKED);
     let without_trust = RUN_FAKE.map(|word| if word == "--trust" { "--json" } else { word });
-    let output = bench.linerate(&without_trust).output().unwrap();
-    let words = errors(&output);
-    assert_eq!(output.status.code(), Some(2), "{words}");
+    let words = refusal_of(&mut bench.linerate(&without_trust));
     for expected in ["exec linerate serve", MARKED, "add --trust"] {
         assert_says(&words, expected);
     }
@@ -45,9 +43,5 @@ fn a_changed_copy_of_a_service_of_ours_is_somebody_elses() {
     std::fs::write(&file, changed).unwrap();
     let run = ["study", "run", "http-json", "--target", "nginx", "--yes"];
     let output = bench.linerate(&run).output().unwrap();
-    assert!(
-        errors(&output).contains("add --trust"),
-        "{}",
-        errors(&output)
-    );
+    assert_says(&errors(&output), "add --trust");
 }

@@ -7,7 +7,7 @@ use model::run::RunRecord;
 
 use super::{RUN, children};
 use crate::common::groups;
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, linerate, refusal_of};
 
 /// The shipped study with one step, which adds levers.
 fn study(folder: &Folder, levers: &[&str]) -> Vec<&'static str> {
@@ -79,9 +79,7 @@ fn a_lever_that_the_target_sets_otherwise_ends_the_run_by_name() {
     // Our server binds itself to the first of its CPUs.
     let words = study(&folder, &["cpu-affinity=0-1", "cpu-weight=50"]);
     let before = groups::all();
-    let output = linerate(&folder, &words).output().unwrap();
-    let said = errors(&output);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said = refusal_of(&mut linerate(&folder, &words));
     let wanted = "cpu-affinity did not take effect: `0-1` was asked for, and the program has `0`";
     assert_says(&said, wanted);
     groups::assert_none_but(&before);

@@ -3,7 +3,7 @@
 use model::study::Program;
 use model::{Judgement, RunRecord};
 
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, linerate, refusal_of};
 
 /// A service whose program no machine has.
 fn put_absent_service(folder: &Folder) {
@@ -43,9 +43,7 @@ fn programs_stand_side_by_side_and_one_that_is_not_here_is_left_out_by_name() {
     let words = [
         "study", "run", "few.toml", "--smoke", "--yes", "--json", "--out", "run",
     ];
-    let refused = linerate(&folder, &words).output().unwrap();
-    assert_eq!(refused.status.code(), Some(2));
-    let said = errors(&refused);
+    let said = refusal_of(&mut linerate(&folder, &words));
     assert_says(&said, "the service `absent` is none of Linerate's own");
 
     let mut run = linerate(&folder, &words);
@@ -95,9 +93,7 @@ fn a_program_that_was_asked_for_and_is_not_here_is_refused() {
     let words = ["study", "run", "http-frameworks", "--smoke", "--yes"];
     let mut run = linerate(&folder, &words);
     run.args(["--target", "absent", "--trust", "--out", "run"]);
-    let output = run.output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let said = errors(&output);
+    let said = refusal_of(&mut run);
     assert_says(&said, "no-such-program");
     assert_eq!(folder.names(""), ["services"]);
 }
@@ -106,9 +102,7 @@ fn a_program_that_was_asked_for_and_is_not_here_is_refused() {
 fn a_program_that_is_compared_already_is_not_asked_for_twice() {
     let folder = Folder::new("side-by-side-twice");
     let words = ["study", "run", "http-frameworks", "--target", "caddy"];
-    let output = linerate(&folder, &words).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let said = errors(&output);
+    let said = refusal_of(&mut linerate(&folder, &words));
     let wanted = "the study `http-frameworks` compares `caddy` already";
     assert_says(&said, wanted);
 }

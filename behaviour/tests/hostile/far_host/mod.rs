@@ -17,7 +17,7 @@ use model::message::{ClockTell, PROTOCOL, Reach, Speaks};
 use model::run::Rig;
 use model::{Facts, Tell};
 
-use crate::common::{Folder, linerate};
+use crate::common::{Folder, linerate, words};
 
 /// How long any attack may keep us: an answer is waited for 20 s, and an end for 10 s.
 const PATIENCE: Duration = Duration::from_secs(100);
@@ -130,16 +130,7 @@ impl Site {
 
     /// What a run says at its end, with bounded memory.
     fn refusal(&self) -> String {
-        let run = [
-            "study",
-            "run",
-            "short.toml",
-            "--hosts",
-            "hosts.toml",
-            "--yes",
-            "--out",
-            "run",
-        ];
+        let run = words("study run short.toml --hosts hosts.toml --yes --out run");
         let program = linerate(&self.0, &run);
         let limited = format!("ulimit -v {MOST_KIB}; exec \"$0\" \"$@\"");
         let mut command = Command::new("sh");

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use super::ENGINES;
 use super::running::{Running, serve, status};
-use crate::common::{Folder, errors};
+use crate::common::{Folder, assert_says, errors, refusal_of};
 
 /// By `/proc/PID/status`: it is this user in all four senses, in no group, has no capability, gains none, and
 /// lives under a filter where the kernel has filters.
@@ -59,7 +59,7 @@ fn a_worker_of_an_ordinary_user_gains_nothing_either() {
     let output = crate::common::as_nobody::linerate_as_nobody(&folder, &more).output();
     let output = output.unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(errors(&output).contains("--user takes root"));
+    assert_says(&errors(&output), "--user takes root");
 }
 
 #[test]
@@ -94,10 +94,7 @@ fn a_folder_that_the_server_may_not_enter_is_refused_before_it_is_ready() {
     for workers in ["1", "2"] {
         let mut command = serve(&folder);
         command.args(["--listen", "0", "--root", "locked", "--workers", workers]);
-        let output = command.output().unwrap();
-        let said = errors(&output);
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(output.stdout.is_empty(), "{output:?}");
+        let said = refusal_of(&mut command);
         assert!(said.contains("--root") && said.contains("--user"), "{said}");
     }
 }
@@ -111,5 +108,5 @@ fn a_user_that_is_not_known_is_refused_by_name() {
         .output();
     let output = output.unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(errors(&output).contains("there is no user `no-such-user`"));
+    assert_says(&errors(&output), "there is no user `no-such-user`");
 }

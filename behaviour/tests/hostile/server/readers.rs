@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 
 use super::ENGINES;
 use super::running::{PATIENCE, Running, resident_bytes, wait_until};
-use crate::common::{Folder, assert_says};
+use crate::common::{Folder, assert_says, refusal_of, words};
 
 const LARGE: &[u8] = b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -37,13 +37,7 @@ fn a_reader_that_is_slow_on_the_whole_has_an_end_though_it_never_rests() {
     let large = std::fs::File::create(folder.path().join("large")).unwrap();
     large.set_len(8 << 30).unwrap();
     for engine in ENGINES {
-        let limits = [
-            "--idle-timeout",
-            "2s",
-            "--least-rate",
-            "1000000000",
-            "--json",
-        ];
+        let limits = words("--idle-timeout 2s --least-rate 1000000000 --json");
         let flags = ["--engine", engine, "--workers", "2", "--root", "."];
         let mut server = Running::start(&folder, &[&limits[..], &flags].concat());
         let mut stream = server.connect();
@@ -152,8 +146,6 @@ fn a_bound_that_no_worker_could_keep_is_refused() {
     let folder = Folder::new("server-bound");
     let mut command = super::running::serve(&folder);
     command.args(["--listen", "0", "--workers", "2", "--memory", "48MB"]);
-    let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let said = crate::common::errors(&output);
+    let said = refusal_of(&mut command);
     assert_says(&said, "2 workers take at least 68MB");
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use super::lab::{Lab, Started};
-use crate::common::{answer, assert_says, errors};
+use crate::common::{answer, assert_says, refusal_of, words};
 
 /// A program that tells all that it finds in its environment, and then runs.
 const NOSY: &str = r#"#!/bin/sh
@@ -121,15 +121,7 @@ fn a_client_of_a_download_finds_no_secret_in_any_process_that_it_may_look_at() {
     fs::write(&client, CURIOUS).unwrap();
     fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(here.join("file"), vec![7; 1 << 20]).unwrap();
-    let words = [
-        "download",
-        "file",
-        "--settle",
-        "20ms",
-        "--duration",
-        "1s",
-        "--client",
-    ];
+    let words = words("download file --settle 20ms --duration 1s --client");
     let mut download = lab.linerate(&words);
     let _measured = download
         .arg(format!("{} {{url}}", client.display()))
@@ -170,12 +162,7 @@ pub(super) fn assert_password_is_private(lab: &Lab, started: &Started<'_>) {
 fn a_file_that_would_put_the_password_into_the_list_of_processes_is_refused() {
     let shown = SERVICE.replace("arguments = []", "arguments = [\"--password={password}\"]");
     let lab = Lab::with_service("password-shown", "nosy", &shown);
-    let start = lab
-        .linerate(&["service", "start", "nosy", "--trust"])
-        .output()
-        .unwrap();
-    assert_eq!(start.status.code(), Some(2));
-    let words = errors(&start);
+    let words = refusal_of(&mut lab.linerate(&["service", "start", "nosy", "--trust"]));
     for said in ["nosy.toml:", "`{password_file}`"] {
         assert_says(&words, said);
     }

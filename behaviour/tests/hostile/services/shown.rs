@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{Folder, assert_says, errors, linerate};
+use crate::common::{Folder, assert_says, linerate, refusal_of};
 
 /// Each text that reaches a program has a word of its own.
 const SERVICE: &str = r#"
@@ -95,9 +95,7 @@ fn refusal(folder: &str, text: &str, arguments: &[&str]) -> String {
     let files = lab.path().join(folder);
     fs::create_dir(&files).unwrap();
     fs::write(files.join("veiled.toml"), text).unwrap();
-    let refused = linerate(&lab, arguments).output().unwrap();
-    let said = errors(&refused);
-    assert_eq!(refused.status.code(), Some(2), "{said}");
+    let said = refusal_of(&mut linerate(&lab, arguments));
     assert_says(&said, "--trust");
     said
 }
