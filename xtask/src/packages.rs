@@ -1,9 +1,7 @@
 //! The programs of this machine that the checks use, real peers and no imitations, and the Debian packages
 //! that have them.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context as _, bail, ensure};
@@ -24,10 +22,7 @@ const OF_TESTS: &str = "nginx-light=nginx wrk curl apache2-utils=ab nghttp2-clie
 /// Where programs are besides the folders of `PATH`.
 const ELSEWHERE: &str = ":/usr/sbin:/sbin:/usr/lib/postgresql/15/bin:/usr/local/go/bin";
 
-/// Asked by packages before they start a daemon, by invoke-rc.d(8) and deb-systemd-invoke(1p);
-/// 101 means that they may not.
-const POLICY: &str = "/usr/sbin/policy-rc.d";
-const POLICY_TEXT: &str = "#!/bin/sh\nexit 101\n";
+const INSTALL: &str = include_str!("install.sh");
 
 /// An error that names all that a guest needs and this machine lacks, and what to type.
 pub(crate) fn check_for_guests() -> anyhow::Result<()> {
@@ -59,10 +54,14 @@ pub(crate) fn install_missing() -> anyhow::Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    apt_get(&["update", "-qq"])?;
-    let _quiet = NoDaemons::ask()?;
-    let install = ["install", "-y", "-qq", "--no-install-recommends"];
-    apt_get(&[&install[..], &missing].concat())
+    let mut install = Command::new("sh");
+    install.args(["-c", INSTALL, "sh"]).args(&missing);
+    let status = install.status()?;
+    ensure!(
+        status.success(),
+        "apt-get failed; the tests need a Debian machine"
+    );
+    Ok(())
 }
 
 /// A program, also where only root's path has it.
@@ -89,45 +88,4 @@ fn entries(list: &'static str) -> impl Iterator<Item = (&'static str, &'static s
         Some((package, program)) => (program, package),
         None => (word, word),
     })
-}
-
-/// While it lives, packages of servers are installed without being started. An administrator who
-/// has a policy of his own keeps it.
-struct NoDaemons {
-    is_ours: bool,
-}
-
-impl NoDaemons {
-    fn ask() -> anyhow::Result<Self> {
-        let is_ours = !Path::new(POLICY).exists();
-        if is_ours {
-            let executable = fs::Permissions::from_mode(0o755);
-            fs::write(POLICY, POLICY_TEXT)
-                .and_then(|()| fs::set_permissions(POLICY, executable))
-                .with_context(|| format!("writing {POLICY}"))?;
-        }
-        Ok(Self { is_ours })
-    }
-}
-
-impl Drop for NoDaemons {
-    fn drop(&mut self) {
-        if self.is_ours {
-            let _ = fs::remove_file(POLICY);
-        }
-    }
-}
-
-fn apt_get(arguments: &[&str]) -> anyhow::Result<()> {
-    let status = Command::new("apt-get")
-        // A machine that was just started may be looking for updates by itself.
-        .args(["-o", "DPkg::Lock::Timeout=600", "-o", "Acquire::Retries=5"])
-        .args(arguments)
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .stdout(std::process::Stdio::null())
-        .status()
-        .context("apt-get could not be started; the tests need a Debian machine")?;
-    let shown = arguments.join(" ");
-    ensure!(status.success(), "apt-get {shown} failed: {status}");
-    Ok(())
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail, ensure};
-use model::judgement::{ArmFigures, FactorialJudgement, MetricInfo};
+use model::judgement::FactorialJudgement;
 
 use super::bars::{self, Tally};
 use super::lab::{LAP, Lab};
@@ -17,8 +17,6 @@ pub(super) const FILE: &str = include_str!("../../../bench/file.toml");
 pub(super) const HTTPS: &str = include_str!("../../../bench/https.toml");
 pub(super) const MEMORY: &str = include_str!("../../../bench/memory.toml");
 
-/// Below it no two signs are so rare that an interval of 95 % could be told.
-const FEWEST_ROUNDS: u32 = 6;
 /// What is filled in beside servers.
 const FILLED_IN: [&str; 3] = ["lap", "connections", "answer_bytes"];
 /// Where the levels of further servers stand.
@@ -86,7 +84,6 @@ impl Bench {
             setup.take_in(lab, name, server)?;
         }
         let judgement = judged(lab, &setup.text, options.rounds)?;
-        print_medians(&judgement);
         bars::hold(self.name, &named, &judgement, tally)
     }
 }
@@ -189,45 +186,11 @@ fn judged(lab: &Lab, text: &str, rounds: Option<u32>) -> anyhow::Result<Factoria
     let doubts: Vec<String> = doubts.collect();
     let failed: u32 = judgement.arms.iter().map(|arm| arm.failed).sum();
     ensure!(failed == 0, "{failed} laps failed: {}", doubts.join("; "));
-    for doubt in doubts {
-        println!("  doubt: {doubt}");
-    }
+    // The figures of each arm, with what is doubted.
+    let mut report = Command::new(&lab.linerate);
+    report.args(["study", "report"]).arg(&out);
+    ensure!(report.status()?.success(), "the report failed");
     Ok(judgement)
-}
-
-/// The medians of what has bars, a row for each arm, and why some are missing.
-fn print_medians(judgement: &FactorialJudgement) {
-    // The first is what verdicts are about, and what is always recorded is in these units.
-    let metrics = judgement.metrics.iter().skip(1);
-    let metrics = metrics.filter(|metric| !["ns", "bytes"].contains(&metric.unit.as_str()));
-    let metrics: Vec<_> = metrics.collect();
-    let row = |name: &str, cell: &dyn Fn(&MetricInfo) -> String| {
-        let cells = metrics.iter().map(|metric| format!("{:>13}", cell(metric)));
-        let cells: Vec<String> = cells.collect();
-        println!("  {name:<16}{}", cells.concat());
-    };
-    row("median", &|metric| metric.title.clone());
-    row("", &|metric| metric.unit.clone());
-    for arm in &judgement.arms {
-        row(&arm.name, &|metric| median(arm, &metric.name));
-    }
-    let interval = match judgement.rounds_done {
-        FEWEST_ROUNDS.. => "its exact 95 % signed-rank interval",
-        _ => "the range of its means of two, too few for 95 %",
-    };
-    let rounds = judgement.rounds_done;
-    println!("  ratios of {rounds} rounds, each with {interval}:");
-}
-
-/// Four digits, whatever the size.
-fn median(arm: &ArmFigures, metric: &str) -> String {
-    let figure = arm.figures.iter().find(|figure| figure.metric == metric);
-    match figure.map(|figure| figure.estimate.value) {
-        None => "-".to_owned(),
-        Some(value @ 100.0..) => format!("{value:.0}"),
-        Some(value @ 10.0..) => format!("{value:.2}"),
-        Some(value) => format!("{value:.3}"),
-    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! What a request costs a server with a planted busy loop: measured by that server, with the clock of the
 //! thread that serves, while a client loads it as a study would.
 
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 
 use super::Lab;
+use crate::release::output;
 
-/// As long as a block of the study, and longer.
-const LOAD: [&str; 4] = ["--settle", "100ms", "--duration", "500ms"];
+const TIME: &str = include_str!("plant.sh");
 
 /// CPU time of a request.
 #[derive(Debug, PartialEq)]
@@ -23,45 +22,15 @@ pub(super) struct Planted {
 pub(super) fn time(lab: &Lab, rounds: u64) -> anyhow::Result<Planted> {
     let cpus = sys::cpu::allowed()?;
     let (server_cpu, client_cpu) = cpus.first().zip(cpus.last()).context("no CPU")?;
-    let mut server = Command::new(&lab.linerate);
-    server
-        .args(["serve", "--listen", "127.0.0.1:0", "--workers", "1"])
-        // As the targets of studies are.
-        .args(["--sandbox", "off"])
-        .args(["--cpus", &server_cpu.to_string()])
-        .args(["--busy-work-rounds", &rounds.to_string()])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut server = server.spawn().context("the server with a plant")?;
-    let loaded = address(&mut server).and_then(|address| load(lab, &address, *client_cpu));
-    let _ = sys::process::terminate(&server);
-    let mut words = String::new();
-    let mut said = server.stderr.take().context("its standard error")?;
-    said.read_to_string(&mut words)?;
-    server.wait()?;
-    loaded?;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", TIME, "sh"]).arg(&lab.linerate);
+    shell.args([
+        rounds.to_string(),
+        server_cpu.to_string(),
+        client_cpu.to_string(),
+    ]);
+    let words = String::from_utf8(output(&mut shell)?)?;
     told(&words).with_context(|| format!("the server told of no plant: {words}"))
-}
-
-fn address(server: &mut Child) -> anyhow::Result<String> {
-    let said = server.stdout.as_mut().context("its standard output")?;
-    let mut line = String::new();
-    BufReader::new(said).read_line(&mut line)?;
-    let address = line.trim().strip_prefix("listening on ");
-    Ok(address.context("the server did not come up")?.to_owned())
-}
-
-fn load(lab: &Lab, address: &str, cpu: usize) -> anyhow::Result<()> {
-    let mut load = Command::new(&lab.linerate);
-    load.args(["load", &format!("http://{address}/json")])
-        .args(["--threads", "1", "--connections", "64"])
-        .args(["--cpus", &cpu.to_string()])
-        .args(LOAD);
-    let output = load.output()?;
-    let words = [output.stdout, output.stderr].concat();
-    let words = String::from_utf8_lossy(&words);
-    ensure!(output.status.success(), "the load failed: {words}");
-    Ok(())
 }
 
 /// The figures in `planted: N ns of M ns of CPU time a request`.

@@ -1,7 +1,7 @@
 //! `cargo xtask release`: what a user can be given, in `dist/`. One static program, a Debian
 //! package with manual pages and completions, and checksums.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context as _, ensure};
@@ -57,19 +57,7 @@ fn static_program() -> anyhow::Result<PathBuf> {
     ensure!(status.success(), "the static build failed");
     let folder = target::directory().join(TRIPLE).join(target::PACKAGED);
     let program = folder.join("linerate");
-    let shown = program.display();
-    ensure!(
-        is_static(&program)?,
-        "{shown} needs a loader: it is not static"
-    );
     Ok(program)
-}
-
-/// Whether it starts without a loader, which a header of that name would tell of.
-fn is_static(program: &Path) -> anyhow::Result<bool> {
-    let headers = ["--program-headers", "--wide"];
-    let told = output(Command::new("readelf").args(headers).arg(program))?;
-    Ok(!String::from_utf8_lossy(&told).contains("INTERP"))
 }
 
 /// What a program prints; an error with its own words when it fails.
@@ -83,15 +71,4 @@ pub(crate) fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
         output.status
     );
     Ok(output.stdout)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_program_that_names_a_loader_is_not_static() {
-        assert!(!is_static(&std::env::current_exe().unwrap()).unwrap());
-        assert!(is_static(Path::new("/etc/passwd")).is_err());
-    }
 }
