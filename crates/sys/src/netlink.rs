@@ -185,16 +185,16 @@ pub fn messages(datagram: &[u8]) -> impl Iterator<Item = Message<'_>> {
     })
 }
 
-/// The attributes of a payload, as type and value, without the flag for nested ones; bytes that
-/// make no attribute end it. Layout: `struct nlattr` in linux/netlink.h.
+/// The attributes of a payload, as type and value, without the flags for nested ones and for the order of
+/// bytes; bytes that make no attribute end it. Layout: `struct nlattr` in linux/netlink.h.
 pub fn attributes(payload: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     const HEADER: usize = 4;
-    const NESTED: u16 = 1 << 15;
+    const FLAGS: u16 = 0b11 << 14;
     let mut rest = payload;
     std::iter::from_fn(move || {
         let header = rest.get(..HEADER)?;
         let length = usize::from(u16::from_ne_bytes([header[0], header[1]]));
-        let kind = u16::from_ne_bytes([header[2], header[3]]) & !NESTED;
+        let kind = u16::from_ne_bytes([header[2], header[3]]) & !FLAGS;
         let value = rest.get(HEADER..length)?;
         rest = rest.get(aligned(length)..).unwrap_or_default();
         Some((kind, value))

@@ -1,8 +1,9 @@
 //! The protocol of a rule of `iptables-nft`: its extensions ask for it, and the kernel lists it only
 //! as what the rule compares.
 
-use super::attributes::{Attribute, attributes, find, find_number, name, push};
-use super::attributes::{EXPRESSION_DATA, EXPRESSION_NAME};
+use sys::netlink::attributes;
+
+use super::attributes::{EXPRESSION_DATA, EXPRESSION_NAME, find, find_number, name, numbers};
 
 const META_KEY: u16 = 2;
 /// `NFT_META_L4PROTO`.
@@ -21,15 +22,13 @@ const INVERTED: u32 = 2;
 /// What `NFTA_RULE_COMPAT` must hold; `None` where no extension of iptables is in the rule, or it is
 /// for all protocols.
 pub(super) fn of(expressions: &[u8]) -> Option<Vec<u8>> {
-    let of_iptables = |element: Attribute<'_>| {
-        matches!(name(element.payload, EXPRESSION_NAME), b"match" | b"target")
-    };
-    if !attributes(expressions).any(of_iptables) {
+    let mut elements = attributes(expressions).map(|(_, element)| element);
+    if !elements.any(|element| matches!(name(element, EXPRESSION_NAME), b"match" | b"target")) {
         return None;
     }
-    let mut elements = attributes(expressions);
-    elements.find(|element| loads_protocol(element.payload))?;
-    let compare = elements.next()?.payload;
+    let mut elements = attributes(expressions).map(|(_, element)| element);
+    elements.find(|element| loads_protocol(element))?;
+    let compare = elements.next()?;
     if name(compare, EXPRESSION_NAME) != b"cmp" {
         return None;
     }
@@ -37,10 +36,7 @@ pub(super) fn of(expressions: &[u8]) -> Option<Vec<u8>> {
     let protocol = *find(find(compare, COMPARE_DATA)?, DATA_VALUE)?.first()?;
     let is_inverted = find_number(compare, COMPARE_HOW) == Some(NOT_EQUAL);
     let flags = if is_inverted { INVERTED } else { 0 };
-    let mut wanted = Vec::new();
-    push(&mut wanted, PROTOCOL, &u32::from(protocol).to_be_bytes());
-    push(&mut wanted, FLAGS, &flags.to_be_bytes());
-    Some(wanted)
+    Some(numbers(&[(PROTOCOL, protocol.into()), (FLAGS, flags)]))
 }
 
 fn loads_protocol(expression: &[u8]) -> bool {
@@ -50,20 +46,16 @@ fn loads_protocol(expression: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::attributes::push_expression;
+    use super::super::attributes::{one, push, push_expression};
     use super::*;
 
     /// `-p PROTOCOL`, or `! -p PROTOCOL`.
     fn compared(how: u32, protocol: u8) -> Vec<u8> {
         let mut expressions = Vec::new();
-        let mut meta = Vec::new();
-        push(&mut meta, META_KEY, &L4_PROTOCOL.to_be_bytes());
+        let meta = numbers(&[(META_KEY, L4_PROTOCOL)]);
         push_expression(&mut expressions, b"meta\0", &meta);
-        let mut value = Vec::new();
-        push(&mut value, DATA_VALUE, &[protocol]);
-        let mut compare = Vec::new();
-        push(&mut compare, COMPARE_HOW, &how.to_be_bytes());
-        push(&mut compare, COMPARE_DATA, &value);
+        let mut compare = numbers(&[(COMPARE_HOW, how)]);
+        push(&mut compare, COMPARE_DATA, &one(DATA_VALUE, &[protocol]));
         push_expression(&mut expressions, b"cmp\0", &compare);
         expressions
     }

@@ -1,21 +1,11 @@
 //! The nftables messages that we send, written down; nothing here talks to the kernel.
 
-use std::ffi::CStr;
-
-use netlink_bindings::nftables::{
-    Nfgenmsg, OpBatchBeginDo, OpDeltableDo, OpNewchainDo, OpNewruleDo, OpNewsetDo, OpNewsetelemDo,
-    OpNewtableDo,
-};
 use sys::netlink::{Message, push_message};
-
-use super::expressions::{NOBODIES, Rule, nobody, push_rule};
 
 /// `NFNL_SUBSYS_NFTABLES`: the upper half of each message's type.
 const SUBSYSTEM: u16 = 10;
 /// Within the subsystem, from linux/netfilter/nf_tables.h.
 const DELETE_TABLE: u16 = (SUBSYSTEM << 8) | 2;
-/// The type of the messages that list rules.
-pub(super) const LISTED_RULE: u16 = Part::Rule.added();
 /// `NFNL_MSG_BATCH_BEGIN` and `_END`: what lies between them happens as one or not at all.
 const BATCH_BEGIN: u16 = 0x10;
 const BATCH_END: u16 = 0x11;
@@ -28,11 +18,6 @@ const CREATE: u16 = 0x400;
 const APPEND: u16 = 0x800;
 /// Length of `struct nfgenmsg`.
 const HEADER_BYTES: usize = 4;
-/// `NFPROTO_INET`: one table for both IP versions.
-pub(super) const INET: u8 = 1;
-/// What the `nft` program calls `ipv4_addr`; the kernel only keeps it.
-const TYPE_IPV4_ADDRESS: u32 = 7;
-const ADDRESS_BYTES: u32 = 4;
 
 /// What a ruleset is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,36 +33,13 @@ pub(super) enum Part {
 
 impl Part {
     /// The type of the messages that add one, and that list those there are.
-    const fn added(self) -> u16 {
+    pub(super) const fn added(self) -> u16 {
         (SUBSYSTEM << 8) | self as u16
     }
 
     /// The type of the messages that ask for them.
     const fn get(self) -> u16 {
         self.added() + 1
-    }
-}
-
-/// Where a chain of ours is crossed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hook {
-    /// By packets for this host, where firewalls filter.
-    Input,
-    /// By packets that came in, before their connection is looked up.
-    RawPrerouting,
-    /// By packets that this host sends, before their connection is looked up.
-    RawOutput,
-}
-
-impl Hook {
-    /// Name of the chain, number of the hook and priority, from linux/netfilter.h and
-    /// linux/netfilter_ipv4.h (`NF_IP_PRI_FILTER`, `NF_IP_PRI_RAW`).
-    fn place(self) -> (&'static CStr, u32, i32) {
-        match self {
-            Self::Input => (c"input", 1, 0),
-            Self::RawPrerouting => (c"prerouting", 0, -300),
-            Self::RawOutput => (c"output", 3, -300),
-        }
     }
 }
 
@@ -95,83 +57,23 @@ impl Batch {
             sequence: 0,
             last_start: 0,
         };
-        batch.push(BATCH_BEGIN, 0, encode_subsystem);
+        batch.push(BATCH_BEGIN, 0, batch_header(), &[]);
         batch
     }
 
-    pub(super) fn new_table(&mut self, name: &CStr) {
-        self.push(Part::Table.added(), CREATE | EXCLUSIVE, |payload| {
-            OpNewtableDo::encode_request(payload, &header(INET)).push_name(name);
-        });
-    }
-
-    pub(super) fn delete_table(&mut self, family: u8, name: &CStr) {
-        self.push(DELETE_TABLE, 0, |payload| {
-            OpDeltableDo::encode_request(payload, &header(family)).push_name(name);
-        });
-    }
-
-    /// A part with attributes that the kernel has listed.
-    pub(super) fn copy(&mut self, part: Part, family: u8, attributes: &[u8]) {
+    /// A part with its attributes.
+    pub(super) fn add(&mut self, part: Part, family: u8, attributes: &[u8]) {
         let flags = match part {
             Part::Table => CREATE | EXCLUSIVE,
             Part::Rule => CREATE | APPEND,
             _ => CREATE,
         };
-        self.push(part.added(), flags, |payload| {
-            payload.extend(header_bytes(family));
-            payload.extend(attributes);
-        });
+        self.push(part.added(), flags, header(family), attributes);
     }
 
-    pub(super) fn new_chain(&mut self, table: &CStr, hook: Hook) {
-        let (name, number, priority) = hook.place();
-        self.push(Part::Chain.added(), CREATE, |payload| {
-            OpNewchainDo::encode_request(payload, &header(INET))
-                .push_table(table)
-                .push_name(name)
-                .nested_hook()
-                .push_num(number)
-                .push_priority(priority)
-                .end_nested()
-                .push_type(c"filter");
-        });
-    }
-
-    pub(super) fn new_rule(&mut self, table: &CStr, hook: Hook, rule: Rule) {
-        let (chain, ..) = hook.place();
-        self.push(Part::Rule.added(), CREATE | APPEND, |payload| {
-            let expressions = OpNewruleDo::encode_request(payload, &header(INET))
-                .push_table(table)
-                .push_chain(chain)
-                .nested_expressions();
-            push_rule(expressions, rule);
-        });
-    }
-
-    /// A set of the first so many addresses of nobody.
-    pub(super) fn new_nobodies(&mut self, table: &CStr, addresses: u16) {
-        self.push(Part::Set.added(), CREATE, |payload| {
-            OpNewsetDo::encode_request(payload, &header(INET))
-                .push_table(table)
-                .push_name(NOBODIES)
-                .push_key_type(TYPE_IPV4_ADDRESS)
-                .push_key_len(ADDRESS_BYTES)
-                .push_id(1);
-        });
-        self.push(Part::Elements.added(), CREATE, |payload| {
-            let list = OpNewsetelemDo::encode_request(payload, &header(INET))
-                .push_table(table)
-                .push_set(NOBODIES)
-                .nested_elements();
-            (0..addresses).fold(list, |list, nth| {
-                list.nested_elem()
-                    .nested_key()
-                    .push_value(&nobody(nth))
-                    .end_nested()
-                    .end_nested()
-            });
-        });
+    /// The table that these attributes name.
+    pub(super) fn delete_table(&mut self, family: u8, attributes: &[u8]) {
+        self.push(DELETE_TABLE, 0, header(family), attributes);
     }
 
     /// The finished datagram, and the sequence number whose acknowledgement ends the answer.
@@ -185,20 +87,18 @@ impl Batch {
     pub(super) fn close(mut self) -> (Vec<u8>, u32) {
         let last = self.sequence;
         self.datagram[self.last_start + 6] |= ACKNOWLEDGE as u8;
-        self.push(BATCH_END, 0, encode_subsystem);
+        self.push(BATCH_END, 0, batch_header(), &[]);
         (self.datagram, last)
     }
 
-    fn push(&mut self, kind: u16, flags: u16, fill: impl FnOnce(&mut Vec<u8>)) {
+    fn push(&mut self, kind: u16, flags: u16, header: [u8; HEADER_BYTES], attributes: &[u8]) {
         self.sequence += 1;
         self.last_start = self.datagram.len();
-        push_message(
-            &mut self.datagram,
-            kind,
-            REQUEST | flags,
-            self.sequence,
-            fill,
-        );
+        let flags = REQUEST | flags;
+        push_message(&mut self.datagram, kind, flags, self.sequence, |payload| {
+            payload.extend(header);
+            payload.extend(attributes);
+        });
     }
 }
 
@@ -206,19 +106,14 @@ impl Batch {
 /// `which` are the attributes that the question has.
 pub(super) fn list(part: Part, family: u8, which: &[u8]) -> (Vec<u8>, u32) {
     let mut request = Vec::new();
-    push_message(&mut request, part.get(), REQUEST | DUMP, 1, |payload| {
-        payload.extend(header_bytes(family));
+    let flags = match part {
+        // There is but one: the number of the last change.
+        Part::Generation => REQUEST | ACKNOWLEDGE,
+        _ => REQUEST | DUMP,
+    };
+    push_message(&mut request, part.get(), flags, 1, |payload| {
+        payload.extend(header(family));
         payload.extend(which);
-    });
-    (request, 1)
-}
-
-/// The question for the number of the last change, and its sequence number.
-pub(super) fn ask_generation() -> (Vec<u8>, u32) {
-    let mut request = Vec::new();
-    let get = Part::Generation.get();
-    push_message(&mut request, get, REQUEST | ACKNOWLEDGE, 1, |payload| {
-        payload.extend(header_bytes(0));
     });
     (request, 1)
 }
@@ -230,20 +125,12 @@ pub(super) fn listed<'a>(part: Part, message: &Message<'a>) -> Option<(u8, &'a [
 }
 
 /// `struct nfgenmsg`: the family, and a version and a number that are 0.
-fn header_bytes(family: u8) -> [u8; HEADER_BYTES] {
+fn header(family: u8) -> [u8; HEADER_BYTES] {
     [family, 0, 0, 0]
 }
 
-fn header(family: u8) -> Nfgenmsg {
-    Nfgenmsg {
-        nfgen_family: family,
-        ..Nfgenmsg::default()
-    }
-}
-
-/// A batch names the subsystem that it is for.
-fn encode_subsystem(payload: &mut Vec<u8>) {
-    let mut header = header(0);
-    header.set_res_id(SUBSYSTEM);
-    OpBatchBeginDo::encode_request(payload, &header);
+/// A batch names the subsystem that it is for, by the number.
+fn batch_header() -> [u8; HEADER_BYTES] {
+    let [high, low] = SUBSYSTEM.to_be_bytes();
+    [0, 0, high, low]
 }

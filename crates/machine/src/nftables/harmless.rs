@@ -1,9 +1,11 @@
 //! Rules made such that no packet ends in them, and that they can be loaded: they cost what they
 //! cost, and drop nothing. The numbers are those of linux/netfilter/nf_tables.h.
 
+use sys::netlink::attributes;
+
 use super::attributes::{
-    Attribute, EXPRESSION_DATA, EXPRESSION_NAME, LIST_ELEMENT, attributes, find, find_number, name,
-    push, push_expression, rewritten,
+    EXPRESSION_DATA, EXPRESSION_NAME, LIST_ELEMENT, find, find_number, name, numbers, one, push,
+    push_expression, rewritten,
 };
 
 const IMMEDIATE_REGISTER: u16 = 1;
@@ -30,9 +32,9 @@ const VERDICT_BYTE: u32 = 0xff;
 /// a flow table.
 pub(super) fn expressions(expressions: &[u8]) -> Vec<u8> {
     let mut written = Vec::with_capacity(expressions.len());
-    for element in attributes(expressions) {
-        let name = name(element.payload, EXPRESSION_NAME);
-        let data = find(element.payload, EXPRESSION_DATA).unwrap_or_default();
+    for (_, element) in attributes(expressions) {
+        let name = name(element, EXPRESSION_NAME);
+        let data = find(element, EXPRESSION_DATA).unwrap_or_default();
         match name {
             b"flow_offload" => {}
             b"reject" | b"queue" | b"synproxy" => push_accept(&mut written),
@@ -41,8 +43,8 @@ pub(super) fn expressions(expressions: &[u8]) -> Vec<u8> {
             }
             b"quota" => push_expression(&mut written, b"quota\0", &quota(data)),
             b"target" if ends_packets(data) => push_accept(&mut written),
-            b"immediate" => push(&mut written, LIST_ELEMENT, &immediate(element.payload)),
-            _ => push(&mut written, LIST_ELEMENT, element.payload),
+            b"immediate" => push(&mut written, LIST_ELEMENT, &immediate(element)),
+            _ => push(&mut written, LIST_ELEMENT, element),
         }
     }
     written
@@ -59,35 +61,30 @@ pub(super) fn object(kind: u32, data: &[u8]) -> Vec<u8> {
 /// A quota that is used up is listed with a flag that is not taken (`nft_quota_do_init` in
 /// net/netfilter/nft_quota.c); its count says the same.
 fn quota(data: &[u8]) -> Vec<u8> {
-    rewritten(data, |part| {
-        let flags = find_number(data, part.kind)?;
-        (part.kind == QUOTA_FLAGS).then(|| (flags & QUOTA_INVERTED).to_be_bytes().to_vec())
+    rewritten(data, |kind, _| {
+        let flags = find_number(data, kind)?;
+        (kind == QUOTA_FLAGS).then(|| (flags & QUOTA_INVERTED).to_be_bytes().to_vec())
     })
 }
 
 /// The elements of a map, with no end for a packet among their verdicts.
 pub(super) fn elements(elements: &[u8]) -> Vec<u8> {
-    rewritten(elements, |element| {
-        Some(rewritten(element.payload, |part| {
-            (part.kind == ELEMENT_DATA).then(|| data(part.payload))
-        }))
-    })
+    let element = |kind, part: &[u8]| (kind == ELEMENT_DATA).then(|| data(part));
+    rewritten(elements, |_, payload| Some(rewritten(payload, element)))
 }
 
 fn immediate(expression: &[u8]) -> Vec<u8> {
-    let of_immediate =
-        |part: Attribute<'_>| (part.kind == IMMEDIATE_DATA).then(|| data(part.payload));
-    rewritten(expression, |part| {
-        (part.kind == EXPRESSION_DATA).then(|| rewritten(part.payload, of_immediate))
+    let of_immediate = |kind, part: &[u8]| (kind == IMMEDIATE_DATA).then(|| data(part));
+    rewritten(expression, |kind, part| {
+        (kind == EXPRESSION_DATA).then(|| rewritten(part, of_immediate))
     })
 }
 
 /// A value stays as it is; a verdict that ends a packet becomes one that lets it go on.
 fn data(data: &[u8]) -> Vec<u8> {
-    rewritten(data, |part| {
-        let ends = part.kind == DATA_VERDICT
-            && find_number(part.payload, VERDICT_CODE).is_some_and(is_end);
-        ends.then(accept)
+    rewritten(data, |kind, verdict| {
+        let code = find_number(verdict, VERDICT_CODE);
+        (kind == DATA_VERDICT && code.is_some_and(is_end)).then(accept)
     })
 }
 
@@ -97,21 +94,16 @@ fn is_end(code: u32) -> bool {
 }
 
 fn accept() -> Vec<u8> {
-    let mut verdict = Vec::new();
-    push(&mut verdict, VERDICT_CODE, &ACCEPT.to_be_bytes());
-    verdict
+    numbers(&[(VERDICT_CODE, ACCEPT)])
 }
 
 fn push_accept(expressions: &mut Vec<u8>) {
-    let mut verdict = Vec::new();
-    push(&mut verdict, DATA_VERDICT, &accept());
-    let mut immediate = Vec::new();
+    let mut immediate = numbers(&[(IMMEDIATE_REGISTER, VERDICT_REGISTER)]);
     push(
         &mut immediate,
-        IMMEDIATE_REGISTER,
-        &VERDICT_REGISTER.to_be_bytes(),
+        IMMEDIATE_DATA,
+        &one(DATA_VERDICT, &accept()),
     );
-    push(&mut immediate, IMMEDIATE_DATA, &verdict);
     push_expression(expressions, b"immediate\0", &immediate);
 }
 
@@ -127,14 +119,8 @@ fn ends_packets(target: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn nested(kind: u16, payload: &[u8]) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        push(&mut bytes, kind, payload);
-        bytes
-    }
-
     fn verdict(code: i32) -> Vec<u8> {
-        nested(DATA_VERDICT, &nested(VERDICT_CODE, &code.to_be_bytes()))
+        one(DATA_VERDICT, &one(VERDICT_CODE, &code.to_be_bytes()))
     }
 
     fn expression(name: &[u8], data: &[u8]) -> Vec<u8> {
@@ -144,7 +130,7 @@ mod tests {
     }
 
     fn immediate_of(code: i32) -> Vec<u8> {
-        let mut data = nested(IMMEDIATE_REGISTER, &VERDICT_REGISTER.to_be_bytes());
+        let mut data = one(IMMEDIATE_REGISTER, &VERDICT_REGISTER.to_be_bytes());
         push(&mut data, IMMEDIATE_DATA, &verdict(code));
         expression(b"immediate\0", &data)
     }
@@ -164,11 +150,11 @@ mod tests {
         for name in [&b"reject\0"[..], b"queue\0", b"synproxy\0"] {
             assert_eq!(expressions(&expression(name, &[])), accepted);
         }
-        let synproxy = nested(OBJECT_TYPE, &SYNPROXY.to_be_bytes());
+        let synproxy = one(OBJECT_TYPE, &SYNPROXY.to_be_bytes());
         assert_eq!(expressions(&expression(b"objref\0", &synproxy)), accepted);
-        let target = nested(TARGET_NAME, b"REJECT\0");
+        let target = one(TARGET_NAME, b"REJECT\0");
         assert_eq!(expressions(&expression(b"target\0", &target)), accepted);
-        let other = expression(b"target\0", &nested(TARGET_NAME, b"LOG\0"));
+        let other = expression(b"target\0", &one(TARGET_NAME, b"LOG\0"));
         assert_eq!(expressions(&other), other);
         assert_eq!(
             expressions(&expression(b"flow_offload\0", &[])),
@@ -179,9 +165,9 @@ mod tests {
     #[test]
     fn a_map_to_verdicts_keeps_its_keys_and_jumps_and_drops_nothing() {
         let element = |code| {
-            let mut element = nested(1, b"key");
+            let mut element = one(1, b"key");
             push(&mut element, ELEMENT_DATA, &verdict(code));
-            nested(LIST_ELEMENT, &element)
+            one(LIST_ELEMENT, &element)
         };
         let map = [element(0), element(-3)].concat();
         assert_eq!(elements(&map), [element(1), element(-3)].concat());

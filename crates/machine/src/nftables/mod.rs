@@ -4,63 +4,19 @@
 mod attributes;
 mod compatibility;
 mod encode;
-mod expressions;
 mod harmless;
+mod ours;
 mod ruleset;
 
-use std::ffi::CStr;
 use std::io;
 use std::ops::ControlFlow;
 
-use netlink_bindings::nftables::{IterableRuleAttrs, OpGetruleDump};
-use sys::netlink::{Family, Message, Netlink};
+use sys::netlink::{Family, Message, Netlink, attributes};
 
-use crate::namespace::PrivateNamespace;
-pub use encode::Hook;
+use attributes::{EXPRESSION_NAME, find, name};
 use encode::{Batch, Part};
-pub use expressions::Rule;
+pub use ours::Table;
 pub use ruleset::Ruleset;
-
-/// A table of ours.
-#[derive(Clone, Debug)]
-pub struct Table {
-    pub name: &'static CStr,
-    /// How many addresses of nobody its set has; without any it has no set.
-    pub nobodies: u16,
-    /// Its rules, each in the one chain at its hook.
-    pub rules: Vec<(Hook, Rule)>,
-}
-
-/// Adds a table with its chains and rules, at once or not at all.
-///
-/// # Errors
-/// The kernel's errno: `EEXIST` when there is a table of that name.
-pub fn add_table(_proof: PrivateNamespace, table: &Table) -> io::Result<()> {
-    let mut batch = Batch::new();
-    batch.new_table(table.name);
-    if table.nobodies > 0 {
-        batch.new_nobodies(table.name, table.nobodies);
-    }
-    let mut hooks: Vec<Hook> = table.rules.iter().map(|(hook, _)| *hook).collect();
-    hooks.dedup();
-    for hook in hooks {
-        batch.new_chain(table.name, hook);
-    }
-    for (hook, rule) in &table.rules {
-        batch.new_rule(table.name, *hook, *rule);
-    }
-    send(batch)
-}
-
-/// Takes a table away with everything in it.
-///
-/// # Errors
-/// The kernel's errno: `ENOENT` when there is no such table.
-pub fn delete_table(_proof: PrivateNamespace, name: &CStr) -> io::Result<()> {
-    let mut batch = Batch::new();
-    batch.delete_table(encode::INET, name);
-    send(batch)
-}
 
 /// A rule as the kernel lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,34 +46,27 @@ fn send(batch: Batch) -> io::Result<()> {
     Netlink::open(Family::Netfilter)?.ask(&request, last, |_| ControlFlow::Continue(()))
 }
 
+/// `NFTA_RULE_TABLE`, `_CHAIN` and `_EXPRESSIONS`.
 fn listed_rule(message: &Message<'_>) -> Option<ListedRule> {
-    if message.kind != encode::LISTED_RULE {
-        return None;
-    }
-    let (_, rule) = OpGetruleDump::decode_request(message.payload);
+    let (_, rule) = encode::listed(Part::Rule, message)?;
+    find(rule, 1)?;
+    find(rule, 2)?;
+    let [table, chain] = [1, 2].map(|kind| String::from_utf8_lossy(name(rule, kind)).into_owned());
     Some(ListedRule {
-        table: rule.get_table().ok()?.to_string_lossy().into_owned(),
-        chain: rule.get_chain().ok()?.to_string_lossy().into_owned(),
-        tracks_connections: tracks_connections(&rule),
+        table,
+        chain,
+        tracks_connections: tracks_connections(find(rule, 4).unwrap_or_default()),
     })
 }
 
-/// Whether an expression of the rule is `ct`, or the `conntrack` match of `iptables-nft`, which the
+/// Whether an expression of a rule is `ct`, or the `conntrack` match of `iptables-nft`, which the
 /// kernel lists as an opaque `match`.
-fn tracks_connections(rule: &IterableRuleAttrs<'_>) -> bool {
-    let Ok(expressions) = rule.get_expressions() else {
-        return false;
-    };
-    expressions
-        .get_elem()
-        .any(|expression| match expression.get_name() {
-            Ok(name) if name == c"ct" => true,
-            Ok(name) if name == c"match" => {
-                let data = expression.get_buf();
-                data.windows(9).any(|window| window == b"conntrack")
-            }
-            _ => false,
-        })
+fn tracks_connections(expressions: &[u8]) -> bool {
+    attributes(expressions).any(|(_, expression)| match name(expression, EXPRESSION_NAME) {
+        b"ct" => true,
+        b"match" => expression.windows(9).any(|window| window == b"conntrack"),
+        _ => false,
+    })
 }
 
 #[cfg(test)]
@@ -125,10 +74,13 @@ mod tests {
     use super::*;
 
     /// The encoder's own rule, read as the kernel would list it.
-    fn as_listed(rule: Rule) -> ListedRule {
-        let mut batch = Batch::new();
-        batch.new_rule(c"table", Hook::Input, rule);
-        let (datagram, _) = batch.close();
+    fn as_listed(rule: ours::Rule) -> ListedRule {
+        let table = Table {
+            table: "table".to_owned(),
+            at: vec![ours::Hook::Input],
+            rule,
+        };
+        let (datagram, _) = table.ruleset(8).batch().close();
         let mut listed =
             sys::netlink::messages(&datagram).filter_map(|message| listed_rule(&message));
         listed.next().unwrap()
@@ -136,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_rule_is_read_back_as_it_was_written() {
-        let rule = as_listed(Rule::DropFromNobody(7));
+        let rule = as_listed(ours::Rule::DropFromNobody);
         assert_eq!(
             (rule.table.as_str(), rule.chain.as_str()),
             ("table", "input")
@@ -146,13 +98,13 @@ mod tests {
 
     #[test]
     fn a_rule_on_the_state_of_connections_is_known_by_its_expression() {
-        assert!(as_listed(Rule::LookAtConnectionState).tracks_connections);
+        assert!(as_listed(ours::Rule::LookAtConnectionState).tracks_connections);
     }
 
     #[test]
     fn an_answer_cut_short_is_no_rule() {
         let message = Message {
-            kind: encode::LISTED_RULE,
+            kind: Part::Rule.added(),
             flags: 0,
             sequence: 1,
             payload: &[2, 0],

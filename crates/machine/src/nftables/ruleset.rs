@@ -7,13 +7,12 @@
 //! chains at the ingress of a device are crossed by nobody, as devices but for `lo` are not there; no
 //! packet is handed to a flow table.
 
-use std::ffi::CString;
 use std::io;
 use std::ops::ControlFlow;
 
-use sys::netlink::{Family, Netlink};
+use sys::netlink::{Family, Netlink, attributes};
 
-use super::attributes::{attributes, find, find_number, name, push};
+use super::attributes::{find, find_number, name, numbers, push};
 use super::encode::{self, Batch, Part};
 use super::{compatibility, harmless, send};
 use crate::namespace::PrivateNamespace;
@@ -42,20 +41,20 @@ const ELEMENTS: u16 = 3;
 
 /// A part of a ruleset: its family and its attributes as they are loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Piece {
-    family: u8,
-    attributes: Vec<u8>,
+pub(super) struct Piece {
+    pub(super) family: u8,
+    pub(super) attributes: Vec<u8>,
 }
 
 /// The rules of a network namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ruleset {
-    tables: Vec<Piece>,
-    chains: Vec<Piece>,
-    sets: Vec<Piece>,
-    objects: Vec<Piece>,
-    elements: Vec<Piece>,
-    rules: Vec<Piece>,
+    pub(super) tables: Vec<Piece>,
+    pub(super) chains: Vec<Piece>,
+    pub(super) sets: Vec<Piece>,
+    pub(super) objects: Vec<Piece>,
+    pub(super) elements: Vec<Piece>,
+    pub(super) rules: Vec<Piece>,
 }
 
 impl Ruleset {
@@ -102,6 +101,10 @@ impl Ruleset {
     /// The kernel's errno: `EEXIST` where a table is there already, `EPERM` where they are more than a
     /// socket sends at once and its room may not be made larger.
     pub fn load(&self, _proof: PrivateNamespace) -> io::Result<()> {
+        send(self.batch())
+    }
+
+    pub(super) fn batch(&self) -> Batch {
         let mut batch = Batch::new();
         let parts = [
             (Part::Table, &self.tables),
@@ -113,10 +116,10 @@ impl Ruleset {
         ];
         for (part, pieces) in parts {
             for piece in pieces {
-                batch.copy(part, piece.family, &piece.attributes);
+                batch.add(part, piece.family, &piece.attributes);
             }
         }
-        send(batch)
+        batch
     }
 
     /// Takes its tables away again with everything in them.
@@ -126,8 +129,8 @@ impl Ruleset {
     pub fn unload(&self, _proof: PrivateNamespace) -> io::Result<()> {
         let mut batch = Batch::new();
         for table in &self.tables {
-            let name = CString::new(name(&table.attributes, TABLE))?;
-            batch.delete_table(table.family, &name);
+            let named = only(table, &[TABLE]);
+            batch.delete_table(named.family, &named.attributes);
         }
         send(batch)
     }
@@ -143,15 +146,10 @@ impl Ruleset {
 /// Number of the change that was made last.
 fn generation() -> io::Result<Option<u32>> {
     const ID: u16 = 1;
-    let (request, sequence) = encode::ask_generation();
-    let mut found = None;
-    Netlink::open(Family::Netfilter)?.ask(&request, sequence, |message| {
-        if let Some((_, attributes)) = encode::listed(Part::Generation, &message) {
-            found = find_number(attributes, ID);
-        }
-        ControlFlow::Continue(())
-    })?;
-    Ok(found)
+    let told = list(Part::Generation, 0, &[])?;
+    Ok(told
+        .first()
+        .and_then(|piece| find_number(&piece.attributes, ID)))
 }
 
 /// What there is of a part, but for what is of a device.
@@ -178,9 +176,9 @@ fn list(part: Part, family: u8, which: &[u8]) -> io::Result<Vec<Piece>> {
 /// The piece with some of its attributes.
 fn only(piece: &Piece, kinds: &[u16]) -> Piece {
     let mut kept = Vec::with_capacity(piece.attributes.len());
-    for attribute in attributes(&piece.attributes) {
-        if kinds.contains(&attribute.kind) {
-            push(&mut kept, attribute.kind, attribute.payload);
+    for (kind, payload) in attributes(&piece.attributes) {
+        if kinds.contains(&kind) {
+            push(&mut kept, kind, payload);
         }
     }
     Piece {
@@ -192,7 +190,7 @@ fn only(piece: &Piece, kinds: &[u16]) -> Piece {
 fn table(piece: &Piece) -> Piece {
     let flags = find_number(&piece.attributes, TABLE_FLAGS).unwrap_or(0) & DORMANT;
     let mut table = only(piece, &[TABLE]);
-    push(&mut table.attributes, TABLE_FLAGS, &flags.to_be_bytes());
+    table.attributes.extend(numbers(&[(TABLE_FLAGS, flags)]));
     table
 }
 
@@ -205,7 +203,7 @@ fn chain(piece: &Piece) -> Piece {
         return only(piece, &[TABLE, CHAIN_NAME]);
     }
     let mut chain = only(piece, &[TABLE, CHAIN_NAME, CHAIN_HOOK, TYPE]);
-    push(&mut chain.attributes, CHAIN_POLICY, &ACCEPT.to_be_bytes());
+    chain.attributes.extend(numbers(&[(CHAIN_POLICY, ACCEPT)]));
     chain
 }
 
@@ -236,7 +234,7 @@ fn object(piece: &Piece) -> Piece {
 fn set(piece: &Piece, id: u32) -> Piece {
     const KEPT: [u16; 14] = [TABLE, SET_NAME, 3, 4, 5, 6, 7, 8, 9, 11, 12, 15, 17, 18];
     let mut set = only(piece, &KEPT);
-    push(&mut set.attributes, SET_ID, &id.to_be_bytes());
+    set.attributes.extend(numbers(&[(SET_ID, id)]));
     set
 }
 
@@ -244,14 +242,10 @@ fn elements_of(set: &Piece) -> io::Result<Vec<Piece>> {
     let which = only(set, &[TABLE, SET_NAME]);
     let listed = list(Part::Elements, set.family, &which.attributes)?;
     let with_any = listed.iter().filter_map(|piece| {
-        let elements = find(&piece.attributes, ELEMENTS)?;
-        let mut harmless = only(piece, &[TABLE, SET_NAME]);
-        push(
-            &mut harmless.attributes,
-            ELEMENTS,
-            &harmless::elements(elements),
-        );
-        Some(harmless)
+        let elements = harmless::elements(find(&piece.attributes, ELEMENTS)?);
+        let mut kept = only(piece, &[TABLE, SET_NAME]);
+        push(&mut kept.attributes, ELEMENTS, &elements);
+        Some(kept)
     });
     Ok(with_any.collect())
 }

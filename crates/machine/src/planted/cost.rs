@@ -6,11 +6,11 @@ use model::Binds;
 use model::lever::{LeverShape, Takes};
 use serde::Deserialize;
 
+use super::rules::HeldRules;
 use super::seccomp_filter::{self, Reads};
-use super::table::HeldTable;
 use super::{ChildPart, Held, Planted, PlantedError, SetLever, Wanted};
-use super::{conntrack, machine_rules, packet_tap, token_bucket};
-use crate::nftables::{Hook, Rule, Table};
+use super::{packet_tap, token_bucket};
+use crate::nftables::Table;
 
 const FILE: &str = include_str!("../../planted.toml");
 
@@ -60,11 +60,9 @@ enum How {
     /// Our server's message, of so many bytes.
     Message,
     Filter(Reads),
-    NftRules,
-    NftSet,
-    NoTrack,
+    /// A table of ours in the packet filter.
+    Rules(Table),
     MachineRules,
-    Conntrack,
     PacketTap,
     TokenBucket,
     /// It goes the way of what binds live.
@@ -141,29 +139,9 @@ impl Cost {
     fn held(&'static self, number: u64) -> Result<Box<dyn Held + Send>, PlantedError> {
         // It takes no more than fits.
         let count = u16::try_from(number).unwrap_or(u16::MAX);
-        let table = |table: &Table| HeldTable::add(&self.name, table);
-        Ok(match self.how {
-            How::NftRules => Box::new(table(&Table {
-                name: c"linerate-rules",
-                nobodies: 0,
-                rules: (0..count)
-                    .map(|nth| (Hook::Input, Rule::DropFromNobody(nth)))
-                    .collect(),
-            })?),
-            How::NftSet => Box::new(table(&Table {
-                name: c"linerate-set",
-                nobodies: count,
-                rules: vec![(Hook::Input, Rule::DropFromNobodies)],
-            })?),
-            How::NoTrack => Box::new(table(&Table {
-                name: c"linerate-no-track",
-                nobodies: 0,
-                rules: [Hook::RawPrerouting, Hook::RawOutput]
-                    .map(|hook| (hook, Rule::DoNotTrackTcp))
-                    .to_vec(),
-            })?),
-            How::MachineRules => Box::new(machine_rules::hold()?),
-            How::Conntrack => Box::new(conntrack::hold()?),
+        Ok(match &self.how {
+            How::Rules(table) => Box::new(HeldRules::of_table(&self.name, table, count)?),
+            How::MachineRules => Box::new(HeldRules::of_the_machine(&self.name)?),
             How::PacketTap => Box::new(packet_tap::hold(count)?),
             How::TokenBucket => Box::new(token_bucket::hold()?),
             _ => Box::new(HeldNothing),

@@ -4,12 +4,10 @@
 //! What binds live sets something in the network namespace of this process, and only if
 //! that namespace is our own: see [`crate::namespace`]. What reaches further needs its owner's word.
 
-mod conntrack;
 mod cost;
-mod machine_rules;
 mod packet_tap;
+mod rules;
 mod seccomp_filter;
-mod table;
 mod token_bucket;
 mod tuned;
 
@@ -152,6 +150,17 @@ pub enum PlantedError {
     Qdisc(#[from] QdiscError),
     #[error(transparent)]
     Carry(#[from] CarryError),
+}
+
+impl PlantedError {
+    /// What the kernel refused while a lever did something.
+    fn refused(lever: &'static str, doing: &'static str) -> impl Fn(io::Error) -> Self {
+        move |source| Self::Refused {
+            lever,
+            doing,
+            source,
+        }
+    }
 }
 
 /// The cost, the switch or the lever of that name.

@@ -20,7 +20,7 @@ pub(super) fn hold(count: u16) -> Result<HeldTaps, PlantedError> {
         })?;
     }
     let opened: Result<Vec<_>, _> = (0..count).map(|_| Tap::open()).collect();
-    let taps = opened.map_err(|source| refused("opening a packet socket", source))?;
+    let taps = opened.map_err(refused("opening a packet socket"))?;
     Ok(HeldTaps(taps))
 }
 
@@ -30,7 +30,7 @@ pub(super) struct HeldTaps(Vec<Tap>);
 impl HeldTaps {
     fn inodes(&self) -> Result<Vec<u64>, PlantedError> {
         let inodes: Result<Vec<_>, _> = self.0.iter().map(Tap::inode).collect();
-        inodes.map_err(|source| refused("looking at a packet socket", source))
+        inodes.map_err(refused("looking at a packet socket"))
     }
 }
 
@@ -62,18 +62,13 @@ impl Held for HeldTaps {
 }
 
 fn listed() -> Result<HashSet<u64>, PlantedError> {
-    let text =
-        std::fs::read_to_string(LIST).map_err(|source| refused("reading the taps", source))?;
+    let text = std::fs::read_to_string(LIST).map_err(refused("reading the taps"))?;
     Ok(crate::packet_list::parse(&text)
         .iter()
         .map(|tap| tap.inode)
         .collect())
 }
 
-fn refused(doing: &'static str, source: std::io::Error) -> PlantedError {
-    PlantedError::Refused {
-        lever: NAME,
-        doing,
-        source,
-    }
+fn refused(doing: &'static str) -> impl Fn(std::io::Error) -> PlantedError {
+    PlantedError::refused(NAME, doing)
 }

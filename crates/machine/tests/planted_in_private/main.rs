@@ -150,11 +150,17 @@ fn dropping_a_live_lever_undoes_it() {
 fn a_lever_that_was_undone_behind_our_back_does_not_verify() {
     let proof = machine::namespace::ours().unwrap();
     let held = hold("nft-rules", Some("2"));
-    machine::nftables::delete_table(proof, c"linerate-rules").unwrap();
+    machine::nftables::Ruleset::here()
+        .unwrap()
+        .unload(proof)
+        .unwrap();
     assert!(held.verify().is_err());
     drop(held);
     let held = hold("conntrack", None);
-    machine::nftables::delete_table(proof, c"linerate-conntrack").unwrap();
+    machine::nftables::Ruleset::here()
+        .unwrap()
+        .unload(proof)
+        .unwrap();
     assert!(matches!(
         held.verify(),
         Err(PlantedError::WithoutEffect { .. })

@@ -1,0 +1,142 @@
+//! Rules of a packet filter in a network namespace of our own: held, checked and taken away.
+
+use std::io;
+use std::net::UdpSocket;
+
+use super::{Held, PlantedError};
+use crate::namespace::{self, PrivateNamespace};
+use crate::nftables::{self, ListedRule, Ruleset, Table};
+
+/// Connections that are tracked in this network namespace.
+const COUNT: &str = "/proc/sys/net/netfilter/nf_conntrack_count";
+
+/// Rules that go when this is dropped.
+pub(super) struct HeldRules {
+    lever: &'static str,
+    ruleset: Ruleset,
+    /// Whether they have the kernel track connections.
+    track: bool,
+    proof: PrivateNamespace,
+    there: bool,
+}
+
+impl HeldRules {
+    /// Those of a table of ours, of so many rules or addresses where it has several.
+    pub(super) fn of_table(
+        lever: &'static str,
+        table: &Table,
+        count: u16,
+    ) -> Result<Self, PlantedError> {
+        let proof = ours(lever)?;
+        let mut held = Self::load(lever, table.ruleset(count), proof)?;
+        held.track = table.tracks_connections();
+        Ok(held)
+    }
+
+    /// Those of this machine's own packet filter, copied: what its protection costs, without taking it off
+    /// the machine.
+    pub(super) fn of_the_machine(lever: &'static str) -> Result<Self, PlantedError> {
+        let proof = ours(lever)?;
+        let ruleset = namespace::in_the_machines(Ruleset::here)
+            .map_err(PlantedError::MachineOutOfReach)?
+            .map_err(PlantedError::refused(lever, "reading the machine's rules"))?;
+        if ruleset.rules() == 0 {
+            let what = "this machine has no nftables rules, and those of iptables-legacy cannot be \
+                        read back";
+            return Err(PlantedError::NothingThere { lever, what });
+        }
+        Self::load(lever, ruleset, proof)
+    }
+
+    fn load(
+        lever: &'static str,
+        ruleset: Ruleset,
+        proof: PrivateNamespace,
+    ) -> Result<Self, PlantedError> {
+        let loaded = ruleset.load(proof);
+        loaded.map_err(PlantedError::refused(lever, "loading the nft rules"))?;
+        Ok(Self {
+            lever,
+            ruleset,
+            track: false,
+            proof,
+            there: true,
+        })
+    }
+
+    /// Those of its rules that the kernel lists.
+    fn listed(&self) -> Result<Vec<ListedRule>, PlantedError> {
+        let rules = nftables::rules();
+        let mut rules =
+            rules.map_err(PlantedError::refused(self.lever, "listing the nft rules"))?;
+        rules.retain(|rule| self.ruleset.has_table(&rule.table));
+        Ok(rules)
+    }
+
+    fn without_effect(&self, what: impl Into<String>) -> PlantedError {
+        let (lever, what) = (self.lever, what.into());
+        PlantedError::WithoutEffect { lever, what }
+    }
+
+    /// A rule that is listed may still track nothing, so a datagram is sent and the kernel's count
+    /// of connections looked at.
+    fn verify_tracking(&self, listed: &[ListedRule]) -> Result<(), PlantedError> {
+        if !listed.iter().all(|rule| rule.tracks_connections) {
+            return Err(self.without_effect("the rule that is listed asks for no connection state"));
+        }
+        let doing = "sending a datagram to ourselves";
+        send_to_self().map_err(PlantedError::refused(self.lever, doing))?;
+        match sys::kernel_file::number::<u64>(COUNT) {
+            Some(0) => Err(self.without_effect("a datagram was sent and no connection is tracked")),
+            // Where the kernel does not show the count, the list of rules is all there is.
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Held for HeldRules {
+    fn verify(&self) -> Result<(), PlantedError> {
+        let (listed, wanted) = (self.listed()?, self.ruleset.rules());
+        if listed.len() != wanted {
+            let what = format!("the kernel lists {} rules of {wanted}", listed.len());
+            return Err(self.without_effect(what));
+        }
+        match self.track {
+            true => self.verify_tracking(&listed),
+            false => Ok(()),
+        }
+    }
+
+    fn undo(mut self: Box<Self>) -> Result<(), PlantedError> {
+        self.there = false;
+        let doing = "taking the nft rules away";
+        let unloaded = self.ruleset.unload(self.proof);
+        unloaded.map_err(PlantedError::refused(self.lever, doing))?;
+        match self.listed()?.len() {
+            0 => Ok(()),
+            left => {
+                let what = format!("{left} rules are still there after they were taken away");
+                Err(self.without_effect(what))
+            }
+        }
+    }
+}
+
+impl Drop for HeldRules {
+    fn drop(&mut self) {
+        if self.there {
+            // Nobody is left to tell; the namespace takes the rules with it when it ends.
+            let _ = self.ruleset.unload(self.proof);
+        }
+    }
+}
+
+fn ours(lever: &'static str) -> Result<PrivateNamespace, PlantedError> {
+    namespace::ours().map_err(|reason| PlantedError::NotPrivate { lever, reason })
+}
+
+fn send_to_self() -> io::Result<()> {
+    let socket = UdpSocket::bind(("127.0.0.1", 0))?;
+    socket.send_to(b"tracked", socket.local_addr()?)?;
+    Ok(())
+}
