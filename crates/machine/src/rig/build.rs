@@ -29,18 +29,18 @@ pub(super) fn build(layout: &Layout) -> Result<Built, Failed> {
     let namespaces: Result<Vec<_>, _> = namespaces.collect();
     let hosts = namespaces.map_err(|error| (Step::NetworkNamespace, error))?;
     let built = Built { hosts, uts };
-    for cable in layout.cables {
+    for cable in &layout.cables {
         built
             .lay(layout, cable)
             .map_err(|error| (Step::Cable, error))?;
     }
-    for route in layout.routes {
+    for route in &layout.routes {
         let add = || cabling::add_route(route.network, route.gateway);
         built
             .on(route.host, add)
             .map_err(|error| (Step::Route, error))?;
     }
-    for tunnel in layout.tunnels {
+    for tunnel in &layout.tunnels {
         let make = || {
             cabling::make_tunnel(tunnel)?;
             cabling::give_address(TUNNEL_DEVICE, tunnel.address)?;
@@ -60,18 +60,18 @@ impl Built {
     fn lay(&self, layout: &Layout, [one, other]: &[End; 2]) -> io::Result<()> {
         let far = self.hosts[other.host].descriptor();
         self.on(one.host, || {
-            cabling::lay_cable(one.device, other.device, far)
+            cabling::lay_cable(&one.device, &other.device, far)
         })?;
         let ends = [one, other];
         ends.into_iter().try_for_each(|end| {
             let forwards = layout.hosts[end.host].forwards;
-            self.on(end.host, || equip(end.device, end.address, forwards))
+            self.on(end.host, || equip(&end.device, end.address, forwards))
         })?;
         // An end without an address is a program's, and programs carry finished packets.
         if ends.iter().any(|end| end.address.is_none()) {
-            let finish = |device| Ethtool::open()?.finish_packets_in_software(device);
+            let finish = |device: &str| Ethtool::open()?.finish_packets_in_software(device);
             ends.into_iter()
-                .try_for_each(|end| self.on(end.host, || finish(end.device)))?;
+                .try_for_each(|end| self.on(end.host, || finish(&end.device)))?;
         }
         Ok(())
     }

@@ -1,8 +1,5 @@
 //! The rtnetlink messages that lay a rig's devices, addresses and routes, in the namespace of the
 //! calling thread.
-//!
-//! Written here and not taken from `netlink-bindings`, whose part for devices is 24,000 lines and
-//! knows neither veth nor VXLAN.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -62,7 +59,7 @@ pub(super) fn lay_cable(device: &str, peer: &str, peer_namespace: i32) -> io::Re
 
 /// Makes the end of a tunnel; the kernel takes the encapsulation off its MTU.
 pub(super) fn make_tunnel(tunnel: &Tunnel) -> io::Result<()> {
-    let over = index_of(tunnel.over)?;
+    let over = index_of(&tunnel.over)?;
     ask(NEW_LINK, MAKE, |payload| {
         push_link(payload, 0, 0);
         push_text(payload, NAME, TUNNEL_DEVICE);
@@ -164,27 +161,13 @@ pub(super) fn add_route(network: Ipv4Addr, gateway: Ipv4Addr) -> io::Result<()> 
     })
 }
 
-/// How connections by way of a route begin, in segments.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum RouteMetric {
-    /// What is sent before anything is heard.
-    InitialWindow(u32),
-    /// What the other end may send before it hears more.
-    InitialReceiveWindow(u32),
-}
-
-/// Reaches one neighbour by a route of its own.
+/// Reaches one neighbour by a route of its own, with a metric of it (`RTAX_…` of linux/rtnetlink.h).
 pub(super) fn add_route_with_metric(
     device: &str,
     neighbour: Ipv4Addr,
-    metric: RouteMetric,
+    (kind, value): (u16, u32),
 ) -> io::Result<()> {
     let index = index_of(device)?;
-    // RTAX_INITCWND and RTAX_INITRWND of linux/rtnetlink.h.
-    let (kind, segments) = match metric {
-        RouteMetric::InitialWindow(segments) => (11, segments),
-        RouteMetric::InitialReceiveWindow(segments) => (14, segments),
-    };
     ask(NEW_ROUTE, MAKE, |payload| {
         // struct rtmsg as above, with a prefix of 32 bits and RT_SCOPE_LINK.
         payload.extend([AF_INET, 32, 0, 0, 254, 4, 253, 1, 0, 0, 0, 0]);
@@ -192,7 +175,7 @@ pub(super) fn add_route_with_metric(
         push_bytes(payload, 1, &neighbour.octets());
         push_bytes(payload, 4, &index.to_ne_bytes());
         push_attribute(payload, 8, |metrics| {
-            push_bytes(metrics, kind, &segments.to_ne_bytes());
+            push_bytes(metrics, kind, &value.to_ne_bytes());
         });
     })
 }

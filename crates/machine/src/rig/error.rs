@@ -1,9 +1,9 @@
 //! Why a rig could not be built, with what to do.
 
-use std::fmt;
 use std::io;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::errno::errno;
 
@@ -61,38 +61,15 @@ impl Step {
 }
 
 /// Why there is no rig.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum RigError {
     /// The process that was to hold it.
+    #[error("the process that holds a rig could not be started: {0}")]
     Start(io::Error),
     /// It ended, or said what is no answer.
+    #[error("the process that holds the rig ended before it was built; nothing is left of it")]
     HolderGone,
     /// The kernel refused a step.
+    #[error("no rig: {} failed: {}; {}", step.words(), errno(.source), step.advice(.source))]
     Refused { step: Step, source: io::Error },
 }
-
-impl fmt::Display for RigError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Start(error) => {
-                write!(
-                    out,
-                    "the process that holds a rig could not be started: {error}"
-                )
-            }
-            Self::HolderGone => out.write_str(
-                "the process that holds the rig ended before it was built; nothing is left of it",
-            ),
-            Self::Refused { step, source } => {
-                let (words, why) = (step.words(), errno(source));
-                write!(
-                    out,
-                    "no rig: {words} failed: {why}; {}",
-                    step.advice(source)
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for RigError {}

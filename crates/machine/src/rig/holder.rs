@@ -7,6 +7,7 @@
 //! sees first that nobody is.
 
 use std::io::{self, BufRead, BufReader, Write};
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -16,7 +17,6 @@ use sys::namespace::{NetworkNamespace, current_network_cookie};
 
 use super::build::build;
 use super::error::{RigError, Step};
-use super::held_host::HeldHost;
 use super::inside::{Inside, LONGEST_END};
 use super::layout::{Layout, layout};
 
@@ -25,6 +25,21 @@ pub const HOLD: [&str; 2] = ["rig", "hold"];
 
 const BUILD: &str = "build";
 const STAY: &str = "stay";
+
+/// A host as its holder has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldHost {
+    pub name: String,
+    /// Where the other hosts reach it; a wire has none.
+    pub address: Option<Ipv4Addr>,
+    /// Inode of its network namespace: another's, once it is gone.
+    pub namespace: u64,
+    /// Cookie of its network namespace: never another's until the machine is started again. `None`
+    /// before Linux 5.14.
+    pub cookie: Option<u64>,
+    /// The holder's descriptor of that namespace: `/proc/HOLDER/fd/DESCRIPTOR`.
+    pub descriptor: i32,
+}
 
 /// What the holder tells, once.
 #[derive(Debug, Serialize, Deserialize)]
@@ -74,7 +89,7 @@ fn held(layout: &Layout, built: &super::build::Built) -> io::Result<Vec<HeldHost
     let hosts = layout.hosts.iter().zip(&built.hosts);
     let held = hosts.map(|(host, namespace)| {
         Ok(HeldHost {
-            name: host.name.to_owned(),
+            name: host.name.clone(),
             address: host.address,
             namespace: namespace.inode()?,
             cookie: cookie_in(namespace),

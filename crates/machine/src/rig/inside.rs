@@ -7,7 +7,7 @@ use std::time::Duration;
 use sys::namespace::{NetworkNamespace, UtsNamespace, network_inode_of, uts_inode_of};
 use sys::pidfd::{self, EndSignal};
 
-use super::held_host::HeldHost;
+use super::holder::HeldHost;
 use crate::process_stat::ProcessStat;
 use crate::targets;
 

@@ -7,7 +7,6 @@
 mod build;
 mod cabling;
 mod error;
-mod held_host;
 pub mod holder;
 mod inside;
 mod layout;
@@ -27,9 +26,8 @@ use sys::namespace::HeldNamespace;
 
 use crate::links::{self, Device};
 pub use error::{RigError, Step};
-pub use held_host::HeldHost;
 use holder::Holder;
-pub use holder::hold;
+pub use holder::{HeldHost, hold};
 pub use inside::MARK;
 use inside::{GRACE, Inside};
 

@@ -13,10 +13,11 @@ use thiserror::Error;
 
 use super::Host;
 use super::error::RigError;
-use super::held_host::HeldHost;
-use super::holder::Holder;
+use super::holder::{HeldHost, Holder};
 use super::inside::{Ended, GRACE, Inside, LONGEST_END};
 use crate::journal::{self, Change, Entry, Journal, JournalError, Owner, RigChange};
+
+const LOOKING: &str = "looking at its holder";
 
 /// What a standing rig is found to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +120,7 @@ impl Standing {
         let mut journal = Journal::open()?;
         make_room(&mut journal, name)?;
         let holder = Holder::start(program, topology)?;
-        let owner = owner_of(&holder, name)?;
+        let owner = Owner::of(holder.pid()).map_err(failed(name, LOOKING))?;
         let mut rig = RigChange {
             name: name.clone(),
             topology,
@@ -211,24 +212,18 @@ impl Standing {
         let held = found.ok_or_else(|| StandingError::UnknownHost {
             rig: self.rig.name.clone(),
             host: name.to_owned(),
-            known: self
-                .rig
-                .hosts
-                .iter()
-                .map(|host| host.name.clone())
-                .collect(),
+            known: self.hosts().iter().map(|host| host.name.clone()).collect(),
         })?;
         let host = Host::open(self.entry.owner.pid, held.clone());
-        let host = host.map_err(self.failed("opening its namespaces"))?;
+        let host = host.map_err(failed(self.name(), "opening its namespaces"))?;
         // The holder may have ended meanwhile, and its number be another's.
         let is_it = host
             .place
             .inode()
             .is_ok_and(|inode| inode == held.namespace);
-        if is_it && self.entry.owner.is_alive() {
-            Ok(host)
-        } else {
-            Err(StandingError::NotUp(self.rig.name.clone()))
+        match is_it && self.entry.owner.is_alive() {
+            true => Ok(host),
+            false => Err(StandingError::NotUp(self.rig.name.clone())),
         }
     }
 
@@ -244,7 +239,7 @@ impl Standing {
     fn undo(&self) -> Result<TakenDown, StandingError> {
         let inside = self.inside();
         self.end_holder()
-            .map_err(self.failed("ending its holder"))?;
+            .map_err(failed(self.name(), "ending its holder"))?;
         let Ended { ended, kept_by } = inside.end(GRACE);
         Ok(TakenDown {
             name: self.rig.name.clone(),
@@ -277,11 +272,6 @@ impl Standing {
             Err(io::ErrorKind::TimedOut.into())
         }
     }
-
-    fn failed(&self, doing: &'static str) -> impl FnOnce(io::Error) -> StandingError {
-        let rig = self.rig.name.clone();
-        move |source| StandingError::Io { rig, doing, source }
-    }
 }
 
 /// Sees that no rig has the name. What a crash left of one, if nobody is in it, is but an entry,
@@ -302,17 +292,10 @@ fn make_room(journal: &mut Journal, name: &RigName) -> Result<(), StandingError>
     }
 }
 
-fn owner_of(holder: &Holder, rig: &RigName) -> Result<Owner, StandingError> {
-    Owner::of(holder.pid()).map_err(looking_at_its_holder(rig))
-}
-
-fn looking_at_its_holder(rig: &RigName) -> impl FnOnce(io::Error) -> StandingError {
+/// What failed while something was done with a rig.
+fn failed(rig: &RigName, doing: &'static str) -> impl FnOnce(io::Error) -> StandingError {
     let rig = rig.clone();
-    move |source| StandingError::Io {
-        rig,
-        doing: "looking at its holder",
-        source,
-    }
+    move |source| StandingError::Io { rig, doing, source }
 }
 
 /// From an entry without hosts to a rig that stays.
@@ -327,7 +310,7 @@ fn build(
         return Err(StandingError::NoCookie);
     }
     let uts_namespace = sys::namespace::uts_inode_of(holder.pid());
-    rig.uts_namespace = uts_namespace.map_err(looking_at_its_holder(&rig.name))?;
+    rig.uts_namespace = uts_namespace.map_err(failed(&rig.name, LOOKING))?;
     journal.amend(id, &Change::Rig(rig.clone()))?;
     Ok(holder.let_stay()?)
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
 
-use super::cabling::{self, RouteMetric};
+use super::cabling;
 
 /// Receive and send buffers from the start, bytes.
 const BUFFER_BYTES: u32 = 16 << 20;
@@ -12,6 +12,10 @@ const BUFFER_BYTES: u32 = 16 << 20;
 /// accounts until it has seen packets (`TCP_DEFAULT_SCALING_RATIO`, and `tcp_adv_win_scale` before).
 /// Of pages up to this no window is bounded by buffers.
 pub const ROOM_BYTES: u32 = BUFFER_BYTES / 2;
+/// `RTAX_INITCWND` and `RTAX_INITRWND`: in segments, what is sent before anything is heard, and what the other
+/// end may send before it hears more.
+const INITIAL_WINDOW: u16 = 11;
+const INITIAL_RECEIVE_WINDOW: u16 = 14;
 /// The smallest segment of IPv4 (RFC 9293 §3.7.1), bytes.
 const SMALLEST_SEGMENT_BYTES: u32 = 536;
 
@@ -36,8 +40,7 @@ pub fn forget_and_give_room() -> io::Result<()> {
 /// there is no such device.
 pub fn set_initial_window(device: &str, neighbour: Ipv4Addr, segments: u32) -> io::Result<()> {
     stay_inside()?;
-    let metric = RouteMetric::InitialWindow(segments);
-    cabling::add_route_with_metric(device, neighbour, metric)
+    cabling::add_route_with_metric(device, neighbour, (INITIAL_WINDOW, segments))
 }
 
 /// Lets a neighbour send all that there is room for as soon as it is connected (`initrwnd`), by a
@@ -48,8 +51,8 @@ pub fn set_initial_window(device: &str, neighbour: Ipv4Addr, segments: u32) -> i
 /// Those of [`set_initial_window`].
 pub fn offer_all_room(device: &str, neighbour: Ipv4Addr) -> io::Result<()> {
     stay_inside()?;
-    let metric = RouteMetric::InitialReceiveWindow(ROOM_BYTES / SMALLEST_SEGMENT_BYTES);
-    cabling::add_route_with_metric(device, neighbour, metric)
+    let segments = ROOM_BYTES / SMALLEST_SEGMENT_BYTES;
+    cabling::add_route_with_metric(device, neighbour, (INITIAL_RECEIVE_WINDOW, segments))
 }
 
 /// Whatever is set elsewhere would be the machine's.
