@@ -1,7 +1,7 @@
 //! Network devices with what their drivers say of them.
 
 use model::inventory::{Channels, Coalescing, Feature, Link, Rings};
-use sys::ethtool::Ethtool;
+use sys::ethtool::{Ethtool, Setting};
 
 use super::look::Look;
 use super::names;
@@ -71,13 +71,14 @@ fn is_same(look: &Look, device: &Device) -> bool {
 
 fn with_driver(link: Link, name: &str, ethtool: &Ethtool) -> Link {
     let driver = ethtool.driver(name).ok();
+    let ask = |setting| ethtool.setting(name, setting).ok();
     let bus = driver.as_ref().map(|driver| driver.bus.clone());
     Link {
         driver: driver.map(|driver| driver.name),
         bus: bus.filter(|bus| !bus.is_empty() && bus != "N/A"),
-        rings: ethtool.rings(name).ok().map(rings),
-        channels: ethtool.channels(name).ok().map(channels),
-        coalescing: ethtool.coalescing(name).ok().map(coalescing),
+        rings: rings(&ask),
+        channels: channels(&ask),
+        coalescing: coalescing(&ask),
         features: ethtool.features(name).map_or_else(|_| Vec::new(), features),
         ..link
     }
@@ -116,33 +117,39 @@ fn hexadecimal(address: &[u8]) -> String {
     pairs.join(":")
 }
 
-fn rings(rings: sys::ethtool::Rings) -> Rings {
-    Rings {
-        receive: rings.receive,
-        receive_most: rings.receive_most,
-        transmit: rings.transmit,
-        transmit_most: rings.transmit_most,
-    }
+/// A number of a driver by its name, and the most that it can be.
+type Ask<'a> = &'a dyn Fn(Setting) -> Option<(u32, Option<u32>)>;
+
+fn rings(ask: Ask<'_>) -> Option<Rings> {
+    let (receive, receive_most) = ask(Setting::ReceiveRing)?;
+    let (transmit, transmit_most) = ask(Setting::TransmitRing)?;
+    Some(Rings {
+        receive,
+        receive_most: receive_most.unwrap_or(0),
+        transmit,
+        transmit_most: transmit_most.unwrap_or(0),
+    })
 }
 
-fn channels(channels: sys::ethtool::Channels) -> Channels {
-    Channels {
-        receive: channels.receive,
-        transmit: channels.transmit,
-        combined: channels.combined,
-        combined_most: channels.combined_most,
-    }
+fn channels(ask: Ask<'_>) -> Option<Channels> {
+    let (combined, combined_most) = ask(Setting::CombinedChannels)?;
+    Some(Channels {
+        receive: ask(Setting::ReceiveChannels)?.0,
+        transmit: ask(Setting::TransmitChannels)?.0,
+        combined,
+        combined_most: combined_most.unwrap_or(0),
+    })
 }
 
-fn coalescing(set: sys::ethtool::Coalescing) -> Coalescing {
-    Coalescing {
-        receive_us: set.receive_us,
-        receive_frames: set.receive_frames,
-        transmit_us: set.transmit_us,
-        transmit_frames: set.transmit_frames,
-        is_adaptive_receive: set.is_adaptive_receive,
-        is_adaptive_transmit: set.is_adaptive_transmit,
-    }
+fn coalescing(ask: Ask<'_>) -> Option<Coalescing> {
+    Some(Coalescing {
+        receive_us: ask(Setting::ReceiveUs)?.0,
+        receive_frames: ask(Setting::ReceiveFrames)?.0,
+        transmit_us: ask(Setting::TransmitUs)?.0,
+        transmit_frames: ask(Setting::TransmitFrames)?.0,
+        is_adaptive_receive: ask(Setting::AdaptiveReceive)?.0 != 0,
+        is_adaptive_transmit: ask(Setting::AdaptiveTransmit)?.0 != 0,
+    })
 }
 
 fn features(features: Vec<sys::ethtool::Feature>) -> Vec<Feature> {

@@ -56,35 +56,6 @@ pub struct Feature {
     pub can_change: bool,
 }
 
-/// Descriptors of a device's rings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rings {
-    pub receive: u32,
-    pub receive_most: u32,
-    pub transmit: u32,
-    pub transmit_most: u32,
-}
-
-/// Queues of a device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Channels {
-    pub receive: u32,
-    pub transmit: u32,
-    pub combined: u32,
-    pub combined_most: u32,
-}
-
-/// How interrupts are held back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Coalescing {
-    pub receive_us: u32,
-    pub receive_frames: u32,
-    pub transmit_us: u32,
-    pub transmit_frames: u32,
-    pub is_adaptive_receive: bool,
-    pub is_adaptive_transmit: bool,
-}
-
 impl Feature {
     fn leaves_sending_work(&self) -> bool {
         let mut parts = SENDING_WORK.iter();
@@ -284,7 +255,7 @@ mod tests {
         assert!(feature("tx-tcp-segmentation").is_some(), "{features:?}");
         let fixed = feature("loopback").unwrap();
         assert!(fixed.is_on && !fixed.can_change, "{fixed:?}");
-        let error = ethtool.rings("lo").unwrap_err();
+        let error = ethtool.setting("lo", Setting::ReceiveRing).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP));
         let error = ethtool.receive_hash_table("lo").unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP));

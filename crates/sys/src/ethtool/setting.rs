@@ -3,7 +3,7 @@
 
 use std::io;
 
-use super::{Channels, Coalescing, Ethtool, Rings};
+use super::Ethtool;
 
 /// One number of a driver's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,14 +66,6 @@ impl Setting {
             Self::CombinedChannels => (&CHANNELS, 8),
         }
     }
-
-    fn of(self, group: &[u32]) -> u32 {
-        group[self.place().1]
-    }
-
-    fn most_of(self, group: &[u32]) -> u32 {
-        group[self.place().1 - BEHIND_MOST]
-    }
 }
 
 impl Ethtool {
@@ -82,10 +74,10 @@ impl Ethtool {
     /// # Errors
     /// As [`Self::driver`]. Of what a driver does not know in a group that it does, the number is 0.
     pub fn setting(&self, device: &str, setting: Setting) -> io::Result<(u32, Option<u32>)> {
-        let (group, _) = setting.place();
+        let (group, place) = setting.place();
         let answer = self.group(device, group)?;
-        let most = (group.get != COALESCING.get).then(|| setting.most_of(&answer));
-        Ok((setting.of(&answer), most))
+        let most = (group.get != COALESCING.get).then(|| answer[place - BEHIND_MOST]);
+        Ok((answer[place], most))
     }
 
     /// Sets one number, and leaves the others of its group as they are. A driver may take it as
@@ -99,44 +91,6 @@ impl Ethtool {
         let mut order = self.group(device, group)?;
         order[place] = number;
         self.ask(device, group.set, &mut order)
-    }
-
-    /// # Errors
-    /// As [`Self::driver`].
-    pub fn rings(&self, device: &str) -> io::Result<Rings> {
-        let answer = self.group(device, &RINGS)?;
-        Ok(Rings {
-            receive: Setting::ReceiveRing.of(&answer),
-            receive_most: Setting::ReceiveRing.most_of(&answer),
-            transmit: Setting::TransmitRing.of(&answer),
-            transmit_most: Setting::TransmitRing.most_of(&answer),
-        })
-    }
-
-    /// # Errors
-    /// As [`Self::driver`].
-    pub fn channels(&self, device: &str) -> io::Result<Channels> {
-        let answer = self.group(device, &CHANNELS)?;
-        Ok(Channels {
-            receive: Setting::ReceiveChannels.of(&answer),
-            transmit: Setting::TransmitChannels.of(&answer),
-            combined: Setting::CombinedChannels.of(&answer),
-            combined_most: Setting::CombinedChannels.most_of(&answer),
-        })
-    }
-
-    /// # Errors
-    /// As [`Self::driver`].
-    pub fn coalescing(&self, device: &str) -> io::Result<Coalescing> {
-        let answer = self.group(device, &COALESCING)?;
-        Ok(Coalescing {
-            receive_us: Setting::ReceiveUs.of(&answer),
-            receive_frames: Setting::ReceiveFrames.of(&answer),
-            transmit_us: Setting::TransmitUs.of(&answer),
-            transmit_frames: Setting::TransmitFrames.of(&answer),
-            is_adaptive_receive: Setting::AdaptiveReceive.of(&answer) != 0,
-            is_adaptive_transmit: Setting::AdaptiveTransmit.of(&answer) != 0,
-        })
     }
 
     fn group(&self, device: &str, group: &Question) -> io::Result<Vec<u32>> {
