@@ -289,22 +289,13 @@ pub(crate) fn quota_in(tree: &Tree) -> Option<f64> {
 
 /// What the allowed CPUs share with one another, as the kernel tells it.
 fn topology(tree: &Tree, allowed: &[usize]) -> Vec<Cpu> {
-    let list = |file: &str| {
-        let list = tree
-            .text(file)
-            .and_then(|list| sys::cpu::parse_list(&list).ok());
-        list.unwrap_or_default()
-    };
+    let list = |file: &str| tree.cpus(file).unwrap_or_default();
     let online = list("sys/devices/system/node/has_cpu");
-    let nodes: Vec<(usize, Vec<usize>)> = online
-        .iter()
-        .map(|node| {
-            (
-                *node,
-                list(&format!("sys/devices/system/node/node{node}/cpulist")),
-            )
-        })
-        .collect();
+    let of_node = |node: &usize| {
+        let cpus = list(&format!("sys/devices/system/node/node{node}/cpulist"));
+        (*node, cpus)
+    };
+    let nodes: Vec<(usize, Vec<usize>)> = online.iter().map(of_node).collect();
     // Intel's hybrids name the slower kind, ARM's give each CPU a figure.
     let slower = list("sys/devices/cpu_atom/cpus");
     let cpu = |number: &usize| {
@@ -316,12 +307,10 @@ fn topology(tree: &Tree, allowed: &[usize]) -> Vec<Cpu> {
             .filter(is_ours)
             .min()
             .filter(|_| siblings.contains(number));
-        let capacity = tree.text(&format!("{folder}/cpu_capacity"));
-        let capacity = capacity.and_then(|text| text.trim().parse().ok());
-        let of_kind = if slower.contains(number) {
-            FULL_CAPACITY / 2
-        } else {
-            FULL_CAPACITY
+        let capacity = tree.number(&format!("{folder}/cpu_capacity"));
+        let of_kind = match slower.contains(number) {
+            true => FULL_CAPACITY / 2,
+            false => FULL_CAPACITY,
         };
         let node = nodes.iter().find(|(_, cpus)| cpus.contains(number));
         Cpu {

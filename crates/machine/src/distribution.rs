@@ -1,6 +1,6 @@
 //! Which distribution this is, and which ones it takes after: what its packages go by.
 
-use crate::tree::Tree;
+use crate::tree::{Tree, behind};
 
 /// The `ID` of this machine's distribution and, after it, those of `ID_LIKE`: the nearest kin
 /// first (os-release(5)). Empty where there is no such file.
@@ -12,8 +12,9 @@ pub fn ids() -> Vec<String> {
 fn ids_from(tree: &Tree) -> Vec<String> {
     let text = tree.text("etc/os-release").unwrap_or_default();
     let value = |key: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(key));
-        line.unwrap_or_default().trim_matches(['"', '\''])
+        behind(&text, key)
+            .unwrap_or_default()
+            .trim_matches(['"', '\''])
     };
     [value("ID="), value("ID_LIKE=")]
         .into_iter()

@@ -21,18 +21,16 @@ pub fn collect(full: bool) -> Facts {
 pub(crate) fn collect_from(tree: &Tree, full: bool) -> Facts {
     let cpuinfo = tree.text("proc/cpuinfo").unwrap_or_default();
     let text = |file: &str| tree.text(file).unwrap_or_default();
+    let online = tree.online_cpus().unwrap_or_default();
     Facts {
         kernel_release: text("proc/sys/kernel/osrelease"),
         architecture: std::env::consts::ARCH.to_owned(),
-        distribution: tree
-            .text("etc/os-release")
-            .as_deref()
-            .and_then(distribution),
+        distribution: distribution(tree),
         cpu_model: cpu_model(&cpuinfo).unwrap_or_else(|| "unknown".to_owned()),
-        cpus_online: cpus_online(tree),
+        cpus_online: u32::try_from(online.len()).unwrap_or(u32::MAX),
         cpus_allowed: sys::cpu::format_list(&sys::cpu::allowed().unwrap_or_default()),
         cpu_quota: cpus::quota_in(tree),
-        memory_bytes: memory_bytes(&text("proc/meminfo")),
+        memory_bytes: tree.memory_kib().unwrap_or(0).saturating_mul(1024),
         virtualisation: virtualisation(tree, &cpuinfo),
         clocksource: tree.text("sys/devices/system/clocksource/clocksource0/current_clocksource"),
         frequency_governor: tree.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
@@ -45,11 +43,9 @@ pub(crate) fn collect_from(tree: &Tree, full: bool) -> Facts {
 }
 
 /// The distribution's name for itself.
-fn distribution(os_release: &str) -> Option<String> {
-    let line = os_release
-        .lines()
-        .find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
-    Some(line.trim_matches(['"', '\'']).to_owned())
+fn distribution(tree: &Tree) -> Option<String> {
+    let name = tree.behind("etc/os-release", "PRETTY_NAME=")?;
+    Some(name.trim_matches(['"', '\'']).to_owned())
 }
 
 /// The first processor's name. Machines without a `model name`, such as Arm ones, give the numbers
@@ -64,20 +60,6 @@ fn cpu_model(cpuinfo: &str) -> Option<String> {
         let (implementer, part) = (value("CPU implementer")?, value("CPU part")?);
         Some(format!("implementer {implementer}, part {part}"))
     })
-}
-
-fn cpus_online(tree: &Tree) -> u32 {
-    let list = tree.text("sys/devices/system/cpu/online");
-    let cpus = list.and_then(|list| sys::cpu::parse_list(&list).ok());
-    cpus.map_or(0, |cpus| u32::try_from(cpus.len()).unwrap_or(u32::MAX))
-}
-
-fn memory_bytes(meminfo: &str) -> u64 {
-    let total = meminfo
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"));
-    let kibibytes = total.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
-    kibibytes.unwrap_or(0).saturating_mul(1024)
 }
 
 /// What the hypervisor calls itself, by the least personal signs: its interface, the maker of the
@@ -131,8 +113,7 @@ fn identity(tree: &Tree) -> Identity {
 
 /// The name of the effective user, from `/etc/passwd` alone.
 fn user_name(tree: &Tree) -> Option<String> {
-    let status = tree.text("proc/self/status")?;
-    let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    let ids = tree.behind("proc/self/status", "Uid:")?;
     let user = ids.split_whitespace().nth(1)?;
     let passwd = tree.text("etc/passwd")?;
     let mut entries = passwd

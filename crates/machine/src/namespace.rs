@@ -1,12 +1,12 @@
 //! The namespace of our own that live levers need: rules and taps are set there and nowhere else.
 
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::OnceLock;
 
-use sys::namespace::NetworkNamespace;
+use sys::namespace::{NetworkNamespace, current_network_inode};
+use thiserror::Error;
 
 /// Of the network namespace that this process made or was put into; empty until then.
 static OURS: OnceLock<u64> = OnceLock::new();
@@ -28,28 +28,15 @@ const OURSELVES: &str = "self";
 pub struct PrivateNamespace(());
 
 /// Why there is no such proof.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NotPrivate {
     /// [`enter`] was not called, or failed.
+    #[error("it is only set in a network namespace of our own, and there is none")]
     NeverEntered,
     /// The thread has left the namespace since.
+    #[error("it is only set in our own network namespace, and this thread has left it")]
     Left,
 }
-
-impl fmt::Display for NotPrivate {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::NeverEntered => {
-                "it is only set in a network namespace of our own, and there is none"
-            }
-            Self::Left => {
-                "it is only set in our own network namespace, and this thread has left it"
-            }
-        })
-    }
-}
-
-impl std::error::Error for NotPrivate {}
 
 /// Moves this process into a network namespace of its own; to be called before the first
 /// thread is made.
@@ -57,11 +44,11 @@ impl std::error::Error for NotPrivate {}
 /// # Errors
 /// `EPERM` or `ENOSPC` where user namespaces are forbidden; `EINVAL` in a process with threads.
 pub fn enter() -> io::Result<PrivateNamespace> {
-    let before = current_inode()?;
+    let before = current_network_inode()?;
     let lists = open_tcp_lists(OURSELVES)?;
     let machines = NetworkNamespace::of(std::process::id());
     sys::namespace::enter_private()?;
-    let inside = current_inode()?;
+    let inside = current_network_inode()?;
     if inside == before {
         return Err(io::Error::other(
             "the network namespace is still the old one",
@@ -77,7 +64,7 @@ pub fn enter() -> io::Result<PrivateNamespace> {
 /// When this process is in another namespace than that, or in its parent's.
 pub fn adopt(inode: u64) -> io::Result<PrivateNamespace> {
     let parent = std::os::unix::process::parent_id();
-    if current_inode()? != inode {
+    if current_network_inode()? != inode {
         return Err(io::Error::other(
             "this process is in another network namespace than its rig's",
         ));
@@ -170,15 +157,10 @@ fn open_tcp_lists(process: &str) -> io::Result<Vec<File>> {
 /// Says why there is none.
 pub fn ours() -> Result<PrivateNamespace, NotPrivate> {
     let ours = OURS.get().ok_or(NotPrivate::NeverEntered)?;
-    match current_inode() {
+    match current_network_inode() {
         Ok(current) if current == *ours => Ok(PrivateNamespace(())),
         _ => Err(NotPrivate::Left),
     }
-}
-
-/// The inode of a namespace is its identity for as long as it lives (namespaces(7)).
-fn current_inode() -> io::Result<u64> {
-    Ok(fs::metadata("/proc/thread-self/ns/net")?.ino())
 }
 
 #[cfg(test)]
@@ -189,7 +171,7 @@ mod tests {
     fn a_namespace_that_no_rig_made_is_not_adopted() {
         let words = |inode| adopt(inode).unwrap_err().to_string();
         assert!(words(1).contains("another network namespace than its rig's"));
-        let shared = words(current_inode().unwrap());
+        let shared = words(current_network_inode().unwrap());
         assert!(shared.contains("whoever started this process"), "{shared}");
     }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use thiserror::Error;
 
 use crate::tcp_table::{self, TcpSocket, TcpState};
+use crate::tree::behind;
 use crate::unix_table;
 
 /// Why no process is known.
@@ -163,9 +164,7 @@ pub(crate) fn holders(links: &[String]) -> (Vec<u32>, usize) {
 pub fn cpus_of(pids: &[u32]) -> Vec<usize> {
     let lists = pids.iter().filter_map(|pid| {
         let status = sys::kernel_file::text(format!("/proc/{pid}/status"))?;
-        let mut lines = status.lines();
-        let list = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-        sys::cpu::parse_list(list).ok()
+        sys::cpu::parse_list(behind(&status, "Cpus_allowed_list:")?).ok()
     });
     let cpus: std::collections::BTreeSet<_> = lists.flatten().collect();
     cpus.into_iter().collect()

@@ -59,6 +59,35 @@ impl Tree {
         sys::kernel_file::number(self.path(file))
     }
 
+    /// What stands behind a word at the beginning of a line of a file.
+    pub(crate) fn behind(&self, file: &str, word: &str) -> Option<String> {
+        behind(&self.text(file)?, word).map(str::to_owned)
+    }
+
+    /// The CPUs of a file that lists some, such as `0-3,8`.
+    pub(crate) fn cpus(&self, file: &str) -> Option<Vec<usize>> {
+        sys::cpu::parse_list(&self.text(file)?).ok()
+    }
+
+    /// The CPUs that are on line, in order of their numbers.
+    pub(crate) fn online_cpus(&self) -> Option<Vec<usize>> {
+        self.cpus("sys/devices/system/cpu/online")
+    }
+
+    /// The memory of the machine, KiB (`MemTotal` of proc_meminfo(5)).
+    pub(crate) fn memory_kib(&self) -> Option<u64> {
+        let total = self.behind("proc/meminfo", "MemTotal:")?;
+        total.strip_suffix(" kB")?.parse().ok()
+    }
+
+    /// The effective capabilities of this process, a bit for each (capabilities(7)); none where the
+    /// kernel does not tell.
+    pub(crate) fn capabilities(&self) -> u64 {
+        let held = self.behind("proc/self/status", "CapEff:");
+        let held = held.and_then(|held| u64::from_str_radix(&held, 16).ok());
+        held.unwrap_or(0)
+    }
+
     /// The last part of what a link points at; `None` where there is no link.
     pub(crate) fn link_name(&self, link: &str) -> Option<String> {
         let target = fs::read_link(self.path(link)).ok()?;
@@ -76,6 +105,14 @@ impl Tree {
         names.sort();
         names
     }
+}
+
+/// What stands behind a word at the beginning of a line, without the white space around it.
+pub(crate) fn behind<'t>(text: &'t str, word: &str) -> Option<&'t str> {
+    let mut lines = text.lines();
+    lines
+        .find_map(|line| line.strip_prefix(word))
+        .map(str::trim)
 }
 
 #[cfg(test)]

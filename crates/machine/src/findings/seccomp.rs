@@ -4,6 +4,7 @@ use model::finding::Finding;
 
 use super::{Subject, counted};
 use crate::errno::denied;
+use crate::tree::behind;
 
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
     let (process, whose) = match subject.pid {
@@ -21,10 +22,7 @@ pub(super) fn check(subject: &Subject) -> Option<Finding> {
 }
 
 fn judge(status: &str, whose: &str) -> Finding {
-    let number = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name));
-        line.and_then(|rest| rest.trim().parse::<usize>().ok())
-    };
+    let number = |name: &str| behind(status, name).and_then(|rest| rest.parse::<usize>().ok());
     let Some(mode) = number("Seccomp:") else {
         return say!("seccomp.absent");
     };

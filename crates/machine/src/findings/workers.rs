@@ -15,14 +15,9 @@ const ENOUGH: u64 = 10;
 /// Only of a process that was asked about.
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
     let pid = subject.pid?;
-    let status = subject
-        .tree
-        .text(&format!("proc/{pid}/status"))
-        .unwrap_or_default();
-    let allowed = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    let Some(cpus) = allowed.and_then(|list| sys::cpu::parse_list(list).ok()) else {
+    let status = format!("proc/{pid}/status");
+    let allowed = subject.tree.behind(&status, "Cpus_allowed_list:");
+    let Some(cpus) = allowed.and_then(|list| sys::cpu::parse_list(&list).ok()) else {
         return Some(say!("workers.hidden", pid));
     };
     Some(judge(pid, &thread_ticks(&subject.tree, pid), cpus.len()))

@@ -17,7 +17,7 @@ pub(super) fn collect(look: &Look) -> Cpu {
     let text = |file: &str| look.text(&format!("{FOLDER}/{file}"), WHAT);
     let list = |file: &str| text(file).filter(|list| !list.is_empty());
     let mhz = |file: &str| Some(text(file)?.parse::<f64>().ok()? / 1000.0);
-    let online = online(look);
+    let online = look.tree().online_cpus().unwrap_or_default();
     let topology = Topology::of(look, &online);
     Cpu {
         vendor: value("vendor_id").or_else(|| value("CPU implementer")),
@@ -52,12 +52,6 @@ fn first_value(cpuinfo: &str, wanted: &str) -> Option<String> {
 
 fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
-}
-
-fn online(look: &Look) -> Vec<usize> {
-    let list = look.text(&format!("{FOLDER}/online"), WHAT);
-    list.and_then(|list| sys::cpu::parse_list(&list).ok())
-        .unwrap_or_default()
 }
 
 /// How many of each; nought where it cannot be seen.

@@ -31,7 +31,7 @@ pub use at_start::AtStart;
 pub use catalogue::{all, find};
 pub use knob::{
     CpuSetting, DeviceName, DeviceSetting, DriverSetting, FeatureName, HostSetting, Knob,
-    LinkSetting, Queue, QueueSetting, Reach, RouteKey, RouteMetric, SysctlName, Value,
+    LinkSetting, Queue, QueueSetting, RouteKey, RouteMetric, SysctlName, Value,
 };
 pub use lever::{Group, Lever, Reading, Scope, Worst};
 pub use obstacle::Obstacle;

@@ -47,7 +47,7 @@ impl Share {
     /// In units; at most what the kernel's `int` holds. `None` where the kernel does not tell how
     /// much memory there is.
     pub(super) fn units(self, tree: &Tree) -> Option<i64> {
-        let bytes = memory_kib(tree)?.checked_mul(1024)?;
+        let bytes = i64::try_from(tree.memory_kib()?).ok()?.checked_mul(1024)?;
         let units = bytes / self.one_of / self.unit.bytes();
         Some(units.min(i64::from(i32::MAX)))
     }
@@ -75,12 +75,4 @@ fn page_bytes() -> i64 {
     let told = sys::mapped_file::page_bytes().ok();
     told.and_then(|bytes| bytes.try_into().ok())
         .unwrap_or(USUAL)
-}
-
-/// The memory of the machine, KiB (`MemTotal` of proc_meminfo(5)).
-fn memory_kib(tree: &Tree) -> Option<i64> {
-    let meminfo = tree.text("proc/meminfo")?;
-    let mut lines = meminfo.lines();
-    let total = lines.find_map(|line| line.strip_prefix("MemTotal:"))?;
-    total.trim().strip_suffix(" kB")?.parse().ok()
 }

@@ -72,8 +72,7 @@ impl Site {
 
     /// The CPUs that are on line, in order of their numbers.
     pub(super) fn online_cpus(&self) -> Result<Vec<usize>, Obstacle> {
-        let online = self.tree.text("sys/devices/system/cpu/online");
-        let online = online.and_then(|list| sys::cpu::parse_list(&list).ok());
+        let online = self.tree.online_cpus();
         online.ok_or_else(|| Obstacle::Absent("the kernel does not list its CPUs".to_owned()))
     }
 

@@ -187,18 +187,16 @@ fn waiting_share(opened: Option<u64>, closed: Option<u64>, window_ns: u64) -> Op
 
 /// CPU time of the processes and of all their descendants.
 fn target_ns(targets: &[u32]) -> Vec<(u32, u64)> {
-    let mut found: Vec<(u32, u64)> = Vec::with_capacity(targets.len());
-    let mut waiting = targets.to_vec();
-    while let Some(pid) = waiting.pop() {
-        if found.iter().any(|(known, _)| *known == pid) {
-            continue;
-        }
-        if let Ok(spent_ns) = clock::process_cpu_ns(pid) {
-            found.push((pid, spent_ns));
-            waiting.extend(targets::children_of(pid));
-        }
-    }
-    found
+    let mut pids: Vec<u32> = targets
+        .iter()
+        .flat_map(|pid| targets::with_descendants(*pid))
+        .collect();
+    pids.sort_unstable();
+    pids.dedup();
+    let spent = pids
+        .into_iter()
+        .map(|pid| Some((pid, clock::process_cpu_ns(pid).ok()?)));
+    spent.flatten().collect()
 }
 
 /// The kernel threads that finish network work which interrupts left over, one per CPU.

@@ -5,7 +5,6 @@ use std::io;
 use super::CarryError;
 use super::undo::take_back;
 use crate::journal::{Change, Entry, Journal, JournalError, LeverChange, Owner, UnknownLine};
-use crate::levers::knob::Reach;
 use crate::levers::{Knob, Obstacle, Plan, Site, Step};
 use crate::tree::Tree;
 
@@ -141,7 +140,7 @@ fn refuse_what_is_set(entries: &[Entry], steps: &[Step]) -> Result<(), CarryErro
         let Change::Lever(change) = &entry.change else {
             continue;
         };
-        let is_shared = |knob: &Knob| knob.reach() == Reach::Host || here == Some(entry.namespace);
+        let is_shared = |knob: &Knob| !knob.is_of_a_namespace() || here == Some(entry.namespace);
         let is_set = |step: &&Step| {
             let knob = &step.knob;
             is_shared(knob) && change.steps.iter().any(|set| set.knob == *knob)

@@ -1,11 +1,10 @@
 //! Processes that put changes back when nobody else may come to do it. Each is this program, out of
 //! reach of the end of whoever started it, of his terminal and of his login.
 
+use std::fs;
 use std::io;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-
-use super::login::leave_login;
 
 const OURSELVES: &str = "/proc/self/exe";
 /// What makes this program the guard of an entry, whose number follows.
@@ -46,5 +45,21 @@ fn start(role: &str, number: &str) -> io::Result<()> {
     let guard = command.spawn()?;
     // Where it must stay in the login, it is as safe as that.
     let _ = leave_login(guard.id());
+    Ok(())
+}
+
+/// Takes a process out of the login that it was started from: a systemd that ends a login with all
+/// its processes (`KillUserProcesses=` of logind.conf(5)) knows them by their control group.
+///
+/// # Errors
+/// What the kernel refused, as to others than root; where no such groups are mounted there is none.
+fn leave_login(pid: u32) -> io::Result<()> {
+    for root in sys::cgroup::roots_of_logins()? {
+        match fs::write(root.join("cgroup.procs"), pid.to_string()) {
+            // What else is mounted over it hides it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            moved => moved?,
+        }
+    }
     Ok(())
 }

@@ -4,7 +4,6 @@ use super::apply::{Until, apply, set_all};
 use super::guard::guard_what_is_held;
 use super::undo::{put_back, undo_entry};
 use super::{CarryError, Knob, KnobFate, Obstacle};
-use crate::levers::knob::Reach;
 use crate::levers::{Plan, Site, Step};
 use crate::namespace::PrivateNamespace;
 use crate::tree::Tree;
@@ -33,7 +32,7 @@ impl Plan {
     /// Whether all that it sets is of one network namespace.
     #[must_use]
     pub fn is_of_a_namespace(&self) -> bool {
-        let of_namespace = |step: &Step| step.knob.reach() == Reach::Namespace;
+        let of_namespace = |step: &Step| step.knob.is_of_a_namespace();
         self.steps.iter().all(of_namespace)
     }
 }

@@ -9,7 +9,6 @@ mod elsewhere;
 mod fate;
 mod guard;
 mod hold;
-mod login;
 mod standing;
 mod undo;
 

@@ -3,7 +3,6 @@
 use super::CarryError;
 use super::undo::{as_called_now, is_foreign};
 use crate::journal::{self, Change, LeverChange, Owner};
-use crate::levers::knob::Reach;
 use crate::levers::{Knob, Site};
 
 /// A lever that was set and not put back.
@@ -40,7 +39,7 @@ impl Standing {
 /// Whether a knob that was set in a network namespace is the one of that name where we are.
 fn is_here(namespace: u64) -> impl Fn(&Knob) -> bool {
     let is_ours = sys::namespace::current_network_inode().ok() == Some(namespace);
-    move |knob| is_ours || knob.reach() == Reach::Host
+    move |knob| is_ours || !knob.is_of_a_namespace()
 }
 
 /// All of them, the oldest first.

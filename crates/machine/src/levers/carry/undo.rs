@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use super::{CarryError, KnobFate, Undone, elsewhere};
 use crate::journal::{self, Change, Entry, Journal, LeverChange, UnknownLine};
-use crate::levers::knob::Reach;
 use crate::levers::{self, Knob, Site, Step, Value};
 use crate::tree::Tree;
 
@@ -264,7 +263,7 @@ pub(super) fn as_called_now(
 fn is_out_of_sight(knob: &Knob, entry: &Entry, tree: &Tree) -> bool {
     let is_missing =
         || matches!(knob.read(tree), Err(error) if error.kind() == io::ErrorKind::NotFound);
-    knob.reach() == Reach::Host && !is_of_here(entry) && is_missing()
+    !knob.is_of_a_namespace() && !is_of_here(entry) && is_missing()
 }
 
 fn is_of_here(entry: &Entry) -> bool {
@@ -286,7 +285,7 @@ fn fate_by_entry(
         Ok(false) => {}
         Err(error) => return Some(refused(&error)),
     }
-    if step.knob.reach() == Reach::Host || is_of_here(entry) {
+    if !step.knob.is_of_a_namespace() || is_of_here(entry) {
         return None;
     }
     let namespace = entry.namespace;

@@ -1,56 +1,15 @@
 //! The CPUs that serve an interrupt, and who has it.
 
-use std::fmt;
 use std::io;
 
-use super::kernel_file::KernelFile;
-use super::place::Place;
-use crate::levers::value::{Form, Value};
 use crate::tree::Tree;
 
 /// `EIO`: what `write_irq_affinity` of kernel/irq/proc.c answers for an interrupt whose CPUs are not
 /// for users to choose.
 const NOT_FOR_USERS: i32 = 5;
 
-/// An interrupt by its number.
-pub(super) struct OfInterrupt {
-    affinity: KernelFile,
-}
-
-impl OfInterrupt {
-    pub(super) fn new(number: u32) -> Self {
-        let file = format!("proc/irq/{number}/smp_affinity_list");
-        let form = Form::CpuList;
-        Self {
-            affinity: KernelFile { file, form },
-        }
-    }
-}
-
-impl Place for OfInterrupt {
-    fn form(&self) -> Form {
-        self.affinity.form()
-    }
-
-    fn read(&self, tree: &Tree) -> io::Result<Value> {
-        self.affinity.read(tree)
-    }
-
-    fn write(&self, tree: &Tree, value: &Value) -> io::Result<()> {
-        let written = self.affinity.write(tree, value);
-        written.map_err(with_who_chooses)
-    }
-
-    fn may_write(&self, tree: &Tree) -> io::Result<()> {
-        self.affinity.may_write(tree)
-    }
-
-    fn command(&self, value: &Value) -> String {
-        self.affinity.command(value)
-    }
-}
-
-fn with_who_chooses(error: io::Error) -> io::Error {
+/// What the kernel refused of an interrupt, with who chooses its CPUs.
+pub(super) fn with_who_chooses(error: io::Error) -> io::Error {
     if error.raw_os_error() != Some(NOT_FOR_USERS) {
         return error;
     }
@@ -71,12 +30,6 @@ pub(in crate::levers) fn action(tree: &Tree, number: u32) -> Option<String> {
 pub(super) fn is_shared(before: &str, now: &str) -> bool {
     let names = |actions| str::split(actions, ',').map(str::trim);
     names(before).any(|name| names(now).any(|other| other == name))
-}
-
-impl fmt::Display for OfInterrupt {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.affinity.fmt(out)
-    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
+use super::value::Form;
 use crate::tree::Tree;
 pub use driver::DriverSetting;
 pub use names::{DeviceName, Queue, SysctlName};
@@ -26,7 +27,6 @@ pub use names::{DeviceName, Queue, SysctlName};
 pub use crate::routes::RouteKey;
 use driver::OfDriver;
 use feature::OfDevice;
-use interrupt::OfInterrupt;
 pub(super) use interrupt::action;
 use kernel_file::KernelFile;
 use link::OfLink;
@@ -97,14 +97,6 @@ pub enum Knob {
     },
 }
 
-/// What shares the value of a knob.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// A network namespace: another has a value of its own.
-    Namespace,
-    Host,
-}
-
 impl Knob {
     /// A sysctl by its name, with dots.
     pub(crate) fn sysctl(name: &str) -> Self {
@@ -112,14 +104,11 @@ impl Knob {
         Self::Sysctl(name)
     }
 
-    pub(crate) fn reach(&self) -> Reach {
-        let is_of_a_namespace = match self {
+    /// Whether a network namespace has a value of its own; else the machine has one for all.
+    pub(crate) fn is_of_a_namespace(&self) -> bool {
+        match self {
             Self::Sysctl(name) => name.is_of_a_namespace(),
             other => other.device().is_some(),
-        };
-        match is_of_a_namespace {
-            true => Reach::Namespace,
-            false => Reach::Host,
         }
     }
 
@@ -172,7 +161,11 @@ impl Knob {
     /// # Errors
     /// What the kernel refused.
     pub(crate) fn write(&self, tree: &Tree, value: &Value) -> io::Result<()> {
-        self.place().write(tree, value)
+        let written = self.place().write(tree, value);
+        match self {
+            Self::Interrupt { .. } => written.map_err(interrupt::with_who_chooses),
+            _ => written,
+        }
     }
 
     /// Whether this process may write it.
@@ -260,7 +253,10 @@ impl Knob {
                 let path = format!("sys/devices/system/cpu/cpu{cpu}/{}", setting.word());
                 file(path, setting.form)
             }
-            Self::Interrupt { number, .. } => Box::new(OfInterrupt::new(*number)),
+            Self::Interrupt { number, .. } => file(
+                format!("proc/irq/{number}/smp_affinity_list"),
+                Form::CpuList,
+            ),
             Self::Device { device, setting } => {
                 let path = format!("sys/class/net/{device}/{}", setting.word());
                 file(path, setting.form)

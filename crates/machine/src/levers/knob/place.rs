@@ -46,10 +46,7 @@ pub(super) trait Place: Display {
 
 /// Whether this process has `CAP_NET_ADMIN`.
 fn may_administer_networks(tree: &Tree) -> io::Result<()> {
-    let status = tree.text("proc/self/status").unwrap_or_default();
-    let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let held = held.and_then(|held| u64::from_str_radix(held.trim(), 16).ok());
-    match held.unwrap_or(0) >> NET_ADMIN & 1 {
+    match tree.capabilities() >> NET_ADMIN & 1 {
         1 => Ok(()),
         _ => Err(io::Error::from_raw_os_error(NOT_PERMITTED)),
     }
