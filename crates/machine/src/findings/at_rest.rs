@@ -19,7 +19,7 @@ pub(super) fn check_work(subject: &Subject) -> Option<Finding> {
     Some(work(subject.watched.foreign_cpu_share))
 }
 
-fn work(share: Option<f64>) -> Finding {
+pub(super) fn work(share: Option<f64>) -> Finding {
     let Some(share) = share else {
         return say!("foreign-work.hidden");
     };
@@ -36,7 +36,7 @@ pub(super) fn check_pressure(subject: &Subject) -> Option<Finding> {
     Some(pressure(subject.watched.psi_cpu_some_avg10))
 }
 
-fn pressure(some_avg10: Option<f64>) -> Finding {
+pub(super) fn pressure(some_avg10: Option<f64>) -> Finding {
     let Some(some) = some_avg10 else {
         return say!("cpu-pressure.hidden");
     };
@@ -51,7 +51,7 @@ pub(super) fn check_connections(subject: &Subject) -> Option<Finding> {
     Some(connections(subject.watched.foreign_served_connections))
 }
 
-fn connections(count: u32) -> Finding {
+pub(super) fn connections(count: u32) -> Finding {
     let live = counted(count as usize, "live connection", "live connections");
     match count {
         0 => say!("served-connections.none"),
@@ -63,42 +63,11 @@ pub(super) fn check_speed(subject: &Subject) -> Option<Finding> {
     Some(speed(subject.watched.spin_robust_cv))
 }
 
-fn speed(robust_cv: f64) -> Finding {
+pub(super) fn speed(robust_cv: f64) -> Finding {
     let percent = format!("{:.1}", robust_cv * 100.0);
     match robust_cv {
         ..STEADY => say!("steady-speed.steady", percent),
         ..=UNSTEADY => say!("steady-speed.varies", percent),
         _ => say!("steady-speed.unsteady", percent),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use model::finding::Severity::{self, Fine, Notice, Problem, Unknown};
-
-    use super::*;
-
-    fn severities(found: impl IntoIterator<Item = Finding>) -> Vec<Severity> {
-        found.into_iter().map(|finding| finding.severity).collect()
-    }
-
-    #[test]
-    fn each_limit_makes_more_of_what_was_seen() {
-        let worked = [Some(0.01), Some(0.06), Some(0.5), None].map(work);
-        assert_eq!(severities(worked), [Fine, Notice, Problem, Unknown]);
-        let waited = [Some(4.0), Some(40.0), None].map(pressure);
-        assert_eq!(severities(waited), [Fine, Problem, Unknown]);
-        let spread = [0.004, 0.05, 0.4].map(speed);
-        assert_eq!(severities(spread), [Fine, Notice, Problem]);
-    }
-
-    #[test]
-    fn a_machine_at_work_is_told() {
-        assert_eq!(connections(0).severity, Fine);
-        let told = connections(1).what;
-        assert_eq!(
-            told,
-            "A server here has one live connection from beyond loopback."
-        );
     }
 }

@@ -24,7 +24,11 @@ pub(super) fn check(subject: &Subject) -> Option<Finding> {
     ))
 }
 
-fn judge(count: Option<u64>, most: Option<u64>, rules: Result<usize, &io::Error>) -> Finding {
+pub(super) fn judge(
+    count: Option<u64>,
+    most: Option<u64>,
+    rules: Result<usize, &io::Error>,
+) -> Finding {
     let Some(count) = count else {
         return say!("connection-tracking.absent");
     };
@@ -37,40 +41,5 @@ fn judge(count: Option<u64>, most: Option<u64>, rules: Result<usize, &io::Error>
         (false, _) => say!("connection-tracking.none", count, most, rules),
         (true, false) => say!("connection-tracking.tracked", count, most, rules),
         (true, true) => say!("connection-tracking.full", count, most, rules),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use model::finding::Severity;
-
-    use super::*;
-
-    #[test]
-    fn tracking_is_told_by_connections_or_by_rules() {
-        assert_eq!(judge(Some(0), Some(1000), Ok(0)).severity, Severity::Fine);
-        assert_eq!(judge(Some(3), Some(1000), Ok(0)).severity, Severity::Notice);
-        assert_eq!(judge(Some(0), None, Ok(1)).severity, Severity::Notice);
-        assert_eq!(judge(None, None, Ok(0)).severity, Severity::Fine);
-    }
-
-    #[test]
-    fn rules_that_may_not_be_listed_are_not_called_none() {
-        let refused = io::Error::from_raw_os_error(1);
-        let finding = judge(Some(0), None, Err(&refused));
-        assert!(
-            finding
-                .evidence
-                .ends_with("a state: Operation not permitted (EPERM)")
-        );
-    }
-
-    #[test]
-    fn a_table_that_is_nearly_full_is_a_problem() {
-        assert_eq!(
-            judge(Some(900), Some(1000), Ok(0)).severity,
-            Severity::Problem
-        );
-        assert_eq!(judge(Some(900), Some(0), Ok(0)).severity, Severity::Notice);
     }
 }

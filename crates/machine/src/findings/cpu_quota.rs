@@ -16,7 +16,7 @@ pub(super) fn check(subject: &Subject) -> Option<Finding> {
     ))
 }
 
-fn judge(quota: Option<f64>, throttling: Option<Throttling>) -> Finding {
+pub(super) fn judge(quota: Option<f64>, throttling: Option<Throttling>) -> Finding {
     let Some(quota) = quota.map(|cpus| format!("{cpus:.2}")) else {
         return say!("cpu-quota.none");
     };
@@ -25,26 +25,5 @@ fn judge(quota: Option<f64>, throttling: Option<Throttling>) -> Finding {
     match throttled as f64 > OFTEN * periods as f64 {
         true => say!("cpu-quota.stopped", quota, throttled, periods),
         false => say!("cpu-quota.limits", quota, throttled, periods),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use model::finding::Severity;
-
-    use super::*;
-
-    #[test]
-    fn a_quota_is_a_notice_and_a_quota_that_was_hit_a_problem() {
-        let throttled = |throttled_periods| {
-            Some(Throttling {
-                periods: 1000,
-                throttled_periods,
-            })
-        };
-        assert_eq!(judge(None, throttled(0)).severity, Severity::Fine);
-        assert_eq!(judge(Some(2.0), None).severity, Severity::Notice);
-        assert_eq!(judge(Some(2.0), throttled(5)).severity, Severity::Notice);
-        assert_eq!(judge(Some(2.0), throttled(200)).severity, Severity::Problem);
     }
 }

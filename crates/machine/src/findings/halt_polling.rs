@@ -12,7 +12,7 @@ pub(super) fn check(subject: &Subject) -> Option<Finding> {
     Some(judge(driver.as_deref(), subject.tree.number(POLL_NS)))
 }
 
-fn judge(driver: Option<&str>, poll_ns: Option<u64>) -> Finding {
+pub(super) fn judge(driver: Option<&str>, poll_ns: Option<u64>) -> Finding {
     let driver = driver.unwrap_or("none");
     let Some(poll_ns) = poll_ns.filter(|_| driver == "haltpoll") else {
         return say!("halt-polling.other", driver);
@@ -21,23 +21,5 @@ fn judge(driver: Option<&str>, poll_ns: Option<u64>) -> Finding {
     match poll_ns {
         0 => say!("halt-polling.halts", poll_ns),
         _ => say!("halt-polling.polls", length_us, poll_ns),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use model::finding::Severity;
-
-    use super::*;
-
-    #[test]
-    fn only_a_guest_that_could_poll_and_does_not_is_told() {
-        assert_eq!(judge(Some("haltpoll"), Some(0)).severity, Severity::Notice);
-        assert_eq!(
-            judge(Some("haltpoll"), Some(200_000)).severity,
-            Severity::Fine
-        );
-        assert_eq!(judge(Some("intel_idle"), Some(0)).severity, Severity::Fine);
-        assert_eq!(judge(None, None).severity, Severity::Fine);
     }
 }

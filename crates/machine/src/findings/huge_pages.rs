@@ -10,30 +10,10 @@ pub(super) fn check(subject: &Subject) -> Option<Finding> {
     Some(judge(subject.tree.text(FILE).as_deref()))
 }
 
-fn judge(enabled: Option<&str>) -> Finding {
+pub(super) fn judge(enabled: Option<&str>) -> Finding {
     match enabled {
         None => say!("huge-pages.absent"),
         Some(enabled) if enabled.contains("[always]") => say!("huge-pages.unasked", enabled),
         Some(enabled) => say!("huge-pages.asked_for", enabled),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use model::finding::Severity;
-
-    use super::*;
-
-    #[test]
-    fn only_always_is_told() {
-        assert_eq!(
-            judge(Some("[always] madvise never")).severity,
-            Severity::Notice
-        );
-        assert_eq!(
-            judge(Some("always [madvise] never")).severity,
-            Severity::Fine
-        );
-        assert_eq!(judge(None).severity, Severity::Fine);
     }
 }

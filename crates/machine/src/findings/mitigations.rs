@@ -24,7 +24,7 @@ pub(super) fn check(subject: &Subject) -> Option<Finding> {
     Some(judge(&states.collect::<Vec<_>>()))
 }
 
-fn judge(states: &[(String, String)]) -> Finding {
+pub(super) fn judge(states: &[(String, String)]) -> Finding {
     let of = |is_meant: &dyn Fn(&str) -> bool| {
         let names = states.iter().filter(|(_, state)| is_meant(state));
         names.map(|(name, _)| name.as_str()).collect::<Vec<_>>()
@@ -53,47 +53,5 @@ fn or_none(names: &[&str]) -> String {
     match names {
         [] => "none".to_owned(),
         names => names.join(", "),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use model::finding::Severity;
-
-    use super::*;
-
-    fn states(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
-        pairs
-            .iter()
-            .map(|(name, state)| ((*name).to_owned(), (*state).to_owned()))
-            .collect()
-    }
-
-    #[test]
-    fn dear_mitigations_are_named() {
-        let finding = judge(&states(&[
-            ("meltdown", "Mitigation: PTI"),
-            ("spectre_v1", "Mitigation: usercopy/swapgs barriers"),
-            ("mds", "Not affected"),
-            ("retbleed", "Vulnerable"),
-        ]));
-        assert_eq!(
-            finding.what,
-            "One mitigation makes entering the kernel dearer: meltdown."
-        );
-        assert!(
-            finding
-                .evidence
-                .contains("vulnerable: retbleed; not affected: 1")
-        );
-    }
-
-    #[test]
-    fn a_cpu_that_is_not_affected_is_fine_and_a_silent_kernel_unknown() {
-        assert_eq!(
-            judge(&states(&[("mds", "Not affected")])).severity,
-            Severity::Fine
-        );
-        assert_eq!(judge(&[]).severity, Severity::Unknown);
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn check(subject: &Subject) -> Option<Finding> {
     })
 }
 
-fn judge(inodes: &[u64], holders: &str) -> Finding {
+pub(super) fn judge(inodes: &[u64], holders: &str) -> Finding {
     let sockets = counted(inodes.len(), "socket", "sockets");
     match inodes {
         [] => say!("packet-taps.none"),
@@ -46,28 +46,4 @@ fn holders(subject: &Subject, inodes: &[u64]) -> String {
 fn named(subject: &Subject, pid: u32) -> String {
     let comm = subject.tree.text(&format!("proc/{pid}/comm"));
     format!("{} (pid {pid})", comm.unwrap_or_else(|| "?".to_owned()))
-}
-
-#[cfg(test)]
-mod tests {
-    use model::finding::Severity;
-
-    use super::*;
-
-    #[test]
-    fn a_tap_costs_and_names_its_holder() {
-        let finding = judge(&[7], "dhclient (pid 411)");
-        assert_eq!(finding.severity, Severity::Notice);
-        assert_eq!(finding.what, "Every packet is copied for one socket.");
-        assert!(finding.evidence.contains("dhclient (pid 411)"));
-        assert_eq!(
-            judge(&[7, 8], "").what,
-            "Every packet is copied for 2 sockets."
-        );
-    }
-
-    #[test]
-    fn without_taps_all_is_fine() {
-        assert_eq!(judge(&[], "").severity, Severity::Fine);
-    }
 }

@@ -21,7 +21,7 @@ pub(super) fn check(subject: &Subject) -> Option<Finding> {
     })
 }
 
-fn judge(status: &str, whose: &str) -> Finding {
+pub(super) fn judge(status: &str, whose: &str) -> Finding {
     let number = |name: &str| behind(status, name).and_then(|rest| rest.parse::<usize>().ok());
     let Some(mode) = number("Seccomp:") else {
         return say!("seccomp.absent");
@@ -32,35 +32,5 @@ fn judge(status: &str, whose: &str) -> Finding {
     match mode {
         2 => say!("seccomp.filtered", whose, counted, mode, filters),
         _ => say!("seccomp.none", whose, mode, filters),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use model::finding::Severity;
-
-    use super::*;
-
-    #[test]
-    fn the_filters_of_a_process_are_counted() {
-        let finding = judge(
-            "Name:\tnginx\nSeccomp:\t2\nSeccomp_filters:\t3\n",
-            "Process 9",
-        );
-        assert_eq!(finding.severity, Severity::Notice);
-        assert_eq!(finding.what, "Process 9 lives under 3 system call filters.");
-        assert_eq!(
-            judge("Seccomp:\t2\n", "It").what,
-            "It lives under one system call filter."
-        );
-    }
-
-    #[test]
-    fn without_filters_all_is_fine() {
-        assert_eq!(
-            judge("Seccomp:\t0\nSeccomp_filters:\t0\n", "It").severity,
-            Severity::Fine
-        );
-        assert_eq!(judge("Name:\tx\n", "It").severity, Severity::Fine);
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn check(subject: &Subject) -> Option<Finding> {
     Some(judge(cpu_ticks::parse(&stat)))
 }
 
-fn judge(ticks: Option<CpuTicks>) -> Finding {
+pub(super) fn judge(ticks: Option<CpuTicks>) -> Finding {
     let Some(CpuTicks { machine, .. }) = ticks else {
         return say!("stolen-time.hidden");
     };
@@ -23,31 +23,5 @@ fn judge(ticks: Option<CpuTicks>) -> Finding {
     match share < SHOWS {
         true => say!("stolen-time.none", percent),
         false => say!("stolen-time.some", percent),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use model::finding::Severity;
-
-    use super::*;
-    use model::reading::MachineCpu;
-
-    #[test]
-    fn a_hundredth_of_the_wanted_time_shows() {
-        let ticks = |stolen_ns| {
-            Some(CpuTicks {
-                machine: MachineCpu {
-                    user_ns: 1000,
-                    stolen_ns,
-                    ..MachineCpu::default()
-                },
-                idle_ns: 0,
-            })
-        };
-        assert_eq!(judge(ticks(2)).severity, Severity::Fine);
-        assert_eq!(judge(ticks(50)).severity, Severity::Notice);
-        assert_eq!(judge(Some(CpuTicks::default())).severity, Severity::Fine);
-        assert_eq!(judge(None).severity, Severity::Unknown);
     }
 }

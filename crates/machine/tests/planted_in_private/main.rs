@@ -20,86 +20,42 @@ use std::sync::OnceLock;
 use machine::planted::{self, Held, PlantedError, SetLever, Wanted};
 use model::Binds;
 use model::finding::Severity;
+use packet_filter::{
+    a_ruleset_is_copied_whole_and_drops_nothing, a_set_is_one_rule_however_many_addresses_it_has,
+    a_table_that_is_there_already_is_refused_and_left_alone,
+    connections_are_tracked_until_it_is_undone, rules_hold_until_they_are_undone,
+    tcp_that_is_exempt_is_not_tracked,
+};
 
 const NOBODY: u32 = 65_534;
 
-const TESTS: [(&str, fn()); 19] = [
-    (
-        "a_set_is_one_rule_however_many_addresses_it_has",
-        packet_filter::a_set_is_one_rule_however_many_addresses_it_has,
-    ),
-    (
-        "tcp_that_is_exempt_is_not_tracked",
-        packet_filter::tcp_that_is_exempt_is_not_tracked,
-    ),
-    (
-        "a_ruleset_is_copied_whole_and_drops_nothing",
-        packet_filter::a_ruleset_is_copied_whole_and_drops_nothing,
-    ),
-    (
-        "rules_hold_until_they_are_undone",
-        packet_filter::rules_hold_until_they_are_undone,
-    ),
-    (
-        "connections_are_tracked_until_it_is_undone",
-        packet_filter::connections_are_tracked_until_it_is_undone,
-    ),
-    (
-        "taps_are_listed_until_they_are_undone",
-        taps_are_listed_until_they_are_undone,
-    ),
-    (
-        "a_token_bucket_is_at_the_root_of_the_device_until_it_is_undone",
-        a_token_bucket_is_at_the_root_of_the_device_until_it_is_undone,
-    ),
-    (
-        "dropping_a_live_lever_undoes_it",
-        dropping_a_live_lever_undoes_it,
-    ),
-    (
-        "a_table_that_is_there_already_is_refused_and_left_alone",
-        packet_filter::a_table_that_is_there_already_is_refused_and_left_alone,
-    ),
-    (
-        "a_lever_that_was_undone_behind_our_back_does_not_verify",
-        a_lever_that_was_undone_behind_our_back_does_not_verify,
-    ),
-    (
-        "every_lever_can_be_used_in_a_namespace_of_our_own",
-        every_lever_can_be_used_in_a_namespace_of_our_own,
-    ),
-    (
-        "what_levers_set_is_found_by_the_checks",
-        what_levers_set_is_found_by_the_checks,
-    ),
-    (
-        "sockets_of_the_machine_are_seen_from_inside",
-        sockets_of_the_machine_are_seen_from_inside,
-    ),
-    (
-        "a_lever_of_the_machine_holds_in_our_namespace_until_it_is_undone",
-        a_lever_of_the_machine_holds_in_our_namespace_until_it_is_undone,
-    ),
-    (
-        "a_lever_of_the_machine_that_somebody_else_has_set_since_is_left_alone_and_told",
-        a_lever_of_the_machine_that_somebody_else_has_set_since_is_left_alone_and_told,
-    ),
-    (
-        "a_lever_that_reaches_the_machine_needs_its_owners_word",
-        a_lever_that_reaches_the_machine_needs_its_owners_word,
-    ),
-    (
-        "what_only_the_namespace_of_the_machine_has_is_seen_from_ours_by_root",
-        what_only_the_namespace_of_the_machine_has_is_seen_from_ours_by_root,
-    ),
-    (
-        "a_packet_program_is_on_our_device_until_it_is_undone_or_refused_by_name",
-        a_packet_program_is_on_our_device_until_it_is_undone_or_refused_by_name,
-    ),
-    (
-        "levers_of_devices_see_those_of_our_namespace_alone",
-        levers_of_devices_see_those_of_our_namespace_alone,
-    ),
+/// Each test by its name, which is that of its function.
+macro_rules! tests {
+    ($($test:ident),+ $(,)?) => {
+        [$((stringify!($test), $test)),+]
+    };
+}
+
+const TESTS: [(&str, fn()); 19] = tests![
+    a_set_is_one_rule_however_many_addresses_it_has,
+    tcp_that_is_exempt_is_not_tracked,
+    a_ruleset_is_copied_whole_and_drops_nothing,
+    rules_hold_until_they_are_undone,
+    connections_are_tracked_until_it_is_undone,
+    taps_are_listed_until_they_are_undone,
+    a_token_bucket_is_at_the_root_of_the_device_until_it_is_undone,
+    dropping_a_live_lever_undoes_it,
+    a_table_that_is_there_already_is_refused_and_left_alone,
+    a_lever_that_was_undone_behind_our_back_does_not_verify,
+    every_lever_can_be_used_in_a_namespace_of_our_own,
+    what_levers_set_is_found_by_the_checks,
+    sockets_of_the_machine_are_seen_from_inside,
+    a_lever_of_the_machine_holds_in_our_namespace_until_it_is_undone,
+    a_lever_of_the_machine_that_somebody_else_has_set_since_is_left_alone_and_told,
+    a_lever_that_reaches_the_machine_needs_its_owners_word,
+    what_only_the_namespace_of_the_machine_has_is_seen_from_ours_by_root,
+    a_packet_program_is_on_our_device_until_it_is_undone_or_refused_by_name,
+    levers_of_devices_see_those_of_our_namespace_alone,
 ];
 
 /// A listener that was opened before the namespace was entered.
