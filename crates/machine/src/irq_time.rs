@@ -20,6 +20,7 @@ use model::facts::IrqTimeAccounting;
 use sys::{clock, kernel_file};
 
 use crate::cpu_ticks::{self, CpuTicks};
+use crate::watch::median;
 
 /// Short beside the turns of a scheduler and of a hypervisor: a slice in which another had the CPU, or
 /// that took twice as long, does not count.
@@ -134,11 +135,6 @@ fn unless_it_waits(called: io::Result<usize>) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
         other => other.map(drop),
     }
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
 fn ticks_of(cpu: usize) -> Option<CpuTicks> {

@@ -1,15 +1,14 @@
 //! The network devices of our namespace, as rtnetlink(7) lists them.
 
 use std::io;
-use std::ops::ControlFlow;
 
-use sys::netlink::{self, Family, Netlink};
+use sys::netlink;
+
+use crate::rtnetlink;
 
 // linux/rtnetlink.h: the question and its answer.
 const GET_LINK: u16 = 18;
 const NEW_LINK: u16 = 16;
-/// A request for all there are (`NLM_F_REQUEST | NLM_F_DUMP`).
-pub(crate) const DUMP: u16 = 0x0301;
 /// Of netdevice(7).
 pub(crate) const IFF_UP: u32 = 1;
 /// Length of `struct ifinfomsg`: family, type, index, flags, change.
@@ -68,15 +67,11 @@ pub(crate) fn attribute(device: &str, kind: u16) -> io::Result<Option<u32>> {
 
 /// Hands over what the kernel tells of each device.
 fn ask_for_all(mut each: impl FnMut(&[u8])) -> io::Result<()> {
-    let mut request = Vec::new();
-    netlink::push_message(&mut request, GET_LINK, DUMP, 1, |payload| {
-        payload.extend([0; HEADER_BYTES]);
-    });
-    Netlink::open(Family::Route)?.ask(&request, 1, |message| {
+    let question = |payload: &mut Vec<u8>| payload.extend([0; HEADER_BYTES]);
+    rtnetlink::list(GET_LINK, question, |message| {
         if message.kind == NEW_LINK {
             each(message.payload);
         }
-        ControlFlow::Continue(())
     })
 }
 

@@ -2,11 +2,12 @@
 //! where BPF programs of container networks and monitors are attached.
 
 use std::io;
-use std::ops::ControlFlow;
 
-use sys::netlink::{self, Family, Message, Netlink};
+use sys::netlink::Message;
 
-use crate::links::{DUMP, number, text, within};
+use crate::links::{number, text, within};
+use crate::rig::qdisc::push_place;
+use crate::rtnetlink;
 
 // linux/rtnetlink.h: the question and its answer.
 const GET_FILTER: u16 = 46;
@@ -50,31 +51,19 @@ pub(crate) struct Filter {
 pub(crate) fn of_device(device: u32) -> io::Result<Vec<Filter>> {
     let mut filters = Vec::new();
     for direction in [FilterHook::In, FilterHook::Out] {
-        let request = request(device, direction);
-        Netlink::open(Family::Route)?.ask(&request, 1, |message| {
+        let place = [device, 0, direction.parent()];
+        let question = |payload: &mut Vec<u8>| push_place(payload, place);
+        rtnetlink::list(GET_FILTER, question, |message| {
             let found = kind(message).map(|kind| Filter {
                 device,
                 direction,
                 kind,
             });
             filters.extend(found);
-            ControlFlow::Continue(())
         })?;
     }
     filters.dedup();
     Ok(filters)
-}
-
-fn request(device: u32, direction: FilterHook) -> Vec<u8> {
-    let mut request = Vec::new();
-    netlink::push_message(&mut request, GET_FILTER, DUMP, 1, |payload| {
-        payload.extend([0; 4]);
-        payload.extend(device.to_ne_bytes());
-        payload.extend([0; 4]);
-        payload.extend(direction.parent().to_ne_bytes());
-        payload.extend([0; 4]);
-    });
-    request
 }
 
 /// The kind of filter that a message tells of. A chain, which every filter is part of, has a

@@ -4,13 +4,15 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use sys::netlink::{self, Family, Netlink, push_attribute};
+use sys::netlink::{self, Family, Message, Netlink, push_attribute};
 
 use crate::links;
 
 // linux/netlink.h: `NLM_F_REQUEST | NLM_F_ACK`, and with it `NLM_F_CREATE | NLM_F_EXCL`.
 pub(crate) const DO: u16 = 0x5;
 pub(crate) const MAKE: u16 = DO | 0x600;
+/// A request for all there are (`NLM_F_REQUEST | NLM_F_DUMP`).
+const DUMP: u16 = 0x0301;
 /// `ENODEV`.
 const NO_SUCH_DEVICE: i32 = 19;
 
@@ -22,6 +24,23 @@ pub(crate) fn ask(kind: u16, flags: u16, fill: impl FnOnce(&mut Vec<u8>)) -> io:
     let mut request = Vec::new();
     netlink::push_message(&mut request, kind, flags, 1, fill);
     Netlink::open(Family::Route)?.ask(&request, 1, |_| ControlFlow::Continue(()))
+}
+
+/// Asks for all there are of something, and hands over each message of the answer.
+///
+/// # Errors
+/// The kernel's own.
+pub(crate) fn list(
+    question: u16,
+    fill: impl FnOnce(&mut Vec<u8>),
+    mut each: impl FnMut(Message<'_>),
+) -> io::Result<()> {
+    let mut request = Vec::new();
+    netlink::push_message(&mut request, question, DUMP, 1, fill);
+    Netlink::open(Family::Route)?.ask(&request, 1, |message| {
+        each(message);
+        ControlFlow::Continue(())
+    })
 }
 
 /// The number of the device of that name.

@@ -150,7 +150,8 @@ fn robust_cv(values: &mut [f64]) -> f64 {
     }
 }
 
-fn median(values: &mut [f64]) -> f64 {
+/// 0 of none.
+pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() {

@@ -4,12 +4,11 @@ mod words;
 
 use std::io;
 use std::net::Ipv4Addr;
-use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
-use sys::netlink::{self, Family, Netlink, push_attribute};
+use sys::netlink::{self, push_attribute};
 
-use crate::links::{DUMP, number, within};
+use crate::links::{number, within};
 use crate::rtnetlink::{self, push_bytes};
 
 // linux/rtnetlink.h: the question, and its answer, which is an order as well.
@@ -74,17 +73,15 @@ pub struct RouteKey {
 /// # Errors
 /// The kernel's own.
 pub(crate) fn list() -> io::Result<Vec<Route>> {
-    let mut request = Vec::new();
-    netlink::push_message(&mut request, GET_ROUTE, DUMP, 1, |payload| {
+    let question = |payload: &mut Vec<u8>| {
         payload.push(AF_INET);
         payload.extend([0; HEADER_BYTES - 1]);
-    });
+    };
     let mut routes = Vec::new();
-    Netlink::open(Family::Route)?.ask(&request, 1, |message| {
+    rtnetlink::list(GET_ROUTE, question, |message| {
         if message.kind == NEW_ROUTE {
             routes.extend(Route::parse(message.payload));
         }
-        ControlFlow::Continue(())
     })?;
     routes.retain(|route| route.table() == MAIN);
     Ok(routes)

@@ -7,13 +7,12 @@ use super::DeviceName;
 use super::place::{Place, absent_as_not_found, typed};
 use crate::levers::value::{Form, Value};
 use crate::links;
-use crate::rig::qdisc::{AT_ROOT, KIND, Told, push_place, qdiscs};
+use crate::rig::qdisc::{AT_ROOT, KIND, Told, detach, push_place, qdiscs};
 use crate::rtnetlink::{self, push_text};
 use crate::tree::Tree;
 
 // linux/rtnetlink.h, and with `NLM_F_REPLACE | NLM_F_CREATE` of linux/netlink.h.
 const NEW_QDISC: u16 = 36;
-const DELETE_QDISC: u16 = 37;
 const REPLACE: u16 = rtnetlink::DO | 0x500;
 /// `ENOENT`: the kernel has no module of that kind.
 const NO_SUCH: i32 = 2;
@@ -108,10 +107,7 @@ impl OfRoot<'_> {
         if root_of(self.qdiscs()?)?.handle == 0 {
             return Ok(());
         }
-        let index = self.index()?;
-        rtnetlink::ask(DELETE_QDISC, rtnetlink::DO, |payload| {
-            push_place(payload, [index, 0, AT_ROOT]);
-        })
+        detach(self.index()?)
     }
 
     fn qdiscs(&self) -> io::Result<Vec<Told>> {

@@ -49,7 +49,7 @@ pub(super) fn attach(device: u32, qdisc: &Qdisc) -> io::Result<()> {
 }
 
 /// Takes what was put there from the root of the device of that number, with all that is in it.
-pub(super) fn detach(device: u32) -> io::Result<()> {
+pub(crate) fn detach(device: u32) -> io::Result<()> {
     ask(DELETE_QDISC, DO, |payload| {
         push_place(payload, [device, 0, AT_ROOT]);
     })

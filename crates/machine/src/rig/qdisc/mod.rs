@@ -14,7 +14,7 @@ use super::cabling;
 use crate::errno::errno;
 use crate::rtnetlink;
 use asked::Qdisc;
-pub(crate) use attach::{AT_ROOT, KIND, push_place};
+pub(crate) use attach::{AT_ROOT, KIND, detach, push_place};
 pub(crate) use told::{Told, qdiscs};
 
 /// What the bridge is called.

@@ -1,13 +1,11 @@
 //! What the kernel tells of the queueing disciplines on a device.
 
 use std::io;
-use std::ops::ControlFlow;
-
-use sys::netlink::{self, Family, Netlink};
 
 use super::asked::{Bucket, Buckets, Emulation, Qdisc, Room, Shaper};
 use super::attach::{AT_ROOT, CLASS, KIND, OPTIONS, push_place};
-use crate::links::{DUMP, number, text, within};
+use crate::links::{number, text, within};
+use crate::rtnetlink;
 
 // linux/rtnetlink.h: the questions, and `TCA_STATS2`.
 const GET_QDISC: u16 = 38;
@@ -91,14 +89,10 @@ pub(crate) fn qdiscs(device: u32) -> io::Result<Vec<Told>> {
 }
 
 fn list(question: u16, device: u32) -> io::Result<Vec<Told>> {
-    let mut request = Vec::new();
-    netlink::push_message(&mut request, question, DUMP, 1, |payload| {
-        push_place(payload, [device, 0, 0]);
-    });
     let mut all = Vec::new();
-    Netlink::open(Family::Route)?.ask(&request, 1, |message| {
+    let of_device = |payload: &mut Vec<u8>| push_place(payload, [device, 0, 0]);
+    rtnetlink::list(question, of_device, |message| {
         all.extend(parse(message.payload));
-        ControlFlow::Continue(())
     })?;
     all.retain(|told| told.device == device);
     Ok(all)
