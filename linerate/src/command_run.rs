@@ -51,7 +51,7 @@ pub(crate) fn measure(
         full: flags.full,
     };
     let outcome = run::with_campaign(&Place::Loopback, &folder, flags.yes, console, |campaign| {
-        campaign.run_commands(order, &folder).map(drop)
+        campaign.run_commands(order, &folder)
     });
     match run::conclude(outcome, &folder, GOES_ON, console)? {
         Some(stopped) => Ok(stopped),
@@ -71,7 +71,7 @@ pub(crate) fn resume(
     word.check(&opened.1)?;
     word.trust.check_study(&opened.1.study)?;
     let outcome = run::with_campaign(&Place::Loopback, folder, yes, console, |campaign| {
-        campaign.resume_commands(opened).map(drop)
+        campaign.resume_commands(opened)
     });
     run::conclude(outcome, folder, GOES_ON, console)
 }

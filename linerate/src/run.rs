@@ -127,7 +127,7 @@ pub(crate) fn measure(
     let ours = matches!(order.targets, study::Targets::Started { .. });
     let (on_host, leave) = (order.on_host, order.leave());
     let outcome = with_campaign(place, folder, flags.yes, console, |campaign| {
-        campaign.run(order, folder).map(drop)
+        campaign.run(order, folder)
     });
     let left = if ours {
         Left::Resumed { on_host }
@@ -152,7 +152,7 @@ pub(crate) fn resume(
     let (on_host, link) = (run.on_host, run.study.link.as_ref());
     let place = Place::of(run.rig.kind(), link, || word.hosts.find(console))?.drawing(run.seed);
     let outcome = with_campaign(&place, folder, yes, console, |campaign| {
-        campaign.resume(opened).map(drop)
+        campaign.resume(opened)
     });
     let left = Left::Resumed { on_host };
     let ended = conclude(outcome, folder, left, console);

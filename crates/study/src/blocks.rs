@@ -7,55 +7,26 @@ use model::{Ask, BlockRecord, Pace, Reading, RunRecord, Tell};
 
 use crate::campaign::{Campaign, CampaignError};
 use crate::plan::{self, Planned};
-use crate::rounds::{self, Hands, SoFar};
-use crate::store::Store;
+use crate::rounds::{self, Hands, Kept, SoFar};
 
 impl Campaign<'_> {
-    /// Measures what was planned from the start, of targets that are up.
-    pub(crate) fn climb(
-        &mut self,
-        record: &RunRecord,
-        arms: &[Arm],
-        saved: &mut Vec<BlockRecord>,
-        store: &mut Store,
-    ) -> Result<(), CampaignError> {
-        let remaining = plan::remaining(record, saved);
-        self.progress.phase("measuring");
-        self.measure(record, arms, &remaining, saved, store)?;
-        if record.study.whole.is_some() {
-            // Those of the confirmation are to have the machine to themselves.
-            self.stop_targets(arms)?;
-        }
-        Ok(())
-    }
-
     /// Measures blocks of targets that are up, and saves each as it ends.
     pub(crate) fn measure(
         &mut self,
         record: &RunRecord,
         arms: &[Arm],
-        remaining: &[Planned],
-        saved: &mut Vec<BlockRecord>,
-        store: &mut Store,
+        remaining: Vec<Planned>,
+        kept: &mut Kept<Reading>,
     ) -> Result<(), CampaignError> {
-        let epoch = plan::next_epoch(saved);
-        let (clock, planned) = (self.clock, saved.len() + remaining.len());
+        kept.begin_epoch();
+        let clock = self.clock;
         let mut climb = Climb {
+            planned: kept.blocks.len() + remaining.len(),
             campaign: self,
             record,
             arms,
-            saved,
-            store,
-            epoch,
-            planned,
-            before_ms: 0,
         };
-        let begun_ms = clock.now_ms();
-        for phase in remaining.chunk_by(|one, next| one.phase == next.phase) {
-            climb.before_ms = clock.now_ms() - begun_ms;
-            rounds::go_through(&mut climb, phase.iter().copied(), clock)?;
-        }
-        Ok(())
+        rounds::go_through(&mut climb, remaining, kept, clock)
     }
 
     pub(crate) fn block(
@@ -79,18 +50,13 @@ impl Campaign<'_> {
     }
 }
 
-/// The blocks of a run of servers, phase by phase.
+/// The blocks of a run of servers.
 struct Climb<'a, 'b> {
     campaign: &'a mut Campaign<'b>,
     record: &'a RunRecord,
     arms: &'a [Arm],
-    saved: &'a mut Vec<BlockRecord>,
-    store: &'a mut Store,
-    epoch: u32,
-    /// With those that were saved before.
+    /// Blocks, with those that were saved before.
     planned: usize,
-    /// What the phases before took, ms.
-    before_ms: u64,
 }
 
 impl Hands for Climb<'_, '_> {
@@ -98,11 +64,15 @@ impl Hands for Climb<'_, '_> {
     type Error = CampaignError;
 
     /// A phase ends where an arm answered nothing, of which the judge tells, or where all is clear.
-    fn measure(&mut self, next: &Planned) -> Result<Option<Reading>, CampaignError> {
-        if self.is_settled_before(next) {
+    fn measure(
+        &mut self,
+        next: &Planned,
+        kept: &Kept<Reading>,
+    ) -> Result<Option<Reading>, CampaignError> {
+        if self.is_settled_before(next, &kept.blocks) {
             return Ok(None);
         }
-        let Some(pace) = pace(self.record, next, self.saved) else {
+        let Some(pace) = pace(self.record, next, &kept.blocks) else {
             return Ok(None);
         };
         let (study, score_ms) = (&self.record.study, plan::score_ms(self.record, next.phase));
@@ -110,20 +80,8 @@ impl Hands for Climb<'_, '_> {
         self.campaign.block(study, arm, pace, score_ms).map(Some)
     }
 
-    fn keep(
-        &mut self,
-        next: &Planned,
-        reading: Reading,
-        so_far: SoFar,
-    ) -> Result<(), CampaignError> {
-        let block = next.record(
-            &self.arms[next.arm].name,
-            (self.epoch, self.before_ms + so_far.at_ms),
-            reading,
-        );
-        self.store.append(&block)?;
-        self.saved.push(block);
-        let (done, planned) = (self.saved.len(), self.planned);
+    fn measured(&mut self, kept: &Kept<Reading>, so_far: SoFar) -> Result<(), CampaignError> {
+        let (done, planned) = (kept.blocks.len(), self.planned);
         let left_ms = so_far.left_ms(planned - done);
         self.campaign.progress.block_saved(done, planned, left_ms);
         Ok(())
@@ -132,11 +90,11 @@ impl Hands for Climb<'_, '_> {
 
 impl Climb<'_, '_> {
     /// Whether a planned look, which is due before this block, finds the answer clear.
-    fn is_settled_before(&self, next: &Planned) -> bool {
+    fn is_settled_before(&self, next: &Planned, saved: &[BlockRecord]) -> bool {
         let is_due = next.phase == Phase::Throughput
             && next.position == 0
             && self.record.study.design.looks.contains(&next.round);
-        is_due && judge::settled_rounds(self.record, self.saved).is_some()
+        is_due && judge::settled_rounds(self.record, saved).is_some()
     }
 }
 

@@ -2,20 +2,22 @@
 //! of servers that are started anew and in another order.
 
 use model::study::Arm;
-use model::{Ask, BlockRecord, RunRecord, Tell, Verdict};
+use model::{Ask, BlockRecord, Reading, RunRecord, Tell, Verdict};
 
 use crate::arms;
 use crate::campaign::{Campaign, CampaignError};
-use crate::plan;
-use crate::store::Store;
+use crate::plan::{self, Design as _};
+use crate::rounds::Kept;
 
 /// Whether nothing of a run is left to measure.
 pub(crate) fn is_done(record: &RunRecord, saved: &[BlockRecord]) -> bool {
     let confirmed = || match &record.confirmation {
-        Some(confirmation) => plan::remaining_confirmation(record, confirmation, saved).is_empty(),
+        Some(confirmation) => plan::confirming(record, confirmation)
+            .remaining(saved)
+            .is_empty(),
         None => record.study.whole.is_none(),
     };
-    plan::remaining(record, saved).is_empty() && confirmed()
+    record.remaining(saved).is_empty() && confirmed()
 }
 
 impl Campaign<'_> {
@@ -26,28 +28,27 @@ impl Campaign<'_> {
     pub(crate) fn confirm(
         &mut self,
         record: &mut RunRecord,
-        saved: &mut Vec<BlockRecord>,
-        store: &mut Store,
+        kept: &mut Kept<Reading>,
     ) -> Result<(), CampaignError> {
         if record.study.whole.is_none() {
             return Ok(());
         }
         if record.confirmation.is_none() {
-            let made_worse = made_worse(record, saved);
+            let made_worse = made_worse(record, &kept.blocks);
             record.confirmation = Some(arms::confirmation(&record.arms, &made_worse));
-            store.describe_again(record)?;
+            kept.describe(record)?;
         }
         let Some(confirmation) = &record.confirmation else {
             return Ok(());
         };
-        let remaining = plan::remaining_confirmation(record, confirmation, saved);
+        let remaining = plan::confirming(record, confirmation).remaining(&kept.blocks);
         if remaining.is_empty() {
             return Ok(());
         }
         self.start_targets(&confirmation.arms, &record.study.workload)?;
         self.progress
             .phase("confirming the last state with servers started anew");
-        self.measure(record, &confirmation.arms, &remaining, saved, store)?;
+        self.measure(record, &confirmation.arms, remaining, kept)?;
         if record.reboot.is_some() {
             // In the next boot they will not be there either.
             self.stop_targets(&confirmation.arms)?;

@@ -6,12 +6,13 @@ use model::cpus::CpuWish;
 use model::lever::Leave;
 use model::run::Begun;
 use model::study::{Arm, Program, Study};
-use model::{BlockRecord, Facts, RunRecord};
+use model::{Facts, Reading, RunRecord};
 
 use crate::answers;
 use crate::campaign::{Acquaintance, Campaign, CampaignError, blindness, boot_ms, planned_ms};
 use crate::confirm;
-use crate::plan;
+use crate::plan::Design as _;
+use crate::rounds::Kept;
 use crate::same_place;
 use crate::scale;
 use crate::store::{Resumed, Store};
@@ -51,7 +52,7 @@ impl Campaign<'_> {
     ///
     /// # Errors
     /// What was saved before an error stays and can be resumed.
-    pub fn run(&mut self, mut order: Order, folder: &Path) -> Result<Store, CampaignError> {
+    pub fn run(&mut self, mut order: Order, folder: &Path) -> Result<(), CampaignError> {
         let claim = Store::claim(folder)?;
         let Acquaintance {
             rig,
@@ -113,7 +114,8 @@ impl Campaign<'_> {
         };
         let store = claim.describe(&record)?;
         let facts = record.facts.clone();
-        self.go_through(record, &built.arms, Vec::new(), store, &facts)
+        let kept = Kept::new(Vec::new(), Some(store));
+        self.go_through(record, &built.arms, kept, &facts)
     }
 
     /// Measures what is left of a run in this boot, of which the server's host told these facts.
@@ -121,16 +123,20 @@ impl Campaign<'_> {
         &mut self,
         mut record: RunRecord,
         arms: &[Arm],
-        mut saved: Vec<BlockRecord>,
-        mut store: Store,
+        mut kept: Kept<Reading>,
         facts: &Facts,
-    ) -> Result<Store, CampaignError> {
-        if !plan::remaining(&record, &saved).is_empty() {
-            self.climb(&record, arms, &mut saved, &mut store)?;
+    ) -> Result<(), CampaignError> {
+        let remaining = record.remaining(&kept.blocks);
+        if !remaining.is_empty() {
+            self.progress.phase("measuring");
+            self.measure(&record, arms, remaining, &mut kept)?;
+            if record.study.whole.is_some() {
+                // Those of the confirmation are to have the machine to themselves.
+                self.stop_targets(arms)?;
+            }
         }
-        self.confirm(&mut record, &mut saved, &mut store)?;
-        self.measure_this_boot(&mut record, &mut saved, &mut store, facts)?;
-        Ok(store)
+        self.confirm(&mut record, &mut kept)?;
+        self.measure_this_boot(&mut record, &mut kept, facts)
     }
 
     /// Goes on with a run that was stopped, as its folder was opened and looked at; a run that is done
@@ -138,7 +144,7 @@ impl Campaign<'_> {
     ///
     /// # Errors
     /// When this machine is not as it was, or as it must be after a reboot.
-    pub fn resume(&mut self, (store, record, saved): Resumed) -> Result<Store, CampaignError> {
+    pub fn resume(&mut self, (store, record, saved): Resumed) -> Result<(), CampaignError> {
         if record
             .all_arms()
             .any(|arm| matches!(arm.program, Program::Url(_)))
@@ -146,7 +152,7 @@ impl Campaign<'_> {
             return Err(CampaignError::NotOurTargets);
         }
         if record.reboot.is_none() && confirm::is_done(&record, &saved) {
-            return Ok(store);
+            return Ok(());
         }
         let met = self.meet(false)?;
         let leave = Leave {
@@ -163,10 +169,11 @@ impl Campaign<'_> {
         under_test::find_again(&record, self.agent)?;
         self.levers(&record.study, leave)?;
         let arms = record.arms.clone();
-        if !plan::remaining(&record, &saved).is_empty() {
+        if !record.remaining(&saved).is_empty() {
             self.start_targets(&arms, &record.study.workload)?;
         }
-        self.go_through(record, &arms, saved, store, &met.facts)
+        let kept = Kept::new(saved, Some(store));
+        self.go_through(record, &arms, kept, &met.facts)
     }
 }
 

@@ -1,9 +1,7 @@
 //! A load of many blocks, through all that is not measured yet: level by level, or from rate to rate as
 //! a search asks.
 
-use judge::capacity::{
-    BLOCKS_AS_A_RULE, BLOCKS_AT_MOST, CLOSED_LOOP, Course, Look, NoRange, OFFERED, Seen,
-};
+use judge::capacity::{BLOCKS_AS_A_RULE, CLOSED_LOOP, Course, Look, NoRange, OFFERED, Seen};
 use model::failure::Failure;
 use model::load_run::{LoadStudy, LoadWorkload, SavedLoad};
 use model::objective::Objective;
@@ -13,8 +11,8 @@ use model::sweep::Axis;
 use model::{BlockRecord, Pace, Reading};
 
 use crate::clock::Clock;
-use crate::plan::{self, Planned};
-use crate::rounds::{self, Hands, SoFar};
+use crate::plan::{Design as _, Planned};
+use crate::rounds::{self, Hands, Kept, SoFar};
 use crate::store::{ClaimedFolder, Store, StoreError};
 
 /// How many times its connections a search tries once, to see whether they are its limit.
@@ -58,220 +56,163 @@ pub fn run(
     hands: &mut impl PutsOnLoad,
     clock: &dyn Clock,
 ) -> Result<Vec<BlockRecord>, Failure> {
-    let drive = Drive {
-        run,
-        epoch: plan::next_epoch(&blocks),
-        blocks,
-        store: None,
-        hands,
-        clock,
+    let mut of_run = Kept::new(blocks, None);
+    let course = match &run.study.workload {
+        LoadWorkload::Sweep { .. } => None,
+        LoadWorkload::Capacity { objective } => {
+            let Some(look) = look(run, &mut of_run, hands)? else {
+                return Ok(of_run.blocks);
+            };
+            Some(begun(objective, run, look, &of_run.blocks)?)
+        }
     };
-    match &run.study.workload {
-        LoadWorkload::Sweep { .. } => drive.sweep(kept),
-        LoadWorkload::Capacity { objective } => drive.search(objective, kept),
-    }
+    of_run.store = kept.opened(run)?;
+    of_run.save()?;
+    let remaining = run.remaining(&of_run.blocks);
+    let mut load = Load {
+        planned: of_run.blocks.len() + remaining.len(),
+        run,
+        course,
+        hands,
+    };
+    rounds::go_through(&mut load, remaining, &mut of_run, clock)?;
+    Ok(of_run.blocks)
 }
 
-/// A run under way.
-struct Drive<'a, H> {
-    run: &'a SavedLoad,
-    epoch: u32,
-    blocks: Vec<BlockRecord>,
-    store: Option<Store>,
-    hands: &'a mut H,
-    clock: &'a dyn Clock,
-}
-
-impl<H: PutsOnLoad> Drive<'_, H> {
-    fn sweep(mut self, kept: KeptIn) -> Result<Vec<BlockRecord>, Failure> {
-        self.describe(kept)?;
-        let clock = self.clock;
-        let remaining = plan::remaining_levels(self.run, &self.blocks);
-        let planned = self.blocks.len() + remaining.len();
-        let mut levels = Levels {
-            drive: self,
-            planned,
-        };
-        rounds::go_through(&mut levels, remaining, clock)?;
-        Ok(levels.drive.blocks)
-    }
-
-    fn search(mut self, objective: &Objective, kept: KeptIn) -> Result<Vec<BlockRecord>, Failure> {
-        let study = &self.run.study;
-        let saved = self.blocks.len();
-        let Some(look) = self.look()? else {
-            return Ok(self.blocks);
-        };
-        let course = Course::begin(objective, study, self.run.seed, look);
-        let mut course = course.map_err(|why| no_range(why, objective, study, look))?;
-        self.describe(kept)?;
-        for block in &self.blocks[saved..] {
-            append(self.store.as_mut(), block)?;
-        }
-        let offered = self.blocks.iter().filter(|block| block.arm == OFFERED);
-        let mut done = 0;
-        for block in offered {
-            course.saw(&block.reading);
-            done += 1;
-        }
-        let clock = self.clock;
-        let planned = (done..BLOCKS_AT_MOST).map(|round| Planned {
-            phase: Phase::Search,
-            round,
-            position: 0,
-            arm: 0,
-        });
-        let mut rates = Rates {
-            drive: self,
-            course,
-        };
-        rounds::go_through(&mut rates, planned, clock)?;
-        Ok(rates.drive.blocks)
-    }
-
-    /// What closed loop carries with the connections of the search and with more; `None` when a signal came.
-    fn look(&mut self) -> Result<Option<Look>, Failure> {
-        let connections = self.run.study.connections;
-        let more = connections.saturating_mul(MORE_CONNECTIONS);
-        for (position, (name, connections)) in
-            (0..).zip(CLOSED_LOOP.into_iter().zip([connections, more]))
-        {
-            let is_saved = self.blocks.iter().any(|block| block.arm == name);
-            if is_saved || position > 0 && !self.hands.has_room(connections) {
-                continue;
-            }
-            let Some(reading) = self.hands.block(connections, Pace::Closed)? else {
-                return Ok(None);
-            };
-            let block = Planned {
-                phase: Phase::Search,
-                round: 0,
-                position,
-                arm: 0,
-            };
-            self.blocks
-                .push(block.record(name, (self.epoch, 0), reading));
-        }
-        Ok(Look::of(&self.blocks))
-    }
-
+impl KeptIn {
     /// From now on there is a run.
-    fn describe(&mut self, kept: KeptIn) -> Result<(), Failure> {
-        self.store = match kept {
-            KeptIn::Nowhere => None,
-            KeptIn::Claimed(claim) => {
-                Some(claim.describe(self.run).map_err(|error| unsaved(&error))?)
-            }
-            KeptIn::Open(store) => Some(store),
-        };
-        Ok(())
-    }
-
-    fn keep(&mut self, block: BlockRecord) -> Result<(), Failure> {
-        append(self.store.as_mut(), &block)?;
-        self.blocks.push(block);
-        Ok(())
-    }
-
-    /// An open loop at a rate; the arrivals of each block are others.
-    fn open(&self, rate_rps: f64, block: u32) -> Pace {
-        Pace::Open {
-            rate_rps,
-            arrivals: self.run.study.arrivals,
-            seed: SplitMix64::new(self.run.seed).stream(block).bits(),
+    fn opened(self, run: &SavedLoad) -> Result<Option<Store>, StoreError> {
+        match self {
+            Self::Nowhere => Ok(None),
+            Self::Claimed(claim) => claim.describe(run).map(Some),
+            Self::Open(store) => Ok(Some(store)),
         }
     }
 }
 
-/// The levels of a sweep.
-struct Levels<'a, H> {
-    drive: Drive<'a, H>,
-    planned: usize,
+/// What closed loop carries with the connections of a search and with more; `None` when a signal came.
+fn look(
+    run: &SavedLoad,
+    kept: &mut Kept<Reading>,
+    hands: &mut impl PutsOnLoad,
+) -> Result<Option<Look>, Failure> {
+    let connections = run.study.connections;
+    let more = connections.saturating_mul(MORE_CONNECTIONS);
+    for (position, (name, connections)) in
+        (0..).zip(CLOSED_LOOP.into_iter().zip([connections, more]))
+    {
+        let is_saved = kept.blocks.iter().any(|block| block.arm == name);
+        if is_saved || position > 0 && !hands.has_room(connections) {
+            continue;
+        }
+        let Some(reading) = hands.block(connections, Pace::Closed)? else {
+            return Ok(None);
+        };
+        let block = Planned {
+            phase: Phase::Search,
+            round: 0,
+            position,
+            arm: 0,
+            name: name.to_owned(),
+        };
+        kept.take(&block, reading, 0);
+    }
+    Ok(Look::of(&kept.blocks))
 }
 
-impl<H: PutsOnLoad> Hands for Levels<'_, H> {
-    type Reading = Reading;
-    type Error = Failure;
+/// A search as far as its saved blocks have brought it.
+fn begun<'a>(
+    objective: &'a Objective,
+    run: &SavedLoad,
+    look: Look,
+    saved: &[BlockRecord],
+) -> Result<Course<'a>, Failure> {
+    let course = Course::begin(objective, &run.study, run.seed, look);
+    let mut course = course.map_err(|why| no_range(why, objective, &run.study, look))?;
+    for block in saved.iter().filter(|block| block.arm == OFFERED) {
+        course.saw(&block.reading);
+    }
+    Ok(course)
+}
 
-    fn measure(&mut self, next: &Planned) -> Result<Option<Reading>, Failure> {
-        let drive = &mut self.drive;
-        let (study, load) = (&drive.run.study, drive.run.arms[next.arm].load);
-        match &study.workload {
+/// A run under way: the levels of a sweep, or the rates that a search asks for.
+struct Load<'a, H> {
+    run: &'a SavedLoad,
+    course: Option<Course<'a>>,
+    /// Blocks, with those that were saved before.
+    planned: usize,
+    hands: &'a mut H,
+}
+
+impl<H> Load<'_, H> {
+    /// Connections and pace of a block; `None` where a search is over.
+    fn asked(&mut self, next: &Planned) -> Option<(u32, Pace)> {
+        let study = &self.run.study;
+        let open = |rate_rps, block| Pace::Open {
+            rate_rps,
+            arrivals: study.arrivals,
+            // The arrivals of each block are others.
+            seed: SplitMix64::new(self.run.seed).stream(block).bits(),
+        };
+        if let Some(course) = &mut self.course {
+            let pace = open(course.next_rps()?, next.round);
+            return Some((study.connections, pace));
+        }
+        let load = self.run.arms[next.arm].load;
+        Some(match &study.workload {
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
                 reason = "whole numbers of connections, made from such"
             )]
             LoadWorkload::Sweep { range, .. } if range.axis == Axis::Connections => {
-                drive.hands.block(load as u32, Pace::Closed)
+                (load as u32, Pace::Closed)
             }
-            _ => {
-                let pace = drive.open(load, next.round + 1);
-                drive.hands.block(study.connections, pace)
-            }
-        }
-    }
-
-    fn keep(&mut self, next: &Planned, reading: Reading, so_far: SoFar) -> Result<(), Failure> {
-        let drive = &mut self.drive;
-        let name = &drive.run.arms[next.arm].name;
-        drive.keep(next.record(name, (drive.epoch, so_far.at_ms), reading))?;
-        let text = format!("round {}, {name}", next.round + 1);
-        let done = drive.blocks.len();
-        drive.hands.block_done(done, self.planned, &text);
-        Ok(())
+            _ => (study.connections, open(load, next.round + 1)),
+        })
     }
 }
 
-/// The rates that a search asks for.
-struct Rates<'a, 'b, H> {
-    drive: Drive<'a, H>,
-    course: Course<'b>,
-}
-
-impl<H: PutsOnLoad> Hands for Rates<'_, '_, H> {
+impl<H: PutsOnLoad> Hands for Load<'_, H> {
     type Reading = Reading;
     type Error = Failure;
 
-    fn measure(&mut self, next: &Planned) -> Result<Option<Reading>, Failure> {
-        let Some(rate_rps) = self.course.next_rps() else {
-            return Ok(None);
-        };
-        let pace = self.drive.open(rate_rps, next.round);
-        let connections = self.drive.run.study.connections;
-        self.drive.hands.block(connections, pace)
+    fn measure(
+        &mut self,
+        next: &Planned,
+        _kept: &Kept<Reading>,
+    ) -> Result<Option<Reading>, Failure> {
+        let asked = self.asked(next);
+        asked.map_or(Ok(None), |(connections, pace)| {
+            self.hands.block(connections, pace)
+        })
     }
 
-    fn keep(&mut self, next: &Planned, reading: Reading, so_far: SoFar) -> Result<(), Failure> {
-        let drive = &mut self.drive;
-        let told = self.course.saw(&reading);
-        drive.keep(next.record(OFFERED, (drive.epoch, so_far.at_ms), reading))?;
-        let Some(told) = told else { return Ok(()) };
-        let said = match told.seen {
-            Seen::Holds => "held",
-            Seen::Fails => "failed",
-            Seen::NotOffered => "not offered",
+    fn measured(&mut self, kept: &Kept<Reading>, _so_far: SoFar) -> Result<(), Failure> {
+        let Some(newest) = kept.blocks.last() else {
+            return Ok(());
         };
-        let text = format!(
-            "{}: {said} at {:.0} requests/s",
-            told.purpose, told.rate_rps
-        );
-        let done = next.round as usize + 1;
-        let planned = done.max(BLOCKS_AS_A_RULE as usize);
-        drive.hands.block_done(done, planned, &text);
+        let Some(course) = &mut self.course else {
+            let text = format!("round {}, {}", newest.round + 1, newest.arm);
+            self.hands
+                .block_done(kept.blocks.len(), self.planned, &text);
+            return Ok(());
+        };
+        if let Some(told) = course.saw(&newest.reading) {
+            let said = match told.seen {
+                Seen::Holds => "held",
+                Seen::Fails => "failed",
+                Seen::NotOffered => "not offered",
+            };
+            let text = format!(
+                "{}: {said} at {:.0} requests/s",
+                told.purpose, told.rate_rps
+            );
+            let done = newest.round as usize + 1;
+            let planned = done.max(BLOCKS_AS_A_RULE as usize);
+            self.hands.block_done(done, planned, &text);
+        }
         Ok(())
-    }
-}
-
-fn append(store: Option<&mut Store>, block: &BlockRecord) -> Result<(), Failure> {
-    let kept = store.map(|store| store.append(block));
-    kept.unwrap_or(Ok(())).map_err(|error| unsaved(&error))
-}
-
-fn unsaved(error: &StoreError) -> Failure {
-    Failure {
-        what: error.to_string(),
-        advice: "see to that, and go on with the run".to_owned(),
     }
 }
 

@@ -1,18 +1,21 @@
 //! What a run still has to measure: pure, so that a resumed run goes on exactly as planned.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
-use model::bench::{BenchBlock, SavedBench};
+use judge::capacity::{BLOCKS_AT_MOST, OFFERED};
+use model::bench::SavedBench;
+use model::command_run::Measured;
 use model::load_run::{LoadWorkload, SavedLoad};
 use model::run::Confirmation;
 use model::run::Phase;
 use model::study::{Arm, DesignKind, Role};
-use model::{BlockRecord, CommandBlock, CommandRun, RunRecord, Study};
+use model::{BlockRecord, CommandReading, CommandRun, Reading, RunRecord, Study};
 
 use crate::order;
 
 /// One block that is to be measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned {
     pub phase: Phase,
     pub round: u32,
@@ -20,26 +23,8 @@ pub struct Planned {
     pub position: u32,
     /// Index into the arms of its phase.
     pub arm: usize,
-}
-
-impl Planned {
-    /// The block that it came to, in this epoch and so many ms after that began.
-    pub(crate) fn record<R>(
-        &self,
-        arm: &str,
-        (epoch, at_ms): (u32, u64),
-        reading: R,
-    ) -> BlockRecord<R> {
-        BlockRecord {
-            phase: self.phase,
-            epoch,
-            round: self.round,
-            position: self.position,
-            arm: arm.to_owned(),
-            at_ms,
-            reading,
-        }
-    }
+    /// Of that arm.
+    pub name: String,
 }
 
 /// The epoch of what is measured after these blocks.
@@ -47,106 +32,151 @@ pub(crate) fn next_epoch<R>(saved: &[BlockRecord<R>]) -> u32 {
     saved.iter().map(|block| block.epoch + 1).max().unwrap_or(0)
 }
 
-/// The blocks that are planned from the start and not saved yet, in order.
-#[must_use]
-pub fn remaining(record: &RunRecord, saved: &[BlockRecord]) -> Vec<Planned> {
-    let mut planned = planned(record);
-    if let Some(rounds) = judge::settled_rounds(record, saved) {
-        planned.retain(|block| block.phase != Phase::Throughput || block.round < rounds);
-    }
-    without_saved(planned, |arm| &record.arms[arm].name, saved)
+/// Rounds of one phase of a run, in each of which every arm comes once.
+#[derive(Clone, Debug)]
+pub struct Rounds<'a> {
+    phase: Phase,
+    /// Each by its index into the arms of the phase, with its name.
+    arms: Vec<(usize, &'a str)>,
+    rounds: Range<u32>,
+    seed: u64,
 }
 
-/// The blocks of the confirmation of a ladder's last state that are not saved yet.
+impl<'a> Rounds<'a> {
+    /// Of all arms, from the first round on.
+    fn of(phase: Phase, names: impl Iterator<Item = &'a String>, rounds: u32, seed: u64) -> Self {
+        Self {
+            phase,
+            arms: names.map(String::as_str).enumerate().collect(),
+            rounds: 0..rounds,
+            seed,
+        }
+    }
+
+    /// The blocks that are not saved yet, the arms of each round in random order.
+    #[must_use]
+    pub fn remaining<R>(&self, saved: &[BlockRecord<R>]) -> Vec<Planned> {
+        let done: HashSet<_> = saved.iter().map(BlockRecord::key).collect();
+        let orders = order::rounds(self.arms.len(), self.rounds.end, self.seed);
+        let orders = (0..).zip(orders);
+        let of_rounds = orders.filter(|(round, _)| self.rounds.contains(round));
+        let blocks = of_rounds.flat_map(|(round, order)| {
+            let places = (0..).zip(order);
+            places.map(move |(position, at)| (round, position, self.arms[at]))
+        });
+        let left =
+            blocks.filter(|(round, _, (_, name))| !done.contains(&(self.phase, *round, *name)));
+        left.map(|(round, position, (arm, name))| Planned {
+            phase: self.phase,
+            round,
+            position,
+            arm,
+            name: name.to_owned(),
+        })
+        .collect()
+    }
+}
+
+/// A run, which says what is planned of it from the start.
+pub trait Design {
+    type Reading;
+
+    /// The rounds of its phases, once so much is saved.
+    fn rounds(&self, saved: &[BlockRecord<Self::Reading>]) -> Vec<Rounds<'_>>;
+
+    /// The blocks that are planned and not saved yet, in order.
+    fn remaining(&self, saved: &[BlockRecord<Self::Reading>]) -> Vec<Planned> {
+        let rounds = self.rounds(saved);
+        let remaining = rounds.iter().flat_map(|rounds| rounds.remaining(saved));
+        remaining.collect()
+    }
+}
+
+/// A climb or a comparison, until a look finds it settled, and then what is measured in open loop.
+impl Design for RunRecord {
+    type Reading = Reading;
+
+    fn rounds(&self, saved: &[BlockRecord]) -> Vec<Rounds<'_>> {
+        let most = judge::settled_rounds(self, saved).unwrap_or(self.study.design.rounds);
+        let climb = Rounds::of(Phase::Throughput, names(&self.arms), most, self.seed);
+        let latency = self.study.latency.as_ref().map(|latency| {
+            let arms = in_open_loop(&self.study, &self.arms).into_iter();
+            Rounds {
+                phase: Phase::Latency,
+                arms: arms.map(|at| (at, self.arms[at].name.as_str())).collect(),
+                rounds: 0..latency.blocks,
+                seed: other_seed(self, 1),
+            }
+        });
+        [climb].into_iter().chain(latency).collect()
+    }
+}
+
+impl Design for CommandRun {
+    type Reading = Measured;
+
+    fn rounds(&self, _saved: &[BlockRecord<Measured>]) -> Vec<Rounds<'_>> {
+        let names = self.arms.iter().map(|arm| &arm.name);
+        let rounds = self.study.design.rounds;
+        vec![Rounds::of(Phase::Command, names, rounds, self.seed)]
+    }
+}
+
+/// As many rounds as there may be, until it is settled how many there are.
+impl Design for SavedBench {
+    type Reading = CommandReading;
+
+    fn rounds(&self, _saved: &[BlockRecord<CommandReading>]) -> Vec<Rounds<'_>> {
+        let names = self.arms.iter().map(|command| &command.arm.name);
+        let rounds = self.study.rounds_planned.unwrap_or(self.study.rounds.most);
+        vec![Rounds::of(Phase::Command, names, rounds, self.seed)]
+    }
+}
+
+/// The levels of a sweep; of a search as many blocks as it may take, whose rates it finds as it goes on.
+impl Design for SavedLoad {
+    type Reading = Reading;
+
+    fn rounds(&self, _saved: &[BlockRecord]) -> Vec<Rounds<'_>> {
+        vec![match self.study.workload {
+            LoadWorkload::Sweep { rounds, .. } => {
+                let names = self.arms.iter().map(|level| &level.name);
+                Rounds::of(Phase::Level, names, rounds, self.seed)
+            }
+            LoadWorkload::Capacity { .. } => Rounds {
+                phase: Phase::Search,
+                arms: vec![(0, OFFERED)],
+                rounds: 0..BLOCKS_AT_MOST,
+                seed: self.seed,
+            },
+        }]
+    }
+}
+
+/// What confirms a ladder's last state.
 #[must_use]
-pub fn remaining_confirmation(
-    record: &RunRecord,
-    confirmation: &Confirmation,
-    saved: &[BlockRecord],
-) -> Vec<Planned> {
-    let everyone: Vec<usize> = (0..confirmation.arms.len()).collect();
+pub fn confirming<'a>(record: &RunRecord, confirmation: &'a Confirmation) -> Rounds<'a> {
     let whole = record.study.whole.as_ref();
     let rounds = whole.map_or(0, |whole| whole.confirm_rounds);
-    let planned = phase(
-        Phase::Confirmation,
-        &everyone,
-        rounds,
-        other_seed(record, 2),
-    );
-    without_saved(planned, |arm| &confirmation.arms[arm].name, saved)
+    let names = names(&confirmation.arms);
+    Rounds::of(Phase::Confirmation, names, rounds, other_seed(record, 2))
 }
 
-/// The blocks of the last state in a boot that are not saved yet, by its place among those of the run;
-/// none where the run has no such boot.
+/// What is measured of the last state in a boot, by its place among those of the run; `None` where the run
+/// has no such boot.
 #[must_use]
-pub fn remaining_in_boot(record: &RunRecord, boot: usize, saved: &[BlockRecord]) -> Vec<Planned> {
-    let Some(reboot) = &record.reboot else {
-        return Vec::new();
-    };
-    let everyone: Vec<usize> = (0..reboot.arms.len()).collect();
+pub fn in_boot(record: &RunRecord, boot: usize) -> Option<Rounds<'_>> {
+    let reboot = record.reboot.as_ref()?;
     let rounds = reboot.rounds_of(boot);
     let seed = other_seed(record, 3);
-    let mut planned = phase(Phase::Boot, &everyone, rounds.end, seed);
-    planned.retain(|block| rounds.contains(&block.round));
-    without_saved(planned, |arm| &reboot.arms[arm].name, saved)
+    Some(Rounds {
+        rounds: rounds.clone(),
+        ..Rounds::of(Phase::Boot, names(&reboot.arms), rounds.end, seed)
+    })
 }
 
-/// The blocks of a run of commands that are not saved yet: every arm once a round.
-#[must_use]
-pub fn remaining_commands(run: &CommandRun, saved: &[CommandBlock]) -> Vec<Planned> {
-    let everyone: Vec<usize> = (0..run.arms.len()).collect();
-    let planned = phase(Phase::Command, &everyone, run.study.design.rounds, run.seed);
-    without_saved(planned, |arm| &run.arms[arm].name, saved)
-}
-
-/// The runs of a comparison that are not saved yet: of as many rounds as it may have, until it is settled
-/// how many it has.
-#[must_use]
-pub fn remaining_bench(run: &SavedBench, saved: &[BenchBlock]) -> Vec<Planned> {
-    let everyone: Vec<usize> = (0..run.arms.len()).collect();
-    let rounds = run.study.rounds_planned.unwrap_or(run.study.rounds.most);
-    let planned = phase(Phase::Command, &everyone, rounds, run.seed);
-    without_saved(planned, |arm| &run.arms[arm].arm.name, saved)
-}
-
-/// The levels of a sweep that are not saved yet; none of any other load.
-#[must_use]
-pub fn remaining_levels(run: &SavedLoad, saved: &[BlockRecord]) -> Vec<Planned> {
-    let LoadWorkload::Sweep { rounds, .. } = run.study.workload else {
-        return Vec::new();
-    };
-    let everyone: Vec<usize> = (0..run.arms.len()).collect();
-    let planned = phase(Phase::Level, &everyone, rounds, run.seed);
-    without_saved(planned, |arm| &run.arms[arm].name, saved)
-}
-
-fn without_saved<'a, R>(
-    mut blocks: Vec<Planned>,
-    name_of: impl Fn(usize) -> &'a String,
-    saved: &[BlockRecord<R>],
-) -> Vec<Planned> {
-    let done: HashSet<_> = saved.iter().map(BlockRecord::key).collect();
-    blocks.retain(|block| {
-        let name = name_of(block.arm).as_str();
-        !done.contains(&(block.phase, block.round, name))
-    });
-    blocks
-}
-
-fn planned(record: &RunRecord) -> Vec<Planned> {
-    let everyone: Vec<usize> = (0..record.arms.len()).collect();
-    let rounds = record.study.design.rounds;
-    let mut blocks = phase(Phase::Throughput, &everyone, rounds, record.seed);
-    if let Some(latency) = &record.study.latency {
-        let seed = other_seed(record, 1);
-        blocks.extend(phase(
-            Phase::Latency,
-            &in_open_loop(&record.study, &record.arms),
-            latency.blocks,
-            seed,
-        ));
-    }
-    blocks
+fn names(arms: &[Arm]) -> impl Iterator<Item = &String> {
+    arms.iter().map(|arm| &arm.name)
 }
 
 /// Another seed than that of the rounds, or all phases would be shuffled alike.
@@ -154,24 +184,8 @@ fn other_seed(record: &RunRecord, phase: u64) -> u64 {
     record.seed.wrapping_add(phase << 32)
 }
 
-/// Each of these arms once a round, in random order.
-#[must_use]
-pub fn phase(phase: Phase, arms: &[usize], rounds: u32, seed: u64) -> Vec<Planned> {
-    let orders = order::rounds(arms.len(), rounds, seed);
-    let blocks = (0..).zip(orders).flat_map(|(round, order)| {
-        let places = (0..).zip(order);
-        places.map(move |(position, at)| Planned {
-            phase,
-            round,
-            position,
-            arm: arms[at],
-        })
-    });
-    blocks.collect()
-}
-
 /// The arms whose latency is measured: of a ladder both its ends, and all that are compared.
-pub(crate) fn in_open_loop(study: &Study, arms: &[Arm]) -> Vec<usize> {
+fn in_open_loop(study: &Study, arms: &[Arm]) -> Vec<usize> {
     let is_compared = |at: &usize| matches!(arms[*at].role, Role::Baseline | Role::Step);
     let all: Vec<usize> = (0..arms.len()).filter(is_compared).collect();
     match (study.design.kind, all.as_slice()) {

@@ -1,29 +1,38 @@
-//! The one loop of all that is measured in rounds: block by block, through what is planned.
+//! The one loop of all that is measured in rounds: block by block, through what is planned, each kept as
+//! it ends.
+
+use model::BlockRecord;
+use serde::Serialize;
 
 use crate::clock::Clock;
-use crate::plan::Planned;
+use crate::plan::{self, Planned};
+use crate::store::{Store, StoreError};
 
-/// Who measures the blocks of a run, and does with them what that run does.
+/// Who measures the blocks of a run.
 pub trait Hands {
-    type Reading;
-    type Error;
+    type Reading: Serialize;
+    type Error: From<StoreError>;
 
-    /// Measures one block; `None` where the run ends before it, as nothing more is wanted or can be had.
+    /// Measures one block; `None` where its phase ends before it, as nothing more is wanted or can be had.
     ///
     /// # Errors
     /// Whatever ends the run.
-    fn measure(&mut self, next: &Planned) -> Result<Option<Self::Reading>, Self::Error>;
-
-    /// Keeps what was measured, and tells how far the run is.
-    ///
-    /// # Errors
-    /// Where it cannot be kept.
-    fn keep(
+    fn measure(
         &mut self,
         next: &Planned,
-        reading: Self::Reading,
-        so_far: SoFar,
-    ) -> Result<(), Self::Error>;
+        kept: &Kept<Self::Reading>,
+    ) -> Result<Option<Self::Reading>, Self::Error>;
+
+    /// Whether a block is saved only with the next that does not wait, or at the end.
+    fn waits(&self, _reading: &Self::Reading) -> bool {
+        false
+    }
+
+    /// Told that one block more is kept, the newest, and how far the run is.
+    ///
+    /// # Errors
+    /// Whatever ends the run.
+    fn measured(&mut self, kept: &Kept<Self::Reading>, so_far: SoFar) -> Result<(), Self::Error>;
 }
 
 /// How far a run is.
@@ -43,22 +52,108 @@ impl SoFar {
     }
 }
 
+/// The blocks of a run, and the folder in which they are saved, where there is one.
+#[derive(Debug)]
+pub struct Kept<R> {
+    pub blocks: Vec<BlockRecord<R>>,
+    pub store: Option<Store>,
+    /// So many of the blocks are on the disk.
+    saved: usize,
+    epoch: u32,
+}
+
+impl<R: Serialize> Kept<R> {
+    /// A run of which these blocks are saved.
+    #[must_use]
+    pub fn new(blocks: Vec<BlockRecord<R>>, store: Option<Store>) -> Self {
+        Self {
+            saved: blocks.len(),
+            epoch: plan::next_epoch(&blocks),
+            blocks,
+            store,
+        }
+    }
+
+    /// What is measured from now on is of targets that were started anew.
+    pub fn begin_epoch(&mut self) {
+        self.epoch = plan::next_epoch(&self.blocks);
+    }
+
+    /// Blocks that are not saved yet.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.blocks.len() - self.saved
+    }
+
+    /// Takes a block so many ms after the run began or went on.
+    pub fn take(&mut self, next: &Planned, reading: R, at_ms: u64) {
+        self.blocks.push(BlockRecord {
+            phase: next.phase,
+            epoch: self.epoch,
+            round: next.round,
+            position: next.position,
+            arm: next.name.clone(),
+            at_ms,
+            reading,
+        });
+    }
+
+    /// Saves the blocks that wait for it.
+    ///
+    /// # Errors
+    /// A full disk, above all. What was saved before stays whole.
+    pub fn save(&mut self) -> Result<(), StoreError> {
+        let Some(store) = &mut self.store else {
+            return Ok(());
+        };
+        for block in &self.blocks[self.saved..] {
+            store.append(block)?;
+            self.saved += 1;
+        }
+        Ok(())
+    }
+
+    /// Describes the run anew, once more of it is settled.
+    ///
+    /// # Errors
+    /// When the folder cannot be written; the old description stays then.
+    pub fn describe<S: Serialize, A: Serialize>(
+        &self,
+        run: &model::RunRecord<S, A>,
+    ) -> Result<(), StoreError> {
+        let store = self.store.as_ref();
+        store.map_or(Ok(()), |store| store.describe_again(run))
+    }
+}
+
 /// Goes through blocks in their order.
 ///
 /// # Errors
-/// The first that the hands have.
+/// The first that the hands have, or that a block cannot be saved.
 pub fn go_through<H: Hands>(
     hands: &mut H,
     planned: impl IntoIterator<Item = Planned>,
+    kept: &mut Kept<H::Reading>,
     clock: &dyn Clock,
 ) -> Result<(), H::Error> {
     let begun_ms = clock.now_ms();
-    for (done, next) in (1..).zip(planned) {
-        let Some(reading) = hands.measure(&next)? else {
-            break;
+    let (mut done, mut ended) = (0, None);
+    for next in planned {
+        if ended == Some(next.phase) {
+            continue;
+        }
+        let Some(reading) = hands.measure(&next, kept)? else {
+            ended = Some(next.phase);
+            continue;
         };
+        done += 1;
         let at_ms = clock.now_ms() - begun_ms;
-        hands.keep(&next, reading, SoFar { done, at_ms })?;
+        let waits = hands.waits(&reading);
+        kept.take(&next, reading, at_ms);
+        if !waits {
+            kept.save()?;
+        }
+        hands.measured(kept, SoFar { done, at_ms })?;
     }
-    Ok(())
+    Ok(kept.save()?)
 }

@@ -6,7 +6,9 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use model::command::CommandTrouble;
 use model::command_run::{CommandArm, Measured};
+use model::failure::Failure;
 use model::link::LinkRecord;
 use model::run::{BLOCKS_FILE, Blocks, LINK_FILE, MOST_BLOCKS_BYTES, MOST_RUN_BYTES, RUN_FILE};
 use model::{Arm, BlockRecord, CommandStudy, Reading, RunRecord, Study};
@@ -40,6 +42,22 @@ pub enum StoreError {
     Removed { path: PathBuf },
     #[error("{path} cannot be resumed: {reason}")]
     Unreadable { path: PathBuf, reason: String },
+}
+
+/// Where a run is of commands or of a load, which goes on by its own command.
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self {
+            what: error.to_string(),
+            advice: "see to that, and go on with the run".to_owned(),
+        }
+    }
+}
+
+impl From<StoreError> for CommandTrouble {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error.into())
+    }
 }
 
 /// An open run folder, its description and its blocks.

@@ -131,7 +131,7 @@ fn run_order(agent: &mut FakeAgent, folder: &Folder, order: Order) -> Result<(),
         progress: &mut Silent,
         clock: &clock,
     };
-    campaign.run(order, &folder.0).map(drop)
+    campaign.run(order, &folder.0)
 }
 
 /// A run like it with nginx in the place of our own server.
@@ -155,9 +155,7 @@ fn resume(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError> {
         progress: &mut Silent,
         clock: &clock,
     };
-    campaign
-        .resume(study::store::Store::resume(&folder.0)?)
-        .map(drop)
+    campaign.resume(study::store::Store::resume(&folder.0)?)
 }
 
 /// Four rounds of eight arms, and six rounds of two in latency mode.

@@ -1,14 +1,13 @@
 //! Runs a plan round by round: warm-up, rounds in random order, and what belongs around them.
 
-use model::bench::{BenchBlock, BenchCommand, BenchRecord, BenchStudy, SavedBench};
+use model::bench::{BenchCommand, BenchRecord, BenchStudy, SavedBench};
 use model::command::CommandTrouble;
 use model::failure::Failure;
 use model::{CommandReading, CommandSpec};
 
 use crate::clock::Clock;
-use crate::plan::{self, Planned};
-use crate::rounds::{self, Hands, SoFar};
-use crate::store::{Store, StoreError};
+use crate::plan::{Design as _, Planned};
+use crate::rounds::{self, Hands, Kept, SoFar};
 
 /// What all commands together are given where nobody says how many rounds, times their number, ms.
 const BUDGET_MS: u64 = 3000;
@@ -50,60 +49,43 @@ pub enum Ending {
     Failed(Failure),
 }
 
-/// A comparison as it is planned, and what is measured of it already.
-pub struct Comparison {
-    pub run: SavedBench,
-    pub blocks: Vec<BenchBlock>,
-    /// Where each run is kept; `None` where nobody asked for a folder.
-    pub store: Option<Store>,
-}
-
 /// One comparison under way.
 struct Drive<'a, H, P, C> {
     run: &'a SavedBench,
     /// That of the run, as it is settled meanwhile.
     study: BenchStudy,
-    blocks: Vec<BenchBlock>,
-    store: Option<Store>,
-    /// Runs that were saved before.
-    before: usize,
-    epoch: u32,
     hands: &'a mut H,
     progress: &'a mut P,
     clock: &'a C,
 }
 
-/// Runs what is left of a comparison. What was measured before a failure or a stop is kept, and what
-/// cleans up is run whatever happened.
+/// Runs what is left of a comparison as it is planned. What was measured before a failure or a stop is kept,
+/// and what cleans up is run whatever happened.
 pub fn run(
-    comparison: Comparison,
+    run: &SavedBench,
+    mut kept: Kept<CommandReading>,
     hands: &mut impl RunsCommands,
     progress: &mut impl BenchProgress,
     clock: &impl Clock,
 ) -> (BenchRecord, Ending) {
-    let Comparison { run, blocks, store } = comparison;
     let mut drive = Drive {
-        run: &run,
+        run,
         study: run.study.clone(),
-        before: blocks.len(),
-        epoch: plan::next_epoch(&blocks),
-        blocks,
-        store,
         hands,
         progress,
         clock,
     };
-    let ending = drive.go();
-    (BenchRecord::of(&drive.described(), &drive.blocks), ending)
+    let ending = drive.go(&mut kept);
+    (BenchRecord::of(&drive.described(), &kept.blocks), ending)
 }
 
 impl<H: RunsCommands, P: BenchProgress, C: Clock> Drive<'_, H, P, C> {
-    fn go(&mut self) -> Ending {
-        let remaining = plan::remaining_bench(self.run, &self.blocks);
+    fn go(&mut self, kept: &mut Kept<CommandReading>) -> Ending {
+        let remaining = self.run.remaining(&kept.blocks);
         if remaining.is_empty() {
             return Ending::Done;
         }
-        let measured = self.measure(remaining);
+        let measured = self.measure(remaining, kept);
         let cleaned = self.clean_up();
         match measured.and(cleaned) {
             Ok(()) => Ending::Done,
@@ -112,16 +94,20 @@ impl<H: RunsCommands, P: BenchProgress, C: Clock> Drive<'_, H, P, C> {
         }
     }
 
-    fn measure(&mut self, remaining: Vec<Planned>) -> Result<(), CommandTrouble> {
+    fn measure(
+        &mut self,
+        remaining: Vec<Planned>,
+        kept: &mut Kept<CommandReading>,
+    ) -> Result<(), CommandTrouble> {
         for arm in &self.run.arms {
             self.beside("--setup", arm, arm.setup.as_ref())?;
         }
         self.warm_up()?;
         self.take_floor()?;
         let clock = self.clock;
-        rounds::go_through(self, remaining, clock)?;
+        rounds::go_through(self, remaining, kept, clock)?;
         self.take_floor()?;
-        self.describe()
+        Ok(kept.describe(&self.described())?)
     }
 
     fn described(&self) -> SavedBench {
@@ -129,13 +115,6 @@ impl<H: RunsCommands, P: BenchProgress, C: Clock> Drive<'_, H, P, C> {
             study: self.study.clone(),
             ..self.run.clone()
         }
-    }
-
-    /// Keeps what was settled.
-    fn describe(&self) -> Result<(), CommandTrouble> {
-        let store = self.store.as_ref();
-        let kept = store.map(|store| store.describe_again(&self.described()));
-        kept.unwrap_or(Ok(())).map_err(|error| unsaved(&error))
     }
 
     fn warm_up(&mut self) -> Result<(), CommandTrouble> {
@@ -230,7 +209,11 @@ impl<H: RunsCommands, P: BenchProgress, C: Clock> Hands for Drive<'_, H, P, C> {
     type Reading = CommandReading;
     type Error = CommandTrouble;
 
-    fn measure(&mut self, next: &Planned) -> Result<Option<CommandReading>, CommandTrouble> {
+    fn measure(
+        &mut self,
+        next: &Planned,
+        _kept: &Kept<CommandReading>,
+    ) -> Result<Option<CommandReading>, CommandTrouble> {
         let planned = self.study.rounds_planned;
         if planned.is_some_and(|planned| next.round >= planned) {
             return Ok(None);
@@ -239,39 +222,25 @@ impl<H: RunsCommands, P: BenchProgress, C: Clock> Hands for Drive<'_, H, P, C> {
         self.once(arm, &next.round.to_string()).map(Some)
     }
 
-    fn keep(
+    fn measured(
         &mut self,
-        next: &Planned,
-        reading: CommandReading,
+        kept: &Kept<CommandReading>,
         so_far: SoFar,
     ) -> Result<(), CommandTrouble> {
-        let arms = self.run.arms.len();
-        let name = &self.run.arms[next.arm].arm.name;
-        let block = next.record(name, (self.epoch, so_far.at_ms), reading);
-        if let Some(store) = &mut self.store {
-            store.append(&block).map_err(|error| unsaved(&error))?;
-        }
-        self.blocks.push(block);
+        let (arms, done) = (self.run.arms.len(), kept.blocks.len());
         let rounds = self
             .study
             .rounds_planned
             .unwrap_or(self.study.rounds.fewest);
-        let (done, planned) = (self.before + so_far.done, rounds as usize * arms);
+        let planned = rounds as usize * arms;
         let left_ms = so_far.left_ms(planned.saturating_sub(done));
         self.progress.run_done(done, planned, left_ms);
         if self.study.rounds_planned.is_none() && done == arms {
             self.settle_rounds(so_far.left_ms(arms));
-            self.describe()?;
+            kept.describe(&self.described())?;
         }
         Ok(())
     }
-}
-
-fn unsaved(error: &StoreError) -> CommandTrouble {
-    CommandTrouble::Failed(Failure {
-        what: error.to_string(),
-        advice: "see to that, and go on with the run".to_owned(),
-    })
 }
 
 fn failed(who: &str, reading: &CommandReading, advice: &str) -> CommandTrouble {

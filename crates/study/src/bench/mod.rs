@@ -4,6 +4,6 @@ pub mod drive;
 pub mod parameters;
 pub mod plan;
 
-pub use drive::{BenchProgress, Comparison, Ending, RunsCommands, run};
+pub use drive::{BenchProgress, Ending, RunsCommands, run};
 pub use parameters::Parameter;
 pub use plan::{BenchOrder, OrderError, USUAL_ROUNDS, words};

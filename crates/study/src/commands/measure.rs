@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use model::CommandStudy;
 use model::command_run::{CommandArm, CommandRun, EVIDENCE_FILE, Measured};
 use model::run::Begun;
-use model::{CommandBlock, CommandStudy};
 
 use super::fill::Filler;
 use super::hands::{ArmCommands, CommandError, Trouble, make_folder};
@@ -14,9 +14,9 @@ use super::trial::Trial;
 use super::{CommandOrder, arms, evidence, programs, trial};
 use crate::campaign::{Campaign, CampaignError, blindness};
 use crate::clock::Clock;
-use crate::plan::{self, Planned};
+use crate::plan::{Design as _, Planned};
 use crate::progress::{Outlook, Progress};
-use crate::rounds::{self, Hands, SoFar};
+use crate::rounds::{self, Hands, Kept, SoFar};
 use crate::store::{ResumedCommands, Store, StoreError};
 use crate::transport::Agent;
 
@@ -29,7 +29,7 @@ impl Campaign<'_> {
         &mut self,
         order: CommandOrder,
         folder: &Path,
-    ) -> Result<Store, CampaignError> {
+    ) -> Result<(), CampaignError> {
         let claim = Store::claim(folder)?;
         let met = self.meet(order.full)?;
         let study = &order.study;
@@ -61,11 +61,10 @@ impl Campaign<'_> {
             doubts,
             ..CommandRun::begun(study.clone(), built.arms.clone(), met.facts, by)
         };
-        let mut store = claim.describe(&record)?;
+        let mut kept = Kept::new(Vec::new(), Some(claim.describe(&record)?));
         let told = (&mut *self.progress, self.clock);
-        measure(&record, told, &mut hands, &[], &mut store)?;
-        keep_evidence(&mut hands, &found.absent, &store)?;
-        Ok(store)
+        measure(&record, told, &mut hands, &mut kept)?;
+        keep_evidence(&mut hands, &found.absent, kept.store.as_ref())
     }
 
     /// Goes on with a run that was stopped, as its folder was opened and looked at; a run that is done
@@ -75,11 +74,11 @@ impl Campaign<'_> {
     /// When its programs are not those that it was measured with.
     pub fn resume_commands(
         &mut self,
-        (mut store, record, saved): ResumedCommands,
-    ) -> Result<Store, CampaignError> {
-        let is_measured = plan::remaining_commands(&record, &saved).is_empty();
+        (store, record, saved): ResumedCommands,
+    ) -> Result<(), CampaignError> {
+        let is_measured = record.remaining(&saved).is_empty();
         if is_measured && store.folder().join(EVIDENCE_FILE).exists() {
-            return Ok(store);
+            return Ok(());
         }
         self.meet(false)?;
         let found = programs::find_again(&record, self.agent)?;
@@ -87,9 +86,9 @@ impl Campaign<'_> {
         self.progress.phase("building");
         hands.build()?;
         let told = (&mut *self.progress, self.clock);
-        measure(&record, told, &mut hands, &saved, &mut store)?;
-        keep_evidence(&mut hands, &found.absent, &store)?;
-        Ok(store)
+        let mut kept = Kept::new(saved, Some(store));
+        measure(&record, told, &mut hands, &mut kept)?;
+        keep_evidence(&mut hands, &found.absent, kept.store.as_ref())
     }
 }
 
@@ -127,23 +126,18 @@ fn measure(
     run: &CommandRun,
     campaign: (&mut (dyn Progress + '_), &dyn Clock),
     hands: &mut ArmCommands<'_>,
-    saved: &[CommandBlock],
-    store: &mut Store,
+    kept: &mut Kept<Measured>,
 ) -> Result<(), CampaignError> {
     let (progress, clock) = campaign;
     progress.phase("measuring");
-    let remaining = plan::remaining_commands(run, saved);
+    let remaining = run.remaining(&kept.blocks);
     let mut rounds = CommandRounds {
+        planned: kept.blocks.len() + remaining.len(),
         run,
         progress,
         hands,
-        store,
-        epoch: plan::next_epoch(saved),
-        before: saved.len(),
-        planned: saved.len() + remaining.len(),
-        waiting: Vec::new(),
     };
-    rounds::go_through(&mut rounds, remaining, clock)
+    rounds::go_through(&mut rounds, remaining, kept, clock)
 }
 
 /// The rounds of one run. Runs that fail are saved with the next that does not: where every arm fails
@@ -152,60 +146,47 @@ struct CommandRounds<'a, 'b, 'c> {
     run: &'a CommandRun,
     progress: &'a mut (dyn Progress + 'b),
     hands: &'a mut ArmCommands<'c>,
-    store: &'a mut Store,
-    epoch: u32,
-    /// Blocks that were saved before.
-    before: usize,
-    /// With those that were saved before.
+    /// Blocks, with those that were saved before.
     planned: usize,
-    /// Failed, and not saved yet.
-    waiting: Vec<CommandBlock>,
 }
 
 impl Hands for CommandRounds<'_, '_, '_> {
     type Reading = Measured;
     type Error = CampaignError;
 
-    fn measure(&mut self, next: &Planned) -> Result<Option<Measured>, CampaignError> {
+    fn measure(
+        &mut self,
+        next: &Planned,
+        kept: &Kept<Measured>,
+    ) -> Result<Option<Measured>, CampaignError> {
         match self.hands.block(&self.run.arms[next.arm]) {
             Ok(measured) => Ok(Some(measured)),
-            Err(Trouble::OfArm(trouble)) if self.waiting.len() + 1 < self.run.arms.len() => {
+            Err(Trouble::OfArm(trouble)) if kept.waiting() + 1 < self.run.arms.len() => {
                 Ok(Some(trouble.measured()))
             }
             Err(trouble) => Err(trouble.into()),
         }
     }
 
-    fn keep(
-        &mut self,
-        next: &Planned,
-        reading: Measured,
-        so_far: SoFar,
-    ) -> Result<(), CampaignError> {
-        let done = self.before + so_far.done;
-        let has_failed = !reading.counts();
-        let arm = &self.run.arms[next.arm].name;
-        let block = next.record(arm, (self.epoch, so_far.at_ms), reading);
-        self.waiting.push(block);
-        if !has_failed || done == self.planned {
-            append_all(&mut self.waiting, self.store)?;
-        }
+    fn waits(&self, reading: &Measured) -> bool {
+        !reading.counts()
+    }
+
+    fn measured(&mut self, kept: &Kept<Measured>, so_far: SoFar) -> Result<(), CampaignError> {
+        let done = kept.blocks.len();
         let left_ms = so_far.left_ms(self.planned - done);
         self.progress.block_saved(done, self.planned, left_ms);
         Ok(())
     }
 }
 
-fn append_all(blocks: &mut Vec<CommandBlock>, store: &mut Store) -> Result<(), StoreError> {
-    blocks.drain(..).try_for_each(|block| store.append(&block))
-}
-
 fn keep_evidence(
     hands: &mut ArmCommands<'_>,
     absent: &std::collections::BTreeMap<String, String>,
-    store: &Store,
+    store: Option<&Store>,
 ) -> Result<(), CampaignError> {
     let evidence = evidence::gather(hands, absent)?;
+    let Some(store) = store else { return Ok(()) };
     let text = serde_json::to_vec(&evidence).map_err(|error| StoreError::File {
         path: store.folder().join(EVIDENCE_FILE),
         source: error.into(),

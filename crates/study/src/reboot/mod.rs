@@ -8,12 +8,12 @@ use model::ladder::LAST;
 use model::lever::{LeverSetting, LeverState};
 use model::reboot::{BootTell, MeasuredBoot, Reboot};
 use model::study::{Arm, Role, Study};
-use model::{Ask, Binds, BlockRecord, Facts, RunRecord, Tell};
+use model::{Ask, Binds, BlockRecord, Facts, Reading, RunRecord, Tell};
 
 use crate::arms::BASELINE;
 use crate::campaign::{Campaign, CampaignError};
 use crate::plan;
-use crate::store::Store;
+use crate::rounds::Kept;
 pub use error::RebootError;
 use state::Due;
 
@@ -66,11 +66,10 @@ impl Campaign<'_> {
     pub(crate) fn measure_this_boot(
         &mut self,
         record: &mut RunRecord,
-        saved: &mut Vec<BlockRecord>,
-        store: &mut Store,
+        kept: &mut Kept<Reading>,
         facts: &Facts,
     ) -> Result<(), CampaignError> {
-        let Some(due) = self.due(record, saved, facts)? else {
+        let Some(due) = self.due(record, &kept.blocks, facts)? else {
             return Ok(());
         };
         let last_state = last_state(record);
@@ -82,11 +81,12 @@ impl Campaign<'_> {
         }
         let boot = begun(reboot, due, facts);
         let arms = reboot.arms.clone();
-        store.describe_again(record)?;
+        kept.describe(record)?;
         self.start_targets(&arms, &record.study.workload)?;
         self.progress.phase("measuring the last state in this boot");
-        let remaining = plan::remaining_in_boot(record, boot, saved);
-        self.measure(record, &arms, &remaining, saved, store)
+        let rounds = plan::in_boot(record, boot);
+        let remaining = rounds.map_or_else(Vec::new, |rounds| rounds.remaining(&kept.blocks));
+        self.measure(record, &arms, remaining, kept)
     }
 
     fn due(

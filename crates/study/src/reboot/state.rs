@@ -59,7 +59,10 @@ pub(super) fn due(
         return Ok(None);
     };
     let has_step = has_step(reboot, &record.facts, facts, &boot)?;
-    let is_whole = |place: usize| plan::remaining_in_boot(record, place, saved).is_empty();
+    let is_whole = |place: usize| {
+        let rounds = plan::in_boot(record, place);
+        rounds.is_none_or(|rounds| rounds.remaining(saved).is_empty())
+    };
     let boots = || reboot.boots.iter().enumerate();
     let is_known = |wanted| boots().any(|(place, of)| of.has_step == wanted && is_whole(place));
     if has_step && !(confirm::is_done(record, saved) && is_known(false)) {

@@ -197,7 +197,7 @@ fn run(
         progress: &mut Silent,
         clock: &world,
     };
-    campaign.run(order(), &folder.0).map(drop)
+    campaign.run(order(), &folder.0)
 }
 
 fn one_block(
@@ -359,9 +359,7 @@ fn a_run_goes_on_only_on_machines_such_as_it_was_begun_on() {
             progress: &mut Silent,
             clock: &clock,
         };
-        campaign
-            .resume(study::store::Store::resume(&folder.0)?)
-            .map(drop)
+        campaign.resume(study::store::Store::resume(&folder.0)?)
     };
     let error = resume(&mut server, &mut client).unwrap_err();
     assert!(matches!(error, CampaignError::OtherHosts), "{error}");

@@ -11,9 +11,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use model::Verdict;
-use model::bench::{BenchBlock, BenchCommand, BenchJudgement, BenchReport, BenchStudy};
-use study::bench::{Comparison, Ending};
+use model::bench::{BenchBlock, BenchCommand, BenchJudgement, BenchReport, BenchStudy, SavedBench};
+use model::{CommandReading, Verdict};
+use study::bench::Ending;
+use study::rounds::Kept;
 use study::store::{Resumed, Store};
 
 use crate::console::Console;
@@ -195,12 +196,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let folder = arguments.out.as_deref();
     let claim = folder.map(Store::claim).transpose()?;
     let store = claim.map(|claim| claim.describe(&run)).transpose()?;
-    let comparison = Comparison {
-        run,
-        blocks: Vec::new(),
-        store,
-    };
-    let (report, ending) = measure(comparison, console)?;
+    let (report, ending) = measure(&run, Kept::new(Vec::new(), store), console)?;
     if report.judgement.rounds_done > 0 {
         exports.write(&report.record)?;
         match folder {
@@ -227,17 +223,21 @@ pub(crate) fn resume(
     let (store, run, blocks): (_, _, Vec<BenchBlock>) = opened;
     word.check(&run)?;
     word.trust.check_bench(&run, folder)?;
-    let store = Some(store);
-    let (report, ending) = measure(Comparison { run, blocks, store }, console)?;
+    let kept_in = Kept::new(blocks, Some(store));
+    let (report, ending) = measure(&run, kept_in, console)?;
     conclude(ending, || kept(&report, Some(folder)), console)
 }
 
-fn measure(comparison: Comparison, console: &Console) -> anyhow::Result<(BenchReport, Ending)> {
+fn measure(
+    run: &SavedBench,
+    kept: Kept<CommandReading>,
+    console: &Console,
+) -> anyhow::Result<(BenchReport, Ending)> {
     // Before the progress, whose thread must inherit the blocked signals.
     let mut hands = LocalHands::new()?;
     let mut progress = ConsoleProgress::new(console);
     let clock = study::Monotonic::default();
-    let (record, ending) = study::bench::run(comparison, &mut hands, &mut progress, &clock);
+    let (record, ending) = study::bench::run(run, kept, &mut hands, &mut progress, &clock);
     progress.end();
     let judgement = judge::judge_bench(&record);
     Ok((report::bench::report(record, judgement), ending))
