@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use model::CommandStudy;
 use model::command_study::{
-    EvidenceSpec, Factor, LevelValue, MetricSource, MetricSpec, OutputPart, PublishedFigure,
+    Factor, LevelValue, MetricSource, MetricSpec, OutputPart, PublishedFigure,
 };
 
-use super::nearest::did_you_mean;
+use super::nearest::unknown;
 use super::sense::Complaint;
 use super::variables;
 use crate::commands::pull;
@@ -28,7 +28,7 @@ pub(super) fn complaint(study: &CommandStudy) -> Option<Complaint> {
         .or_else(|| variables::complaint(study))
 }
 
-/// Whatever is a variable has a name of its own, and so has every level, metric and arm.
+/// Whatever is a variable has a name of its own.
 fn names(study: &CommandStudy) -> Option<Complaint> {
     let factors = indexed("factor", study.factors.iter().map(|factor| &factor.name));
     let needs = indexed("needs", study.needs.iter().map(|need| &need.name));
@@ -36,42 +36,11 @@ fn names(study: &CommandStudy) -> Option<Complaint> {
         .sizes
         .keys()
         .map(|name| (path(&["sizes", name]), name));
-    let variables = factors.into_iter().chain(needs).chain(sizes);
-    let level_names = study.factors.iter().map(variables::level_name).collect();
-    let reserved: HashSet<String> = variables::OWN.map(str::to_owned).into_iter().collect();
-    twice(variables, &reserved | &level_names)
-        .or_else(|| {
-            let metrics = study.metrics.iter().map(|metric| &metric.name);
-            twice(indexed("metric", metrics).into_iter(), HashSet::new())
-        })
-        .or_else(|| {
-            let mut factors = (0_usize..).zip(&study.factors);
-            factors.find_map(|(index, factor)| levels(index, factor))
-        })
-}
-
-fn levels(index: usize, factor: &Factor) -> Option<Complaint> {
-    let named = factor.levels.iter().map(|level| &level.name);
-    let named = (0_usize..).zip(named).map(|(level, name)| {
-        let keys = [
-            "factor",
-            &index.to_string(),
-            "level",
-            &level.to_string(),
-            "name",
-        ];
-        (path(&keys), name)
-    });
-    twice(named, HashSet::new())
-}
-
-/// The first name that was there before.
-fn twice<'a>(
-    names: impl Iterator<Item = (Vec<String>, &'a String)>,
-    mut taken: HashSet<String>,
-) -> Option<Complaint> {
-    let mut names = names;
-    let (path, name) = names.find(|(_, name)| !taken.insert((*name).clone()))?;
+    let level_names = study.factors.iter().map(variables::level_name);
+    let own = variables::OWN.map(str::to_owned).into_iter();
+    let mut taken: HashSet<String> = own.chain(level_names).collect();
+    let mut variables = factors.into_iter().chain(needs).chain(sizes);
+    let (path, name) = variables.find(|(_, name)| !taken.insert((*name).clone()))?;
     let what = format!("something else is called `{name}`; expected a name of its own");
     Some((path, what))
 }
@@ -91,24 +60,16 @@ fn sizes(study: &CommandStudy) -> Option<Complaint> {
     })
 }
 
-/// The factors that the design names are there, and one of them has something to compare.
+/// What the design compares has something to be compared with.
 fn design(study: &CommandStudy) -> Option<Complaint> {
     let design = &study.design;
     let interaction = design.interaction.iter().flatten();
-    let named = [("compare", &design.compare)]
-        .into_iter()
-        .chain(interaction.map(|name| ("interaction", name)))
-        .chain(design.mean_over.iter().map(|name| ("mean_over", name)));
-    for (field, name) in named {
-        let of = study.factor(name);
-        let path = path(&["design", field]);
-        match of {
-            None => return Some((path, unknown("factor", name, factor_names(study)))),
-            Some(factor) if field != "mean_over" && factor.levels.len() < 2 => {
-                let what = format!("`{name}` has one level; expected a factor with two or more");
-                return Some((path, what));
-            }
-            Some(_) => {}
+    let compared = [("compare", &design.compare)].into_iter();
+    for (field, name) in compared.chain(interaction.map(|name| ("interaction", name))) {
+        let levels = study.factor(name).map_or(0, |factor| factor.levels.len());
+        if levels < 2 {
+            let what = format!("`{name}` has one level; expected a factor with two or more");
+            return Some((path(&["design", field]), what));
         }
     }
     if design.mean_over.as_ref() == Some(&design.compare) {
@@ -181,58 +142,21 @@ fn files(study: &CommandStudy) -> Option<Complaint> {
     Some((path(&["files", astray]), what))
 }
 
-/// Programs, levels and metrics that others name are there.
+/// Levels that others name are there.
 fn references(study: &CommandStudy) -> Option<Complaint> {
-    level_needs(study)
-        .or_else(|| {
-            let mut figures = (0_usize..).zip(&study.published);
-            figures.find_map(|(index, figure)| {
-                let above = path(&["published", &index.to_string()]);
-                let known = || study.metrics.iter().map(|metric| metric.name.as_str());
-                if known().all(|metric| metric != figure.metric) {
-                    let what = unknown("metric", &figure.metric, known());
-                    return Some(([above, path(&["metric"])].concat(), what));
-                }
-                levels_complaint(study, &above, "levels", &figure.levels)
-                    .or_else(|| against_complaint(study, &above, figure))
-            })
+    let mut figures = (0_usize..).zip(&study.published);
+    let of_figures = figures.find_map(|(index, figure)| {
+        let above = path(&["published", &index.to_string()]);
+        levels_complaint(study, &above, "levels", &figure.levels)
+            .or_else(|| against_complaint(study, &above, figure))
+    });
+    let mut pieces = (0_usize..).zip(&study.evidence);
+    of_figures.or_else(|| {
+        pieces.find_map(|(index, piece)| {
+            let above = path(&["evidence", &index.to_string()]);
+            levels_complaint(study, &above, "levels", &piece.levels)
         })
-        .or_else(|| {
-            let mut pieces = (0_usize..).zip(&study.evidence);
-            pieces.find_map(|(index, piece)| evidence_complaint(study, index, piece))
-        })
-}
-
-fn evidence_complaint(
-    study: &CommandStudy,
-    index: usize,
-    piece: &EvidenceSpec,
-) -> Option<Complaint> {
-    let above = path(&["evidence", &index.to_string()]);
-    levels_complaint(study, &above, "levels", &piece.levels)
-        .or_else(|| needs_complaint(study, &above, &piece.needs))
-}
-
-fn level_needs(study: &CommandStudy) -> Option<Complaint> {
-    for (index, factor) in (0_usize..).zip(&study.factors) {
-        for (number, level) in (0_usize..).zip(&factor.levels) {
-            let above = path(&["factor", &index.to_string(), "level", &number.to_string()]);
-            let found = needs_complaint(study, &above, &level.needs);
-            if found.is_some() {
-                return found;
-            }
-        }
-    }
-    None
-}
-
-fn needs_complaint(study: &CommandStudy, above: &[String], named: &[String]) -> Option<Complaint> {
-    let known = || study.needs.iter().map(|need| need.name.as_str());
-    let stranger = named
-        .iter()
-        .find(|name| known().all(|need| need != *name))?;
-    let what = unknown("program in `needs`", stranger, known());
-    Some(([above.to_vec(), path(&["needs"])].concat(), what))
+    })
 }
 
 /// What a ratio is against are other levels of its own factors.
@@ -290,17 +214,6 @@ fn factor_names(study: &CommandStudy) -> impl Iterator<Item = &str> {
 pub(super) fn is_words(factor: &Factor) -> bool {
     let mut values = factor.levels.iter().map(|level| &level.value);
     values.any(|value| matches!(value, Some(LevelValue::Words(_))))
-}
-
-fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let known: Vec<&str> = known.collect();
-    let meant = did_you_mean(name, known.iter().copied());
-    let expected = if known.is_empty() {
-        "none, because there are none".to_owned()
-    } else {
-        format!("one of {}", known.join(", "))
-    };
-    format!("there is no {what} `{name}`; expected {expected}{meant}")
 }
 
 fn indexed<'a>(

@@ -1,33 +1,45 @@
-//! What a study file may hold: every field with what its value must be, in one table.
+//! What a study file may hold: every field with what its value must be, in one table of data.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::LazyLock;
 
 use model::braces;
 use model::cpus::MOST_WORKERS;
 use model::lever::LeverSetting;
-use model::link::Via;
 use model::link::spelling::{
     Setting, parse_credit, parse_delay, parse_queue, parse_rate, parse_reorder, parse_share,
 };
-use model::rig::RigKind;
-use model::study::STUDY_FORMAT;
+use serde::Deserialize;
 use toml::de::DeValue;
 
 use Kind::{
-    Body, Flag, Flat, Items, Lever, List, Map, Name, Number, OneOf, OneOfOr, Path, Spelled, Table,
-    Text, TextOrWords, Url, Variable, Whole, Workers,
+    Body, Flag, Flat, Items, Lever, List, Map, Name, NameOf, Number, OneOf, OneOfOr, Path, Spelled,
+    Table, Text, TextOrWords, Url, Variable, Whole, Workers,
 };
 
+/// The fields of each table, by its name.
+static TABLES: LazyLock<BTreeMap<String, Vec<Field>>> = LazyLock::new(|| {
+    toml::from_str(include_str!("fields.toml")).expect("every test of a study file reads it")
+});
+
 /// A field of a table.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Field {
-    pub(super) name: &'static str,
+    pub(super) name: String,
+    #[serde(default)]
     pub(super) must: bool,
+    #[serde(rename = "is")]
     pub(super) kind: Kind,
     /// Said after what was expected; may be empty.
-    pub(super) hint: &'static str,
+    #[serde(default)]
+    pub(super) hint: String,
 }
 
 /// What a value must be.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
     /// From the first to the second, both included.
     Whole(u64, u64),
@@ -41,6 +53,8 @@ pub(super) enum Kind {
     Body(usize),
     /// Lower-case words joined by hyphens: it becomes part of a file's name.
     Name,
+    /// The name of an item of this list of the file.
+    NameOf(String),
     /// What may stand in braces.
     Variable,
     /// A text, or a list of words.
@@ -51,18 +65,31 @@ pub(super) enum Kind {
     /// Of a request.
     Path,
     Flag,
-    OneOf(&'static [&'static str]),
-    /// One of these words, or a table with exactly one of these fields.
-    OneOfOr(&'static [&'static str], &'static [Field]),
+    OneOf(Vec<String>),
+    /// One of these words, or a table with exactly one of the fields of that table.
+    OneOfOr(Vec<String>, String),
     Lever,
-    List(&'static Kind),
+    List(Box<Kind>),
     /// A list of so many items at least and at most.
-    Items(usize, usize, &'static Kind),
-    Table(&'static [Field]),
+    Items(usize, usize, Box<Kind>),
+    /// With the fields of the table of that name.
+    Table(String),
     /// A table with keys that the author chooses.
-    Map(&'static Kind),
-    /// A text of which this says what it is, and whether one is that.
-    Spelled(&'static str, fn(&str) -> bool),
+    Map(Box<Kind>),
+    Spelled(Spelling),
+}
+
+/// A property of a link, as the flags of `linerate link` are spelled.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Spelling {
+    Delay,
+    Rate,
+    Credit,
+    Share,
+    Reorder,
+    Queue,
+    Setting,
 }
 
 /// The longest name, in characters.
@@ -72,181 +99,35 @@ const WORD_LENGTH: usize = 2_000;
 /// The most items of a list: each step is a server that runs through the whole study.
 pub(crate) const MOST_ITEMS: usize = 64;
 
-/// A study of servers under load. Its first part is what tells whether the rest can be read.
-pub(super) const STUDY: &[&[Field]] = &[IDENTITY, PROSE, PARTS];
-
-/// What every study file begins with.
-pub(super) const IDENTITY: &[Field] = &[
-    must("format", Whole(STUDY_FORMAT as u64, STUDY_FORMAT as u64))
-        .hint("a file of another format is for another version of Linerate"),
-    must("name", Name),
-];
-
-/// What every study says to its readers.
-pub(super) const PROSE: &[Field] = &[
-    must("title", Text(200)),
-    must("question", Text(1_000)),
-    must("method", Text(10_000)),
-    may("pitfalls", List(&Text(1_000))),
-    may("source", Table(SOURCE)),
-];
-
-const PARTS: &[Field] = &[
-    may("rig", OneOf(RIGS)).hint("the hosts and links to measure on"),
-    may("link", Table(LINK)),
-    must("design", Table(DESIGN)),
-    must("workload", Table(WORKLOAD)),
-    may("latency", Table(LATENCY)),
-    may("floor", Flag),
-    may("whole", Table(WHOLE)).hint("what `--whole` asks of a ladder besides its climb"),
-    must("baseline", Table(BASELINE)),
-    may("step", List(&Table(STEP))),
-];
-
-const RIGS: &[&str] = &{
-    let mut names = [""; RigKind::ALL.len()];
-    let mut index = 0;
-    while index < names.len() {
-        names[index] = RigKind::ALL[index].name();
-        index += 1;
-    }
-    names
-};
-
-/// As the flags of `linerate link` are spelled.
-const LINK: &[Field] = &[
-    may(
-        "delay",
-        Spelled("a time such as \"20ms\"", |text| parse_delay(text).is_ok()),
-    )
-    .hint("each way: half a round trip"),
-    may(
-        "rate",
-        Spelled("a rate such as \"20Mbit/s\"", |text| {
-            parse_rate(text).is_ok()
-        }),
-    ),
-    may("credit", Spelled(CREDIT, |text| parse_credit(text).is_ok())),
-    may(
-        "loss",
-        Spelled("a share such as \"0.1%\"", |text| parse_share(text).is_ok()),
-    ),
-    may(
-        "reorder",
-        Spelled(REORDER, |text| parse_reorder(text).is_ok()),
-    ),
-    may("queue", Spelled(QUEUE, |text| parse_queue(text).is_ok())),
-    may("up", List(&SETTING)).hint("for the way from client to server alone"),
-    may("down", List(&SETTING)).hint("for the way from server to client alone"),
-    may("seed", Whole(0, i64::MAX.unsigned_abs())),
-    may("via", OneOf(VIAS)).hint("what carries the link"),
-];
-const CREDIT: &str = "a credit such as \"burst=5Gbit/s,bucket=9GB,base=30Mbit/s\"";
-const REORDER: &str = "a share such as \"1%\", or with a time as \"1%,2ms\"";
-const QUEUE: &str = "packets as \"1000\", a size as \"64kB\" or a time as \"20ms\"";
-const SETTING: Kind = Spelled("KEY=VALUE such as \"rate=10Mbit/s\"", |text| {
-    text.parse::<Setting>().is_ok()
-});
-
-const VIAS: &[&str] = &{
-    let mut names = [""; Via::ALL.len()];
-    let mut index = 0;
-    while index < names.len() {
-        names[index] = Via::ALL[index].name();
-        index += 1;
-    }
-    names
-};
-
-const SOURCE: &[Field] = &[
-    must("title", Text(200)),
-    must("url", Url),
-    must("year", Whole(1950, 2200)),
-    must("machine", Text(1_000)),
-    may("not_crossed", List(&Table(NOT_CROSSED))),
-];
-
-const NOT_CROSSED: &[Field] = &[
-    must("title", Text(200)),
-    must("why", Text(1_000)),
-    may("gain", Number(-1.0, 1e6)).hint("a share: 0.28 is +28 %"),
-];
-
-const DESIGN: &[Field] = &[
-    must("kind", OneOf(&["ladder", "compare"])),
-    must("rounds", Whole(1, 1_000)).hint("verdicts need 10"),
-    must("settle_ms", Whole(0, 60_000)).hint("50 to 100 is usual"),
-    must("score_ms", Whole(10, 60_000)).hint("half a second or more gives steady figures"),
-    must("smallest_effect", Number(0.0, 0.9)).hint("a share: 0.03 is 3 %"),
-];
-
-const WORKLOAD: &[Field] = &[
-    may("kind", OneOf(&["command"])).hint("without it HTTP requests are sent"),
-    may("path", Path),
-    must("connections", Whole(1, 10_000)),
-    may("threads", Whole(1, 1_000)).hint("no more than connections"),
-    may("workers", Workers).hint("of the target"),
-];
-
-const LATENCY: &[Field] = &[
-    must("rate_share", Number(0.0, 1.0)).hint("a share of what the slower arm can carry"),
-    must("blocks", Whole(1, 1_000)),
-    must("score_ms", Whole(10, 60_000)),
-];
-
-const WHOLE: &[Field] = &[
-    may("rig", OneOf(RIGS)).hint("the hosts and links of the whole of it"),
-    may("levers", List(&Lever)).hint("what the first state has besides"),
-    must("confirm_rounds", Whole(1, 1_000)).hint("verdicts need 10"),
-    may("together", List(&Items(2, 2, &Name))).hint("pairs of steps"),
-];
-
-const BASELINE: &[Field] = &[
-    must("title", Text(200)),
-    may("target", Name).hint(TARGET),
-    may("levers", List(&Lever)),
-    may("published", Table(PUBLISHED)),
-];
-const TARGET: &str = "\"serve\" or the name of a service";
-
-const STEP: &[Field] = &[
-    must("name", Name),
-    must("title", Text(200)),
-    may("why", Text(1_000)),
-    may("whole", Flag).hint("only the whole ladder climbs it"),
-    may("target", Name).hint(TARGET),
-    may("workers", Whole(1, MOST_WORKERS as u64)),
-    may("path", Path).hint("what is asked for, if not the workload's path"),
-    may("against", Name).hint("a step before it, if not the baseline"),
-    may("add", List(&Lever)),
-    may("take_away", List(&Lever)),
-    may("published", Table(PUBLISHED)),
-];
-
-const PUBLISHED: &[Field] = &[
-    must("throughput_rps", Number(0.0, 1e12)).hint("requests per second"),
-    may("gain", Number(-1.0, 1e6)).hint("a share: 0.22 is +22 %"),
-];
-
-pub(super) const fn must(name: &'static str, kind: Kind) -> Field {
-    Field {
-        name,
-        must: true,
-        kind,
-        hint: "",
-    }
+/// The fields of a table.
+pub(super) fn table(name: &str) -> &'static [Field] {
+    TABLES.get(name).map_or(&[], Vec::as_slice)
 }
 
-pub(super) const fn may(name: &'static str, kind: Kind) -> Field {
-    Field {
-        must: false,
-        ..must(name, kind)
+impl Spelling {
+    fn is_of(self, text: &str) -> bool {
+        match self {
+            Self::Delay => parse_delay(text).is_ok(),
+            Self::Rate => parse_rate(text).is_ok(),
+            Self::Credit => parse_credit(text).is_ok(),
+            Self::Share => parse_share(text).is_ok(),
+            Self::Reorder => parse_reorder(text).is_ok(),
+            Self::Queue => parse_queue(text).is_ok(),
+            Self::Setting => text.parse::<Setting>().is_ok(),
+        }
     }
-}
 
-impl Field {
-    pub(super) const fn hint(self, hint: &'static str) -> Self {
-        Self { hint, ..self }
+    /// What it is, for a message.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Delay => "a time such as \"20ms\"",
+            Self::Rate => "a rate such as \"20Mbit/s\"",
+            Self::Credit => "a credit such as \"burst=5Gbit/s,bucket=9GB,base=30Mbit/s\"",
+            Self::Share => "a share such as \"0.1%\"",
+            Self::Reorder => "a share such as \"1%\", or with a time as \"1%,2ms\"",
+            Self::Queue => "packets as \"1000\", a size as \"64kB\" or a time as \"20ms\"",
+            Self::Setting => "KEY=VALUE such as \"rate=10Mbit/s\"",
+        }
     }
 }
 
@@ -287,12 +168,12 @@ impl Kind {
             Flat(most) => is_shown(text, *most, ""),
             Body(most) => is_shown(text, *most, "\n\t"),
             Variable => length <= NAME_LENGTH && braces::is_word(text),
-            OneOfOr(words, _) => words.contains(&text),
-            Spelled(_, is_that) => is_that(text),
+            NameOf(_) => length <= NAME_LENGTH,
+            Spelled(spelling) => spelling.is_of(text),
             Name => (1..=NAME_LENGTH).contains(&length) && text.bytes().all(is_name_byte),
             Url => starts_with_scheme(text) && length <= WORD_LENGTH && is_graphic(text),
             Path => text.starts_with('/') && length <= WORD_LENGTH && is_graphic(text),
-            OneOf(words) => words.contains(&text),
+            OneOf(words) | OneOfOr(words, _) => words.iter().any(|word| word == text),
             Lever => length <= WORD_LENGTH && text.parse::<LeverSetting>().is_ok(),
             _ => false,
         }
@@ -325,11 +206,12 @@ impl fmt::Display for Kind {
                 out,
                 "a text of 1 to {most} characters or a list of up to {MOST_ITEMS} such texts"
             ),
-            OneOfOr(words, fields) => write!(
+            NameOf(list) => write!(out, "the name of one of `{list}`"),
+            OneOfOr(words, of) => write!(
                 out,
                 "\"{}\" or a table with one of {}",
                 words.join("\", \""),
-                names(*fields)
+                names(table(of))
             ),
             Name => write!(
                 out,
@@ -342,21 +224,26 @@ impl fmt::Display for Kind {
             ),
             Path => write!(out, "a path that starts with `/` and holds no spaces"),
             Flag => write!(out, "true or false"),
-            Spelled(what, _) => out.write_str(what),
+            Spelled(spelling) => out.write_str(spelling.words()),
             OneOf(words) => write!(out, "one of \"{}\"", words.join("\", \"")),
             Lever => write!(out, "a lever, written \"name\" or \"name=value\""),
-            List(of @ Table(_)) => write!(out, "a list of up to {MOST_ITEMS} tables, each {of}"),
+            List(of) if matches!(**of, Table(_)) => {
+                write!(out, "a list of up to {MOST_ITEMS} tables, each {of}")
+            }
             List(of) => write!(out, "a list of up to {MOST_ITEMS} items, each {of}"),
             Items(least, most, of) => write!(out, "a list of {least} to {most} items, each {of}"),
             Map(of) => write!(out, "a table of names, each with {of}"),
-            Table(fields) => write!(out, "a table with {}", names(*fields)),
+            Table(of) => write!(out, "a table with {}", names(table(of))),
         }
     }
 }
 
 /// The names of fields, for a message.
 pub(super) fn names<'a>(fields: impl IntoIterator<Item = &'a Field>) -> String {
-    let names: Vec<&str> = fields.into_iter().map(|field| field.name).collect();
+    let names: Vec<&str> = fields
+        .into_iter()
+        .map(|field| field.name.as_str())
+        .collect();
     names.join(", ")
 }
 
@@ -394,4 +281,35 @@ fn starts_with_scheme(text: &str) -> bool {
         .strip_prefix("https://")
         .or_else(|| text.strip_prefix("http://"));
     rest.is_some_and(|rest| !rest.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::link::Via;
+    use model::rig::RigKind;
+    use model::study::STUDY_FORMAT;
+
+    fn kind(of: &str, name: &str) -> &'static Kind {
+        let field = table(of).iter().find(|field| field.name == name);
+        &field.unwrap().kind
+    }
+
+    #[test]
+    fn what_the_model_lists_the_table_lists() {
+        let words = |of, name| match kind(of, name) {
+            OneOf(words) => words.clone(),
+            other => panic!("{other:?}"),
+        };
+        let rigs = RigKind::ALL.map(RigKind::name);
+        assert_eq!(words("servers", "rig"), rigs);
+        assert_eq!(words("whole", "rig"), rigs);
+        assert_eq!(words("link", "via"), Via::ALL.map(Via::name));
+        let of_step = kind("step", "workers").to_string();
+        assert!(
+            of_step.ends_with(&format!(" 1 to {MOST_WORKERS}")),
+            "{of_step}"
+        );
+        assert_eq!(kind("file", "format").to_string(), STUDY_FORMAT.to_string());
+    }
 }

@@ -1,6 +1,5 @@
 //! Study files: text to [`StudyFile`], with errors that name file, line, column and what was expected.
 
-mod command_fields;
 mod command_sense;
 mod fields;
 mod levers;
@@ -182,7 +181,7 @@ mod tests {
     #[test]
     fn two_steps_may_not_share_a_name() {
         let error = complaint_about("name = \"neighbour\"", "name = \"seccomp\"");
-        assert!(error.what.contains("another arm is called"), "{error}");
+        assert!(error.what.contains("something else is called"), "{error}");
     }
 
     fn complaint_about_frameworks(from: &str, to: &str) -> String {

@@ -16,6 +16,18 @@ pub fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Str
     })
 }
 
+/// That something has a name that nothing has, and which there are.
+pub(super) fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.collect();
+    let meant = did_you_mean(name, known.iter().copied());
+    let expected = if known.is_empty() {
+        "none, because there are none".to_owned()
+    } else {
+        format!("one of {}", known.join(", "))
+    };
+    format!("there is no {what} `{name}`; expected {expected}{meant}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -24,24 +24,21 @@ pub(super) fn complaint(study: &Study) -> Option<Complaint> {
         .or_else(|| whole(study))
 }
 
-/// Only a ladder has a whole, and its pairs are of steps that it has.
+/// Only a ladder has a whole, and each of its pairs is of two steps.
 fn whole(study: &Study) -> Option<Complaint> {
     let whole = study.whole.as_ref()?;
     if study.design.kind != DesignKind::Ladder {
         let what = "only a ladder has one; expected design.kind = \"ladder\"";
         return Some(at(&["whole"])(what.to_owned()));
     }
-    let is_step = |name: &String| study.steps.iter().any(|step| step.name == *name);
     let mut pairs = whole.together.iter().enumerate();
     pairs.find_map(|(index, pair)| {
-        let unknown = pair.iter().find(|name| !is_step(name));
-        let wrong = match unknown {
-            Some(name) => format!("there is no step `{name}`"),
-            None if pair[0] == pair[1] => format!("`{}` stands twice", pair[0]),
-            None if whole.together[..index].contains(pair) => {
-                format!("`{}` and `{}` stand there before", pair[0], pair[1])
-            }
-            None => return None,
+        let wrong = if pair[0] == pair[1] {
+            format!("`{}` stands twice", pair[0])
+        } else if whole.together[..index].contains(pair) {
+            format!("`{}` and `{}` stand there before", pair[0], pair[1])
+        } else {
+            return None;
         };
         let what = format!("{wrong}; expected the names of two steps");
         Some(at(&["whole", "together", &index.to_string()])(what))
@@ -92,14 +89,13 @@ fn baseline(study: &Study) -> Option<Complaint> {
 /// A step must have a name of its own, change something, take away only what is there, and add
 /// only what is not.
 fn steps(study: &Study) -> Option<Complaint> {
-    let mut names = HashSet::from([BASELINE, CONTROL, FLOOR]);
     let mut levers = study.first_levers();
     for (index, step) in study.steps.iter().enumerate() {
         let place = |field: &str| {
             let path = vec!["step".to_owned(), index.to_string(), field.to_owned()];
             move |what| (path, what)
         };
-        if !names.insert(&step.name) {
+        if [BASELINE, CONTROL, FLOOR].contains(&step.name.as_str()) {
             let what = format!(
                 "another arm is called `{}`; expected a name of its own",
                 step.name

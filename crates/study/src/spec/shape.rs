@@ -1,12 +1,13 @@
 //! Holds a study file against the table of its fields: every value that is missing, unknown or
 //! not what it must be, with its place.
 
+use std::collections::HashSet;
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::command_fields::COMMAND_STUDY;
-use super::fields::{Field, IDENTITY, Kind, MOST_ITEMS, STUDY, names};
-use super::nearest::did_you_mean;
+use super::fields::{Field, Kind, MOST_ITEMS, names, table};
+use super::nearest::{did_you_mean, unknown};
 
 /// The longest value that a message repeats, in characters.
 const LONGEST_SHOWN: usize = 40;
@@ -24,24 +25,25 @@ pub(super) struct Problem {
 pub(super) fn first_problem(text: &str, file: &Spanned<DeTable<'_>>) -> Option<Problem> {
     let mut look = Problems {
         text,
+        file: file.get_ref(),
         problems: Vec::new(),
         missing: Vec::new(),
+        names: Vec::new(),
     };
-    let format = IDENTITY.iter().find(|field| field.name == "format");
+    let common = table("file");
+    let format = common.iter().find(|field| field.name == "format");
     if let Some((field, value)) = format.zip(file.get_ref().get("format")) {
-        look.value("", field.name, value, &field.kind, field.hint);
+        look.value("", &field.name, value, &field.kind, &field.hint);
     }
     if look.problems.is_empty() {
-        let fields = if is_of_commands(file.get_ref()) {
-            COMMAND_STUDY
-        } else {
-            STUDY
-        };
-        look.table("", file.span().start, file.get_ref(), fields);
+        let of_commands = is_of_commands(file.get_ref());
+        let own = table(if of_commands { "commands" } else { "servers" });
+        look.table("", file.span().start, file.get_ref(), &[common, own]);
     }
     let first = look.problems.into_iter().min_by_key(|problem| problem.at);
     // A field that is missing may only be misspelt, and then that says more.
-    first.or_else(|| look.missing.into_iter().next())
+    let missing = look.missing.into_iter().next();
+    first.or(missing).or_else(|| look.names.into_iter().next())
 }
 
 /// Whether a file is that of a study of commands. Either of two fields tells it, so that a mistake in
@@ -59,8 +61,11 @@ pub(super) fn is_of_commands(file: &DeTable<'_>) -> bool {
 
 struct Problems<'a> {
     text: &'a str,
+    file: &'a DeTable<'a>,
     problems: Vec<Problem>,
     missing: Vec<Problem>,
+    /// Names that are no item's, or those of two.
+    names: Vec<Problem>,
 }
 
 impl Problems<'_> {
@@ -70,12 +75,12 @@ impl Problems<'_> {
         for (key, value) in table {
             let name: &str = key.get_ref();
             match fields().find(|field| field.name == name) {
-                Some(field) => self.value(path, name, value, &field.kind, field.hint),
+                Some(field) => self.value(path, name, value, &field.kind, &field.hint),
                 None => self.unknown(path, name, key.span().start, groups),
             }
         }
         for field in fields() {
-            if field.must && !table.contains_key(field.name) {
+            if field.must && !table.contains_key(field.name.as_str()) {
                 self.missing(path, at, field);
             }
         }
@@ -92,11 +97,11 @@ impl Problems<'_> {
         let at = value.span().start;
         let below = || format!("{path}{name}.");
         match (kind, value.get_ref()) {
-            (Kind::Table(fields), DeValue::Table(table)) => {
-                self.table(&below(), at, table, &[fields]);
+            (Kind::Table(of), DeValue::Table(found)) => {
+                self.table(&below(), at, found, &[table(of)]);
             }
-            (Kind::OneOfOr(_, fields), DeValue::Table(table)) if table.len() == 1 => {
-                self.table(&below(), at, table, &[fields]);
+            (Kind::OneOfOr(_, of), DeValue::Table(found)) if found.len() == 1 => {
+                self.table(&below(), at, found, &[table(of)]);
             }
             (Kind::Map(of), DeValue::Table(table)) if table.len() <= MOST_ITEMS => {
                 for (key, item) in table {
@@ -111,6 +116,9 @@ impl Problems<'_> {
                 if (*least..=*most).contains(&items.len()) =>
             {
                 self.items(path, name, items, of, hint);
+            }
+            (Kind::NameOf(list), DeValue::String(text)) if kind.takes(value.get_ref()) => {
+                self.reference(&format!("{path}{name}"), at, list, text);
             }
             (kind, found) if kind.takes(found) => {}
             (kind, _) => self.wrong(path, name, value, kind, hint),
@@ -127,6 +135,34 @@ impl Problems<'_> {
     ) {
         for item in items {
             self.value(path, name, item, of, hint);
+        }
+        let mut taken = HashSet::new();
+        let mut named = items.iter().filter_map(name_of);
+        if let Some((at, twice)) = named.find(|(_, name)| !taken.insert(*name)) {
+            let what = format!(
+                "`{path}{name}.name`: something else is called `{twice}`; expected a name of its own"
+            );
+            self.names.push(Problem { at, what });
+        }
+    }
+
+    /// What is named must be an item of its list.
+    fn reference(&mut self, field: &str, at: usize, list: &str, name: &str) {
+        let items = match self.file.get(list).map(Spanned::get_ref) {
+            Some(DeValue::Array(items)) => &items[..],
+            _ => &[],
+        };
+        let known: Vec<&str> = items
+            .iter()
+            .filter_map(name_of)
+            .map(|(_, name)| name)
+            .collect();
+        if !known.contains(&name) {
+            let what = unknown(&format!("item of `{list}`"), name, known.iter().copied());
+            self.names.push(Problem {
+                at,
+                what: format!("`{field}`: {what}"),
+            });
         }
     }
 
@@ -147,7 +183,7 @@ impl Problems<'_> {
 
     fn unknown(&mut self, path: &str, name: &str, at: usize, groups: &[&[Field]]) {
         let fields = || groups.iter().copied().flatten();
-        let meant = did_you_mean(name, fields().map(|field| field.name));
+        let meant = did_you_mean(name, fields().map(|field| field.name.as_str()));
         let known = names(fields());
         let name = clipped(&format!("{path}{}", name.escape_debug()));
         self.say(
@@ -157,7 +193,7 @@ impl Problems<'_> {
     }
 
     fn missing(&mut self, path: &str, at: usize, field: &Field) {
-        let (name, kind, hint) = (field.name, &field.kind, after(field.hint));
+        let (name, kind, hint) = (&field.name, &field.kind, after(&field.hint));
         let what = format!("`{path}{name}` is missing; expected {kind}{hint}");
         self.missing.push(Problem { at, what });
     }
@@ -182,6 +218,18 @@ impl Problems<'_> {
     }
 }
 
+/// The name of an item of a list, and where it stands.
+fn name_of<'a>(item: &'a Spanned<DeValue<'_>>) -> Option<(usize, &'a str)> {
+    let DeValue::Table(table) = item.get_ref() else {
+        return None;
+    };
+    let name = table.get("name")?;
+    match name.get_ref() {
+        DeValue::String(text) => Some((name.span().start, text)),
+        _ => None,
+    }
+}
+
 fn after(hint: &str) -> String {
     if hint.is_empty() {
         String::new()
@@ -200,7 +248,7 @@ fn clipped(text: &str) -> String {
 fn meant(kind: &Kind, found: &DeValue<'_>) -> String {
     match (kind, found) {
         (Kind::OneOf(words) | Kind::OneOfOr(words, _), DeValue::String(text)) => {
-            did_you_mean(text, words.iter().copied())
+            did_you_mean(text, words.iter().map(String::as_str))
         }
         _ => String::new(),
     }
