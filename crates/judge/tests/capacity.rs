@@ -10,9 +10,7 @@
 )]
 mod noise;
 
-use judge::capacity::{
-    Agreed, BLOCKS_AS_A_RULE, BLOCKS_AT_MOST, Capacity, Range, Search, Seen, TRUST,
-};
+use judge::capacity::{BLOCKS_AS_A_RULE, BLOCKS_AT_MOST, Capacity, Range, Search, Seen, TRUST};
 use model::random::SplitMix64;
 use noise::Random;
 
@@ -297,8 +295,8 @@ fn a_sharp_threshold_is_bracketed_within_eleven_percent_wherever_it_is() {
 #[test]
 fn what_the_client_could_not_offer_is_not_said_to_fail() {
     let found = step_search(WIDE, Seen::NotOffered, 20_000.0);
-    assert_eq!(found.fails.unwrap().agreed(), Some(Agreed::NotOffered));
-    assert_eq!(found.holds.unwrap().agreed(), Some(Agreed::Holds));
+    assert_eq!(found.fails.unwrap().agreed(), Some(Seen::NotOffered));
+    assert_eq!(found.holds.unwrap().agreed(), Some(Seen::Holds));
 }
 
 #[test]

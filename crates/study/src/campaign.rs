@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::commands::CommandError;
 use crate::preflight;
 use crate::progress::{Outlook, Progress};
-use crate::reboot::error::RebootError;
+use crate::reboot::RebootError;
 use crate::rehearsal;
 use crate::store::StoreError;
 use crate::transport::{Agent, AgentError};

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::spec::sense::{Sense, must, place};
 use crate::spec::{SpecError, error_about, error_at};
 
 /// What a hosts file looks like, for whoever has none yet.
@@ -96,43 +97,37 @@ pub fn parse(text: &str, file: &str) -> Result<Hosts, SpecError> {
         error_at(text, file, at, error.message())
     })?;
     let Roles { client, server } = &hosts.host;
-    let wrong = name_complaint("client", &client.ssh)
-        .or_else(|| name_complaint("server", &server.ssh))
-        .or_else(|| address_complaint(server.address));
-    wrong.map_or(Ok(hosts), |wrong| Err(error_about(text, file, wrong)))
+    let checked = check_name("client", &client.ssh)
+        .and_then(|()| check_name("server", &server.ssh))
+        .and_then(|()| check_address(server.address));
+    checked.map_err(|wrong| error_about(text, file, wrong))?;
+    Ok(hosts)
 }
-
-/// A field, and what is wrong with it.
-type Complaint = (Vec<String>, String);
 
 /// What older versions of `ssh` hand to the shell of a `ProxyCommand` as it is (those before 9.6,
 /// CVE-2023-51385).
 const FOR_A_SHELL: &[u8] = b"'`\"$\\;&<>|(){}*?!#";
 
 /// A name that begins with a hyphen would be an option of `ssh`.
-fn name_complaint(role: &str, name: &str) -> Option<Complaint> {
-    let plain = name
-        .bytes()
-        .all(|byte| byte.is_ascii_graphic() && !FOR_A_SHELL.contains(&byte));
-    (name.is_empty() || !plain || name.starts_with('-')).then(|| {
-        let what = "expected what you type after `ssh`: a name without spaces that does not begin \
-                    with `-` and has nothing that a shell acts on";
-        (field(role, "ssh"), what.to_owned())
+fn check_name(role: &str, name: &str) -> Sense {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && !FOR_A_SHELL.contains(&byte);
+    let is_name = !name.is_empty() && !name.starts_with('-') && name.bytes().all(is_plain);
+    must(is_name, place!["host", role, "ssh"], || {
+        "expected what you type after `ssh`: a name without spaces that does not begin \
+         with `-` and has nothing that a shell acts on"
+            .to_owned()
     })
 }
 
-fn address_complaint(address: IpAddr) -> Option<Complaint> {
+fn check_address(address: IpAddr) -> Sense {
     let is_broadcast = matches!(address, IpAddr::V4(address) if address.is_broadcast());
     let is_none = address.is_unspecified() || address.is_multicast() || is_broadcast;
-    (is_none || address.is_loopback()).then(|| {
-        let what = "expected the address by which the client's host reaches the server's: not \
-                    loopback, and of one host";
-        (field("server", "address"), what.to_owned())
+    let is_right = !is_none && !address.is_loopback();
+    must(is_right, place!["host", "server", "address"], || {
+        "expected the address by which the client's host reaches the server's: not \
+         loopback, and of one host"
+            .to_owned()
     })
-}
-
-fn field(role: &str, name: &str) -> Vec<String> {
-    ["host", role, name].map(str::to_owned).to_vec()
 }
 
 #[cfg(test)]

@@ -25,15 +25,6 @@ pub struct Tally {
     pub not_offered: u32,
 }
 
-/// What the blocks at a rate agree upon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Agreed {
-    Holds,
-    Fails,
-    /// It did not hold, and in two blocks or more the client or its connections were the reason.
-    NotOffered,
-}
-
 impl Tally {
     fn at(rate_rps: f64) -> Self {
         Self {
@@ -50,15 +41,16 @@ impl Tally {
         self.held + self.failed + self.not_offered
     }
 
-    /// What seven or more of its blocks say.
+    /// What seven or more of its blocks say; that it was not offered where it did not hold, and in two
+    /// blocks or more the client or its connections were the reason.
     #[must_use]
-    pub fn agreed(&self) -> Option<Agreed> {
+    pub fn agreed(&self) -> Option<Seen> {
         if self.held >= AGREE {
-            Some(Agreed::Holds)
+            Some(Seen::Holds)
         } else if self.failed >= AGREE {
-            Some(Agreed::Fails)
+            Some(Seen::Fails)
         } else if self.not_offered >= BLAMED && self.failed + self.not_offered >= AGREE {
-            Some(Agreed::NotOffered)
+            Some(Seen::NotOffered)
         } else {
             None
         }
@@ -165,9 +157,9 @@ impl Confirm {
             return;
         };
         match tally.agreed() {
-            Some(Agreed::Holds) => self.holds = Some(tally),
+            Some(Seen::Holds) => self.holds = Some(tally),
             // What was taken to hold fails: so does what is above it.
-            Some(Agreed::Fails | Agreed::NotOffered) => {
+            Some(Seen::Fails | Seen::NotOffered) => {
                 self.fails = Some(tally);
                 let given = self.high.take();
                 self.give_up(given);
@@ -185,9 +177,9 @@ impl Confirm {
             return;
         };
         match tally.agreed() {
-            Some(Agreed::Fails | Agreed::NotOffered) => self.fails = Some(tally),
+            Some(Seen::Fails | Seen::NotOffered) => self.fails = Some(tally),
             // What was taken to fail holds: so does what is below it.
-            Some(Agreed::Holds) => {
+            Some(Seen::Holds) => {
                 self.holds = Some(tally);
                 let given = self.low.take();
                 self.give_up(given);

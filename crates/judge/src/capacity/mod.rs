@@ -11,9 +11,10 @@ mod posterior;
 mod ramp;
 mod run;
 
+use model::judgement::Hysteresis;
 use model::random::SplitMix64;
 
-pub use confirm::{Agreed, Tally};
+pub use confirm::Tally;
 pub use course::{BlockVerdict, CLOSED_LOOP, Course, KEPT_UP_SHARE, Look, NoRange, OFFERED};
 pub use posterior::Posterior;
 pub use run::judge_capacity;
@@ -39,7 +40,7 @@ pub const BLOCKS_AS_A_RULE: u32 = 70;
 /// No search takes more blocks.
 pub const BLOCKS_AT_MOST: u32 = LONGEST_RAMP + LONGEST_BISECTION + LONGEST_CONFIRMATION;
 
-/// What one block at a rate said.
+/// What one block at a rate said, or what most of its blocks agree upon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     Holds,
@@ -47,6 +48,18 @@ pub enum Seen {
     /// The objective was missed while the load generator was at its own limit, so that it says
     /// nothing of the target.
     NotOffered,
+}
+
+impl Seen {
+    /// As it is told in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Fails => "fails",
+            Self::NotOffered => "not_offered",
+        }
+    }
 }
 
 /// Rates that may be tried, requests/s; the confirmation may go a tenth above. The lowest is above 0 and no higher than the highest.
@@ -76,15 +89,6 @@ enum Phase {
     Bisection,
     Confirmation(Confirm),
     Over(Confirm),
-}
-
-/// What held going up failed coming down.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hysteresis {
-    /// The highest rate that held on the way up, requests/s.
-    pub going_up_rps: f64,
-    /// The highest rate that held on the way down from the first failure, requests/s.
-    pub coming_down_rps: f64,
 }
 
 /// What is known, at the end or before.
@@ -176,10 +180,7 @@ impl Search {
             None if self.blocks_of_phase < LONGEST_RAMP => return,
             None => {}
             Some(Bracket::Found(reach)) => {
-                self.hysteresis = reach.is_hysteresis().then_some(Hysteresis {
-                    going_up_rps: reach.going_up_rps,
-                    coming_down_rps: reach.coming_down_rps,
-                });
+                self.hysteresis = ramp::is_hysteresis(&reach).then_some(reach);
             }
             Some(Bracket::BelowRange) => return self.confirm(Confirm::lowest),
             Some(Bracket::AboveRange) => return self.confirm(Confirm::highest),

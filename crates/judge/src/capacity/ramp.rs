@@ -1,5 +1,7 @@
 //! The walk that brackets a threshold: up until it fails, then back down until it holds.
 
+use model::judgement::Hysteresis;
+
 /// Neighbouring rates of the walk.
 const STEP: f64 = 1.3;
 /// Rates on the way down of which none held come at growing distances, of at most so many steps.
@@ -31,18 +33,11 @@ enum Going {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Bracket {
     /// Between two rates, as far as one block at each can tell.
-    Found(HighestHeld),
+    Found(Hysteresis),
     /// Not even the lowest rate held.
     BelowRange,
     /// The highest rate held.
     AboveRange,
-}
-
-/// The highest rates that held: on the way up, and on the way down from the first failure.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct HighestHeld {
-    pub(super) going_up_rps: f64,
-    pub(super) coming_down_rps: f64,
 }
 
 impl Ramp {
@@ -93,19 +88,17 @@ impl Ramp {
     }
 
     fn found(&self, coming_down_rps: f64) -> Bracket {
-        Bracket::Found(HighestHeld {
+        Bracket::Found(Hysteresis {
             going_up_rps: self.held_going_up_rps.unwrap_or(coming_down_rps),
             coming_down_rps,
         })
     }
 }
 
-impl HighestHeld {
-    /// Whether what held on the way up held on the way down only two steps lower or more. One step
-    /// is noise: a single block at each rate tells no more.
-    pub(super) fn is_hysteresis(self) -> bool {
-        self.going_up_rps / self.coming_down_rps > STEP * STEP * 0.99
-    }
+/// Whether what held on the way up held on the way down only two steps lower or more. One step
+/// is noise: a single block at each rate tells no more.
+pub(super) fn is_hysteresis(highest_held: &Hysteresis) -> bool {
+    highest_held.going_up_rps / highest_held.coming_down_rps > STEP * STEP * 0.99
 }
 
 #[cfg(test)]
@@ -135,7 +128,7 @@ mod tests {
                 (1.0..STEP * 1.001).contains(&distance),
                 "{threshold}: {reach:?}"
             );
-            assert!(count < 24 && !reach.is_hysteresis(), "{threshold}: {count}");
+            assert!(count < 24 && !is_hysteresis(&reach), "{threshold}: {count}");
         }
     }
 
@@ -161,7 +154,7 @@ mod tests {
             holds
         });
         assert!(
-            matches!(bracket, Bracket::Found(reach) if reach.is_hysteresis()),
+            matches!(&bracket, Bracket::Found(reach) if is_hysteresis(reach)),
             "{bracket:?}"
         );
     }

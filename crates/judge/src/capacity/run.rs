@@ -2,12 +2,12 @@
 
 use model::BlockRecord;
 use model::doubt::worded;
-use model::judgement::{Hysteresis, Likely, LoadSlo, SloBlock, TallyShape};
+use model::judgement::{Likely, LoadSlo, SloBlock, TallyShape};
 use model::load_run::SavedLoad;
 use model::objective::Objective;
 
 use super::course::{BlockVerdict, Course, Look, OFFERED};
-use super::{Agreed, Seen, TRUST, Tally};
+use super::{Seen, TRUST, Tally};
 
 /// Judges a search for the highest rate that holds an objective; `None` where it had not begun, or has
 /// blocks that no such search asks for.
@@ -50,10 +50,7 @@ pub fn judge_capacity(
         fails: found.fails.as_ref().map(tally),
         undecided: found.undecided.iter().map(tally).collect(),
         likely_rps: Likely { low, high },
-        hysteresis: found.hysteresis.map(|of| Hysteresis {
-            going_up_rps: of.going_up_rps,
-            coming_down_rps: of.coming_down_rps,
-        }),
+        hysteresis: found.hysteresis,
         blocks: told?,
         doubts: worded(&run.doubts),
         notes: study.notes.clone(),
@@ -61,14 +58,9 @@ pub fn judge_capacity(
 }
 
 fn tally(tally: &Tally) -> TallyShape {
-    let agreed = tally.agreed().map(|agreed| match agreed {
-        Agreed::Holds => "holds",
-        Agreed::Fails => "fails",
-        Agreed::NotOffered => "not_offered",
-    });
     TallyShape {
         rate_rps: tally.rate_rps,
-        agreed,
+        agreed: tally.agreed().map(Seen::name),
         blocks: tally.blocks(),
         held: tally.held,
         failed: tally.failed,
@@ -86,11 +78,7 @@ fn block_shape(block: &BlockRecord, told: BlockVerdict) -> SloBlock {
     SloBlock {
         rate_rps: told.rate_rps,
         purpose: told.purpose,
-        seen: match told.seen {
-            Seen::Holds => "holds",
-            Seen::Fails => "fails",
-            Seen::NotOffered => "not_offered",
-        },
+        seen: told.seen.name(),
         is_trusted: told.trust >= TRUST,
         throughput_rps: reading.throughput_rps(),
         response_us_p50: micros(0.5),

@@ -46,7 +46,6 @@ pub(crate) fn is_near(change: &ExactChange, rules: &Rules) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::Measured;
 
     const RULES: Rules = Rules {
         smallest_effect: 0.03,
@@ -75,19 +74,5 @@ mod tests {
     #[test]
     fn too_few_runs_show_nothing_however_much_they_agree() {
         assert_eq!(verdict_on(7.0, 7.0, 9), Verdict::Invalid);
-    }
-
-    #[test]
-    fn one_value_that_varies_makes_an_estimate_of_it() {
-        let all = [("a", 0, 1.0), ("a", 1, 1.0), ("b", 0, 2.0), ("b", 1, 2.5)];
-        let measured = all.map(|(arm, round, value)| Measured {
-            arm,
-            turn: (round, 0),
-            position: 0,
-            value,
-        });
-        let values = Values::of(measured.into_iter());
-        assert_eq!(change(&values, "a", "b"), None);
-        assert_eq!(change(&values, "a", "a").unwrap().n, 2);
     }
 }

@@ -48,51 +48,24 @@ mod tests {
     use super::*;
     use Verdict::{Better, Inconclusive, NoDifferenceThatMatters as None, Worse};
 
-    fn together(alone: [Verdict; 2], both: Verdict, interaction: Verdict) -> Together {
+    #[test]
+    fn only_together_needs_both_shown_better_and_each_alone_shown_not_to_be() {
         let judged = |verdict| Judged {
             verdict,
             effect: Option::None,
         };
-        super::together(&alone.map(judged), &judged(both), &judged(interaction))
-    }
-
-    #[test]
-    fn only_together_needs_both_shown_better_and_each_alone_shown_not_to_be() {
-        assert_eq!(
-            together([None, Worse], Better, Better),
-            Together::OnlyTogether
-        );
-        assert_eq!(
-            together([None, Inconclusive], Better, Better),
-            Together::MoreTogether
-        );
-        assert_eq!(
-            together([None, Better], Better, Better),
-            Together::MoreTogether
-        );
-        assert_eq!(
-            together([Worse, Worse], None, Better),
-            Together::MoreTogether
-        );
-    }
-
-    #[test]
-    fn without_an_interaction_that_is_shown_nothing_is_said_of_one() {
-        assert_eq!(
-            together([None, None], Better, Inconclusive),
-            Together::Inconclusive
-        );
-        assert_eq!(
-            together([Better, Better], Better, None),
-            Together::Independent
-        );
-        assert_eq!(
-            together([Better, Better], Better, Worse),
-            Together::LessTogether
-        );
-        assert_eq!(
-            together([None, None], Better, Verdict::Invalid),
-            Together::Invalid
-        );
+        for (alone, both, interaction, expected) in [
+            ([None, Worse], Better, Better, Together::OnlyTogether),
+            ([None, Inconclusive], Better, Better, Together::MoreTogether),
+            ([None, Better], Better, Better, Together::MoreTogether),
+            ([Worse, Worse], None, Better, Together::MoreTogether),
+            ([None, None], Better, Inconclusive, Together::Inconclusive),
+            ([Better, Better], Better, None, Together::Independent),
+            ([Better, Better], Better, Worse, Together::LessTogether),
+            ([None, None], Better, Verdict::Invalid, Together::Invalid),
+        ] {
+            let found = together(&alone.map(judged), &judged(both), &judged(interaction));
+            assert_eq!(found, expected, "{alone:?} {both:?} {interaction:?}");
+        }
     }
 }

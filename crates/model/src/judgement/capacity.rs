@@ -93,7 +93,7 @@ pub struct SloBlock {
 }
 
 /// What held going up failed coming down.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Hysteresis {
     /// The highest rate that held on the way up, requests/s.
     pub going_up_rps: f64,

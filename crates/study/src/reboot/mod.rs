@@ -1,7 +1,6 @@
 //! A step that takes a reboot: the last state of the ladder is measured in this boot, and once a
 //! person has started the machine anew with the step, again in that one.
 
-pub(crate) mod error;
 mod state;
 
 use model::ladder::LAST;
@@ -14,8 +13,8 @@ use crate::arms::BASELINE;
 use crate::campaign::{Campaign, CampaignError};
 use crate::plan;
 use crate::rounds::Kept;
-pub use error::RebootError;
 use state::Due;
+pub use state::RebootError;
 
 /// The last state once more, which shows by how much the machine drifts within a boot.
 const LAST_AGAIN: &str = "last-again";
@@ -31,7 +30,10 @@ impl Campaign<'_> {
         levers: &[LeverState],
         facts: &Facts,
     ) -> Result<Reboot, CampaignError> {
-        let (step, wanted) = step_of_the_boot(study, levers).ok_or(RebootError::NoStep)?;
+        let (step, wanted) = step_of_the_boot(study, levers).ok_or_else(|| {
+            let why = "no step of this study takes a reboot; run it without `--reboot`";
+            RebootError(why.to_owned())
+        })?;
         let BootTell { boot, change } = self.boot_now(wanted.clone())?;
         let option = wanted.to_string();
         state::can_be_taken(&option, &boot, facts)?;
@@ -98,7 +100,10 @@ impl Campaign<'_> {
         let Some(reboot) = &record.reboot else {
             return Ok(None);
         };
-        let wanted = reboot.option.parse().map_err(RebootError::NoOption)?;
+        let wanted = reboot.option.parse().map_err(|why| {
+            let begin = "the step that takes a reboot asks for no option of a kernel";
+            RebootError(format!("{begin}: {why}"))
+        })?;
         let BootTell { boot, .. } = self.boot_now(wanted)?;
         Ok(state::due(record, saved, facts, boot)?)
     }

@@ -6,12 +6,16 @@ use std::collections::BTreeMap;
 use model::reboot::{Boot, Reboot};
 use model::{BlockRecord, Facts, RunRecord};
 
-use super::error::RebootError;
 use crate::{confirm, plan};
 
 /// How a kernel says that something is done about a weakness, and that nothing is.
 const MITIGATED: &str = "Mitigation";
 const OPEN: &str = "Vulnerable";
+
+/// Why a run with a step that takes a reboot cannot begin, or go on in this boot.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct RebootError(pub(super) String);
 
 /// In which boot the last state is to be measured now.
 #[derive(Debug, PartialEq)]
@@ -31,18 +35,28 @@ pub(super) enum Due {
 /// # Errors
 /// Why not.
 pub(super) fn can_be_taken(option: &str, boot: &Boot, facts: &Facts) -> Result<(), RebootError> {
-    let option = option.to_owned();
-    if boot.boot_id.is_empty() {
-        return Err(RebootError::NoBootId);
-    }
-    if boot.settles(&option) == Some(&option) {
-        return Err(RebootError::AlreadyTaken { option });
-    }
-    let mut states = facts.mitigations.values();
-    if !states.any(|state| state.starts_with(MITIGATED)) {
-        return Err(RebootError::NothingToTake { option });
-    }
-    Ok(())
+    let why = if boot.boot_id.is_empty() {
+        "this machine does not tell one boot from another: /proc/sys/kernel/random/boot_id cannot \
+         be read; run the study without `--reboot`"
+            .to_owned()
+    } else if boot.settles(option).is_some_and(|word| word == option) {
+        format!(
+            "the kernel was started with `{option}` already, and the ladder begins without it; take it \
+             out of the command line and reboot, or run the study without `--reboot`"
+        )
+    } else if !facts
+        .mitigations
+        .values()
+        .any(|state| state.starts_with(MITIGATED))
+    {
+        format!(
+            "`{option}` would change nothing here: no file of /sys/devices/system/cpu/vulnerabilities \
+             says \"Mitigation\"; run the study without `--reboot`"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(RebootError(why))
 }
 
 /// What is due in this boot; `None` where all is measured, and of a run without such a step.
@@ -66,16 +80,21 @@ pub(super) fn due(
     let boots = || reboot.boots.iter().enumerate();
     let is_known = |wanted| boots().any(|(place, of)| of.has_step == wanted && is_whole(place));
     if has_step && !(confirm::is_done(record, saved) && is_known(false)) {
-        return Err(RebootError::TooEarly {
-            option: reboot.option.clone(),
-            how: reboot.change.undo.join("; "),
-        });
+        return Err(RebootError(format!(
+            "the kernel was started with `{}` before the last state was measured without it; {}, \
+             reboot, and resume the run then",
+            reboot.option,
+            reboot.change.undo.join("; ")
+        )));
     }
-    let how = || reboot.change.make.join("; ");
     match boots().find(|(_, of)| of.boot.boot_id == boot.boot_id) {
         Some((place, _)) if !is_whole(place) => Ok(Some(Due::InOld { boot: place })),
         Some(_) if is_known(true) => Ok(None),
-        Some(_) => Err(RebootError::NotMade { how: how() }),
+        Some(_) => Err(RebootError(format!(
+            "the reboot has not been made: this is still the boot in which the last state was measured; \
+             {}, reboot, and resume the run then",
+            reboot.change.make.join("; ")
+        ))),
         None if !has_step && is_known(false) && !is_known(true) => {
             Err(not_taken(reboot, facts, &boot))
         }
@@ -85,18 +104,19 @@ pub(super) fn due(
 
 /// Why a machine that was rebooted for the step is without it.
 fn not_taken(reboot: &Reboot, facts: &Facts, boot: &Boot) -> RebootError {
-    let option = reboot.option.clone();
-    match boot.overrules(&option) {
-        Some(last) => RebootError::Overruled {
-            last: last.to_owned(),
-            option,
-        },
-        None => RebootError::NotTaken {
-            option,
-            saw: said(&facts.mitigations),
-            how: reboot.change.make.join("; "),
-        },
-    }
+    let option = &reboot.option;
+    let begin = "the machine was rebooted, and the step was not taken: /proc/cmdline has";
+    RebootError(match boot.overrules(option) {
+        Some(last) => format!(
+            "{begin} `{option}`, and after it `{last}`, which overrules it; take that out, reboot, and \
+             resume the run then"
+        ),
+        None => format!(
+            "{begin} no `{option}`, and {}; {}, reboot, and resume the run then",
+            said(&facts.mitigations),
+            reboot.change.make.join("; ")
+        ),
+    })
 }
 
 /// Whether the step is taken in a boot, of which neither the kernel's build nor another option that
@@ -125,10 +145,12 @@ fn has_step(
         before.starts_with(MITIGATED) && now.is_some_and(|now| now.starts_with(OPEN))
     });
     if !opened {
-        return Err(RebootError::NoEffect {
-            option: option.clone(),
-            saw: said(&facts.mitigations),
-        });
+        return Err(RebootError(format!(
+            "the command line has `{option}`, and the step was not taken all the same: no weakness \
+             went from \"Mitigation\" to \"Vulnerable\" in /sys/devices/system/cpu/vulnerabilities, \
+             {}; see that the kernel and its hypervisor heed the option",
+            said(&facts.mitigations)
+        )));
     }
     Ok(true)
 }
@@ -158,11 +180,10 @@ fn same(what: &str, was: &str, now: &str) -> Result<(), RebootError> {
     if was == now {
         return Ok(());
     }
-    Err(RebootError::OtherBoot {
-        what: what.to_owned(),
-        was: was.to_owned(),
-        now: now.to_owned(),
-    })
+    Err(RebootError(format!(
+        "the reboot changed more than the step: {what} was {was} and is {now} now; start what it \
+         was, or run the study again"
+    )))
 }
 
 /// What the files say of the weaknesses that something is done about.

@@ -4,32 +4,27 @@ use model::Study;
 use model::lever::{LeverSetting, LeverShape};
 
 use super::nearest::did_you_mean;
-use super::sense::Complaint;
+use super::sense::{Sense, place};
 
-/// The first lever that is unknown, or has a value that it does not take.
-pub(super) fn complaint(study: &Study, known: &[LeverShape]) -> Option<Complaint> {
-    let places = lists(study).into_iter().flat_map(|(path, levers)| {
-        let here = move |(index, lever)| ([path.clone(), vec![index]].concat(), lever);
-        (0..)
-            .map(|index: usize| index.to_string())
-            .zip(levers)
-            .map(here)
-    });
-    let mut complaints = places.filter_map(|(path, lever)| Some((path, wrong(lever, known)?)));
-    complaints.next()
-}
-
-/// The lists of levers that put something on; what is taken away was put on before.
-fn lists(study: &Study) -> Vec<(Vec<String>, &[LeverSetting])> {
-    let path = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect();
-    let mut lists = vec![(path(&["baseline", "levers"]), &study.baseline.levers[..])];
+/// Whether every lever is known and takes its value. What is taken away was put on before.
+pub(super) fn check(study: &Study, known: &[LeverShape]) -> Sense {
+    check_list(&study.baseline.levers, &place!["baseline", "levers"], known)?;
     if let Some(whole) = &study.whole {
-        lists.push((path(&["whole", "levers"]), &whole.levers));
+        check_list(&whole.levers, &place!["whole", "levers"], known)?;
     }
     for (index, step) in study.steps.iter().enumerate() {
-        lists.push((path(&["step", &index.to_string(), "add"]), &step.add));
+        check_list(&step.add, &place!["step", index, "add"], known)?;
     }
-    lists
+    Ok(())
+}
+
+fn check_list(levers: &[LeverSetting], above: &[String], known: &[LeverShape]) -> Sense {
+    for (index, lever) in levers.iter().enumerate() {
+        if let Some(what) = wrong(lever, known) {
+            return Err(([above, &place![index]].concat(), what));
+        }
+    }
+    Ok(())
 }
 
 fn wrong(lever: &LeverSetting, known: &[LeverShape]) -> Option<String> {

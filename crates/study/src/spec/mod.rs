@@ -4,7 +4,7 @@ mod command_sense;
 mod fields;
 mod levers;
 pub mod nearest;
-mod sense;
+pub(crate) mod sense;
 mod shape;
 mod variables;
 
@@ -12,7 +12,7 @@ pub(crate) use fields::MOST_ITEMS;
 use model::lever::LeverShape;
 use model::study::StudyFile;
 use model::{CommandStudy, Study};
-use sense::Complaint;
+use sense::{Complaint, Sense};
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -40,10 +40,10 @@ pub fn parse(text: &str, file: &str) -> Result<StudyFile, SpecError> {
         return Err(error_at(text, file, problem.at, &problem.what));
     }
     if shape::is_of_commands(table.get_ref()) {
-        let study: CommandStudy = sensible(text, file, command_sense::complaint)?;
+        let study: CommandStudy = sensible(text, file, command_sense::check)?;
         Ok(StudyFile::Commands(Box::new(study)))
     } else {
-        let study: Study = sensible(text, file, sense::complaint)?;
+        let study: Study = sensible(text, file, sense::check)?;
         Ok(StudyFile::Load(Box::new(study)))
     }
 }
@@ -52,13 +52,11 @@ pub fn parse(text: &str, file: &str) -> Result<StudyFile, SpecError> {
 fn sensible<S: DeserializeOwned>(
     text: &str,
     file: &str,
-    complaint: impl Fn(&S) -> Option<Complaint>,
+    check: impl Fn(&S) -> Sense,
 ) -> Result<S, SpecError> {
     let study = toml::from_str(text).map_err(|error| at_toml(text, file, &error))?;
-    match complaint(&study) {
-        None => Ok(study),
-        Some(complaint) => Err(error_about(text, file, complaint)),
-    }
+    let checked = check(&study).map(|()| study);
+    checked.map_err(|complaint| error_about(text, file, complaint))
 }
 
 fn at_toml(text: &str, file: &str, error: &toml::de::Error) -> SpecError {
@@ -76,8 +74,7 @@ pub fn check_levers(
     file: &str,
     known: &[LeverShape],
 ) -> Result<(), SpecError> {
-    levers::complaint(study, known)
-        .map_or(Ok(()), |complaint| Err(error_about(text, file, complaint)))
+    levers::check(study, known).map_err(|complaint| error_about(text, file, complaint))
 }
 
 /// An error at a field, by its name and its place.

@@ -10,150 +10,169 @@ use model::study::{DesignKind, SERVE, StepSpec};
 use crate::arms::{BASELINE, CONTROL, FLOOR};
 
 /// A field, as keys and as numbers into lists, and what is wrong with it.
-pub(super) type Complaint = (Vec<String>, String);
+pub(crate) type Complaint = (Vec<String>, String);
 
-/// The first fields that contradict one another.
-pub(super) fn complaint(study: &Study) -> Option<Complaint> {
-    threads(study)
-        .or_else(|| workers(study))
-        .or_else(|| link(study))
-        .or_else(|| twice(&study.baseline.levers).map(at(&["baseline", "levers"])))
-        .or_else(|| twice(&study.first_levers()).map(at(&["whole", "levers"])))
-        .or_else(|| baseline(study))
-        .or_else(|| steps(study))
-        .or_else(|| whole(study))
+/// That there is sense in it, or the first field in which there is none.
+pub(crate) type Sense = Result<(), Complaint>;
+
+/// A field by its keys and its places in lists.
+macro_rules! place {
+    ($($key:expr),+) => { Vec::from([$($key.to_string()),+]) };
+}
+pub(crate) use place;
+
+/// Complains of a field, unless something holds.
+pub(crate) fn must(holds: bool, place: Vec<String>, what: impl FnOnce() -> String) -> Sense {
+    if holds { Ok(()) } else { Err((place, what())) }
+}
+
+/// Whether no fields contradict one another.
+pub(super) fn check(study: &Study) -> Sense {
+    threads(study)?;
+    workers(study)?;
+    link(study)?;
+    once(&study.baseline.levers, place!["baseline", "levers"])?;
+    once(&study.first_levers(), place!["whole", "levers"])?;
+    let has_target = study.baseline.target.is_some();
+    of_comparison(study, has_target, "baseline", place!["baseline", "target"])?;
+    steps(study)?;
+    whole(study)
 }
 
 /// Only a ladder has a whole, and each of its pairs is of two steps.
-fn whole(study: &Study) -> Option<Complaint> {
-    let whole = study.whole.as_ref()?;
-    if study.design.kind != DesignKind::Ladder {
-        let what = "only a ladder has one; expected design.kind = \"ladder\"";
-        return Some(at(&["whole"])(what.to_owned()));
+fn whole(study: &Study) -> Sense {
+    let Some(whole) = &study.whole else {
+        return Ok(());
+    };
+    let is_ladder = study.design.kind == DesignKind::Ladder;
+    must(is_ladder, place!["whole"], || {
+        "only a ladder has one; expected design.kind = \"ladder\"".to_owned()
+    })?;
+    for (index, pair) in whole.together.iter().enumerate() {
+        let place = place!["whole", "together", index];
+        let [one, other] = pair;
+        must(one != other, place.clone(), || {
+            format!("`{one}` stands twice; expected the names of two steps")
+        })?;
+        must(!whole.together[..index].contains(pair), place, || {
+            format!("`{one}` and `{other}` stand there before; expected the names of two steps")
+        })?;
     }
-    let mut pairs = whole.together.iter().enumerate();
-    pairs.find_map(|(index, pair)| {
-        let wrong = if pair[0] == pair[1] {
-            format!("`{}` stands twice", pair[0])
-        } else if whole.together[..index].contains(pair) {
-            format!("`{}` and `{}` stand there before", pair[0], pair[1])
-        } else {
-            return None;
-        };
-        let what = format!("{wrong}; expected the names of two steps");
-        Some(at(&["whole", "together", &index.to_string()])(what))
-    })
+    Ok(())
 }
 
 /// A link can be had, and between hosts that it can be put between.
-fn link(study: &Study) -> Option<Complaint> {
-    let link = study.link.as_ref()?;
-    let no_place = (study.rig != RigKind::Netns).then(|| {
+fn link(study: &Study) -> Sense {
+    let Some(link) = &study.link else {
+        return Ok(());
+    };
+    must(study.rig == RigKind::Netns, place!["link"], || {
         format!(
             "a link is emulated on the rig `netns`, and this study's is `{}`; expected \
              rig = \"netns\"",
             study.rig.name()
         )
-    });
-    let impossible = || link.plan().err().map(|bad| bad.to_string());
-    no_place.or_else(impossible).map(at(&["link"]))
+    })?;
+    let planned = link.plan();
+    planned.map_or_else(|bad| Err((place!["link"], bad.to_string())), |_| Ok(()))
 }
 
-fn threads(study: &Study) -> Option<Complaint> {
+fn threads(study: &Study) -> Sense {
     let (threads, connections) = (study.workload.threads, study.workload.connections);
-    (threads > connections).then(|| {
-        let what =
-            format!("{threads} threads cannot share {connections} connections; expected fewer");
-        at(&["workload", "threads"])(what)
-    })
+    must(
+        threads <= connections,
+        place!["workload", "threads"],
+        || format!("{threads} threads cannot share {connections} connections; expected fewer"),
+    )
 }
 
 /// Numbers of workers that are compared are the steps themselves.
-fn workers(study: &Study) -> Option<Complaint> {
+fn workers(study: &Study) -> Sense {
     let is_compared = study.workload.workers.are_compared();
-    (is_compared && !study.steps.is_empty()).then(|| {
-        let what = "each number is a step of its own; expected one number or \"all\", or no steps";
-        at(&["workload", "workers"])(what.to_owned())
-    })
+    must(
+        !is_compared || study.steps.is_empty(),
+        place!["workload", "workers"],
+        || {
+            "each number is a step of its own; expected one number or \"all\", or no steps"
+                .to_owned()
+        },
+    )
 }
 
-/// Only a comparison's baseline names its program: that of a ladder is the one that is asked for.
-fn baseline(study: &Study) -> Option<Complaint> {
+/// What only a comparison has: the program of a ladder is the one that is asked for.
+fn of_comparison(study: &Study, is_there: bool, whose: &str, place: Vec<String>) -> Sense {
     let is_compared = study.design.kind == DesignKind::Compare;
-    (study.baseline.target.is_some() && !is_compared).then(|| {
-        let what = "only a comparison's baseline has one; expected design.kind = \"compare\"";
-        at(&["baseline", "target"])(what.to_owned())
+    must(is_compared || !is_there, place, || {
+        let has = if whose == "baseline" { "has" } else { "have" };
+        format!("only a comparison's {whose} {has} one; expected design.kind = \"compare\"")
     })
 }
 
 /// A step must have a name of its own, change something, take away only what is there, and add
 /// only what is not.
-fn steps(study: &Study) -> Option<Complaint> {
+fn steps(study: &Study) -> Sense {
     let mut levers = study.first_levers();
     for (index, step) in study.steps.iter().enumerate() {
-        let place = |field: &str| {
-            let path = vec!["step".to_owned(), index.to_string(), field.to_owned()];
-            move |what| (path, what)
-        };
-        if [BASELINE, CONTROL, FLOOR].contains(&step.name.as_str()) {
-            let what = format!(
-                "another arm is called `{}`; expected a name of its own",
-                step.name
-            );
-            return Some(place("name")(what));
-        }
-        if step.whole && study.whole.is_none() {
-            let what = "only a whole ladder climbs it, and there is none; expected a table `[whole]`, \
-                        or a step without this";
-            return Some(place("whole")(what.to_owned()));
-        }
-        if let Some((field, what)) = comparison(study, index) {
-            return Some(place(field)(what));
-        }
-        let changed = change(&levers, step).map_err(|(field, what)| place(field)(what));
-        match (changed, study.design.kind) {
-            (Ok(changed), DesignKind::Ladder) => levers = changed,
-            (Ok(_), DesignKind::Compare) => {}
-            (Err(complaint), _) => return Some(complaint),
+        let is_ours = [BASELINE, CONTROL, FLOOR].contains(&step.name.as_str());
+        must(!is_ours, place!["step", index, "name"], || {
+            let name = &step.name;
+            format!("another arm is called `{name}`; expected a name of its own")
+        })?;
+        let is_climbed = !step.whole || study.whole.is_some();
+        must(is_climbed, place!["step", index, "whole"], || {
+            "only a whole ladder climbs it, and there is none; expected a table `[whole]`, \
+             or a step without this"
+                .to_owned()
+        })?;
+        comparison(study, index)?;
+        let changed = change(&levers, step, index)?;
+        if study.design.kind == DesignKind::Ladder {
+            levers = changed;
         }
     }
-    None
+    Ok(())
 }
 
 /// Only a comparison's arms may differ in program, workers and path, and each has one of its own arms to be
 /// compared with.
-fn comparison(study: &Study, index: usize) -> Option<(&'static str, String)> {
+fn comparison(study: &Study, index: usize) -> Sense {
     let step = &study.steps[index];
-    let fields = [
+    for (field, is_there) in [
         ("target", step.target.is_some()),
         ("workers", step.workers.is_some()),
         ("path", step.path.is_some()),
         ("against", step.against.is_some()),
-    ];
-    let (field, _) = fields.iter().find(|(_, is_there)| *is_there)?;
-    if study.design.kind != DesignKind::Compare {
-        let what = "only a comparison's steps have one; expected design.kind = \"compare\"";
-        return Some((field, what.to_owned()));
+    ] {
+        of_comparison(study, is_there, "steps", place!["step", index, field])?;
     }
     let program = study.baseline.target.as_deref().unwrap_or(SERVE);
-    if step.target.as_deref() == Some(program) && !is_asked_otherwise(step) && !sets_levers(step) {
-        let what = format!(
-            "`{program}` is the baseline's, so `{}` changes nothing; expected another, or a `path` \
-             or levers beside it",
-            step.name
-        );
-        return Some(("target", what));
-    }
-    let against = step.against.as_ref()?;
-    let before = study.steps[..index].iter().map(|step| &step.name);
-    let names: Vec<&str> = before.map(String::as_str).collect();
-    (!names.contains(&against.as_str())).then(|| {
-        let expected = format!("expected one of the steps before it: {}", names.join(", "));
-        (
-            "against",
-            format!("there is no step `{against}` before it; {expected}"),
-        )
-    })
+    let is_another = step.target.as_deref() != Some(program);
+    must(
+        is_another || is_asked_otherwise(step) || sets_levers(step),
+        place!["step", index, "target"],
+        || {
+            format!(
+                "`{program}` is the baseline's, so `{}` changes nothing; expected another, or a `path` \
+                 or levers beside it",
+                step.name
+            )
+        },
+    )?;
+    let Some(against) = &step.against else {
+        return Ok(());
+    };
+    let before = study.steps[..index].iter().map(|step| step.name.as_str());
+    let names: Vec<&str> = before.collect();
+    must(
+        names.contains(&against.as_str()),
+        place!["step", index, "against"],
+        || {
+            let names = names.join(", ");
+            format!(
+                "there is no step `{against}` before it; expected one of the steps before it: {names}"
+            )
+        },
+    )
 }
 
 /// Whether it is another request, or of another number of workers.
@@ -169,20 +188,26 @@ fn sets_levers(step: &StepSpec) -> bool {
 fn change(
     before: &[LeverSetting],
     step: &StepSpec,
-) -> Result<Vec<LeverSetting>, (&'static str, String)> {
-    if !sets_levers(step) && step.target.is_none() && !is_asked_otherwise(step) {
-        let what = format!(
+    index: usize,
+) -> Result<Vec<LeverSetting>, Complaint> {
+    let changes = sets_levers(step) || step.target.is_some() || is_asked_otherwise(step);
+    must(changes, place!["step", index, "name"], || {
+        format!(
             "`{}` changes nothing; expected `add` or `take_away`, or of a comparison `target`, `workers` or \
              `path`",
             step.name
-        );
-        return Err(("name", what));
-    }
+        )
+    })?;
     let mut levers = before.to_vec();
     for lever in &step.take_away {
         let there = levers.iter().position(|held| held == lever);
-        let place = there.ok_or_else(|| ("take_away", not_there(lever, &levers)))?;
-        levers.remove(place);
+        let not_there = || {
+            (
+                place!["step", index, "take_away"],
+                not_there(lever, &levers),
+            )
+        };
+        levers.remove(there.ok_or_else(not_there)?);
     }
     // A lever that is on goes on with the value that the step gives it.
     levers.retain(|held| {
@@ -190,10 +215,8 @@ fn change(
         !step.add.iter().any(again)
     });
     levers.extend(step.add.iter().cloned());
-    match twice(&levers) {
-        Some(what) => Err(("add", what)),
-        None => Ok(levers),
-    }
+    once(&levers, place!["step", index, "add"])?;
+    Ok(levers)
 }
 
 fn not_there(lever: &LeverSetting, levers: &[LeverSetting]) -> String {
@@ -210,16 +233,12 @@ fn not_there(lever: &LeverSetting, levers: &[LeverSetting]) -> String {
 }
 
 /// A lever has one value at a time.
-fn twice(levers: &[LeverSetting]) -> Option<String> {
+fn once(levers: &[LeverSetting], place: Vec<String>) -> Sense {
     let mut seen = HashSet::new();
-    let lever = levers.iter().find(|lever| !seen.insert(&lever.name))?;
-    Some(format!(
-        "`{}` would be on twice; expected each lever once in an arm",
-        lever.name
-    ))
-}
-
-fn at(path: &[&str]) -> impl FnOnce(String) -> Complaint {
-    let path = path.iter().map(|key| (*key).to_owned()).collect();
-    move |what| (path, what)
+    let twice = levers.iter().find(|lever| !seen.insert(&lever.name));
+    twice.map_or(Ok(()), |lever| {
+        let name = &lever.name;
+        let what = format!("`{name}` would be on twice; expected each lever once in an arm");
+        Err((place, what))
+    })
 }

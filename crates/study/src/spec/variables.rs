@@ -8,7 +8,7 @@ use model::command_study::{Factor, LevelValue};
 
 use super::command_sense::is_words;
 use super::nearest::did_you_mean;
-use super::sense::Complaint;
+use super::sense::{Sense, must, place};
 use crate::commands::programs::optional;
 
 /// Variables that every study has.
@@ -19,79 +19,71 @@ pub(super) fn level_name(factor: &Factor) -> String {
     format!("{}_level", factor.name)
 }
 
-/// The first word with a variable that is none, and the first factor that no command has.
-pub(super) fn complaint(study: &CommandStudy) -> Option<Complaint> {
-    let everyone: BTreeSet<&str> = study.factors.iter().map(|f| f.name.as_str()).collect();
-    commands(study)
-        .into_iter()
-        .find_map(|(path, command)| of_command(study, &path, command, &everyone, &[]))
-        .or_else(|| of_evidence(study))
-        .or_else(|| of_values(study))
-        .or_else(|| unused(study))
+/// Whether every variable in a word is one, and every factor is in a command.
+pub(super) fn check(study: &CommandStudy) -> Sense {
+    let everyone: Vec<&Factor> = study.factors.iter().collect();
+    for (place, command) in commands(study) {
+        of_command(study, &place, command, &everyone, &[])?;
+    }
+    for (index, piece) in study.evidence.iter().enumerate() {
+        let has_level = |factor: &&Factor| piece.levels.contains_key(&factor.name);
+        let factors: Vec<&Factor> = study.factors.iter().filter(has_level).collect();
+        let place = place!["evidence", index, "run"];
+        of_command(study, &place, &piece.run, &factors, &piece.needs)?;
+    }
+    of_values(study)?;
+    unused(study)
 }
 
 /// Every command of the workload and where it stands.
 fn commands(study: &CommandStudy) -> Vec<(Vec<String>, &[String])> {
     let workload = &study.workload;
-    let place = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect();
     let lists = [
         ("build", &workload.build),
         ("prepare", &workload.prepare),
         ("cleanup", &workload.cleanup),
     ];
-    let mut all = vec![(place(&["workload", "run"]), &workload.run[..])];
+    let mut all = vec![(place!["workload", "run"], &workload.run[..])];
     for (field, list) in lists {
         for (index, command) in list.iter().enumerate() {
-            all.push((place(&["workload", field, &index.to_string()]), command));
+            all.push((place!["workload", field, index], command));
         }
     }
     all
 }
 
-fn of_evidence(study: &CommandStudy) -> Option<Complaint> {
-    let mut pieces = study.evidence.iter().enumerate();
-    pieces.find_map(|(index, piece)| {
-        let path = ["evidence", &index.to_string(), "run"].map(str::to_owned);
-        let factors = piece.levels.keys().map(String::as_str).collect();
-        of_command(study, &path, &piece.run, &factors, &piece.needs)
-    })
-}
-
 /// A command may have the variables of these factors and needs, and of what all need.
 fn of_command(
     study: &CommandStudy,
-    path: &[String],
+    above: &[String],
     command: &[String],
-    factors: &BTreeSet<&str>,
+    factors: &[&Factor],
     needs: &[String],
-) -> Option<Complaint> {
+) -> Sense {
     // Evidence is of some levels and of no arm.
-    let is_evidence = path.first().is_some_and(|key| key == "evidence");
+    let is_evidence = above.first().is_some_and(|key| key == "evidence");
     let named_by = if is_evidence {
         "`levels`, `needs` and `sizes`"
     } else {
         "`factor`, `needs` and `sizes`"
     };
-    let chosen = || {
-        study
-            .factors
-            .iter()
-            .filter(|f| factors.contains(f.name.as_str()))
-    };
     let mut known = common(study);
     known.retain(|word| !is_evidence || word != "arm");
-    known.extend(chosen().map(|factor| factor.name.clone()));
-    known.extend(chosen().map(level_name));
-    command.iter().enumerate().find_map(|(index, word)| {
-        let what = unknown(word, &known, named_by)
+    known.extend(factors.iter().map(|factor| factor.name.clone()));
+    known.extend(factors.iter().map(|factor| level_name(factor)));
+    for (index, word) in command.iter().enumerate() {
+        let wrong = unknown(word, &known, named_by)
             .or_else(|| split(study, word))
-            .or_else(|| not_for_all(study, word, needs))?;
-        Some(([path, &[index.to_string()]].concat(), what))
-    })
+            .or_else(|| not_for_all(study, word, needs));
+        if let Some(what) = wrong {
+            return Err(([above, &place![index]].concat(), what));
+        }
+    }
+    Ok(())
 }
 
 /// The values of levels may hold what is the same for all arms, and the programs that they need.
-fn of_values(study: &CommandStudy) -> Option<Complaint> {
+fn of_values(study: &CommandStudy) -> Sense {
     let mut known = common(study);
     known.retain(|word| word != "arm");
     for (index, factor) in study.factors.iter().enumerate() {
@@ -106,13 +98,11 @@ fn of_values(study: &CommandStudy) -> Option<Complaint> {
                     .or_else(|| not_for_all(study, word, &level.needs))
             });
             if let Some(what) = wrong {
-                let (index, number) = (index.to_string(), number.to_string());
-                let path = ["factor", &index, "level", &number, "value"];
-                return Some((path.map(str::to_owned).into(), what));
+                return Err((place!["factor", index, "level", number, "value"], what));
             }
         }
     }
-    None
+    Ok(())
 }
 
 /// The variables that are the same for all arms.
@@ -161,19 +151,19 @@ fn split(study: &CommandStudy, word: &str) -> Option<String> {
 }
 
 /// A factor that no command shows would compare the same with the same.
-fn unused(study: &CommandStudy) -> Option<Complaint> {
+fn unused(study: &CommandStudy) -> Sense {
     let all = commands(study);
-    let words = || all.iter().flat_map(|(_, command)| command.iter());
-    let mut factors = study.factors.iter().enumerate();
-    let shown = |factor: &Factor| {
-        let names = [factor.name.clone(), level_name(factor), "arm".to_owned()];
-        words().any(|word| words_in_braces(word).any(|found| names.iter().any(|n| n == found)))
-    };
-    let (index, factor) = factors.find(|(_, factor)| !shown(factor))?;
-    let path = ["factor", &index.to_string(), "name"].map(str::to_owned);
-    let what = format!(
-        "`{}` is in no command, so that its levels are all the same; expected `{{{0}}}` in one",
-        factor.name
-    );
-    Some((path.into(), what))
+    let words = all.iter().flat_map(|(_, command)| command.iter());
+    let shown: BTreeSet<&str> = words.flat_map(|word| words_in_braces(word)).collect();
+    for (index, factor) in study.factors.iter().enumerate() {
+        let name = &factor.name;
+        let names = [name, &level_name(factor), "arm"];
+        let is_shown = names.iter().any(|name| shown.contains(*name));
+        must(is_shown, place!["factor", index, "name"], || {
+            format!(
+                "`{name}` is in no command, so that its levels are all the same; expected `{{{name}}}` in one"
+            )
+        })?;
+    }
+    Ok(())
 }
