@@ -11,9 +11,8 @@ use crate::{
     whole,
 };
 
-const SERIES_CAPTION: &str = "One mark for each block. What the machine does to every arm rises and falls in all lanes \
-     together, and pairs within a round cancel it. Hollow marks are the control, which is the \
-     baseline again.";
+const SERIES_CAPTION: &str = "One mark for each block. What the machine does to every arm rises and falls in all \
+     strips together, and pairs within a round cancel it. The control is the baseline again.";
 
 const MACHINE_NOTE: &str = "The whole machine is all CPUs by `/proc/stat`: user, system, irq and softirq, those that came \
      upon idle CPUs and kernel threads among them, and the work of others. It is counted in ticks, so \
@@ -46,7 +45,7 @@ pub(crate) fn view(run: &RunRecord, blocks: &[BlockRecord], judgement: &Judgemen
     page.section("trust", "How far these figures can be trusted");
     trust(&mut page, run, judgement);
     let series = chart::servers::series(blocks, judgement);
-    page.figure("series", series, SERIES_CAPTION);
+    page.figure("series", &series, SERIES_CAPTION);
     page.section("latency-heading", "How long an answer takes");
     latency(&mut page, &sentences::latency_for_readers(run, judgement));
     page.section("published", "Beside the article");
@@ -55,10 +54,8 @@ pub(crate) fn view(run: &RunRecord, blocks: &[BlockRecord], judgement: &Judgemen
 }
 
 fn figures(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
-    let ladder = chart::servers::ladder(run, judgement);
-    page.figure("ladder", ladder, ladder_caption(run, judgement));
     let gains = chart::servers::gains(run, judgement);
-    page.figure("gains", gains, gains_caption(judgement));
+    page.figure("gains", &gains, gains_caption(run, judgement));
     page.table(rows::arms(run, judgement));
     let machine = rows::machine(run, judgement);
     if !machine.rows.is_empty() {
@@ -110,7 +107,7 @@ fn latency(page: &mut Page, results: &[LatencyResult]) {
         return;
     }
     page.add_to_terminal(Item::Paragraph(format!("Latency. {design}")));
-    page.figure("latency", chart::servers::latency(results), design);
+    page.figure("latency", &chart::servers::latency(results), design);
     let mut headings = vec!["quantile".to_owned()];
     for result in results {
         headings.push(format!("{}: response", result.title));
@@ -175,35 +172,21 @@ pub(crate) fn article(source: &Source, caution: &'static str) -> Article {
     }
 }
 
-fn ladder_caption(run: &RunRecord, judgement: &Judgement) -> String {
-    let mut parts = Vec::new();
-    if run.study.design.kind == DesignKind::Ladder {
-        parts.push("Each step is taken on top of those before it.".to_owned());
-    }
-    if let Some(floor) = chart::servers::floor(judgement) {
-        parts.push(format!(
-            "The grey part of a bar is the floor, {} µs: what a bare echo over the same sockets and bytes \
-             costs on this kernel.",
-            numbers::micros(floor.value)
-        ));
-    }
-    parts.push("The bracket is the interval of the median.".to_owned());
-    parts.join(" ")
-}
-
-fn gains_caption(judgement: &Judgement) -> String {
-    let mut parts = vec![
-        "Gains come from pairs of blocks within a round, so what drifts from round to round does \
-         not touch them; the medians above it does.",
-    ];
-    if sentences::noise(judgement).is_some() {
-        parts.push("The grey band is how far two identical servers differed in this run.");
-    }
+fn gains_caption(run: &RunRecord, judgement: &Judgement) -> String {
+    let is_ladder = run.study.design.kind == DesignKind::Ladder;
     let is_void = |step: &StepResult| step.verdict == Verdict::Invalid;
-    if judgement.steps.iter().any(is_void) {
-        parts.push("Hollow marks have no verdict; the doubts say why.");
-    }
-    parts.join(" ")
+    let parts = [
+        is_ladder.then_some("Each step is taken on top of those before it."),
+        Some(
+            "Gains come from pairs of blocks within a round, so what drifts from round to round does \
+             not touch them.",
+        ),
+        sentences::noise(judgement)
+            .map(|_| "The grey band is how far two identical servers differed in this run."),
+        (judgement.steps.iter().any(is_void))
+            .then_some("Hollow marks have no verdict; the doubts say why."),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// The few figures that a reader takes along.

@@ -5,7 +5,7 @@ use model::judgement::Judged;
 use model::{Doubt, Effect, Estimate, Verdict};
 use serde::Serialize;
 
-use crate::chart::Chart;
+use crate::chart::{Chart, Form};
 use crate::numbers;
 
 /// Where a part is shown.
@@ -80,11 +80,13 @@ pub(crate) enum Item {
     Listing(Listing),
 }
 
-/// A chart with its name and what is said below it.
+/// A chart with its name and what is said below it, drawn in both its forms.
+#[derive(Serialize)]
 pub(crate) struct Figure {
-    pub(crate) name: &'static str,
-    pub(crate) chart: Box<dyn Chart>,
-    pub(crate) caption: String,
+    name: &'static str,
+    wide: String,
+    narrow: String,
+    caption: String,
 }
 
 #[derive(Serialize)]
@@ -188,13 +190,15 @@ impl Page {
     pub(crate) fn figure(
         &mut self,
         name: &'static str,
-        chart: impl Chart + 'static,
+        chart: &dyn Chart,
         caption: impl Into<String>,
     ) {
-        if !chart.is_empty() {
+        let drawn = [Form::Wide, Form::Narrow].map(|form| chart.draw(name, form));
+        if let [Some(wide), Some(narrow)] = drawn {
             self.add_to_browser(Item::Figure(Figure {
                 name,
-                chart: Box::new(chart),
+                wide,
+                narrow,
                 caption: caption.into(),
             }));
         }

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use minijinja::HtmlEscape;
 
+use super::{Form, fitted};
+
 /// A place in CSS pixels from the upper left corner.
 pub(crate) type At = (f64, f64);
 
 /// What a mark is for; the page's style gives each a colour for light and for dark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ink {
-    /// Text and intervals of bars.
     Text,
     /// Remarks and axis labels.
     Muted,
@@ -18,9 +19,7 @@ pub(crate) enum Ink {
     Rule,
     /// What was measured.
     Accent,
-    /// The body of a bar.
-    Soft,
-    /// What the kernel alone costs, and the ends of what identical servers differ by.
+    /// The ends of what identical servers differ by.
     Floor,
     /// The body of what identical servers differ by.
     Noise,
@@ -37,7 +36,6 @@ impl Ink {
             Self::Muted => "muted",
             Self::Rule => "rule",
             Self::Accent => "accent",
-            Self::Soft => "soft",
             Self::Floor => "floor",
             Self::Noise => "noise",
             Self::Published => "published",
@@ -89,29 +87,33 @@ impl Type {
     }
 }
 
-/// What a chart is called and shows, for a reader who cannot see it.
-pub(crate) struct Words {
-    /// Unlike that of every other drawing of the page.
-    pub(crate) id: String,
-    pub(crate) title: &'static str,
-    pub(crate) description: String,
-}
-
 /// A drawing of a size in CSS pixels that fits any page.
 pub(crate) struct Canvas {
     svg: String,
 }
 
 impl Canvas {
-    pub(crate) fn new(width: f64, height: f64, words: &Words) -> Self {
-        let Words { id, title, .. } = words;
-        let description = HtmlEscape(&words.description);
+    /// A drawing of a width and a height under an id that no other of the page has; what it is called and
+    /// shows is for a reader who cannot see it.
+    pub(crate) fn new((width, height): At, id: &str, title: &str, description: &str) -> Self {
+        let [title, description] = [title, description].map(HtmlEscape);
         Self {
             svg: format!(
                 "<svg viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" \
                  aria-labelledby=\"{id}-title {id}-desc\"><title id=\"{id}-title\">{title}</title>\
                  <desc id=\"{id}-desc\">{description}</desc>"
             ),
+        }
+    }
+
+    /// What the chart is, and below it what is to be said of it.
+    pub(crate) fn heading(&mut self, (heading, remark): (&str, &str), left: f64, form: Form) {
+        let lines = [
+            (heading, 10.0, Type::BODY.bold()),
+            (remark, 28.0, Type::SMALL),
+        ];
+        for (text, y, set) in lines {
+            self.text(&fitted(text, form.width() - left, set), (left, y), set);
         }
     }
 
@@ -145,7 +147,7 @@ impl Canvas {
     }
 
     /// A filled box between two corners.
-    pub(crate) fn fill(&mut self, from: At, to: At, ink: Ink) {
+    fn fill(&mut self, from: At, to: At, ink: Ink) {
         let (x, y, width, height) = (from.0, from.1, to.0 - from.0, to.1 - from.1);
         let ink = ink.name();
         self.add(format_args!(

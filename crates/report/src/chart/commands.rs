@@ -1,98 +1,25 @@
-//! The charts of factorial runs of commands: how each level compares, the figure of every arm, and
-//! every run over time.
+//! The charts of factorial runs of commands: how each level compares, the metric against levels that are
+//! numbers, and every run over time.
 
 use model::command_run::CommandBlock;
-use model::command_study::Better;
+use model::command_study::{Better, LevelValue};
 use model::judgement::{ArmFigures, Change, LevelResult, MeanResult};
-use model::{Effect, Estimate, Role, Verdict};
+use model::{Effect, Role, Verdict};
 
-use super::lanes::{Lane, Lanes, run_times};
-use super::rows::{Dot, Group, Kind, Rows};
-use crate::factorial::{Cell, View, size};
+use super::canvas::Ink;
+use super::contrasts::{Contrast, Contrasts, Group};
+use super::series::{Strip, series as strips};
+use super::xy::{Curve, Curves, Panel, Rise};
+use crate::factorial::{Cell, PREDICTED, View, figure_on, size};
 use crate::grouped::grouped;
-use crate::view::Shown;
 use crate::{numbers, sentences};
 
-/// Every arm's figure with its interval, cell by cell, and the article's figures on the same scale.
-pub(crate) fn arms(view: View<'_>) -> Rows {
-    let better = match view.metric().better {
-        Better::Lower => "further left is better",
-        Better::Higher => "further right is better",
-    };
-    let group = |cell: &Cell<'_>| Group {
-        title: cell.title.clone(),
-        rows: cell.arms.iter().map(|arm| arm_row(view, arm)).collect(),
-    };
-    Rows {
-        title: "The figure of every arm",
-        heading: titled(view),
-        remark: format!("{better}; medians"),
-        groups: view.cells().iter().map(group).collect(),
-        kind: Kind::Amounts,
-        columns: ["here", "published"],
-        tick: axis(view),
-    }
-}
-
-fn arm_row<'a>(view: View<'a>, arm: &'a ArmFigures) -> Dot {
-    let figure = view.figure(arm);
-    let published = view.published_values(arm);
-    let unit = &view.metric().unit;
-    Dot {
-        title: view.own_level(arm).to_owned(),
-        at: figure.map(|figure| ends(&figure.estimate)),
-        is_void: false,
-        cells: [
-            figure.map_or_else(missing, |figure| {
-                Shown::figure(Some(figure), view.metric()).value
-            }),
-            span(
-                &published,
-                |value| numbers::quantity(value, unit),
-                |low, high| numbers::quantity_span(low, high, unit),
-            ),
-        ],
-        published,
-    }
-}
-
-/// One figure, or the least and the largest of several; empty without any.
-fn span(values: &[f64], one: impl Fn(f64) -> String, both: impl Fn(f64, f64) -> String) -> String {
-    let low = values.iter().copied().reduce(f64::min);
-    let high = values.iter().copied().reduce(f64::max);
-    match low.zip(high) {
-        None => String::new(),
-        Some((low, high)) if low == high => one(low),
-        Some((low, high)) => both(low, high),
-    }
-}
-
-/// The metric as a chart's heading, with its unit where the axis does not tell it.
-pub(super) fn titled(view: View<'_>) -> String {
-    let metric = view.metric();
-    let title = sentences::capitalised(&metric.title);
-    if numbers::is_scaled(&metric.unit) {
-        return title;
-    }
-    format!("{title}, {}", metric.unit)
-}
-
-pub(super) fn axis(view: View<'_>) -> Box<dyn Fn(f64) -> String> {
-    let unit = view.metric().unit.clone();
-    Box::new(move |value| numbers::axis(value, &unit))
-}
-
-pub(super) fn ends(found: &Estimate) -> [f64; 3] {
-    [found.value, found.low, found.high]
-}
-
-fn missing() -> String {
-    numbers::MISSING.to_owned()
-}
+/// Fewer numbers than these are no curve.
+const FEWEST_POINTS: usize = 3;
 
 /// How many times each level is of its reference, with intervals, and the article's ratios on the
 /// same scale: they can be compared between machines, figures cannot.
-pub(crate) fn ratios(view: View<'_>) -> Rows {
+pub(crate) fn ratios(view: View<'_>) -> Contrasts {
     let better = match view.metric().better {
         Better::Lower => "left of the line is better",
         Better::Higher => "right of the line is better",
@@ -102,16 +29,11 @@ pub(crate) fn ratios(view: View<'_>) -> Rows {
     let control = view.judgement.control.as_ref();
     let noise = control.and_then(|control| control.change.effect());
     let noise = noise.filter(|effect| sentences::is_bounded(effect));
-    Rows {
-        title: "How each level compares",
+    Contrasts {
         heading: format!("Change of {}", view.metric().title),
         remark: format!("{better}; from pairs within rounds"),
         groups,
-        kind: Kind::Ratios {
-            noise: noise.map(|effect| (effect.low, effect.high)),
-        },
-        columns: ["here", "published"],
-        tick: Box::new(super::ratio_tick),
+        noise: noise.map(|effect| [effect.low, effect.high]),
     }
 }
 
@@ -120,22 +42,15 @@ fn means(view: View<'_>) -> Option<Group> {
     let row = |mean: &MeanResult| {
         let cell = view.cell(&mean.cell);
         let level = view.compared(&mean.level);
-        let published = view.published_means(mean);
-        Dot {
+        Contrast {
             title: if cell.is_empty() {
                 level
             } else {
                 format!("{level}, {cell}")
             },
-            at: mean.effect.as_ref().map(place),
+            ratio: mean.effect.as_ref().map(place),
             is_void: mean.verdict == Verdict::Invalid,
-            cells: [
-                mean.effect
-                    .as_ref()
-                    .map_or_else(missing, |effect| numbers::ratio(effect.ratio)),
-                span(&published, numbers::ratio, numbers::ratio_span),
-            ],
-            published,
+            published: view.published_means(mean),
         }
     };
     Some(Group {
@@ -162,12 +77,10 @@ fn contrasts(view: View<'_>) -> Vec<Group> {
         if has_means {
             rows.sort_by(|a, b| badness(view, b).total_cmp(&badness(view, a)));
         }
+        let rows = rows.into_iter().map(|found| contrast(view, found));
         Group {
             title,
-            rows: rows
-                .into_iter()
-                .map(|found| contrast_row(view, found))
-                .collect(),
+            rows: rows.collect(),
         }
     };
     groups.into_iter().map(group).collect()
@@ -180,23 +93,20 @@ fn badness(view: View<'_>, found: &LevelResult) -> f64 {
     if is_worse { size(found) } else { -size(found) }
 }
 
-fn contrast_row<'a>(view: View<'a>, found: &'a LevelResult) -> Dot {
-    let published = view.published_ratios(found);
+fn contrast(view: View<'_>, found: &LevelResult) -> Contrast {
     let cell = view.cell(&found.cell);
-    let shown = found.change.ratio().map_or_else(missing, numbers::ratio);
-    Dot {
+    Contrast {
         title: if cell.is_empty() {
             view.compared(&found.level)
         } else {
             cell
         },
-        at: match &found.change {
+        ratio: match &found.change {
             Change::Estimated(effect) => Some(place(effect)),
             Change::Exact(_) | Change::Unknown => found.change.ratio().map(|ratio| [ratio; 3]),
         },
         is_void: found.verdict == Verdict::Invalid,
-        cells: [shown, span(&published, numbers::ratio, numbers::ratio_span)],
-        published,
+        published: view.published_ratios(found),
     }
 }
 
@@ -204,38 +114,112 @@ fn place(effect: &Effect) -> [f64; 3] {
     [effect.ratio, effect.low, effect.high]
 }
 
+/// The metric against the numbers that are the compared factor's levels: one panel for each cell, with
+/// what was predicted as a line; none where a level is no number, or they are too few.
+pub(crate) fn curves(view: View<'_>) -> Curves {
+    let panels: Option<Vec<Panel>> = view.cells().iter().map(|cell| panel(view, cell)).collect();
+    let mut panels = panels.unwrap_or_default();
+    panels.retain(|panel| panel.lines[0].points.len() >= FEWEST_POINTS);
+    let metric = view.metric();
+    let factor = view.factor(&view.judgement.compare).to_lowercase();
+    let title = sentences::capitalised(&metric.title);
+    Curves {
+        heading: match numbers::is_scaled(&metric.unit) {
+            true => format!("{title} by {factor}"),
+            false => format!("{title}, {}, by {factor}", metric.unit),
+        },
+        remark: String::new(),
+        columns: panels.len().clamp(1, 2),
+        panels,
+        height: 160.0,
+        below: "",
+        places: Vec::new(),
+        rise: Rise::FromZero,
+        unit: metric.unit.clone(),
+        resumed: Vec::new(),
+    }
+}
+
+/// `None` where a level is no number.
+fn panel(view: View<'_>, cell: &Cell<'_>) -> Option<Panel> {
+    let predicted = format!("{PREDICTED}{}", view.metric().name);
+    let mut arms = Vec::new();
+    for arm in &cell.arms {
+        arms.push((
+            number(view, arm.levels.get(&view.judgement.compare)?)?,
+            *arm,
+        ));
+    }
+    arms.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let of = |metric: &str| {
+        let found = arms.iter().filter_map(|(x, arm)| {
+            let found = figure_on(arm, metric)?.estimate;
+            Some((*x, [found.value, found.low, found.high]))
+        });
+        found.collect::<Vec<(f64, [f64; 3])>>()
+    };
+    let path = |points: &[(f64, [f64; 3])]| points.iter().map(|(x, [y, ..])| (*x, *y)).collect();
+    let (here, there) = (of(&view.metric().name), of(&predicted));
+    let published = arms.iter().flat_map(|(x, arm)| {
+        let values = view.published_values(arm).into_iter();
+        values.map(|value| (*x, value))
+    });
+    let predicted = (!there.is_empty()).then(|| Curve {
+        title: "predicted".to_owned(),
+        ink: Ink::Published,
+        path: path(&there),
+        points: Vec::new(),
+    });
+    let here = Curve {
+        title: "here".to_owned(),
+        ink: Ink::Accent,
+        path: path(&here),
+        points: here,
+    };
+    Some(Panel {
+        title: cell.title.clone(),
+        published: published.collect(),
+        lines: std::iter::once(here).chain(predicted).collect(),
+    })
+}
+
+/// A level's value, or its name where it has none, as a number.
+fn number(view: View<'_>, name: &str) -> Option<f64> {
+    let factor = view.run.study.factor(&view.judgement.compare)?;
+    let level = factor.level(name)?;
+    let text = match &level.value {
+        Some(LevelValue::Text(text)) => text.as_str(),
+        Some(LevelValue::Words(_)) => return None,
+        None => level.name.as_str(),
+    };
+    text.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
 /// The runs of commands over time: the cell of the baseline, where the control is.
-pub(crate) fn series(view: View<'_>, blocks: &[CommandBlock]) -> Lanes {
-    let (times, resumed) = run_times(blocks);
+pub(crate) fn series(view: View<'_>, blocks: &[CommandBlock]) -> Curves {
     let cell = view.cells().into_iter().next();
     let (title, arms) = cell.map_or_else(Default::default, |cell| (cell.title, cell.arms));
     let metric = view.metric();
-    let lane = |arm: &ArmFigures| {
+    let strip = |arm: &ArmFigures| {
         let median = view.figure(arm)?.estimate.value;
         let level = view.own_level(arm);
-        let title = match arm.role {
-            Role::Control => format!("control: {level}"),
-            _ => level.to_owned(),
-        };
-        let shown = numbers::quantity(median, &metric.unit);
-        Some(Lane::of(
-            (title, arm.role),
-            (median, shown),
-            blocks,
-            &times,
-            |block| {
+        let name = arm.name.clone();
+        Some(Strip {
+            title: match arm.role {
+                Role::Control => format!("control: {level}"),
+                _ => level.to_owned(),
+            },
+            role: arm.role,
+            median: (median, numbers::quantity(median, &metric.unit)),
+            figure: Box::new(move |block: &model::CommandBlock| {
                 // As the run printed it; only the study's own metrics are kept by name.
-                let is_of_it = block.arm == arm.name && block.reading.command.end.is_success();
+                let is_of_it = block.arm == name && block.reading.command.end.is_success();
                 let value = block.reading.values.get(&metric.name).copied();
                 value.filter(|_| is_of_it)
-            },
-        ))
+            }),
+        })
     };
     let arms = arms.into_iter().chain(view.control());
-    Lanes {
-        heading: format!("{}, run by run", sentences::capitalised(&metric.title)),
-        cell: title,
-        lanes: arms.filter_map(lane).collect(),
-        resumed,
-    }
+    let heading = format!("{}, run by run", sentences::capitalised(&metric.title));
+    strips(heading, &title, blocks, arms.filter_map(strip))
 }

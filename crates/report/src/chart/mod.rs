@@ -1,40 +1,29 @@
-//! Charts as data, of three kinds: rows with intervals, x-y lines, and lanes over time. Each is drawn
-//! as inline SVG for a wide page and again for a narrow one: a chart that is only scaled down cannot
-//! be read on a telephone.
+//! Charts as data, of two kinds: contrasts in rows, and x-y lines, which over time are strips above one
+//! another. Each is drawn as inline SVG for a wide page and again for a narrow one: a chart that is only
+//! scaled down cannot be read on a telephone.
 #![expect(
     clippy::cast_possible_truncation,
     reason = "pixels and powers of ten on a chart are small numbers"
 )]
 
 mod canvas;
-pub(crate) mod command_curves;
 pub(crate) mod commands;
-mod lanes;
-mod rows;
+mod contrasts;
 mod scale;
+mod series;
 pub(crate) mod servers;
 pub(crate) mod sweep;
 mod xy;
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use crate::numbers;
-
 use canvas::Type;
 
 /// A chart of a page.
 pub(crate) trait Chart {
-    /// Whether there is nothing to show.
-    fn is_empty(&self) -> bool;
-
     /// The drawing under a name; `None` where there is nothing to show.
     fn draw(&self, name: &str, form: Form) -> Option<String>;
 }
-
-/// Largest value ÷ smallest from which a log scale shows them better.
-const LOG_FROM: f64 = 8.0;
-/// Width of the titles left of a wide chart's marks.
-const TITLES: f64 = 250.0;
 
 /// The two forms in which every chart is drawn, as widths in CSS pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,14 +47,6 @@ impl Form {
             Self::Narrow => format!("{chart}-narrow"),
         }
     }
-}
-
-/// A ratio on an axis.
-fn ratio_tick(ratio: f64) -> String {
-    if ratio == 1.0 {
-        return "none".to_owned();
-    }
-    numbers::ratio_roughly(ratio)
 }
 
 /// Letters of a system's sans serif are a little over half as wide as they are high.
@@ -104,8 +85,7 @@ mod tests {
         [Form::Wide, Form::Narrow]
             .into_iter()
             .flat_map(|form| {
-                let charts: [(&str, Box<dyn Chart>); 4] = [
-                    ("ladder", Box::new(servers::ladder(&run, judgement))),
+                let charts: [(&str, Box<dyn Chart>); 3] = [
                     ("gains", Box::new(servers::gains(&run, judgement))),
                     ("latency", Box::new(servers::latency(&judgement.latency))),
                     (
@@ -122,7 +102,7 @@ mod tests {
     #[test]
     fn every_chart_is_drawn_in_both_forms_and_says_what_it_shows() {
         let charts = all(&sample::judgement());
-        assert_eq!(charts.len(), 8);
+        assert_eq!(charts.len(), 6);
         for chart in charts {
             assert!(chart.starts_with("<svg") && chart.ends_with("</svg>"));
             assert!(chart.contains("role=\"img\" aria-labelledby=\""));

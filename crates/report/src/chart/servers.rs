@@ -1,81 +1,18 @@
-//! The charts of servers under load: the figure of every arm, what each step gains, response times
-//! by percentile, and every block over time.
+//! The charts of servers under load: what each step gains, response times by percentile, and every block
+//! over time.
 
 use model::judgement::{ArmResult, LatencyResult, Outcome, StepResult};
 use model::run::Phase;
-use model::{BlockRecord, Effect, Estimate, Judgement, Role, RunRecord, Verdict};
+use model::{BlockRecord, Effect, Estimate, Judgement, RunRecord, Verdict};
 
 use super::canvas::Ink;
-use super::lanes::{Lane, Lanes, run_times};
-use super::rows::{Dot, Group, Kind, Rows};
-use super::xy::{Curve, Curves, Panel, Rise, Ticks};
+use super::contrasts::{Contrast, Contrasts, Group};
+use super::series::{Strip, series as strips};
+use super::xy::{Curve, Curves, Panel, Rise};
 use crate::{numbers, rows, sentences};
 
 /// A quantile is shown where at least so many requests lie beyond it.
 const FEWEST_BEYOND: f64 = 10.0;
-
-/// What a request costs at each step, with its interval and the kernel's floor, and beside it what
-/// the article has: its figures are of another machine, and on no scale with ours.
-pub(crate) fn ladder(run: &RunRecord, judgement: &Judgement) -> Rows {
-    let is_cost = judgement.outcome == Outcome::ServerCpuPerRequest;
-    let (shown, heading, remark): (fn(f64) -> String, _, _) = if is_cost {
-        let remark = "µs, median with interval; shorter is better";
-        (numbers::micros, "Server CPU per request", remark)
-    } else {
-        let remark = "requests/s, median with interval; longer is better";
-        (numbers::rate, "Throughput", remark)
-    };
-    let has_article = run.study.source.is_some();
-    let row = |arm: &ArmResult| {
-        let found = figure(arm, judgement.outcome);
-        let rate = arm.published.map(|published| published.throughput_rps);
-        Dot {
-            title: arm.title.clone(),
-            at: found.map(|found| [found.value, found.low, found.high]),
-            is_void: false,
-            published: Vec::new(),
-            cells: [
-                found.map_or_else(|| numbers::MISSING.to_owned(), |found| shown(found.value)),
-                rate.filter(|_| has_article)
-                    .map_or_else(String::new, thousands),
-            ],
-        }
-    };
-    let rungs = judgement
-        .arms
-        .iter()
-        .filter(|arm| !rows::is_beside(arm.role));
-    Rows {
-        title: "The figure of every step",
-        heading: heading.to_owned(),
-        remark: remark.to_owned(),
-        groups: vec![Group {
-            title: String::new(),
-            rows: rungs.map(row).collect(),
-        }],
-        kind: Kind::Bars {
-            floor: floor(judgement).map(|floor| floor.value),
-        },
-        columns: ["here", "article, requests/s"],
-        tick: Box::new(|value| numbers::axis(value, "")),
-    }
-}
-
-/// What a bare echo costs, where costs are told: no step can take it away.
-pub(crate) fn floor(judgement: &Judgement) -> Option<Estimate> {
-    let floor = judgement.arms.iter().find(|arm| arm.role == Role::Floor)?;
-    let is_cost = judgement.outcome == Outcome::ServerCpuPerRequest;
-    floor.server_cpu_us_per_request.filter(|_| is_cost)
-}
-
-/// `224k`, `1.12M`: as articles write their figures.
-fn thousands(rate: f64) -> String {
-    if rate < 1e6 {
-        format!("{:.0}k", rate / 1e3)
-    } else {
-        format!("{:.2}M", rate / 1e6)
-    }
-}
 
 fn figure(arm: &ArmResult, outcome: Outcome) -> Option<Estimate> {
     match outcome {
@@ -86,24 +23,18 @@ fn figure(arm: &ArmResult, outcome: Outcome) -> Option<Estimate> {
 
 /// What each step gains here and in the article, on one scale: relative gains can be compared
 /// between machines, absolute figures cannot.
-pub(crate) fn gains(run: &RunRecord, judgement: &Judgement) -> Rows {
+pub(crate) fn gains(run: &RunRecord, judgement: &Judgement) -> Contrasts {
     let row = |step: &StepResult| {
-        let [value, low, high] = gain(step.effect.as_ref()?, judgement.outcome);
         let article = step.published.and_then(|beside| beside.gain);
-        Some(Dot {
+        Some(Contrast {
             title: step.title.clone(),
-            at: Some([value, low, high]),
+            ratio: Some(gain(step.effect.as_ref()?, judgement.outcome)),
             is_void: step.verdict == Verdict::Invalid,
             published: article.iter().map(|gain| 1.0 + gain).collect(),
-            cells: [
-                numbers::change(value),
-                article.map_or_else(String::new, numbers::published_gain),
-            ],
         })
     };
     let noise = sentences::noise(judgement).map(|effect| gain(&effect, judgement.outcome));
-    Rows {
-        title: "What each step gains",
+    Contrasts {
         heading: match judgement.outcome {
             Outcome::ServerCpuPerRequest => "Gain in requests for the same server CPU",
             Outcome::Throughput => "Gain in requests seen",
@@ -117,11 +48,7 @@ pub(crate) fn gains(run: &RunRecord, judgement: &Judgement) -> Rows {
             title: String::new(),
             rows: judgement.steps.iter().filter_map(row).collect(),
         }],
-        kind: Kind::Ratios {
-            noise: noise.map(|[_, low, high]| (low, high)),
-        },
-        columns: ["here", "article"],
-        tick: Box::new(super::ratio_tick),
+        noise: noise.map(|[_, low, high]| [low, high]),
     }
 }
 
@@ -152,12 +79,6 @@ pub(crate) fn latency(results: &[LatencyResult]) -> Curves {
     let quantiles = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999_999];
     let named = quantiles.map(|quantile| (nines(quantile), numbers::quantile(quantile)));
     Curves {
-        title: "Response time by percentile",
-        description: results
-            .iter()
-            .map(quantiles_in_words)
-            .collect::<Vec<_>>()
-            .join("; "),
         heading: "Response time".to_owned(),
         remark: "log scale".to_owned(),
         panels: vec![Panel {
@@ -166,12 +87,11 @@ pub(crate) fn latency(results: &[LatencyResult]) -> Curves {
         }],
         columns: 1,
         height: 280.0,
-        x: Ticks::At(
-            named.into_iter().filter(|(at, _)| *at <= most).collect(),
-            "share of requests answered within that time",
-        ),
+        below: "share of requests answered within that time",
+        places: named.into_iter().filter(|(at, _)| *at <= most).collect(),
         rise: Rise::Log,
-        tick: Box::new(|ns| numbers::axis(ns, "ns")),
+        unit: "ns".to_owned(),
+        resumed: Vec::new(),
     }
 }
 
@@ -196,24 +116,12 @@ fn nines(quantile: f64) -> f64 {
     -(1.0 - quantile).log10()
 }
 
-fn quantiles_in_words(result: &LatencyResult) -> String {
-    let quantiles = result.response.iter().map(|at| {
-        let name = numbers::quantile(at.quantile);
-        format!("{name} {}", numbers::duration(at.value_ns))
-    });
-    format!(
-        "{}: {}",
-        result.title,
-        quantiles.collect::<Vec<_>>().join(", ")
-    )
-}
-
 /// Every block's figure over time.
-pub(crate) fn series(blocks: &[BlockRecord], judgement: &Judgement) -> Lanes {
-    let (times, resumed) = run_times(blocks);
+pub(crate) fn series(blocks: &[BlockRecord], judgement: &Judgement) -> Curves {
     let outcome = judgement.outcome;
-    let lane = |arm: &ArmResult| {
+    let strip = |arm: &ArmResult| {
         let median = figure(arm, outcome)?.value;
+        let name = arm.name.clone();
         let (shown, value): (_, fn(&BlockRecord) -> Option<f64>) = match outcome {
             Outcome::ServerCpuPerRequest => (format!("{} µs", numbers::micros(median)), |block| {
                 block.reading.server_cpu_us_per_request()
@@ -222,22 +130,22 @@ pub(crate) fn series(blocks: &[BlockRecord], judgement: &Judgement) -> Lanes {
                 Some(block.reading.throughput_rps())
             }),
         };
-        let titled = (rows::role_title(arm), arm.role);
-        Some(Lane::of(titled, (median, shown), blocks, &times, |block| {
-            let is_of_it = block.arm == arm.name && block.phase == Phase::Throughput;
-            is_of_it.then(|| value(block)).flatten()
-        }))
+        Some(Strip {
+            title: rows::role_title(arm),
+            role: arm.role,
+            median: (median, shown),
+            figure: Box::new(move |block: &BlockRecord| {
+                let is_of_it = block.arm == name && block.phase == Phase::Throughput;
+                is_of_it.then(|| value(block)).flatten()
+            }),
+        })
     };
-    Lanes {
-        heading: match outcome {
-            Outcome::ServerCpuPerRequest => "Server CPU per request, block by block",
-            Outcome::Throughput => "Throughput, block by block",
-        }
-        .to_owned(),
-        cell: String::new(),
-        lanes: judgement.arms.iter().filter_map(lane).collect(),
-        resumed,
-    }
+    let heading = match outcome {
+        Outcome::ServerCpuPerRequest => "Server CPU per request, block by block",
+        Outcome::Throughput => "Throughput, block by block",
+    };
+    let arms = judgement.arms.iter().filter_map(strip);
+    strips(heading.to_owned(), "", blocks, arms)
 }
 
 #[cfg(test)]
@@ -245,15 +153,6 @@ mod tests {
     use super::super::{Chart as _, Form};
     use super::*;
     use crate::sample;
-
-    #[test]
-    fn the_articles_figures_stand_beside_ours() {
-        let svg = ladder(&sample::run(), &sample::judgement());
-        let svg = svg.draw("ladder", Form::Wide).unwrap();
-        for label in ["11.9", "6.32", "224k", "1.12M"] {
-            assert!(svg.contains(label), "{label}");
-        }
-    }
 
     #[test]
     fn a_cost_cut_to_four_fifths_makes_room_for_a_quarter_more() {
@@ -284,25 +183,23 @@ mod tests {
     }
 
     #[test]
-    fn every_arm_has_a_lane_with_all_its_blocks_and_the_control_has_marks_of_its_own() {
+    fn every_arm_has_a_strip_with_all_its_blocks() {
         let judgement = sample::judgement();
         let svg = series(&sample::blocks(&judgement), &judgement);
         let svg = svg.draw("series", Form::Wide).unwrap();
         for arm in &judgement.arms {
-            let lane = format!("{}: 16 blocks", rows::role_title(arm));
-            assert!(svg.contains(&lane), "{lane}");
+            assert!(svg.contains(&rows::role_title(arm)), "{}", arm.title);
         }
-        let marks = ["<circle", "<polygon"].map(|mark| svg.matches(mark).count());
-        assert_eq!(marks, [16 * (judgement.arms.len() - 1), 16]);
+        assert_eq!(svg.matches("<circle").count(), 16 * judgement.arms.len());
     }
 
     #[test]
-    fn latency_blocks_are_no_part_of_the_lanes() {
+    fn latency_blocks_are_no_part_of_the_strips() {
         let mut blocks = sample::blocks(&sample::judgement());
         for block in &mut blocks {
             block.phase = Phase::Latency;
         }
-        let lanes = series(&blocks, &sample::judgement());
-        assert_eq!(lanes.draw("series", Form::Wide), None);
+        let strips = series(&blocks, &sample::judgement());
+        assert_eq!(strips.draw("series", Form::Wide), None);
     }
 }

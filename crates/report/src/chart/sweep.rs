@@ -4,7 +4,7 @@ use model::judgement::{LoadSweep, UslShape};
 use model::sweep::Axis;
 
 use super::canvas::{At, Ink};
-use super::xy::{Curve, Curves, Panel, Rise, Ticks};
+use super::xy::{Curve, Curves, Panel, Rise};
 use crate::numbers;
 
 /// Points of the law between two levels.
@@ -33,8 +33,6 @@ pub(crate) fn curve(sweep: &LoadSweep) -> Curves {
     let ticks = sweep.levels.iter();
     let ticks = ticks.map(|level| (level.load.log2(), numbers::whole(level.load)));
     Curves {
-        title: "Throughput by load",
-        description: "requests/s at each level, with intervals over the rounds".to_owned(),
         heading: "Requests/s by load".to_owned(),
         remark: String::new(),
         panels: vec![Panel {
@@ -43,15 +41,14 @@ pub(crate) fn curve(sweep: &LoadSweep) -> Curves {
         }],
         columns: 1,
         height: 220.0,
-        x: Ticks::At(
-            ticks.collect(),
-            match sweep.axis {
-                Axis::Connections => "connections",
-                Axis::Rate => "requests/s offered",
-            },
-        ),
+        below: match sweep.axis {
+            Axis::Connections => "connections",
+            Axis::Rate => "requests/s offered",
+        },
+        places: ticks.collect(),
         rise: Rise::FromZero,
-        tick: Box::new(numbers::rate),
+        unit: "requests/s".to_owned(),
+        resumed: Vec::new(),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use super::canvas::{Align, At, Canvas, Ink, Type, Words};
+use super::canvas::{Align, At, Canvas, Ink, Type};
 use super::scale::Scale;
-use super::{Chart, Form, LOG_FROM, fitted};
+use super::{Chart, Form, fitted};
+use crate::numbers;
 
 const TOP: f64 = 48.0;
 const TITLE: f64 = 22.0;
@@ -12,12 +13,13 @@ const LEGEND: f64 = 18.0;
 const FOOT: f64 = 46.0;
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = 24.0;
+/// Longer lines are told by their ends to a reader who cannot see them.
+const MOST_TOLD: usize = 24;
+/// Strips span at least so much either way, so that a quiet run does not look like a wild one, %.
+const LEAST_SPAN: f64 = 1.0;
 
 /// An x-y chart.
 pub(crate) struct Curves {
-    /// For a reader who cannot see it.
-    pub(crate) title: &'static str,
-    pub(crate) description: String,
     pub(crate) heading: String,
     pub(crate) remark: String,
     pub(crate) panels: Vec<Panel>,
@@ -25,18 +27,15 @@ pub(crate) struct Curves {
     pub(crate) columns: usize,
     /// Height of a panel's plot, CSS pixels.
     pub(crate) height: f64,
-    pub(crate) x: Ticks,
+    /// What the axis below is.
+    pub(crate) below: &'static str,
+    /// Its places and their words; round numbers where there are none.
+    pub(crate) places: Vec<(f64, String)>,
     pub(crate) rise: Rise,
-    /// A value on the upright axis, in words.
-    pub(crate) tick: Box<dyn Fn(f64) -> String>,
-}
-
-/// What the axis below has.
-pub(crate) enum Ticks {
-    /// Round numbers in words.
-    Round(fn(f64) -> String),
-    /// These places, and what the axis is.
-    At(Vec<(f64, String)>, &'static str),
+    /// Unit of the upright axis.
+    pub(crate) unit: String,
+    /// Where a run was stopped and taken up again.
+    pub(crate) resumed: Vec<f64>,
 }
 
 /// The upright scale.
@@ -44,8 +43,8 @@ pub(crate) enum Ticks {
 pub(crate) enum Rise {
     FromZero,
     Log,
-    /// Logarithmic where the values lie far apart.
-    Either,
+    /// Per cent about none, in strips above one axis.
+    Strips,
 }
 
 /// One plot.
@@ -53,9 +52,8 @@ pub(crate) enum Rise {
 pub(crate) struct Panel {
     pub(crate) title: String,
     pub(crate) lines: Vec<Curve>,
-    /// What the article has, or what is expected, and what that is called in the legend.
-    pub(crate) diamonds: Vec<At>,
-    pub(crate) diamond: String,
+    /// What the article has.
+    pub(crate) published: Vec<At>,
 }
 
 /// One line.
@@ -71,51 +69,51 @@ pub(crate) struct Curve {
 struct Extents {
     x: Range<f64>,
     y: Range<f64>,
-    is_log: bool,
 }
 
-/// The lines of a panel and its frame.
+/// The scales of a panel and its frame.
 struct Frame {
     x: Scale,
     y: Scale,
     from: f64,
     to: f64,
+    top: f64,
     bottom: f64,
+    /// Whether the axis below has words here.
+    has_words: bool,
 }
 
 impl Chart for Curves {
-    fn is_empty(&self) -> bool {
-        self.extents().is_none()
-    }
-
     fn draw(&self, name: &str, form: Form) -> Option<String> {
         let extents = self.extents()?;
         let columns = if form == Form::Wide { self.columns } else { 1 };
         let rows = self.panels.len().div_ceil(columns) as f64;
-        let words = Words {
-            id: form.id(name),
-            title: self.title,
-            description: self.description.clone(),
-        };
-        let mut canvas = Canvas::new(form.width(), TOP + rows * self.row(), &words);
-        let set = Type::BODY.bold();
-        let heading = fitted(&self.heading, form.width(), set);
-        canvas.text(&heading, (0.0, 10.0), set);
-        canvas.text(&self.remark, (0.0, 28.0), Type::SMALL);
+        let height = TOP + rows * self.row() + if self.is_strips() { FOOT } else { 0.0 };
+        let id = form.id(name);
+        let size = (form.width(), height);
+        let mut canvas = Canvas::new(size, &id, &self.heading, &self.described());
+        canvas.heading((&self.heading, &self.remark), 0.0, form);
         let width = form.width() / columns as f64;
         for (index, panel) in self.panels.iter().enumerate() {
             let (row, column) = (index / columns, index % columns);
             let corner = (width * column as f64, TOP + self.row() * row as f64);
-            self.panel(&mut canvas, panel, &extents, corner, width);
+            let is_last = index + 1 == self.panels.len();
+            let has_words = is_last || !self.is_strips();
+            let frame = self.frame(&extents, corner, width, has_words);
+            self.panel(&mut canvas, panel, &frame, corner.1);
         }
         Some(canvas.svg())
     }
 }
 
 impl Curves {
+    fn is_strips(&self) -> bool {
+        self.rise == Rise::Strips
+    }
+
     /// Height of a row of panels.
     fn row(&self) -> f64 {
-        self.head() + self.height + FOOT
+        self.head() + self.height + if self.is_strips() { 0.0 } else { FOOT }
     }
 
     /// Height of what stands above a plot: its title, and its legend.
@@ -134,8 +132,8 @@ impl Curves {
             let ends = |(x, [_, low, high]): &(f64, [f64; 3])| [(*x, *low), (*x, *high)];
             line.points.iter().flat_map(ends)
         });
-        let diamonds = self.panels.iter().flat_map(|panel| panel.diamonds.clone());
-        let all = paths.chain(points).chain(diamonds);
+        let published = self.panels.iter().flat_map(|panel| panel.published.clone());
+        let all = paths.chain(points).chain(published);
         let all: Vec<At> = all
             .filter(|(x, y)| x.is_finite() && y.is_finite())
             .collect();
@@ -144,102 +142,126 @@ impl Curves {
             Some(low..all.iter().map(of).reduce(f64::max)?)
         };
         let (x, y) = (span(|at| at.0)?, span(|at| at.1)?);
-        let is_log = y.start > 0.0
-            && match self.rise {
-                Rise::FromZero => false,
-                Rise::Log => true,
-                Rise::Either => y.end / y.start >= LOG_FROM,
-            };
-        let y = if is_log {
-            y.start * 0.9..y.end * 1.1
-        } else {
-            0.0..y.end * 1.05
+        let y = match self.rise {
+            Rise::Log if y.start > 0.0 => y.start * 0.9..y.end * 1.1,
+            Rise::FromZero | Rise::Log => 0.0..y.end * 1.05,
+            Rise::Strips => y.start.min(-LEAST_SPAN)..y.end.max(LEAST_SPAN),
         };
-        Some(Extents { x, y, is_log })
+        Some(Extents { x, y })
     }
 
-    fn panel(
-        &self,
-        canvas: &mut Canvas,
-        panel: &Panel,
-        extents: &Extents,
-        (left, top): At,
-        width: f64,
-    ) {
+    fn frame(&self, extents: &Extents, (left, top): At, width: f64, has_words: bool) -> Frame {
         let (from, to) = (left + LEFT, left + width - RIGHT);
-        let bottom = top + self.head() + self.height;
-        let pixels = bottom..top + self.head();
-        let frame = Frame {
-            x: Scale::new(extents.x.clone(), from + 6.0..to),
-            y: if extents.is_log {
-                Scale::logarithmic(extents.y.clone(), pixels)
-            } else {
-                Scale::new(extents.y.clone(), pixels)
+        let top = top + self.head();
+        let bottom = top + self.height;
+        let (x, y) = (extents.x.clone(), extents.y.clone());
+        Frame {
+            x: Scale::new(x, from + 6.0..to),
+            y: match self.rise {
+                Rise::Log => Scale::logarithmic(y, bottom..top),
+                Rise::FromZero => Scale::new(y, bottom..top),
+                Rise::Strips => Scale::new(y, bottom - 4.0..top + 4.0),
             },
             from,
             to,
+            top,
             bottom,
-        };
+            has_words,
+        }
+    }
+
+    fn panel(&self, canvas: &mut Canvas, panel: &Panel, frame: &Frame, top: f64) {
         let set = Type::BODY.bold();
-        let title = fitted(&panel.title, width - LEFT, set);
-        canvas.text(&title, (from, top + 10.0), set);
-        let legend_top = top
-            + if panel.title.is_empty() {
-                8.0
-            } else {
-                TITLE + 8.0
-            };
-        panel.draw_legend(canvas, (from, legend_top), width - LEFT - RIGHT);
-        self.axes(canvas, &frame);
-        panel.draw(canvas, &frame);
+        let title = fitted(&panel.title, frame.to - frame.from, set);
+        canvas.text(&title, (frame.from, top + 10.0), set);
+        let title = if panel.title.is_empty() { 0.0 } else { TITLE };
+        let legend = (frame.from, top + title + 8.0);
+        panel.draw_legend(canvas, legend, frame.to - frame.from);
+        self.axes(canvas, frame);
+        for x in self.resumed.iter().map(|at| frame.x.at(*at)) {
+            canvas.line((x, frame.top), (x, frame.bottom), Ink::Published, 1.0);
+        }
+        panel.draw(canvas, frame);
     }
 
     fn axes(&self, canvas: &mut Canvas, frame: &Frame) {
         let Frame {
             from, to, bottom, ..
         } = *frame;
-        for tick in frame.y.ticks(6) {
+        let most = if self.is_strips() { 3 } else { 6 };
+        for tick in frame.y.ticks(most) {
             let at = frame.y.at(tick);
             canvas.line((from, at), (to, at), Ink::Rule, 1.0);
             let set = Type::SMALL.align(Align::Right);
-            let text = fitted(&(self.tick)(tick), LEFT - 8.0, set);
+            let text = fitted(&numbers::axis(tick, &self.unit), LEFT - 8.0, set);
             canvas.text(&text, (from - 8.0, at), set);
         }
+        if !frame.has_words {
+            return;
+        }
         canvas.line((from, bottom), (to, bottom), Ink::Muted, 1.0);
-        let (ticks, caption) = match &self.x {
-            Ticks::Round(words) => {
-                let ticks = frame.x.ticks(4).into_iter();
-                (ticks.map(|tick| (tick, words(tick))).collect(), "")
-            }
-            Ticks::At(places, caption) => (places.clone(), *caption),
-        };
-        let room = (to - from) / ticks.len().max(1) as f64 - 8.0;
-        for (place, text) in ticks {
+        let places = self.places(&frame.x);
+        let room = (to - from) / places.len().max(1) as f64 - 8.0;
+        for (place, text) in places {
             let x = frame.x.at(place);
             canvas.line((x, bottom), (x, bottom + 4.0), Ink::Muted, 1.0);
-            // The ends of an axis have no room beyond them.
-            let align = match &self.x {
-                Ticks::At(places, _) if places.len() == 2 && x < from + 10.0 => Align::Left,
-                Ticks::At(places, _) if places.len() == 2 => Align::Right,
-                _ => Align::Center,
-            };
-            let set = Type::SMALL.align(align);
+            let set = Type::SMALL.align(Align::Center);
             canvas.text(&fitted(&text, room.max(44.0), set), (x, bottom + 15.0), set);
         }
-        canvas.text(caption, (from, bottom + 35.0), Type::SMALL);
+        canvas.text(self.below, (from, bottom + 35.0), Type::SMALL);
+    }
+
+    fn places(&self, scale: &Scale) -> Vec<(f64, String)> {
+        if !self.places.is_empty() {
+            return self.places.clone();
+        }
+        let ticks = scale.ticks(4).into_iter();
+        ticks.map(|tick| (tick, numbers::axis(tick, ""))).collect()
+    }
+
+    fn described(&self) -> String {
+        let panel = |panel: &Panel| {
+            let lines = panel.lines.iter().map(|line| self.line_in_words(line));
+            std::iter::once(panel.title.clone())
+                .chain(lines)
+                .filter(|words| !words.is_empty())
+                .collect::<Vec<_>>()
+                .join(": ")
+        };
+        let panels: Vec<String> = self.panels.iter().map(panel).collect();
+        panels.join("; ")
+    }
+
+    fn line_in_words(&self, line: &Curve) -> String {
+        let shown = |value: f64| numbers::quantity(value, &self.unit);
+        let word = |(x, y): &At| {
+            let mut places = self.places.iter();
+            let place = places.find(|(at, _)| at == x);
+            let place = place.map_or_else(|| numbers::axis(*x, ""), |(_, word)| word.clone());
+            format!("{place} {}", shown(*y))
+        };
+        let told: Vec<At> = match line.points.as_slice() {
+            [] => line.path.clone(),
+            points => points.iter().map(|(x, [y, ..])| (*x, *y)).collect(),
+        };
+        if told.len() > MOST_TOLD {
+            let values = || told.iter().map(|at| at.1);
+            let [low, high] = [values().reduce(f64::min), values().reduce(f64::max)]
+                .map(|end| end.map_or_else(String::new, shown));
+            return format!("{} marks, within {low} … {high}", told.len());
+        }
+        let told: Vec<String> = told.iter().map(word).collect();
+        format!("{} {}", line.title, told.join(", "))
     }
 }
 
 impl Panel {
     /// What the lines and diamonds are; one line alone needs no name.
-    fn legend(&self) -> Vec<(&str, Ink, bool)> {
+    fn legend(&self) -> Vec<(&str, Ink)> {
         let lines = self.lines.iter();
-        let mut entries: Vec<(&str, Ink, bool)> = lines
-            .map(|line| (line.title.as_str(), line.ink, false))
-            .collect();
-        if !self.diamonds.is_empty() {
-            entries.push((&self.diamond, Ink::Published, true));
-        }
+        let lines = lines.map(|line| (line.title.as_str(), line.ink));
+        let published = (!self.published.is_empty()).then_some(("published", Ink::Published));
+        let entries: Vec<(&str, Ink)> = lines.chain(published).collect();
         if entries.len() < 2 {
             Vec::new()
         } else {
@@ -248,12 +270,11 @@ impl Panel {
     }
 
     fn draw_legend(&self, canvas: &mut Canvas, (left, top): At, width: f64) {
-        for (index, (text, ink, is_diamond)) in self.legend().into_iter().enumerate() {
+        for (index, (text, ink)) in self.legend().into_iter().enumerate() {
             let y = top + LEGEND * index as f64;
-            if is_diamond {
-                canvas.diamond((left + 10.0, y), 4.5, ink);
-            } else {
-                canvas.line((left, y), (left + 20.0, y), ink, 2.0);
+            match index < self.lines.len() {
+                true => canvas.line((left, y), (left + 20.0, y), ink, 2.0),
+                false => canvas.diamond((left + 10.0, y), 4.5, ink),
             }
             let set = Type::BODY.ink(ink);
             canvas.text(&fitted(text, width - 28.0, set), (left + 28.0, y), set);
@@ -271,11 +292,13 @@ impl Panel {
             canvas.path(&places, line.ink, thickness);
             for (place, [value, low, high]) in &line.points {
                 let place = x.at(*place);
-                canvas.upright_whisker(place, [y.at(*low), y.at(*high)], line.ink);
+                if low < high {
+                    canvas.upright_whisker(place, [y.at(*low), y.at(*high)], line.ink);
+                }
                 canvas.dot((place, y.at(*value)), 3.0, line.ink);
             }
         }
-        for (place, value) in &self.diamonds {
+        for (place, value) in &self.published {
             canvas.diamond((x.at(*place), y.at(*value)), 4.5, Ink::Published);
         }
     }

@@ -8,15 +8,12 @@ use super::told::size;
 use super::view::{Cell, View, figure_on};
 use super::words::{after_comma, pairs};
 use super::{answer, sentences};
-use crate::chart::{self, Chart as _};
+use crate::chart;
 use crate::view::{Column, Item, Key, Listing, Medium, Page, Row, Shown, Table};
 use crate::{machine_runs, numbers, servers};
 
 const SERIES_CAPTION: &str = "One mark for each run of the first cell. What the machine does to every arm rises and falls in \
-     all lanes together, and pairs within a round cancel it. Hollow marks are the control, which is \
-     the first arm once more.";
-const SQUARES_CAPTION: &str = "Parallel lines, on a log scale, would be two settings that do not depend on one another; \
-     the diamond is where both would lie then.";
+     all strips together, and pairs within a round cancel it. The control is the first arm once more.";
 const MACHINE_NOTE: &str = "The whole machine is all CPUs by `/proc/stat`, which counts in ticks: user, system, irq and \
      softirq, those that came upon idle CPUs and kernel threads among them, and the work of others.";
 
@@ -37,7 +34,7 @@ pub(crate) fn page(view: View<'_>, blocks: &[CommandBlock], evidence: &Evidence)
         page.add(Item::Sentences(trust));
     }
     let series = chart::commands::series(view, blocks);
-    page.figure("series", series, SERIES_CAPTION);
+    page.figure("series", &series, SERIES_CAPTION);
     if let Some(programs) = sentences::programs(view) {
         page.paragraph(programs);
     }
@@ -53,22 +50,10 @@ pub(crate) fn page(view: View<'_>, blocks: &[CommandBlock], evidence: &Evidence)
 
 fn figures(page: &mut Page, view: View<'_>) {
     let judgement = view.judgement;
-    let curves = chart::command_curves::curves(view);
-    let has_curves = !curves.is_empty();
-    page.figure(
-        "squares",
-        chart::command_curves::squares(view),
-        SQUARES_CAPTION,
-    );
-    page.figure("curves", curves, "Medians with their intervals.");
-    page.figure(
-        "ratios",
-        chart::commands::ratios(view),
-        ratios_caption(view),
-    );
-    if !has_curves {
-        page.figure("arms", chart::commands::arms(view), arms_caption(view));
-    }
+    let curves = chart::commands::curves(view);
+    page.figure("curves", &curves, "Medians with their intervals.");
+    let ratios = chart::commands::ratios(view);
+    page.figure("ratios", &ratios, ratios_caption(view));
     page.table(arms(view));
     for mean in &judgement.means {
         page.paragraph(sentences::mean(view, mean));
@@ -359,18 +344,4 @@ fn ratios_caption(view: View<'_>) -> String {
         parts.push("Diamonds are the article’s ratios, one for each of its machines.");
     }
     parts.join(" ")
-}
-
-fn arms_caption(view: View<'_>) -> String {
-    let mut caption = "The bracket is the interval of the median.".to_owned();
-    if view
-        .judgement
-        .arms
-        .iter()
-        .any(|arm| !view.published_values(arm).is_empty())
-    {
-        caption +=
-            " Diamonds are the article’s figures, on its machines: compare changes, not figures.";
-    }
-    caption
 }

@@ -1,12 +1,11 @@
 //! What the pages of all runs show around the view: the study, the machine, how to repeat it.
 
 use model::{Doubt, RunRecord};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::facts::{Fact, facts, mitigations};
-use crate::chart::Form;
 use crate::sentences;
-use crate::view::{Figure, Medium, Page};
+use crate::view::{Medium, Page};
 
 /// The parts that every page has. Only `style` and charts are markup.
 #[derive(Serialize)]
@@ -81,26 +80,6 @@ impl DoubtView {
             what: sentences::capitalised(&doubt.what()),
             advice: sentences::capitalised(doubt.advice()),
         }
-    }
-}
-
-/// A chart is drawn in both its forms.
-impl Serialize for Figure {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Forms<'a> {
-            name: &'a str,
-            wide: Option<String>,
-            narrow: Option<String>,
-            caption: &'a str,
-        }
-        let forms = Forms {
-            name: self.name,
-            wide: self.chart.draw(self.name, Form::Wide),
-            narrow: self.chart.draw(self.name, Form::Narrow),
-            caption: &self.caption,
-        };
-        forms.serialize(serializer)
     }
 }
 

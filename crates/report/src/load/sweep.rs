@@ -79,7 +79,7 @@ fn view(sweep: &LoadSweep) -> Page {
     page.section("levels", "Level by level");
     page.figure(
         "levels",
-        curve(sweep),
+        &curve(sweep),
         "Estimates over the rounds, with intervals at 95 %.",
     );
     page.table(table(sweep));

@@ -29,7 +29,7 @@ const BREAKS: [&str; 4] = [
     ".keys { display: block }",
     ".chart { visibility: hidden }",
     ".answer { font-size: 1.3rem }",
-    ":root { --soft: var(--paper) }",
+    ":root { --muted: var(--paper) }",
 ];
 
 /// All that the tests look at, gathered in one go of one browser.
