@@ -4,73 +4,47 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::percent;
+use super::table::doubts;
 
-/// Something about datagrams from one end to the other that a sceptic would ask about.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum DatagramDoubt {
-    /// Of so many that are sent at once a receiver that asks for so many with a call has no whole calls.
-    ShortCalls {
-        /// Datagrams of one burst, count.
-        sent_at_once: u64,
-        /// Datagrams that one call of the receiver asks for, count.
-        call: u64,
-    },
-    /// This share of those that were sent did not come.
-    Lost {
-        /// Share of those sent that did not come, 0 to 1.
-        lost_share: f64,
-    },
-    /// What arrives is handed to these CPUs (a mask), whose time is in neither end's.
-    Steered {
-        /// CPUs that what comes by lo is handed to: a mask as the kernel writes it.
-        cpus: String,
-    },
-}
+doubts! {
+    /// Something about datagrams from one end to the other that a sceptic would ask about.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(tag = "kind", rename_all = "snake_case")]
+    pub enum DatagramDoubt {
+        /// Of so many that are sent at once a receiver that asks for so many with a call has no whole calls.
+        ShortCalls {
+            /// Datagrams of one burst, count.
+            sent_at_once: u64,
+            /// Datagrams that one call of the receiver asks for, count.
+            call: u64,
+        } => (
+            "{sent_at_once} datagrams are sent at once, which are no whole calls of {call}: some \
+             of the receiver's calls are given fewer than they ask for"
+        ),
+            "raise net.core.rmem_max, have smaller calls or datagrams, or calls at one end that \
+             are a multiple of the other's",
+            severity: *call as f64 / *sent_at_once as f64;
 
-impl DatagramDoubt {
-    /// What is doubtful, in one sentence.
-    #[must_use]
-    pub fn what(&self) -> String {
-        match self {
-            Self::ShortCalls { sent_at_once, call } => format!(
-                "{sent_at_once} datagrams are sent at once, which are no whole calls of {call}: some \
-                 of the receiver's calls are given fewer than they ask for"
-            ),
-            Self::Lost { lost_share } => format!(
-                "{} of the datagrams were lost: what they cost is in the figures of those that came",
-                percent(*lost_share)
-            ),
-            Self::Steered { cpus } => format!(
-                "receive packet steering hands what comes by lo to the CPUs {cpus}: what is done \
-                 there is in neither end's CPU time"
-            ),
-        }
-    }
+        /// This share of those that were sent did not come.
+        Lost {
+            /// Share of those sent that did not come, 0 to 1.
+            lost_share: f64,
+        } => (
+            "{} of the datagrams were lost: what they cost is in the figures of those that came",
+            percent(*lost_share)
+        ),
+            "look at `nstat -az UdpInErrors UdpRcvbufErrors`, and for rules of a firewall that \
+             hold for lo",
+            severity: *lost_share;
 
-    /// What to do about it.
-    #[must_use]
-    pub fn advice(&self) -> &'static str {
-        match self {
-            Self::ShortCalls { .. } => {
-                "raise net.core.rmem_max, have smaller calls or datagrams, or calls at one end that \
-                 are a multiple of the other's"
-            }
-            Self::Lost { .. } => {
-                "look at `nstat -az UdpInErrors UdpRcvbufErrors`, and for rules of a firewall that \
-                 hold for lo"
-            }
-            Self::Steered { .. } => "write 0 to /sys/class/net/lo/queues/rx-0/rps_cpus",
-        }
-    }
-
-    /// Orders doubts of one kind, the worse the larger.
-    #[must_use]
-    pub fn severity(&self) -> f64 {
-        match self {
-            Self::ShortCalls { sent_at_once, call } => *call as f64 / *sent_at_once as f64,
-            Self::Lost { lost_share } => *lost_share,
-            Self::Steered { .. } => 0.0,
-        }
+        /// What arrives is handed to these CPUs (a mask), whose time is in neither end's.
+        Steered {
+            /// CPUs that what comes by lo is handed to: a mask as the kernel writes it.
+            cpus: String,
+        } => (
+            "receive packet steering hands what comes by lo to the CPUs {cpus}: what is done \
+             there is in neither end's CPU time"
+        ),
+            "write 0 to /sys/class/net/lo/queues/rx-0/rps_cpus";
     }
 }

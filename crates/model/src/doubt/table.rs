@@ -1,0 +1,85 @@
+//! How a family of doubts is written down: each once, with all that is said of it.
+
+/// An enum of doubts. Each has its figures, then its sentence as `format!` takes it, which may name the
+/// figures, and its advice; where a kind has a better and a worse, how bad it is (`severity`); and where two
+/// of a kind are two things to a reader, by what they are told `apart`. A family within another stands in
+/// `families`.
+macro_rules! doubts {
+    (
+        $(#[$about:meta])*
+        pub enum $name:ident {
+            $(
+                $(#[$doc:meta])*
+                $doubt:ident $({ $($(#[$figure_doc:meta])* $figure:ident: $type:ty,)+ })? =>
+                    ($($what:tt)+), $advice:expr
+                    $(, severity: $severity:expr)? $(, apart: $apart:expr)?;
+            )+
+        }
+        $(families { $($(#[$family_doc:meta])* $family:ident($of:ty),)+ })?
+    ) => {
+        $(#[$about])*
+        pub enum $name {
+            $($(#[$doc])* $doubt $({ $($(#[$figure_doc])* $figure: $type,)+ })?,)+
+            $($($(#[$family_doc])* $family($of),)+)?
+        }
+
+        impl $name {
+            /// What is doubtful, in one sentence.
+            #[must_use]
+            pub fn what(&self) -> String {
+                match self {
+                    $(Self::$doubt $({ $($figure),+ })? => {
+                        $($(let _ = $figure;)+)?
+                        format!($($what)+)
+                    })+
+                    $($(Self::$family(doubt) => doubt.what(),)+)?
+                }
+            }
+
+            /// What to do about it.
+            #[must_use]
+            pub fn advice(&self) -> &'static str {
+                match self {
+                    $(Self::$doubt { .. } => $advice,)+
+                    $($(Self::$family(doubt) => doubt.advice(),)+)?
+                }
+            }
+
+            /// Whether two doubts are of one kind, so that a reader needs only the worse.
+            #[must_use]
+            pub fn is_same_kind(&self, other: &Self) -> bool {
+                $($(if let (Self::$family(one), Self::$family(other)) = (self, other) {
+                    return one.is_same_kind(other);
+                })+)?
+                std::mem::discriminant(self) == std::mem::discriminant(other)
+                    && self.apart() == other.apart()
+            }
+
+            /// Orders doubts of one kind, the worse the larger; on no scale, and equal where a kind has no
+            /// better and worse.
+            #[must_use]
+            pub fn severity(&self) -> f64 {
+                match self {
+                    $(Self::$doubt $({ $($figure),+ })? => {
+                        $($(let _ = $figure;)+)?
+                        0.0 $(+ $severity)?
+                    })+
+                    $($(Self::$family(doubt) => doubt.severity(),)+)?
+                }
+            }
+
+            /// What tells doubts of one kind apart; empty where nothing does.
+            fn apart(&self) -> String {
+                match self {
+                    $(Self::$doubt $({ $($figure),+ })? => {
+                        $($(let _ = $figure;)+)?
+                        String::new() $(+ $apart)?
+                    })+
+                    $($(Self::$family(_) => String::new(),)+)?
+                }
+            }
+        }
+    };
+}
+
+pub(super) use doubts;
