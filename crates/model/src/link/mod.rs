@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub use plan::{
     BESIDE_EACH_PACKET_BYTES, ImpossibleLink, LinkPlan, MOST_HELD_BYTES, USUAL_FRAME_BYTES,
 };
-pub use spec::{BadLink, LinkSpec};
-pub use via::{CannotCarry, UnknownVia, Via};
+pub use spec::LinkSpec;
+pub use via::{UnknownVia, Via};
 
 use crate::doubt::Doubt;
 use crate::histogram::Histogram;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::via::{CannotCarry, Via};
+use super::via::Via;
 use super::{LinkRate, LinkShape, QueueLimit, Reorder};
 
 /// The most that the packets of one direction may take, bytes. Those of a link of 10 Gbit/s and
@@ -39,42 +39,13 @@ pub struct LinkPlan {
     pub via: Via,
 }
 
-/// Why there is no such link.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ImpossibleLink {
-    #[error("a rate of 0 lets nothing through; for a link that loses all, ask for a loss of 100%")]
-    NoRate,
-    #[error("{what} is a share of the packets, from 0% to 100%, not {percent}%")]
-    NoShare { what: &'static str, percent: f64 },
-    #[error("a delay of {seconds} s is more than the {most} s that a link may have")]
-    DelayTooLong { seconds: f64, most: u64 },
-    #[error(
-        "reordered packets are to skip {early_ms} ms, of a delay of {delay_ms} ms: packets overtake \
-         one another only where there is a delay to skip"
-    )]
-    NothingToSkip { early_ms: f64, delay_ms: f64 },
-    #[error(
-        "credit is for a burst above the base rate: {burst} bit/s is not more than {base} bit/s"
-    )]
-    NoBurst { burst: u64, base: u64 },
-    #[error(
-        "a bucket of {bytes} bytes does not hold the largest packet, which has {}",
-        LARGEST_FRAME_BYTES
-    )]
-    BucketTooSmall { bytes: u64 },
-    #[error(
-        "the packets under way would take {needed_mib} MiB, for each direction: rate × delay and \
-         what may wait; a link holds at most {} MiB. Lower one of them",
-        MOST_HELD_BYTES >> 20
-    )]
-    TooMuchMemory { needed_mib: u64 },
-    #[error(
-        "a queue holds what waits for a rate, and there is none: give a rate or credit too, or \
-         leave the queue out"
-    )]
-    NothingWaits,
-    #[error(transparent)]
-    CannotCarry(#[from] CannotCarry),
+/// Why there is no such link, for who asked for it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ImpossibleLink(pub(super) String);
+
+pub(super) fn impossible<T>(why: impl Into<String>) -> Result<T, ImpossibleLink> {
+    Err(ImpossibleLink(why.into()))
 }
 
 impl LinkPlan {
@@ -111,7 +82,7 @@ impl LinkPlan {
     fn check(&self) -> Result<(), ImpossibleLink> {
         check(&self.up)?;
         check(&self.down)?;
-        Ok(self.via.check(self)?)
+        self.via.check(self)
     }
 }
 
@@ -127,28 +98,34 @@ fn check(shape: &LinkShape) -> Result<(), ImpossibleLink> {
     check_rate(rate)?;
     let needed_bytes = needed_bytes(shape, rate);
     if needed_bytes > u128::from(MOST_HELD_BYTES) {
-        let needed_mib = u64::try_from(needed_bytes >> 20).unwrap_or(u64::MAX);
-        return Err(ImpossibleLink::TooMuchMemory { needed_mib });
+        return impossible(format!(
+            "the packets under way would take {} MiB, for each direction: rate × delay and what may wait; a \
+             link holds at most {} MiB. Lower one of them",
+            needed_bytes >> 20,
+            MOST_HELD_BYTES >> 20
+        ));
     }
     Ok(())
 }
 
-fn check_share(what: &'static str, share: f64) -> Result<(), ImpossibleLink> {
+fn check_share(what: &str, share: f64) -> Result<(), ImpossibleLink> {
     if (0.0..=1.0).contains(&share) {
         return Ok(());
     }
     let percent = share * 100.0;
-    Err(ImpossibleLink::NoShare { what, percent })
+    impossible(format!(
+        "{what} is a share of the packets, from 0% to 100%, not {percent}%"
+    ))
 }
 
 fn check_delay(delay_ns: u64) -> Result<(), ImpossibleLink> {
     if delay_ns <= LONGEST_DELAY_NS {
         return Ok(());
     }
-    Err(ImpossibleLink::DelayTooLong {
-        seconds: delay_ns as f64 / 1e9,
-        most: LONGEST_DELAY_NS / 1_000_000_000,
-    })
+    let [seconds, most] = [delay_ns, LONGEST_DELAY_NS].map(|ns| ns as f64 / 1e9);
+    impossible(format!(
+        "a delay of {seconds} s is more than the {most} s that a link may have"
+    ))
 }
 
 fn check_reorder(reorder: Reorder, delay_ns: u64) -> Result<(), ImpossibleLink> {
@@ -156,32 +133,42 @@ fn check_reorder(reorder: Reorder, delay_ns: u64) -> Result<(), ImpossibleLink> 
     if reorder.early_ns > 0 && reorder.early_ns <= delay_ns {
         return Ok(());
     }
-    Err(ImpossibleLink::NothingToSkip {
-        early_ms: reorder.early_ns as f64 / 1e6,
-        delay_ms: delay_ns as f64 / 1e6,
-    })
+    let [early, delay] = [reorder.early_ns, delay_ns].map(|ns| ns as f64 / 1e6);
+    impossible(format!(
+        "reordered packets are to skip {early} ms, of a delay of {delay} ms: packets overtake one another \
+         only where there is a delay to skip"
+    ))
 }
 
 fn check_rate(rate: LinkRate) -> Result<(), ImpossibleLink> {
-    match rate {
-        LinkRate::Steady { bits_per_second: 0 }
-        | LinkRate::Credit {
-            base_bits_per_second: 0,
-            ..
-        } => Err(ImpossibleLink::NoRate),
-        LinkRate::Steady { .. } => Ok(()),
-        LinkRate::Credit {
-            burst_bits_per_second: burst,
-            base_bits_per_second: base,
-            ..
-        } if burst <= base => Err(ImpossibleLink::NoBurst { burst, base }),
-        LinkRate::Credit { bucket_bytes, .. } if bucket_bytes < LARGEST_FRAME_BYTES => {
-            Err(ImpossibleLink::BucketTooSmall {
-                bytes: bucket_bytes,
-            })
-        }
-        LinkRate::Credit { .. } => Ok(()),
+    const NO_RATE: &str =
+        "a rate of 0 lets nothing through; for a link that loses all, ask for a loss of 100%";
+    let LinkRate::Credit {
+        burst_bits_per_second: burst,
+        bucket_bytes,
+        base_bits_per_second: base,
+    } = rate
+    else {
+        return match rate.peak_bits_per_second() {
+            0 => impossible(NO_RATE),
+            _ => Ok(()),
+        };
+    };
+    if base == 0 {
+        return impossible(NO_RATE);
     }
+    if burst <= base {
+        return impossible(format!(
+            "credit is for a burst above the base rate: {burst} bit/s is not more than {base} bit/s"
+        ));
+    }
+    if bucket_bytes < LARGEST_FRAME_BYTES {
+        return impossible(format!(
+            "a bucket of {bucket_bytes} bytes does not hold the largest packet, which has \
+             {LARGEST_FRAME_BYTES}"
+        ));
+    }
+    Ok(())
 }
 
 /// What may be under way at once when the rate is used to the full by usual frames, and what

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::plan::impossible;
 use super::spelling::{Said, Setting};
 use super::{ImpossibleLink, LinkPlan, Via};
 
@@ -42,35 +43,26 @@ pub struct LinkSpec {
     pub via: Via,
 }
 
-/// Why a study's words make no link.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum BadLink {
-    #[error("{0}")]
-    Word(String),
-    #[error("`rate` and `credit` both say how fast bits leave; expected one of them")]
-    RateAndCredit,
-    #[error(transparent)]
-    Impossible(#[from] ImpossibleLink),
-}
-
 impl LinkSpec {
     /// The link that the words make.
     ///
     /// # Errors
     /// A word that is none, words that contradict each other, or a link that cannot be.
-    pub fn plan(&self) -> Result<LinkPlan, BadLink> {
+    pub fn plan(&self) -> Result<LinkPlan, ImpossibleLink> {
         if self.rate.is_some() && self.credit.is_some() {
-            return Err(BadLink::RateAndCredit);
+            return impossible(
+                "`rate` and `credit` both say how fast bits leave; expected one of them",
+            );
         }
         let said = Said {
             both: self.both()?,
             up: settings(&self.up)?,
             down: settings(&self.down)?,
         };
-        Ok(LinkPlan::new(said.shapes()?, self.seed, self.via)?)
+        LinkPlan::new(said.shapes()?, self.seed, self.via)
     }
 
-    fn both(&self) -> Result<Vec<Setting>, BadLink> {
+    fn both(&self) -> Result<Vec<Setting>, ImpossibleLink> {
         let fields = [
             ("delay", &self.delay),
             ("rate", &self.rate),
@@ -81,14 +73,16 @@ impl LinkSpec {
         ];
         let said = fields.into_iter().filter_map(|(key, value)| {
             let value = value.as_deref()?;
-            Some(Setting::of(key, value).map_err(BadLink::Word))
+            Some(Setting::of(key, value).map_err(ImpossibleLink))
         });
         said.collect()
     }
 }
 
-fn settings(texts: &[String]) -> Result<Vec<Setting>, BadLink> {
-    let settings = texts.iter().map(|text| text.parse().map_err(BadLink::Word));
+fn settings(texts: &[String]) -> Result<Vec<Setting>, ImpossibleLink> {
+    let settings = texts
+        .iter()
+        .map(|text| text.parse().map_err(ImpossibleLink));
     settings.collect()
 }
 

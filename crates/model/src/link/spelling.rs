@@ -3,6 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use super::plan::impossible;
 use super::{ImpossibleLink, LinkRate, LinkShape, QueueLimit, Reorder};
 
 /// One property of a link.
@@ -44,7 +45,10 @@ impl Said {
         let waits_up = asks_queue(&self.up).then_some(has_rate[0]);
         let waits_down = asks_queue(&self.down).then_some(has_rate[1]);
         if [waits, waits_up, waits_down].contains(&Some(false)) {
-            return Err(ImpossibleLink::NothingWaits);
+            return impossible(
+                "a queue holds what waits for a rate, and there is none: give a rate or credit too, or \
+                 leave the queue out",
+            );
         }
         Ok([up, down])
     }

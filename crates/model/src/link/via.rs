@@ -7,7 +7,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{LinkPlan, LinkRate, LinkShape, QueueLimit};
+use super::plan::impossible;
+use super::{ImpossibleLink, LinkPlan, LinkRate, LinkShape, QueueLimit};
 use crate::rig::Topology;
 
 /// What carries a link.
@@ -36,41 +37,6 @@ const LONGEST_HTB_FILL_NS: u64 = 60_000_000_000;
 /// The kernel tells a bucket as the time in which it fills, in 32 bits of 64 ns (`PSCHED_SHIFT` in
 /// net/pkt_sched.h): one that takes longer cannot be read back, ns.
 const LONGEST_TBF_FILL_NS: u64 = (1 << 32) * 64;
-
-/// What carries a link cannot carry this one.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CannotCarry {
-    #[error("{via} has no {what}; {instead}")]
-    Lacks {
-        via: Via,
-        what: &'static str,
-        instead: &'static str,
-    },
-    #[error("there is nothing for {via} to do: ask for {what}")]
-    NothingToDo { via: Via, what: &'static str },
-    #[error(
-        "{via} counts whole bytes a second: a rate of {bits_per_second} bit/s is less than the {} \
-         that come out right; `userspace` carries it",
-        LEAST_RATE
-    )]
-    TooSlow { via: Via, bits_per_second: u64 },
-    #[error(
-        "a bucket of {bytes} bytes fills in {fill_s} s at the base rate, and {via} {why}: at most \
-         {most_s} s; `userspace` carries it"
-    )]
-    FillsTooSlowly {
-        via: Via,
-        bytes: u64,
-        fill_s: u64,
-        most_s: u64,
-        why: &'static str,
-    },
-    #[error(
-        "the bucket of tbf holds at most {most} bytes, not {bytes}; `userspace` carries it",
-        most = u32::MAX
-    )]
-    BucketTooLarge { bytes: u64 },
-}
 
 const USERSPACE_HAS: &str = "`userspace` has it";
 const NETEM_HAS_TOO: &str = "`userspace` has it, and so has `netem` where the kernel has that";
@@ -114,12 +80,12 @@ impl Via {
     }
 
     /// Whether this can carry all that is asked, and just that.
-    pub(super) fn check(self, plan: &LinkPlan) -> Result<(), CannotCarry> {
+    pub(super) fn check(self, plan: &LinkPlan) -> Result<(), ImpossibleLink> {
         if self.is_ours() {
             return Ok(());
         }
         if plan.seed.is_some() {
-            return Err(self.lacks("seed: chance is the kernel's own there", USERSPACE_HAS));
+            return self.lacks("seed: chance is the kernel's own there", USERSPACE_HAS);
         }
         let shapes = [&plan.up, &plan.down];
         if shapes.iter().all(|shape| asks_nothing(shape)) {
@@ -127,12 +93,12 @@ impl Via {
                 Self::Netem => "a delay, a rate, a loss or reordering",
                 _ => "a rate or credit",
             };
-            return Err(CannotCarry::NothingToDo { via: self, what });
+            return impossible(format!("there is nothing for {self} to do: ask for {what}"));
         }
         shapes.into_iter().try_for_each(|shape| self.carries(shape))
     }
 
-    fn carries(self, shape: &LinkShape) -> Result<(), CannotCarry> {
+    fn carries(self, shape: &LinkShape) -> Result<(), ImpossibleLink> {
         shape.rate.map_or(Ok(()), |rate| self.keeps(rate))?;
         match self {
             Self::Userspace | Self::Tun => Ok(()),
@@ -141,7 +107,7 @@ impl Via {
         }
     }
 
-    fn keeps(self, rate: LinkRate) -> Result<(), CannotCarry> {
+    fn keeps(self, rate: LinkRate) -> Result<(), ImpossibleLink> {
         let (slowest, bucket_bytes) = match rate {
             LinkRate::Steady { bits_per_second } => (bits_per_second, None),
             LinkRate::Credit {
@@ -151,39 +117,41 @@ impl Via {
             } => (base_bits_per_second, Some(bucket_bytes)),
         };
         if slowest < LEAST_RATE {
-            return Err(CannotCarry::TooSlow {
-                via: self,
-                bits_per_second: slowest,
-            });
+            return impossible(format!(
+                "{self} counts whole bytes a second: a rate of {slowest} bit/s is less than the {LEAST_RATE} \
+                 that come out right; `userspace` carries it"
+            ));
         }
         bucket_bytes.map_or(Ok(()), |bytes| self.has_bucket(bytes, slowest))
     }
 
-    fn has_bucket(self, bytes: u64, base_bits_per_second: u64) -> Result<(), CannotCarry> {
+    fn has_bucket(self, bytes: u64, base_bits_per_second: u64) -> Result<(), ImpossibleLink> {
         let (most_ns, why) = match self {
             Self::Tbf => (LONGEST_TBF_FILL_NS, "cannot be read back beyond that"),
             Self::Htb => (LONGEST_HTB_FILL_NS, "counts no longer idle time than that"),
             Self::Netem | Self::Userspace | Self::Tun => {
-                return Err(self.lacks("credit", BUCKETS_HAVE_TOO));
+                return self.lacks("credit", BUCKETS_HAVE_TOO);
             }
         };
         let fill_ns = u128::from(bytes) * 8_000_000_000 / u128::from(base_bits_per_second);
         if fill_ns > u128::from(most_ns) {
-            return Err(CannotCarry::FillsTooSlowly {
-                via: self,
-                bytes,
-                fill_s: u64::try_from(fill_ns / 1_000_000_000).unwrap_or(u64::MAX),
-                most_s: most_ns / 1_000_000_000,
-                why,
-            });
+            return impossible(format!(
+                "a bucket of {bytes} bytes fills in {} s at the base rate, and {self} {why}: at most {} s; \
+                 `userspace` carries it",
+                fill_ns / 1_000_000_000,
+                most_ns / 1_000_000_000
+            ));
         }
-        if self == Self::Tbf && bytes > u64::from(u32::MAX) {
-            return Err(CannotCarry::BucketTooLarge { bytes });
+        let most = u32::MAX;
+        if self == Self::Tbf && bytes > u64::from(most) {
+            return impossible(format!(
+                "the bucket of tbf holds at most {most} bytes, not {bytes}; `userspace` carries it"
+            ));
         }
         Ok(())
     }
 
-    fn is_bucket_alone(self, shape: &LinkShape) -> Result<(), CannotCarry> {
+    fn is_bucket_alone(self, shape: &LinkShape) -> Result<(), ImpossibleLink> {
         // Its queue is in bytes, which are a time at one rate alone: with credit there are two.
         let has_credit = matches!(shape.rate, Some(LinkRate::Credit { .. }));
         let waits_at_two_rates = has_credit && matches!(shape.queue, QueueLimit::WaitNs(_));
@@ -194,18 +162,15 @@ impl Via {
             (shape.reorder.is_some(), "reordering", NETEM_HAS_TOO),
             (waits_at_two_rates, in_time, USERSPACE_HAS),
         ];
-        match asked.into_iter().find(|(is_asked, ..)| *is_asked) {
-            Some((_, what, instead)) => Err(self.lacks(what, instead)),
+        let mut asked = asked.into_iter();
+        match asked.find(|(is_asked, ..)| *is_asked) {
+            Some((_, what, instead)) => self.lacks(what, instead),
             None => Ok(()),
         }
     }
 
-    fn lacks(self, what: &'static str, instead: &'static str) -> CannotCarry {
-        CannotCarry::Lacks {
-            via: self,
-            what,
-            instead,
-        }
+    fn lacks(self, what: &str, instead: &str) -> Result<(), ImpossibleLink> {
+        impossible(format!("{self} has no {what}; {instead}"))
     }
 }
 
@@ -222,8 +187,8 @@ fn asks_nothing(shape: &LinkShape) -> bool {
 
 /// Its early packets skip all of the delay, and what waits for the rate as well; what it loses takes
 /// no time on the line (`netem_enqueue` in net/sched/sch_netem.c); its one limit is in packets.
-fn netem_carries(shape: &LinkShape) -> Result<(), CannotCarry> {
-    let lacks = |what| Err(Via::Netem.lacks(what, USERSPACE_HAS));
+fn netem_carries(shape: &LinkShape) -> Result<(), ImpossibleLink> {
+    let lacks = |what| Via::Netem.lacks(what, USERSPACE_HAS);
     match (shape.reorder, shape.rate, shape.queue) {
         (Some(reorder), _, _) if reorder.early_ns != shape.delay_ns => {
             lacks("reordering by a part of the delay")
