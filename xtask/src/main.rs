@@ -20,6 +20,7 @@ mod tidy;
 mod vm;
 
 use std::process::ExitCode;
+use std::thread;
 
 use anyhow::bail;
 use stage::Stages;
@@ -103,10 +104,14 @@ fn test(is_strict: bool) -> anyhow::Result<ExitCode> {
     let _claim = target::claim()?;
     let mut stages = Stages::default();
     format::check(&mut stages)?;
-    let lints = ["clippy", "--workspace", "--all-targets", "--quiet"];
-    let deny = ["--", "-D", "warnings"];
-    stages.run("lints", target::cargo(&[&lints[..], &deny].concat()))?;
-    stages.run("docs", documents::command())?;
+    // What is tested is built in another folder of cargo's, by what lints and documents leave of the CPUs.
+    thread::scope(|scope| {
+        scope.spawn(|| target::idly(tests_run::build));
+        let lints = ["clippy", "--workspace", "--all-targets", "--quiet"];
+        let deny = ["--", "-D", "warnings"];
+        stages.run("lints", target::cargo(&[&lints[..], &deny].concat()))?;
+        stages.run("docs", documents::command())
+    })?;
     tidy::stage(&mut stages)?;
     let mut tests = tests_run::cargo_tests(&mut stages, is_strict)?;
     vm::proofs::run(&mut stages, &mut tests, is_strict)?;

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, ensure};
+use sys::attribute::Attribute;
+use sys::scheduling::Scheduling;
 
 /// What a user builds, and what is tested.
 pub(crate) const PROFILE: &str = "release";
@@ -72,6 +74,14 @@ pub(crate) fn program(profile: &str) -> anyhow::Result<PathBuf> {
     let status = cargo(&[&how[..], &what].concat()).status()?;
     ensure!(status.success(), "the build failed");
     Ok(directory().join(profile).join("linerate"))
+}
+
+/// Builds something ahead on CPUs that are idle, giving way at once to whoever wakes. What fails here fails again in
+/// its stage, which says so.
+pub(crate) fn idly<T>(build: impl FnOnce() -> anyhow::Result<T>) {
+    if Attribute::Scheduling(Scheduling::Idle).take_on().is_ok() {
+        let _ = build();
+    }
 }
 
 /// The example that comes with it, which a guest uses.

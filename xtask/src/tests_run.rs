@@ -8,8 +8,6 @@ use std::thread;
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
-use sys::attribute::Attribute;
-use sys::scheduling::Scheduling;
 
 use crate::stage::{Counts, Stages};
 use crate::{fuzz, target};
@@ -39,7 +37,7 @@ pub(crate) fn cargo_tests(stages: &mut Stages, is_strict: bool) -> anyhow::Resul
     let begun = sys::clock::now();
     println!("== tests are built");
     let program = target::program(target::PROFILE)?;
-    let built = suites();
+    let built = build().and_then(|messages| suites(&messages));
     if let Err(why) = &built {
         println!("{why:#}");
     }
@@ -50,7 +48,8 @@ pub(crate) fn cargo_tests(stages: &mut Stages, is_strict: bool) -> anyhow::Resul
     let (at_rest, others): (Vec<_>, Vec<_>) = suites.into_iter().partition(Suite::asks_for_rest);
     let mut counts = Counts::default();
     let mut again = thread::scope(|scope| {
-        scope.spawn(build_ahead);
+        // Most tests wait for most of their time.
+        scope.spawn(|| target::idly(fuzz::build));
         run_all(&others, cpus(), &program, &mut counts)
     })?;
     again.extend(run_all(&at_rest, 1, &program, &mut counts)?);
@@ -61,8 +60,8 @@ pub(crate) fn cargo_tests(stages: &mut Stages, is_strict: bool) -> anyhow::Resul
     Ok(counts)
 }
 
-/// Builds all test programs.
-fn suites() -> anyhow::Result<Vec<Suite>> {
+/// Builds all test programs, and returns what cargo says of them.
+pub(crate) fn build() -> anyhow::Result<Vec<u8>> {
     let all = ["test", "--workspace", "--no-run", "--quiet"];
     let output = target::cargo(&[&all[..], &["--profile", target::PROFILE]].concat())
         .args(["--message-format", "json-render-diagnostics"])
@@ -70,8 +69,13 @@ fn suites() -> anyhow::Result<Vec<Suite>> {
         .output()
         .context("cargo could not be started")?;
     ensure!(output.status.success(), "the tests cannot be built");
+    Ok(output.stdout)
+}
+
+/// The test programs, each with what it is told.
+fn suites(messages: &[u8]) -> anyhow::Result<Vec<Suite>> {
     let mut suites = Vec::new();
-    for line in output.stdout.lines() {
+    for line in messages.lines() {
         let message: Value = serde_json::from_str(&line?)?;
         if message["profile"]["test"] != true {
             continue;
@@ -227,14 +231,6 @@ impl Suite {
             ran.counts.failed = 1;
         }
         Ok(ran)
-    }
-}
-
-/// Builds the fuzz targets while tests wait and leave CPUs idle; it gives way at once to a test that wakes. What fails
-/// here fails again in its stage, which says so.
-fn build_ahead() {
-    if Attribute::Scheduling(Scheduling::Idle).take_on().is_ok() {
-        let _ = fuzz::build();
     }
 }
 
