@@ -1,6 +1,7 @@
 //! The command line as people and shells meet it: help, completions, man pages, exit codes.
 
 mod completions;
+mod documents;
 mod exit_codes;
 mod help;
 mod man;

@@ -1,4 +1,4 @@
-//! What the rules ask of documents: inline code, links, lines of code.
+//! What the rules ask of documents: inline code and links.
 
 /// A place in a document and what stands there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,14 +18,12 @@ pub(super) fn quoted(text: &str) -> impl Iterator<Item = &str> {
 
 /// Inline code outside fences.
 pub(super) fn inline_code(text: &str) -> impl Iterator<Item = Quote<'_>> {
-    let prose = lines(text).filter(|(_, is_fenced)| !is_fenced);
-    prose.flat_map(|(Quote { line, text }, _)| quoted(text).map(move |text| Quote { line, text }))
+    prose(text).flat_map(|Quote { line, text }| quoted(text).map(move |text| Quote { line, text }))
 }
 
 /// The targets of links and pictures.
 pub(super) fn links(text: &str) -> impl Iterator<Item = Quote<'_>> {
-    let prose = lines(text).filter(|(_, is_fenced)| !is_fenced);
-    prose.flat_map(|(Quote { line, text }, _)| {
+    prose(text).flat_map(|Quote { line, text }| {
         let ends = text.split("](").skip(1);
         ends.filter_map(move |rest| {
             let (text, _) = rest.split_once(')')?;
@@ -34,20 +32,13 @@ pub(super) fn links(text: &str) -> impl Iterator<Item = Quote<'_>> {
     })
 }
 
-/// Lines of code: in fences, or set off by four spaces.
-pub(super) fn blocks(text: &str) -> impl Iterator<Item = Quote<'_>> {
-    let code =
-        lines(text).filter(|(quote, is_fenced)| *is_fenced || quote.text.starts_with("    "));
-    code.map(|(quote, _)| quote)
-}
-
-/// Every line, and whether it is between lines of three backticks; those themselves left out.
-fn lines(text: &str) -> impl Iterator<Item = (Quote<'_>, bool)> {
+/// Every line that is not between lines of three backticks.
+fn prose(text: &str) -> impl Iterator<Item = Quote<'_>> {
     let mut is_open = false;
     (1..).zip(text.lines()).filter_map(move |(line, text)| {
         let is_fence = text.trim_start().starts_with("```");
         is_open ^= is_fence;
-        (!is_fence).then_some((Quote { line, text }, is_open))
+        (!is_open && !is_fence).then_some(Quote { line, text })
     })
 }
 
@@ -59,7 +50,7 @@ mod tests {
         "See `a/b.rs` and [c](d.md) `open\n```console measured\n$ x `y`\n```\n    z\n";
 
     #[test]
-    fn code_and_links_are_found_in_prose_and_lines_of_code_in_blocks() {
+    fn code_and_links_are_found_in_prose_alone() {
         let seen = |quotes: &mut dyn Iterator<Item = Quote<'static>>| {
             quotes
                 .map(|quote| (quote.line, quote.text))
@@ -67,6 +58,5 @@ mod tests {
         };
         assert_eq!(seen(&mut inline_code(TEXT)), [(1, "a/b.rs")]);
         assert_eq!(seen(&mut links(TEXT)), [(1, "d.md")]);
-        assert_eq!(seen(&mut blocks(TEXT)), [(3, "$ x `y`"), (5, "    z")]);
     }
 }

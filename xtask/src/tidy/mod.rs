@@ -13,7 +13,6 @@ use anyhow::bail;
 use tree::{Tree, Violation};
 
 use crate::stage::Stages;
-use crate::target;
 
 /// One house rule.
 struct Rule {
@@ -28,10 +27,7 @@ struct Rule {
 /// Does what is asked for; whether all is well.
 pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<bool> {
     match arguments {
-        [] => {
-            let _claim = target::claim()?;
-            check()
-        }
+        [] => check(),
         ["--rules"] => {
             for rule in rules::ALL {
                 println!("{:<20} {}", rule.name, rule.says);
@@ -56,7 +52,7 @@ fn check() -> anyhow::Result<bool> {
     Ok(wrong == 0)
 }
 
-/// The check as a stage of `cargo xtask test`; the caller has the target directory already.
+/// The check as a stage of `cargo xtask test`.
 pub(crate) fn stage(stages: &mut Stages) -> anyhow::Result<()> {
     let begun = sys::clock::now();
     println!("== tidy");

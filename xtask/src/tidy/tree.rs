@@ -46,9 +46,6 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What the commands of a program say of themselves, by command: empty, `load`, `study run`.
-pub(super) type Helps = BTreeMap<String, String>;
-
 /// The repository. Paths are relative to its top.
 #[derive(Default)]
 pub(super) struct Tree {
@@ -57,10 +54,6 @@ pub(super) struct Tree {
     pub(super) sources: BTreeMap<String, Source>,
     /// Every file, in bytes.
     pub(super) sizes: BTreeMap<String, u64>,
-    /// Of `linerate`.
-    pub(super) helps: Helps,
-    /// Of `cargo xtask`.
-    pub(super) tasks: Helps,
     /// Hash and subject, the newest first; empty without a history.
     pub(super) commits: Vec<(String, String)>,
 }

@@ -1,7 +1,6 @@
 //! The rules by name, in a plain array.
 
 mod arrows;
-mod commands;
 mod paths;
 mod promises;
 mod repository;
@@ -23,7 +22,6 @@ pub(super) const ALL: &[Rule] = &[
     repository::BLOBS,
     paths::RULE,
     promises::RULE,
-    commands::RULE,
     repository::COMMITS,
 ];
 
