@@ -39,7 +39,7 @@ struct Arrow {
 }
 
 /// A row of a table whose column `uses` says what a part may use.
-struct Row {
+struct MapRow {
     line: usize,
     uses: Vec<String>,
 }
@@ -71,7 +71,7 @@ fn against_the_map(tree: &Tree, arrows: &[Arrow], concerns: fn(&str) -> bool) ->
 }
 
 /// The rows of the tables that have such a column, by part.
-fn rows(tree: &Tree) -> BTreeMap<String, Row> {
+fn rows(tree: &Tree) -> BTreeMap<String, MapRow> {
     let mut rows = BTreeMap::new();
     let mut column = None;
     let text = tree.texts.get(MAP).map_or("", String::as_str);
@@ -84,7 +84,7 @@ fn rows(tree: &Tree) -> BTreeMap<String, Row> {
                 let part = cells[1].trim_matches('`').trim_end_matches(".rs");
                 let uses = cells.get(column).map_or("", |cell| cell);
                 let uses = quoted(uses).map(str::to_owned).collect();
-                rows.insert(part.to_owned(), Row { line, uses });
+                rows.insert(part.to_owned(), MapRow { line, uses });
                 Some(column)
             }
         };
