@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use model::run::{Blocks, RunRecord};
 
+use crate::common::whole_run::{Run, folder_with, whole_run};
 use crate::common::{Folder, answer, assert_says, linerate, refusal_of};
 
 fn blocks(folder: &Folder) -> Vec<model::BlockRecord> {
@@ -28,12 +29,7 @@ fn the_main_job_in_an_empty_folder_leaves_one_run_folder_and_nothing_else() {
 
 #[test]
 fn every_lever_of_the_ladder_is_used_in_a_namespace_of_our_own() {
-    let folder = Folder::new("levers");
-    answer(&mut linerate(
-        &folder,
-        &["--smoke", "--yes", "--out", "run"],
-    ));
-    let run: RunRecord = serde_json::from_str(&folder.text("run/run.json")).unwrap();
+    let run: RunRecord = serde_json::from_str(&whole_run().run).unwrap();
     assert_eq!(run.rig, model::run::Rig::PrivateNamespace);
     let skipped = |doubt: &&model::Doubt| matches!(doubt, model::Doubt::LeverSkipped { .. });
     assert_eq!(run.doubts.iter().find(skipped), None);
@@ -168,18 +164,12 @@ fn a_study_on_disk_wins_over_the_built_in_one_and_its_errors_name_the_place() {
 
 #[test]
 fn a_folder_that_holds_a_run_is_not_written_over() {
-    let folder = Folder::new("taken");
-    answer(&mut linerate(
-        &folder,
-        &["--smoke", "--yes", "--out", "run"],
-    ));
-    let before = folder.text("run/blocks.jsonl");
-    let said = refusal_of(&mut linerate(
-        &folder,
-        &["--smoke", "--yes", "--out", "run"],
-    ));
+    let Run { run, blocks } = whole_run();
+    let folder = folder_with("taken", run, blocks);
+    let again = ["--smoke", "--yes", "--out", "run"];
+    let said = refusal_of(&mut linerate(&folder, &again));
     assert_says(&said, "holds a run already");
-    assert_eq!(folder.text("run/blocks.jsonl"), before);
+    assert_eq!(folder.text("run/blocks.jsonl"), *blocks);
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn the_answer_comes_first_and_says_who_is_faster_and_by_how_much() {
         "bench",
         "-N",
         "-r",
-        "30",
+        "16",
         "--smallest-effect",
         "90",
         "-n",
@@ -36,7 +36,7 @@ fn a_slower_command_is_worse_and_exits_with_one_only_where_that_was_asked() {
     let folder = Folder::new("bench-slower");
     let code = |arguments: &[&str]| {
         let words = [
-            &["bench", "-N", "-r", "30", "--smallest-effect", "90"],
+            &["bench", "-N", "-r", "16", "--smallest-effect", "90"],
             arguments,
         ]
         .concat();

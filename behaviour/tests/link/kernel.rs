@@ -36,10 +36,13 @@ fn a_rate_is_held_by_either_bucket_and_four_times_the_rate_carries_some_four_tim
             assert!(slow as f64 <= 1e6 * (slow_s + 0.5), "{via}: {slow} bytes");
             fast as f64 / slow as f64
         };
-        // A stop of either end takes away from what it carried.
-        let mut ratios = [(); 3].map(|()| ratio());
-        ratios.sort_by(f64::total_cmp);
-        assert!((2.0..=6.0).contains(&ratios[1]), "{via}: {ratios:?}");
+        // A stop of either end takes away from what it carried: then two others must be right.
+        let some_four = |ratio: &f64| (2.0..=6.0).contains(ratio);
+        let first = ratio();
+        if !some_four(&first) {
+            let ratios = [first, ratio(), ratio()];
+            assert!(ratios[1..].iter().all(some_four), "{via}: {ratios:?}");
+        }
     }
 }
 
