@@ -1,6 +1,7 @@
 //! What this machine has, for one page: a file per kind of thing. Each part copes with missing
 //! files by itself, so that the whole never fails, and what was hidden is named.
 
+mod buses;
 mod cpu;
 mod disks;
 mod kernel;
@@ -10,10 +11,8 @@ mod look;
 mod memory;
 mod names;
 mod network;
-mod pci;
 mod permissions;
 pub(crate) mod tables;
-mod usb;
 
 use model::inventory::{ControlGroup, INVENTORY_FORMAT, Inventory};
 use sys::cgroup::{Controller, Group, Hierarchy};
@@ -44,8 +43,8 @@ fn from_files(look: &Look) -> Inventory {
         cpu: cpu::collect(look),
         memory: memory::collect(look),
         disks: disks::collect(look),
-        pci: pci::collect(look),
-        usb: usb::collect(look),
+        pci: buses::pci(look),
+        usb: buses::usb(look),
         links: Vec::new(),
         network: network::collect(look),
         kernel: kernel::collect(look),

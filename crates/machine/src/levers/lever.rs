@@ -110,29 +110,24 @@ impl Lever {
     /// # Errors
     /// Why not, with the errno.
     pub fn may_set(&'static self, site: &Site) -> Result<(), Obstacle> {
-        match &self.how {
-            How::Knobs(knobs) => knobs.may_set(site),
-            _ => self.plan(site, None).map(drop),
+        match self.knobs() {
+            Some(knobs) => knobs.may_set(site),
+            None => self.plan(site, None).map(drop),
         }
     }
 
     /// The value that is set when none is typed; `None` where that depends on what the machine is for.
     #[must_use]
     pub fn recommended(&self, site: &Site) -> Option<String> {
-        match &self.how {
-            How::Knobs(knobs) => knobs.recommended(site),
-            _ => None,
-        }
+        self.knobs()?.recommended(site)
     }
 
     /// What it may be set to besides what it is, where nobody has typed a value: what is recommended;
     /// where nothing is, each other of its few values, none where they are many.
     #[must_use]
     pub fn other_values(&'static self, site: &Site) -> Vec<String> {
-        match &self.how {
-            How::Knobs(knobs) => knobs.other_values(self, site),
-            _ => Vec::new(),
-        }
+        let values = self.knobs().map(|knobs| knobs.other_values(self, site));
+        values.unwrap_or_default()
     }
 
     /// The values that it takes, in words.
@@ -159,7 +154,7 @@ impl Lever {
     /// Whether a knob is one of its own. What a journal says of any other is not believed.
     #[must_use]
     pub fn owns(&self, knob: &Knob) -> bool {
-        matches!(&self.how, How::Knobs(knobs) if knobs.places.have(knob))
+        self.knobs().is_some_and(|knobs| knobs.places.have(knob))
     }
 
     /// Whether what is set goes back by itself unless it is confirmed: it may lock us out, or reaches
@@ -167,30 +162,38 @@ impl Lever {
     #[must_use]
     pub fn is_on_trial(&self) -> bool {
         let is_risky = self.scope == Scope::Device || self.worst.locks_out();
-        is_risky && matches!(self.how, How::Knobs(_))
+        is_risky && self.knobs().is_some()
     }
 
     /// What a person would type in our place, where that is not a command for each knob.
     #[must_use]
     pub fn by_hand(&self) -> Option<&str> {
-        match &self.how {
-            How::AtStart(start) => Some(&start.by_hand),
-            _ => None,
-        }
+        Some(&self.start()?.by_hand)
     }
 
     /// Whether it is a flag of our own server, that no other program has.
     #[must_use]
     pub fn is_of_our_server(&self) -> bool {
-        matches!(&self.how, How::AtStart(start) if start.is_of_our_server())
+        self.start().is_some_and(SetAtStart::is_of_our_server)
     }
 
     /// What a program is to be started with, for a value as a person types it; `None` for what is
     /// set in the machine.
     #[must_use]
     pub fn at_start(&'static self, value: Option<&str>) -> Option<Result<AtStart, Obstacle>> {
+        Some(self.start()?.part(&self.name, value))
+    }
+
+    fn knobs(&self) -> Option<&Tunable> {
         match &self.how {
-            How::AtStart(start) => Some(start.part(&self.name, value)),
+            How::Knobs(knobs) => Some(knobs),
+            _ => None,
+        }
+    }
+
+    fn start(&self) -> Option<&SetAtStart> {
+        match &self.how {
+            How::AtStart(start) => Some(start),
             _ => None,
         }
     }

@@ -8,6 +8,7 @@ use sys::attribute::{Attribute, Flaw};
 use sys::scheduling::{self, Scheduling};
 
 use super::{ProgramKind, ProgramSetting, group, holding};
+use crate::tree::behind;
 
 /// What a process has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +42,12 @@ impl Shown {
             Self::Words(_) => false,
             Self::Hidden => true,
         }
+    }
+}
+
+impl From<Attribute> for Shown {
+    fn from(attribute: Attribute) -> Self {
+        Self::Setting(ProgramSetting::Attribute(attribute))
     }
 }
 
@@ -95,15 +102,14 @@ pub(super) fn shown(kind: ProgramKind, pid: u32) -> io::Result<Shown> {
             return Ok(speculation(flaw, &status(pid, line_of(flaw))?));
         }
         ProgramKind::HugePages => Attribute::HugePages(status(pid, "THP_enabled")? == "1"),
-        ProgramKind::CpuWeight => return group::weight_of(pid).map(of_weight),
+        ProgramKind::CpuWeight => {
+            let weight = ProgramSetting::CpuWeight(group::weight_of(pid)?);
+            return Ok(Shown::Setting(weight));
+        }
         ProgramKind::WakeLatency => return holding::wake_latency_now().map(Shown::Words),
         ProgramKind::PacketProgram => return holding::packet_programs_now().map(Shown::Words),
     };
-    Ok(Shown::Setting(ProgramSetting::Attribute(attribute)))
-}
-
-fn of_weight(weight: u32) -> Shown {
-    Shown::Setting(ProgramSetting::CpuWeight(weight))
+    Ok(attribute.into())
 }
 
 /// Another user's, and without `CAP_SYS_NICE` any other's, is shown to nobody
@@ -112,8 +118,7 @@ fn timer_slack(pid: u32) -> io::Result<Shown> {
     match text(pid, "timerslack_ns") {
         Ok(text) => {
             let slack_ns = text.trim().parse().map_err(io::Error::other)?;
-            let slack = Attribute::TimerSlackNs(slack_ns);
-            Ok(Shown::Setting(ProgramSetting::Attribute(slack)))
+            Ok(Attribute::TimerSlackNs(slack_ns).into())
         }
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Shown::Hidden),
         Err(error) => Err(error),
@@ -122,17 +127,13 @@ fn timer_slack(pid: u32) -> io::Result<Shown> {
 
 /// A line such as `Max open files  1024  1048576  files`.
 fn open_files(limits: &str) -> io::Result<Shown> {
-    let line = limits
-        .lines()
-        .find_map(|line| line.strip_prefix("Max open files"));
-    let mut limits = line.unwrap_or_default().split_whitespace();
+    let line = behind(limits, "Max open files").unwrap_or_default();
+    let mut limits = line.split_whitespace();
     let (Some(soft), Some(hard)) = (limits.next(), limits.next()) else {
         return Err(io::Error::other("the kernel tells no limit of open files"));
     };
     Ok(match soft.parse() {
-        Ok(count) if soft == hard => {
-            Shown::Setting(ProgramSetting::Attribute(Attribute::OpenFiles(count)))
-        }
+        Ok(count) if soft == hard => Attribute::OpenFiles(count).into(),
         _ => Shown::Words(format!("{soft}, up to {hard} if it asks")),
     })
 }
@@ -159,8 +160,7 @@ fn speculation(flaw: Flaw, words: &str) -> Shown {
         | "conditional force disabled" => false,
         _ => return fixed(words),
     };
-    let speculation = Attribute::Speculation(flaw, is_allowed);
-    Shown::Setting(ProgramSetting::Attribute(speculation))
+    Attribute::Speculation(flaw, is_allowed).into()
 }
 
 fn fixed(words: &str) -> Shown {
@@ -178,15 +178,11 @@ fn fixed(words: &str) -> Shown {
 /// A line of `/proc/PID/status`, without its name.
 fn status(pid: u32, name: &str) -> io::Result<String> {
     let text = text(pid, "status")?;
-    let mut lines = text.lines().filter_map(|line| line.split_once(':'));
-    let found = lines.find(|(key, _)| *key == name);
-    let absent = || {
+    let found = behind(&text, &format!("{name}:"));
+    found.map(str::to_owned).ok_or_else(|| {
         let what = format!("this kernel tells no `{name}` of process {pid}");
         io::Error::new(io::ErrorKind::Unsupported, what)
-    };
-    found
-        .map(|(_, value)| value.trim().to_owned())
-        .ok_or_else(absent)
+    })
 }
 
 fn text(pid: u32, file: &str) -> io::Result<String> {
