@@ -122,8 +122,8 @@ impl fmt::Display for UnknownLine {
         write!(
             out,
             "{path}:{line}: this is no entry that this version of Linerate knows: {why}; undo it with \
-             the version that wrote it, or, if you know that nothing is left of it, take it out with \
-             linerate levers undo --forget-line {line}"
+             the version that wrote it, or, if you know that nothing is left of it, take that line out of \
+             the file"
         )
     }
 }

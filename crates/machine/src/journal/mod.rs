@@ -28,8 +28,6 @@ use lock::Lock;
 const FILE: &str = "journal.jsonl";
 /// Where the next journal is written.
 const NEXT: &str = "journal.next";
-/// Where lines go that were taken out unread.
-const SET_ASIDE: &str = "journal.forgotten";
 
 /// Why the journal could not be read or written.
 #[derive(Debug, Error)]
@@ -146,36 +144,6 @@ impl Journal {
         let mut entries = self.entries().to_owned();
         entries.retain(|entry| entry.id != id);
         self.save(entries)
-    }
-
-    /// Takes a line out that this version cannot read, and puts it behind those of a file beside the
-    /// journal, whose path this is; `None` where the line of that number is none.
-    ///
-    /// # Errors
-    /// Those of writing a file. Then the line still stands.
-    pub(crate) fn set_aside(
-        &mut self,
-        line: usize,
-    ) -> Result<Option<(UnknownLine, PathBuf)>, JournalError> {
-        let mut left = self.found.clone();
-        let Some(at) = left.unknown.iter().position(|found| found.line == line) else {
-            return Ok(None);
-        };
-        let taken = left.unknown.remove(at);
-        let path = self.folder.join(SET_ASIDE);
-        let keep = || {
-            let mut options = File::options();
-            let mut file = options.append(true).create(true).open(&path)?;
-            file.write_all(&[&taken.text[..], b"\n"].concat())?;
-            file.sync_all()?;
-            File::open(&self.folder)?.sync_all()
-        };
-        keep().map_err(|source| JournalError::File {
-            path: path.clone(),
-            source,
-        })?;
-        self.write(left)?;
-        Ok(Some((taken, path)))
     }
 
     fn save(&mut self, entries: Vec<Entry>) -> Result<(), JournalError> {

@@ -157,19 +157,6 @@ fn an_unknown_line_keeps_its_number_from_being_given_to_another() {
 }
 
 #[test]
-fn a_line_that_is_taken_out_unread_is_kept_beside_the_journal() {
-    let state = State::new("aside");
-    let strange = with_a_line_between(&state, "\"rig\":", "\"moon\":");
-    let mut journal = state.open().unwrap();
-    assert!(journal.set_aside(1).unwrap().is_none(), "one that is known");
-    let (taken, path) = journal.set_aside(2).unwrap().unwrap();
-    assert_eq!(taken.text() + "\n", strange);
-    assert_eq!(fs::read_to_string(path).unwrap(), strange);
-    assert!(journal.unknown().is_empty());
-    assert_eq!((state.read().len(), journal.entries().len()), (2, 2));
-}
-
-#[test]
 fn a_folder_that_others_may_enter_or_that_is_a_link_is_refused() {
     let state = State::new("folder");
     drop(state.open().unwrap());

@@ -24,18 +24,13 @@ Examples:
     sudo linerate levers undo
   sudo linerate levers undo mtu
   An entry that is not to be believed, or that you put back by hand, by its number in the journal:
-    sudo linerate levers undo --forget 3
-  A line that this version cannot read, by its number in the file; it is printed, and kept:
-    sudo linerate levers undo --forget-line 2")]
+    sudo linerate levers undo --forget 3")]
 pub(super) struct Arguments {
     /// The lever; otherwise all
     lever: Option<String>,
     /// Take this entry out of the journal, leave the machine as it is, and say what is left
     #[arg(long, value_name = "ENTRY", conflicts_with = "lever")]
     forget: Option<u64>,
-    /// Take this line out of the journal, which this version cannot read, and keep it beside it
-    #[arg(long, value_name = "LINE", conflicts_with_all = ["lever", "forget", "json"])]
-    forget_line: Option<usize>,
     /// Print what was done as one JSON value (docs/schema/levers-undo.json)
     #[arg(long)]
     json: bool,
@@ -77,9 +72,6 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     if let Some(id) = arguments.forget {
         return forget(id, arguments.json, console);
     }
-    if let Some(line) = arguments.forget_line {
-        return forget_line(line, console);
-    }
     // A name that the catalogue has not may still stand in the journal of another version.
     let undone = carry::undo(arguments.lever.as_deref())?;
     if undone.is_empty() {
@@ -104,22 +96,6 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let mut fates = undone.iter().flat_map(|undone| &undone.knobs);
     let is_as_before = fates.all(|(_, fate)| fate.is_as_before());
     Ok(exit_code(is_as_before && unknown.is_empty()))
-}
-
-/// What it was about is not known, so it may be left.
-fn forget_line(line: usize, console: &Console) -> anyhow::Result<ExitCode> {
-    let (taken, kept_in) = carry::forget_line(line)?.with_context(|| {
-        format!(
-            "line {line} of the journal is none that cannot be read; `linerate levers journal` shows \
-             those there are"
-        )
-    })?;
-    console.say(&taken.text());
-    let kept_in = kept_in.display();
-    console.note(&format!(
-        "line {line} is out of the journal, and kept in {kept_in}"
-    ));
-    Ok(exit_code(false))
 }
 
 /// A foreign entry leaves nothing of ours behind.

@@ -24,8 +24,7 @@ pub use guard::start_guard;
 pub use hold::Held;
 pub use standing::{Standing, standing};
 pub use undo::{
-    confirm, forget, forget_line, has_left, reverts_at_ms, undo, undo_leftovers, undo_overdue,
-    unknown,
+    confirm, forget, has_left, reverts_at_ms, undo, undo_leftovers, undo_overdue, unknown,
 };
 
 /// Why a plan was not carried out, or a journal not undone.

@@ -1,7 +1,6 @@
 //! The journal carried out backwards.
 
 use std::io;
-use std::path::PathBuf;
 
 use super::{CarryError, KnobFate, Undone, elsewhere};
 use crate::journal::{self, Change, Entry, Journal, LeverChange, UnknownLine};
@@ -93,15 +92,6 @@ pub fn forget(id: u64) -> Result<Option<Undone>, CarryError> {
 /// When the journal cannot be read.
 pub fn unknown() -> Result<Vec<UnknownLine>, CarryError> {
     Ok(journal::read()?.unknown)
-}
-
-/// Takes such a line out of the journal, and the file beside it that it is kept in; `None` where the
-/// line of that number is none.
-///
-/// # Errors
-/// When the journal cannot be read or written.
-pub fn forget_line(line: usize) -> Result<Option<(UnknownLine, PathBuf)>, CarryError> {
-    Ok(Journal::open()?.set_aside(line)?)
 }
 
 /// Puts one entry back; what became of its knobs.
