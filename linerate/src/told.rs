@@ -105,9 +105,12 @@ fn environment(width: usize) -> Environment<'static> {
     templates.add_function("entry", move |text: &str| {
         format!("  {}\n", wrap(text, width.saturating_sub(4)).join("\n    "))
     });
-    templates.add_function("row", move |label: &str, value: Value| {
-        row(label, &value, width)
-    });
+    templates.add_function(
+        "row",
+        move |label: &str, value: Value, of: Option<usize>| {
+            row((label, of.unwrap_or(LABEL_WIDTH)), &value, width)
+        },
+    );
     templates
 }
 
@@ -155,11 +158,11 @@ fn joined(parts: &Value, between: Option<&str>) -> Result<String, Error> {
 }
 
 /// A label and what is known, which hangs beside it; no row of nothing.
-fn row(label: &str, value: &Value, width: usize) -> String {
+fn row((label, columns): (&str, usize), value: &Value, width: usize) -> String {
     if is_nothing(value) {
         return String::new();
     }
-    let label = format!("  {label:LABEL_WIDTH$} ");
+    let label = format!("  {label:columns$} ");
     hanging(&label, &value.to_string(), width).join("\n") + "\n"
 }
 

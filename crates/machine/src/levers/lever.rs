@@ -42,7 +42,7 @@ pub struct Lever {
 }
 
 /// What `linerate doctor` says where it finds that the lever costs.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
     pub cost: String,

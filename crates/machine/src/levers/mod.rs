@@ -33,7 +33,7 @@ pub use knob::{
     CpuSetting, DeviceName, DeviceSetting, DriverSetting, FeatureName, HostSetting, Knob,
     LinkSetting, Queue, QueueSetting, RouteKey, RouteMetric, SysctlName, Value,
 };
-pub use lever::{Group, Lever, Reading, Scope, Worst};
+pub use lever::{Costs, Group, Lever, Reading, Scope, Worst};
 pub use obstacle::Obstacle;
 pub use our_server::ServerPart;
 use places::Places;

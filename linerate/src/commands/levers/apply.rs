@@ -8,9 +8,10 @@ use machine::levers::{DeviceName, Plan, Site, Step};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{LEFT_CHANGED, by_whom, catalogue, find, overdue};
+use super::{LEFT_CHANGED, by_whom, find, overdue};
 use crate::console::Console;
 use crate::shape;
+use crate::told::{self, template};
 
 /// Set a lever, to what is recommended or to a value
 ///
@@ -121,15 +122,16 @@ fn on_trial(plan: &Plan) -> bool {
 fn tell(plan: &Plan, applied: Option<&Applied>, arguments: &Arguments, console: &Console) {
     let reverts_after_s = applied.filter(|_| on_trial(plan)).map(|_| arguments.trial);
     let steps = applied.map_or(&plan.steps, |applied| &applied.steps);
+    let told = LeversApply {
+        lever: plan.lever,
+        entry: applied.map(|applied| applied.id),
+        steps: steps.iter().map(shape_of).collect(),
+        commands: plan.commands(),
+        undo_commands: plan.undo_commands(),
+        reverts_after_s,
+    };
     if arguments.json {
-        return console.say(&shape::lines(LeversApply {
-            lever: plan.lever,
-            entry: applied.map(|applied| applied.id),
-            steps: steps.iter().map(shape_of).collect(),
-            commands: plan.commands(),
-            undo_commands: plan.undo_commands(),
-            reverts_after_s,
-        }));
+        return console.say(&shape::lines(told));
     }
     if plan.steps.is_empty() {
         return console.say(&format!(
@@ -138,7 +140,8 @@ fn tell(plan: &Plan, applied: Option<&Applied>, arguments: &Arguments, console: 
         ));
     }
     if applied.is_none() {
-        return catalogue::commands(plan, console);
+        let commands = template!("levers-commands");
+        return console.say(&told::page(&told, commands, console.width()));
     }
     let changed = |(step, _): &(&Step, &Step)| step.old != step.new;
     for (step, asked) in steps.iter().zip(&plan.steps).filter(changed) {

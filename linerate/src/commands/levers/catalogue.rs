@@ -1,13 +1,13 @@
 //! `linerate levers list` and `show`: what a lever says of itself.
 
-use machine::levers::{self, Group, Lever, Plan, Scope, Site, TestBench};
+use machine::levers::{self, Costs, Group, Lever, Plan, Scope, Site, TestBench};
 use model::Binds;
-use report::text::wrap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::console::Console;
 use crate::shape;
+use crate::told::{self, template};
 
 /// Columns of a lever's name.
 pub(super) const NAME_WIDTH: usize = 26;
@@ -52,6 +52,8 @@ struct LeverShape {
     /// Where tests of this version set it, look at it and put it back; nowhere for others that are
     /// told and never set.
     tested_in: &'static [TestBench],
+    /// The same in words, or why none does.
+    tested: String,
 }
 
 /// The worst that a value may do.
@@ -140,45 +142,16 @@ fn shape_of(lever: &'static Lever) -> LeverShape {
         values: lever.values(),
         sets: lever.sets(),
         tested_in: &lever.tested_in,
+        tested: lever.tested_words(),
     }
 }
 
 pub(super) fn show(lever: &'static Lever, site: &Site, as_json: bool, console: &Console) {
-    if as_json {
-        return console.say(&shape::lines(shown(lever, site)));
-    }
-    let width = console.width().min(100);
-    console.say(&format!("{}: {}", lever.name, lever.title));
-    let now = lever
-        .read(site)
-        .map_or_else(|why| why.to_string(), |reading| reading.now);
-    let recommended = lever
-        .recommended(site)
-        .unwrap_or_else(|| "depends".to_owned());
-    let tested = lever.tested_words();
-    let parts = [
-        ("does", lever.about.as_str()),
-        ("helps", &lever.helps),
-        ("hurts", &lever.hurts),
-        ("published", published(lever)),
-        ("scope", lever.scope.word()),
-        ("binds", binds(lever.binds)),
-        ("at worst", &worst_case(lever)),
-        ("values", &lever.values()),
-        ("tested", &tested),
-        ("now", &now),
-        ("recommended", &recommended),
-    ];
-    for (label, words) in parts {
-        console.say(&labelled(label, words, width));
-    }
-    if let Some(command) = lever.by_hand() {
-        console.say(&labelled("by hand", command, width));
-    }
-    match lever.plan(site, None) {
-        Ok(plan) => commands(&plan, console),
-        Err(obstacle) => console.say(&labelled("to set it", &obstacle.to_string(), width)),
-    }
+    let shown = shown(lever, site);
+    console.say(&match as_json {
+        true => shape::lines(shown),
+        false => told::page(&shown, template!("levers-show"), console.width().min(100)),
+    });
 }
 
 fn shown(lever: &'static Lever, site: &Site) -> LeversShow {
@@ -198,49 +171,43 @@ fn shown(lever: &'static Lever, site: &Site) -> LeversShow {
     }
 }
 
-/// What would be typed, to set and to put back; nothing where all is as recommended.
-pub(super) fn commands(plan: &Plan, console: &Console) {
-    if plan.steps.is_empty() {
-        return console.say("  to set it    nothing: it is so already");
-    }
-    console.say("  to set it");
-    plan.commands()
-        .iter()
-        .for_each(|line| console.say(&format!("    {line}")));
-    console.say("  to put it back");
-    plan.undo_commands()
-        .iter()
-        .for_each(|line| console.say(&format!("    {line}")));
+/// All that the rows of the levers say, by subject: `docs/levers/README.md`.
+#[derive(Serialize)]
+struct LeversPage {
+    groups: Vec<GroupPage>,
 }
 
-fn labelled(label: &str, words: &str, width: usize) -> String {
-    let lines = wrap(words, width.saturating_sub(15));
-    format!("  {label:<13}{}", lines.join("\n               "))
+#[derive(Serialize)]
+struct GroupPage {
+    title: &'static str,
+    levers: Vec<LeverPage>,
 }
 
-/// Who has measured a gain.
-pub(super) fn published(lever: &Lever) -> &str {
-    let published = lever.published.as_deref();
-    published.unwrap_or("no figure that we know of")
+#[derive(Serialize)]
+struct LeverPage {
+    #[serde(flatten)]
+    lever: LeverShape,
+    finding: Option<&'static Costs>,
+    by_hand: Option<&'static str>,
+    notes: &'static str,
 }
 
-/// The harm, how it comes, and whether it goes back by itself before that is for good.
-pub(super) fn worst_case(lever: &Lever) -> String {
-    let worst = &lever.worst;
-    let trial = if lever.is_on_trial() {
-        "; on trial: put back after 60 seconds unless confirmed"
-    } else {
-        ""
+pub(super) fn page(console: &Console) {
+    let lever = |lever: &'static Lever| LeverPage {
+        lever: shape_of(lever),
+        finding: lever.finding.as_ref(),
+        by_hand: lever.by_hand(),
+        notes: &lever.notes,
     };
-    format!("{}: {}{trial}", worst.word(), worst.how())
-}
-
-pub(super) fn binds(binds: Binds) -> &'static str {
-    match binds {
-        Binds::Live => "at once",
-        Binds::Connect => "for connections made afterwards",
-        Binds::Listen => "for sockets that listen, or devices that come up, afterwards",
-        Binds::Fork => "for processes started afterwards",
-        Binds::Boot => "after a reboot",
-    }
+    let group = |(group, levers): (Group, Vec<&'static Lever>)| GroupPage {
+        title: group.title(),
+        levers: levers.into_iter().map(lever).collect(),
+    };
+    let groups = by_group(levers::all()).into_iter().map(group).collect();
+    let page = LeversPage { groups };
+    console.say(&told::page(
+        &page,
+        template!("levers-page"),
+        console.width(),
+    ));
 }

@@ -4,7 +4,6 @@ pub(crate) mod apply;
 pub(crate) mod catalogue;
 pub(crate) mod journal;
 mod overdue;
-mod page;
 mod revert;
 mod run;
 pub(crate) mod status;
@@ -164,7 +163,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         }
         Action::Revert { id } => revert::in_time(*id)?,
         Action::RevertAfter { holder } => revert::after(*holder)?,
-        Action::Page => console.say(&page::of_all()),
+        Action::Page => catalogue::page(console),
     }
     Ok(ExitCode::SUCCESS)
 }
