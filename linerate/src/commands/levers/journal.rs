@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::by_whom;
 use crate::console::Console;
 use crate::shape;
+use crate::told::{self, template};
 
 /// What was set and not put back.
 #[derive(Serialize, JsonSchema)]
@@ -37,6 +38,8 @@ struct EntryShape {
     /// Whether it says that the lever has set what that lever never sets, so that it is not
     /// undone.
     is_foreign: bool,
+    /// Whether it should have been put back by itself by now, and was not.
+    is_overdue: bool,
     /// Seconds until it is put back unless it is confirmed; null where it stays.
     reverts_in_s: Option<u64>,
     /// Why the last try to put it back was in vain; null where there was none.
@@ -73,22 +76,30 @@ struct UnknownShape {
 
 pub(super) fn run(as_json: bool, console: &Console) -> anyhow::Result<()> {
     let (standing, unknown) = (carry::standing()?, carry::unknown()?);
-    if as_json {
-        console.say(&shape::lines(LeversJournal {
-            entries: standing.iter().map(shape_of).collect(),
-            unknown: unknown.iter().map(unknown_shape).collect(),
-        }));
-    } else if standing.is_empty() && unknown.is_empty() {
-        console.say("nothing of ours is set");
-    } else {
-        for entry in &standing {
-            console.say(&render(entry));
-        }
-        for line in &unknown {
-            console.say(&line.to_string());
-        }
-    }
+    let journal = LeversJournal {
+        entries: standing.iter().map(shape_of).collect(),
+        unknown: unknown.iter().map(unknown_shape).collect(),
+    };
+    let page = JournalPage {
+        journal: &journal,
+        unknown_words: unknown.iter().map(ToString::to_string).collect(),
+        by_whom: by_whom(),
+    };
+    console.say(&match as_json {
+        true => shape::lines(journal),
+        false => told::page(&page, template!("levers-journal"), console.width()),
+    });
     Ok(())
+}
+
+/// What the page is made of.
+#[derive(Serialize)]
+struct JournalPage<'a> {
+    #[serde(flatten)]
+    journal: &'a LeversJournal,
+    /// The unknown lines with what to do.
+    unknown_words: Vec<String>,
+    by_whom: &'static str,
 }
 
 fn unknown_shape(line: &UnknownLine) -> UnknownShape {
@@ -98,41 +109,6 @@ fn unknown_shape(line: &UnknownLine) -> UnknownShape {
         why: line.why.clone(),
         text: line.text(),
     }
-}
-
-fn render(entry: &Standing) -> String {
-    let (id, lever, owner) = (entry.id, &entry.change.lever, entry.owner);
-    let state = match (entry.is_of_another_boot, left_s(entry)) {
-        _ if entry.is_foreign => format!(
-            "; not to be believed, as `{lever}` never sets this; to take it out of the journal and \
-             leave the machine as it is: {} undo --forget {id}",
-            by_whom()
-        ),
-        (true, _) => "; the machine has been started since, which put it back".to_owned(),
-        (false, _) if entry.is_overdue => "; its trial is over, and it still stands".to_owned(),
-        (false, Some(seconds)) => format!("; put back in {seconds} s unless confirmed"),
-        (false, None) => String::new(),
-    };
-    let refused = entry.change.refused.as_ref();
-    let refused = refused.map_or_else(String::new, |why| format!("; could not be put back: {why}"));
-    let steps = entry
-        .change
-        .steps
-        .iter()
-        .zip(&entry.now)
-        .map(|(step, now)| {
-            let (knob, old, new) = (
-                &step.knob,
-                step.knob.show(&step.old),
-                step.knob.show(&step.new),
-            );
-            let now = now.as_deref().unwrap_or("not to be read here");
-            format!("\n  {knob}: {old} → {new}, now {now}")
-        });
-    format!(
-        "{id} {lever}, set by {owner}{state}{refused}{}",
-        steps.collect::<String>()
-    )
 }
 
 /// Seconds until it is put back by itself.
@@ -160,6 +136,7 @@ fn shape_of(entry: &Standing) -> EntryShape {
         namespace: entry.namespace,
         is_of_another_boot: entry.is_of_another_boot,
         is_foreign: entry.is_foreign,
+        is_overdue: entry.is_overdue,
         reverts_in_s: left_s(entry),
         refused: entry.change.refused.clone(),
         steps: steps.collect(),

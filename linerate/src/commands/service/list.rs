@@ -5,10 +5,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use study::services::{self, KnownService, ServiceError};
 
-use super::ready::place;
 use super::words;
 use crate::console::Console;
-use crate::shape;
+use crate::told::{self, template};
 use crate::trust::TrustFlag;
 
 /// The services there are, whether their programs are installed, and which run.
@@ -58,7 +57,7 @@ struct Entry {
     missing: Option<String>,
 }
 
-pub(super) fn run(json: bool, trust: TrustFlag, console: &Console) -> anyhow::Result<()> {
+pub(super) fn run(json: bool, trust: TrustFlag, console: &Console) {
     let found = |name: String| match services::find(&name) {
         Ok(known) => entry(&known, trust),
         Err(error) => unusable(name, &error),
@@ -70,27 +69,12 @@ pub(super) fn run(json: bool, trust: TrustFlag, console: &Console) -> anyhow::Re
         .into_iter()
         .partition(|entry| entry.failed.is_none());
     let failed: Vec<Failed> = ended.into_iter().map(failed).collect();
-    if json {
-        let list = List {
-            services,
-            running,
-            failed,
-        };
-        console.say(&shape::lines(&list));
-        return Ok(());
-    }
-    for entry in &services {
-        console.say(&line(entry));
-    }
-    for entry in &running {
-        console.say(&running_line(entry));
-    }
-    for Failed { name, title, why } in &failed {
-        console.say(&format!(
-            "{title} ended unasked, and `linerate service stop {name}` forgets it: {why}"
-        ));
-    }
-    Ok(())
+    let list = List {
+        services,
+        running,
+        failed,
+    };
+    told::say(&list, template!("service-list"), json, console);
 }
 
 /// Asking a program for its version runs it, so one of somebody else's is only looked for.
@@ -141,37 +125,4 @@ fn failed(entry: Running) -> Failed {
         title: entry.title,
         why: entry.failed.unwrap_or_default(),
     }
-}
-
-fn line(entry: &Entry) -> String {
-    let state = match (&entry.missing, &entry.version, &entry.program) {
-        (None, Some(version), Some(program)) => format!("{} {version}, {program}", entry.title),
-        (Some(missing), ..) => missing.clone(),
-        _ => format!("{}; its version is asked for with --trust", entry.title),
-    };
-    let from = entry.file.as_ref();
-    let from = from.map_or_else(String::new, |file| format!(" ({file})"));
-    format!("{:<16} {state}{from}", entry.name)
-}
-
-fn running_line(entry: &Running) -> String {
-    let Running {
-        name,
-        title,
-        version,
-        ..
-    } = entry;
-    let place = place(entry.address, entry.socket.as_deref());
-    let place = place.map_or_else(
-        || "is being started".to_owned(),
-        |place| format!("runs on {place}"),
-    );
-    let password = entry.password_file.as_ref();
-    let password = password.map_or_else(String::new, |file| {
-        format!("its password is in {}; ", file.display())
-    });
-    format!(
-        "{title} {version} {place}; {password}its files are in {}, and `linerate service stop {name}` ends it",
-        entry.folder.display()
-    )
 }

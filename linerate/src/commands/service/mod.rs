@@ -106,7 +106,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         agent::service::register::studies::clear_left();
     }
     match &arguments.action {
-        Action::List { json, trust } => list::run(*json, *trust, console)?,
+        Action::List { json, trust } => list::run(*json, *trust, console),
         Action::Show { service, json } => show(service, *json, console)?,
         Action::Start(arguments) => return start::run(arguments, console),
         Action::Stop { service, json } => stop::run(service, *json, console)?,

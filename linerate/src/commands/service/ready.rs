@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::shape;
+use crate::told::{self, template};
 
 /// A service that is ready; one line.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -60,31 +61,7 @@ impl Ready {
     pub(super) fn shown(&self, as_json: bool) -> String {
         match as_json {
             true => shape::line(self),
-            false => self.text(),
+            false => told::page(self, template!("service-start"), usize::MAX),
         }
     }
-
-    fn text(&self) -> String {
-        let Self {
-            title,
-            version,
-            folder,
-            ..
-        } = self;
-        let place = place(self.address, self.socket.as_deref()).unwrap_or_default();
-        let mut lines = vec![format!("{title} {version} is ready on {place}")];
-        lines.extend(self.urls.iter().map(|url| format!("  {url}")));
-        let password = self.password_file.iter();
-        lines.extend(password.map(|file| format!("  its password is in {}", file.display())));
-        lines.extend(self.connect.iter().map(|line| format!("  {line}")));
-        lines.push(format!("  its files and logs are in {folder}"));
-        lines.join("\n")
-    }
-}
-
-/// Where a service answers, for a reader: an address, a socket, or both.
-pub(super) fn place(address: Option<SocketAddr>, socket: Option<&str>) -> Option<String> {
-    let address = address.map(|address| address.to_string());
-    let both = address.into_iter().chain(socket.map(str::to_owned));
-    both.reduce(|address, socket| format!("{address} and {socket}"))
 }
