@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 use crate::common::assert_says;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn linerate(arguments: &[&str]) -> Output {
     Command::new(crate::common::program())
@@ -102,14 +102,16 @@ fn what_there_is_not_is_refused_by_name() {
 
 #[test]
 fn a_part_of_it_that_is_started_outside_a_rig_changes_nothing() {
-    let server = r#"{"address":"127.0.0.1","client":"127.0.0.1","initial_window":10,"congestion_control":null}"#;
-    let client =
-        r#"{"server":"127.0.0.1:9","pages":[],"samples":1,"patience":{"secs":1,"nanos":0}}"#;
-    for (role, order) in [("page-server", server), ("page-client", client)] {
+    let order = json!({ "pages": [], "samples": 1, "initial_window": 10, "congestion_control": null,
+        "patience": { "secs": 1, "nanos": 0 } });
+    let server = json!({ "address": "127.0.0.1", "client": "127.0.0.1", "order": order });
+    let client = json!({ "server": "127.0.0.1:9", "order": order });
+    for (role, order) in [("PageServer", server), ("PageClient", client)] {
+        let order = json!({ role: order });
         // In a namespace that goes with it, whatever it does there.
         let script = format!(
             "grep . /proc/sys/net/ipv4/tcp_*mem /proc/sys/net/ipv4/tcp_no_metrics_save > before\n\
-             echo '{order}' | \"$0\" role {role}\n\
+             echo '{order}' | \"$0\" role\n\
              grep . /proc/sys/net/ipv4/tcp_*mem /proc/sys/net/ipv4/tcp_no_metrics_save | cmp - before"
         );
         let folder = std::env::temp_dir().join(format!("linerate-{role}-{}", std::process::id()));
