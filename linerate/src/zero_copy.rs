@@ -1,63 +1,14 @@
-//! `--zero-copy` and `--files-by`: answers and files that leave without a copy, and what is told of
-//! them at the end.
+//! `--files-by`: how files leave in the clear, and what is told at the end of those without a copy.
 
 use std::fmt;
 use std::ops::AddAssign;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sys::uring::usable;
-use sys::zero_copy::{WORTHWHILE_BYTES, ZeroCopyTally};
+use sys::zero_copy::ZeroCopyTally;
 use traffic::engine::FileWay;
-
-use crate::socket_flags::SOCKETS;
-use crate::tls_flags::Switch;
-
-#[derive(clap::Args)]
-pub(crate) struct ZeroCopyFlag {
-    /// Send a large message from where it lies, without a copy (`MSG_ZEROCOPY`), on or off
-    ///
-    /// On /plaintext, for a --message of 10240 bytes and more, in the clear; by a ring with
-    /// `IORING_OP_SEND_ZC` (Linux 6.2). The kernel tells later of each send whether it copied all the
-    /// same, as it must over loopback and veth; how many there were is said when the server ends.
-    #[arg(long, hide_short_help = true, value_name = "WHEN", default_value = "off", hide_possible_values = true, help_heading = SOCKETS)]
-    zero_copy: Switch,
-}
-
-impl ZeroCopyFlag {
-    /// Whether it is to be, on this message.
-    ///
-    /// # Errors
-    /// Why it would be for nothing, or cannot be.
-    pub(crate) fn is_on(
-        &self,
-        message: &str,
-        is_secured: bool,
-        is_by_ring: bool,
-    ) -> anyhow::Result<bool> {
-        if self.zero_copy == Switch::Off {
-            return Ok(false);
-        }
-        ensure!(
-            !is_secured,
-            "--zero-copy on: over TLS each answer is encrypted anew, so there is nothing that could \
-             leave from where it lies; --kernel-tls saves copies of files there"
-        );
-        ensure!(
-            message.len() >= WORTHWHILE_BYTES,
-            "--zero-copy on: the --message has {} bytes, and below {WORTHWHILE_BYTES} a copy is cheaper; \
-             it is sent so on /plaintext, as by --message \"$(printf %065536d 0)\"",
-            message.len()
-        );
-        if is_by_ring {
-            usable::try_out_zero_copy()
-                .context("--zero-copy on cannot be had with --engine uring here")?;
-        }
-        Ok(true)
-    }
-}
 
 /// How files leave in the clear.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -115,15 +66,14 @@ struct EndRecord {
 /// What became of the sends of a server.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Account {
-    /// Sends that the kernel took so; an answer takes one, or more where there was no room for all
-    /// of it.
+    /// Sends that the kernel took so; a file takes one for each quarter of a megabyte, or more where there
+    /// was no room for all of it.
     sends: u64,
     /// Of these it told that it copied all the same, as over loopback and veth.
     copied: u64,
     /// Of these it told that it did not copy.
     uncopied: u64,
-    /// Of these it had told nothing when their connections were closed or, on a ring, when the
-    /// server ended.
+    /// Of these it had told nothing when their connections were closed.
     untold: u64,
     /// Sends beside those that it took with a copy at once, for want of memory to keep account of
     /// them (net.core.optmem_max, RLIMIT_MEMLOCK).
@@ -190,10 +140,7 @@ impl fmt::Display for Account {
             silent_workers,
         } = self;
         if *sends == 0 && *declined == 0 && *silent_workers == 0 {
-            return formatter.write_str(
-                "nothing was sent so; what /plaintext answers is with --zero-copy, and files \
-                 with --files-by zero-copy",
-            );
+            return formatter.write_str("no file was sent so");
         }
         write!(
             formatter,

@@ -13,7 +13,6 @@ mod stopping;
 mod tls;
 mod tls_records;
 mod workers;
-mod zero_copy;
 
 /// What [`server::Server::start`] starts. The suites that go through the engine run on the other one
 /// too, as a test program of their own.

@@ -59,15 +59,6 @@ impl Server {
             .collect()
     }
 
-    /// What Python prints of each TCP socket `s` that it has, by these arguments of `print`.
-    pub(crate) fn ask_sockets(&self, printed: &str) -> String {
-        let pid = [self.pid().to_string()];
-        python(
-            &format!("{ASK_SOCKETS}            print({printed})\n"),
-            &pid,
-        )
-    }
-
     pub(crate) fn terminate(&self) {
         sys::process::terminate(&self.child).unwrap();
     }
@@ -113,25 +104,6 @@ pub(crate) fn refusal(flags: &[&str]) -> String {
 
 pub(crate) fn program() -> &'static str {
     crate::common::program()
-}
-
-const ASK_SOCKETS: &str = r"
-import ctypes, os, socket, struct, sys
-pid = int(sys.argv[1])
-process = os.pidfd_open(pid)
-for fd in os.listdir(f'/proc/{pid}/fd'):
-    if os.readlink(f'/proc/{pid}/fd/{fd}').startswith('socket:'):
-        s = socket.socket(fileno=ctypes.CDLL(None).syscall(438, process, int(fd), 0))
-        if s.family == socket.AF_INET:
-";
-
-/// What Python prints for a script; `words` are its arguments.
-pub(crate) fn python(script: &str, words: &[String]) -> String {
-    let mut command = Command::new("python3");
-    let output = command.args(["-c", script]).args(words).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{said}");
-    String::from_utf8(output.stdout).unwrap()
 }
 
 /// Open sockets of a process.

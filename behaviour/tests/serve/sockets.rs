@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::client::Client;
-use super::server::{Server, program, python, sockets};
+use super::server::{Server, program, sockets};
 use crate::common::{Folder, assert_says};
 
 /// A server that must not come up.
@@ -30,7 +30,7 @@ fn refused_here(flags: &[&str]) -> String {
 
 /// The levers of our own server, and the flags by which the tests here, of its workers and of its TLS set
 /// them.
-const FLAGS: [(&str, &str); 12] = [
+const FLAGS: [(&str, &str); 11] = [
     ("connection-steering", "--steer"),
     ("defer-accept", "--defer-accept"),
     ("engine", "--engine"),
@@ -42,7 +42,6 @@ const FLAGS: [(&str, &str); 12] = [
     ("tls-ciphers", "--tls-ciphers"),
     ("tls-record-size", "--tls-record-size"),
     ("workers", "--workers"),
-    ("zero-copy", "--zero-copy"),
 ];
 
 #[test]
@@ -260,7 +259,7 @@ fn a_connection_that_is_paced_sends_no_faster_and_without_it_does() {
         let begin = sys::clock::now();
         assert_eq!(client.get("/a").body.len(), FILE_BYTES);
         took.push(begin.elapsed());
-        let told = server.ask_sockets(ASK_PACES);
+        let told = ask_sockets(&server, ASK_PACES);
         let of_sockets = told.lines().map(|line| {
             let mut numbers = line.split(' ').map(|number| number.parse::<u64>().unwrap());
             (numbers.next().unwrap(), numbers.next().unwrap())
@@ -282,4 +281,29 @@ fn a_connection_that_is_paced_sends_no_faster_and_without_it_does() {
             "{wrong}"
         );
     }
+}
+
+const ASK_SOCKETS: &str = r"
+import ctypes, os, socket, struct, sys
+pid = int(sys.argv[1])
+process = os.pidfd_open(pid)
+for fd in os.listdir(f'/proc/{pid}/fd'):
+    if os.readlink(f'/proc/{pid}/fd/{fd}').startswith('socket:'):
+        s = socket.socket(fileno=ctypes.CDLL(None).syscall(438, process, int(fd), 0))
+        if s.family == socket.AF_INET:
+";
+
+/// What Python prints of each TCP socket `s` that a server has, by these arguments of `print`.
+fn ask_sockets(server: &Server, printed: &str) -> String {
+    let script = format!("{ASK_SOCKETS}            print({printed})\n");
+    python(&script, &[server.pid().to_string()])
+}
+
+/// What Python prints for a script; `words` are its arguments.
+fn python(script: &str, words: &[String]) -> String {
+    let mut command = Command::new("python3");
+    let output = command.args(["-c", script]).args(words).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    String::from_utf8(output.stdout).unwrap()
 }

@@ -23,8 +23,6 @@ mod stopping;
 mod tls;
 #[path = "../serve/tls_records.rs"]
 mod tls_records;
-#[path = "../serve/zero_copy.rs"]
-mod zero_copy;
 
 /// What [`server::Server::start`] starts.
 const ENGINE: &str = "uring";

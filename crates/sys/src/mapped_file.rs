@@ -40,7 +40,7 @@ impl MappedPart {
         self.send_with(socket, libc::MSG_NOSIGNAL)
     }
 
-    /// Sends it without a copy, if that can be, as [`zero_copy::send`].
+    /// Sends it without a copy, if that can be, as [`zero_copy`] says.
     ///
     /// # Errors
     /// Those of [`Self::send`].

@@ -2,18 +2,15 @@
 //! what came of that.
 //!
 //! Until it has told, the memory must stay as it is; of a connection that was closed meanwhile it
-//! never tells, and goes on sending. So only bytes are taken that nothing changes or frees before the
-//! process ends, and pages of files, which are the kernel's ([`crate::mapped_file`]).
+//! never tells, and goes on sending. So only pages of files are taken, which are the kernel's
+//! ([`crate::mapped_file`]).
 //! Documentation/networking/msg_zerocopy.rst.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 
 use crate::check_size;
-use crate::socket::{self, or_later};
-
-/// Below so many bytes the account of a send costs more than its copy (the same document).
-pub const WORTHWHILE_BYTES: usize = 10 * 1024;
+use crate::socket::or_later;
 
 /// `SO_EE_ORIGIN_ZEROCOPY` and `SO_EE_CODE_ZEROCOPY_COPIED` of linux/errqueue.h.
 const ORIGIN: u8 = 5;
@@ -42,7 +39,7 @@ impl ZeroCopyTally {
         self.sends.saturating_sub(self.copied + self.uncopied)
     }
 
-    pub(crate) fn tell(&mut self, sends: u64, is_copied: bool) {
+    fn tell(&mut self, sends: u64, is_copied: bool) {
         match is_copied {
             true => self.copied += sends,
             false => self.uncopied += sends,
@@ -50,52 +47,22 @@ impl ZeroCopyTally {
     }
 }
 
-/// Sends as much as there is room for, without a copy if that can be; `None` when there is no room.
-/// The socket must have been allowed to ([`crate::listener::allow_zero_copy`]), or it copies.
-///
-/// # Errors
-/// `EPIPE` or `ECONNRESET` when the peer is gone; never a signal.
-pub fn send(
-    socket: BorrowedFd<'_>,
-    constant: &'static [u8],
-    tally: &mut ZeroCopyTally,
-) -> io::Result<Option<usize>> {
-    send_by(tally, |flags| socket::send_with(socket, constant, flags))
-}
-
-/// Sends by a function of the flags, and again without this one where the kernel would keep no account.
+/// Sends as much as there is room for by a function of the flags, and again without this one where the kernel
+/// would keep no account. The socket must have been allowed to ([`crate::listener::allow_zero_copy`]), or it copies.
 pub(crate) fn send_by(
     tally: &mut ZeroCopyTally,
     send: impl Fn(libc::c_int) -> io::Result<Option<usize>>,
 ) -> io::Result<Option<usize>> {
-    match send(libc::MSG_NOSIGNAL | libc::MSG_ZEROCOPY) {
-        Err(error) if is_declined(&error) => note_declined(send(libc::MSG_NOSIGNAL), tally),
-        outcome => {
-            tally.sends += u64::from(matches!(outcome, Ok(Some(_))));
-            outcome
-        }
-    }
-}
-
-/// Sends what the kernel would keep no account of.
-pub(crate) fn send_copied(
-    socket: BorrowedFd<'_>,
-    constant: &'static [u8],
-    tally: &mut ZeroCopyTally,
-) -> io::Result<Option<usize>> {
-    note_declined(socket::send(socket, constant), tally)
-}
-
-fn note_declined(
-    outcome: io::Result<Option<usize>>,
-    tally: &mut ZeroCopyTally,
-) -> io::Result<Option<usize>> {
-    tally.declined += u64::from(matches!(outcome, Ok(Some(_))));
+    let (outcome, count) = match send(libc::MSG_NOSIGNAL | libc::MSG_ZEROCOPY) {
+        Err(error) if is_declined(&error) => (send(libc::MSG_NOSIGNAL), &mut tally.declined),
+        outcome => (outcome, &mut tally.sends),
+    };
+    *count += u64::from(matches!(outcome, Ok(Some(_))));
     outcome
 }
 
 /// Whether an error says that only this way of sending cannot be had now.
-pub(crate) fn is_declined(error: &io::Error) -> bool {
+fn is_declined(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::ENOMEM))
 }
 

@@ -10,7 +10,7 @@ use traffic::server::{Files, Http, Options, PlantedCost, PlantedNs};
 use crate::console::Console;
 use crate::serving::{Descriptors, MEASURED, Needs, Serving};
 use crate::tls_flags::TlsFlags;
-use crate::zero_copy::{FilesBy, ZeroCopyFlag};
+use crate::zero_copy::FilesBy;
 
 const NO_LOOKUP: &str = "files are looked up by openat2(2), which takes Linux 5.6 and may be forbidden \
     in a container (seccomp)";
@@ -67,13 +67,11 @@ pub(crate) struct Arguments {
     /// How files leave in the clear: sendfile, copy or zero-copy [default: sendfile]
     ///
     /// By sendfile(2) from the page cache; or mapped, a quarter of a megabyte at a time, and sent from
-    /// that memory: with a copy, or with --engine epoll without one (`MSG_ZEROCOPY`), of which is told
-    /// as with --zero-copy. They are here to be measured.
+    /// that memory: with a copy, or with --engine epoll without one (`MSG_ZEROCOPY`). The kernel tells
+    /// later of each such send whether it copied all the same, as it must over loopback and veth; how many
+    /// there were is said when the server ends. They are here to be measured.
     #[arg(long, value_name = "HOW", value_enum, requires = "root", hide_possible_values = true, hide_short_help = true, help_heading = MEASURED)]
     files_by: Option<FilesBy>,
-
-    #[command(flatten)]
-    zero_copy: ZeroCopyFlag,
 
     #[command(flatten)]
     tls: TlsFlags,
@@ -91,11 +89,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
-    let (serving, message) = (&arguments.serving, &arguments.message);
+    let serving = &arguments.serving;
     let is_by_ring = serving.is_by_ring();
     let speaking = arguments.tls.speaking(serving.without_kernel_tls())?;
-    let flag = &arguments.zero_copy;
-    let zero_copy = flag.is_on(message, speaking.is_some(), is_by_ring)?;
     let files_by = arguments.files_by.unwrap_or_default();
     files_by.check(speaking.is_some(), is_by_ring)?;
     let files = match &arguments.root {
@@ -106,10 +102,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let root = root.transpose().context("--root")?;
     let planted_cost = PlantedCost::default();
     let options = Options {
-        message: message.clone(),
+        message: arguments.message.clone(),
         files,
         split_send: arguments.split_send,
-        zero_copy,
         busy_work_rounds: arguments.busy_work_rounds,
         planted_cost: planted_cost.clone(),
     };
@@ -120,7 +115,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             Some(_) => Descriptors::Two,
             None => Descriptors::One,
         },
-        zero_copy: zero_copy || files_by == FilesBy::ZeroCopy,
+        zero_copy: files_by == FilesBy::ZeroCopy,
         root: root.as_ref(),
         reload: match arguments.tls.has_files() {
             true => Some(&reload),

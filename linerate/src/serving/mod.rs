@@ -70,7 +70,7 @@ pub(crate) struct Ready<'a> {
 pub(crate) struct Needs<'a> {
     pub(crate) tls: Option<&'a Speaking>,
     pub(crate) per_connection: Descriptors,
-    /// Some of its answers are to leave without a copy.
+    /// Its files are to leave without a copy.
     pub(crate) zero_copy: bool,
     /// Below it lie the files that it reads.
     pub(crate) root: Option<&'a RootFolder>,
@@ -350,7 +350,7 @@ impl Serving {
             ensure!(
                 !needs.zero_copy,
                 "a socket among the files sends nothing without a copy (`MSG_ZEROCOPY`): leave \
-                 --zero-copy or --files-by zero-copy out, or --listen at a port"
+                 --files-by zero-copy out, or --listen at a port"
             );
         }
         Ok(())

@@ -19,8 +19,7 @@ pub(crate) struct Record {
     connections: Counts,
     /// Workers that ended on their own, and in whose place another was started.
     workers_started_again: u64,
-    /// What became of the sends that were to go without a copy; at the end, with --zero-copy on or
-    /// --files-by zero-copy.
+    /// What became of the sends that were to go without a copy; at the end, with --files-by zero-copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     zero_copy: Option<Account>,
 }

@@ -54,7 +54,6 @@ enum Refusal {
     BusyPolling,
     /// Where the kernel holds less.
     Backlog,
-    ZeroCopy,
 }
 
 /// A flag of our server, and its value.
@@ -134,8 +133,7 @@ impl Refusal {
                 let tried = usable::try_out_for_descended();
                 tried.err().map(|refused| refused.to_string())
             }
-            (Self::ZeroCopy, "on") => words(allows_zero_copy()),
-            (Self::Ring | Self::ZeroCopy, _) => None,
+            (Self::Ring, _) => None,
             (Self::BusyPolling, _) => words(polls_busily()),
             (Self::Backlog, _) => holds_backlog(value),
         }
@@ -147,12 +145,6 @@ fn polls_busily() -> std::io::Result<()> {
         time_us: 1,
         preferred_budget: None,
     })
-}
-
-/// Whether the kernel takes sends without a copy; it may still copy.
-fn allows_zero_copy() -> std::io::Result<()> {
-    let listener = any_listener(1)?;
-    listener::allow_zero_copy(listener.as_fd()).map_err(std::io::Error::other)
 }
 
 fn any_listener(backlog: i32) -> std::io::Result<TcpListener> {

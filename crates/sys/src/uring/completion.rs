@@ -50,7 +50,7 @@ pub(super) fn what_happened(kind: OperationKind, result: i32) -> What {
         (OperationKind::Receive, _) => What::ReceiveFailed(error(result)),
         (OperationKind::Watch, _) => What::Readable,
         (OperationKind::Room, _) => What::Room,
-        (OperationKind::Send | OperationKind::Constant | OperationKind::Cancel, _) => What::Nothing,
+        (OperationKind::Send | OperationKind::Cancel, _) => What::Nothing,
     }
 }
 

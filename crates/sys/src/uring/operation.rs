@@ -29,17 +29,15 @@ pub(super) enum OperationKind {
     Watch,
     Room,
     Send,
-    Constant,
     Cancel,
 }
 
-const KINDS: [OperationKind; 7] = [
+const KINDS: [OperationKind; 6] = [
     OperationKind::Accept,
     OperationKind::Receive,
     OperationKind::Watch,
     OperationKind::Room,
     OperationKind::Send,
-    OperationKind::Constant,
     OperationKind::Cancel,
 ];
 

@@ -4,10 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-use io_uring::types::Fd;
-
-use super::serving::{ServingRing, constants};
-use super::setup;
+use super::serving::ServingRing;
 
 /// 0: for everybody; 1: for a group and for CAP_SYS_ADMIN; 2: for nobody. Since Linux 6.6.
 const SWITCH: &str = "/proc/sys/kernel/io_uring_disabled";
@@ -24,8 +21,6 @@ pub enum Unusable {
     Absent,
     /// The kernel is older than Linux 6.1.
     Old,
-    /// It does not tell whether a send was copied: the kernel is older than Linux 6.2.
-    Mute,
     Other(io::Error),
 }
 
@@ -52,26 +47,6 @@ pub fn try_out_for_descended() -> Result<(), Unusable> {
 fn switched_off() -> Option<Unusable> {
     let value = crate::kernel_file::number(SWITCH)?;
     (value > 0).then_some(Unusable::SwitchedOff { value })
-}
-
-/// Tries whether it can send without a copy, and tell what came of that.
-///
-/// # Errors
-/// Those of [`try_out`]; [`Unusable::Mute`] before Linux 6.2.
-pub fn try_out_zero_copy() -> Result<(), Unusable> {
-    let mut ring = setup::builder(4).build(2).map_err(understand)?;
-    // There is no such descriptor, of which a kernel tells that has understood all else.
-    let send = constants::operation(Fd(-1), b"nothing").map_err(Unusable::Other)?;
-    // SAFETY: the operation reads constant bytes.
-    let pushed = unsafe { ring.submission().push(&send) };
-    pushed.map_err(|full| Unusable::Other(io::Error::other(full)))?;
-    ring.submit_and_wait(1).map_err(Unusable::Other)?;
-    let told = ring.completion().next().map(|entry| -entry.result());
-    match told.unwrap_or(libc::EIO) {
-        libc::EBADF => Ok(()),
-        libc::EINVAL => Err(Unusable::Mute),
-        other => Err(Unusable::Other(io::Error::from_raw_os_error(other))),
-    }
 }
 
 fn understand(error: io::Error) -> Unusable {
@@ -102,10 +77,6 @@ impl fmt::Display for Unusable {
             Self::Old => formatter.write_str(
                 "this kernel cannot put completions off until they are asked for \
                  (IORING_SETUP_DEFER_TASKRUN); that takes Linux 6.1",
-            ),
-            Self::Mute => formatter.write_str(
-                "this kernel's io_uring does not tell whether it copied what it sent \
-                 (IORING_SEND_ZC_REPORT_USAGE); that takes Linux 6.2",
             ),
             Self::Other(error) => write!(formatter, "making a ring: {error}"),
         }

@@ -58,19 +58,6 @@ pub trait Channel: Sized {
         more: bool,
     ) -> io::Result<usize>;
 
-    /// As [`Self::send`], of bytes that never change.
-    ///
-    /// # Errors
-    /// Those of [`Self::send`].
-    fn send_constant<T: Transfer>(
-        &mut self,
-        common: &mut Self::Common,
-        transfer: &mut T,
-        bytes: &'static [u8],
-    ) -> io::Result<usize> {
-        self.send(common, transfer, bytes, false)
-    }
-
     /// Takes at most so many bytes of a file, and tells how many.
     ///
     /// # Errors
@@ -170,15 +157,6 @@ impl Channel for Clear {
         more: bool,
     ) -> io::Result<usize> {
         transfer.send(self.socket.as_fd(), bytes, more)
-    }
-
-    fn send_constant<T: Transfer>(
-        &mut self,
-        (): &mut (),
-        transfer: &mut T,
-        bytes: &'static [u8],
-    ) -> io::Result<usize> {
-        transfer.send_constant(self.socket.as_fd(), bytes)
     }
 
     fn send_file<T: Transfer>(

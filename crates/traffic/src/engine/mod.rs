@@ -49,7 +49,7 @@ pub enum Engine {
 pub type Place<'a> = (TcpListener, BorrowedFd<'a>);
 
 /// Serves until it is to stop, then lets the answers under way finish. Tells what became of
-/// answers that were to be sent without a copy.
+/// files that were to be sent without a copy.
 ///
 /// # Errors
 /// `EMFILE` when not even the worker's own descriptors can be opened; those of
@@ -84,7 +84,8 @@ pub fn run_over<S: Service, C: Channel>(
         Engine::Uring => {
             let carriage = uring::carriage(settings)?;
             let shared = Shared::<S, C, _>::new(service, common, carriage, (settings, life));
-            uring::run(listener, stop, shared)
+            uring::run(listener, stop, shared)?;
+            Ok(ZeroCopyTally::default())
         }
     }
 }

@@ -1,5 +1,4 @@
-//! What a connection has still to send: bytes, and after them perhaps a part of a file, or bytes that
-//! lie elsewhere and never change.
+//! What a connection has still to send: bytes, and after them perhaps a part of a file.
 
 use std::io;
 
@@ -15,21 +14,14 @@ const ALL_TURNS_BYTES: u64 = 32 * 1024 * 1024;
 /// as long as sending these.
 const FILE_COST_BYTES: u64 = 16 * 1024;
 
-/// Bytes, and then what they are the head of, if it lies elsewhere.
+/// Bytes, and then the file that they are the head of, if there is one.
 #[derive(Debug, Default)]
 pub struct Output {
     bytes: Vec<u8>,
     sent_bytes: usize,
-    tail: Option<Tail>,
+    file: Option<FilePart>,
     /// All that was ever sent, bytes.
     total_sent: u64,
-}
-
-#[derive(Debug)]
-enum Tail {
-    File(FilePart),
-    /// At least one byte.
-    Constant(&'static [u8]),
 }
 
 /// What may still be sent of files before the others have their turn, bytes.
@@ -50,23 +42,18 @@ impl Turn {
 }
 
 impl Output {
-    /// Where answers are appended; never after a tail.
+    /// Where answers are appended; never after a file.
     pub fn bytes(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
     /// Has a part of a file follow the bytes. Nothing is appended before it is sent.
     pub fn attach(&mut self, part: FilePart) {
-        self.tail = Some(Tail::File(part));
-    }
-
-    /// Has bytes that never change follow, at least one, without a copy of them.
-    pub fn attach_constant(&mut self, constant: &'static [u8]) {
-        self.tail = Some(Tail::Constant(constant));
+        self.file = Some(part);
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.bytes.is_empty() && self.tail.is_none()
+        self.bytes.is_empty() && self.file.is_none()
     }
 
     /// Bytes that are held in memory.
@@ -84,8 +71,8 @@ impl Output {
         self.total_sent
     }
 
-    pub(super) fn has_tail(&self) -> bool {
-        self.tail.is_some()
+    pub(super) fn has_file(&self) -> bool {
+        self.file.is_some()
     }
 
     /// Sends what there is room for, and of a file no more than the turn allows.
@@ -97,7 +84,7 @@ impl Output {
     ) -> io::Result<()> {
         if !self.bytes.is_empty() || channel.has_output() {
             let rest = &self.bytes[self.sent_bytes..];
-            let sent = channel.send(common, transfer, rest, self.tail.is_some())?;
+            let sent = channel.send(common, transfer, rest, self.file.is_some())?;
             self.sent_bytes += sent;
             self.total_sent += sent as u64;
             if self.sent_bytes == self.bytes.len() {
@@ -108,23 +95,14 @@ impl Output {
         if !self.bytes.is_empty() {
             return Ok(());
         }
-        let is_sent = match &mut self.tail {
-            None => return Ok(()),
-            Some(Tail::File(part)) => {
-                let before = part.offset;
-                let is_sent = send_file(part, channel, (common, transfer), turn)?;
-                self.total_sent += part.offset - before;
-                is_sent
-            }
-            Some(Tail::Constant(rest)) => {
-                let sent = channel.send_constant(common, transfer, rest)?;
-                self.total_sent += sent as u64;
-                *rest = &rest[sent..];
-                rest.is_empty()
-            }
+        let Some(part) = &mut self.file else {
+            return Ok(());
         };
+        let before = part.offset;
+        let is_sent = send_file(part, channel, (common, transfer), turn)?;
+        self.total_sent += part.offset - before;
         if is_sent {
-            self.tail = None;
+            self.file = None;
         }
         Ok(())
     }

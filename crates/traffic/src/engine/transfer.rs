@@ -29,14 +29,6 @@ pub trait Transfer {
     /// `EPIPE` or `ECONNRESET` when the peer is gone.
     fn send(&mut self, socket: BorrowedFd<'_>, bytes: &[u8], more: bool) -> io::Result<usize>;
 
-    /// As [`Self::send`], of bytes that never change and need not be copied therefore.
-    ///
-    /// # Errors
-    /// Those of [`Self::send`].
-    fn send_constant(&mut self, socket: BorrowedFd<'_>, bytes: &'static [u8]) -> io::Result<usize> {
-        self.send(socket, bytes, false)
-    }
-
     /// As [`Self::send`], of a part of a file that is to leave by way of memory.
     ///
     /// # Errors

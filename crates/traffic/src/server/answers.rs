@@ -7,8 +7,6 @@ use serde::Serialize;
 use wire::response_head::{DATE_BYTES, HeadTemplate, Persistence};
 use wire::status::Status;
 
-use crate::engine::Output;
-
 /// What an answer carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
@@ -20,10 +18,7 @@ pub(super) enum Content {
 
 /// Heads prepared for all answers, and the message.
 pub(super) struct Answers {
-    /// The kernel may be sending from it after the last of our own uses.
-    message: &'static str,
-    /// The plain message is sent from where it lies.
-    zero_copy: bool,
+    message: String,
     json: HeadTemplate,
     plaintext: HeadTemplate,
     /// By status, in the order of [`Status::ALL`].
@@ -37,11 +32,9 @@ struct Greeting<'a> {
 }
 
 impl Answers {
-    pub(super) fn new(message: String, zero_copy: bool) -> Self {
+    pub(super) fn new(message: String) -> Self {
         Self {
-            // Once a server, which lives as long as its process.
-            message: message.leak(),
-            zero_copy,
+            message,
             json: HeadTemplate::new(Status::Ok, "application/json", ""),
             plaintext: HeadTemplate::new(Status::Ok, "text/plain", ""),
             errors: Status::ALL.map(error_head),
@@ -58,7 +51,7 @@ impl Answers {
         match content {
             Content::Json => self.json.append(output, persistence, |output| {
                 let greeting = Greeting {
-                    message: self.message,
+                    message: &self.message,
                 };
                 serde_json::to_writer(output, &greeting).expect("text serialises into memory");
             }),
@@ -72,19 +65,6 @@ impl Answers {
                 })
             }
         }
-    }
-
-    /// Appends the head of the plain message and has that follow without a copy, if it is to: then
-    /// it tells where the body starts of what was appended.
-    pub(super) fn attach(&self, output: &mut Output, persistence: Persistence) -> Option<usize> {
-        let body = Some(self.message.as_bytes()).filter(|_| self.zero_copy)?;
-        let head = output.bytes();
-        self.plaintext.append_head(head, persistence, |head| {
-            write!(head, "{}", body.len()).expect("memory takes what is written");
-        });
-        let body_at = head.len();
-        output.attach_constant(body);
-        Some(body_at)
     }
 
     pub(super) fn set_date(&mut self, date: &[u8; DATE_BYTES]) {

@@ -36,9 +36,6 @@ pub struct Options {
     /// Send head and body of each small answer by themselves, as many servers do. It costs a system
     /// call per request, and a segment on the wire.
     pub split_send: bool,
-    /// Send the plain message without a copy of it, in two calls: its head is made anew each time. The
-    /// message must not be empty.
-    pub zero_copy: bool,
     /// Compute so long for each request: a slowdown of known size.
     pub busy_work_rounds: u64,
     /// What that came to.
@@ -72,7 +69,7 @@ impl Http {
     #[must_use]
     pub fn new(options: Options) -> Self {
         Self {
-            answers: Answers::new(options.message, options.zero_copy),
+            answers: Answers::new(options.message),
             files: options.files,
             busy_work: BusyWork::new(options.busy_work_rounds, options.planted_cost),
             limits: Limits::default(),
@@ -170,13 +167,7 @@ impl Http {
         persistence: Persistence,
         output: &mut Output,
     ) -> usize {
-        let asked = asked(request);
-        if let (Asked::Small(Content::Plaintext), Method::Get) = (&asked, request.method)
-            && let Some(body_at) = self.answers.attach(output, persistence)
-        {
-            return body_at;
-        }
-        let content = match (asked, &mut self.files) {
+        let content = match (asked(request), &mut self.files) {
             (Asked::Small(content), _) => content,
             (Asked::Other, None) => Content::Error(Status::NotFound),
             (Asked::Other, Some(_)) if !is_read(request.method) => {

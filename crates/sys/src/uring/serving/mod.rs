@@ -3,13 +3,10 @@
 //!
 //! A send never waits: it takes place while it is handed over, within [`ServingRing::enter`], and
 //! of one that took all of its bytes nothing is told. So the memory that is sent from is free
-//! again when `enter` returns, and what little was not sent has been copied out of it. Bytes that
-//! never change are sent from where they lie (`serving/constants.rs`).
+//! again when `enter` returns, and what little was not sent has been copied out of it.
 //!
 //! Operations name descriptors by their numbers, and the kernel looks these up while they are
 //! handed over: a descriptor that was given must stay open until the next `enter`.
-
-pub(super) mod constants;
 
 use std::collections::VecDeque;
 use std::io;
@@ -26,7 +23,6 @@ use super::operation::{OperationKind, name, understand};
 use super::outgoing::{Message, Outgoing};
 use super::setup;
 use crate::listener::BusyPoll;
-use constants::Constants;
 
 pub use super::completion::{Completion, What};
 pub use super::operation::Owner;
@@ -51,7 +47,6 @@ pub struct Unsent {
 pub struct ServingRing {
     ring: Lent<Buffers>,
     outgoing: Outgoing,
-    constants: Constants,
     /// Messages that are queued.
     sending: Vec<(u64, Message)>,
     unsent: VecDeque<Unsent>,
@@ -79,7 +74,6 @@ impl ServingRing {
         Ok(Self {
             ring: Lent::new(ring, buffers),
             outgoing: Outgoing::new(),
-            constants: Constants::default(),
             sending: Vec::with_capacity(queue as usize),
             unsent: VecDeque::new(),
             untaken: VecDeque::with_capacity(completions as usize),
@@ -316,9 +310,8 @@ impl ServingRing {
         let entry = entry.user_data(name(owner, kind));
         loop {
             // SAFETY: the operation uses no memory but the buffers, which `Lent` frees only when
-            // all operations have ended, and what is sent: constants, which stay as they are, and
-            // messages, which are used while they are handed over and neither moved nor changed
-            // before that.
+            // all operations have ended, and messages, which are used while they are handed over and
+            // neither moved nor changed before that.
             if unsafe { self.ring.submission().push(&entry) }.is_ok() {
                 return Ok(());
             }
@@ -339,7 +332,6 @@ impl ServingRing {
                     };
                     self.unsent.push_back(Unsent { owner, rest });
                 }
-                (_, OperationKind::Constant) => self.constants.note(&entry),
                 (_, OperationKind::Cancel) => {}
                 (_, kind) => {
                     self.untaken_sockets += usize::from(has_socket(kind, &entry));

@@ -128,7 +128,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
 
     /// Whether it goes on alike whatever becomes of what it has to send now.
     pub(super) fn just_goes_on(&self) -> bool {
-        self.next == Next::Continue && !self.output.has_tail() && !self.channel.has_ended()
+        self.next == Next::Continue && !self.output.has_file() && !self.channel.has_ended()
     }
 
     /// Gives the peer the time there is for reading what was sent.
@@ -389,7 +389,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
 
     /// Nothing may be appended before what there is has left.
     fn is_full(&self) -> bool {
-        self.output.held_bytes() >= OUTPUT_LIMIT_BYTES || self.output.has_tail()
+        self.output.held_bytes() >= OUTPUT_LIMIT_BYTES || self.output.has_file()
     }
 
     fn keep(&mut self, rest: &[u8]) {

@@ -38,10 +38,6 @@ impl Transfer for Carriage {
         Calls.send(socket, bytes, more)
     }
 
-    fn send_constant(&mut self, socket: BorrowedFd<'_>, bytes: &'static [u8]) -> io::Result<usize> {
-        Ok(zero_copy::send(socket, bytes, &mut self.tally)?.unwrap_or(0))
-    }
-
     fn send_mapped(
         &mut self,
         socket: BorrowedFd<'_>,

@@ -99,9 +99,4 @@ impl Transfer for Carriage {
             false => Calls.send(socket, bytes, more),
         }
     }
-
-    /// At once, as what comes after it must not overtake it.
-    fn send_constant(&mut self, socket: BorrowedFd<'_>, bytes: &'static [u8]) -> io::Result<usize> {
-        Ok(self.ring.send_constant(socket, bytes)?.unwrap_or(0))
-    }
 }

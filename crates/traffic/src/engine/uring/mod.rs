@@ -15,7 +15,6 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use slab::Slab;
 use sys::timer::SecondTimer;
 use sys::uring::serving::{Completion, Owner, ServingRing, Unsent, What};
-use sys::zero_copy::ZeroCopyTally;
 
 use super::channel::Channel;
 use super::connection::{Connection, Fate};
@@ -43,13 +42,12 @@ pub(super) fn carriage(settings: Settings) -> io::Result<Carriage> {
     Ok(Carriage::new(ring))
 }
 
-/// Serves until `stop` is readable, then lets the answers under way finish. Tells what became of
-/// sends without a copy.
+/// Serves until `stop` is readable, then lets the answers under way finish.
 pub(super) fn run<S: Service, C: Channel>(
     listener: TcpListener,
     stop: BorrowedFd<'_>,
     shared: Shared<S, C, Carriage>,
-) -> io::Result<ZeroCopyTally> {
+) -> io::Result<()> {
     let mut worker = RingWorker::new(listener, shared)?;
     worker.ring().watch(STOP, stop)?;
     worker.shared.life.tell(Moment::Ready)?;
@@ -70,7 +68,7 @@ pub(super) fn run<S: Service, C: Channel>(
             worker.close_idle()?;
         }
     }
-    worker.ring().zero_copy()
+    Ok(())
 }
 
 struct RingWorker<S: Service, C: Channel> {
