@@ -3,11 +3,13 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::{check, socket};
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketType};
+
+use crate::socket;
 
 /// The longest path that a socket may have: `sun_path` with its NUL, unix(7).
 const PATH_MAX_BYTES: usize = 107;
@@ -107,9 +109,7 @@ impl SocketPath {
 
     fn connect(&self) -> io::Result<OwnedFd> {
         let socket = open()?;
-        let (raw, length) = self.raw();
-        // SAFETY: `raw` is a valid socket address of this length that outlives the call.
-        check(unsafe { libc::connect(socket.as_raw_fd(), (&raw const raw).cast(), length) })?;
+        net::connect(&socket, &SocketAddrUnix::new(&self.0)?)?;
         Ok(socket)
     }
 
@@ -119,31 +119,19 @@ impl SocketPath {
     /// `EADDRINUSE` when there is something of that name, and those of bind(2).
     pub(crate) fn listen(&self, backlog: i32) -> io::Result<OwnedFd> {
         let socket = open()?;
-        let (raw, length) = self.raw();
-        // SAFETY: `raw` is a valid socket address of this length that outlives the call.
-        check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const raw).cast(), length) })?;
-        // SAFETY: no pointers; the socket is open and bound.
-        check(unsafe { libc::listen(socket.as_raw_fd(), backlog) })?;
+        net::bind(&socket, &SocketAddrUnix::new(&self.0)?)?;
+        net::listen(&socket, backlog)?;
         Ok(socket)
-    }
-
-    /// All of it is the length: the path ends at its first NUL.
-    fn raw(&self) -> (libc::sockaddr_un, libc::socklen_t) {
-        // SAFETY: all-zero is a valid sockaddr_un.
-        let mut raw: libc::sockaddr_un = unsafe { std::mem::zeroed() };
-        raw.sun_family = libc::sa_family_t::try_from(libc::AF_UNIX).unwrap_or(0);
-        // At least one byte of NUL is left behind the path.
-        for (to, from) in raw.sun_path.iter_mut().zip(self.0.as_os_str().as_bytes()) {
-            *to = libc::c_char::from_ne_bytes([*from]);
-        }
-        let length = libc::socklen_t::try_from(size_of_val(&raw));
-        (raw, length.unwrap_or(libc::socklen_t::MAX))
     }
 }
 
 fn open() -> io::Result<OwnedFd> {
-    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK;
-    socket::open(libc::AF_UNIX, kind, 0)
+    Ok(net::socket_with(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        socket::APART,
+        None,
+    )?)
 }
 
 #[cfg(test)]

@@ -7,9 +7,14 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::sync::Arc;
 
+use rustix::process::{
+    Resource, SpeculationFeature, SpeculationFeatureControl, control_speculative_feature,
+};
+use rustix::thread::disable_transparent_huge_pages;
+
 use crate::scheduling::{self, Scheduling};
 use crate::scheduling::{set_timer_slack_ns, timer_slack_ns};
-use crate::{cgroup, check, cpu};
+use crate::{cgroup, cpu, process};
 
 /// One attribute, and what it is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,16 +43,6 @@ pub enum Flaw {
     IndirectBranch,
 }
 
-impl Flaw {
-    /// `PR_SPEC_STORE_BYPASS` and `PR_SPEC_INDIRECT_BRANCH` of linux/prctl.h.
-    fn number(self) -> libc::c_ulong {
-        match self {
-            Self::StoreBypass => 0,
-            Self::IndirectBranch => 1,
-        }
-    }
-}
-
 impl Attribute {
     /// Takes it on, for the calling thread. It makes only async-signal-safe calls and allocates
     /// nothing, so a child may call it between fork and exec.
@@ -61,9 +56,9 @@ impl Attribute {
             Self::Nice(nice) => scheduling::take_on_nice(*nice),
             Self::TimerSlackNs(slack_ns) => take_on_timer_slack(*slack_ns),
             Self::Cpus(cpus) => cpu::pin(cpus),
-            Self::OpenFiles(count) => limit_open_files(*count),
+            Self::OpenFiles(count) => process::limit(Resource::Nofile, *count),
             Self::Speculation(flaw, is_allowed) => speculate(*flaw, *is_allowed),
-            Self::HugePages(is_allowed) => allow_huge_pages(*is_allowed),
+            Self::HugePages(is_allowed) => Ok(disable_transparent_huge_pages(!is_allowed)?),
         }
     }
 
@@ -114,31 +109,16 @@ fn take_on_timer_slack(slack_ns: u64) -> io::Result<()> {
     }
 }
 
-fn limit_open_files(count: u64) -> io::Result<()> {
-    let limit = libc::rlimit {
-        rlim_cur: count,
-        rlim_max: count,
-    };
-    // SAFETY: `limit` is a valid rlimit.
-    check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) })?;
-    Ok(())
-}
-
 fn speculate(flaw: Flaw, is_allowed: bool) -> io::Result<()> {
-    let control = match is_allowed {
-        true => libc::PR_SPEC_ENABLE,
-        false => libc::PR_SPEC_DISABLE,
+    let feature = match flaw {
+        Flaw::StoreBypass => SpeculationFeature::SpeculativeStoreBypass,
+        Flaw::IndirectBranch => SpeculationFeature::IndirectBranchSpeculation,
     };
-    // SAFETY: no pointers.
-    check(unsafe { libc::prctl(libc::PR_SET_SPECULATION_CTRL, flaw.number(), control, 0, 0) })?;
-    Ok(())
-}
-
-fn allow_huge_pages(is_allowed: bool) -> io::Result<()> {
-    let is_forbidden = libc::c_ulong::from(!is_allowed);
-    // SAFETY: no pointers.
-    check(unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, is_forbidden, 0, 0, 0) })?;
-    Ok(())
+    let control = match is_allowed {
+        true => SpeculationFeatureControl::ENABLE,
+        false => SpeculationFeatureControl::DISABLE,
+    };
+    Ok(control_speculative_feature(feature, control)?)
 }
 
 #[cfg(test)]

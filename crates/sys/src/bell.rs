@@ -4,7 +4,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use crate::{check, opened};
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::check;
 
 /// The number of a bell, for the handler that rings it; −1 for none.
 #[derive(Debug)]
@@ -34,19 +36,15 @@ impl Bell {
     /// # Errors
     /// `EMFILE` at the limit of open files.
     pub(crate) fn hang(rope: &'static Rope) -> io::Result<Self> {
-        // SAFETY: no pointers.
-        let file = unsafe { opened(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK)) }?;
+        let file = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         rope.0.store(file.as_raw_fd(), Ordering::SeqCst);
         Ok(Self { file, rope })
     }
 
     /// Is silent until the next time.
     pub(crate) fn silence(&self) {
-        let mut count = [0_u8; 8];
-        let room = count.as_mut_ptr().cast();
-        // SAFETY: the buffer is writable for its length. The descriptor does not block; that there
-        // was nothing to read is as good.
-        let _ = unsafe { libc::read(self.file.as_raw_fd(), room, count.len()) };
+        // It does not wait; that there was nothing to read is as good.
+        let _ = rustix::io::read(&self.file, &mut [0_u8; 8][..]);
     }
 }
 

@@ -10,6 +10,10 @@
 use std::io;
 use std::time::{Duration, Instant, SystemTime};
 
+use rustix::io::Errno;
+use rustix::thread::{ClockId, clock_nanosleep_absolute};
+use rustix::time::Timespec;
+
 use crate::check;
 
 /// Time since an arbitrary start that never goes back (`CLOCK_MONOTONIC`, by the vDSO).
@@ -73,25 +77,14 @@ pub fn since_boot_ms() -> u64 {
 /// `EINVAL` for a time beyond what the kernel can hold.
 pub fn sleep_until_since_boot_ms(at_ms: u64) -> io::Result<()> {
     let whole = |value: u64| i64::try_from(value).map_err(io::Error::other);
-    let at = libc::timespec {
+    let at = Timespec {
         tv_sec: whole(at_ms / 1000)?,
         tv_nsec: whole(at_ms % 1000 * 1_000_000)?,
     };
     loop {
-        // SAFETY: `at` is a valid time; where the rest would be written is null, as an absolute
-        // time allows.
-        let error = unsafe {
-            libc::clock_nanosleep(
-                libc::CLOCK_BOOTTIME,
-                libc::TIMER_ABSTIME,
-                &raw const at,
-                std::ptr::null_mut(),
-            )
-        };
-        match error {
-            0 => return Ok(()),
-            libc::EINTR => {}
-            error => return Err(io::Error::from_raw_os_error(error)),
+        match clock_nanosleep_absolute(ClockId::Boottime, &at) {
+            Err(Errno::INTR) => {}
+            slept => return Ok(slept?),
         }
     }
 }

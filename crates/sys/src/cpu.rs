@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use crate::check;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// The CPUs that the calling thread may run on, in ascending order: its inherited affinity mask,
 /// not the number of CPUs installed.
@@ -11,15 +11,9 @@ use crate::check;
 /// # Errors
 /// The kernel's own, on a machine with more than 1,024 CPUs.
 pub fn allowed() -> io::Result<Vec<usize>> {
-    // SAFETY: an all-zero cpu_set_t is a valid empty set.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: `set` is writable and its true size is passed along.
-    check(unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) })?;
-    let limit = usize::try_from(libc::CPU_SETSIZE).unwrap_or(0);
-    // SAFETY: `cpu` is below CPU_SETSIZE, so the bit lies within the set.
-    Ok((0..limit)
-        .filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) })
-        .collect())
+    let set = sched_getaffinity(None)?;
+    let all = 0..CpuSet::MAX_CPU;
+    Ok(all.filter(|cpu| set.is_set(*cpu)).collect())
 }
 
 /// A CPU that does not exist, or that the inherited affinity mask leaves out.
@@ -58,16 +52,10 @@ pub fn all_allowed(cpus: &[usize]) -> io::Result<()> {
 /// # Errors
 /// `EINVAL` when none of them exists or is allowed.
 pub fn pin(cpus: &[usize]) -> io::Result<()> {
-    // SAFETY: an all-zero cpu_set_t is a valid empty set.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    let limit = usize::try_from(libc::CPU_SETSIZE).unwrap_or(0);
-    for cpu in cpus.iter().copied().filter(|cpu| *cpu < limit) {
-        // SAFETY: `cpu` is below CPU_SETSIZE, so the bit lies within the set.
-        unsafe { libc::CPU_SET(cpu, &mut set) };
-    }
-    // SAFETY: `set` is readable and its true size is passed along.
-    check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) })?;
-    Ok(())
+    let mut set = CpuSet::new();
+    let known = cpus.iter().filter(|cpu| **cpu < CpuSet::MAX_CPU);
+    known.for_each(|cpu| set.set(*cpu));
+    Ok(sched_setaffinity(None, &set)?)
 }
 
 /// Parses a kernel CPU list such as `0-3,8`.

@@ -1,15 +1,16 @@
 //! A descriptor that outlives the program of this process, and one that was left to it.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
+
+use rustix::fs::{SealFlags, fcntl_get_seals};
+use rustix::io::{FdFlags, fcntl_setfd};
 
 use crate::check;
 
 /// Leaves it open for what is executed in the place of this process.
 pub(crate) fn hand_on(file: impl AsFd) -> io::Result<()> {
-    // SAFETY: no pointers; the descriptor has no other flag than the one that is taken off.
-    check(unsafe { libc::fcntl(file.as_fd().as_raw_fd(), libc::F_SETFD, 0) })?;
-    Ok(())
+    Ok(fcntl_setfd(file, FdFlags::empty())?)
 }
 
 /// The first descriptor behind the standard streams.
@@ -20,14 +21,18 @@ const FIRST_OWN_FILE: RawFd = 3;
 ///
 /// # Errors
 /// `EBADF` where nothing is open under it, `InvalidData` for anything else than such a file.
-pub(crate) fn take(number: u32, seals: libc::c_int) -> io::Result<OwnedFd> {
+pub(crate) fn take(number: u32, seals: SealFlags) -> io::Result<OwnedFd> {
     let number = RawFd::try_from(number).map_err(|_| io::ErrorKind::InvalidData)?;
-    // SAFETY: no pointers; of what is no file of memory the kernel tells no seals.
-    let found = unsafe { libc::fcntl(number, libc::F_GET_SEALS) };
-    if number < FIRST_OWN_FILE || found < 0 || found & seals != seals {
+    if number < FIRST_OWN_FILE {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    adopt(number)
+    // SAFETY: whatever is open under the number, or is not, is asked for its seals alone.
+    let file = unsafe { BorrowedFd::borrow_raw(number) };
+    // Of what is no file of memory the kernel tells none.
+    match fcntl_get_seals(file) {
+        Ok(found) if found.contains(seals) => adopt(number),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
 }
 
 /// Takes over what is open under a number. No child of ours inherits it.

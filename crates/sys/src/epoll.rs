@@ -3,39 +3,36 @@
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::time::Timespec;
+
+use crate::check;
 use crate::listener::BusyPoll;
-use crate::{check, opened};
 
 /// What to be woken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interest(u32);
+pub struct Interest(EventFlags);
 
 impl Interest {
     /// Bytes to read, or a peer that hung up; told for as long as that is so.
-    pub const READ: Self = Self((libc::EPOLLIN | libc::EPOLLRDHUP) as u32);
+    pub const READ: Self = Self(EventFlags::IN.union(EventFlags::RDHUP));
     /// As [`Self::READ`], and room to write.
-    pub const READ_WRITE: Self = Self((libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP) as u32);
+    pub const READ_WRITE: Self = Self(Self::READ.0.union(EventFlags::OUT));
     /// Room to write.
-    pub const WRITE: Self = Self(libc::EPOLLOUT as u32);
-
-    /// Told of each change, not for as long as a state lasts: whoever is told must read until a
-    /// read comes up short. Saves the kernel a second look at every descriptor that it told of.
-    #[must_use]
-    pub const fn on_change(self) -> Self {
-        Self(self.0 | libc::EPOLLET as u32)
-    }
+    pub const WRITE: Self = Self(EventFlags::OUT);
 
     /// Told when something new has happened, not for as long as it is so: the kernel need not
     /// look again at what was told. The owner must use up what is there, or set this again.
     #[must_use]
     pub const fn edge(self) -> Self {
-        Self(self.0 | libc::EPOLLET as u32)
+        Self(self.0.union(EventFlags::ET))
     }
 
     /// Told once, then silent until it is set again.
     #[must_use]
     pub const fn once(self) -> Self {
-        Self(self.0 | libc::EPOLLONESHOT as u32)
+        Self(self.0.union(EventFlags::ONESHOT))
     }
 }
 
@@ -55,23 +52,24 @@ pub struct Event {
 
 impl Event {
     #[inline]
-    fn from_raw(event: &libc::epoll_event) -> Self {
-        let flags = event.events;
-        let any = |wanted: libc::c_int| flags & wanted as u32 != 0;
+    fn from_raw(event: &epoll::Event) -> Self {
+        let (flags, data) = (event.flags, event.data);
+        let has_report = flags.contains(EventFlags::ERR);
+        let has_ended = flags.intersects(EventFlags::HUP.union(EventFlags::RDHUP));
         Self {
-            token: event.u64,
-            readable: any(libc::EPOLLIN),
-            writable: any(libc::EPOLLOUT),
-            hung_up: any(libc::EPOLLERR | libc::EPOLLHUP | libc::EPOLLRDHUP),
-            has_report: any(libc::EPOLLERR),
-            has_ended: any(libc::EPOLLHUP | libc::EPOLLRDHUP),
+            token: data.u64(),
+            readable: flags.contains(EventFlags::IN),
+            writable: flags.contains(EventFlags::OUT),
+            hung_up: has_report || has_ended,
+            has_report,
+            has_ended,
         }
     }
 }
 
 /// Room for the events of one wait; made once and used again.
 pub struct Events {
-    raw: Vec<libc::epoll_event>,
+    raw: Vec<epoll::Event>,
     filled: usize,
 }
 
@@ -79,8 +77,12 @@ impl Events {
     /// Room for so many events a wait.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
+        let none = epoll::Event {
+            flags: EventFlags::empty(),
+            data: EventData::new_u64(0),
+        };
         Self {
-            raw: vec![libc::epoll_event { events: 0, u64: 0 }; capacity.max(1)],
+            raw: vec![none; capacity.max(1)],
             filled: 0,
         }
     }
@@ -122,8 +124,7 @@ impl Epoll {
     /// # Errors
     /// `EMFILE` at the limit of open files.
     pub fn new() -> io::Result<Self> {
-        // SAFETY: no pointers; the descriptor that comes back is ours alone.
-        let fd = unsafe { opened(libc::epoll_create1(libc::EPOLL_CLOEXEC)) }?;
+        let fd = epoll::create(CreateFlags::CLOEXEC)?;
         Ok(Self { fd })
     }
 
@@ -132,7 +133,12 @@ impl Epoll {
     /// # Errors
     /// `EEXIST` when it is watched already.
     pub fn add(&self, fd: BorrowedFd<'_>, token: u64, interest: Interest) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_ADD, fd, token, interest)
+        Ok(epoll::add(
+            &self.fd,
+            fd,
+            EventData::new_u64(token),
+            interest.0,
+        )?)
     }
 
     /// Changes what a watched descriptor is watched for.
@@ -140,7 +146,12 @@ impl Epoll {
     /// # Errors
     /// `ENOENT` when it is not watched.
     pub fn modify(&self, fd: BorrowedFd<'_>, token: u64, interest: Interest) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_MOD, fd, token, interest)
+        Ok(epoll::modify(
+            &self.fd,
+            fd,
+            EventData::new_u64(token),
+            interest.0,
+        )?)
     }
 
     /// Stops to watch a descriptor.
@@ -148,7 +159,7 @@ impl Epoll {
     /// # Errors
     /// `ENOENT` when it is not watched.
     pub fn remove(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_DEL, fd, 0, Interest(0))
+        Ok(epoll::delete(&self.fd, fd)?)
     }
 
     /// Has waits look at the device first, for sockets whose packets come by one
@@ -169,29 +180,6 @@ impl Epoll {
         Ok(())
     }
 
-    fn control(
-        &self,
-        operation: libc::c_int,
-        fd: BorrowedFd<'_>,
-        token: u64,
-        interest: Interest,
-    ) -> io::Result<()> {
-        let mut event = libc::epoll_event {
-            events: interest.0,
-            u64: token,
-        };
-        // SAFETY: both descriptors are open (one owned, one borrowed); `event` outlives the call.
-        check(unsafe {
-            libc::epoll_ctl(
-                self.fd.as_raw_fd(),
-                operation,
-                fd.as_raw_fd(),
-                &raw mut event,
-            )
-        })?;
-        Ok(())
-    }
-
     /// Waits until something happens or the time is over; `None` waits for ever. A signal ends
     /// the wait early with no events.
     ///
@@ -199,45 +187,23 @@ impl Epoll {
     /// `ENOSYS` before Linux 5.11, which has no `epoll_pwait2`.
     pub fn wait(&self, events: &mut Events, timeout_ns: Option<u64>) -> io::Result<()> {
         let timeout = timeout_ns.map(timespec);
-        let timeout = timeout
-            .as_ref()
-            .map_or(std::ptr::null(), std::ptr::from_ref);
-        let capacity = libc::c_long::try_from(events.raw.len()).unwrap_or(libc::c_long::MAX);
-        let no_mask = std::ptr::null::<libc::sigset_t>();
-        // SAFETY: the buffer holds `capacity` events and `timeout` is null or a timespec that
-        // lives to the end of this function; both outlive the call. A null mask needs no size.
-        let found = unsafe {
-            libc::syscall(
-                libc::SYS_epoll_pwait2,
-                libc::c_long::from(self.fd.as_raw_fd()),
-                events.raw.as_mut_ptr(),
-                capacity,
-                timeout,
-                no_mask,
-                0_usize,
-            )
-        };
-        events.filled = usize::try_from(found).unwrap_or(0);
-        if found >= 0 {
-            return Ok(());
+        match epoll::wait(&self.fd, &mut events.raw[..], timeout.as_ref()) {
+            Ok(found) => events.filled = found,
+            Err(Errno::INTR) => events.filled = 0,
+            Err(error) => return Err(error.into()),
         }
-        let error = io::Error::last_os_error();
-        if error.kind() == io::ErrorKind::Interrupted {
-            Ok(())
-        } else {
-            Err(error)
-        }
+        Ok(())
     }
 }
 
 #[expect(
     clippy::cast_possible_wrap,
-    reason = "a remainder below 1e9 fits every c_long"
+    reason = "of 64 bits of nanoseconds the seconds take far fewer"
 )]
-fn timespec(duration_ns: u64) -> libc::timespec {
-    libc::timespec {
-        tv_sec: libc::time_t::try_from(duration_ns / 1_000_000_000).unwrap_or(libc::time_t::MAX),
-        tv_nsec: (duration_ns % 1_000_000_000) as libc::c_long,
+fn timespec(duration_ns: u64) -> Timespec {
+    Timespec {
+        tv_sec: (duration_ns / 1_000_000_000) as i64,
+        tv_nsec: (duration_ns % 1_000_000_000) as i64,
     }
 }
 

@@ -5,7 +5,8 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
 
-use crate::check;
+use rustix::process::{Signal, kill_process_group, test_kill_process_group};
+
 use crate::clock;
 use crate::mapping::Mapping;
 use crate::process;
@@ -105,10 +106,11 @@ pub const SIGKILL: i32 = libc::SIGKILL;
 /// # Errors
 /// `ESRCH` when no process of the group is left.
 pub fn signal_group(leader: u32, signal: i32) -> io::Result<()> {
-    let group = libc::pid_t::try_from(leader).map_err(io::Error::other)?;
-    // SAFETY: no pointers.
-    check(unsafe { libc::kill(-group, signal) })?;
-    Ok(())
+    let group = process::number(leader)?;
+    Ok(match Signal::from_named_raw(signal) {
+        Some(signal) => kill_process_group(group, signal),
+        None => test_kill_process_group(group),
+    }?)
 }
 
 /// Kills what the leader of a process group has left in it, when it has ended itself and was not

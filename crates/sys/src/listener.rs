@@ -5,8 +5,10 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 use std::net::TcpListener;
-use std::os::fd::{AsFd as _, BorrowedFd, RawFd};
+use std::os::fd::{BorrowedFd, RawFd};
 use std::os::unix::net::UnixListener;
+
+use rustix::net::{AddressFamily, SocketType, sockopt};
 
 use crate::address::{Address, SocketPath};
 use crate::descriptor;
@@ -152,15 +154,12 @@ const FIRST_HANDED_OVER: RawFd = 3;
 /// or at a path.
 pub fn handed_over() -> io::Result<(TcpListener, Address)> {
     let socket = descriptor::adopt(FIRST_HANDED_OVER)?;
-    let of_socket = |name, none| option(socket.as_fd(), libc::SOL_SOCKET, name, none);
-    let kind: libc::c_int = of_socket(libc::SO_TYPE, 0)?;
-    let listens: libc::c_int = of_socket(libc::SO_ACCEPTCONN, 0)?;
-    let family: libc::c_int = of_socket(libc::SO_DOMAIN, 0)?;
-    if kind != libc::SOCK_STREAM || listens == 0 {
+    let is_of_streams = sockopt::socket_type(&socket)? == SocketType::STREAM;
+    if !is_of_streams || !sockopt::socket_acceptconn(&socket)? {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    let address = match family {
-        libc::AF_UNIX => {
+    let address = match sockopt::socket_domain(&socket)? {
+        AddressFamily::UNIX => {
             let named = UnixListener::from(socket.try_clone()?).local_addr()?;
             let path = named.as_pathname().ok_or(io::ErrorKind::InvalidInput)?;
             let path = SocketPath::new(path.to_owned());

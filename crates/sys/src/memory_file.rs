@@ -4,16 +4,20 @@
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt as _;
 
-use crate::{check, descriptor, opened};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+
+use crate::descriptor;
 
 /// Bytes that a file to hand over may have; what it holds is a certificate and its key.
 const MOST_HANDED_BYTES: u64 = 16 << 20;
 /// Neither its bytes nor its length, nor these seals themselves, can be changed (`F_ADD_SEALS`, fcntl(2)).
-const ALL_SEALS: libc::c_int =
-    libc::F_SEAL_WRITE | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+const ALL_SEALS: SealFlags = SealFlags::WRITE
+    .union(SealFlags::SHRINK)
+    .union(SealFlags::GROW)
+    .union(SealFlags::SEAL);
 
 /// Makes a file with these bytes that has no name anywhere and that nobody can change any more. No program
 /// has it unless it is handed over on purpose ([`crate::process::ChildSetup::handed_over`]), and that one
@@ -22,12 +26,9 @@ const ALL_SEALS: libc::c_int =
 /// # Errors
 /// `EMFILE` at the limit of open files, `ENOMEM`.
 pub fn sealed(bytes: &[u8]) -> io::Result<OwnedFd> {
-    let mut file = create(
-        c"linerate-identity",
-        libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING,
-    )?;
+    let mut file = sealable(c"linerate-identity")?;
     file.write_all(bytes)?;
-    seal(&file, ALL_SEALS)?;
+    fcntl_add_seals(&file, ALL_SEALS)?;
     Ok(file.into())
 }
 
@@ -53,25 +54,18 @@ pub fn take_sealed(number: u32) -> io::Result<Vec<u8>> {
 /// # Errors
 /// `EMFILE` at the limit of open files.
 pub fn empty() -> io::Result<File> {
-    create(c"linerate", libc::MFD_CLOEXEC)
+    Ok(memfd_create(c"linerate", MemfdFlags::CLOEXEC)?.into())
 }
 
-/// Has nobody do any more what these seals are against, ourselves included.
-pub(crate) fn seal(file: &File, seals: libc::c_int) -> io::Result<()> {
-    // SAFETY: no pointers.
-    check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) })?;
-    Ok(())
-}
-
-/// The name is for `/proc` alone.
-pub(crate) fn create(name: &CStr, flags: libc::c_uint) -> io::Result<File> {
-    // SAFETY: the name ends with a NUL and outlives the call.
-    unsafe { opened(libc::memfd_create(name.as_ptr(), flags)) }.map(File::from)
+/// One that can be sealed. The name is for `/proc` alone.
+pub(crate) fn sealable(name: &CStr) -> io::Result<File> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    Ok(memfd_create(name, flags)?.into())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::IntoRawFd as _;
+    use std::os::fd::{AsRawFd as _, IntoRawFd as _};
     use std::process::Command;
     use std::sync::Arc;
 

@@ -3,11 +3,14 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
+
+use rustix::process::{getegid, geteuid};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
 use crate::socket;
 use crate::{check, opened};
@@ -36,13 +39,11 @@ pub fn enter_private() -> io::Result<()> {
 /// # Errors
 /// `EPERM` or `ENOSPC` where user namespaces are forbidden; `EINVAL` in a process with threads.
 pub fn become_able_to_make_networks() -> io::Result<()> {
-    // SAFETY: plain system calls without pointers.
-    let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
+    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     if user == 0 {
         return Ok(());
     }
-    // SAFETY: no pointers; the flag only changes what this process belongs to.
-    check(unsafe { libc::unshare(libc::CLONE_NEWUSER) })?;
+    leave(UnshareFlags::NEWUSER)?;
     // A process without privilege may map its own group only after giving up setgroups(2);
     // see user_namespaces(7).
     fs::write("/proc/self/setgroups", "deny")?;
@@ -61,8 +62,7 @@ impl UtsNamespace {
     /// # Errors
     /// `EPERM` without `CAP_SYS_ADMIN`, `ENOSPC` at the limit `user.max_uts_namespaces`.
     pub fn make() -> io::Result<Self> {
-        // SAFETY: no pointers; the flag only changes what this process belongs to.
-        check(unsafe { libc::unshare(libc::CLONE_NEWUTS) })?;
+        leave(UnshareFlags::NEWUTS)?;
         Self::of(std::process::id())
     }
 
@@ -93,8 +93,7 @@ impl NetworkNamespace {
     /// # Errors
     /// `EPERM` without `CAP_SYS_ADMIN`, `ENOSPC` at the limit `user.max_net_namespaces`.
     pub fn make() -> io::Result<Self> {
-        // SAFETY: no pointers; the flag only changes what this thread belongs to.
-        check(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
+        leave(UnshareFlags::NEWNET)?;
         bring_loopback_up()?;
         Ok(Self(File::open(CURRENT_NETWORK)?))
     }
@@ -120,7 +119,7 @@ impl NetworkNamespace {
     /// # Errors
     /// `EPERM` without `CAP_SYS_ADMIN` over it.
     pub fn enter(&self) -> io::Result<()> {
-        join(self.0.as_fd(), libc::CLONE_NEWNET)
+        join(&self.0, LinkNameSpaceType::Network)
     }
 
     /// Its inode: its identity for as long as it lives (namespaces(7)).
@@ -258,16 +257,16 @@ impl Way {
     /// Only system calls, without an allocation: a child takes it between fork and exec.
     fn take(&self) -> io::Result<()> {
         self.take_rights()?;
-        join(self.network.as_fd(), libc::CLONE_NEWNET)
+        join(&self.network, LinkNameSpaceType::Network)
     }
 
     /// All but the last step.
     fn take_rights(&self) -> io::Result<()> {
         if let Some(user) = &self.user {
-            join(user.as_fd(), libc::CLONE_NEWUSER)?;
+            join(user, LinkNameSpaceType::User)?;
         }
         if let Some(uts) = &self.uts {
-            join(uts.as_fd(), libc::CLONE_NEWUTS)?;
+            join(uts, LinkNameSpaceType::HostNameAndNISDomainName)?;
         }
         Ok(())
     }
@@ -323,10 +322,14 @@ fn inode_at(namespace: impl AsRef<Path>) -> io::Result<u64> {
     Ok(fs::metadata(namespace)?.ino())
 }
 
-fn join(namespace: BorrowedFd<'_>, kind: libc::c_int) -> io::Result<()> {
-    // SAFETY: no pointers; the call only changes what the caller belongs to.
-    check(unsafe { libc::setns(namespace.as_raw_fd(), kind) })?;
-    Ok(())
+fn join(namespace: &File, kind: LinkNameSpaceType) -> io::Result<()> {
+    Ok(move_into_link_name_space(namespace.as_fd(), Some(kind))?)
+}
+
+/// Has the calling thread leave what it shares with others, for a new one of its own.
+pub(crate) fn leave(shared: UnshareFlags) -> io::Result<()> {
+    // SAFETY: no memory and no thread is touched; descriptors keep their numbers and their files.
+    Ok(unsafe { unshare_unsafe(shared) }?)
 }
 
 #[expect(

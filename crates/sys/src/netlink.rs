@@ -3,16 +3,19 @@
 
 use std::io;
 use std::ops::ControlFlow;
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
 
-use crate::{check_size, socket};
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketType, netlink, sockopt};
+
+use crate::socket;
 
 /// Length of `struct nlmsghdr`.
 const HEADER_BYTES: usize = 16;
 /// Larger than any datagram of a dump: the kernel fills at most 32 KiB (`netlink_recvmsg`).
 const RECEIVE_BYTES: usize = 64 * 1024;
 /// The kernel answers within the call that asks; longer means that no answer will come.
-const ANSWER_WAIT_US: libc::suseconds_t = 500_000;
+const ANSWER_WAIT: Duration = Duration::from_millis(500);
 
 /// The part of the kernel that is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,17 +54,16 @@ impl Netlink {
     /// `EPROTONOSUPPORT` where the kernel lacks that part.
     pub fn open(family: Family) -> io::Result<Self> {
         let protocol = match family {
-            Family::Netfilter => libc::NETLINK_NETFILTER,
-            Family::Audit => libc::NETLINK_AUDIT,
-            Family::Route => libc::NETLINK_ROUTE,
-            Family::SocketDiagnostics => libc::NETLINK_SOCK_DIAG,
-            Family::Generic => libc::NETLINK_GENERIC,
+            Family::Netfilter => Some(netlink::NETFILTER),
+            Family::Audit => Some(netlink::AUDIT),
+            // It is the one of number 0.
+            Family::Route => None,
+            Family::SocketDiagnostics => Some(netlink::SOCK_DIAG),
+            Family::Generic => Some(netlink::GENERIC),
         };
-        let netlink = Self {
-            fd: socket::open(libc::AF_NETLINK, libc::SOCK_RAW, protocol)?,
-        };
-        netlink.limit_wait()?;
-        Ok(netlink)
+        let fd = socket::open(AddressFamily::NETLINK, SocketType::RAW, protocol)?;
+        sockopt::set_socket_timeout(&fd, sockopt::Timeout::Recv, Some(ANSWER_WAIT))?;
+        Ok(Self { fd })
     }
 
     /// Sends one datagram of whole messages and hands every answer to `each` until the kernel
@@ -78,14 +80,16 @@ impl Netlink {
     ) -> io::Result<()> {
         match self.send(request) {
             Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {
-                self.make_room(request.len())?;
+                // As only `CAP_NET_ADMIN` over the machine may have more than the system lets everybody send
+                // (socket(7)).
+                sockopt::set_socket_send_buffer_size_force(&self.fd, request.len())?;
                 self.send(request)?;
             }
             sent => sent?,
         }
         let mut buffer = vec![0; RECEIVE_BYTES];
         loop {
-            let received = self.receive(&mut buffer)?;
+            let (received, _) = net::recv(&self.fd, &mut buffer[..], RecvFlags::empty())?;
             for message in messages(&buffer[..received]) {
                 match ending(&message)? {
                     DumpEnd::Dump => return Ok(()),
@@ -98,50 +102,10 @@ impl Netlink {
         }
     }
 
+    /// An unconnected netlink socket sends to the kernel.
     fn send(&self, datagram: &[u8]) -> io::Result<()> {
-        // SAFETY: the bytes are readable for their length; an unconnected netlink socket sends to
-        // the kernel.
-        check_size(unsafe {
-            libc::send(
-                self.fd.as_raw_fd(),
-                datagram.as_ptr().cast(),
-                datagram.len(),
-                0,
-            )
-        })?;
+        net::send(&self.fd, datagram, SendFlags::empty())?;
         Ok(())
-    }
-
-    /// Has the socket send more at once than the system lets everybody, as only `CAP_NET_ADMIN` over
-    /// the machine may (`SO_SNDBUFFORCE` of socket(7)).
-    fn make_room(&self, bytes: usize) -> io::Result<()> {
-        // The kernel doubles it and counts its own overhead in.
-        let wanted = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
-        self.set_option(libc::SO_SNDBUFFORCE, &wanted)
-    }
-
-    fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        // SAFETY: the buffer is writable for its length, which is passed along.
-        check_size(unsafe {
-            libc::recv(
-                self.fd.as_raw_fd(),
-                buffer.as_mut_ptr().cast(),
-                buffer.len(),
-                0,
-            )
-        })
-    }
-
-    fn limit_wait(&self) -> io::Result<()> {
-        let wait = libc::timeval {
-            tv_sec: 0,
-            tv_usec: ANSWER_WAIT_US,
-        };
-        self.set_option(libc::SO_RCVTIMEO, &wait)
-    }
-
-    fn set_option<T>(&self, option: libc::c_int, value: &T) -> io::Result<()> {
-        socket::set_option(self.fd.as_fd(), libc::SOL_SOCKET, option, value)
     }
 }
 

@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::time::Duration;
 
+use rustix::process::{getpid, set_child_subreaper};
+
 use crate::check;
 use crate::clock;
 
@@ -13,9 +15,7 @@ use crate::clock;
 /// # Errors
 /// None are known.
 pub fn adopt_orphans() -> io::Result<()> {
-    // SAFETY: no pointers.
-    check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) })?;
-    Ok(())
+    Ok(set_child_subreaper(Some(getpid()))?)
 }
 
 /// Takes note of adopted children that have ended, so that they do not stay as zombies. `own` is

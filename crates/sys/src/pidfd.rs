@@ -2,11 +2,13 @@
 //! cannot reach another.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::Child;
 
+use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
 use crate::epoll::{Epoll, Events, Interest};
-use crate::{check, opened};
+use crate::process::number;
 
 /// Opens a descriptor that is readable once the child has ended (`pidfd_open`, Linux 5.3).
 ///
@@ -22,9 +24,7 @@ pub fn open(child: &Child) -> io::Result<OwnedFd> {
 /// # Errors
 /// `ESRCH` when there is none, `EMFILE` at the limit of open files.
 pub fn open_any(pid: u32) -> io::Result<OwnedFd> {
-    let pid = libc::c_long::from(pid);
-    // SAFETY: no pointers.
-    unsafe { opened(libc::syscall(libc::SYS_pidfd_open, pid, 0)) }
+    Ok(pidfd_open(number(pid)?, PidfdFlags::empty())?)
 }
 
 /// Waits until the process of a descriptor has ended.
@@ -55,24 +55,11 @@ pub enum EndSignal {
 /// # Errors
 /// `ESRCH` when it has ended, `EPERM` when it is somebody else's.
 pub fn send(process: impl AsFd, order: EndSignal) -> io::Result<()> {
-    let process = process.as_fd();
     let signal = match order {
-        EndSignal::End => libc::SIGTERM,
-        EndSignal::Kill => libc::SIGKILL,
+        EndSignal::End => Signal::TERM,
+        EndSignal::Kill => Signal::KILL,
     };
-    let no_details = std::ptr::null::<libc::siginfo_t>();
-    let no_flags: libc::c_long = 0;
-    // SAFETY: the descriptor is open; a null siginfo means that of kill(2).
-    check(unsafe {
-        libc::syscall(
-            libc::SYS_pidfd_send_signal,
-            libc::c_long::from(process.as_raw_fd()),
-            libc::c_long::from(signal),
-            no_details,
-            no_flags,
-        )
-    })?;
-    Ok(())
+    Ok(pidfd_send_signal(process, signal)?)
 }
 
 #[cfg(test)]

@@ -6,10 +6,15 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::sync::Arc;
 
+use rustix::io::Errno;
+use rustix::process::{self, Pid, Resource, Rlimit};
+use rustix::thread::{self, UnshareFlags};
+
 use crate::attribute::Attribute;
 use crate::cgroup;
 use crate::check;
 use crate::descent::Descent;
+use crate::namespace::leave;
 
 /// The first descriptor behind the standard streams.
 const FIRST_OWN_FILE: libc::c_uint = 3;
@@ -35,15 +40,19 @@ pub fn terminate(child: &std::process::Child) -> io::Result<()> {
 /// # Errors
 /// `ESRCH` when it is gone.
 pub fn ask_to_end(child: &std::process::Child, signal: Signal) -> io::Result<()> {
-    let number = match signal {
-        Signal::Interrupt => libc::SIGINT,
-        Signal::Quit => libc::SIGQUIT,
-        Signal::Terminate => libc::SIGTERM,
+    let signal = match signal {
+        Signal::Interrupt => process::Signal::INT,
+        Signal::Quit => process::Signal::QUIT,
+        Signal::Terminate => process::Signal::TERM,
     };
-    let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
-    // SAFETY: no pointers. The pid is that of a child not yet waited for, so it is not reused.
-    check(unsafe { libc::kill(pid, number) })?;
-    Ok(())
+    // Of a child not yet waited for, the number is not given to another.
+    Ok(process::kill_process(number(child.id())?, signal)?)
+}
+
+/// The number of a process, as the kernel's calls take it.
+pub(crate) fn number(pid: u32) -> io::Result<Pid> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.ok_or_else(|| Errno::SRCH.into())
 }
 
 /// Gives the calling thread a table of open files of its own: a copy of what is open now. While a
@@ -53,9 +62,7 @@ pub fn ask_to_end(child: &std::process::Child, signal: Signal) -> io::Result<()>
 /// # Errors
 /// `ENOMEM`; `EMFILE` where the limit of open files was lowered meanwhile.
 pub fn own_file_table() -> io::Result<()> {
-    // SAFETY: no pointers; descriptors keep their numbers and their files.
-    check(unsafe { libc::unshare(libc::CLONE_FILES) })?;
-    Ok(())
+    leave(UnshareFlags::FILES)
 }
 
 /// Raises the limit of open files to the most that an unprivileged process may have.
@@ -63,16 +70,10 @@ pub fn own_file_table() -> io::Result<()> {
 /// # Errors
 /// The kernel's own.
 pub fn raise_open_file_limit() -> io::Result<u64> {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: `limit` is a valid, writable rlimit.
-    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) })?;
-    limit.rlim_cur = limit.rlim_max;
-    // SAFETY: `limit` is a valid rlimit whose soft value does not exceed the hard one.
-    check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) })?;
-    Ok(limit.rlim_cur)
+    let maximum = process::getrlimit(Resource::Nofile).maximum;
+    let current = maximum;
+    process::setrlimit(Resource::Nofile, Rlimit { current, maximum })?;
+    Ok(maximum.unwrap_or(u64::MAX))
 }
 
 /// What a child sets for itself between fork and exec.
@@ -108,7 +109,7 @@ pub struct FilterInstruction {
 /// Lets a command be told by SIGTERM that its parent has died, so that it can undo what it did.
 pub fn outlive_to_undo(command: &mut Command) {
     // SAFETY: the closure makes only async-signal-safe system calls and does not allocate.
-    unsafe { command.pre_exec(|| at_death_of_parent(libc::SIGTERM)) };
+    unsafe { command.pre_exec(|| at_death_of_parent(Some(process::Signal::TERM))) };
 }
 
 /// Lets this process outlive its parent from now on, whatever was to happen at its death.
@@ -116,8 +117,7 @@ pub fn outlive_to_undo(command: &mut Command) {
 /// # Errors
 /// None are known.
 pub fn outlive_parent() -> io::Result<()> {
-    const NO_SIGNAL: libc::c_int = 0;
-    at_death_of_parent(NO_SIGNAL)
+    at_death_of_parent(None)
 }
 
 /// Lets a command outlive the terminal and the shell that it was started from: no signal of theirs
@@ -169,9 +169,7 @@ fn leave_to_a_child() -> io::Result<()> {
 /// # Errors
 /// None are known.
 pub fn set_name(name: &std::ffi::CStr) -> io::Result<()> {
-    // SAFETY: `name` is a string that ends with a zero; the kernel copies its first 15 bytes.
-    check(unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr(), 0, 0, 0) })?;
-    Ok(())
+    Ok(thread::set_name(name)?)
 }
 
 /// Lets a command die with its parent and start as `setup` says.
@@ -240,43 +238,40 @@ fn live_as(setup: &ChildSetup) -> io::Result<()> {
     }
 }
 
-fn at_death_of_parent(signal: libc::c_int) -> io::Result<()> {
-    // SAFETY: no pointers.
-    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal, 0, 0, 0) })?;
-    Ok(())
+fn at_death_of_parent(signal: Option<process::Signal>) -> io::Result<()> {
+    Ok(process::set_parent_process_death_signal(signal)?)
 }
 
-/// Begins a session of its own: what a terminal tells its processes does not reach it.
+/// Begins a session of its own: what a terminal tells its processes does not reach it. The child of a fork
+/// leads no group, so it may leave its session.
 fn leave_terminal() -> io::Result<()> {
-    // SAFETY: no pointers. The child of a fork leads no group, so it may leave its session.
-    check(unsafe { libc::setsid() })?;
+    process::setsid()?;
     Ok(())
 }
 
 /// Without the signal ignored, writing past the limit would end the program (setrlimit(2)).
 fn limit_files(limit_bytes: u64) -> io::Result<()> {
-    let limit = libc::rlimit {
-        rlim_cur: limit_bytes,
-        rlim_max: limit_bytes,
-    };
-    // SAFETY: `limit` is a valid rlimit.
-    check(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) })?;
+    limit(Resource::Fsize, limit_bytes)?;
     // SAFETY: no handler of ours is named; a signal that is ignored stays so across exec.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     Ok(())
 }
 
+/// Sets both limits, soft and hard.
+pub(crate) fn limit(resource: Resource, most: u64) -> io::Result<()> {
+    let (current, maximum) = (Some(most), Some(most));
+    Ok(process::setrlimit(resource, Rlimit { current, maximum })?)
+}
+
 /// The kernel kills the caller when the thread that forked it ends.
 pub(crate) fn die_with_parent() -> io::Result<()> {
-    at_death_of_parent(libc::SIGKILL)
+    at_death_of_parent(Some(process::Signal::KILL))
 }
 
 /// Whether the kernel is to tell or kill the caller then.
 pub(crate) fn dies_with_parent() -> io::Result<bool> {
-    let mut signal: libc::c_int = 0;
-    // SAFETY: prctl writes one int, which lives through the call.
-    check(unsafe { libc::prctl(libc::PR_GET_PDEATHSIG, &raw mut signal) })?;
-    Ok(signal == libc::SIGKILL)
+    let signal = process::parent_process_death_signal()?;
+    Ok(signal == Some(process::Signal::KILL))
 }
 
 /// A blocked signal stays blocked across exec; the child decides for itself.
@@ -297,8 +292,8 @@ fn live_under(filter: &[FilterInstruction]) -> io::Result<()> {
         // FilterInstruction has the layout of sock_filter, and the kernel only reads.
         filter: filter.as_ptr().cast_mut().cast(),
     };
-    // SAFETY: no pointers; without new privileges an ordinary user may set a filter.
-    check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
+    // Without new privileges an ordinary user may set a filter.
+    thread::set_no_new_privs(true)?;
     // SAFETY: `program` points at `filter`, which outlives the call; the kernel copies it.
     check(unsafe {
         libc::prctl(

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use rustix::rand::{GetRandomFlags, getrandom};
+
 /// Bytes of the kernel's generator, waited for where a machine has just booted (getrandom(2)).
 ///
 /// # Errors
@@ -9,12 +11,9 @@ use std::io;
 pub fn bytes<const N: usize>() -> io::Result<[u8; N]> {
     const { assert!(N <= 256, "of more the call could fill a part") };
     let mut bytes = [0; N];
-    // SAFETY: `bytes` is writable for its length during the call.
-    let filled = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), N, 0) };
-    match usize::try_from(filled) {
-        Ok(filled) if filled == N => Ok(bytes),
-        Ok(_) => Err(io::ErrorKind::UnexpectedEof.into()),
-        Err(_) => Err(io::Error::last_os_error()),
+    match getrandom(&mut bytes[..], GetRandomFlags::empty())? {
+        filled if filled == N => Ok(bytes),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
     }
 }
 

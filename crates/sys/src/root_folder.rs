@@ -3,10 +3,10 @@
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use crate::opened;
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 
 /// Where something is renamed all the time, each attempt fails with a chance of its own.
 const ATTEMPTS: u32 = 8;
@@ -91,23 +91,10 @@ impl RootFolder {
     }
 
     fn open_raw(&self, path: &CStr) -> io::Result<File> {
-        // SAFETY: an all-zero open_how is valid: it holds numbers alone.
-        let mut how: libc::open_how = unsafe { std::mem::zeroed() };
-        let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
-        how.flags = u64::try_from(flags).map_err(io::Error::other)?;
-        how.resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_MAGICLINKS;
-        // SAFETY: the path ends with a NUL and `how` is readable for the size passed along; both
-        // outlive the call.
-        let file = unsafe {
-            opened(libc::syscall(
-                libc::SYS_openat2,
-                self.folder.as_raw_fd(),
-                path.as_ptr(),
-                &raw const how,
-                size_of::<libc::open_how>(),
-            ))
-        };
-        file.map(File::from)
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let file = openat2(&self.folder, path, flags, Mode::empty(), within)?;
+        Ok(file.into())
     }
 }
 

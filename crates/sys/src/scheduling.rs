@@ -1,8 +1,12 @@
 //! How the kernel deals the CPU out to a process: its policy, its slice, how nice it is.
 
 use std::io;
+use std::num::NonZeroU64;
 
-use crate::check;
+use rustix::process::{getpriority_process, setpriority_process};
+use rustix::thread::{current_timer_slack, set_current_timer_slack};
+
+use crate::{check, process};
 
 /// How a thread is scheduled (sched(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +26,6 @@ pub enum Scheduling {
 /// The shortest and the longest slice that the kernel gives, ns: what is less or more it cuts in
 /// silence (`__setparam_fair` in kernel/sched/fair.c).
 pub const SLICE_NS: std::ops::RangeInclusive<u64> = 100_000..=100_000_000;
-
-/// What getpriority(2) adds, so that no answer looks like an error.
-const NICE_OFFSET: i32 = 20;
 
 /// `struct sched_attr` of linux/sched/types.h in its first form.
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,15 +95,8 @@ pub fn of(pid: u32) -> io::Result<Scheduling> {
 /// # Errors
 /// `ESRCH` when it is gone.
 pub fn nice_of(pid: u32) -> io::Result<i32> {
-    // SAFETY: no pointers. The call itself, unlike libc's function, tells errors from answers.
-    let answer = check(unsafe {
-        libc::syscall(
-            libc::SYS_getpriority,
-            libc::PRIO_PROCESS,
-            libc::c_ulong::from(pid),
-        )
-    })?;
-    Ok(NICE_OFFSET - answer)
+    let pid = (pid != 0).then(|| process::number(pid)).transpose()?;
+    Ok(getpriority_process(pid)?)
 }
 
 /// Lets the calling thread, and what it forks and executes, be scheduled so. How nice it is stays.
@@ -141,9 +135,7 @@ pub(crate) fn take_on(wanted: Scheduling) -> io::Result<()> {
 /// # Errors
 /// `EACCES` for less than it is now without `CAP_SYS_NICE` or `RLIMIT_NICE`.
 pub(crate) fn take_on_nice(nice: i32) -> io::Result<()> {
-    // SAFETY: no pointers.
-    check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) })?;
-    Ok(())
+    Ok(setpriority_process(None, nice)?)
 }
 
 /// How late the timers of the calling thread may wake it, ns.
@@ -151,9 +143,7 @@ pub(crate) fn take_on_nice(nice: i32) -> io::Result<()> {
 /// # Errors
 /// None are known.
 pub fn timer_slack_ns() -> io::Result<u64> {
-    // SAFETY: no pointers.
-    let slack_ns = check(unsafe { libc::prctl(libc::PR_GET_TIMERSLACK, 0, 0, 0, 0) })?;
-    Ok(u64::from(slack_ns.unsigned_abs()))
+    Ok(current_timer_slack()?)
 }
 
 /// Sets how late the timers of the calling thread, and of children it forks later, may wake it.
@@ -162,9 +152,7 @@ pub fn timer_slack_ns() -> io::Result<u64> {
 /// # Errors
 /// None are known.
 pub fn set_timer_slack_ns(slack_ns: u64) -> io::Result<()> {
-    // SAFETY: no pointers.
-    check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack_ns, 0, 0, 0) })?;
-    Ok(())
+    Ok(set_current_timer_slack(NonZeroU64::new(slack_ns))?)
 }
 
 /// Lets the calling thread go before all ordinary ones whenever it has something to do

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use crate::socket::set_option;
+use rustix::net::sockopt::set_socket_send_buffer_size;
 
 /// Has the kernel take no more for a socket than about so many bytes, its own account of them
 /// included, instead of as many as its path seems to carry (`SO_SNDBUF`, socket(7)).
@@ -12,6 +12,5 @@ use crate::socket::set_option;
 /// `EBADF` and the like alone: a size that is too large is cut to `net.core.wmem_max`.
 pub fn bound(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
     // The kernel doubles what it is told, for its account.
-    let told = libc::c_int::try_from(bytes / 2).unwrap_or(libc::c_int::MAX);
-    set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &told)
+    Ok(set_socket_send_buffer_size(socket, bytes / 2)?)
 }

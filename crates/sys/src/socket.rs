@@ -1,14 +1,20 @@
 //! TCP sockets: listen, connect, move bytes; all non-blocking and closed on exec.
-#![expect(
-    clippy::cast_possible_truncation,
-    reason = "the kernel's constants fit the fields that they are for"
-)]
 
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
-use crate::{check, check_size, opened};
+use rustix::fs;
+use rustix::io::Errno;
+use rustix::net::{
+    self, AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt,
+};
+
+use crate::check;
+
+/// Of a socket that neither waits nor is inherited.
+pub(crate) const APART: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 
 /// How a listener is set up.
 #[derive(Clone, Copy, Debug)]
@@ -25,17 +31,12 @@ pub struct ListenOptions {
 /// `EADDRINUSE` when the port is taken, `EACCES` below port 1024 without privilege.
 pub fn listen(address: SocketAddr, options: ListenOptions) -> io::Result<TcpListener> {
     let socket = open_stream(address)?;
-    set_flag(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
-    if options.shared_port {
-        set_flag(&socket, libc::SOL_SOCKET, libc::SO_REUSEPORT, 1)?;
-    }
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    sockopt::set_socket_reuseport(&socket, options.shared_port)?;
     // Accepted sockets inherit it: an answer leaves at once instead of waiting for an ACK.
-    set_flag(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
-    let (raw, length) = raw_address(address);
-    // SAFETY: `raw` is a valid socket address of `length` bytes that outlives the call.
-    check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const raw).cast(), length) })?;
-    // SAFETY: no pointers; the socket is open and bound.
-    check(unsafe { libc::listen(socket.as_raw_fd(), options.backlog) })?;
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    net::bind(&socket, &address)?;
+    net::listen(&socket, options.backlog)?;
     Ok(TcpListener::from(socket))
 }
 
@@ -81,22 +82,10 @@ pub fn choose_listener_by_cpu(listener: BorrowedFd<'_>) -> io::Result<()> {
 /// # Errors
 /// `EMFILE` or `ENFILE` at the limit of open files.
 pub fn accept(listener: BorrowedFd<'_>) -> io::Result<Option<OwnedFd>> {
-    // SAFETY: null address and length mean that the peer's address is not wanted.
-    let accepted = unsafe {
-        opened(libc::accept4(
-            listener.as_raw_fd(),
-            std::ptr::null_mut(),
-            std::ptr::null_mut(),
-            libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC,
-        ))
-    };
-    match accepted {
-        Ok(socket) => Ok(Some(socket)),
+    match net::accept_with(listener, APART) {
         // A connection that was aborted while it waited is none (accept(2)).
-        Err(error) if is_later(&error) || error.raw_os_error() == Some(libc::ECONNABORTED) => {
-            Ok(None)
-        }
-        Err(error) => Err(error),
+        Err(Errno::CONNABORTED) => Ok(None),
+        accepted => or_later(accepted.map_err(io::Error::from)),
     }
 }
 
@@ -106,14 +95,10 @@ pub fn accept(listener: BorrowedFd<'_>) -> io::Result<Option<OwnedFd>> {
 /// `EADDRNOTAVAIL` when no local port is left, `ENETUNREACH` without a route.
 pub fn connect(address: SocketAddr) -> io::Result<OwnedFd> {
     let socket = open_stream(address)?;
-    set_flag(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
-    let (raw, length) = raw_address(address);
-    // SAFETY: `raw` is a valid socket address of `length` bytes that outlives the call.
-    let outcome =
-        check(unsafe { libc::connect(socket.as_raw_fd(), (&raw const raw).cast(), length) });
-    match outcome {
-        Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
-        _ => Ok(socket),
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    match net::connect(&socket, &address) {
+        Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -122,8 +107,7 @@ pub fn connect(address: SocketAddr) -> io::Result<OwnedFd> {
 /// # Errors
 /// `ECONNREFUSED`, `ETIMEDOUT` and the others of connect(2).
 pub fn connect_outcome(socket: BorrowedFd<'_>) -> io::Result<()> {
-    let stream = socket.try_clone_to_owned().map(TcpStream::from)?;
-    stream.take_error()?.map_or(Ok(()), Err)
+    Ok(sockopt::socket_error(socket)??)
 }
 
 /// Closing the socket resets the connection and leaves no TIME_WAIT behind: for a client that
@@ -132,15 +116,8 @@ pub fn connect_outcome(socket: BorrowedFd<'_>) -> io::Result<()> {
 /// # Errors
 /// None are known.
 pub fn reset_on_close(socket: BorrowedFd<'_>) -> io::Result<()> {
-    let linger = libc::linger {
-        l_onoff: 1,
-        l_linger: 0,
-    };
-    set_option(socket, libc::SOL_SOCKET, libc::SO_LINGER, &linger)
+    Ok(sockopt::set_socket_linger(socket, Some(Duration::ZERO))?)
 }
-
-/// Room for the name of a congestion control algorithm (`TCP_CA_NAME_MAX`).
-const ALGORITHM_BYTES: usize = 16;
 
 /// The algorithm that paces what a TCP socket sends, by the kernel's name; a listener's is that of
 /// the connections it accepts.
@@ -148,14 +125,7 @@ const ALGORITHM_BYTES: usize = 16;
 /// # Errors
 /// None are known for a TCP socket.
 pub fn congestion_control(socket: BorrowedFd<'_>) -> io::Result<String> {
-    let name: [u8; ALGORITHM_BYTES] = option(
-        socket,
-        libc::IPPROTO_TCP,
-        libc::TCP_CONGESTION,
-        [0; ALGORITHM_BYTES],
-    )?;
-    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-    Ok(String::from_utf8_lossy(name).into_owned())
+    Ok(sockopt::tcp_congestion(socket)?)
 }
 
 /// Chooses that algorithm.
@@ -164,12 +134,7 @@ pub fn congestion_control(socket: BorrowedFd<'_>) -> io::Result<String> {
 /// `ENOENT` for one that the kernel does not have; `EPERM` for one that is not in
 /// `tcp_allowed_congestion_control`, without `CAP_NET_ADMIN`.
 pub fn set_congestion_control(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> {
-    let mut padded = [0; ALGORITHM_BYTES];
-    let fits = name.len() < ALGORITHM_BYTES;
-    let to = padded.get_mut(..name.len()).filter(|_| fits);
-    to.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))?
-        .copy_from_slice(name.as_bytes());
-    set_option(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, &padded)
+    Ok(sockopt::set_tcp_congestion(socket, name)?)
 }
 
 /// The payload of a full segment that a connection sends, bytes (`TCP_MAXSEG`): the MTU without
@@ -200,16 +165,8 @@ pub fn receive_window_bytes(socket: BorrowedFd<'_>) -> io::Result<u32> {
 /// `ECONNRESET` when the peer reset the connection.
 #[inline]
 pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-    // SAFETY: the buffer is writable for its length, which is passed along.
-    let received = check_size(unsafe {
-        libc::recv(
-            socket.as_raw_fd(),
-            buffer.as_mut_ptr().cast(),
-            buffer.len(),
-            0,
-        )
-    });
-    or_later(received)
+    let received = net::recv(socket, buffer, RecvFlags::empty());
+    or_later(received.map(|(count, _)| count).map_err(io::Error::from))
 }
 
 /// Sends as much as there is room for; `None` when there is none.
@@ -218,7 +175,7 @@ pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Option<u
 /// `EPIPE` or `ECONNRESET` when the peer is gone; never a signal.
 #[inline]
 pub fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<Option<usize>> {
-    send_with(socket, bytes, libc::MSG_NOSIGNAL)
+    send_with(socket, bytes, SendFlags::NOSIGNAL)
 }
 
 /// As [`send`], for bytes that are followed at once by others: the kernel waits for those to fill
@@ -227,25 +184,12 @@ pub fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<Option<usize>> {
 /// # Errors
 /// Those of [`send`].
 pub fn send_before_more(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<Option<usize>> {
-    send_with(socket, bytes, libc::MSG_NOSIGNAL | libc::MSG_MORE)
+    send_with(socket, bytes, SendFlags::NOSIGNAL | SendFlags::MORE)
 }
 
 #[inline]
-pub(crate) fn send_with(
-    socket: BorrowedFd<'_>,
-    bytes: &[u8],
-    flags: libc::c_int,
-) -> io::Result<Option<usize>> {
-    // SAFETY: the bytes are readable for their length, which is passed along.
-    let sent = check_size(unsafe {
-        libc::send(
-            socket.as_raw_fd(),
-            bytes.as_ptr().cast(),
-            bytes.len(),
-            flags,
-        )
-    });
-    or_later(sent)
+fn send_with(socket: BorrowedFd<'_>, bytes: &[u8], flags: SendFlags) -> io::Result<Option<usize>> {
+    or_later(net::send(socket, bytes, flags).map_err(io::Error::from))
 }
 
 /// Sends at most so many bytes of a file from an offset on, straight from the page cache; `None`
@@ -260,50 +204,35 @@ pub fn send_file(
     offset: u64,
     most_bytes: usize,
 ) -> io::Result<Option<usize>> {
-    let mut offset = libc::off_t::try_from(offset).map_err(io::Error::other)?;
-    // SAFETY: both descriptors are open, and the offset is writable and outlives the call.
-    let sent = check_size(unsafe {
-        libc::sendfile(
-            socket.as_raw_fd(),
-            file.as_raw_fd(),
-            &raw mut offset,
-            most_bytes,
-        )
-    });
-    or_later(sent)
+    let mut offset = offset;
+    let sent = fs::sendfile(socket, file, Some(&mut offset), most_bytes);
+    or_later(sent.map_err(io::Error::from))
 }
 
 /// A socket to ask the kernel about network devices through.
 pub(crate) fn control() -> io::Result<OwnedFd> {
-    open(libc::AF_INET, libc::SOCK_DGRAM, 0)
+    open(AddressFamily::INET, SocketType::DGRAM, None)
 }
 
 fn open_stream(address: SocketAddr) -> io::Result<OwnedFd> {
-    let family = if address.is_ipv4() {
-        libc::AF_INET
-    } else {
-        libc::AF_INET6
+    let family = match address {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
     };
-    open(family, libc::SOCK_STREAM | libc::SOCK_NONBLOCK, 0)
+    Ok(net::socket_with(family, SocketType::STREAM, APART, None)?)
 }
 
 pub(crate) fn open(
-    family: libc::c_int,
-    kind: libc::c_int,
-    protocol: libc::c_int,
+    family: AddressFamily,
+    kind: SocketType,
+    protocol: Option<Protocol>,
 ) -> io::Result<OwnedFd> {
-    // SAFETY: no pointers.
-    unsafe { opened(libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol)) }
-}
-
-fn set_flag(
-    socket: &OwnedFd,
-    level: libc::c_int,
-    name: libc::c_int,
-    value: libc::c_int,
-) -> io::Result<()> {
-    use std::os::fd::AsFd as _;
-    set_option(socket.as_fd(), level, name, &value)
+    Ok(net::socket_with(
+        family,
+        kind,
+        SocketFlags::CLOEXEC,
+        protocol,
+    )?)
 }
 
 pub(crate) fn set_option<T: ?Sized>(
@@ -348,53 +277,13 @@ pub(crate) fn option<T: Copy>(
     Ok(value)
 }
 
-pub(crate) fn or_later(outcome: io::Result<usize>) -> io::Result<Option<usize>> {
+/// `None` for what cannot be done now, and would not fail later.
+#[inline]
+pub(crate) fn or_later<T>(outcome: io::Result<T>) -> io::Result<Option<T>> {
+    use io::ErrorKind::{Interrupted, WouldBlock};
     match outcome {
-        Ok(count) => Ok(Some(count)),
-        Err(error) if is_later(&error) => Ok(None),
+        Ok(done) => Ok(Some(done)),
+        Err(error) if matches!(error.kind(), WouldBlock | Interrupted) => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-fn is_later(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
-}
-
-/// The kernel's form of an address, in room enough for either family.
-fn raw_address(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
-    // SAFETY: all-zero is a valid sockaddr_storage.
-    let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
-    let length = match address {
-        SocketAddr::V4(v4) => {
-            let raw = libc::sockaddr_in {
-                sin_family: libc::AF_INET as libc::sa_family_t,
-                sin_port: v4.port().to_be(),
-                sin_addr: libc::in_addr {
-                    s_addr: u32::from_ne_bytes(v4.ip().octets()),
-                },
-                sin_zero: [0; 8],
-            };
-            // SAFETY: sockaddr_storage is larger than, and aligned for, every socket address.
-            unsafe { (&raw mut storage).cast::<libc::sockaddr_in>().write(raw) };
-            size_of::<libc::sockaddr_in>()
-        }
-        SocketAddr::V6(v6) => {
-            let raw = libc::sockaddr_in6 {
-                sin6_family: libc::AF_INET6 as libc::sa_family_t,
-                sin6_port: v6.port().to_be(),
-                sin6_flowinfo: v6.flowinfo(),
-                sin6_addr: libc::in6_addr {
-                    s6_addr: v6.ip().octets(),
-                },
-                sin6_scope_id: v6.scope_id(),
-            };
-            // SAFETY: sockaddr_storage is larger than, and aligned for, every socket address.
-            unsafe { (&raw mut storage).cast::<libc::sockaddr_in6>().write(raw) };
-            size_of::<libc::sockaddr_in6>()
-        }
-    };
-    (storage, libc::socklen_t::try_from(length).unwrap_or(0))
 }

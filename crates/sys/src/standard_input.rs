@@ -2,8 +2,11 @@
 //! something may begin.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read as _};
+use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 
 use crate::check;
 
@@ -15,8 +18,7 @@ use crate::check;
 pub fn take() -> io::Result<OwnedFd> {
     let taken = io::stdin().as_fd().try_clone_to_owned()?;
     let nothing = File::open("/dev/null")?;
-    // SAFETY: no pointers; both descriptors are open. Whoever reads standard input from now on
-    // reads its end.
+    // SAFETY: whoever reads standard input from now on reads its end.
     check(unsafe { libc::dup2(nothing.as_raw_fd(), libc::STDIN_FILENO) })?;
     Ok(taken)
 }
@@ -37,16 +39,14 @@ pub fn read_to_end_or(bell: BorrowedFd<'_>) -> io::Result<()> {
 
 /// Waits until a read of one of them would not wait.
 fn readable<const N: usize>(descriptors: [BorrowedFd<'_>; N]) -> io::Result<[bool; N]> {
-    let mut polled = descriptors.map(|descriptor| libc::pollfd {
-        fd: descriptor.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    });
+    let mut polled = descriptors.map(|one| PollFd::from_borrowed_fd(one, PollFlags::IN));
     loop {
-        // SAFETY: `polled` is writable, for as many as are told.
-        match check(unsafe { libc::poll(polled.as_mut_ptr(), N as libc::nfds_t, -1) }) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            told => return told.map(|_| polled.map(|one| one.revents != 0)),
+        match poll(&mut polled, None) {
+            Err(Errno::INTR) => {}
+            told => {
+                told?;
+                return Ok(polled.map(|one| !one.revents().is_empty()));
+            }
         }
     }
 }

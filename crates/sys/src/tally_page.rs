@@ -5,6 +5,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustix::fs::{SealFlags, fcntl_add_seals};
+
 use crate::mapping::Mapping;
 use crate::{descriptor, memory_file};
 
@@ -12,7 +14,9 @@ use crate::{descriptor, memory_file};
 pub const NUMBERS: usize = 16;
 const BYTES: usize = NUMBERS * size_of::<AtomicU64>();
 /// Its length stays, so that no reader is sent beyond its end.
-const SEALS: libc::c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+const SEALS: SealFlags = SealFlags::SHRINK
+    .union(SealFlags::GROW)
+    .union(SealFlags::SEAL);
 
 /// A page of numbers, all 0 at first, of every process that has its descriptor.
 #[derive(Debug)]
@@ -32,12 +36,9 @@ impl TallyPage {
     /// # Errors
     /// `EMFILE` at the limit of open files, `ENOMEM`.
     pub fn new() -> io::Result<Self> {
-        let file = memory_file::create(
-            c"linerate-counts",
-            libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING,
-        )?;
+        let file = memory_file::sealable(c"linerate-counts")?;
         file.set_len(BYTES as u64)?;
-        memory_file::seal(&file, SEALS)?;
+        fcntl_add_seals(&file, SEALS)?;
         Self::of(file.into())
     }
 

@@ -1,10 +1,14 @@
 //! A timer that follows the wall clock, for what must be right to the second.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::UNIX_EPOCH;
 
-use crate::{check, check_size, opened};
+use rustix::io::Errno;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
 
 /// Readable at each full second of the wall clock, and when somebody sets that clock.
 #[derive(Debug)]
@@ -18,13 +22,8 @@ impl SecondTimer {
     /// # Errors
     /// `EMFILE` at the limit of open files.
     pub fn new() -> io::Result<Self> {
-        // SAFETY: no pointers; the descriptor that comes back is ours alone.
-        let fd = unsafe {
-            opened(libc::timerfd_create(
-                libc::CLOCK_REALTIME,
-                libc::TFD_NONBLOCK | libc::TFD_CLOEXEC,
-            ))
-        }?;
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let fd = timerfd_create(TimerfdClockId::Realtime, flags)?;
         let timer = Self { fd };
         timer.start_at_next_second()?;
         Ok(timer)
@@ -35,20 +34,9 @@ impl SecondTimer {
     /// # Errors
     /// The kernel's own, when the timer cannot be started again after the clock was set.
     pub fn acknowledge(&self) -> io::Result<()> {
-        let mut expirations = [0_u8; 8];
-        // SAFETY: the buffer is writable for its length, which is passed along.
-        let outcome = check_size(unsafe {
-            libc::read(
-                self.fd.as_raw_fd(),
-                expirations.as_mut_ptr().cast(),
-                expirations.len(),
-            )
-        });
-        match outcome {
+        match rustix::io::read(&self.fd, &mut [0_u8; 8][..]) {
             // timerfd_create(2): the clock was set while the timer ran by it.
-            Err(error) if error.raw_os_error() == Some(libc::ECANCELED) => {
-                self.start_at_next_second()
-            }
+            Err(Errno::CANCELED) => self.start_at_next_second(),
             _ => Ok(()),
         }
     }
@@ -57,25 +45,14 @@ impl SecondTimer {
         let since_epoch = crate::clock::wall()
             .duration_since(UNIX_EPOCH)
             .map_err(io::Error::other)?;
-        let second = |seconds| libc::timespec {
-            tv_sec: seconds,
-            tv_nsec: 0,
-        };
-        let now = libc::time_t::try_from(since_epoch.as_secs()).map_err(io::Error::other)?;
-        let schedule = libc::itimerspec {
+        let second = |tv_sec| Timespec { tv_sec, tv_nsec: 0 };
+        let now = i64::try_from(since_epoch.as_secs()).map_err(io::Error::other)?;
+        let schedule = Itimerspec {
             it_interval: second(1),
             it_value: second(now + 1),
         };
-        // SAFETY: `schedule` is a valid itimerspec for the length of the call; null means that
-        // the old schedule is not wanted.
-        check(unsafe {
-            libc::timerfd_settime(
-                self.fd.as_raw_fd(),
-                libc::TFD_TIMER_ABSTIME | libc::TFD_TIMER_CANCEL_ON_SET,
-                &raw const schedule,
-                std::ptr::null_mut(),
-            )
-        })?;
+        let flags = TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET;
+        timerfd_settime(&self.fd, flags, &schedule)?;
         Ok(())
     }
 }

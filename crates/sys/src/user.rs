@@ -9,7 +9,10 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::{check, clock};
+use rustix::process::{DumpableBehavior, Gid, Uid, geteuid, set_dumpable_behavior};
+use rustix::thread::{gettid, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+
+use crate::clock;
 
 /// The user and group that the kernel shows for whom it cannot name (`/proc/sys/kernel/overflowuid`)
 /// and that distributions call `nobody`: it owns no files.
@@ -21,8 +24,7 @@ const LONGEST_END: Duration = Duration::from_secs(1);
 /// The user whose rights this process has, by its number in the user namespace it is in.
 #[must_use]
 pub fn ours() -> u32 {
-    // SAFETY: no pointers; it cannot fail.
-    unsafe { libc::geteuid() }
+    geteuid().as_raw()
 }
 
 /// This user by its number in the user namespace around the one it is in; its own number where
@@ -98,8 +100,7 @@ pub fn act_as<T: Send>(user: u32, act: impl FnOnce() -> T + Send) -> io::Result<
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let number = AtomicI32::new(0);
     let as_user = || {
-        // SAFETY: no pointers; it cannot fail.
-        number.store(unsafe { libc::gettid() }, Ordering::Relaxed);
+        number.store(gettid().as_raw_pid(), Ordering::Relaxed);
         become_in_this_thread(user)?;
         Ok(act())
     };
@@ -112,24 +113,21 @@ pub fn act_as<T: Send>(user: u32, act: impl FnOnce() -> T + Send) -> io::Result<
 /// The kernel takes a process with a thread that became another user for one with secrets
 /// (`PR_SET_DUMPABLE`, prctl(2)). It keeps that user from the memory of all threads, so it ends after the
 /// thread has gone, which is after it was waited for (`exit_mm` of kernel/exit.c).
-fn look_ordinary_without(thread: libc::pid_t) -> io::Result<()> {
+fn look_ordinary_without(thread: i32) -> io::Result<()> {
     let task = format!("/proc/self/task/{thread}");
     if clock::wait_until(LONGEST_END, || !Path::new(&task).exists()) {
-        // SAFETY: no pointers.
-        check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0) })?;
+        set_dumpable_behavior(DumpableBehavior::Dumpable)?;
     }
     Ok(())
 }
 
-/// The kernel's calls are of one thread; those of the C library change all of them.
-fn become_in_this_thread(user: u32) -> io::Result<()> {
-    let no_groups = std::ptr::null::<libc::gid_t>();
-    // SAFETY: a list of length 0 is not read.
-    check(unsafe { libc::syscall(libc::SYS_setgroups, 0, no_groups) })?;
-    // SAFETY: no pointers.
-    check(unsafe { libc::syscall(libc::SYS_setresgid, user, user, user) })?;
-    // SAFETY: no pointers.
-    check(unsafe { libc::syscall(libc::SYS_setresuid, user, user, user) })?;
+/// The kernel's calls are of one thread; those of the C library change all of them. Groups come first: whoever has
+/// given up being root may not change them any more.
+pub(crate) fn become_in_this_thread(user: u32) -> io::Result<()> {
+    let (uid, gid) = (Uid::from_raw(user), Gid::from_raw(user));
+    set_thread_groups(&[])?;
+    set_thread_res_gid(gid, gid, gid)?;
+    set_thread_res_uid(uid, uid, uid)?;
     Ok(())
 }
 

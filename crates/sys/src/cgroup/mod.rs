@@ -6,10 +6,10 @@ mod place;
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use crate::{check_size, kernel_file};
+use crate::kernel_file;
 pub use limits::Throttling;
 
 /// The part of the kernel that a group limits.
@@ -157,8 +157,7 @@ impl Group {
 /// hold no processes.
 pub fn enter(processes: &OwnedFd) -> io::Result<()> {
     // 0 is the writer itself (cgroups(7)).
-    // SAFETY: one readable byte is passed along.
-    check_size(unsafe { libc::write(processes.as_raw_fd(), c"0".as_ptr().cast(), 1) })?;
+    rustix::io::write(processes, b"0")?;
     Ok(())
 }
 

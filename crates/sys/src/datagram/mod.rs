@@ -6,6 +6,8 @@ mod batch;
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 
+use rustix::net::sockopt;
+
 use crate::check_size;
 use crate::socket::{option, set_option};
 pub use batch::Batch;
@@ -28,7 +30,7 @@ pub fn set_segment_bytes(socket: BorrowedFd<'_>, bytes: u16) -> io::Result<()> {
 /// # Errors
 /// `ENOPROTOOPT` on kernels that cannot.
 pub fn segment_bytes(socket: BorrowedFd<'_>) -> io::Result<u32> {
-    number(socket, libc::SOL_UDP, libc::UDP_SEGMENT)
+    number(socket, libc::UDP_SEGMENT)
 }
 
 /// Lets the kernel hand over in one receive what came in a row (`UDP_GRO`, Linux 5.0).
@@ -45,7 +47,7 @@ pub fn allow_merging(socket: BorrowedFd<'_>) -> io::Result<()> {
 /// # Errors
 /// `ENOPROTOOPT` on kernels that cannot.
 pub fn may_merge(socket: BorrowedFd<'_>) -> io::Result<bool> {
-    number(socket, libc::SOL_UDP, libc::UDP_GRO).map(|held| held != 0)
+    number(socket, libc::UDP_GRO).map(|held| held != 0)
 }
 
 /// Asks for room for so much that has come and was not received yet; the kernel doubles it, for its own
@@ -54,7 +56,8 @@ pub fn may_merge(socket: BorrowedFd<'_>) -> io::Result<bool> {
 /// # Errors
 /// None are known.
 pub fn ask_for_room(socket: BorrowedFd<'_>, bytes: i32) -> io::Result<()> {
-    set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes)
+    let bytes = usize::try_from(bytes).unwrap_or_default();
+    Ok(sockopt::set_socket_recv_buffer_size(socket, bytes)?)
 }
 
 /// The room that there is, the kernel's account included.
@@ -62,11 +65,12 @@ pub fn ask_for_room(socket: BorrowedFd<'_>, bytes: i32) -> io::Result<()> {
 /// # Errors
 /// None are known.
 pub fn room_bytes(socket: BorrowedFd<'_>) -> io::Result<u32> {
-    number(socket, libc::SOL_SOCKET, libc::SO_RCVBUF)
+    let bytes = sockopt::socket_recv_buffer_size(socket)?;
+    u32::try_from(bytes).map_err(io::Error::other)
 }
 
-fn number(socket: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int) -> io::Result<u32> {
-    let held: libc::c_int = option(socket, level, name, 0)?;
+fn number(socket: BorrowedFd<'_>, name: libc::c_int) -> io::Result<u32> {
+    let held: libc::c_int = option(socket, libc::SOL_UDP, name, 0)?;
     u32::try_from(held).map_err(io::Error::other)
 }
 

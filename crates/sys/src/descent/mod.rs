@@ -7,8 +7,11 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use crate::check;
-use crate::user::{self, NOBODY, maps};
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+use rustix::thread::{CapabilitiesSecureBits, UnshareFlags, set_capabilities_secure_bits};
+
+use crate::namespace::leave;
+use crate::user::{self, NOBODY, become_in_this_thread as become_user, maps};
 
 /// Users of our services: first and count, a power of two. The first are beyond what distributions, containers and
 /// directory services give out (systemd's page "UIDS-GIDS"; SSSD's `ldap_idmap_range_max`). The second serve where a
@@ -116,8 +119,7 @@ pub fn shut_off_own_user() -> io::Result<()> {
     // By the one number where it has a namespace of its own, by the other where that was refused.
     let numbers = [user::ours_outside(), user::ours()];
     if numbers.into_iter().any(is_own_user) {
-        // SAFETY: no pointers.
-        check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) })?;
+        set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     }
     Ok(())
 }
@@ -127,47 +129,29 @@ fn is_own_user(user: u32) -> bool {
     ranges.any(|(first, count)| user >= first && user - first < count)
 }
 
-/// Groups first: whoever has given up being root may not change them any more.
-fn become_user(user: u32) -> io::Result<()> {
-    // SAFETY: setgroups reads no list of length 0; the others take no pointers.
-    check(unsafe { libc::setgroups(0, std::ptr::null()) })?;
-    // SAFETY: no pointers.
-    check(unsafe { libc::setresgid(user, user, user) })?;
-    // SAFETY: no pointers.
-    check(unsafe { libc::setresuid(user, user, user) })?;
-    Ok(())
-}
-
 /// The namespace is asked for with root's capabilities, as some distributions refuse it to anybody else; they go with
 /// entering it. A kernel or container that refuses it to root too has his user go without.
 fn become_own(user: u32) -> io::Result<()> {
-    /// Capabilities stay when the user changes (capabilities(7)).
-    const KEEP: libc::c_ulong = 1 << 2;
-    let keep = |bits: libc::c_ulong| {
-        // SAFETY: no pointers.
-        check(unsafe { libc::prctl(libc::PR_SET_SECUREBITS, bits, 0, 0, 0) })
-    };
-    if keep(KEEP).is_err() {
+    // Capabilities stay when the user changes (capabilities(7)).
+    let keep = CapabilitiesSecureBits::NO_SETUID_FIXUP;
+    if set_capabilities_secure_bits(keep).is_err() {
         return become_user(user);
     }
     become_user(user)?;
-    // SAFETY: no pointers; a forked child has one thread.
-    if check(unsafe { libc::unshare(libc::CLONE_NEWUSER) }).is_ok() {
+    if leave(UnshareFlags::NEWUSER).is_ok() {
         // Files of a process that changed its user are root's until then (PR_SET_DUMPABLE, prctl(2)).
-        // SAFETY: no pointers.
-        check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0) })?;
+        set_dumpable_behavior(DumpableBehavior::Dumpable)?;
         return map_to_nobody(user);
     }
     // As root again, whose capabilities go when he becomes another.
     become_user(0)?;
-    keep(0)?;
+    set_capabilities_secure_bits(CapabilitiesSecureBits::empty())?;
     become_user(user)
 }
 
 /// Capabilities over the new namespace go at exec, since the user in it is not 0.
 fn enter_namespace_as_nobody() -> io::Result<()> {
-    // SAFETY: no pointers; a forked child has one thread.
-    check(unsafe { libc::unshare(libc::CLONE_NEWUSER) })?;
+    leave(UnshareFlags::NEWUSER)?;
     map_to_nobody(0)
 }
 

@@ -2,27 +2,30 @@
 //! (`TIOCSTI`, `ioctl_tty(2)`), and the shell there runs them as the one who uses it.
 
 use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd as _, RawFd};
 
-use crate::{check, opened};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
+
+use crate::check;
 
 /// Leaves the controlling terminal, if there is one. What is open of it stays open: a command still
 /// reads and writes there as its standard files say, and Ctrl-C still reaches its process group.
 ///
 /// Called between fork and exec, so it allocates nothing.
 pub(super) fn give_up() -> io::Result<()> {
-    match open_own() {
+    // The controlling terminal, whichever it is (tty(4)).
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    match open(c"/dev/tty", flags, Mode::empty()) {
         Ok(terminal) => leave(terminal.as_raw_fd()),
-        Err(error) => match error.raw_os_error() {
-            // There is none, or it was hung up.
-            Some(libc::ENXIO | libc::EIO) => Ok(()),
-            // Its name is missing in this root; where it is open it can be left all the same.
-            Some(libc::ENOENT) => {
-                (0..=2).for_each(|file| drop(leave(file)));
-                Ok(())
-            }
-            _ => Err(error),
-        },
+        // There is none, or it was hung up.
+        Err(Errno::NXIO | Errno::IO) => Ok(()),
+        // Its name is missing in this root; where it is open it can be left all the same.
+        Err(Errno::NOENT) => {
+            (0..=2).for_each(|file| drop(leave(file)));
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -35,11 +38,4 @@ fn leave(terminal: RawFd) -> io::Result<()> {
     // SAFETY: what it was before is a valid handler.
     unsafe { libc::signal(libc::SIGHUP, before) };
     left.map(drop)
-}
-
-/// The controlling terminal, whichever it is (tty(4)).
-fn open_own() -> io::Result<OwnedFd> {
-    let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_CLOEXEC;
-    // SAFETY: the path is a string that ends with a zero.
-    unsafe { opened(libc::open(c"/dev/tty".as_ptr(), flags)) }
 }

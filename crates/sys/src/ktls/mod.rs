@@ -8,10 +8,13 @@ mod probe;
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::Timespec;
+
+use crate::check_size;
 use crate::listener::Refused;
 use crate::socket::or_later;
 use crate::socket::set_option;
-use crate::{check, check_size};
 
 pub use probe::probe;
 
@@ -214,14 +217,8 @@ pub fn send_record(
 /// # Errors
 /// None are known.
 pub fn has_room(connection: BorrowedFd<'_>) -> io::Result<bool> {
-    let mut asked = libc::pollfd {
-        fd: connection.as_raw_fd(),
-        events: libc::POLLOUT,
-        revents: 0,
-    };
-    // SAFETY: `asked` is the one entry that the call is told of, and outlives it.
-    let ready = check(unsafe { libc::poll(&raw mut asked, 1, 0) })?;
-    Ok(ready > 0)
+    let asked = PollFd::from_borrowed_fd(connection, PollFlags::OUT);
+    Ok(poll(&mut [asked], Some(&Timespec::default()))? > 0)
 }
 
 /// One piece of content, and room for the type of its record.

@@ -14,6 +14,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 
+use rustix::net::{AddressFamily, SocketType};
+
 use crate::check;
 use crate::socket::{self, set_option};
 
@@ -73,7 +75,7 @@ const NO_PROTOCOL: libc::c_int = 0;
 
 /// A packet socket that sees nothing yet, so that no packet slips in before it is set up.
 fn open() -> io::Result<OwnedFd> {
-    socket::open(libc::AF_PACKET, libc::SOCK_RAW, 0)
+    socket::open(AddressFamily::PACKET, SocketType::RAW, None)
 }
 
 /// Ties a socket to a device of the caller's network namespace, for packets of one protocol.

@@ -8,6 +8,9 @@ use std::fmt;
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use rustix::process::getppid;
+use rustix::thread::set_no_new_privs;
+
 use crate::check;
 use crate::process;
 
@@ -65,8 +68,7 @@ pub fn lacks() -> Vec<Lack> {
 /// `EPERM` for who is not root, `EINVAL` where the user namespace does not know the user.
 pub fn become_user(to: User) -> io::Result<()> {
     let dies = process::dies_with_parent()?;
-    // SAFETY: no pointers; it cannot fail.
-    let parent = unsafe { libc::getppid() };
+    let parent = getppid();
     // Groups first: whoever has given up being root may not change them any more.
     // SAFETY: setgroups reads no list of length 0.
     check(unsafe { libc::setgroups(0, std::ptr::null()) })?;
@@ -77,8 +79,7 @@ pub fn become_user(to: User) -> io::Result<()> {
     if dies {
         // Another user's process has lost the wish (prctl(2)).
         process::die_with_parent()?;
-        // SAFETY: no pointers; it cannot fail.
-        if unsafe { libc::getppid() } != parent {
+        if getppid() != parent {
             return Err(io::Error::other("its parent has ended"));
         }
     }
@@ -92,8 +93,7 @@ pub fn become_user(to: User) -> io::Result<()> {
 /// # Errors
 /// What the kernel says where it has the means and refuses; what it lacks is no error ([`lacks`]).
 pub fn enter(root: Option<BorrowedFd<'_>>) -> io::Result<()> {
-    // SAFETY: no pointers.
-    check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
+    set_no_new_privs(true)?;
     if let Ok(version) = landlock::version() {
         landlock::restrict(version, root)?;
     }

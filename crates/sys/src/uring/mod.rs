@@ -26,7 +26,8 @@ use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
 use io_uring::{cqueue, opcode};
 
-use crate::check;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
 use buffers::{Buffers, GROUP};
 use lent::{CANCEL_PATIENCE, Lent};
 use operation::{OperationKind, Owner, name, understand};
@@ -323,10 +324,7 @@ fn timespec(duration_ns: u64) -> Timespec {
 }
 
 fn set_blocking(socket: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: no pointers; the socket is open.
-    let flags = check(unsafe { libc::fcntl(socket.as_raw_fd(), libc::F_GETFL) })?;
-    let flags = flags & !libc::O_NONBLOCK;
-    // SAFETY: the same.
-    check(unsafe { libc::fcntl(socket.as_raw_fd(), libc::F_SETFL, flags) })?;
+    let flags = fcntl_getfl(socket)?;
+    fcntl_setfl(socket, flags - OFlags::NONBLOCK)?;
     Ok(())
 }

@@ -61,7 +61,7 @@ impl Asking {
             let stream = TcpStream::connect(self.address)?;
             stream.set_nodelay(true)?;
             stream.set_nonblocking(true)?;
-            epoll.add(stream.as_fd(), place.into(), Interest::READ.on_change())?;
+            epoll.add(stream.as_fd(), place.into(), Interest::READ.edge())?;
             self.ask(&stream)?;
             let left_bytes = self.answer_bytes.get();
             Ok(Asked { stream, left_bytes })

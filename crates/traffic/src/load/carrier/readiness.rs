@@ -175,9 +175,9 @@ impl<L: Layer> EpollCarrier<L> {
         let slot = &mut self.slots[index];
         slot.wants_room = wanted;
         let interest = if wanted {
-            Interest::READ_WRITE.on_change()
+            Interest::READ_WRITE.edge()
         } else {
-            Interest::READ.on_change()
+            Interest::READ.edge()
         };
         match &slot.socket {
             Some(socket) => {

@@ -144,8 +144,8 @@ impl<L: Layer> Link<L> {
         }
         self.is_watched_for_room = Some(self.wants_room);
         let interest = match self.wants_room {
-            true => Interest::READ_WRITE.on_change(),
-            false => Interest::READ.on_change(),
+            true => Interest::READ_WRITE.edge(),
+            false => Interest::READ.edge(),
         };
         if let Err(error) = epoll.modify(self.socket.as_fd(), token, interest) {
             self.settle(Err(error));
