@@ -133,23 +133,16 @@ pub fn share(cpus: &[Cpu], quota: Option<f64>, wish: &CpuWish) -> io::Result<Cpu
             left_out: Vec::new(),
         });
     }
-    Ok(match (server, client) {
-        (None, None) => CpuSplit { left_out, ..halves },
-        (Some(server), Some(client)) => CpuSplit {
-            server,
-            client,
-            left_out: Vec::new(),
-        },
-        (Some(server), None) => CpuSplit {
-            client: beside(&node, &server),
-            server,
-            left_out,
-        },
-        (None, Some(client)) => CpuSplit {
-            server: beside(&node, &client),
-            client,
-            left_out,
-        },
+    let left = |own: Vec<usize>, other: Option<&Vec<usize>>| {
+        other.map_or(own, |taken| beside(&node, taken))
+    };
+    let are_both_named = server.is_some() && client.is_some();
+    Ok(CpuSplit {
+        server: server
+            .clone()
+            .unwrap_or_else(|| left(halves.server, client.as_ref())),
+        client: client.unwrap_or_else(|| left(halves.client, server.as_ref())),
+        left_out: if are_both_named { Vec::new() } else { left_out },
     })
 }
 

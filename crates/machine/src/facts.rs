@@ -74,23 +74,19 @@ fn virtualisation(tree: &Tree, cpuinfo: &str) -> Option<String> {
     });
     tree.text("sys/hypervisor/type")
         .map(|kind| kind.chars().filter(char::is_ascii_alphanumeric).collect())
-        .or_else(|| by_maker(&maker))
-        .or_else(|| by_clock(&clocks).map(str::to_owned))
+        .or_else(|| told(&TABLES.makers, std::iter::once(&*maker)))
+        .or_else(|| told(&TABLES.clocks, clocks.split_whitespace()))
         .or_else(|| is_guest.then(|| "a hypervisor that does not name itself".to_owned()))
 }
 
-fn by_maker(maker: &str) -> Option<String> {
-    let mut makers = TABLES.makers.iter();
-    let (_, name) = makers.find(|(known, _)| known == maker)?;
-    Some(name.clone())
-}
-
-fn by_clock(available: &str) -> Option<&'static str> {
-    available.split_whitespace().find_map(|clock| match clock {
-        "kvm-clock" => Some("KVM"),
-        "hyperv_clocksource_tsc_page" => Some("Hyper-V"),
-        "xen" => Some("Xen"),
-        _ => None,
+/// What the first of these words tells in a table of words that tell of hypervisors.
+fn told<'w>(
+    table: &[(String, String)],
+    mut words: impl Iterator<Item = &'w str>,
+) -> Option<String> {
+    words.find_map(|word| {
+        let (_, name) = table.iter().find(|(known, _)| known == word)?;
+        Some(name.clone())
     })
 }
 
@@ -225,8 +221,10 @@ mod tests {
 
     #[test]
     fn the_hypervisor_is_known_by_its_maker_or_its_clock_or_not_at_all() {
+        let by_clock = |clocks: &'static str| told(&TABLES.clocks, clocks.split(' '));
+        let by_maker = |maker| told(&TABLES.makers, std::iter::once(maker));
         assert_eq!(by_maker("Amazon EC2").as_deref(), Some("Amazon EC2"));
-        assert_eq!(by_clock("tsc kvm-clock acpi_pm"), Some("KVM"));
+        assert_eq!(by_clock("tsc kvm-clock acpi_pm").as_deref(), Some("KVM"));
         assert_eq!(by_clock("tsc hpet"), None);
         let planted = telling();
         let found = collect_from(&planted.tree, false).virtualisation.unwrap();

@@ -25,6 +25,7 @@ pub(crate) struct Tables {
     pub(super) pci_classes: Vec<(String, String)>,
     pub(super) usb_classes: Vec<(String, String)>,
     pub(crate) makers: Vec<(String, String)>,
+    pub(crate) clocks: Vec<(String, String)>,
     pub(super) setting: Vec<Meanings>,
 }
 
