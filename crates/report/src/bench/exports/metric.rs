@@ -3,19 +3,26 @@
 use model::CommandReading;
 
 /// A figure of each run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Metric {
-    TimeWallClock,
-    TimeCpu,
-    TimeUser,
-    TimeSystem,
-    MemoryPeakResident,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Metric {
+    /// In files.
+    pub(super) name: &'static str,
+    /// The heading of a column.
+    pub(super) title: &'static str,
+    /// In words, of values in files.
+    pub(super) base_unit: &'static str,
+    /// In s, or bytes.
+    pub(super) of: fn(&CommandReading) -> f64,
+    /// The units that may be asked for; the first is that of files.
+    units: &'static [Unit],
+    /// Of these, those in which a figure is shown where no unit is named, the largest first.
+    shown: &'static [Unit],
 }
 
 /// A metric, and the unit that it is to have; `None` for that of its size.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct MetricChoice {
-    pub metric: Metric,
+    pub(super) metric: Metric,
     pub(super) unit: Option<Unit>,
 }
 
@@ -23,10 +30,10 @@ pub struct MetricChoice {
 pub(super) type Unit = (&'static str, f64);
 
 const TIMES: [Unit; 6] = [
+    ("s", 1.0),
     ("ns", 1e-9),
     ("us", 1e-6),
     ("ms", 1e-3),
-    ("s", 1.0),
     ("min", 60.0),
     ("h", 3600.0),
 ];
@@ -41,86 +48,52 @@ const BYTES: [Unit; 9] = [
     ("GiB", 1_073_741_824.0),
     ("TiB", 1_099_511_627_776.0),
 ];
-/// Of [`TIMES`] and [`BYTES`], those in which a figure is shown where no unit is named.
-const SHOWN: [&[Unit]; 2] = [
-    &[TIMES[3], TIMES[2], TIMES[1]],
-    &[BYTES[3], BYTES[2], BYTES[1], BYTES[0]],
+
+/// In the order in which they are told.
+pub(super) const ALL: [Metric; 5] = [
+    WALL,
+    time("time_cpu", "CPU time", |run| {
+        seconds(run.user_ns + run.system_ns)
+    }),
+    USER,
+    SYSTEM,
+    Metric {
+        name: "memory_peak_resident",
+        title: "peak memory",
+        base_unit: "byte",
+        of: |run| run.peak_memory_bytes as f64,
+        units: &BYTES,
+        shown: &[BYTES[3], BYTES[2], BYTES[1], BYTES[0]],
+    },
 ];
+pub(super) const WALL: Metric = time("time_wall_clock", "wall time", |run| seconds(run.wall_ns));
+pub(super) const USER: Metric = time("time_user", "user time", |run| seconds(run.user_ns));
+pub(super) const SYSTEM: Metric = time("time_system", "system time", |run| seconds(run.system_ns));
 
-impl Metric {
-    /// In the order in which they are told.
-    pub const ALL: [Self; 5] = [
-        Self::TimeWallClock,
-        Self::TimeCpu,
-        Self::TimeUser,
-        Self::TimeSystem,
-        Self::MemoryPeakResident,
-    ];
-
-    /// The name in files.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::TimeWallClock => "time_wall_clock",
-            Self::TimeCpu => "time_cpu",
-            Self::TimeUser => "time_user",
-            Self::TimeSystem => "time_system",
-            Self::MemoryPeakResident => "memory_peak_resident",
-        }
+const fn time(name: &'static str, title: &'static str, of: fn(&CommandReading) -> f64) -> Metric {
+    Metric {
+        name,
+        title,
+        base_unit: "second",
+        of,
+        units: &TIMES,
+        shown: &[TIMES[0], TIMES[3], TIMES[2]],
     }
+}
 
-    /// The heading of a column.
-    pub(super) const fn title(self) -> &'static str {
-        match self {
-            Self::TimeWallClock => "wall time",
-            Self::TimeCpu => "CPU time",
-            Self::TimeUser => "user time",
-            Self::TimeSystem => "system time",
-            Self::MemoryPeakResident => "peak memory",
-        }
-    }
-
-    /// In words, of values in files.
-    pub(super) const fn base_unit(self) -> &'static str {
-        match self {
-            Self::MemoryPeakResident => "byte",
-            _ => "second",
-        }
-    }
-
-    /// In s, or bytes.
-    pub(super) fn of(self, reading: &CommandReading) -> f64 {
-        let ns = match self {
-            Self::TimeWallClock => reading.wall_ns,
-            Self::TimeCpu => reading.user_ns + reading.system_ns,
-            Self::TimeUser => reading.user_ns,
-            Self::TimeSystem => reading.system_ns,
-            Self::MemoryPeakResident => return reading.peak_memory_bytes as f64,
-        };
-        ns as f64 / 1e9
-    }
-
-    const fn units(self) -> &'static [Unit] {
-        match self {
-            Self::MemoryPeakResident => &BYTES,
-            _ => &TIMES,
-        }
-    }
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
 }
 
 impl MetricChoice {
     /// The unit that was named, or s and bytes.
     pub(super) fn unit_of_files(self) -> Unit {
-        let base = match self.metric {
-            Metric::MemoryPeakResident => BYTES[0],
-            _ => TIMES[3],
-        };
-        self.unit.unwrap_or(base)
+        self.unit.unwrap_or(self.metric.units[0])
     }
 
     /// The unit that was named, or the largest of which a figure has one whole.
     pub(super) fn unit_shown(self, figure: f64) -> Unit {
-        let shown = SHOWN[usize::from(self.metric == Metric::MemoryPeakResident)];
+        let shown = self.metric.shown;
         let fits = shown.iter().find(|(_, scale)| figure >= *scale);
         self.unit
             .or_else(|| fits.copied())
@@ -144,10 +117,10 @@ pub fn time_unit(name: &str) -> Option<&'static str> {
     known.map(|(symbol, _)| *symbol)
 }
 
-/// How much of a second a unit of time is; ms where none is named.
-pub(super) fn seconds(unit: Option<&'static str>) -> Unit {
-    let named = TIMES.into_iter().find(|(symbol, _)| Some(*symbol) == unit);
-    named.unwrap_or(TIMES[2])
+/// The unit of times in tables of the first generation; ms where none is named.
+pub(super) fn unit_of_tables(symbol: Option<&str>) -> Unit {
+    let named = TIMES.into_iter().find(|(known, _)| Some(*known) == symbol);
+    named.unwrap_or(TIMES[3])
 }
 
 /// The metrics of `--metrics`: `default`, `time`, `all`, or names with commas between, each with a unit or
@@ -156,17 +129,11 @@ pub(super) fn seconds(unit: Option<&'static str>) -> Unit {
 /// # Errors
 /// What is wrong with it.
 pub fn choices(text: &str) -> Result<Vec<MetricChoice>, String> {
-    let all = |metrics: &[Metric]| {
-        let choice = |metric: &Metric| MetricChoice {
-            metric: *metric,
-            unit: None,
-        };
-        metrics.iter().map(choice).collect()
-    };
+    let names = ALL.map(|metric| metric.name);
     match text {
-        "default" => Ok(all(&[Metric::TimeWallClock, Metric::MemoryPeakResident])),
-        "time" => Ok(all(&Metric::ALL[..4])),
-        "all" => Ok(all(&Metric::ALL)),
+        "default" => [names[0], names[4]].into_iter().map(choice).collect(),
+        "time" => names[..4].iter().copied().map(choice).collect(),
+        "all" => names.into_iter().map(choice).collect(),
         _ => text.split(',').map(choice).collect(),
     }
 }
@@ -176,15 +143,15 @@ fn choice(text: &str) -> Result<MetricChoice, String> {
         Some((name, unit)) => (name, Some(unit)),
         None => (text, None),
     };
-    let metric = Metric::ALL.into_iter().find(|metric| metric.name() == name);
+    let metric = ALL.into_iter().find(|metric| metric.name == name);
     let metric = metric.ok_or_else(|| {
-        let names = Metric::ALL.map(Metric::name).join(", ");
+        let names = ALL.map(|metric| metric.name).join(", ");
         format!("`{name}` is not measured; those that are: {names}, and default, time or all")
     })?;
     let known = |unit: &str| {
-        let mut units = metric.units().iter().copied();
+        let mut units = metric.units.iter().copied();
         units.find(|(symbol, _)| *symbol == unit).ok_or_else(|| {
-            let units: Vec<&str> = metric.units().iter().map(|(symbol, _)| *symbol).collect();
+            let units: Vec<&str> = metric.units.iter().map(|(symbol, _)| *symbol).collect();
             format!("{name} has no unit `{unit}`, but {}", units.join(", "))
         })
     };
@@ -200,7 +167,7 @@ mod tests {
     fn metrics_are_presets_or_names_with_units() {
         let names = |text: &str| -> Vec<&str> {
             let found = choices(text).unwrap();
-            found.iter().map(|choice| choice.metric.name()).collect()
+            found.iter().map(|choice| choice.metric.name).collect()
         };
         assert_eq!(
             names("default"),
@@ -210,7 +177,7 @@ mod tests {
         assert_eq!(names("time_user:us,time_cpu"), ["time_user", "time_cpu"]);
         for (wrong, said) in [
             ("instructions", "is not measured"),
-            ("time_cpu:kB", "has no unit `kB`, but ns, us"),
+            ("time_cpu:kB", "has no unit `kB`, but s, ns, us"),
             ("default,time_cpu", "`default` is not measured"),
         ] {
             let error = choices(wrong).unwrap_err();

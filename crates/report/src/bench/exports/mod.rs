@@ -11,7 +11,8 @@ use model::bench::{BenchArm, BenchRecord};
 use model::study::Role;
 
 pub use markup::Markup;
-pub use metric::{Metric, MetricChoice, choices, time_unit};
+use metric::{Metric, WALL};
+pub use metric::{MetricChoice, choices, time_unit};
 
 /// Whose files they are to be like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,7 +83,7 @@ fn rows<'a>(record: &'a BenchRecord, form: &Form) -> Vec<Row<'a>> {
     };
     let mut rows: Vec<Row<'_>> = record.arms.iter().filter(given).filter_map(row).collect();
     if form.by_mean {
-        let mean = |row: &Row<'_>| row.summary(Metric::TimeWallClock).mean;
+        let mean = |row: &Row<'_>| row.summary(WALL).mean;
         rows.sort_by(|one, other| mean(one).total_cmp(&mean(other)));
     }
     rows
@@ -91,7 +92,7 @@ fn rows<'a>(record: &'a BenchRecord, form: &Form) -> Vec<Row<'a>> {
 impl Row<'_> {
     /// In s and bytes.
     fn values(&self, metric: Metric) -> Vec<f64> {
-        self.readings.iter().map(|one| metric.of(one)).collect()
+        self.readings.iter().map(|one| (metric.of)(one)).collect()
     }
 
     fn summary(&self, metric: Metric) -> Summary {
@@ -126,6 +127,14 @@ impl Summary {
             min: at(0),
             max: at(count.saturating_sub(1)),
         }
+    }
+
+    /// `12.3 ± 0.4`, in a unit of such a size.
+    fn mean_with_spread(&self, scale: f64) -> String {
+        let spread = self
+            .stddev
+            .map(|stddev| format!(" ± {:.1}", stddev / scale));
+        format!("{:.1}{}", self.mean / scale, spread.unwrap_or_default())
     }
 }
 

@@ -1,32 +1,16 @@
 //! As hyperfine 2.x writes them (the second version of its schema): each run by itself, each figure with its unit.
 
-use std::collections::BTreeMap;
-
 use model::CommandReading;
 use model::bench::BenchRecord;
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::markup::MarkupTable;
-use super::{Form, Metric, Row, Summary, csv_line, parameter_headings};
+use super::metric::{ALL, Metric};
+use super::{Form, Row, Summary, csv_line, parameter_headings};
 use crate::numbers;
 
-/// One command as such readers expect it.
-#[derive(Serialize)]
-struct Exported<'a> {
-    command: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
-    measurements: Vec<BTreeMap<&'static str, Value>>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    parameters: BTreeMap<&'a str, Value>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    environment: &'a BTreeMap<String, String>,
-    summary: BTreeMap<&'static str, Value>,
-}
-
 pub(super) fn json(record: &BenchRecord, rows: &[Row<'_>], form: &Form) -> String {
-    let results: Vec<Exported<'_>> = rows.iter().map(exported).collect();
+    let results: Vec<Value> = rows.iter().map(exported).collect();
     let export = json!({
         "schema_version": 2,
         "metadata": {
@@ -34,40 +18,53 @@ pub(super) fn json(record: &BenchRecord, rows: &[Row<'_>], form: &Form) -> Strin
             "start_time": form.started_utc,
             "platform": { "os": "Linux", "architecture": std::env::consts::ARCH },
         },
-        "primary_metric": form.metrics[0].metric.name(),
+        "primary_metric": form.metrics[0].metric.name,
         "results": results,
     });
     format!("{export:#}\n")
 }
 
-fn exported<'a>(row: &Row<'a>) -> Exported<'a> {
+/// One command as such readers expect it; what it has none of is left out.
+fn exported(row: &Row<'_>) -> Value {
     let arm = row.arm;
-    let values = arm.parameters.iter();
-    let summary = |metric: Metric| (metric.name(), summary(metric, &row.summary(metric)));
-    Exported {
-        command: &arm.command,
-        name: (arm.title != arm.command).then_some(&arm.title),
-        measurements: row.readings.iter().copied().map(measurement).collect(),
-        parameters: values
-            .map(|(name, value)| (name.as_str(), json!({ "value": value })))
-            .collect(),
-        environment: &arm.environment,
-        summary: Metric::ALL.into_iter().map(summary).collect(),
+    let runs = row.readings.iter().copied().map(measurement);
+    let summary = |metric: Metric| {
+        (
+            metric.name.to_owned(),
+            summary(metric, &row.summary(metric)),
+        )
+    };
+    let mut command = json!({
+        "command": arm.command,
+        "measurements": runs.collect::<Vec<Value>>(),
+        "summary": ALL.into_iter().map(summary).collect::<Map<String, Value>>(),
+    });
+    if arm.title != arm.command {
+        command["name"] = json!(arm.title);
     }
+    if !arm.parameters.is_empty() {
+        let values = arm.parameters.iter();
+        let values = values.map(|(name, value)| (name.clone(), json!({ "value": value })));
+        command["parameters"] = values.collect();
+    }
+    if !arm.environment.is_empty() {
+        command["environment"] = json!(arm.environment);
+    }
+    command
 }
 
-fn measurement(reading: &CommandReading) -> BTreeMap<&'static str, Value> {
+fn measurement(reading: &CommandReading) -> Value {
     let figure = |metric: Metric| {
-        let value = json!({ "value": metric.of(reading), "unit": metric.base_unit() });
-        (metric.name(), value)
+        let value = json!({ "value": (metric.of)(reading), "unit": metric.base_unit });
+        (metric.name.to_owned(), value)
     };
-    let code = ("exit_code", json!(reading.end.exit_code()));
-    Metric::ALL.into_iter().map(figure).chain([code]).collect()
+    let code = ("exit_code".to_owned(), json!(reading.end.exit_code()));
+    ALL.into_iter().map(figure).chain([code]).collect()
 }
 
 fn summary(metric: Metric, of: &Summary) -> Value {
     json!({
-        "unit": metric.base_unit(),
+        "unit": metric.base_unit,
         "count": of.count,
         "mean": of.mean,
         "stddev": of.stddev,
@@ -80,7 +77,7 @@ fn summary(metric: Metric, of: &Summary) -> Value {
 pub(super) fn csv(rows: &[Row<'_>], form: &Form) -> String {
     let fields = ["unit", "mean", "stddev", "median", "min", "max"];
     let of_metrics = form.metrics.iter().flat_map(|choice| {
-        let name = choice.metric.name();
+        let name = choice.metric.name;
         fields.map(|field| format!("{name}_{field}"))
     });
     let headings = std::iter::once("command".to_owned()).chain(of_metrics);
@@ -90,16 +87,12 @@ pub(super) fn csv(rows: &[Row<'_>], form: &Form) -> String {
         for choice in &form.metrics {
             let (symbol, scale) = choice.unit_of_files();
             let of = row.summary(choice.metric);
-            let figures = [
-                Some(of.mean),
-                of.stddev,
-                Some(of.median),
-                Some(of.min),
-                Some(of.max),
-            ];
-            cells.push(symbol.to_owned());
+            let figures = [of.mean, of.median, of.min, of.max].map(Some);
+            let [mean, median, min, max] = figures;
             let written = |figure: Option<f64>| figure.map(|figure| (figure / scale).to_string());
-            cells.extend(figures.map(|figure| written(figure).unwrap_or_default()));
+            let figures = [mean, of.stddev, median, min, max].map(written);
+            cells.push(symbol.to_owned());
+            cells.extend(figures.map(Option::unwrap_or_default));
         }
         cells.extend(row.arm.parameters.values().cloned());
         text += &csv_line(cells);
@@ -110,11 +103,11 @@ pub(super) fn csv(rows: &[Row<'_>], form: &Form) -> String {
 /// Of the first metric, beside the first command.
 pub(super) fn table(rows: &[Row<'_>], form: &Form) -> MarkupTable {
     let choice = form.metrics[0];
-    let summaries: Vec<Summary> = rows.iter().map(|row| row.summary(choice.metric)).collect();
-    let first = summaries.first().map_or(0.0, |of| of.mean);
+    let first = rows.first();
+    let first = first.map_or(0.0, |row| row.summary(choice.metric).mean);
     let (symbol, scale) = choice.unit_shown(first);
-    let row = |(at, (row, of)): (usize, (&Row<'_>, &Summary))| {
-        let spread = of.stddev.map(|stddev| format!(" ± {:.1}", stddev / scale));
+    let row = |(at, row): (usize, &Row<'_>)| {
+        let of = row.summary(choice.metric);
         let factor = of.mean / first;
         let [change, factor] = match at > 0 && factor.is_finite() {
             true => [
@@ -123,22 +116,13 @@ pub(super) fn table(rows: &[Row<'_>], form: &Form) -> MarkupTable {
             ],
             false => [String::new(), String::new()],
         };
-        vec![
-            row.arm.title.clone(),
-            format!("{:.1}{}", of.mean / scale, spread.unwrap_or_default()),
-            change,
-            factor,
-        ]
+        let mean = of.mean_with_spread(scale);
+        vec![row.arm.title.clone(), mean, change, factor]
     };
-    let mean = format!("Mean {} [{symbol}]", choice.metric.title());
+    let mean = format!("Mean {} [{symbol}]", choice.metric.title);
+    let headings = ["Command", &mean, "Change", "Factor"];
     MarkupTable {
-        headings: [
-            "Command".to_owned(),
-            mean,
-            "Change".to_owned(),
-            "Factor".to_owned(),
-        ]
-        .to_vec(),
-        rows: rows.iter().zip(&summaries).enumerate().map(row).collect(),
+        headings: headings.map(str::to_owned).to_vec(),
+        rows: rows.iter().enumerate().map(row).collect(),
     }
 }
