@@ -11,7 +11,6 @@ use model::bench::{BenchRecord, SavedBench};
 use model::lever::Leave;
 use model::run::{RUN_FILE, RunKind};
 use model::{BlockRecord, Judgement, RunRecord};
-use report::compare::CompareError;
 use study::store::{Resumed, Store};
 use study::{Campaign, CampaignError, Monotonic, Order};
 use sys::stop::{Again, StopSignal};
@@ -461,11 +460,14 @@ pub(crate) fn compared(
             let [(a, a_judged), (b, b_judged)] = [read(one)?, read(other)?];
             report::compare::commands((&a, &a_judged), (&b, &b_judged))?
         }
-        [RunKind::Bench, _] | [_, RunKind::Bench] => return Err(CompareError::Bench.into()),
-        [RunKind::ManyBlocks, _] | [_, RunKind::ManyBlocks] => {
-            return Err(CompareError::Load.into());
-        }
-        _ => return Err(CompareError::Kinds.into()),
+        [RunKind::Bench, _] | [_, RunKind::Bench] => bail!(
+            "a run of `linerate bench` has no other beside it; give the commands of both to one \
+             `linerate bench`"
+        ),
+        [RunKind::ManyBlocks, _] | [_, RunKind::ManyBlocks] => bail!(
+            "a run of `linerate load` has no other beside it; `linerate versus` has two servers loaded in turn"
+        ),
+        _ => bail!("one run is of servers and the other of commands; give two runs of one study"),
     };
     Ok(if as_json {
         format!("{:#}", pair.value())

@@ -86,19 +86,18 @@ pub fn commands(
     super::refuse_other_rigs(&a.0.rig, &b.0.rig)?;
     let views = [a, b].map(|(run, judgement)| View { run, judgement });
     let [a, b] = views;
-    let caution = caution(a, b);
     let compared = ComparedCommands {
         format: FORMAT,
         study: a.run.study.name.clone(),
         a: run(a),
         b: run(b),
         arms: a.judgement.arms.iter().map(|of| arm(a, b, of)).collect(),
-        caution: caution.clone(),
+        caution: caution(a, b),
     };
     Ok(SideBySide {
         about: views.map(about),
-        table: table(a, b),
-        caution,
+        table: table(a, &compared.arms),
+        caution: compared.caution.clone(),
         value: json!(compared),
     })
 }
@@ -110,16 +109,13 @@ fn about(view: View<'_>) -> String {
 }
 
 fn arm(a: View<'_>, b: View<'_>, arm: &ArmFigures) -> ComparedCommand {
+    let theirs = b.arm(&arm.name);
     let figures = a.judgement.metrics.iter().map(|metric| {
-        let [mine, theirs] = pair(b, arm, &metric.name);
+        let of = |arm: &ArmFigures| Some(figure_on(arm, &metric.name)?.estimate);
         ComparedFigure {
             metric: metric.name.clone(),
             unit: metric.unit.clone(),
-            figures: Figures {
-                a: mine,
-                b: theirs,
-                ratio: mine.zip(theirs).and_then(|(a, b)| ratio(&a, &b)),
-            },
+            figures: Figures::of(of(arm), theirs.and_then(of)),
         }
     });
     ComparedCommand {
@@ -130,23 +126,15 @@ fn arm(a: View<'_>, b: View<'_>, arm: &ArmFigures) -> ComparedCommand {
     }
 }
 
-fn table(a: View<'_>, b: View<'_>) -> Table {
+/// On the metric that verdicts are about.
+fn table(a: View<'_>, arms: &[ComparedCommand]) -> Table {
     let metric = a.metric();
-    let shown = |found: Option<Estimate>| {
-        found.map_or_else(String::new, |found| {
-            numbers::quantity_with_interval(&found, &metric.unit)
-        })
-    };
-    let row = |arm: &ArmFigures| {
-        let [mine, theirs] = pair(b, arm, &metric.name);
-        let ratio = mine.zip(theirs).and_then(|(a, b)| ratio(&a, &b));
-        vec![
-            arm.title.clone(),
-            shown(mine),
-            shown(theirs),
-            ratio.map_or_else(String::new, numbers::ratio),
-        ]
-    };
+    let rows = arms.iter().map(|arm| {
+        let shown = |found: &Estimate| numbers::quantity_with_interval(found, &metric.unit);
+        let cells = arm.figures.first().map(|found| found.figures.cells(shown));
+        let title = std::iter::once(arm.title.clone());
+        title.chain(cells.into_iter().flatten()).collect()
+    });
     let title = &metric.title;
     let headings = [
         "arm".to_owned(),
@@ -154,20 +142,7 @@ fn table(a: View<'_>, b: View<'_>) -> Table {
         format!("B: {title}"),
         "B against A".to_owned(),
     ];
-    let rows = a.judgement.arms.iter().map(row);
     Table::of_texts("Two runs side by side", headings, rows)
-}
-
-/// A metric of an arm in both runs.
-fn pair(b: View<'_>, arm: &ArmFigures, metric: &str) -> [Option<Estimate>; 2] {
-    let of = |arm: &ArmFigures| Some(figure_on(arm, metric)?.estimate);
-    [of(arm), b.arm(&arm.name).and_then(of)]
-}
-
-/// `None` where there is no such number.
-fn ratio(a: &Estimate, b: &Estimate) -> Option<f64> {
-    let ratio = b.value / a.value;
-    ratio.is_finite().then_some(ratio)
 }
 
 fn run(view: View<'_>) -> CommandsRun {

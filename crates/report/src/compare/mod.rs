@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::text::{Paint, Sheet};
-use crate::view::{Shown, Table};
+use crate::view::Table;
 use crate::{between_boots, link, numbers, sentences};
 pub use commands::{ComparedCommands, commands};
 
@@ -19,40 +19,16 @@ pub use commands::{ComparedCommands, commands};
 const CAUTION: &str = "No verdict: the runs were made at different times, so what differs may be the machine and not \
      what was measured.";
 
-/// Why two runs cannot stand side by side.
+/// Why two runs cannot stand side by side, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CompareError {
-    /// Different questions.
-    #[error("the runs are of different studies, `{a}` and `{b}`; give two runs of one study")]
-    Studies { a: String, b: String },
-    /// One name, two designs.
-    #[error(
-        "the study `{name}` was changed between the runs; run it again for the one that is older"
-    )]
-    StudyChanged { name: String },
-    /// Different programs under test.
-    #[error("the runs have different targets ({a}; {b}); give two runs of one target")]
-    Targets { a: String, b: String },
-    /// Servers under load, and commands.
-    #[error("one run is of servers and the other of commands; give two runs of one study")]
-    Kinds,
-    /// Commands side by side already.
-    #[error(
-        "a run of `linerate bench` has no other beside it; give the commands of both to one \
-         `linerate bench`"
-    )]
-    Bench,
-    /// A load of many blocks.
-    #[error(
-        "a run of `linerate load` has no other beside it; `linerate versus` has two servers loaded in turn"
-    )]
-    Load,
-    /// Different hosts and links.
-    #[error("the runs have different rigs ({a}; {b}); give two runs on one rig")]
-    Rigs { a: String, b: String },
-    /// Different links between the hosts.
-    #[error("the runs have different links ({a}; {b}); give two runs over one link")]
-    Links { a: String, b: String },
+#[error("{0}")]
+pub struct CompareError(String);
+
+fn refuse(is_refused: bool, why: impl FnOnce() -> String) -> Result<(), CompareError> {
+    if is_refused {
+        return Err(CompareError(why()));
+    }
+    Ok(())
 }
 
 /// The version of the shape of [`SideBySide::value`], of runs of either kind.
@@ -117,6 +93,21 @@ struct Figures {
     ratio: Option<f64>,
 }
 
+impl Figures {
+    fn of(a: Option<Estimate>, b: Option<Estimate>) -> Self {
+        let ratio = a.zip(b).map(|(a, b)| b.value / a.value);
+        let ratio = ratio.filter(|ratio| ratio.is_finite());
+        Self { a, b, ratio }
+    }
+
+    /// That of A, that of B, and B against A.
+    fn cells(&self, shown: impl Fn(&Estimate) -> String) -> [String; 3] {
+        let of = |found: &Option<Estimate>| found.as_ref().map_or_else(String::new, &shown);
+        let ratio = self.ratio.map_or_else(String::new, numbers::ratio);
+        [of(&self.a), of(&self.b), ratio]
+    }
+}
+
 /// The figures of two runs of one study side by side, and why they bear no verdict.
 ///
 /// Two runs lie apart in time, which is what makes a sequential comparison call identical servers
@@ -159,19 +150,18 @@ pub fn servers(
     b: (&RunRecord, &Judgement),
 ) -> Result<SideBySide, CompareError> {
     refuse_strangers(a.0, b.0)?;
-    let caution = caution(a, b);
     let compared = Compared {
         format: FORMAT,
         study: a.0.study.name.clone(),
         a: ComparedRun::of(a.0),
         b: ComparedRun::of(b.0),
         arms: a.1.arms.iter().map(|mine| arm(mine, b.1)).collect(),
-        caution: caution.clone(),
+        caution: caution(a, b),
     };
     Ok(SideBySide {
         about: [a.0, b.0].map(|run| described(run, &run.study.name)),
-        table: table(a.1, b.1),
-        caution,
+        table: table(&compared.arms),
+        caution: compared.caution.clone(),
         value: json!(compared),
     })
 }
@@ -190,25 +180,14 @@ impl ComparedRun {
 }
 
 fn arm(mine: &ArmResult, b: &Judgement) -> ComparedArm {
-    let pair = |of: Metric| {
-        let (a, b) = both(mine, b, of);
-        let ratio = a.zip(b).map(|(a, b)| b.value / a.value);
-        Figures { a, b, ratio }
-    };
+    let theirs = b.arms.iter().find(|arm| arm.name == mine.name);
+    let pair = |of: fn(&ArmResult) -> Option<Estimate>| Figures::of(of(mine), theirs.and_then(of));
     ComparedArm {
         name: mine.name.clone(),
         title: mine.title.clone(),
         server_cpu_us_per_request: pair(|arm| arm.server_cpu_us_per_request),
         throughput_rps: pair(|arm| arm.throughput_rps),
     }
-}
-
-type Metric = fn(&ArmResult) -> Option<Estimate>;
-
-/// A metric of an arm in both runs.
-fn both(mine: &ArmResult, b: &Judgement, of: Metric) -> (Option<Estimate>, Option<Estimate>) {
-    let theirs = b.arms.iter().find(|arm| arm.name == mine.name);
-    (of(mine), theirs.and_then(of))
 }
 
 /// Versions may differ: that is often the question.
@@ -226,26 +205,19 @@ fn refuse_strangers(a: &RunRecord, b: &RunRecord) -> Result<(), CompareError> {
         || !a.rig.is_like(&b.rig)
         || without_link(a) == without_link(b);
     refuse_other_studies(&a.study.name, &b.study.name, is_same)?;
-    if target(a) != target(b) {
-        return Err(CompareError::Targets {
-            a: target(a),
-            b: target(b),
-        });
-    }
+    let [one, other] = [a, b].map(target);
+    refuse(one != other, || {
+        format!("the runs have different targets ({one}; {other}); give two runs of one target")
+    })?;
     refuse_other_rigs(&a.rig, &b.rig)?;
-    refuse_other_links(a, b)
-}
-
-/// Two spellings of one link are one link.
-fn refuse_other_links(a: &RunRecord, b: &RunRecord) -> Result<(), CompareError> {
-    let [a, b] = [a, b].map(|run| {
+    // Two spellings of one link are one link.
+    let [one, other] = [a, b].map(|run| {
         let link = run.study.link.as_ref();
         link.map_or_else(|| "none".to_owned(), link::of_study)
     });
-    if a == b {
-        return Ok(());
-    }
-    Err(CompareError::Links { a, b })
+    refuse(one != other, || {
+        format!("the runs have different links ({one}; {other}); give two runs over one link")
+    })
 }
 
 fn without_link(run: &RunRecord) -> Study {
@@ -257,25 +229,20 @@ fn without_link(run: &RunRecord) -> Study {
 
 /// Refuses two studies of different names, and of one name that are not the same.
 fn refuse_other_studies(a: &str, b: &str, is_same: bool) -> Result<(), CompareError> {
-    if a != b {
-        return Err(CompareError::Studies {
-            a: a.to_owned(),
-            b: b.to_owned(),
-        });
-    }
-    if is_same {
-        return Ok(());
-    }
-    Err(CompareError::StudyChanged { name: a.to_owned() })
+    refuse(a != b, || {
+        format!("the runs are of different studies, `{a}` and `{b}`; give two runs of one study")
+    })?;
+    refuse(!is_same, || {
+        format!(
+            "the study `{a}` was changed between the runs; run it again for the one that is older"
+        )
+    })
 }
 
 fn refuse_other_rigs(a: &Rig, b: &Rig) -> Result<(), CompareError> {
-    if a.is_like(b) {
-        return Ok(());
-    }
-    Err(CompareError::Rigs {
-        a: sentences::rig(a),
-        b: sentences::rig(b),
+    refuse(!a.is_like(b), || {
+        let [a, b] = [a, b].map(sentences::rig);
+        format!("the runs have different rigs ({a}; {b}); give two runs on one rig")
     })
 }
 
@@ -287,19 +254,20 @@ fn described<S, A>(run: &RunRecord<S, A>, study: &str) -> String {
     )
 }
 
-fn table(a: &Judgement, b: &Judgement) -> Table {
-    let rows = a.arms.iter().map(|mine| {
-        let cpu = both(mine, b, |arm| arm.server_cpu_us_per_request);
-        let rate = both(mine, b, |arm| arm.throughput_rps);
-        vec![
-            mine.title.clone(),
-            Shown::estimate(cpu.0, numbers::micros).spoken(),
-            Shown::estimate(cpu.1, numbers::micros).spoken(),
-            apart(cpu),
-            Shown::estimate(rate.0, numbers::rate).spoken(),
-            Shown::estimate(rate.1, numbers::rate).spoken(),
-            apart(rate),
-        ]
+fn table(arms: &[ComparedArm]) -> Table {
+    let shown = |found: &Estimate, shown: fn(f64) -> String| {
+        let interval = numbers::interval(found, shown);
+        format!("{} ({interval})", shown(found.value))
+    };
+    let rows = arms.iter().map(|arm| {
+        let cpu = arm
+            .server_cpu_us_per_request
+            .cells(|at| shown(at, numbers::micros));
+        let rate = arm.throughput_rps.cells(|at| shown(at, numbers::rate));
+        std::iter::once(arm.title.clone())
+            .chain(cpu)
+            .chain(rate)
+            .collect()
     });
     let headings = [
         "step",
@@ -311,12 +279,6 @@ fn table(a: &Judgement, b: &Judgement) -> Table {
         "B against A",
     ];
     Table::of_texts("Two runs side by side", headings, rows)
-}
-
-fn apart((a, b): (Option<Estimate>, Option<Estimate>)) -> String {
-    a.zip(b).map_or_else(String::new, |(a, b)| {
-        numbers::change_roughly(b.value / a.value)
-    })
 }
 
 fn caution(a: (&RunRecord, &Judgement), b: (&RunRecord, &Judgement)) -> String {
