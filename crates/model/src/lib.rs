@@ -21,6 +21,7 @@ pub mod lever;
 pub mod link;
 pub mod load_run;
 pub mod message;
+mod named;
 pub mod objective;
 pub mod random;
 pub mod reading;

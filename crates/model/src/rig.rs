@@ -7,69 +7,24 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The hosts of a rig and how they are linked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Topology {
-    /// `client` and `server`, joined by a pair of virtual devices.
-    Netns,
-    /// `client`, `router` and `server`; the router forwards between the two.
-    Router,
-    /// A router, and client and server joined by a VXLAN tunnel over it.
-    Tunnel,
-    /// `client`, `wire` and `server`: the wire has an end to each and no address, so nothing goes
-    /// from one to the other but what a program there carries.
-    Wire,
-    /// `client` and `server` without a device yet: a program that carries between them brings each
-    /// one of its own.
-    Apart,
-}
+use crate::named::named;
 
-impl Topology {
-    /// All there are.
-    pub const ALL: [Self; 5] = [
-        Self::Netns,
-        Self::Router,
-        Self::Tunnel,
-        Self::Wire,
-        Self::Apart,
-    ];
-
-    /// As it is written in study files and on command lines.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Netns => "netns",
-            Self::Router => "router",
-            Self::Tunnel => "tunnel",
-            Self::Wire => "wire",
-            Self::Apart => "apart",
-        }
-    }
-}
-
-impl fmt::Display for Topology {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.name())
-    }
-}
-
-/// There is no rig of that kind.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no rig `{0}`; there are {known}", known = names())]
-pub struct UnknownTopology(String);
-
-fn names() -> String {
-    Topology::ALL.map(Topology::name).join(", ")
-}
-
-impl FromStr for Topology {
-    type Err = UnknownTopology;
-
-    fn from_str(text: &str) -> Result<Self, UnknownTopology> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|topology| topology.name() == text)
-            .ok_or_else(|| UnknownTopology(text.to_owned()))
+named! {
+    /// The hosts of a rig and how they are linked.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum Topology, "rig" {
+        /// `client` and `server`, joined by a pair of virtual devices.
+        Netns = "netns",
+        /// `client`, `router` and `server`; the router forwards between the two.
+        Router = "router",
+        /// A router, and client and server joined by a VXLAN tunnel over it.
+        Tunnel = "tunnel",
+        /// `client`, `wire` and `server`: the wire has an end to each and no address, so nothing goes
+        /// from one to the other but what a program there carries.
+        Wire = "wire",
+        /// `client` and `server` without a device yet: a program that carries between them brings each
+        /// one of its own.
+        Apart = "apart",
     }
 }
 
@@ -134,43 +89,21 @@ impl fmt::Display for RigName {
     }
 }
 
-/// The hosts and links that a study is to run on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RigKind {
-    /// Client and server on one loopback: of a namespace of our own where the kernel allows it.
-    #[default]
-    Loopback,
-    /// Client and server in a namespace each, joined by a pair of virtual devices.
-    Netns,
-    /// Client and server with a namespace between them that forwards.
-    Router,
-    /// Client and server with an encapsulating device between them.
-    Tunnel,
-    /// The machines that the hosts file names.
-    Hosts,
-}
-
-impl RigKind {
-    /// Every kind.
-    pub const ALL: [Self; 5] = [
-        Self::Loopback,
-        Self::Netns,
-        Self::Router,
-        Self::Tunnel,
-        Self::Hosts,
-    ];
-
-    /// As it is written in study files and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Loopback => "loopback",
-            Self::Netns => "netns",
-            Self::Router => "router",
-            Self::Tunnel => "tunnel",
-            Self::Hosts => "hosts",
-        }
+named! {
+    /// The hosts and links that a study is to run on.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum RigKind, "rig" {
+        /// Client and server on one loopback: of a namespace of our own where the kernel allows it.
+        #[default]
+        Loopback = "loopback",
+        /// Client and server in a namespace each, joined by a pair of virtual devices.
+        Netns = "netns",
+        /// Client and server with a namespace between them that forwards.
+        Router = "router",
+        /// Client and server with an encapsulating device between them.
+        Tunnel = "tunnel",
+        /// The machines that the hosts file names.
+        Hosts = "hosts",
     }
 }
 
@@ -185,7 +118,7 @@ mod tests {
             let json = serde_json::to_value(topology).unwrap();
             assert_eq!(json, topology.to_string());
         }
-        let error = "ring".parse::<Topology>().unwrap_err().to_string();
+        let error = "ring".parse::<Topology>().unwrap_err();
         assert!(
             error.contains("`ring`") && error.contains("tunnel"),
             "{error}"

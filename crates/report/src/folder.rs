@@ -1,7 +1,8 @@
 //! Reads a run folder. The only file of this crate that does I/O.
 
+use std::fmt::Display;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use model::bench::{BenchBlock, SavedBench};
 use model::command_run::{CommandBlock, CommandRun, EVIDENCE_FILE, Evidence};
@@ -16,54 +17,13 @@ use serde::de::DeserializeOwned;
 
 /// Why a folder could not be read as a run: what, where, and what to do.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// The folder has no `run.json`, or is no folder.
-    #[error(
-        "{path} is no run folder: it has no {RUN_FILE}; give the folder that a run printed at its end"
-    )]
-    NoRun { path: PathBuf },
-    /// `run.json` is there and `blocks.jsonl` is not.
-    #[error("{path} is missing; copy the whole run folder, or take the run up again with `resume`")]
-    NoBlocks { path: PathBuf },
-    /// The system refused.
-    #[error("{path} cannot be read: {source}; look at what it is, and at its permissions")]
-    Refused { path: PathBuf, source: io::Error },
-    /// Of another format, or no run record at all.
-    #[error("{path}{place}: {reason}")]
-    BadRun {
-        path: PathBuf,
-        /// `:line:column`, where there is one.
-        place: String,
-        reason: BadRun,
-    },
-    /// `evidence.json` is something else.
-    #[error("{path}{place} is no evidence: {reason}; without that file the rest is still judged")]
-    BadEvidence {
-        path: PathBuf,
-        /// `:line:column`.
-        place: String,
-        reason: String,
-    },
-    /// A whole line of `link.jsonl` is something else.
-    #[error(
-        "{path}:{line} is no account of a link: {reason}; without that file the rest is still \
-         judged"
-    )]
-    BadLink {
-        path: PathBuf,
-        line: usize,
-        reason: String,
-    },
-    /// A whole line of `blocks.jsonl` is no block.
-    #[error(
-        "{path}:{line} is no block: {reason}; keep the lines before it and cut the rest, and \
-         `linerate study resume` measures those again"
-    )]
-    BadBlock {
-        path: PathBuf,
-        line: usize,
-        reason: String,
-    },
+#[error("{0}")]
+pub struct ReadError(String);
+
+impl ReadError {
+    fn of(path: &Path, what: impl Display) -> Self {
+        Self(format!("{}{what}", path.display()))
+    }
 }
 
 /// Reads a run and its blocks. A last block that was cut short by a crash is left out.
@@ -89,10 +49,10 @@ fn read_link_doubts(folder: &Path) -> Result<Vec<Doubt>, ReadError> {
         .filter(|line| line.ends_with('\n'));
     let records = lines.enumerate().map(|(index, line)| {
         let record: Result<LinkRecord, _> = serde_json::from_str(line);
-        record.map_err(|reason| ReadError::BadLink {
-            path: path.clone(),
-            line: index + 1,
-            reason: reason.to_string(),
+        record.map_err(|reason| {
+            let line = index + 1;
+            let what = format!(":{line} is no account of a link: {reason}; without that file the rest is still judged");
+            ReadError::of(&path, what)
         })
     });
     let records: Vec<LinkRecord> = records.collect::<Result<_, _>>()?;
@@ -139,8 +99,11 @@ pub fn kind(folder: &Path) -> Result<RunKind, ReadError> {
 
 fn read_description(folder: &Path) -> Result<String, ReadError> {
     let text = read_if_there(&folder.join(RUN_FILE), MOST_RUN_BYTES)?;
-    text.ok_or_else(|| ReadError::NoRun {
-        path: folder.to_owned(),
+    text.ok_or_else(|| {
+        let what = format!(
+            " is no run folder: it has no {RUN_FILE}; give the folder that a run printed at its end"
+        );
+        ReadError::of(folder, what)
     })
 }
 
@@ -148,13 +111,12 @@ fn read_run<S: DeserializeOwned, A: DeserializeOwned>(
     folder: &Path,
 ) -> Result<RunRecord<S, A>, ReadError> {
     let text = read_description(folder)?;
-    RunRecord::parse(&text).map_err(|reason| ReadError::BadRun {
-        path: folder.join(RUN_FILE),
-        place: match &reason {
+    RunRecord::parse(&text).map_err(|reason| {
+        let place = match &reason {
             BadRun::Broken(error) => place(error),
             _ => String::new(),
-        },
-        reason,
+        };
+        ReadError::of(&folder.join(RUN_FILE), format!("{place}: {reason}"))
     })
 }
 
@@ -162,11 +124,17 @@ fn read_blocks<R: DeserializeOwned>(folder: &Path) -> Result<Vec<BlockRecord<R>>
     let path = folder.join(BLOCKS_FILE);
     // As bytes: a write may have been cut short within a character.
     let bytes = if_there(&path, foreign::file::read(&path, MOST_BLOCKS_BYTES))?;
-    let bytes = bytes.ok_or_else(|| ReadError::NoBlocks { path: path.clone() })?;
-    let blocks = Blocks::parse(&bytes).map_err(|bad| ReadError::BadBlock {
-        path: path.clone(),
-        line: bad.line,
-        reason: bad.reason,
+    let bytes = bytes.ok_or_else(|| {
+        let what = " is missing; copy the whole run folder, or take the run up again with `resume`";
+        ReadError::of(&path, what)
+    })?;
+    let blocks = Blocks::parse(&bytes).map_err(|bad| {
+        let what = format!(
+            ":{} is no block: {}; keep the lines before it and cut the rest, and `linerate study resume` measures \
+             those again",
+            bad.line, bad.reason
+        );
+        ReadError::of(&path, what)
     })?;
     Ok(blocks.records)
 }
@@ -176,10 +144,11 @@ fn read_evidence(folder: &Path) -> Result<Evidence, ReadError> {
     let Some(text) = read_if_there(&path, MOST_EVIDENCE_BYTES)? else {
         return Ok(Evidence::default());
     };
-    serde_json::from_str(&text).map_err(|error| ReadError::BadEvidence {
-        place: place(&error),
-        reason: error.to_string(),
-        path,
+    serde_json::from_str(&text).map_err(|error| {
+        let place = place(&error);
+        let what =
+            format!("{place} is no evidence: {error}; without that file the rest is still judged");
+        ReadError::of(&path, what)
     })
 }
 
@@ -198,16 +167,19 @@ fn if_there<T>(path: &Path, read: io::Result<T>) -> Result<Option<T>, ReadError>
         Ok(found) => Ok(Some(found)),
         Err(error) => match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
-            _ => Err(ReadError::Refused {
-                path: path.to_owned(),
-                source: error,
-            }),
+            _ => {
+                let what =
+                    format!(" cannot be read: {error}; look at what it is, and at its permissions");
+                Err(ReadError::of(path, what))
+            }
         },
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::sample;
     use model::Reading;
@@ -296,8 +268,11 @@ mod tests {
     #[test]
     fn a_folder_that_is_none_and_one_without_blocks_say_what_to_give() {
         let error = read(Path::new("/nowhere/at/all")).unwrap_err();
-        assert!(matches!(error, ReadError::NoRun { .. }), "{error}");
+        assert!(error.to_string().contains("is no run folder"), "{error}");
         let error = read_once("no-blocks", &run_text(), None).unwrap_err();
-        assert!(matches!(error, ReadError::NoBlocks { .. }), "{error}");
+        assert!(
+            error.to_string().contains("blocks.jsonl is missing"),
+            "{error}"
+        );
     }
 }

@@ -12,7 +12,7 @@ pub use plan::{
     BESIDE_EACH_PACKET_BYTES, ImpossibleLink, LinkPlan, MOST_HELD_BYTES, USUAL_FRAME_BYTES,
 };
 pub use spec::LinkSpec;
-pub use via::{UnknownVia, Via};
+pub use via::Via;
 
 use crate::doubt::Doubt;
 use crate::histogram::Histogram;

@@ -1,31 +1,30 @@
 //! What can carry a link: a program of ours, or a queueing discipline of the kernel, and what each
 //! of these can express.
 
-use std::fmt;
-use std::str::FromStr;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::plan::impossible;
 use super::{ImpossibleLink, LinkPlan, LinkRate, LinkShape, QueueLimit};
+use crate::named::named;
 use crate::rig::Topology;
 
-/// What carries a link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Via {
-    /// A program of ours, which needs nothing of the kernel but packet sockets.
-    #[default]
-    Userspace,
-    /// Our program between two TUN devices, which the kernel forwards nothing between.
-    Tun,
-    /// The kernel's token bucket filter: a rate, or credit.
-    Tbf,
-    /// The kernel's hierarchical token bucket: the same.
-    Htb,
-    /// The kernel's network emulator: delay, rate, loss and reordering.
-    Netem,
+named! {
+    /// What carries a link.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Via, "carrier of links" {
+        /// A program of ours, which needs nothing of the kernel but packet sockets.
+        #[default]
+        Userspace = "userspace",
+        /// Our program between two TUN devices, which the kernel forwards nothing between.
+        Tun = "tun",
+        /// The kernel's token bucket filter: a rate, or credit.
+        Tbf = "tbf",
+        /// The kernel's hierarchical token bucket: the same.
+        Htb = "htb",
+        /// The kernel's network emulator: delay, rate, loss and reordering.
+        Netem = "netem",
+    }
 }
 
 /// Below this the kernel's rates, which are whole bytes a second, are too coarse, bit/s.
@@ -43,27 +42,6 @@ const NETEM_HAS_TOO: &str = "`userspace` has it, and so has `netem` where the ke
 const BUCKETS_HAVE_TOO: &str = "`userspace` has it, and so have `tbf` and `htb`";
 
 impl Via {
-    /// All there are.
-    pub const ALL: [Self; 5] = [
-        Self::Userspace,
-        Self::Tun,
-        Self::Tbf,
-        Self::Htb,
-        Self::Netem,
-    ];
-
-    /// As it is written in study files and on command lines.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Userspace => "userspace",
-            Self::Tun => "tun",
-            Self::Tbf => "tbf",
-            Self::Htb => "htb",
-            Self::Netem => "netem",
-        }
-    }
-
     /// Whether a program of ours carries, which can do all that may be asked and tells of itself.
     #[must_use]
     pub const fn is_ours(self) -> bool {
@@ -198,27 +176,6 @@ fn netem_carries(shape: &LinkShape) -> Result<(), ImpossibleLink> {
         (_, Some(_), QueueLimit::Bytes(_)) => lacks("queue in bytes"),
         (_, Some(_), QueueLimit::WaitNs(_)) => lacks("queue in time"),
         _ => Ok(()),
-    }
-}
-
-impl fmt::Display for Via {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.name())
-    }
-}
-
-/// Nothing of that name carries links.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("nothing called `{0}` carries links; there are {known}", known = Via::ALL.map(Via::name).join(", "))]
-pub struct UnknownVia(String);
-
-impl FromStr for Via {
-    type Err = UnknownVia;
-
-    fn from_str(text: &str) -> Result<Self, UnknownVia> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|via| via.name() == text)
-            .ok_or_else(|| UnknownVia(text.to_owned()))
     }
 }
 
@@ -360,7 +317,7 @@ mod tests {
             assert_eq!(via.name().parse(), Ok(via));
             assert_eq!(serde_json::to_value(via).unwrap(), via.name());
         }
-        let error = "tc".parse::<Via>().unwrap_err().to_string();
+        let error = "tc".parse::<Via>().unwrap_err();
         assert!(error.contains("`tc`") && error.contains("netem"), "{error}");
     }
 }
