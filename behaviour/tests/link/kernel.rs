@@ -81,7 +81,7 @@ impl Waiting {
 
     /// What tc(8) says of the namespace of the link.
     fn tc(&self, words: &[&str]) -> String {
-        let carrier = crate::link::carrier(&self.0, "kernel-link");
+        let carrier = crate::link::carrier(&self.0);
         let place = format!("--net=/proc/{carrier}/ns/net");
         let mut tc = Command::new("nsenter");
         answer(tc.arg(place).arg("tc").args(words))

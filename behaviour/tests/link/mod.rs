@@ -44,13 +44,13 @@ fn load_over(folder: &Folder, flags: &[&str], load_flags: &str) -> (Output, Valu
     (output, report)
 }
 
-/// The process that carries a link of a program of ours that runs: the child that plays this role.
-fn carrier(program: &Child, role: &str) -> String {
+/// The process that carries a link of a program of ours that runs: its child that plays a role.
+fn carrier(program: &Child) -> String {
     let parent = format!("PPid:\t{}\n", program.id());
     let is_carrier = |pid: &String| {
         let file = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}"));
         file("status").is_ok_and(|status| status.contains(&parent))
-            && file("cmdline").is_ok_and(|words| words.contains(role))
+            && file("cmdline").is_ok_and(|words| words.ends_with("\0role\0"))
     };
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let mut pids = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());

@@ -34,7 +34,7 @@ fn each_host_has_a_tun_device_and_killing_the_program_leaves_neither_it_nor_a_pr
         .unwrap();
     let client = HostSeen::of(&line_of(running.stdout.as_mut()));
     assert!(client.devices().contains("lr-wire"), "{}", client.devices());
-    let carrier = carrier(&running, "tun-link");
+    let carrier = carrier(&running);
     running.kill().unwrap();
     running.wait().unwrap();
     // The namespace stays, as we hold it open: its device goes with the descriptor.
@@ -119,7 +119,7 @@ fn packets_that_find_the_queue_full_while_the_link_is_held_up_are_told_as_missed
     let mut says = BufReader::new(running.stderr.take().unwrap()).lines();
     let mut orders = running.stdin.take().unwrap();
     assert_eq!(says.next().unwrap().unwrap(), "up");
-    let carrier = carrier(&running, "tun-link");
+    let carrier = carrier(&running);
     let signal = |name: &str| {
         let line = format!("kill -{name} {carrier}");
         answer(Command::new("sh").args(["-c", &line]))
