@@ -13,6 +13,7 @@ mod commands;
 mod common;
 mod download;
 mod factorial;
+mod gate;
 mod hostile;
 mod hostile_servers;
 mod hosts;

@@ -48,6 +48,8 @@ Examples:
     linerate versus http://127.0.0.1:8080/ http://127.0.0.1:8081/
   How long do users wait at 20,000 requests/s?
     linerate load http://127.0.0.1:8080/ --rate 20000
+  Is this commit slower than main?
+    linerate gate main HEAD --build make --serve './app {port}'
   Client and server with a network between them, on this machine:
     linerate rig up
   The judgement of a run for another program, without a word beside it:
@@ -59,13 +61,15 @@ Exit codes:
        `versus --fail-if-worse`, B is worse; of `versus --slo`, B fails it;
        of `bench --fail-if-slower`, a command is slower; of `doctor --check`,
        this machine is not fit; of `load`, not one request was answered; of
-       `load --slo`, not even the lowest rate holds
+       `load --slo`, not even the lowest rate holds; of `gate`, the commit
+       is slower
   2    could not run: wrong usage, bad input, or the environment refuses.
        What was measured until then is kept
   3    the machine was left changed; the message says what, and how to undo
        it: by `levers apply`, `levers undo` and `study run --host`, where a
        value could not be put back, and by `rig clean`, where a process that
        is not ours keeps a namespace
+  4    `gate` cannot tell
   130  stopped by Ctrl-C (SIGINT), 143 by SIGTERM, 129 by SIGHUP: what was
        measured is kept, and the message says how to go on, or of `versus`
        how to judge it. The same signal once more ends it at once. `serve`

@@ -115,6 +115,19 @@ pub(crate) fn fresh_seed() -> u64 {
     u64::from(read.map_or(otherwise, |()| u32::from_ne_bytes(drawn)))
 }
 
+/// What was typed of a command, with the seed where that was not.
+pub(crate) fn typed(command: &str, typed: Option<u64>, seed: u64) -> String {
+    let words = std::env::args_os().skip(1);
+    let mut words: Vec<String> = words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let at = words.iter().position(|word| word == command);
+    if let (Some(at), None) = (at, typed) {
+        words.insert(at + 1, format!("--seed={seed}"));
+    }
+    format!("linerate {}", shell_words::join(words))
+}
+
 /// Measures an order into a new folder; the exit code to give where a signal stopped it.
 pub(crate) fn measure(
     order: Order,
@@ -260,7 +273,7 @@ pub(crate) struct Addition {
 }
 
 /// What the judge made of a run: printed by `linerate --json`, `study run`, `study resume`,
-/// `study report` and `versus`, each with --json.
+/// `study report`, `versus` and `gate`, each with --json.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Judged<'a> {
     #[serde(flatten)]
@@ -431,7 +444,11 @@ pub(crate) fn judged(
     console: &Console,
 ) -> anyhow::Result<(RunRecord, Vec<BlockRecord>, Judgement)> {
     let (run, blocks) = report::folder::read(folder)?;
-    let run = strangers::vetted(run, console);
+    let mut run = strangers::vetted(run, console);
+    if run.study.gate.is_some() {
+        // Its lines may be a stranger's, and are told of where nobody takes them for ours.
+        run.command = format!("linerate gate --seed {} BASE HEAD …", run.seed);
+    }
     let judgement = judge::judge(&run, &blocks);
     Ok((run, blocks, judgement))
 }

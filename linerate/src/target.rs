@@ -78,6 +78,9 @@ pub(crate) fn name(targets: &Targets) -> &str {
             common: Some(known),
             ..
         } => &known.service.title,
-        Targets::Started { .. } | Targets::Tried(_) | Targets::Running { .. } => OURS,
+        Targets::Started { .. }
+        | Targets::Tried(_)
+        | Targets::Built { .. }
+        | Targets::Running { .. } => OURS,
     }
 }

@@ -8,16 +8,29 @@ use model::reading::CpuReading;
 use model::{Pace, Reading};
 use traffic::load::{Engine, LoadError, LoadOutcome, LoadPlan, Loads as _, Observer};
 
+use crate::gate;
 use crate::target::{Speaks, Target};
 
 /// An answer that takes longer than this is given up.
 const TIMEOUT_NS: u64 = 2_000_000_000;
 
 /// Measures one block. Of a target on another host there are no processes to be read.
-pub(crate) fn measure(target: &Target, ask: &BlockAsk, cpus: &CpuSplit) -> Result<Loaded, Failure> {
-    let asked = match &target.speaks {
-        Speaks::Asked(asked) => Some(asked),
+pub(crate) fn measure(
+    target: &mut Target,
+    ask: &BlockAsk,
+    cpus: &CpuSplit,
+) -> Result<Loaded, Failure> {
+    let asked = match &mut target.speaks {
+        Speaks::Asked(asked) => Some(&*asked),
         Speaks::Http(..) | Speaks::Echo(_) => None,
+        Speaks::Runs(runs) => {
+            let reading = gate::measure(runs, ask.score_ms)?;
+            return Ok(Loaded {
+                opened_ns: 0,
+                closed_ns: reading.window_ns,
+                reading,
+            });
+        }
     };
     let plan = LoadPlan {
         address: target.address.clone(),
@@ -44,6 +57,7 @@ pub(crate) fn measure(target: &Target, ask: &BlockAsk, cpus: &CpuSplit) -> Resul
         Speaks::Http(protocol, _) => protocol.load(&plan, &mut window),
         Speaks::Echo(protocol) => protocol.load(&plan, &mut window),
         Speaks::Asked(asked) => asked.prepared.load(&plan, &mut window),
+        Speaks::Runs(_) => unreachable!("it was measured above"),
     };
     if sys::stop::heard().is_some() {
         return Err(Failure {

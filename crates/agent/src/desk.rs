@@ -7,6 +7,7 @@ use machine::cpus::CpuSplit;
 use model::command::FolderCommand;
 use model::cpus::CpuWish;
 use model::failure::Failure;
+use model::gate::Build;
 use model::lever::LeverSetting;
 use model::message::{BlockAsk, ClockTell, PROTOCOL, Reach};
 use model::request::RequestSpec;
@@ -16,6 +17,7 @@ use model::{Ask, Service, Tell, Workload};
 
 use crate::block;
 use crate::counting::Counting;
+use crate::gate::{self, Trees};
 use crate::live::LiveLevers;
 use crate::running;
 use crate::target::{self, ExchangeBytes, Target};
@@ -28,6 +30,8 @@ pub(crate) struct Desk {
     setup: Setup,
     rig: Rig,
     targets: BTreeMap<String, Target>,
+    /// What was built of commits, once that was asked for; goes after what was started of it.
+    trees: Option<Trees>,
     /// The sizes of an exchange with the first of them, which is the baseline: those of an echo.
     exchange: Option<ExchangeBytes>,
     /// Those that were found, by name.
@@ -51,6 +55,7 @@ impl Desk {
             setup,
             rig,
             targets: BTreeMap::new(),
+            trees: None,
             exchange: None,
             services: BTreeMap::new(),
             live: LiveLevers::default(),
@@ -77,6 +82,7 @@ impl Desk {
             Ask::Boot { wanted } => Ok(Tell::Boot(Box::new(machine::boot::tell(&wanted)))),
             Ask::Watch { watch_ms } => Ok(Tell::Watched(machine::watch(watch_ms))),
             Ask::Find { service } => self.find(*service),
+            Ask::Build(build) => self.build(*build),
             Ask::Start {
                 target,
                 program,
@@ -138,6 +144,16 @@ impl Desk {
         Ok(Tell::Found(found))
     }
 
+    fn build(&mut self, build: Build) -> Result<Tell, Failure> {
+        let name = build.name.clone();
+        let trees = match self.trees.take() {
+            Some(trees) => self.trees.insert(trees),
+            None => self.trees.insert(Trees::new()?),
+        };
+        trees.build(build)?;
+        Ok(Tell::Built { name })
+    }
+
     fn start(
         &mut self,
         name: String,
@@ -157,6 +173,11 @@ impl Desk {
             Program::Service(name) => {
                 let service = self.services.get(name).ok_or_else(|| not_found(name))?;
                 target::service(&self.setup, service, plan, workload, listen, &self.cpus)?
+            }
+            Program::Built(name) => {
+                let tree = self.trees.as_ref().and_then(|trees| trees.get(name));
+                let tree = tree.ok_or_else(|| not_built(name))?;
+                (gate::start(&self.setup, tree, &self.cpus)?, Vec::new())
             }
             Program::Url(url) => running::running(&name, &RequestSpec::get(url), plan, &self.cpus)?,
             Program::Request(request) => running::running(&name, request, plan, &self.cpus)?,
@@ -279,6 +300,13 @@ fn not_found(service: &str) -> Failure {
     Failure {
         what: format!("the service `{service}` was not looked for"),
         advice: "ask whether it is here first".to_owned(),
+    }
+}
+
+fn not_built(name: &str) -> Failure {
+    Failure {
+        what: format!("`{name}` was not built"),
+        advice: "ask for that first".to_owned(),
     }
 }
 

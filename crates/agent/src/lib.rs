@@ -10,6 +10,7 @@ mod counting;
 mod desk;
 pub mod download;
 mod environment;
+pub mod gate;
 pub mod held_line;
 mod held_server;
 pub mod link;

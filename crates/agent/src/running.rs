@@ -57,7 +57,7 @@ fn pids(address: &Address) -> Result<Vec<u32>, String> {
 }
 
 /// Sends the request twice, to see that it is answered rightly and whether bodies can be compared.
-fn look(
+pub(crate) fn look(
     address: &Address,
     url: &HttpUrl,
     request: &RequestSpec,

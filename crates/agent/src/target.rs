@@ -20,6 +20,7 @@ use wire::url::HttpUrl;
 use crate::Setup;
 use crate::children::ServerProcess;
 use crate::environment;
+use crate::gate::Runs;
 use crate::held_server::HeldServer;
 use crate::live;
 use crate::request::AskedFor;
@@ -56,6 +57,8 @@ pub(crate) enum Speaks {
     Echo(EchoProtocol),
     /// As somebody asks for it who runs the target himself.
     Asked(Box<AskedFor>),
+    /// None: it is run to its end.
+    Runs(Box<Runs>),
 }
 
 /// The sizes of one request and its answer.
@@ -70,7 +73,7 @@ impl Target {
     pub(crate) fn exchange(&self) -> Option<ExchangeBytes> {
         match &self.speaks {
             Speaks::Http(_, sizes) => Some(*sizes),
-            Speaks::Echo(_) | Speaks::Asked(_) => None,
+            Speaks::Echo(_) | Speaks::Asked(_) | Speaks::Runs(_) => None,
         }
     }
 
@@ -86,6 +89,17 @@ impl Target {
             process: None,
             _start: Start::default(),
         }
+    }
+
+    /// A command that is started when it is measured.
+    pub(crate) fn of_runs(runs: Box<Runs>) -> Self {
+        let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        Self::met(nowhere.into(), Speaks::Runs(runs), Vec::new())
+    }
+
+    /// Has its process stopped with it.
+    pub(crate) fn hold(&mut self, process: HeldServer) {
+        self.process = Some(process);
     }
 
     /// Whether it is still up, as far as that can be told, and what it makes doubtful.
@@ -220,6 +234,7 @@ pub(crate) fn service(
         setup: starting.setup.clone(),
         folder,
         offer: Offer::default(),
+        site: None,
     };
     let mut process = RunningService::start(&setup.program, service, wish)
         .map_err(|failure| starting.explain(failure))?;

@@ -8,6 +8,7 @@
 pub mod bench;
 pub mod capacity;
 pub mod detectable;
+mod gate;
 pub mod holm;
 pub mod median;
 pub mod normal;

@@ -1,5 +1,6 @@
 //! Judges a run: puts the statistics together in the order in which one needs the other.
 
+use model::gate::{GateResult, Passage};
 use model::judgement::{JUDGEMENT_FORMAT, Judgement, Outcome, StepResult};
 use model::run::Phase;
 use model::study::Role;
@@ -12,7 +13,8 @@ use crate::rounds::Rounds;
 use crate::rules::Rules;
 use crate::steps::{Comparison, Comparisons};
 use crate::{
-    arms, count, doubts, failures, family, ladder, latency, looks, scale, sequential, surroundings,
+    arms, count, doubts, failures, family, gate, ladder, latency, looks, scale, sequential,
+    surroundings,
 };
 
 /// Judges the blocks of a run, finished or not.
@@ -25,13 +27,15 @@ pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
     let rounds = Rounds::of(blocks);
     let rounds_done = rounds.complete(&run.arms);
     let rounds_planned = settled_rounds(run, blocks).unwrap_or(run.study.design.rounds);
+    let climbed = Climbed::of(run, &rounds);
+    let gate = climbed.gate(run);
     let Climbed {
         phase: climb,
         comparisons,
         control,
         steps,
         whole,
-    } = Climbed::of(run, &rounds);
+    } = climbed;
     let (outcome, rules) = (climb.outcome, climb.rules);
     let values = rounds.values(Metric::of_outcome(outcome));
     let smallest_visible = comparisons.noise().and_then(|noise| {
@@ -64,6 +68,7 @@ pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
         latency: latency::results(&run.arms, blocks),
         sequential: sequential::error_of(&values.in_time_order(&identical(run))),
         ladder,
+        gate,
         rounds_done,
         rounds_planned,
         doubts: doubts::merged(
@@ -90,7 +95,11 @@ pub fn settled_rounds(run: &RunRecord, blocks: &[BlockRecord]) -> Option<u32> {
     let rounds_done = rounds.complete(&run.arms);
     let is_clear = |look: &u32| {
         let until_then = rounds.within(&(0..*look));
-        looks::are_clear(&Climbed::of(run, &until_then).steps, design.smallest_effect)
+        let climbed = Climbed::of(run, &until_then);
+        climbed.gate(run).map_or_else(
+            || looks::are_clear(&climbed.steps, design.smallest_effect),
+            |gate| gate.passage != Passage::CannotTell,
+        )
     };
     let reached = design.looks.iter().filter(|look| **look <= rounds_done);
     reached.copied().find(is_clear)
@@ -134,6 +143,15 @@ impl<'a> Climbed<'a> {
             steps,
             whole,
         }
+    }
+}
+
+impl Climbed<'_> {
+    /// Whether the second of two commits passes, where that was asked.
+    fn gate(&self, run: &RunRecord) -> Option<GateResult> {
+        let design = run.study.gate.as_ref()?;
+        let (step, control) = (self.steps.first(), self.control.as_ref());
+        Some(gate::judge(design, self.phase.outcome, step, control))
     }
 }
 

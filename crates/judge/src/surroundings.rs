@@ -1,5 +1,6 @@
 //! What went on around the measurement: other work, pressure, and a machine that shifts.
 
+use model::gate::Unit;
 use model::study::{Program, Role};
 use model::{Doubt, RunRecord};
 
@@ -80,11 +81,15 @@ pub(crate) fn shift_of(values: &[f64]) -> Option<f64> {
 /// Servers that we start run beside the client. A server of the user's does too if it is reached
 /// over loopback, or if its CPU time could be read here.
 fn one_machine(run: &RunRecord, rounds: &Rounds<'_>) -> Option<Doubt> {
+    let unit = run.study.gate.as_ref().map(|gate| gate.unit);
+    if unit == Some(Unit::Run) {
+        return None;
+    }
     if let Some(client) = &run.client {
         return client.same_machine.then_some(Doubt::OneMachine);
     }
     let is_local = |program: &Program| match program {
-        Program::Serve | Program::Echo | Program::Service(_) => true,
+        Program::Serve | Program::Echo | Program::Service(_) | Program::Built(_) => true,
         Program::Url(url) => is_loopback(url),
         Program::Request(request) => is_loopback(&request.url),
     };

@@ -13,6 +13,7 @@ pub mod doubt;
 pub mod facts;
 pub mod failure;
 pub mod finding;
+pub mod gate;
 pub mod histogram;
 pub mod inventory;
 pub mod judgement;

@@ -17,6 +17,7 @@ use crate::cpus::{CpuShare, CpuWish};
 use crate::doubt::Doubt;
 use crate::facts::{Facts, Watched};
 use crate::failure::Failure;
+use crate::gate::Build;
 use crate::lever::{Leave, LeverSetting, LeverState};
 use crate::reading::{Counts, Reading};
 use crate::reboot::BootTell;
@@ -68,6 +69,8 @@ pub enum Ask {
         /// The service; from then on it is what its name means in a program.
         service: Box<Service>,
     },
+    /// Check a commit out, and build it. From then on [`Program::Built`] means it.
+    Build(Box<Build>),
     /// Bring a target up and wait until it answers. `levers` are all of the arm's; those that
     /// bind at start take hold now, live ones at each block.
     Start {
@@ -152,6 +155,7 @@ impl Ask {
             | (Self::Clock, Tell::Clock(_))
             | (Self::MakeFolder { .. }, Tell::Folder { .. })
             | (Self::Run(_), Tell::Ran(_)) => true,
+            (Self::Build(build), Tell::Built { name }) => build.name == *name,
             (Self::Start { target, .. }, Tell::Started { target: told, .. })
             | (Self::Meet { target, .. }, Tell::Met { target: told })
             | (Self::Count { target, .. }, Tell::Counting { target: told })
@@ -257,6 +261,10 @@ pub enum Tell {
     Boot(Box<BootTell>),
     Watched(Watched),
     Found(FoundService),
+    Built {
+        /// Name of the build.
+        name: String,
+    },
     Started {
         /// Name of the target.
         target: String,

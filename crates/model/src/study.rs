@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::command_study::CommandStudy;
+use crate::gate::GateDesign;
 use crate::ladder::Whole;
 use crate::lever::LeverSetting;
 use crate::link::LinkSpec;
@@ -58,6 +59,9 @@ pub struct Study {
     /// What the whole ladder asks besides its climb; in a run, present where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<Whole>,
+    /// Of a gate between two commits, what it asks; no study file has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateDesign>,
     /// The first arm.
     pub baseline: BaselineSpec,
     /// The steps, each differing from the one before; absent where there is none.
@@ -310,6 +314,8 @@ pub enum Program {
     Echo,
     /// A service by its name, started by the agent that was told how.
     Service(String),
+    /// What the agent has built of a commit, by the name of the build.
+    Built(String),
     /// A server that is already running; never started or stopped by us.
     Url(String),
     /// Such a server, by a request of its own. It is never saved: a run has its URL.

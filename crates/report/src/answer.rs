@@ -7,10 +7,13 @@ use model::judgement::{ArmResult, Judged, Outcome, StepResult};
 use model::study::DesignKind;
 use model::{Doubt, Effect, Judgement, RunRecord, Verdict};
 
-use crate::{between_boots, numbers, scale, sentences, side_by_side, whole};
+use crate::{between_boots, gate, numbers, scale, sentences, side_by_side, whole};
 
 /// The answer to the study's question.
 pub(crate) fn sentence(run: &RunRecord, judgement: &Judgement) -> String {
+    if let Some(gate) = &judgement.gate {
+        return gate::sentence(run, judgement, gate);
+    }
     match run.study.design.kind {
         DesignKind::Ladder => match between_boots::waiting(run, judgement) {
             Some(waiting) => format!("{} {waiting}", ladder(run, judgement)),

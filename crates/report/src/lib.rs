@@ -11,12 +11,14 @@ pub mod html;
 pub mod json;
 pub mod link;
 pub mod load;
+pub mod markdown;
 pub mod numbers;
 pub mod text;
 
 mod answer;
 mod between_boots;
 mod chart;
+mod gate;
 mod grouped;
 mod machine_runs;
 mod not_crossed;

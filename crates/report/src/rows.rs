@@ -1,21 +1,26 @@
 //! The tables of servers under load: one row per arm, and the account of the whole machine.
 
 use model::judgement::{ArmResult, MachineResult, StepResult};
-use model::{Judgement, Role, RunRecord};
+use model::{Estimate, Judgement, Role, RunRecord};
 
 use crate::view::{Column, Medium, Row, Shown, Table};
 use crate::{numbers, sentences};
 
 /// Every arm's figures in the study's order, with control and floor last.
 pub(crate) fn arms(run: &RunRecord, judgement: &Judgement) -> Table {
-    let against = sentences::compared_with(run);
+    let (against, unit) = (sentences::compared_with(run), sentences::unit(run));
+    // Nobody loads a command, and nothing serves it.
+    let of_request = |found: Option<Estimate>| found.filter(|_| unit == "request");
     let columns = vec![
         Column::words("step"),
-        Column::figures("server CPU, µs per request"),
+        Column::figures(match unit {
+            "run" => "CPU, µs per run",
+            _ => "server CPU, µs per request",
+        }),
         Column::figures(format!("change against {against}")),
         Column::words("verdict"),
         Column::figures("client, µs"),
-        Column::figures("requests/s seen"),
+        Column::figures(format!("{unit}s/s seen")),
         Column::figures("of the floor"),
         Column::figures("n"),
         Column::figures("implied requests/s per server CPU").only_on(Medium::Browser),
@@ -30,11 +35,13 @@ pub(crate) fn arms(run: &RunRecord, judgement: &Judgement) -> Table {
                 Shown::estimate(arm.server_cpu_us_per_request, numbers::micros),
                 Shown::change(step.and_then(|step| step.effect)),
                 Shown::verdict(step.map(|step| step.verdict)),
-                Shown::estimate(arm.client_cpu_us_per_request, numbers::micros).without_interval(),
+                Shown::estimate(of_request(arm.client_cpu_us_per_request), numbers::micros)
+                    .without_interval(),
                 Shown::estimate(arm.throughput_rps, numbers::rate).without_interval(),
                 Shown::estimate(arm.share_of_floor, numbers::share).without_interval(),
                 Shown::text(n(arm, step)),
-                Shown::estimate(arm.implied_rps_per_cpu, numbers::rate).without_interval(),
+                Shown::estimate(of_request(arm.implied_rps_per_cpu), numbers::rate)
+                    .without_interval(),
             ],
         }
     };

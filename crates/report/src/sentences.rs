@@ -1,5 +1,6 @@
 //! The sentences that stand beside the answer on every page, in the same words.
 
+use model::gate::Unit;
 use model::judgement::{LatencyResult, Outcome, QuantileEstimate, SequentialError, Together};
 use model::run::Rig;
 use model::service::ServiceRecord;
@@ -69,8 +70,19 @@ fn found(service: &ServiceRecord) -> String {
     )
 }
 
-/// Two of what is under test: `servers`, or `nginx servers`.
+/// What is counted: requests, or of a gate of commands their runs.
+pub(crate) fn unit(run: &RunRecord) -> &'static str {
+    match &run.study.gate {
+        Some(gate) if gate.unit == Unit::Run => "run",
+        _ => "request",
+    }
+}
+
+/// Two of what is under test: `servers`, `nginx servers`, or of a gate `builds`.
 pub(crate) fn servers(run: &RunRecord) -> String {
+    if run.study.gate.is_some() {
+        return "builds".to_owned();
+    }
     run.service.as_ref().map_or_else(
         || "servers".to_owned(),
         |service| format!("{} servers", service.description.title),
@@ -122,10 +134,10 @@ pub(crate) fn visible(share: f64) -> String {
 }
 
 /// What the usual way of measuring would have made of two identical servers.
-pub(crate) fn sequential_error(judgement: &Judgement) -> Option<String> {
+pub(crate) fn sequential_error(run: &RunRecord, judgement: &Judgement) -> Option<String> {
     judgement
         .sequential
-        .map(|found| sequential(&found, "servers"))
+        .map(|found| sequential(&found, &servers(run)))
 }
 
 /// What the usual way of measuring would have made of two identical anythings.
@@ -198,6 +210,7 @@ fn at(found: &[QuantileEstimate], quantile: f64) -> Option<&QuantileEstimate> {
 /// The hosts of a run under load, and the link between them where it was an emulated one.
 pub(crate) fn hosts_and_link(run: &RunRecord) -> String {
     match &run.study.link {
+        None if run.study.gate.is_some() => "this machine, over its own loopback".to_owned(),
         None => rig(&run.rig),
         Some(link) => format!(
             "client and server in a network namespace each, joined by an emulated link: {}",
@@ -289,7 +302,7 @@ mod tests {
     fn the_sequential_error_and_the_noise_floor_come_from_this_run() {
         let judgement = sample::judgement();
         assert!(
-            sequential_error(&judgement)
+            sequential_error(&sample::run(), &judgement)
                 .unwrap()
                 .contains("in 9 of 17 windows")
         );
@@ -308,7 +321,7 @@ mod tests {
         assert_eq!(
             (
                 noise_floor(&sample::run(), &judgement),
-                sequential_error(&judgement)
+                sequential_error(&sample::run(), &judgement)
             ),
             (None, None)
         );

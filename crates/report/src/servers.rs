@@ -7,8 +7,8 @@ use model::{BlockRecord, Judgement, RunRecord, Verdict};
 
 use crate::view::{Article, Item, Key, Page, Table};
 use crate::{
-    answer, between_boots, chart, link, not_crossed, numbers, rows, scale, sentences, side_by_side,
-    whole,
+    answer, between_boots, chart, gate, link, not_crossed, numbers, rows, scale, sentences,
+    side_by_side, whole,
 };
 
 const SERIES_CAPTION: &str = "One mark for each block. What the machine does to every arm rises and falls in all \
@@ -58,7 +58,7 @@ fn figures(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
     page.figure("gains", &gains, gains_caption(run, judgement));
     page.table(rows::arms(run, judgement));
     let machine = rows::machine(run, judgement);
-    if !machine.rows.is_empty() {
+    if !machine.rows.is_empty() && sentences::unit(run) == "request" {
         page.add(Item::Heading(
             "What the processes spent, and what all CPUs did",
         ));
@@ -87,8 +87,9 @@ fn beside(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
 fn trust(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
     let sentences = [
         sentences::noise_floor(run, judgement),
+        judgement.gate.as_ref().and_then(gate::floor),
         sentences::smallest_visible(judgement),
-        sentences::sequential_error(judgement),
+        sentences::sequential_error(run, judgement),
     ];
     let sentences: Vec<String> = sentences.into_iter().flatten().collect();
     if !sentences.is_empty() {
@@ -202,7 +203,7 @@ fn keys(run: &RunRecord, judgement: &Judgement) -> Vec<Key> {
         );
     } else if let Some((first, last)) = ends(judgement) {
         let is_ladder = run.study.design.kind == DesignKind::Ladder;
-        keys.extend(from_to(judgement.outcome, is_ladder, first, last));
+        keys.extend(from_to((run, judgement.outcome), is_ladder, first, last));
         if let (Outcome::ServerCpuPerRequest, true, Some(rate)) =
             (judgement.outcome, is_ladder, last.implied_rps_per_cpu)
         {
@@ -216,7 +217,13 @@ fn keys(run: &RunRecord, judgement: &Judgement) -> Vec<Key> {
     }
     if let Some(effect) = sentences::noise(judgement) {
         let spread = format!("{} %", sentences::spread(&effect));
-        keys.push(key(spread, "is how far two identical servers differ here"));
+        keys.push(key(
+            spread,
+            &format!(
+                "is how far two identical {} differ here",
+                sentences::servers(run)
+            ),
+        ));
     }
     keys
 }
@@ -227,14 +234,23 @@ fn ends(judgement: &Judgement) -> Option<(&ArmResult, &ArmResult)> {
     ends.map(|(first, last, _)| (first, last))
 }
 
-fn from_to(outcome: Outcome, is_ladder: bool, first: &ArmResult, last: &ArmResult) -> Option<Key> {
+fn from_to(
+    (run, outcome): (&RunRecord, Outcome),
+    is_ladder: bool,
+    first: &ArmResult,
+    last: &ArmResult,
+) -> Option<Key> {
     let (figure, noun) = match outcome {
         Outcome::ServerCpuPerRequest => {
             let [first, last] = [first, last].map(|arm| arm.server_cpu_us_per_request);
             let first = numbers::micros_roughly(first?.value);
             let last = numbers::micros_roughly(last?.value);
             let first = first.trim_end_matches(" µs");
-            (format!("{first} → {last}"), "server CPU per request")
+            let noun = match sentences::unit(run) {
+                "run" => "CPU per run",
+                _ => "server CPU per request",
+            };
+            (format!("{first} → {last}"), noun)
         }
         Outcome::Throughput => {
             let [first, last] = [first, last].map(|arm| arm.throughput_rps);
@@ -253,6 +269,12 @@ fn from_to(outcome: Outcome, is_ladder: bool, first: &ArmResult, last: &ArmResul
 /// The request without its query, which may hold what is nobody's business.
 pub(crate) fn workload(run: &RunRecord) -> String {
     let (workload, design) = (&run.study.workload, &run.study.design);
+    if sentences::unit(run) == "run" {
+        return format!(
+            "as many runs of the command as fit into {} ms, one at least, in up to {} rounds",
+            design.score_ms, design.rounds
+        );
+    }
     format!(
         "GET {} over {} keep-alive connections from {} load generator thread{}; {}{} rounds of {} ms \
          to settle and {} ms scored{}",

@@ -1,5 +1,6 @@
 //! The blocks of a run, one after the other: each is measured, saved and told of.
 
+use model::gate::Unit;
 use model::message::BlockAsk;
 use model::run::Phase;
 use model::study::{Arm, Study};
@@ -72,12 +73,23 @@ impl Hands for Climb<'_, '_> {
         if self.is_settled_before(next, &kept.blocks) {
             return Ok(None);
         }
+        if self.begins_epoch(next) {
+            let workload = &self.record.study.workload;
+            self.campaign.start_anew(self.arms, workload)?;
+        }
         let Some(pace) = pace(self.record, next, &kept.blocks) else {
             return Ok(None);
         };
         let (study, score_ms) = (&self.record.study, plan::score_ms(self.record, next.phase));
         let arm = &self.arms[next.arm].name;
         self.campaign.block(study, arm, pace, score_ms).map(Some)
+    }
+
+    /// Each round of a gate after the first measures servers that were started for it: what differs from start to
+    /// start, such as where their memory lies, is to be in the interval.
+    fn begins_epoch(&self, next: &Planned) -> bool {
+        let per = self.record.study.gate.as_ref().map(|gate| gate.unit);
+        per == Some(Unit::Request) && next.position == 0 && next.round > 0
     }
 
     fn measured(&mut self, kept: &Kept<Reading>, so_far: SoFar) -> Result<(), CampaignError> {

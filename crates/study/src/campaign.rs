@@ -20,7 +20,7 @@ use crate::transport::{Agent, AgentError};
 /// How long the machine is looked at before it is loaded.
 const WATCH_MS: u32 = 1000;
 /// What a block takes beside settling and scoring: connecting, levers, answers still out.
-const BLOCK_OVERHEAD_MS: u64 = 25;
+pub(crate) const BLOCK_OVERHEAD_MS: u64 = 25;
 
 /// Why a run did not start or did not end.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +50,7 @@ pub enum CampaignError {
          `--workers 1,2` has two share CPUs with the client, and `--server-cpus` gives the server others"
     )]
     NothingToScale(String),
-    #[error("the run compares servers that were running then; start it again instead")]
+    #[error("the run compares what was there only then; start it again instead")]
     NotOurTargets,
     #[error(
         "the two do not answer alike: {0}; see whether that is the same work, and add --different-answers \
@@ -169,6 +169,15 @@ impl Campaign<'_> {
         workload: &Workload,
     ) -> Result<Up, CampaignError> {
         self.progress.phase("bringing the servers up");
+        self.start_anew(arms, workload)
+    }
+
+    /// The same, in the place of those that are up already.
+    pub(crate) fn start_anew(
+        &mut self,
+        arms: &[Arm],
+        workload: &Workload,
+    ) -> Result<Up, CampaignError> {
         let mut up = Up::default();
         for arm in arms {
             let path = arm.path.as_ref().unwrap_or(&workload.path);

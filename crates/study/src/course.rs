@@ -11,6 +11,7 @@ use model::{Facts, Reading, RunRecord};
 use crate::answers;
 use crate::campaign::{Acquaintance, Campaign, CampaignError, blindness, boot_ms, planned_ms};
 use crate::confirm;
+use crate::gate;
 use crate::plan::Design as _;
 use crate::rounds::Kept;
 use crate::same_place;
@@ -71,7 +72,8 @@ impl Campaign<'_> {
             .transpose()?;
         let found = order.targets.find(self.agent)?;
         let may_differ = order.targets.may_differ();
-        let are_ours = matches!(order.targets, Targets::Started { .. });
+        self.build(&order.targets)?;
+        let are_ours = order.targets.are_ours();
         if are_ours {
             self.progress.cpus(&cpus);
             if client.as_ref().is_none_or(|client| client.same_machine) {
@@ -80,7 +82,10 @@ impl Campaign<'_> {
         }
         let built = order.targets.arms(&order.study, &found, &levers);
         doubts.extend(built.doubts);
+        let begun_ms = self.clock.now_ms();
         let up = self.start_targets(&built.arms, &order.study.workload)?;
+        let start_ms = self.clock.now_ms() - begun_ms;
+        gate::settle(&mut order.study, built.arms.len(), start_ms);
         doubts.extend(up.doubts);
         doubts.extend(answers::compared(&up.answers, may_differ)?);
         self.find_client_threads(&mut order.study, &built.arms, &cpus)?;
@@ -147,7 +152,7 @@ impl Campaign<'_> {
     pub fn resume(&mut self, (store, record, saved): Resumed) -> Result<(), CampaignError> {
         if record
             .all_arms()
-            .any(|arm| matches!(arm.program, Program::Url(_)))
+            .any(|arm| matches!(arm.program, Program::Url(_) | Program::Built(_)))
         {
             return Err(CampaignError::NotOurTargets);
         }

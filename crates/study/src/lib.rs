@@ -12,6 +12,7 @@ pub mod commands;
 mod confirm;
 mod course;
 pub mod described;
+mod gate;
 pub mod hosts;
 pub mod load;
 pub mod one_more;

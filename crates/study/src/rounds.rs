@@ -23,6 +23,11 @@ pub trait Hands {
         kept: &Kept<Self::Reading>,
     ) -> Result<Option<Self::Reading>, Self::Error>;
 
+    /// Whether targets are started anew for a block.
+    fn begins_epoch(&self, _next: &Planned) -> bool {
+        false
+    }
+
     /// Whether a block is saved only with the next that does not wait, or at the end.
     fn waits(&self, _reading: &Self::Reading) -> bool {
         false
@@ -141,6 +146,9 @@ pub fn go_through<H: Hands>(
     for next in planned {
         if ended == Some(next.phase) {
             continue;
+        }
+        if hands.begins_epoch(&next) {
+            kept.begin_epoch();
         }
         let Some(reading) = hands.measure(&next, kept)? else {
             ended = Some(next.phase);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::gate::Build;
 use model::lever::LeverState;
 use model::request::RequestSpec;
 use model::service::ServiceRecord;
@@ -26,6 +27,13 @@ pub enum Targets {
     /// One server that is running already, by this request; the arms are those of the study, whose
     /// levers are set where it runs.
     Tried(Box<RequestSpec>),
+    /// Arms over what is built of two commits.
+    Built {
+        builds: Vec<Build>,
+        arms: Vec<Arm>,
+        /// Compare them although they answer otherwise than the first.
+        different_answers: bool,
+    },
     /// Arms over servers that are running already.
     Running {
         arms: Vec<Arm>,
@@ -69,11 +77,19 @@ impl Found {
 }
 
 impl Targets {
+    /// Whether they are started for the run.
+    pub(crate) const fn are_ours(&self) -> bool {
+        matches!(self, Self::Started { .. } | Self::Built { .. })
+    }
+
     /// Whether arms are compared although their servers answer otherwise.
     pub(crate) const fn may_differ(&self) -> bool {
         match self {
             Self::Started { .. } | Self::Tried(_) => false,
             Self::Running {
+                different_answers, ..
+            }
+            | Self::Built {
                 different_answers, ..
             } => *different_answers,
         }
@@ -86,7 +102,7 @@ impl Targets {
             Self::Tried(request) => {
                 arms::build(study, &Programs::all(Program::Request(request)), levers)
             }
-            Self::Running { arms, .. } => Arms {
+            Self::Running { arms, .. } | Self::Built { arms, .. } => Arms {
                 arms,
                 left_out: Vec::new(),
                 doubts: Vec::new(),

@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod download;
 mod echo;
 mod facts;
+mod gate;
 pub(crate) mod levers;
 mod limits;
 pub(crate) mod link;
@@ -42,6 +43,7 @@ const MAIN_STUDY: &str = "http-json";
 pub(crate) enum Command {
     Versus(versus::Arguments),
     Bench(Box<bench::Arguments>),
+    Gate(Box<gate::Arguments>),
     Doctor(doctor::Arguments),
     Facts(facts::Arguments),
     Study(study::Arguments),
@@ -75,6 +77,7 @@ pub(crate) fn run(
     match command {
         Some(Command::Versus(arguments)) => versus::run(&arguments, console),
         Some(Command::Bench(arguments)) => bench::run(&arguments, console),
+        Some(Command::Gate(arguments)) => gate::run(&arguments, console),
         Some(Command::Doctor(arguments)) => doctor::run(&arguments, console),
         Some(Command::Facts(arguments)) => facts::run(&arguments, console),
         Some(Command::Study(arguments)) => study::run(&arguments, console),

@@ -269,6 +269,7 @@ pub(super) fn comparison(question: String, workload: Workload, smallest_effect: 
         rig: RigKind::Loopback,
         link: None,
         whole: None,
+        gate: None,
         design: Design {
             kind: DesignKind::Compare,
             rounds: 16,

@@ -168,6 +168,7 @@ impl Setup<'_> {
             setup: ChildSetup::default(),
             folder,
             offer: self.offer.clone(),
+            site: None,
         };
         let running = RunningService::start(self.program, service, wish)?;
         let address = running.network_address()?;

@@ -14,6 +14,7 @@ use sys::process::ChildSetup;
 
 use super::find;
 use super::folder::Folder;
+use crate::gate;
 
 /// Whether a command shall not be waited for any longer.
 pub(super) type GivenUp<'a> = &'a dyn Fn() -> bool;
@@ -27,6 +28,8 @@ pub(super) struct Commands<'a> {
     pub(super) folder: &'a Folder,
     /// Empty for those inherited.
     pub(super) cpus: &'a [usize],
+    /// Where they are run in all of our environment, if that is not the folder.
+    pub(super) site: Option<&'a Path>,
 }
 
 /// How a command that was run to its end did not do well.
@@ -91,11 +94,18 @@ impl Commands<'_> {
     fn command(&self, program: &Path, arguments: &[String]) -> io::Result<Command> {
         let (here, output) = (self.folder.path(), self.folder.output()?);
         let mut command = Command::new(program);
+        match self.site {
+            Some(site) => command
+                .current_dir(site)
+                .env(gate::FOLDER, here)
+                .env(gate::PADDING, gate::padding()),
+            None => command
+                .current_dir(here)
+                .env_clear()
+                .envs(self.environment()),
+        };
         command
             .args(arguments)
-            .current_dir(here)
-            .env_clear()
-            .envs(self.environment())
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output);

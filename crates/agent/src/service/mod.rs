@@ -57,6 +57,9 @@ pub struct Wish {
     /// Its own folder, which is not there yet; see [`new_folder`].
     pub folder: PathBuf,
     pub offer: Offer,
+    /// Where its commands are run instead, as who we are and in our environment: they are our user's own. `None` for
+    /// its folder, an ordinary user and little of ours.
+    pub site: Option<PathBuf>,
 }
 
 /// A service that was started. Dropping it stops it and takes its folder away.
@@ -88,8 +91,11 @@ impl RunningService {
         let address = place(service, wish.address)?;
         wish.offer.check(service)?;
         let found = locate(service)?;
-        let descent = Descent::of_service(&service.name)
-            .map_err(|error| failed("/proc/self/uid_map", &error))?;
+        let descent = match wish.site {
+            Some(_) => Descent::Stay,
+            None => Descent::of_service(&service.name)
+                .map_err(|error| failed("/proc/self/uid_map", &error))?,
+        };
         let cache = cache::folder(service, descent)?;
         let order = Order {
             service: service.clone(),
@@ -101,6 +107,7 @@ impl RunningService {
             workers: wish.workers,
             cpus: wish.cpus,
             offer: wish.offer,
+            site: wish.site,
         };
         let setup = ChildSetup {
             descent,
@@ -208,8 +215,10 @@ struct Keeper {
 impl Keeper {
     fn start(program: &Path, setup: ChildSetup, order: &Order) -> Result<Self, Failure> {
         let mut command = Command::new(program);
-        // Its service can read the environment of its keeper, as both are the same user.
-        crate::environment::little(&mut command);
+        if order.site.is_none() {
+            // Its service can read the environment of its keeper, as both are the same user.
+            crate::environment::little(&mut command);
+        }
         command
             .args(KEEPER_ARGUMENTS)
             .stdin(Stdio::piped())

@@ -28,6 +28,9 @@ pub(super) struct Order {
     /// The CPUs it may run on; empty for those inherited.
     pub(super) cpus: Vec<usize>,
     pub(super) offer: Offer,
+    /// Where its commands are run as who we are, if that is not its folder.
+    #[serde(default)]
+    pub(super) site: Option<PathBuf>,
 }
 
 /// Each is answered with one word.

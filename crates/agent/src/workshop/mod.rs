@@ -1,7 +1,7 @@
 //! Where the commands of a study run: a folder of their own that goes with all that is in it, and
 //! a runner that times them one by one as an ordinary user.
 
-mod own_folder;
+pub(crate) mod own_folder;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -51,7 +51,7 @@ impl Workshop {
         };
         let descent = Descent::from_here().map_err(|error| doing("/proc/self/uid_map", &error))?;
         let workshop = Self {
-            folder: OwnFolder::new(&std::env::temp_dir())?,
+            folder: OwnFolder::new(&std::env::temp_dir(), "study")?,
             runner: CommandRunner::new().map_err(|error| doing("watching commands", &error))?,
             descent,
             watch: CpuWatch::new(&[std::process::id()]),

@@ -11,7 +11,7 @@ use crate::service::register::Claim;
 use crate::service::register::studies;
 
 /// A folder of ours. Dropping it takes it away, with all that came from it.
-pub(super) struct OwnFolder {
+pub(crate) struct OwnFolder {
     path: PathBuf,
     held: Folder,
     /// Goes after the folder.
@@ -19,9 +19,9 @@ pub(super) struct OwnFolder {
 }
 
 impl OwnFolder {
-    /// Makes one below a folder, which only we may enter.
-    pub(super) fn new(above: &Path) -> Result<Self, Failure> {
-        let path = leftovers::new_path(above, "study");
+    /// Makes one of a kind below a folder, which only we may enter.
+    pub(crate) fn new(above: &Path, kind: &str) -> Result<Self, Failure> {
+        let path = leftovers::new_path(above, kind);
         let claim = studies::enter_commands(&path)?;
         let made = leftovers::make(&path)?;
         Ok(Self {
@@ -32,12 +32,12 @@ impl OwnFolder {
     }
 
     /// As commands are told.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// For ourselves: nothing that is put in its place is reached by it.
-    pub(super) fn inside(&self) -> PathBuf {
+    pub(crate) fn inside(&self) -> PathBuf {
         self.held.inside()
     }
 }

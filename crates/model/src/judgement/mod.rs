@@ -24,6 +24,7 @@ pub use sweep::{
 };
 
 use crate::doubt::Doubt;
+use crate::gate::GateResult;
 use crate::study::{Published, Role};
 use crate::verdict::{Effect, Estimate, Verdict};
 
@@ -58,6 +59,9 @@ pub struct Judgement {
     /// Of arms that differ in their number of workers alone, what further ones bring; absent for any other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
+    /// Of a gate between two commits, whether the second passes; absent for any other run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateResult>,
     /// Rounds measured, count.
     pub rounds_done: u32,
     /// Rounds of the plan, count.

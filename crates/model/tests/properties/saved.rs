@@ -1,6 +1,7 @@
 //! Runs and blocks as they are saved.
 
 use model::cpus::CpuShare;
+use model::gate::{GateDesign, Unit};
 use model::ladder::{LeftOut, Whole};
 use model::link::{LinkSpec, Via};
 use model::reboot::{Boot, BootChange, MeasuredBoot, Reboot};
@@ -132,7 +133,7 @@ fn study() -> impl Strategy<Value = Study> {
         (select(RigKind::ALL.to_vec()), option::of(link())),
         design(),
         workload(),
-        (option::of(latency), option::of(whole())),
+        (option::of(latency), option::of(whole()), option::of(gate())),
         baseline,
         vec(step(), 0..3),
     )
@@ -143,7 +144,7 @@ fn study() -> impl Strategy<Value = Study> {
                 (rig, link),
                 design,
                 workload,
-                (latency, whole),
+                (latency, whole, gate),
                 baseline,
                 steps,
             )| Study {
@@ -161,10 +162,20 @@ fn study() -> impl Strategy<Value = Study> {
                 latency,
                 floor,
                 whole,
+                gate,
                 baseline,
                 steps,
             },
         )
+}
+
+fn gate() -> impl Strategy<Value = GateDesign> {
+    let unit = select(vec![Unit::Request, Unit::Run]);
+    (number(), unit, any::<u64>()).prop_map(|(bar, unit, most_ms)| GateDesign {
+        bar,
+        unit,
+        most_ms,
+    })
 }
 
 fn whole() -> impl Strategy<Value = Whole> {

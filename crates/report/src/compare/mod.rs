@@ -285,8 +285,8 @@ fn caution(a: (&RunRecord, &Judgement), b: (&RunRecord, &Judgement)) -> String {
     let mut text = CAUTION.to_owned();
     text += &other_boots(a.0, b.0);
     text += other_clocks(&a.0.facts, &b.0.facts);
-    for (name, (_, judgement)) in [("A", a), ("B", b)] {
-        if let Some(error) = sentences::sequential_error(judgement) {
+    for (name, (run, judgement)) in [("A", a), ("B", b)] {
+        if let Some(error) = sentences::sequential_error(run, judgement) {
             text += &format!(" Within run {name}: {error}");
         }
     }

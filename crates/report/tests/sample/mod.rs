@@ -109,6 +109,7 @@ pub(crate) fn judgement() -> Judgement {
     let last = &RUNGS[RUNGS.len() - 1];
     Judgement {
         scale: None,
+        gate: None,
         format: JUDGEMENT_FORMAT,
         outcome: Outcome::ServerCpuPerRequest,
         arms: arm_results(),

@@ -43,6 +43,7 @@ pub(super) fn study() -> Study {
         }),
         rig: RigKind::Loopback,
         whole: None,
+        gate: None,
         link: None,
         design: Design {
             kind: DesignKind::Ladder,

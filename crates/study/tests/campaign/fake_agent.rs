@@ -109,9 +109,9 @@ impl FakeAgent {
             Ask::Stop { target } => Tell::Stopped {
                 target: target.clone(),
             },
-            Ask::FindProgram { .. } | Ask::MakeFolder { .. } | Ask::Run(_) => {
+            Ask::Build(_) | Ask::FindProgram { .. } | Ask::MakeFolder { .. } | Ask::Run(_) => {
                 Tell::Failed(Failure {
-                    what: "a study of servers runs no commands".to_owned(),
+                    what: "it runs no commands".to_owned(),
                     advice: String::new(),
                 })
             }

@@ -196,6 +196,7 @@ fn wish(arguments: &Arguments, folder: std::path::PathBuf) -> anyhow::Result<Wis
         setup: ChildSetup::default(),
         folder,
         offer: Offer::default(),
+        site: None,
     })
 }
 

@@ -111,6 +111,7 @@ fn start(order: &Order, folder: &Folder, owner: &Owner) -> Result<Kept, Failure>
         program: &order.program,
         folder,
         cpus: &order.cpus,
+        site: order.site.as_deref(),
     };
     let logs = Logs::new(folder.path(), &service.logs.files);
     prepare(&commands, &logs, owner)?;

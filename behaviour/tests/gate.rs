@@ -1,0 +1,269 @@
+//! Two commits of a small project: built, measured, judged, and gone afterwards.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use model::Judgement;
+use model::gate::Passage;
+
+use crate::common::{Folder, errors, linerate, program};
+
+/// A project of two commits, the first of which is tagged `one`; and a folder for what is temporary.
+struct Project {
+    folder: Folder,
+    temporary: Folder,
+}
+
+impl Project {
+    /// What the file `part` holds at the first commit and at the second.
+    fn new(parts: [&str; 2]) -> Self {
+        let project = Self {
+            folder: Folder::new("gate"),
+            temporary: Folder::new("gate-temporary"),
+        };
+        project.git(&["init", "-q", "-b", "main"]);
+        for (part, tag) in parts.iter().zip(["one", "two"]) {
+            std::fs::write(project.folder.path().join("part"), part).unwrap();
+            project.git(&["add", "part"]);
+            project.git(&["commit", "-q", "--allow-empty", "-m", tag]);
+            project.git(&["tag", tag]);
+        }
+        project
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let ran = Command::new("git")
+            .args([
+                "-c",
+                "user.name=a",
+                "-c",
+                "user.email=a@b.example",
+                "-c",
+                "init.defaultBranch=main",
+            ])
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .output()
+            .unwrap();
+        assert!(ran.status.success(), "{arguments:?}: {}", errors(&ran));
+        String::from_utf8(ran.stdout).unwrap()
+    }
+
+    fn gate(&self, arguments: &[&str]) -> Command {
+        let mut command = linerate(&self.folder, &["gate", "one", "two", "--yes"]);
+        command.args(arguments).env("TMPDIR", self.temporary.path());
+        command
+    }
+
+    fn ran(&self, arguments: &[&str]) -> Output {
+        self.gate(arguments).output().unwrap()
+    }
+
+    /// Whether git knows of no worktree but the first, and no folder or process of ours is left.
+    fn is_clean(&self) -> bool {
+        let worktrees = self.git(&["worktree", "list"]);
+        let is_empty = self.temporary.names("").is_empty();
+        worktrees.lines().count() == 1
+            && is_empty
+            && working_below(self.temporary.path()).is_empty()
+    }
+
+    fn assert_clean(&self) {
+        assert!(
+            self.is_clean(),
+            "{} {:?}",
+            self.git(&["worktree", "list"]),
+            self.temporary.names("")
+        );
+    }
+}
+
+/// The processes whose working folder is, or was, below a folder.
+fn working_below(folder: &Path) -> Vec<PathBuf> {
+    let processes = std::fs::read_dir("/proc").unwrap();
+    let folders =
+        processes.filter_map(|process| std::fs::read_link(process.ok()?.path().join("cwd")).ok());
+    folders.filter(|at| at.starts_with(folder)).collect()
+}
+
+fn judged(output: &Output) -> Judgement {
+    let judged = serde_json::from_slice(&output.stdout);
+    judged.unwrap_or_else(|error| panic!("{error}: {}", errors(output)))
+}
+
+const COUNTS: &str = "i=0; while [ $i -lt $(cat part) ]; do i=$((i+1)); done";
+const SERVES: &str = "exec $LINERATE serve --listen 127.0.0.1:{port} --message \"$(cat part)\"";
+
+#[test]
+fn a_command_that_costs_four_times_as_much_is_slower_and_the_other_way_round_it_passes() {
+    for (parts, code, passage) in [
+        (["5000", "20000"], 1, Passage::Slower),
+        (["20000", "5000"], 0, Passage::Passes),
+    ] {
+        let project = Project::new(parts);
+        let flags = [
+            "--rounds",
+            "12",
+            "--json",
+            "--markdown",
+            "gate.md",
+            "--html",
+            "gate.html",
+        ];
+        let output = project.ran(&[&["--run", COUNTS][..], &flags].concat());
+        assert_eq!(output.status.code(), Some(code), "{}", errors(&output));
+        let gate = judged(&output).gate.unwrap();
+        assert_eq!(gate.passage, passage, "{gate:?}");
+        assert!(gate.floor.is_some() && gate.cost.is_some(), "{gate:?}");
+        let comment = project.folder.text("gate.md");
+        assert!(comment.starts_with("**two "), "{comment}");
+        for part in [
+            "| CPU, µs per run |",
+            "control: one",
+            "The floor: ",
+            "linerate gate --seed=",
+        ] {
+            assert!(comment.contains(part), "{part} is missing in {comment}");
+        }
+        assert!(project.folder.text("gate.html").contains("<html"));
+        project.assert_clean();
+    }
+}
+
+#[test]
+fn servers_are_started_anew_in_every_round_and_two_rounds_tell_nothing() {
+    let project = Project::new(["Hello", "Hello"]);
+    std::fs::write(project.folder.path().join("part"), "changed").unwrap();
+    let hook = project.folder.path().join(".git/hooks/post-checkout");
+    std::fs::write(&hook, "#!/bin/sh\ntouch \"$TMPDIR/hook-was-run\"\n").unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&hook, executable).unwrap();
+    let arguments = [
+        "--serve",
+        SERVES,
+        "--url",
+        "/plaintext",
+        "--smoke",
+        "--out",
+        "run",
+    ];
+    let output = project
+        .gate(&arguments)
+        .env("LINERATE", program())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(4), "{}", errors(&output));
+    let said = errors(&output);
+    assert!(said.contains("changes that are in no commit"), "{said}");
+    assert_eq!(project.folder.text("part"), "changed");
+    let blocks = project.folder.text("run/blocks.jsonl");
+    let epochs = [0, 1].map(|epoch| blocks.matches(&format!("\"epoch\":{epoch},")).count());
+    assert_eq!(epochs, [3, 3], "{blocks}");
+    project.assert_clean();
+}
+
+#[test]
+fn what_cannot_be_measured_is_told_and_leaves_nothing() {
+    let project = Project::new(["Hello", "Hello, World"]);
+    let missing = ["gate", "one", "no-such-branch", "--run", "true"];
+    let output = linerate(&project.folder, &missing).output().unwrap();
+    assert!(
+        errors(&output).contains("`no-such-branch` is no commit"),
+        "{}",
+        errors(&output)
+    );
+    let ends = "echo out of words >&2; exit 3 # {port}";
+    let last_words = "echo first; echo the reason; exit 7";
+    let grown = "[ \"$(cat part)\" = Hello ] || exit 5";
+    for (arguments, parts) in [
+        (
+            &["--run", "true", "--build", last_words][..],
+            &["exit code 7", "the reason", "one ("][..],
+        ),
+        (
+            &["--run", "true", "--build", grown],
+            &["the build of two (", "exit code 5"],
+        ),
+        (
+            &["--run", grown],
+            &["two (", "exit code 5", "at both commits"],
+        ),
+        (&["--run", "./bench {size}"], &["--set size=VALUE"]),
+        (&["--serve", "./app 8080"], &["{port}"]),
+        (
+            &["--serve", ends],
+            &["ended before it was ready", "out of words"],
+        ),
+        (
+            &["--serve", SERVES, "--url", "/plaintext"],
+            &["do not answer alike", "--different-answers"],
+        ),
+        (&["--serve", SERVES, "--url", "/absent"], &["status 404"]),
+    ] {
+        let output = project
+            .gate(arguments)
+            .env("LINERATE", program())
+            .output()
+            .unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{arguments:?}: {}",
+            errors(&output)
+        );
+        let said = errors(&output);
+        for part in parts {
+            assert!(
+                said.contains(part),
+                "{arguments:?}: {part} is missing in {said}"
+            );
+        }
+        project.assert_clean();
+    }
+}
+
+#[test]
+fn a_kill_in_a_build_and_one_in_a_measurement_leave_nothing() {
+    let waits = "touch \"$MARK\"; sleep 600";
+    let runs = "touch \"$MARK\"; cat part";
+    for arguments in [
+        ["--build", waits, "--run", "true"],
+        ["--build", "true", "--run", runs],
+    ] {
+        let project = Project::new(["a", "b"]);
+        let mark = project.folder.path().join("mark");
+        let mut gate = project.gate(&arguments);
+        gate.env("MARK", &mark)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut gate = gate.spawn().unwrap();
+        assert!(sys::clock::wait_until(Duration::from_secs(60), || mark.exists()));
+        gate.kill().unwrap();
+        gate.wait().unwrap();
+        let is_clean = sys::clock::wait_until(Duration::from_secs(30), || project.is_clean());
+        assert!(is_clean, "{arguments:?}: {:?}", project.temporary.names(""));
+    }
+}
+
+#[test]
+fn what_a_crash_of_all_has_left_in_the_repository_goes_with_the_next_gate() {
+    let project = Project::new(["a", "b"]);
+    let lost = project
+        .temporary
+        .path()
+        .join("linerate-gate-0123456789abcdef");
+    std::fs::create_dir(&lost).unwrap();
+    project.git(&[
+        "worktree",
+        "add",
+        "-q",
+        "--detach",
+        lost.join("base").to_str().unwrap(),
+    ]);
+    std::fs::remove_dir_all(&lost).unwrap();
+    assert_eq!(project.git(&["worktree", "list"]).lines().count(), 2);
+    let output = project.ran(&["--run", "true", "--smoke"]);
+    assert_eq!(output.status.code(), Some(4), "{}", errors(&output));
+    project.assert_clean();
+}

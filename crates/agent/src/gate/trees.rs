@@ -1,0 +1,133 @@
+//! The worktrees of a gate, in a folder of ours that goes with them.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use model::command::CommandTrouble;
+use model::failure::Failure;
+use model::gate::Build;
+
+use super::{git, shell};
+use crate::command::{CommandRunner, Prepared};
+use crate::workshop::own_folder::OwnFolder;
+
+/// What the folders of ours are that worktrees lie in.
+const KIND: &str = "gate";
+
+/// All that was built. Dropping it takes it away.
+pub(crate) struct Trees {
+    built: BTreeMap<String, Tree>,
+    /// Worktrees that were made, whole or not, and their repositories.
+    made: Vec<(PathBuf, PathBuf)>,
+    folder: OwnFolder,
+    runner: CommandRunner,
+}
+
+/// A commit that was built.
+pub(crate) struct Tree {
+    pub(crate) build: Build,
+    /// Where its commands are run.
+    pub(crate) path: PathBuf,
+    /// The folder of ours in which it lies.
+    pub(crate) folder: PathBuf,
+}
+
+impl Trees {
+    pub(crate) fn new() -> Result<Self, Failure> {
+        Ok(Self {
+            built: BTreeMap::new(),
+            made: Vec::new(),
+            folder: OwnFolder::new(&std::env::temp_dir(), KIND)?,
+            runner: CommandRunner::new().map_err(|error| cannot("watching builds", &error))?,
+        })
+    }
+
+    /// Checks a commit out and builds it.
+    pub(crate) fn build(&mut self, build: Build) -> Result<(), Failure> {
+        let repository = PathBuf::from(&build.repository);
+        forget_lost(&repository);
+        let root = self.folder.path().join(&build.name);
+        self.made.push((repository.clone(), root.clone()));
+        git::check_out(&repository, &build.commit, &root).map_err(|words| Failure {
+            what: format!("{} cannot be checked out: {words}", build.title),
+            advice: format!(
+                "see to room and permissions in {}, or set TMPDIR to another folder",
+                std::env::temp_dir().display()
+            ),
+        })?;
+        let tree = Tree {
+            path: root.join(&build.below),
+            folder: self.folder.path().to_owned(),
+            build,
+        };
+        self.run(&tree)?;
+        self.built.insert(tree.build.name.clone(), tree);
+        Ok(())
+    }
+
+    fn run(&mut self, tree: &Tree) -> Result<(), Failure> {
+        let Build { title, command, .. } = &tree.build;
+        // What a build says last is kept of its standard error.
+        let mut prepared = shell(&format!("exec >&2\n{command}"), &tree.path, &tree.folder);
+        prepared
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let ran = self.runner.run_prepared(Prepared {
+            command: prepared,
+            timeout_ms: None,
+            keep_bytes: 0,
+            ends_group: true,
+        });
+        let end = match ran {
+            Ok((reading, _)) if reading.end.is_success() => return Ok(()),
+            Ok((reading, _)) => format!(
+                "{}; its last words:\n{}",
+                reading.end.words(),
+                reading.last_words
+            ),
+            Err(CommandTrouble::Failed(failure)) => failure.what,
+            Err(CommandTrouble::Stopped) => "was ended by a signal to us".to_owned(),
+        };
+        Err(Failure {
+            what: format!("the build of {title}, `{command}`, {end}"),
+            advice: "try it in a fresh clone: nothing is there but what is in the commit"
+                .to_owned(),
+        })
+    }
+
+    /// What was built under this name.
+    pub(crate) fn get(&self, name: &str) -> Option<&Tree> {
+        self.built.get(name)
+    }
+}
+
+impl Drop for Trees {
+    fn drop(&mut self) {
+        for (repository, root) in &self.made {
+            git::remove(repository, root);
+        }
+    }
+}
+
+/// What git still knows of worktrees of ours that a crash has left, and whose folder has been taken away since.
+fn forget_lost(repository: &Path) {
+    let is_ours = |path: &&PathBuf| {
+        let folder = path.parent().and_then(Path::file_name);
+        let name = folder.map(|name| name.to_string_lossy().into_owned());
+        name.is_some_and(|name| name.starts_with(&format!("linerate-{KIND}-")))
+    };
+    let all = git::worktrees(repository);
+    for lost in all.iter().filter(is_ours).filter(|path| !path.exists()) {
+        git::remove(repository, lost);
+    }
+}
+
+fn cannot(doing: &str, error: &io::Error) -> Failure {
+    Failure {
+        what: format!("{doing}: {error}"),
+        advice: "look at the limits of open files and processes".to_owned(),
+    }
+}

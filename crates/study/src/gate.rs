@@ -1,0 +1,88 @@
+//! A gate between two commits: what is built for it, and how many rounds there is time for.
+
+use model::gate::Unit;
+use model::{Ask, Study, Tell};
+
+use crate::campaign::{BLOCK_OVERHEAD_MS, Campaign, CampaignError};
+use crate::under_test::Targets;
+
+/// A block has at least so long of load, however quickly servers start.
+const SHORTEST_SCORE_MS: u64 = 300;
+/// And at most so long, however slowly.
+const LONGEST_SCORE_MS: u64 = 2000;
+
+impl Campaign<'_> {
+    /// Has the agent build what is compared.
+    pub(crate) fn build(&mut self, targets: &Targets) -> Result<(), CampaignError> {
+        let Targets::Built { builds, .. } = targets else {
+            return Ok(());
+        };
+        for build in builds {
+            self.progress.phase(&format!("building {}", build.title));
+            let Tell::Built { .. } = self.agent.ask(&Ask::Build(Box::new(build.clone())))? else {
+                return Err(CampaignError::Unexpected("build"));
+            };
+        }
+        Ok(())
+    }
+}
+
+/// Settles how many rounds a gate, if it is one, has at most, once it is known how long its arms take to start: in every round
+/// servers are started anew, and the longer that takes, the longer they are measured.
+pub(crate) fn settle(study: &mut Study, arms: usize, start_ms: u64) {
+    let Some(gate) = study.gate.filter(|gate| gate.most_ms > 0) else {
+        return;
+    };
+    let (arms, design) = (arms as u64, &mut study.design);
+    let shortest = u64::from(design.score_ms).min(SHORTEST_SCORE_MS);
+    let score_ms = (start_ms / 2).clamp(shortest, LONGEST_SCORE_MS);
+    let round_ms = match gate.unit {
+        Unit::Request => {
+            let block_ms = u64::from(design.settle_ms) + score_ms + BLOCK_OVERHEAD_MS;
+            design.score_ms = u32::try_from(score_ms).unwrap_or(u32::MAX);
+            start_ms + arms * block_ms
+        }
+        // A run that is longer is a block by itself.
+        Unit::Run => start_ms.max(arms * u64::from(design.score_ms)),
+    };
+    let rounds = u32::try_from(gate.most_ms / round_ms.max(1)).unwrap_or(u32::MAX);
+    design.rounds = rounds.clamp(judge::QUICK_PAIRS, MOST_ROUNDS);
+    design.looks = judge::looks::planned(design.rounds);
+}
+
+/// More rounds than these tell nothing that these do not.
+const MOST_ROUNDS: u32 = 500;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::gate::GateDesign;
+
+    /// Rounds and length of a block, ms.
+    fn settled(unit: Unit, start_ms: u64) -> (u32, u32) {
+        let found = crate::catalogue::find("http-json").unwrap();
+        let mut study = found.study.load().unwrap();
+        (study.design.settle_ms, study.design.score_ms) = (75, 300);
+        study.gate = Some(GateDesign {
+            bar: 0.03,
+            unit,
+            most_ms: 180_000,
+        });
+        settle(&mut study, 3, start_ms);
+        assert_eq!(study.design.looks.last(), Some(&study.design.rounds));
+        (study.design.rounds, study.design.score_ms)
+    }
+
+    #[test]
+    fn servers_that_start_slowly_are_measured_longer_and_in_fewer_rounds() {
+        assert_eq!(settled(Unit::Request, 0), (150, 300));
+        assert_eq!(settled(Unit::Request, 2000), (34, 1000));
+        assert_eq!(settled(Unit::Request, 60_000), (16, 2000));
+    }
+
+    #[test]
+    fn a_command_has_as_many_rounds_as_there_is_time_for() {
+        assert_eq!(settled(Unit::Run, 90), (200, 300));
+        assert_eq!(settled(Unit::Run, 4500), (40, 300));
+    }
+}

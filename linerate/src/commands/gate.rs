@@ -1,0 +1,360 @@
+//! `linerate gate BASE HEAD`: is this commit slower?
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use agent::gate::{Repository, Resolved};
+use anyhow::{Context as _, ensure};
+use clap::ValueHint;
+use model::braces;
+use model::cpus::CpuWish;
+use model::gate::{Build, GateDesign, Job, Passage, Unit};
+use model::study::{Arm, BaselineSpec, Design, Program, Role, Study};
+use model::{Judgement, RunRecord, Workload};
+use study::arms::{BASELINE, CONTROL};
+use study::{Order, Targets};
+use wire::url::HttpUrl;
+
+use crate::agents::Place;
+use crate::commands::versus;
+use crate::console::Console;
+use crate::failure::words;
+use crate::request::RequestFlags;
+use crate::run::{self, RunFlags};
+use crate::values;
+
+/// Is this commit slower than that one?
+///
+/// Both are checked out into worktrees of their own and built by the same command, BASE twice: two builds of one
+/// commit differ too, and by how much is the floor of this machine. Servers are loaded in turn, commands are run in
+/// turn, in random order within each round, with processes that were started for that round and an environment of
+/// another length each time. What is judged is CPU time per request or per run. It ends when all that the data leave
+/// possible lies to one side of the bar, or the time given is over.
+///
+/// The work tree is left alone, and no hook is run. --build, --serve and --run are lines for `sh`, run as who you are,
+/// root included, in your environment: a build needs its caches. Where the build has `{seed}`, each of the three
+/// has another number there, for a linker that can shuffle what it links (lld: -Wl,--shuffle-sections='*={seed}').
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Is the branch slower than main, by a server and one of its paths?
+    linerate gate main HEAD --build 'cargo build --release' \\
+      --serve './target/release/app --port {port}' --url /api/items
+  By a command, of which up to 5 % more CPU time is no matter:
+    linerate gate v1.2 HEAD --build make --run './bench --size {size}' --set size=1000 --fail-if-slower 5%
+  In CI, with a comment for the pull request (docs/ci.md has whole workflows):
+    linerate gate origin/main HEAD --build make --run ./bench --yes --markdown gate.md
+
+Exit codes:
+  0    HEAD passes: its cost is below the bar for all that the data say
+  1    HEAD is slower: its cost is above the bar for all that the data say
+  2    could not run: a commit, the build, the server, or the machine at work
+  4    cannot tell: the bar lies within the interval when the time is over")]
+pub(crate) struct Arguments {
+    /// The commit that is the reference: a branch, a tag or a hash
+    #[arg(value_name = "BASE")]
+    base: String,
+    /// The commit in question
+    #[arg(value_name = "HEAD", default_value = "HEAD")]
+    head: String,
+    /// What builds a commit, in its worktree
+    #[arg(long, value_name = "LINE", default_value = "true", hide_default_value = true, value_hint = ValueHint::CommandString)]
+    build: String,
+    /// What starts the server; {port} becomes the port on which it shall listen
+    #[arg(long, value_name = "LINE", required_unless_present = "run", value_hint = ValueHint::CommandString)]
+    serve: Option<String>,
+    /// What the server is asked: a path, or a URL whose port does not count
+    #[arg(long, value_name = "PATH", default_value = "/", requires = "serve")]
+    url: String,
+    /// In the place of a server: the command that is run and ends
+    #[arg(long, value_name = "LINE", conflicts_with = "serve", value_hint = ValueHint::CommandString)]
+    run: Option<String>,
+    /// What a word in braces of the lines stands for; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
+    set: Vec<(String, String)>,
+    /// How much more a request or a run may cost, in per cent
+    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = values::parse_percent)]
+    fail_if_slower: f64,
+    /// How long to measure at most, after the builds
+    #[arg(long = "for", value_name = "TIME", default_value = "3m", value_parser = values::parse_duration)]
+    at_most: Duration,
+    /// Connections held open to each server
+    #[arg(short, long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000), hide_short_help = true)]
+    connections: u32,
+    #[command(flatten)]
+    request: RequestFlags,
+    /// Compare servers although they answer otherwise: by status, length or body
+    #[arg(long, hide_short_help = true)]
+    different_answers: bool,
+    /// Write the answer for a comment of a pull request into this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    markdown: Option<PathBuf>,
+    /// Write the report into this file too
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    flags: RunFlags,
+}
+
+/// The exit code of a gate that cannot tell.
+const CANNOT_TELL: u8 = 4;
+/// Name of the arm that is HEAD.
+const HEAD: &str = "head";
+/// What the builds and their folders are called, BASE twice; as long as one another, as paths end up in programs.
+const BUILDS: [&str; 3] = ["base", "same", "head"];
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    arguments.request.check()?;
+    let here = std::env::current_dir().context("the folder we are in")?;
+    let repository = Repository::around(&here).map_err(words)?;
+    let resolve = |word: &str| repository.resolve(word).map_err(words);
+    let (base, head) = (resolve(&arguments.base)?, resolve(&arguments.head)?);
+    if repository.is_dirty() {
+        console.note("the work tree has changes that are in no commit: they are not measured, and stay as they are");
+    }
+    let seed = arguments.flags.seed();
+    let commits = Commits {
+        titles: [title(&arguments.base, &base), title(&arguments.head, &head)],
+        hashes: [base.hash, head.hash],
+    };
+    let builds = builds(arguments, &repository, &commits, seed)?;
+    let mut study = study(arguments, &commits);
+    arguments.flags.shorten(&mut study);
+    let folder = arguments.flags.folder(&study.name);
+    let command = run::typed("gate", arguments.flags.seed, seed);
+    let order = Order {
+        targets: Targets::Built {
+            builds,
+            arms: arms(&commits),
+            different_answers: arguments.different_answers,
+        },
+        study,
+        seed,
+        command: command.clone(),
+        linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
+        cpus: CpuWish::default(),
+        full: arguments.flags.full,
+        on_host: false,
+        reboot: false,
+    };
+    if let Some(stopped) =
+        run::measure(order, &Place::Loopback, &folder, &arguments.flags, console)?
+    {
+        return Ok(stopped);
+    }
+    let judgement = run::show_with(&folder, arguments.flags.json, console, |_| None)?;
+    export(arguments, &folder, command, console)?;
+    Ok(exit_code(&judgement))
+}
+
+/// The two commits, BASE first.
+struct Commits {
+    hashes: [String; 2],
+    titles: [String; 2],
+}
+
+/// `main (1a2b3c4)`.
+fn title(word: &str, commit: &Resolved) -> String {
+    if commit.hash.starts_with(word) {
+        return commit.short.clone();
+    }
+    format!("{word} ({})", commit.short)
+}
+
+fn builds(
+    arguments: &Arguments,
+    repository: &Repository,
+    commits: &Commits,
+    seed: u64,
+) -> anyhow::Result<Vec<Build>> {
+    let job = job(arguments)?;
+    let build = |(at, name): (u64, &str)| {
+        let commit = usize::from(name == HEAD);
+        let again = if name == BUILDS[1] { ", again" } else { "" };
+        let seed = seed.wrapping_add(at).to_string();
+        let line = filled(
+            "--build",
+            &arguments.build,
+            &arguments.set,
+            &[("seed", Some(&seed))],
+        )?;
+        Ok(Build {
+            name: name.to_owned(),
+            title: format!("{}{again}", commits.titles[commit]),
+            repository: repository.top.display().to_string(),
+            below: repository.below.clone(),
+            commit: commits.hashes[commit].clone(),
+            command: line,
+            job: job.clone(),
+        })
+    };
+    (0..).zip(BUILDS).map(build).collect()
+}
+
+fn job(arguments: &Arguments) -> anyhow::Result<Job> {
+    let set = &arguments.set;
+    if let Some(line) = &arguments.run {
+        let command = filled("--run", line, set, &[])?;
+        return Ok(Job::Run { command });
+    }
+    let line = arguments.serve.as_deref().unwrap_or_default();
+    ensure!(
+        braces::words_in_braces(line).any(|word| word == "port" || word == "listen"),
+        "--serve has no {{port}}: three servers run side by side, and each must be told a port of its own"
+    );
+    let text = match arguments.url.starts_with('/') {
+        true => format!("http://localhost{}", arguments.url),
+        false => arguments.url.clone(),
+    };
+    let url = HttpUrl::parse(&text).context("--url")?;
+    let places = ["port", "listen", "address", "cpus", "workers"].map(|word| (word, None));
+    Ok(Job::Serve {
+        command: filled("--serve", line, set, &places)?,
+        request: Box::new(arguments.request.spec(&url, &text, None)?),
+    })
+}
+
+/// A line with what stands for its words in braces; those without a value are filled in later. A variable of the
+/// shell, as `${HOME}`, is none of ours.
+fn filled(
+    flag: &str,
+    line: &str,
+    set: &[(String, String)],
+    others: &[(&str, Option<&str>)],
+) -> anyhow::Result<String> {
+    let given = |word: &str| set.iter().find(|(name, _)| name == word);
+    for word in braces::words_in_braces(line) {
+        let is_known = given(word).is_some() || others.iter().any(|(name, _)| *name == word);
+        ensure!(
+            is_known || line.contains(&format!("${{{word}}}")),
+            "{flag}: nothing stands for {{{word}}}; give --set {word}=VALUE"
+        );
+    }
+    Ok(braces::fill(line, |word| {
+        let other = || others.iter().find(|(name, _)| *name == word)?.1;
+        let value = given(word).map(|(_, value)| value.as_str()).or_else(other);
+        value.map(str::to_owned)
+    }))
+}
+
+fn parse_setting(text: &str) -> Result<(String, String), String> {
+    let setting = text
+        .split_once('=')
+        .filter(|(name, _)| braces::is_word(name));
+    let (name, value) = setting.ok_or_else(|| {
+        format!("`{text}` is not NAME=VALUE with a name of lower-case letters, digits and _")
+    })?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+fn study(arguments: &Arguments, commits: &Commits) -> Study {
+    let [base, head] = &commits.titles;
+    let (unit, of) = match arguments.run {
+        Some(_) => (Unit::Run, "a run of the command"),
+        None => (Unit::Request, "a request to the server"),
+    };
+    let question = format!(
+        "Does {of} cost more than {} % more CPU time at {head} than at {base}?",
+        arguments.fail_if_slower
+    );
+    let workload = Workload {
+        path: "/".to_owned(),
+        connections: arguments.connections,
+        threads: 1,
+        workers: model::cpus::Workers::default(),
+    };
+    let bar = arguments.fail_if_slower / 100.0;
+    let comparison = versus::comparison(question, workload, bar);
+    let is_short = arguments.flags.smoke || arguments.flags.rounds.is_some();
+    let most_ms = u64::try_from(arguments.at_most.as_millis()).unwrap_or(u64::MAX);
+    Study {
+        name: "gate".to_owned(),
+        title: "Two commits".to_owned(),
+        method: "Both commits were built by the same command in worktrees of their own, the first twice as a control. \
+                 In each round all three are measured in random order, by processes that were started for it, with \
+                 an environment of another length each time. Verdicts come from pairs of one round."
+            .to_owned(),
+        pitfalls: vec![
+            "There is one build of each commit: what differs between two builds of one is known from the control alone."
+                .to_owned(),
+        ],
+        design: Design {
+            settle_ms: 100,
+            score_ms: 300,
+            ..comparison.design
+        },
+        gate: Some(GateDesign {
+            bar,
+            unit,
+            most_ms: if is_short { 0 } else { most_ms },
+        }),
+        baseline: BaselineSpec {
+            title: base.clone(),
+            ..comparison.baseline
+        },
+        ..comparison
+    }
+}
+
+fn arms(commits: &Commits) -> Vec<Arm> {
+    let [base, head] = &commits.titles;
+    let [of_base, of_same, of_head] = BUILDS;
+    let again = format!("{base}, again");
+    vec![
+        arm(BASELINE, base, Role::Baseline, of_base),
+        arm(CONTROL, &again, Role::Control, of_same),
+        arm(HEAD, head, Role::Step, of_head),
+    ]
+}
+
+fn arm(name: &str, title: &str, role: Role, build: &str) -> Arm {
+    Arm {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        role,
+        program: Program::Built(build.to_owned()),
+        path: None,
+        workers: None,
+        levers: Vec::new(),
+        against: (role != Role::Baseline).then(|| BASELINE.to_owned()),
+        published: None,
+    }
+}
+
+/// Writes the files that were asked for.
+fn export(
+    arguments: &Arguments,
+    folder: &Path,
+    command: String,
+    console: &Console,
+) -> anyhow::Result<()> {
+    let write = |path: &Path, text: &str| {
+        let written = std::fs::write(path, text);
+        written.with_context(|| {
+            format!(
+                "writing {}; the run is kept in {}",
+                path.display(),
+                folder.display()
+            )
+        })
+    };
+    let (run, blocks, judgement) = run::judged(folder, console)?;
+    // As it was typed here, whatever the folder says.
+    let run = RunRecord { command, ..run };
+    if let Some(path) = &arguments.markdown {
+        write(path, &report::markdown::render(&run, &judgement))?;
+    }
+    if let Some(path) = &arguments.html {
+        write(path, &report::html::render(&run, &blocks, &judgement))?;
+    }
+    Ok(())
+}
+
+fn exit_code(judgement: &Judgement) -> ExitCode {
+    match judgement.gate.map(|gate| gate.passage) {
+        Some(Passage::Passes) => ExitCode::SUCCESS,
+        Some(Passage::Slower) => ExitCode::FAILURE,
+        Some(Passage::CannotTell) | None => ExitCode::from(CANNOT_TELL),
+    }
+}
