@@ -1,7 +1,7 @@
 //! Every request ends in exactly one bin, whatever the server does.
 
 use std::io::Write as _;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -80,31 +80,35 @@ fn load_by(plan: &LoadPlan) -> [LoadOutcome; 4] {
     })
 }
 
-#[test]
-fn a_connection_closed_at_once_is_in_the_bin_closed() {
-    for outcome in load_all_ways(serve(|stream, _| drop(stream))) {
-        let ledger = outcome.ledger;
-        let (closed, unfinished) = (ledger.errors.closed, ledger.errors.unfinished);
-        assert!(
-            closed > 0 && closed + unfinished == ledger.sent,
-            "{ledger:?}"
-        );
-    }
-}
+/// Ends a connection before its answer is whole.
+type Ends = fn(TcpStream);
 
 #[test]
-fn a_reset_after_the_request_is_in_the_bin_closed() {
-    let address = serve(|mut stream, _| {
-        read_request(&mut stream);
-        sys::socket::reset_on_close(stream.as_fd()).unwrap();
-    });
-    for outcome in load_all_ways(address) {
-        let errors = outcome.ledger.errors;
-        assert!(
-            errors.closed > 0 && errors.failed() == errors.closed,
-            "{errors:?}"
-        );
-        assert!(outcome.connections.reopened > 0);
+fn a_connection_that_ends_before_its_answer_is_whole_is_in_the_bin_closed() {
+    const HALF: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf";
+    let ways: [(&str, Ends); 4] = [
+        ("at once", drop),
+        ("a reset after the request", |mut stream| {
+            read_request(&mut stream);
+            sys::socket::reset_on_close(stream.as_fd()).unwrap();
+        }),
+        ("a body cut short", |mut stream| {
+            read_request(&mut stream);
+            let _ = stream.write_all(HALF);
+        }),
+        ("a reset in the midst of a body", |mut stream| {
+            read_request(&mut stream);
+            let _ = stream.write_all(HALF);
+            sys::socket::reset_on_close(stream.as_fd()).unwrap();
+        }),
+    ];
+    for (how, end) in ways {
+        for outcome in load_all_ways(serve(move |stream, _| end(stream))) {
+            let errors = outcome.ledger.errors;
+            let all_closed = errors.closed > 0 && errors.failed() == errors.closed;
+            assert!(all_closed && outcome.answered == 0, "{how}: {errors:?}");
+            assert!(outcome.connections.reopened > 0, "{how}");
+        }
     }
 }
 
@@ -121,17 +125,6 @@ fn garbage_too_much_and_endless_headers_are_in_the_bin_malformed() {
             let errors = outcome.ledger.errors;
             assert!(errors.malformed > 0 && outcome.answered == 0, "{errors:?}");
         }
-    }
-}
-
-#[test]
-fn a_body_cut_short_is_in_the_bin_closed() {
-    let address = serve(|mut stream, _| {
-        read_request(&mut stream);
-        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf");
-    });
-    for outcome in load_all_ways(address) {
-        assert!(outcome.ledger.errors.closed > 0 && outcome.answered == 0);
     }
 }
 
@@ -213,22 +206,6 @@ fn a_body_that_never_comes_whole_and_endless_hints_are_given_up_in_time() {
             let errors = outcome.ledger.errors;
             assert!(outcome.answered == 0 && errors.failed() > 0, "{errors:?}");
         }
-    }
-}
-
-#[test]
-fn a_reset_in_the_midst_of_a_body_is_in_the_bin_closed() {
-    let address = serve(|mut stream, _| {
-        read_request(&mut stream);
-        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf");
-        sys::socket::reset_on_close(stream.as_fd()).unwrap();
-    });
-    for outcome in load_all_ways(address) {
-        let errors = outcome.ledger.errors;
-        assert!(
-            errors.closed > 0 && errors.failed() == errors.closed,
-            "{errors:?}"
-        );
     }
 }
 
