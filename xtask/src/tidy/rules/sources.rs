@@ -98,7 +98,7 @@ fn type_names(tree: &Tree) -> Vec<Violation> {
     let mut places: BTreeMap<&str, Vec<(&str, usize)>> = BTreeMap::new();
     for (path, source) in tree.product() {
         for pair in source.words.windows(2) {
-            let is_type = matches!(&*pair[0].text, "struct" | "enum" | "trait" | "union");
+            let is_type = matches!(&*pair[0].text, "struct" | "enum" | "trait");
             let (name, line) = (pair[1].text.as_str(), pair[1].line);
             let may_recur = name == OF_EVERY_COMMAND || name.ends_with("Error");
             if is_type && !may_recur && !source.is_of_tests(line) {
