@@ -1,12 +1,13 @@
 //! `linerate serve --root`: what is sent of which file.
 
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
-use super::client::get;
+use super::client::{Answer, PATIENCE, get};
 use super::server::{Server, program};
 use crate::common::{Folder, answer, assert_says, refusal_of};
 
@@ -31,6 +32,7 @@ fn files_are_sent_with_their_type_and_the_connection_is_kept() {
         assert_eq!((file.status, file.body.len()), (200, length), "{path}");
         assert_eq!(file.field("Content-Type"), Some(kind), "{path}");
         assert_eq!(file.field("Accept-Ranges"), Some("bytes"));
+        assert!(file.field("ETag").unwrap().ends_with('"'));
     }
     assert_eq!(client.get("/json").body, r#"{"message":"Hello, World!"}"#);
     assert_eq!(client.get("/nowhere").status, 404);
@@ -100,15 +102,78 @@ fn curl_gets_parts_of_a_file_and_puts_them_together() {
 }
 
 #[test]
-fn who_has_the_rest_of_some_version_gets_all_of_it_again() {
-    let (_folder, server) = serve("resumed", &[("a", "one")]);
+fn what_a_client_has_is_not_sent_again_until_it_changes() {
+    let (folder, server) = serve("known", &[("a", "one")]);
+    let path = folder.path().join("a");
+    let of_1960 = SystemTime::UNIX_EPOCH - Duration::from_secs(300_000_000);
+    let hour_ago = sys::clock::wall() - Duration::from_secs(3600);
     let mut client = server.connect();
-    for (condition, body) in [("", "ne"), ("If-Range: \"x\"\r\n", "one")] {
-        client.send(format!(
-            "GET /a HTTP/1.1\r\nHost: a\r\nRange: bytes=1-\r\n{condition}\r\n"
-        ));
-        assert_eq!(client.answer().body, body);
+    let in_an_hour = hour_ago + Duration::from_secs(7200);
+    let with = |field: &str| format!("GET /a HTTP/1.1\r\nHost: a\r\n{field}\r\n\r\n");
+    // A date before 1970 is none that HTTP clients know, and one to come is none yet.
+    for modified in [of_1960, hour_ago, in_an_hour] {
+        fs::write(&path, "one").unwrap();
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_modified(modified).unwrap();
+        let file = client.get("/a");
+        let (tag, date) = (file.field("ETag").unwrap(), file.field("Last-Modified"));
+        let told = httpdate::parse_http_date(date.unwrap()).unwrap();
+        assert!((SystemTime::UNIX_EPOCH..=sys::clock::wall()).contains(&told));
+        let tagged = format!("If-None-Match: {tag}");
+        let dated = format!("If-Modified-Since: {}", date.unwrap());
+        // As long as its date is still to come, the file may change at any second.
+        let fields = [Some(tagged), Some(dated).filter(|_| modified != in_an_hour)];
+        for field in fields.iter().flatten() {
+            client.send(with(field));
+            let known = client.head_only();
+            assert_eq!((known.status, known.field("ETag")), (304, Some(tag)));
+            assert_eq!(known.field("Content-Length"), None);
+        }
+        client.send(with("If-Match: \"another\""));
+        assert_eq!(client.answer().status, 412);
+        // Of another length, since it may come within the same step of the clock.
+        fs::write(&path, "three").unwrap();
+        client.send(with(&format!("If-None-Match: {tag}")));
+        let changed = client.answer();
+        assert_eq!((changed.status, changed.body.as_str()), (200, "three"));
     }
+}
+
+#[test]
+fn a_part_is_sent_only_when_a_tag_proves_that_the_file_did_not_change() {
+    let (folder, server) = serve("resumed", &[("a", "one")]);
+    let path = folder.path().join("a");
+    let mut client = server.connect();
+    let tag_of = |file: &Answer| file.field("ETag").unwrap().to_owned();
+    let mut now = client.get("/a");
+    // What was just written may be written again within one step of the clock of files.
+    let is_weak = || {
+        fs::write(&path, "one").unwrap();
+        now = client.get("/a");
+        tag_of(&now).starts_with("W/")
+    };
+    assert!(sys::clock::wait_until(PATIENCE, is_weak));
+    let is_strong = || {
+        now = client.get("/a");
+        tag_of(&now).starts_with('"')
+    };
+    assert!(sys::clock::wait_until(PATIENCE, is_strong));
+    let (tag, date) = (tag_of(&now), now.field("Last-Modified").unwrap());
+    let mut rest_if = |condition: &str| {
+        client.send(format!(
+            "GET /a HTTP/1.1\r\nHost: a\r\nRange: bytes=1-\r\nIf-Range: {condition}\r\n\r\n"
+        ));
+        client.answer().body
+    };
+    assert_eq!(rest_if(&tag), "ne");
+    assert_eq!(rest_if(date), "one");
+    // As `cp -p` does: another content of the same length and with the same date.
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    fs::write(&path, "two").unwrap();
+    let file = File::options().write(true).open(&path).unwrap();
+    file.set_modified(modified).unwrap();
+    assert_eq!(rest_if(&tag), "two");
+    assert_eq!(rest_if(date), "two");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Bytes to values and back: HTTP/1 as a server and a client read it. No I/O and no clock.
 
+pub mod entity_tag;
 pub mod path;
 pub mod range;
 pub mod request;

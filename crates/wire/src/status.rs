@@ -6,10 +6,12 @@ pub enum Status {
     Ok,
     PartialContent,
     MovedPermanently,
+    NotModified,
     BadRequest,
     Forbidden,
     NotFound,
     MethodNotAllowed,
+    PreconditionFailed,
     ContentTooLarge,
     UriTooLong,
     RangeNotSatisfiable,
@@ -23,14 +25,16 @@ pub enum Status {
 
 impl Status {
     /// All of them, in the order of their codes.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Ok,
         Self::PartialContent,
         Self::MovedPermanently,
+        Self::NotModified,
         Self::BadRequest,
         Self::Forbidden,
         Self::NotFound,
         Self::MethodNotAllowed,
+        Self::PreconditionFailed,
         Self::ContentTooLarge,
         Self::UriTooLong,
         Self::RangeNotSatisfiable,
@@ -49,10 +53,12 @@ impl Status {
             Self::Ok => "200 OK",
             Self::PartialContent => "206 Partial Content",
             Self::MovedPermanently => "301 Moved Permanently",
+            Self::NotModified => "304 Not Modified",
             Self::BadRequest => "400 Bad Request",
             Self::Forbidden => "403 Forbidden",
             Self::NotFound => "404 Not Found",
             Self::MethodNotAllowed => "405 Method Not Allowed",
+            Self::PreconditionFailed => "412 Precondition Failed",
             Self::ContentTooLarge => "413 Content Too Large",
             Self::UriTooLong => "414 URI Too Long",
             Self::RangeNotSatisfiable => "416 Range Not Satisfiable",

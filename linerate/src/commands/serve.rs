@@ -58,8 +58,8 @@ pub(crate) struct Arguments {
 
     /// Serve the files below this folder on all other paths
     ///
-    /// By sendfile(2), whole or in parts; over TLS read and encrypted here where the kernel does not
-    /// (--kernel-tls). For a folder, `/a/`, its `index.html` is sent, or 403:
+    /// By sendfile(2), with ranges and conditional requests; over TLS read and encrypted here where
+    /// the kernel does not (--kernel-tls). For a folder, `/a/`, its `index.html` is sent, or 403:
     /// nothing is listed. No path and no symbolic link leads out of the folder.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,

@@ -227,7 +227,7 @@ impl Service for Http {
         let date = answers::date(now);
         self.answers.set_date(&date);
         if let Some(files) = &mut self.files {
-            files.set_date(&date);
+            files.set_date(now, &date);
         }
     }
 

@@ -7,10 +7,13 @@ use wire::path;
 use wire::response_head::{DATE_BYTES, HeadTemplate, Persistence};
 use wire::status::Status;
 
+use super::conditions::FileVersion;
+
 /// Heads up to the date, by what they say.
 pub(super) struct Heads {
     whole: HeadTemplate,
     part: HeadTemplate,
+    not_modified: HeadTemplate,
     moved: HeadTemplate,
     unsatisfiable: HeadTemplate,
 }
@@ -26,6 +29,7 @@ impl Heads {
         Self {
             whole: HeadTemplate::without_body(Status::Ok),
             part: HeadTemplate::without_body(Status::PartialContent),
+            not_modified: HeadTemplate::without_body(Status::NotModified),
             moved: HeadTemplate::without_body(Status::MovedPermanently),
             unsatisfiable: HeadTemplate::without_body(Status::RangeNotSatisfiable),
         }
@@ -35,6 +39,7 @@ impl Heads {
         let heads = [
             &mut self.whole,
             &mut self.part,
+            &mut self.not_modified,
             &mut self.moved,
             &mut self.unsatisfiable,
         ];
@@ -43,10 +48,10 @@ impl Heads {
         }
     }
 
-    /// All of a file of so many bytes.
-    pub(super) fn whole(&self, to: &mut Answering<'_>, kind: &str, bytes: u64) {
+    /// All of a file.
+    pub(super) fn whole(&self, to: &mut Answering<'_>, kind: &str, file: FileVersion<'_>) {
         self.whole.append_head(to.output, to.persistence, |head| {
-            content(head, kind, bytes);
+            content(head, kind, file, file.bytes);
         });
     }
 
@@ -55,17 +60,22 @@ impl Heads {
         &self,
         to: &mut Answering<'_>,
         kind: &str,
+        file: FileVersion<'_>,
         (first, bytes): (u64, u64),
-        length: u64,
     ) {
         self.part.append_head(to.output, to.persistence, |head| {
-            let last = first + bytes - 1;
+            let (last, length) = (first + bytes - 1, file.bytes);
             say(
                 head,
                 format_args!("Content-Range: bytes {first}-{last}/{length}\r\n"),
             );
-            content(head, kind, bytes);
+            content(head, kind, file, bytes);
         });
+    }
+
+    pub(super) fn not_modified(&self, to: &mut Answering<'_>, file: FileVersion<'_>) {
+        let head = &self.not_modified;
+        head.append_head(to.output, to.persistence, |head| validators(head, file));
     }
 
     /// From a folder's name to the same with a slash, so that what its index refers to is found.
@@ -85,11 +95,11 @@ impl Heads {
     }
 
     /// Says how long the file is of which no part was met, and where its body starts.
-    pub(super) fn unsatisfiable(&self, to: &mut Answering<'_>, length: u64) -> usize {
+    pub(super) fn unsatisfiable(&self, to: &mut Answering<'_>, file: FileVersion<'_>) -> usize {
         let body = Status::RangeNotSatisfiable.line();
         let head = &self.unsatisfiable;
         head.append_head(to.output, to.persistence, |head| {
-            let bytes = body.len() + 1;
+            let (length, bytes) = (file.bytes, body.len() + 1);
             say(head, format_args!("Content-Range: bytes */{length}\r\n"));
             say(
                 head,
@@ -103,10 +113,20 @@ impl Heads {
 }
 
 /// The fields of an answer with content.
-fn content(head: &mut Vec<u8>, kind: &str, bytes: u64) {
+fn content(head: &mut Vec<u8>, kind: &str, file: FileVersion<'_>, bytes: u64) {
     say(
         head,
-        format_args!("Content-Type: {kind}\r\nAccept-Ranges: bytes\r\nContent-Length: {bytes}"),
+        format_args!("Content-Type: {kind}\r\nAccept-Ranges: bytes\r\n"),
+    );
+    validators(head, file);
+    say(head, format_args!("\r\nContent-Length: {bytes}"));
+}
+
+fn validators(head: &mut Vec<u8>, file: FileVersion<'_>) {
+    let (tag, modified) = (file.tag, httpdate::HttpDate::from(file.modified));
+    say(
+        head,
+        format_args!("ETag: {tag}\r\nLast-Modified: {modified}"),
     );
 }
 

@@ -1,18 +1,23 @@
 //! Files below a folder, sent from the page cache.
 
+mod conditions;
 mod heads;
 
 use std::ffi::CStr;
+use std::fmt::Write as _;
 use std::fs::{File, Metadata};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use sys::root_folder::{NoRoot, NotOpened, RootFolder};
 use wire::path;
-use wire::range::{self, Selection};
+use wire::range::Selection;
 use wire::request::{Method, Request};
 use wire::response_head::{DATE_BYTES, Persistence};
 use wire::status::Status;
 
+use self::conditions::{FileAnswer, FileVersion};
 use self::heads::{Answering, Heads};
 use crate::engine::{FilePart, FileWay, Output};
 
@@ -20,6 +25,9 @@ use crate::engine::{FilePart, FileWay, Output};
 const INDEX: &[u8] = b"index.html";
 /// The type of what has a name that does not tell it.
 const UNKNOWN_TYPE: &str = "application/octet-stream";
+/// How long two changes of a file may bear one time, seconds: a tick of the kernel on most file
+/// systems, 2 s on FAT.
+const TIME_STEP_S: u64 = 2;
 
 /// Files to serve. Those of a folder are not listed: for `/a/` there is `a/index.html` or nothing,
 /// and `/a` is sent on to `/a/`.
@@ -28,8 +36,10 @@ pub struct Files {
     way: FileWay,
     content_type: ContentType,
     heads: Heads,
+    now: SystemTime,
     /// Of the request under way, kept for its room; it ends with a NUL once it was opened.
     path: Vec<u8>,
+    tag: String,
 }
 
 /// The content type of an extension, without its dot; `None` for one that is unknown.
@@ -46,7 +56,9 @@ impl Files {
             way: FileWay::default(),
             content_type,
             heads: Heads::new(),
+            now: SystemTime::UNIX_EPOCH,
             path: Vec::new(),
+            tag: String::new(),
         })
     }
 
@@ -62,7 +74,8 @@ impl Files {
         Self { way, ..self }
     }
 
-    pub(super) fn set_date(&mut self, date: &[u8; DATE_BYTES]) {
+    pub(super) fn set_date(&mut self, now: SystemTime, date: &[u8; DATE_BYTES]) {
+        self.now = now;
         self.heads.set_date(date);
     }
 
@@ -81,7 +94,7 @@ impl Files {
         let file = self.open(of_folder)?;
         let metadata = file.metadata().map_err(|_| Status::InternalServerError)?;
         if metadata.is_file() {
-            return Ok(self.send(request, persistence, (file, &metadata), output));
+            return self.send(request, persistence, file, &metadata, output);
         }
         if !metadata.is_dir() || of_folder {
             return Err(Status::Forbidden);
@@ -123,23 +136,36 @@ impl Files {
         &mut self,
         request: &Request<'_>,
         persistence: Persistence,
-        (file, metadata): (File, &Metadata),
+        file: File,
+        metadata: &Metadata,
         output: &mut Output,
-    ) -> usize {
-        let length = metadata.len();
+    ) -> Result<usize, Status> {
+        write_tag(&mut self.tag, metadata, self.now);
+        let version = FileVersion {
+            tag: &self.tag,
+            modified: told_time(metadata.mtime(), self.now),
+            bytes: metadata.size(),
+        };
         let kind = content_type(&self.path, self.content_type);
         let to = &mut Answering {
             output: output.bytes(),
             persistence,
         };
-        let (offset, bytes) = match selection(request, length) {
-            Selection::Unsatisfiable => return self.heads.unsatisfiable(to, length),
-            Selection::Whole => {
-                self.heads.whole(to, kind, length);
-                (0, length)
+        let (offset, bytes) = match conditions::judge(request, version) {
+            FileAnswer::PreconditionFailed => return Err(Status::PreconditionFailed),
+            FileAnswer::Content(Selection::Unsatisfiable) => {
+                return Ok(self.heads.unsatisfiable(to, version));
             }
-            Selection::Part { first, bytes } => {
-                self.heads.part(to, kind, (first, bytes), length);
+            FileAnswer::NotModified => {
+                self.heads.not_modified(to, version);
+                (0, 0)
+            }
+            FileAnswer::Content(Selection::Whole) => {
+                self.heads.whole(to, kind, version);
+                (0, version.bytes)
+            }
+            FileAnswer::Content(Selection::Part { first, bytes }) => {
+                self.heads.part(to, kind, version, (first, bytes));
                 (first, bytes)
             }
         };
@@ -147,20 +173,34 @@ impl Files {
             let part = FilePart::new(file, metadata, (offset, bytes));
             output.attach(part.by(self.way));
         }
-        output.bytes().len()
+        Ok(output.bytes().len())
     }
 }
 
-/// Ranges are defined for GET alone. A part is not sent to who has the rest of some version (`If-Range`): no answer
-/// says of which version it is.
-fn selection(request: &Request<'_>, length: u64) -> Selection {
-    let is_of_some_version = request.values("If-Range").next().is_some();
-    match request.value("Range") {
-        Some(range) if request.method == Method::Get && !is_of_some_version => {
-            range::select(range, length)
-        }
-        _ => Selection::Whole,
-    }
+/// The file's inode, its length and the time of its last change, which nobody can set as the time
+/// of its content can be. The tag is weak as long as another change may come to bear that time.
+fn write_tag(tag: &mut String, metadata: &Metadata, now: SystemTime) {
+    let (seconds, nanoseconds) = (metadata.ctime(), metadata.ctime_nsec());
+    let (inode, bytes) = (metadata.ino(), metadata.size());
+    tag.clear();
+    let mark = if is_settled(metadata, now) { "" } else { "W/" };
+    write!(
+        tag,
+        "{mark}\"{seconds:x}.{nanoseconds:x}-{inode:x}-{bytes:x}\""
+    )
+    .expect("a text takes what is written");
+}
+
+/// Whether a change from now on would bear another time than the last one.
+fn is_settled(metadata: &Metadata, now: SystemTime) -> bool {
+    let changed = u64::try_from(metadata.ctime()).unwrap_or(0);
+    // Both are whole seconds, so they say one more than has gone by for sure.
+    changed.saturating_add(TIME_STEP_S) < unix_seconds(now)
+}
+
+fn unix_seconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
 }
 
 /// By the letters after the last dot of the path's last name; the path ends with a NUL.
@@ -172,6 +212,14 @@ fn content_type(path: &[u8], by_extension: ContentType) -> &'static str {
     extension
         .and_then(|extension| by_extension(std::str::from_utf8(extension).ok()?))
         .unwrap_or(UNKNOWN_TYPE)
+}
+
+/// A time that an HTTP date can say; file systems know earlier and later ones. What is still to
+/// come is told as the present second (RFC 9110 §8.8.2.1).
+fn told_time(seconds: i64, now: SystemTime) -> SystemTime {
+    let seconds = u64::try_from(seconds).unwrap_or(0);
+    let seconds = seconds.min(unix_seconds(now));
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }
 
 /// What a failure to open is to the client.
