@@ -43,7 +43,7 @@ pub(crate) struct Load {
     /// Length of the scored window as it was, s.
     window_seconds: f64,
     /// What was answered beforehand.
-    look: Look,
+    look: FirstAnswer,
     /// HTTP status of the first answer; 0 when there was none.
     first_status: u16,
     /// Requests sent, settling included, count.
@@ -92,7 +92,7 @@ pub(crate) struct Load {
 
 /// The first answer to the request, before the load.
 #[derive(Serialize, JsonSchema)]
-struct Look {
+struct FirstAnswer {
     /// Its HTTP status.
     status: u16,
     /// Its head and its body, bytes.
@@ -163,7 +163,7 @@ impl Load {
             settle_seconds: seconds(plan.settle_ns),
             requests_asked: plan.requests,
             window_seconds: seconds(outcome.window_ns),
-            look: Look::of(first),
+            look: FirstAnswer::of(first),
             first_status: outcome.first_status,
             sent: outcome.ledger.sent,
             answered: outcome.ledger.answered,
@@ -196,7 +196,7 @@ impl Load {
     }
 }
 
-impl Look {
+impl FirstAnswer {
     fn of(first: &Probe) -> Self {
         Self {
             status: first.status,
