@@ -14,7 +14,7 @@ use model::link::{LinkPlan, LinkRecord, LinkSpec};
 use model::rig::RigKind;
 use study::hosts::Hosts;
 use study::pair::{NamedAgent, Pair};
-use study::ssh::{Program, SshConnection};
+use study::ssh::{self, Program};
 use study::transport::LineAgent;
 use study::{Agent, Clock};
 
@@ -91,7 +91,6 @@ struct Seat {
     agent: LineAgent,
     /// What its host is called in errors.
     title: String,
-    _connection: Option<SshConnection>,
 }
 
 impl Agents {
@@ -187,16 +186,13 @@ impl Seat {
         Ok(Self {
             agent: start(command)?,
             title: host.name().to_owned(),
-            _connection: None,
         })
     }
 
     fn over_ssh(role: &str, name: &str, program: &Program) -> anyhow::Result<Self> {
-        let connection = SshConnection::open(name, prepare, is_stopped)?;
         Ok(Self {
-            agent: connection.start_agent(program)?,
+            agent: ssh::start_agent(name, program, prepare, is_stopped)?,
             title: format!("{role} ({name})"),
-            _connection: Some(connection),
         })
     }
 

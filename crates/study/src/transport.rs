@@ -143,21 +143,13 @@ impl LineAgent {
     /// # Errors
     /// When the program cannot be started.
     pub fn start(command: &mut Command, is_stopped: fn() -> bool) -> Result<Self, AgentError> {
-        Self::start_beside(command, is_stopped, Words::default())
-    }
-
-    /// Starts an agent beside somebody else whose words may tell why the line broke.
-    pub(crate) fn start_beside(
-        command: &mut Command,
-        is_stopped: fn() -> bool,
-        words: Words,
-    ) -> Result<Self, AgentError> {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .map_err(AgentError::Start)?;
         let errors = child.stderr.take();
+        let words = Words::default();
         let listener = errors.map(|errors| words.listen_to(errors));
         let asks = child.stdin.take().map(|asks| Arc::new(Mutex::new(asks)));
         let output = child.stdout.take();

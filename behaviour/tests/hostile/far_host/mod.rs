@@ -54,13 +54,9 @@ title = "one send"
 take_away = ["split-send"]
 "#;
 
-/// Plays `ssh`: the connection, a look at the host, and an agent.
+/// Plays `ssh`: a look at the host, and an agent.
 const SSH: &str = r#"#!/bin/sh
-for word; do case $word in ControlPath=*) socket=${word#ControlPath=} ;; esac; done
 while [ "$1" != -- ]; do shift; done
-case "$3" in
-    '') : > "$socket"; exec sleep 600 ;;
-esac
 if [ "$2" = "HOSTILE" ]; then
     . "HERE/attack"
 fi

@@ -4,12 +4,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::session::Master;
+use super::session::Far;
 use super::{SshError, shown};
 use crate::sha256;
 
-/// How long a look at a host may take.
-const LOOK: Duration = Duration::from_secs(20);
+/// How long a look at a host may take, with connecting: an agent for keys may hang as well.
+const LOOK: Duration = Duration::from_secs(30);
 /// How long copying may take: a slow line needs minutes for some ten MB, and one that is cut is
 /// noticed much sooner.
 const COPY: Duration = Duration::from_secs(600);
@@ -45,13 +45,13 @@ impl Program {
     ///
     /// # Errors
     /// A host of another kind, one without room, or what else it said.
-    pub(super) fn bring_to(&self, master: &Master) -> Result<String, SshError> {
-        let told = master.run("looking for this program there", &self.look(), None, LOOK)?;
+    pub(super) fn bring_to(&self, far: &Far) -> Result<String, SshError> {
+        let told = far.run("looking for this program there", &self.look(), None, LOOK)?;
         let mut lines = told.lines();
         let kind = lines.next().unwrap_or_default();
         if kind != our_kind() {
             return Err(SshError::OtherKind {
-                host: master.host.clone(),
+                host: far.host.clone(),
                 here: our_kind(),
                 there: foreign::clipped(kind.trim(), SHOWN_KIND).into_owned(),
             });
@@ -59,7 +59,7 @@ impl Program {
         if lines.next() != Some("here") {
             let file = File::open(&self.path);
             let file = file.map_err(|error| SshError::Program(shown(&self.path), error))?;
-            master.run("copying this program there", &self.take(), Some(file), COPY)?;
+            far.run("copying this program there", &self.take(), Some(file), COPY)?;
         }
         Ok(self.path_there())
     }

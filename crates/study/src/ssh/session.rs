@@ -1,21 +1,19 @@
-//! One connection to a host, and the commands that run over it.
+//! The commands that run on a host, each over a connection of its own.
 
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
-use super::private_folder::PrivateFolder;
-use super::{Prepare, SshError, seconds};
+use super::{Prepare, SshError};
 use crate::transport::AgentError;
 use crate::words::Words;
 
 /// What holds for every connection, whatever the user's configuration says: host keys are checked
 /// and none is learnt, nobody is asked for a password, a line that is cut is noticed, and nothing but
-/// our commands goes over it.
-const OPTIONS: [&str; 17] = [
+/// our command goes over it.
+const OPTIONS: [&str; 18] = [
     "BatchMode=yes",
     "StrictHostKeyChecking=yes",
     "NoHostAuthenticationForLocalhost=no",
@@ -24,7 +22,9 @@ const OPTIONS: [&str; 17] = [
     "ConnectTimeout=10",
     "ServerAliveInterval=3",
     "ServerAliveCountMax=3",
-    "ControlPersist=no",
+    // One that is shared has the options of whoever opened it.
+    "ControlMaster=no",
+    "ControlPath=none",
     "ClearAllForwardings=yes",
     // Which the option before this leaves as it is.
     "Tunnel=no",
@@ -37,102 +37,27 @@ const OPTIONS: [&str; 17] = [
     "LogLevel=INFO",
     "EscapeChar=none",
 ];
-/// How long all of connecting may take: an agent for keys may hang as well.
-const CONNECTING: Duration = Duration::from_secs(30);
 /// The most that a command may say on its standard output, in bytes: ours say two lines.
 const MOST_SAID: usize = 4096;
 /// How often a wait looks whether what is waited for is there.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// How `ssh` ends where it could not connect (ssh(1)); no command of ours ends so.
+const NOT_CONNECTED: i32 = 255;
 
-/// A connection that others share. Dropping it ends it.
-pub(super) struct Master {
+/// A host that is reached by `ssh`.
+pub(super) struct Far {
     pub(super) host: String,
-    process: Child,
-    /// What it says, and what is said on the lines that go over it.
-    pub(super) words: Words,
-    folder: PrivateFolder,
-    prepare: Prepare,
+    pub(super) prepare: Prepare,
     pub(super) is_stopped: fn() -> bool,
 }
 
-impl Master {
-    /// Connects.
-    pub(super) fn connect(
-        host: &str,
-        prepare: Prepare,
-        is_stopped: fn() -> bool,
-    ) -> Result<Self, SshError> {
-        let folder = PrivateFolder::new().map_err(SshError::Folder)?;
-        let mut command = ssh(&folder);
-        command.args(["-o", "ControlMaster=yes", "-N", "--", host]);
-        command.stdin(Stdio::null()).stdout(Stdio::null());
-        command.stderr(Stdio::piped());
-        prepare(&mut command);
-        let mut process = command.spawn().map_err(SshError::Start)?;
-        let words = Words::default();
-        if let Some(errors) = process.stderr.take() {
-            // It ends with the connection.
-            drop(words.listen_to(errors));
-        }
-        let mut master = Self {
-            host: host.to_owned(),
-            process,
-            words,
-            folder,
-            prepare,
-            is_stopped,
-        };
-        master.await_connection()?;
-        Ok(master)
-    }
-
-    fn await_connection(&mut self) -> Result<(), SshError> {
-        let socket = socket_in(&self.folder);
-        // Nothing is ever sent: it is a wait with a limit.
-        let (_open, tick) = mpsc::channel::<()>();
-        for _ in 0..CONNECTING.as_millis() / LOOK_INTERVAL.as_millis() {
-            if socket.exists() {
-                return Ok(());
-            }
-            if (self.is_stopped)() {
-                return Err(AgentError::Stopped.into());
-            }
-            let ended = !matches!(self.process.try_wait(), Ok(None));
-            let _ = tick.recv_timeout(LOOK_INTERVAL);
-            if ended {
-                return Err(self.no_connection());
-            }
-        }
-        Err(self.silent("connecting", CONNECTING))
-    }
-
-    /// What `ssh` said of a connection that did not come about, or is no more.
-    fn no_connection(&self) -> SshError {
-        let words = self.words.said();
-        SshError::NoConnection {
-            host: self.host.clone(),
-            advice: advice(&words),
-            words: if words.is_empty() {
-                "ssh ended without a word".to_owned()
-            } else {
-                words
-            },
-        }
-    }
-
-    pub(super) fn silent(&self, doing: &'static str, limit: Duration) -> SshError {
-        SshError::Silent {
-            host: self.host.clone(),
-            doing,
-            limit_s: seconds(limit),
-        }
-    }
-
+impl Far {
     /// A script of the POSIX shell on the host, whatever shell its user has.
     pub(super) fn session(&self, script: &str) -> Command {
         let line = format!("exec sh -c {}", shell_words::quote(script));
-        let mut command = ssh(&self.folder);
-        command.args(["-o", "ControlMaster=no", "--", &self.host, &line]);
+        let mut command = Command::new("ssh");
+        command.args(OPTIONS.iter().flat_map(|option| ["-o", option]));
+        command.args(["--", &self.host, &line]);
         command.stderr(Stdio::piped());
         (self.prepare)(&mut command);
         command
@@ -163,6 +88,7 @@ impl Master {
         }
         match ended? {
             (said, status) if status.success() => Ok(said),
+            (_, status) if status.code() == Some(NOT_CONNECTED) => Err(self.no_connection(&words)),
             (_, status) => Err(self.failed(doing, &words, &without_a_word(status))),
         }
     }
@@ -180,9 +106,11 @@ impl Master {
             if (self.is_stopped)() {
                 return Err(AgentError::Stopped.into());
             }
-            left = left
-                .checked_sub(1)
-                .ok_or_else(|| self.silent(doing, limit))?;
+            left = left.checked_sub(1).ok_or_else(|| SshError::Silent {
+                host: self.host.clone(),
+                doing,
+                limit_s: limit.as_secs(),
+            })?;
             Ok(())
         };
         let said = loop {
@@ -202,24 +130,32 @@ impl Master {
         }
     }
 
-    /// What was said of something that failed, or else how it did.
-    fn failed(&self, doing: &'static str, said: &Words, how: &str) -> SshError {
-        let words = [said.said(), self.words.said()].join(" ");
-        SshError::Failed {
+    /// What `ssh` said of a connection that did not come about, or is no more.
+    fn no_connection(&self, said: &Words) -> SshError {
+        let words = said.said();
+        SshError::NoConnection {
             host: self.host.clone(),
-            doing,
-            words: match words.trim() {
-                "" => how.to_owned(),
-                words => words.to_owned(),
+            advice: advice(&words),
+            words: if words.is_empty() {
+                "ssh ended without a word".to_owned()
+            } else {
+                words
             },
         }
     }
-}
 
-impl Drop for Master {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+    /// What was said of something that failed, or else how it did.
+    fn failed(&self, doing: &'static str, said: &Words, how: &str) -> SshError {
+        let words = said.said();
+        SshError::Failed {
+            host: self.host.clone(),
+            doing,
+            words: if words.is_empty() {
+                how.to_owned()
+            } else {
+                words
+            },
+        }
     }
 }
 
@@ -240,21 +176,6 @@ fn said_by(child: &mut Child, words: &Words) -> Receiver<io::Result<String>> {
         sender.send(said)
     });
     receiver
-}
-
-fn socket_in(folder: &PrivateFolder) -> PathBuf {
-    folder.path().join("control")
-}
-
-fn ssh(folder: &PrivateFolder) -> Command {
-    let mut command = Command::new("ssh");
-    for option in OPTIONS {
-        command.args(["-o", option]);
-    }
-    command
-        .arg("-o")
-        .arg(format!("ControlPath={}", socket_in(folder).display()));
-    command
 }
 
 /// What to do about a connection that did not come about.
