@@ -8,61 +8,53 @@ use model::{Facts, Judgement, Role, RunRecord};
 use crate::view::{Item, Page};
 use crate::{numbers, sentences};
 
-/// What a page shows of it.
-pub(crate) struct BootsView {
-    /// How it stands.
-    pub(crate) state: String,
-    /// One sentence for each boot, and what differed between them.
-    pub(crate) boots: Vec<String>,
-    pub(crate) warning: String,
-    /// Commands, or sentences where there is none, for what comes next; none once the step was
-    /// measured.
-    pub(crate) make: Vec<String>,
-    /// Commands or sentences to go back; none where this is already done.
-    pub(crate) undo: Vec<String>,
-}
-
-impl BootsView {
-    pub(crate) fn add_to(self, page: &mut Page) {
-        page.add(Item::Heading("Between boots"));
-        page.paragraph(self.state);
-        page.add(Item::List(self.boots));
-        page.paragraph(self.warning);
-        let make = "To take the step, as root, and then `linerate study resume` with the folder of \
-                    this run:";
-        for (lead, commands) in [(make, self.make), ("To go back, as root:", self.undo)] {
-            if !commands.is_empty() {
-                page.add_to_browser(Item::Commands(lead.to_owned(), commands));
-            }
+/// Adds it to a page; nothing to that of a run that asked for no reboot.
+pub(crate) fn add_to(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
+    let Some((reboot, found)) = asked(run, judgement) else {
+        return;
+    };
+    page.add(Item::Heading("Between boots"));
+    page.paragraph(state(run, judgement, found));
+    let boots = (1..).zip(&found.boots);
+    let boots = boots.map(|(number, boot)| of_boot(number, boot, judgement.outcome));
+    page.add(Item::List(boots.chain(what_differed(reboot)).collect()));
+    page.paragraph(format!(
+        "This machine is started by {}. Mind: {}. So only on a machine of one tenant that runs \
+         nothing untrusted.",
+        reboot.change.loader, reboot.change.warning
+    ));
+    let make = "To take the step, as root, and then `linerate study resume` with the folder of \
+                this run:";
+    let leads = [make, "To go back, as root:"];
+    for (lead, commands) in leads.into_iter().zip(to_type(reboot, found)) {
+        if !commands.is_empty() {
+            page.add_to_browser(Item::Commands(lead.to_owned(), commands));
         }
     }
 }
 
 /// `None` of a run that asked for no reboot.
-pub(crate) fn of(run: &RunRecord, judgement: &Judgement) -> Option<BootsView> {
-    let reboot = run.reboot.as_ref()?;
+fn asked<'a>(
+    run: &'a RunRecord,
+    judgement: &'a Judgement,
+) -> Option<(&'a Reboot, &'a BetweenBoots)> {
     let found = judgement.ladder.as_ref()?.between_boots.as_ref()?;
-    let boots = (1..).zip(&found.boots);
-    let boots = boots.map(|(number, boot)| of_boot(number, boot, judgement.outcome));
+    Some((run.reboot.as_ref()?, found))
+}
+
+/// Commands, or sentences where there is none: for what comes next, none once the step was measured; and
+/// to go back, none where this is already done.
+fn to_type(reboot: &Reboot, found: &BetweenBoots) -> [Vec<String>; 2] {
     let stands = reboot.boots.last().is_some_and(|boot| boot.has_step);
-    let commands = |change: &[String], wanted| {
-        if wanted {
-            and_reboot(change)
-        } else {
-            Vec::new()
-        }
+    let commands = |change: &[String], is_wanted: bool| {
+        let change = change.iter().map(String::as_str).chain(["reboot"]);
+        let wanted = change.filter(|_| is_wanted);
+        wanted.map(str::to_owned).collect()
     };
-    Some(BootsView {
-        state: state(run, judgement, found),
-        boots: boots.chain(what_differed(reboot)).collect(),
-        warning: format!(
-            "This machine is started by {}. Mind: {}. So only on a machine of one tenant that runs \
-             nothing untrusted.",
-            reboot.change.loader, reboot.change.warning
-        ),
-        make: commands(&reboot.change.make, found.waits),
-        undo: commands(&reboot.change.undo, found.waits || stands),
-    })
+    [
+        commands(&reboot.change.make, found.waits),
+        commands(&reboot.change.undo, found.waits || stands),
+    ]
 }
 
 /// Whether a run waits for a reboot, as a sentence behind the answer.
@@ -245,30 +237,26 @@ fn surroundings(one: &Facts, other: &Facts) -> Vec<String> {
     words.collect()
 }
 
-fn and_reboot(change: &[String]) -> Vec<String> {
-    let change = change.iter().map(String::as_str);
-    change.chain(["reboot"]).map(str::to_owned).collect()
-}
-
 /// What a person does next, as lines that are not broken, so that each can be copied: the reboot that
 /// a run waits for, and the way back. None where nothing is to be done. `resume` is the command that
 /// goes on with the run.
 #[must_use]
 pub fn next_steps(run: &RunRecord, judgement: &Judgement, resume: &str) -> Vec<String> {
-    let Some(view) = of(run, judgement) else {
+    let Some((reboot, found)) = asked(run, judgement) else {
         return Vec::new();
     };
     let commands = |lead: &str, commands: &[String]| -> Vec<String> {
         let lines = commands.iter().map(|command| format!("  {command}"));
         std::iter::once(lead.to_owned()).chain(lines).collect()
     };
+    let [make, undo] = to_type(reboot, found);
     let mut lines = Vec::new();
-    if !view.make.is_empty() {
-        lines.extend(commands("to take the step, as root:", &view.make));
+    if !make.is_empty() {
+        lines.extend(commands("to take the step, as root:", &make));
         lines.push(format!("and then: {resume}"));
     }
-    if !view.undo.is_empty() {
-        lines.extend(commands("to go back, as root:", &view.undo));
+    if !undo.is_empty() {
+        lines.extend(commands("to go back, as root:", &undo));
     }
     lines
 }

@@ -79,9 +79,7 @@ fn beside(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
     }
     whole::add_to(page, run, judgement);
     scale::add_to(page, judgement);
-    if let Some(boots) = between_boots::of(run, judgement) {
-        boots.add_to(page);
-    }
+    between_boots::add_to(page, run, judgement);
 }
 
 fn trust(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
