@@ -179,15 +179,15 @@ fn what_cannot_be_measured_is_told_and_leaves_nothing() {
     for (arguments, parts) in [
         (
             &["--run", "true", "--build", last_words][..],
-            &["exit code 7", "the reason", "one ("][..],
+            &["exited with 7", "the reason", "one ("][..],
         ),
         (
             &["--run", "true", "--build", grown],
-            &["the build of two (", "exit code 5"],
+            &["the build of two (", "exited with 5"],
         ),
         (
             &["--run", grown],
-            &["two (", "exit code 5", "at both commits"],
+            &["two (", "exited with 5", "at both commits"],
         ),
         (&["--run", "./bench {size}"], &["--set size=VALUE"]),
         (&["--serve", "./app 8080"], &["{port}"]),
