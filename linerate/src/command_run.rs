@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use model::CommandStudy;
+use model::run::Rig;
 use study::commands::CommandOrder;
 use study::store::{ResumedCommands, Store};
 
@@ -32,10 +33,10 @@ pub(crate) fn measure(
     if let Some(target) = &target.target {
         bail!("{name} measures commands of its own; leave --target {target} out");
     }
-    if let Some(rig) = rig.kind()? {
-        let rig = rig.name();
-        bail!("{name} runs its commands on this machine; leave out what asks for the rig {rig}");
-    }
+    let place = match rig.kind()? {
+        None => Place::Loopback,
+        Some(kind) => Place::of(kind, None, || rig.hosts.find(console))?,
+    };
     target.trust.check_study(&study)?;
     if flags.smoke {
         study.shorten_for_smoke(SMOKE_ROUNDS);
@@ -50,7 +51,7 @@ pub(crate) fn measure(
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         full: flags.full,
     };
-    let outcome = run::with_campaign(&Place::Loopback, &folder, flags.yes, console, |campaign| {
+    let outcome = run::with_campaign(&place, &folder, flags.yes, console, |campaign| {
         campaign.run_commands(order, &folder)
     });
     match run::conclude(outcome, &folder, GOES_ON, console)? {
@@ -70,7 +71,11 @@ pub(crate) fn resume(
     let opened: ResumedCommands = Store::resume(folder)?;
     word.check(&opened.1)?;
     word.trust.check_study(&opened.1.study)?;
-    let outcome = run::with_campaign(&Place::Loopback, folder, yes, console, |campaign| {
+    let place = match &opened.1.rig {
+        Rig::Loopback { .. } => Place::Loopback,
+        rig => Place::of(rig.kind(), None, || word.hosts.find(console))?,
+    };
+    let outcome = run::with_campaign(&place, folder, yes, console, |campaign| {
         campaign.resume_commands(opened)
     });
     run::conclude(outcome, folder, GOES_ON, console)

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use anyhow::ensure;
 use model::Study;
 use model::service::Protocol;
 use model::study::SERVE;
@@ -19,6 +20,7 @@ const OURS: &str = "our own server";
 pub(crate) struct TargetFlags {
     /// Measure this service instead of our own server; `linerate service list` shows those there are
     ///
+    /// NAME@VERSION is that version of it alone, as nginx@1.24, and NAME@/PATH/OF/PROGRAM that program.
     /// A study that compares programs, as http-frameworks does, measures it beside the others.
     #[arg(long, value_name = "SERVICE")]
     pub(crate) target: Option<String>,
@@ -42,19 +44,27 @@ impl TargetFlags {
         let of_baseline = study.baseline.target.as_deref();
         let common = of_baseline
             .filter(|name| *name != SERVE)
-            .map(|name| self.service(name, study).map(Box::new));
+            .map(|name| self.service(name, study).map(Box::new))
+            .transpose()?;
         let own = study.own_targets().into_iter();
         let own: Vec<KnownService> = own
             .map(|name| self.service(name, study))
             .collect::<anyhow::Result<_>>()?;
+        for (index, one) in own.iter().enumerate() {
+            let is_alike = |other: &KnownService| {
+                other.service.name == one.service.name && other.service != one.service
+            };
+            ensure!(
+                !own[..index].iter().any(is_alike) && !common.iter().any(|it| is_alike(it)),
+                "two targets of {} would be called `{}`; give one of their programs another path",
+                study.name,
+                one.service.name
+            );
+        }
         if let Some(one_more) = &asked {
             study::one_more::add(study, &one_more.service)?;
         }
-        Ok(Targets::Started {
-            common: common.transpose()?,
-            own,
-            asked,
-        })
+        Ok(Targets::Started { common, own, asked })
     }
 
     fn service(&self, name: &str, study: &Study) -> anyhow::Result<KnownService> {
@@ -66,8 +76,11 @@ impl TargetFlags {
 
     /// The name of the service that was asked for: a file is called by it.
     pub(crate) fn name(&self) -> Option<Cow<'_, str>> {
-        let path = Path::new(self.target.as_ref()?);
-        Some(path.file_stem()?.to_string_lossy())
+        let target = self.target.as_ref()?;
+        if !target.ends_with(".toml") {
+            return Some(study::pinned::name_of(target).into());
+        }
+        Some(Path::new(target).file_stem()?.to_string_lossy())
     }
 }
 

@@ -83,7 +83,7 @@ impl Runs {
 
 /// One word for the program that is found: the first of these that is there.
 fn any_of(find: &Find) -> [String; 1] {
-    [find.programs.join("|")]
+    [find.path.clone().unwrap_or_else(|| find.programs.join("|"))]
 }
 
 fn of_service(service: &Service) -> Runs {
@@ -117,14 +117,17 @@ fn of_study(study: &CommandStudy) -> Runs {
     }
     let workload = &study.workload;
     let timed = std::slice::from_ref(&workload.run);
+    let server = std::slice::from_ref(&workload.server);
     let lists = [
         &workload.build[..],
         &workload.prepare,
+        server,
         timed,
         &workload.cleanup,
     ];
     let evidence = study.evidence.iter().map(|piece| &piece.run);
-    for words in lists.into_iter().flatten().chain(evidence) {
+    let all = lists.into_iter().flatten().chain(evidence);
+    for words in all.filter(|words| !words.is_empty()) {
         runs.add([words, &[], &[]]);
     }
     for factor in &study.factors {

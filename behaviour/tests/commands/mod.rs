@@ -3,6 +3,7 @@
 mod broken;
 mod failing;
 mod lab;
+mod rigs;
 mod run;
 mod stopped;
 mod surroundings;

@@ -42,6 +42,7 @@ fn with_service(folder: &Folder, name: &str) {
             description: theirs(name, folder),
             sha256: "0".repeat(64),
             version: "1.0".to_owned(),
+            program_sha256: None,
         });
         for arm in run.arms.iter_mut().filter(|arm| arm.role != Role::Floor) {
             arm.program = Program::Service(name.to_owned());

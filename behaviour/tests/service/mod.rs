@@ -3,6 +3,7 @@
 mod addresses;
 mod bench;
 mod killed;
+mod likeness;
 mod listed;
 mod loaded;
 mod misbehaving;
@@ -10,3 +11,4 @@ mod nginx;
 mod shipped;
 mod started;
 mod trusted;
+mod versions;

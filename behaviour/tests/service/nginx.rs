@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use model::expected::Expected;
 use model::run::{Blocks, Rig, RunRecord};
 use model::{Doubt, Judgement};
 
@@ -113,10 +114,11 @@ fn the_bodies_of_nginx_are_those_of_our_own_server() {
     let described = study::services::find("nginx").unwrap().service;
     let served = described.filled(|word| (word == "message").then(|| "Hello, World!".to_owned()));
     let ours = crate::common::server::Server::start(&[]);
-    for (path, body) in &served.serves {
+    for (path, expected) in &served.serves {
         let url = format!("http://{}{path}", ours.address);
         let output = Command::new("curl").args(["-sf", &url]).output().unwrap();
-        assert_eq!(output.stdout, body.as_bytes(), "{path}");
+        let body = Expected::Body(String::from_utf8(output.stdout).unwrap());
+        assert_eq!(&body, expected, "{path}");
     }
     assert_eq!(served.serves.len(), 2);
 }

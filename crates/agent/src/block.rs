@@ -9,7 +9,8 @@ use model::{Pace, Reading};
 use traffic::load::{Engine, LoadError, LoadOutcome, LoadPlan, Loads as _, Observer};
 
 use crate::gate;
-use crate::target::{Speaks, Target};
+use crate::speaks::Speaks;
+use crate::target::Target;
 
 /// An answer that takes longer than this is given up.
 const TIMEOUT_NS: u64 = 2_000_000_000;

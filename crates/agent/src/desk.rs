@@ -20,7 +20,8 @@ use crate::counting::Counting;
 use crate::gate::{self, Trees};
 use crate::live::LiveLevers;
 use crate::running;
-use crate::target::{self, ExchangeBytes, Target};
+use crate::speaks::ExchangeBytes;
+use crate::target::{self, Target};
 use crate::workshop::Workshop;
 use crate::{Place, Setup};
 
@@ -112,6 +113,8 @@ impl Desk {
                 with_linerate,
             } => self.make_folder(&files, with_linerate),
             Ask::Run(command) => self.run(&command),
+            Ask::Serve(command) => self.serve(&command),
+            Ask::EndServing => self.end_serving(),
         }
     }
 
@@ -207,16 +210,22 @@ impl Desk {
         let workshop = Workshop::new(&self.setup, files, with_linerate)?;
         let path = workshop.folder().display().to_string();
         self.workshop = Some(workshop);
-        Ok(Tell::Folder { path })
+        Ok(Tell::Folder { path, server: None })
     }
 
     fn run(&mut self, command: &FolderCommand) -> Result<Tell, Failure> {
-        let workshop = self.workshop.as_mut().ok_or_else(|| Failure {
-            what: "there is no folder for commands".to_owned(),
-            advice: "ask for one first".to_owned(),
-        })?;
-        let ran = workshop.run(command, &self.cpus)?;
+        let ran = there(&mut self.workshop)?.run(command, &self.cpus)?;
         Ok(Tell::Ran(Box::new(ran)))
+    }
+
+    fn serve(&mut self, command: &FolderCommand) -> Result<Tell, Failure> {
+        there(&mut self.workshop)?.serve(command, &self.cpus)?;
+        Ok(Tell::Serving)
+    }
+
+    fn end_serving(&mut self) -> Result<Tell, Failure> {
+        there(&mut self.workshop)?.end_serving()?;
+        Ok(Tell::Served)
     }
 
     fn stop(&mut self, name: String) -> Result<Tell, Failure> {
@@ -269,6 +278,13 @@ impl Desk {
             },
         })
     }
+}
+
+fn there(workshop: &mut Option<Workshop>) -> Result<&mut Workshop, Failure> {
+    workshop.as_mut().ok_or_else(|| Failure {
+        what: "there is no folder for commands".to_owned(),
+        advice: "ask for one first".to_owned(),
+    })
 }
 
 fn known<'a>(

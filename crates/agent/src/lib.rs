@@ -20,6 +20,7 @@ pub mod request;
 mod role;
 mod running;
 pub mod service;
+mod speaks;
 mod starting;
 mod target;
 mod workshop;

@@ -9,7 +9,8 @@ use sys::address::{Address, SocketPath};
 use wire::url::HttpUrl;
 
 use crate::request::{self, AskedFor, Prepared};
-use crate::target::{PROBE_TIMEOUT_NS, Plan, Speaks, Target, failure, resolve};
+use crate::speaks::Speaks;
+use crate::target::{PROBE_TIMEOUT_NS, Plan, Target, failure, resolve};
 
 /// Takes up with a server that runs already.
 pub(crate) fn running(

@@ -13,8 +13,6 @@ use model::message::{self, Reach, ServerAnswer};
 use model::{Doubt, Service, Workload};
 use sys::address::Address;
 use traffic::floor::protocol::EchoProtocol;
-use traffic::load::http::HttpProtocol;
-use wire::response::BodyMark;
 use wire::url::HttpUrl;
 
 use crate::Setup;
@@ -23,9 +21,9 @@ use crate::environment;
 use crate::gate::Runs;
 use crate::held_server::HeldServer;
 use crate::live;
-use crate::request::AskedFor;
 use crate::service::register::studies;
 use crate::service::{self, Offer, RunningService, Wish};
+use crate::speaks::{ExchangeBytes, Speaks, as_expected, speak_http};
 use crate::starting::Starting;
 
 /// How long the first answer of a target may take.
@@ -49,23 +47,6 @@ pub(crate) struct Target {
     process: Option<HeldServer>,
     /// Outlives the process.
     _start: Start,
-}
-
-/// The protocol that a target speaks.
-pub(crate) enum Speaks {
-    Http(HttpProtocol, ExchangeBytes),
-    Echo(EchoProtocol),
-    /// As somebody asks for it who runs the target himself.
-    Asked(Box<AskedFor>),
-    /// None: it is run to its end.
-    Runs(Box<Runs>),
-}
-
-/// The sizes of one request and its answer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ExchangeBytes {
-    request: usize,
-    answer: usize,
 }
 
 impl Target {
@@ -197,21 +178,21 @@ pub(crate) fn serve(
         .map_err(|failure| starting.explain(failure))?;
     starting.verify(process.pid())?;
     let address = process.address;
-    let (speaks, _) = speak_http(address, &address.to_string(), &workload.path)?;
+    let (protocol, sizes, _) = speak_http(address, &workload.path)?;
     let target = Target {
         address: address.into(),
-        speaks,
+        speaks: Speaks::Http(protocol, sizes),
         answer: None,
         pids: vec![process.pid()],
         live_levers: plan.live,
-        reach: listen.reach(address, http(workload)),
+        reach: listen.reach(address, http(workload, false)),
         process: Some(HeldServer::ours(process)),
         _start: starting.into_start(),
     };
     Ok((target, more_than_one(workers, &cpus)))
 }
 
-/// Starts a service, and looks whether it answers byte for byte what its description says.
+/// Starts a service, and looks whether it answers what its description says.
 pub(crate) fn service(
     setup: &Setup,
     service: &Service,
@@ -240,23 +221,16 @@ pub(crate) fn service(
         .map_err(|failure| starting.explain(failure))?;
     starting.verify(process.pid)?;
     let (address, path) = (process.network_address()?, &workload.path);
-    let expected = process.body_of(path)?;
-    let (speaks, body) = speak_http(address, &address.to_string(), path)
-        .map_err(|failure| process.failure(&format!("is up, but {}", failure.what)))?;
-    if body != expected {
-        let (bytes, wanted) = (body.bytes, expected.bytes);
-        return Err(process.failure(&format!(
-            "answers `GET {path}` with another body than `serves` of its description has: \
-             {bytes} bytes where it has {wanted}"
-        )));
-    }
+    let expected = process.expected_of(path)?;
+    let (speaks, varies) =
+        as_expected(address, path, &expected).map_err(|what| process.failure(&what))?;
     let target = Target {
         address: address.into(),
         speaks,
         answer: None,
         pids: vec![process.pid],
         live_levers: plan.live,
-        reach: listen.reach(address, http(workload)),
+        reach: listen.reach(address, http(workload, varies)),
         process: Some(HeldServer::service(process, found_by)),
         _start: starting.into_start(),
     };
@@ -313,7 +287,10 @@ pub(crate) fn echo(
 pub(crate) fn met(reach: &Reach) -> Result<Target, Failure> {
     let address = reach.address;
     let speaks = match &reach.speaks {
-        message::Speaks::Http { path } => speak_http(address, &address.to_string(), path)?.0,
+        message::Speaks::Http { path, varies } => {
+            let (protocol, sizes, _) = speak_http(address, path)?;
+            Speaks::http(protocol, sizes, *varies)
+        }
         message::Speaks::Echo {
             request_bytes,
             answer_bytes,
@@ -360,9 +337,10 @@ fn workers(workload: &Workload) -> u32 {
     workload.workers.counts(1)[0]
 }
 
-fn http(workload: &Workload) -> message::Speaks {
+fn http(workload: &Workload, varies: bool) -> message::Speaks {
     message::Speaks::Http {
         path: workload.path.clone(),
+        varies,
     }
 }
 
@@ -373,25 +351,6 @@ pub(crate) fn resolve(url: &HttpUrl) -> Result<SocketAddr, Failure> {
         .map_err(|error| failure(&format!("{}: {error}", url.host)))?
         .next();
     first.ok_or_else(|| failure(&format!("{} has no address", url.host)))
-}
-
-/// Puts one request, to see that the target answers it rightly and how large both are.
-fn speak_http(address: SocketAddr, host: &str, path: &str) -> Result<(Speaks, BodyMark), Failure> {
-    let protocol = HttpProtocol::new("GET", host, path, &[], &[])
-        .map_err(|error| failure(&error.to_string()))?;
-    let seen = traffic::load::probe(address, None, &protocol, PROBE_TIMEOUT_NS)
-        .map_err(|error| failure(&error.to_string()))?;
-    if seen.status >= 400 {
-        return Err(Failure {
-            what: format!("{address} answers `GET {path}` with status {}", seen.status),
-            advice: "give a path that the server knows".to_owned(),
-        });
-    }
-    let sizes = ExchangeBytes {
-        request: seen.request_bytes,
-        answer: usize::try_from(seen.response_bytes).unwrap_or(usize::MAX),
-    };
-    Ok((Speaks::Http(protocol, sizes), seen.body))
 }
 
 pub(crate) fn failure(what: &str) -> Failure {

@@ -28,6 +28,8 @@ pub struct Cpu {
     pub core: usize,
     /// Its memory node; 0 on a machine without nodes.
     pub node: usize,
+    /// Whether that node has memory: one without fetches all from another.
+    pub has_memory: bool,
     /// How much it does at most: 1024 for the fastest kind of the machine's, less for others.
     pub capacity: u32,
 }
@@ -104,7 +106,7 @@ pub fn here(wish: &CpuWish) -> io::Result<CpuSplit> {
 }
 
 /// Deals out CPUs by whole cores, so that no two ends are threads of one core, and within one memory node,
-/// as what crosses between nodes costs more: that with the most cores. The server gets the first half,
+/// as what crosses between nodes costs more: that with the most cores, of those with memory where there are any. The server gets the first half,
 /// rounded down, of the fastest kind alone; the client the rest. A quota of so many CPUs' time leaves no more
 /// CPUs than that, rounded down, so that a busy pair is not throttled. A single core is split between its
 /// threads. What is asked for by name is taken as it is.
@@ -164,19 +166,20 @@ fn chosen(cpus: &[Cpu], side: &str, list: &str) -> io::Result<Vec<usize>> {
     }
 }
 
-/// The CPUs of the node with the most cores, and all others.
+/// The CPUs of the node with the most cores, if need be without memory, and all others.
 fn one_node(cpus: &[Cpu]) -> (Vec<Cpu>, Vec<usize>) {
-    let cores_of = |node: usize| {
+    let worth = |node: usize| {
         let of_node: Vec<Cpu> = cpus
             .iter()
             .copied()
             .filter(|cpu| cpu.node == node)
             .collect();
-        cores(&of_node).len()
+        let has_memory = of_node.iter().any(|cpu| cpu.has_memory);
+        (has_memory, cores(&of_node).len())
     };
     let nodes: BTreeSet<usize> = cpus.iter().map(|cpu| cpu.node).collect();
     // Of equal ones the first.
-    let largest = nodes.into_iter().rev().max_by_key(|node| cores_of(*node));
+    let largest = nodes.into_iter().rev().max_by_key(|node| worth(*node));
     let (node, others): (Vec<Cpu>, Vec<Cpu>) =
         cpus.iter().partition(|cpu| Some(cpu.node) == largest);
     (node, others.iter().map(|cpu| cpu.number).collect())
@@ -289,6 +292,7 @@ fn topology(tree: &Tree, allowed: &[usize]) -> Vec<Cpu> {
         (*node, cpus)
     };
     let nodes: Vec<(usize, Vec<usize>)> = online.iter().map(of_node).collect();
+    let with_memory = list("sys/devices/system/node/has_memory");
     // Intel's hybrids name the slower kind, ARM's give each CPU a figure.
     let slower = list("sys/devices/cpu_atom/cpus");
     let cpu = |number: &usize| {
@@ -310,6 +314,7 @@ fn topology(tree: &Tree, allowed: &[usize]) -> Vec<Cpu> {
             number: *number,
             core: core.copied().unwrap_or(*number),
             node: node.map_or(0, |(node, _)| *node),
+            has_memory: node.is_none_or(|(node, _)| with_memory.contains(node)),
             capacity: capacity.unwrap_or(of_kind),
         }
     };
@@ -320,6 +325,7 @@ fn topology(tree: &Tree, allowed: &[usize]) -> Vec<Cpu> {
 mod tests {
     use super::*;
     use crate::tree::planted::Planted;
+    use model::cpus::{NamedWorkers, Workers};
 
     fn sides(split: &CpuSplit) -> (&[usize], &[usize]) {
         (&split.server, &split.client)
@@ -333,6 +339,7 @@ mod tests {
             number,
             core: number % count,
             node: number % count / cores,
+            has_memory: true,
             capacity: FULL_CAPACITY,
         };
         (0..count * threads).map(cpu).collect()
@@ -396,22 +403,51 @@ mod tests {
 
     #[test]
     fn of_two_sockets_both_ends_are_on_one_and_the_other_is_said_to_be_left_out() {
-        let split = unasked(&machine(2, 16, 2), None);
-        let lists = split.told();
-        assert_eq!(lists.server, "0-7,32-39");
-        assert_eq!(lists.client, "8-15,40-47");
-        assert_eq!(lists.left_out, "16-31,48-63");
-        // 256 CPUs: two sockets of 64 cores with two threads.
-        assert_eq!(
-            unasked(&machine(2, 64, 2), None).told().server,
-            "0-31,128-159"
-        );
+        // 64 and 256 CPUs.
+        for (cores, server, client, left_out) in [
+            (16, "0-7,32-39", "8-15,40-47", "16-31,48-63"),
+            (64, "0-31,128-159", "32-63,160-191", "64-127,192-255"),
+        ] {
+            let lists = unasked(&machine(2, cores, 2), None).told();
+            assert_eq!(lists.server, server);
+            assert_eq!(lists.client, client);
+            assert_eq!(lists.left_out, left_out);
+        }
         // What a mask leaves decides, not what is installed.
         let masked: Vec<Cpu> = machine(2, 4, 1)
             .into_iter()
             .filter(|cpu| cpu.number > 2)
             .collect();
         assert_eq!(sides(&unasked(&masked, None)), (&[4, 5][..], &[6, 7][..]));
+    }
+
+    #[test]
+    fn a_scale_of_eight_64_and_256_cpus_has_as_many_workers_at_most_as_the_server_has_cpus() {
+        let scale = Workers::Named(NamedWorkers::Scale);
+        for (sockets, cores, threads, most, arms) in [
+            (1, 8, 1, 4, 4),
+            (1, 4, 2, 4, 4),
+            (2, 16, 2, 16, 10),
+            (2, 64, 2, 64, 14),
+        ] {
+            let split = unasked(&machine(sockets, cores, threads), None);
+            let counts = scale.counts(split.told().server_cpus);
+            assert_eq!((counts.last(), counts.len()), (Some(&most), arms));
+            let largest = split.for_workers(most);
+            assert_eq!(largest.server.len(), most as usize);
+            assert_eq!(largest.doubt(), None, "the client keeps its own");
+        }
+    }
+
+    #[test]
+    fn a_node_without_memory_is_left_out_where_another_has_some() {
+        let mut cpus = machine(2, 4, 1);
+        cpus[..4].iter_mut().for_each(|cpu| cpu.has_memory = false);
+        assert_eq!(sides(&unasked(&cpus, None)), (&[4, 5][..], &[6, 7][..]));
+        assert_eq!(
+            sides(&unasked(&cpus[..4], None)),
+            (&[0, 1][..], &[2, 3][..])
+        );
     }
 
     #[test]
@@ -423,6 +459,7 @@ mod tests {
             number,
             core,
             node: 0,
+            has_memory: true,
             capacity,
         };
         let cpus: Vec<Cpu> = fast.chain(slow).map(cpu).collect();
@@ -494,6 +531,7 @@ mod tests {
             number,
             core,
             node,
+            has_memory: node == 0,
             capacity,
         };
         let expected = [cpu(1, 1, 1, 700), cpu(2, 2, 0, 1024), cpu(3, 3, 0, 512)];

@@ -126,6 +126,10 @@ pub struct CommandWorkload {
     pub prepare: Vec<Vec<String>>,
     /// The timed command: a program and its arguments, without a shell, in the study's folder.
     pub run: Vec<String>,
+    /// A command beside each timed run, on the server's host where there are two: it is started when all is
+    /// prepared, must listen on TCP within `timeout_s`, and is ended after the run; absent where none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub server: Vec<String>,
     /// Commands after each timed run, also after one that failed or whose preparation did. Where one
     /// of these fails the study ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -204,6 +208,9 @@ pub struct Need {
     pub title: String,
     /// How it is found, told from others, and had where it is absent.
     pub find: Find,
+    /// Whether it is the server's host that needs it; absent for the client's, where there are two.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_server: bool,
 }
 
 /// What is varied.

@@ -10,6 +10,7 @@ pub mod command_run;
 pub mod command_study;
 pub mod cpus;
 pub mod doubt;
+pub mod expected;
 pub mod facts;
 pub mod failure;
 pub mod finding;

@@ -27,7 +27,7 @@ use crate::study::Program;
 use crate::workload::{Pace, Workload};
 
 /// The version of this protocol; agents and studies of different versions do not talk.
-pub const PROTOCOL: u32 = 7;
+pub const PROTOCOL: u32 = 8;
 
 /// A request to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -135,6 +135,10 @@ pub enum Ask {
     },
     /// Run a command in that folder.
     Run(FolderCommand),
+    /// Start a command in the folder of the server's host, and wait until it listens on TCP.
+    Serve(FolderCommand),
+    /// End it, and all that it started; it must have run until now.
+    EndServing,
 }
 
 impl Ask {
@@ -154,7 +158,9 @@ impl Ask {
             | (Self::Counted { .. }, Tell::Counts { .. } | Tell::Uncounted { .. })
             | (Self::Clock, Tell::Clock(_))
             | (Self::MakeFolder { .. }, Tell::Folder { .. })
-            | (Self::Run(_), Tell::Ran(_)) => true,
+            | (Self::Run(_), Tell::Ran(_))
+            | (Self::Serve(_), Tell::Serving)
+            | (Self::EndServing, Tell::Served) => true,
             (Self::Build(build), Tell::Built { name }) => build.name == *name,
             (Self::Start { target, .. }, Tell::Started { target: told, .. })
             | (Self::Meet { target, .. }, Tell::Met { target: told })
@@ -189,6 +195,15 @@ pub struct Reach {
     pub speaks: Speaks,
 }
 
+/// The folder of commands at the server's host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerFolder {
+    /// Where it is.
+    pub path: String,
+    /// The address by which the client's host reaches that of the server.
+    pub address: IpAddr,
+}
+
 /// What a server answers to the request of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerAnswer {
@@ -208,6 +223,9 @@ pub enum Speaks {
     Http {
         /// Path and query of the request.
         path: String,
+        /// Whether bodies differ from one another by right; absent for no.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        varies: bool,
     },
     /// Bare bytes, as many each time.
     Echo {
@@ -308,7 +326,14 @@ pub enum Tell {
     Folder {
         /// Where it is.
         path: String,
+        /// That of the server's host; absent where it is the same.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        server: Option<ServerFolder>,
     },
+    /// The command that was to serve listens.
+    Serving,
+    /// It has been ended.
+    Served,
     /// A command ended.
     Ran(Box<Ran>),
     /// The ask could not be carried out; the agent goes on.

@@ -425,6 +425,9 @@ pub struct ProgramRecord {
     pub title: String,
     /// What the program called its version.
     pub version: String,
+    /// SHA-256 of the program, in hexadecimal; absent where it may not be read, and in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::braces::{fill, words_in_braces};
+use crate::expected::Expected;
 
 /// The version of the service file's shape that this program reads.
 pub const SERVICE_FORMAT: u32 = 1;
@@ -39,7 +40,7 @@ const PLACE_VARIABLES: [&str; 2] = ["address", "listen"];
 
 /// A program under test: one TOML file.
 ///
-/// In all texts but those of `find`, `{dir}` becomes the service's own folder, which goes with it,
+/// In all texts but those of `find`, and of what answers are like, `{dir}` becomes the service's own folder, which goes with it,
 /// `{cache}` a folder that is kept from one start to the next, `{address}` the IP address that it
 /// shall listen on, `{port}` its port there, `{listen}` both as URLs have them (`127.0.0.1:8080`,
 /// `[::1]:8080`), `{workers}` how many workers it shall have, `{cpus}` the CPUs it is bound to, as a
@@ -80,9 +81,9 @@ pub struct Service {
     pub connect: Option<String>,
     /// When it is ready.
     pub ready: Ready,
-    /// Of an HTTP service: path of a request to the exact body of its answer.
+    /// Of an HTTP service: path of a request to what its answer must be.
     #[serde(default)]
-    pub serves: BTreeMap<String, String>,
+    pub serves: BTreeMap<String, Expected>,
     /// How it is stopped.
     pub stop: Stop,
     /// What it writes beside its answers.
@@ -131,6 +132,12 @@ pub struct Find {
     /// the highest version comes first.
     #[serde(default)]
     pub places: Vec<String>,
+    /// The version that it must have or that its version begins with, `3.12` of 3.12.4; null for any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The path of the program, where it is that and no other; null where it is looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// What makes the program tell its version and end.
     pub version_arguments: Vec<String>,
     /// A piece of what it then says, with `{version}` where the version stands.
@@ -252,6 +259,9 @@ pub struct FoundService {
     pub program: String,
     /// What the program calls its version.
     pub version: String,
+    /// SHA-256 of the program, in hexadecimal; null where it may not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
 }
 
 /// The service of a run, as it is saved.
@@ -263,6 +273,9 @@ pub struct ServiceRecord {
     pub sha256: String,
     /// What the program called its version.
     pub version: String,
+    /// SHA-256 of the program, in hexadecimal; absent where it may not be read, and in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_sha256: Option<String>,
 }
 
 /// A text in which variables may stand, with the keys that lead to it.
@@ -313,7 +326,12 @@ impl Service {
         let mut places = Vec::new();
         places.extend(of_table("environment", &mut self.environment));
         places.extend(of_table("files", &mut self.files));
-        places.extend(of_table("serves", &mut self.serves));
+        let bodies = self.serves.iter_mut();
+        places.extend(
+            bodies.filter_map(|(path, expected)| {
+                Some((keys(&["serves", path]), expected.text_mut()?))
+            }),
+        );
         for (index, prepare) in self.prepare.iter_mut().enumerate() {
             let keys = ["prepare", &index.to_string(), "command"];
             places.extend(of_list(&keys, &mut prepare.command));

@@ -60,13 +60,17 @@ pub(crate) fn under_test(run: &RunRecord) -> Option<String> {
     }
 }
 
-/// `nginx 1.22.1 (SHA-256 0123456789ab…)`
+/// `nginx 1.22.1 (SHA-256 0123456789ab…)`, and where it is known that of its program.
 fn found(service: &ServiceRecord) -> String {
+    let short = |sha256: &str| sha256.get(..12).unwrap_or(sha256).to_owned();
+    let program = service.program_sha256.as_deref();
+    let program = program.map(|sha256| format!(", of its program {}…", short(sha256)));
     format!(
-        "{} {} (SHA-256 {}…)",
+        "{} {} (SHA-256 {}…{})",
         service.description.title,
         service.version,
-        service.sha256.get(..12).unwrap_or(&service.sha256)
+        short(&service.sha256),
+        program.unwrap_or_default()
     )
 }
 

@@ -4,6 +4,7 @@ use model::study::{SERVE, StepSpec};
 use model::{Service, Study};
 
 use crate::arms::{BASELINE, CONTROL, FLOOR};
+use crate::pinned::name_of;
 
 /// Why a comparison cannot have a program beside those of its file.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,7 +33,8 @@ pub fn add(study: &mut Study, service: &Service) -> Result<(), NotComparable> {
     let name = &service.name;
     let mut programs = study.own_targets();
     programs.extend(study.baseline.target.as_deref());
-    if programs.contains(&name.as_str()) || name == SERVE {
+    let is_there = |program: &str| name_of(program) == *name;
+    if programs.into_iter().any(is_there) || name == SERVE {
         return Err(NotComparable::There {
             study: study.name.clone(),
             name: name.clone(),

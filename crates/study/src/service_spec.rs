@@ -3,8 +3,11 @@
 
 use model::Service;
 use model::braces::words_in_braces;
+use model::expected::Expected;
 use model::service::{Find, PASSWORD, Protocol, Readiness, SERVICE_FORMAT, VARIABLES, is_name};
 
+use crate::likeness_spec;
+use crate::pinned;
 use crate::spec::{SpecError, error_about, error_at};
 
 /// A path to a field, and what is wrong with it.
@@ -77,6 +80,22 @@ pub(crate) fn find_complaint(find: &Find) -> Option<Complaint> {
         let keys = ["find", "places", &at.to_string()];
         return Some((field(&keys), what.to_owned()));
     }
+    if find
+        .version
+        .as_deref()
+        .is_some_and(|version| !pinned::is_version(version))
+    {
+        let what = "expected a version or how it begins, as `3.12`";
+        return Some((field(&["find", "version"]), what.to_owned()));
+    }
+    if find
+        .path
+        .as_deref()
+        .is_some_and(|path| !pinned::is_path(path))
+    {
+        let what = "expected the path of a program, from `/` on and without spaces";
+        return Some((field(&["find", "path"]), what.to_owned()));
+    }
     let versions = find.version_pattern.matches("{version}").count();
     (versions != 1).then(|| {
         let what = "expected `{version}` once, where the version stands, as in `nginx/{version}`";
@@ -106,6 +125,9 @@ fn serves_complaint(service: &Service) -> Option<Complaint> {
         let what = format!("`{path}` is no path: it starts with `/` and holds no spaces");
         return Some((field(&["serves", path]), what));
     }
+    if let Some(complaint) = service.serves.iter().find_map(expected_complaint) {
+        return Some(complaint);
+    }
     match &service.ready.when {
         Readiness::Http(path) if !is_path(path) => {
             let what = "expected a path that starts with `/` and holds no spaces";
@@ -117,6 +139,14 @@ fn serves_complaint(service: &Service) -> Option<Complaint> {
         }
         _ => None,
     }
+}
+
+fn expected_complaint((path, expected): (&String, &Expected)) -> Option<Complaint> {
+    let Expected::Like(likeness) = expected else {
+        return None;
+    };
+    let (below, what) = likeness_spec::complaint(likeness)?;
+    Some((field(&[&["serves", path], &below[..]].concat()), what))
 }
 
 fn command_complaint(service: &Service) -> Option<Complaint> {
@@ -297,6 +327,28 @@ mod tests {
             ("grace_ms = 2000", "grace = 2000", "grace_ms", "grace_ms"),
         ] {
             is_named(from, to, line, expected);
+        }
+    }
+
+    #[test]
+    fn what_answers_are_said_to_be_like_is_named_with_its_line_where_it_makes_no_sense() {
+        for (like, expected) in [
+            ("7", "the exact body, or a table of"),
+            ("{}", "at least one of `status`"),
+            ("{ bytes = 3 }", "unknown field `bytes`"),
+            ("{ status = 404 }", "200 to 399"),
+            (
+                "{ length = [5, 1] }",
+                "`serves./plaintext.length`: expected the least",
+            ),
+            ("{ regex = \"(\" }", "expected a regular expression"),
+            ("{ header = { \"a b\" = \"\" } }", "no name of a header"),
+            ("{ header = { a = \"b\\r\\nc: d\" } }", "exact value"),
+            ("{ json = { items = 1 } }", "no JSON pointer"),
+            ("{ json = { \"/items\" = [1] } }", "a text, a number"),
+        ] {
+            let from = "= \"{message}\"";
+            is_named(from, &format!("= {like}"), "\"/plaintext\" =", expected);
         }
     }
 

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use model::Service;
-use model::service::{Protocol, ServiceRecord};
+use model::service::{FoundService, Protocol, ServiceRecord};
 
+use crate::pinned::{self, pinned};
 use crate::service_spec;
-use crate::sha256;
 use crate::shipped::shipped;
 use crate::spec::{SpecError, error_about};
+use foreign::sha256;
 
 /// Services compiled into the program: name and text.
 pub(crate) const BUILT_IN: &[(&str, &str)] = shipped!("services":
@@ -25,6 +26,11 @@ const MOST_BYTES: u64 = 1 << 20;
 pub enum ServiceError {
     #[error("there is no service `{name}`; there are: {known}")]
     Unknown { name: String, known: String },
+    #[error(
+        "`{0}` is no target; expected {expected}",
+        expected = pinned::TARGET
+    )]
+    NoTarget(String),
     #[error("{path} cannot be read: {source}")]
     Unreadable {
         path: String,
@@ -89,12 +95,25 @@ impl KnownService {
 }
 
 /// Finds a service by the path of its file, or by name: `services/NAME.toml` below the current
-/// folder wins over the service compiled in.
+/// folder wins over the service compiled in. `NAME@VERSION` is that version of it alone, and
+/// `NAME@/PATH/OF/PROGRAM` that program.
 ///
 /// # Errors
 /// When there is none, or its file cannot be read or is wrong.
 pub fn find(name: &str) -> Result<KnownService, ServiceError> {
     let is_path = name.ends_with(".toml");
+    if let (plain, Some(pin)) = pinned::parts(name)
+        && !is_path
+    {
+        if !pinned::is_target(name) {
+            return Err(ServiceError::NoTarget(name.to_owned()));
+        }
+        let known = find(plain)?;
+        return Ok(KnownService {
+            service: pinned(known.service, pin),
+            ..known
+        });
+    }
     let on_disk = if is_path {
         name.to_owned()
     } else {
@@ -158,22 +177,26 @@ pub fn check_speaks(service: &Service, driven: Protocol, study: &str) -> Result<
     })
 }
 
-/// Whether a service is, word for word, one that is compiled in: what it runs was read by the
-/// authors of this program. Any other may run anything.
+/// Whether a service is, word for word, one that is compiled in, or some version of it: what it runs was
+/// read by the authors of this program. Any other may run anything, and so may a program by its path.
 #[must_use]
 pub fn is_our_own(service: &Service) -> bool {
     BUILT_IN.iter().any(|(name, text)| {
-        service_spec::parse(text, name).is_ok_and(|built_in| built_in == *service)
+        service_spec::parse(text, name).is_ok_and(|built_in| match &service.find.version {
+            Some(version) => pinned(built_in, version) == *service,
+            None => built_in == *service,
+        })
     })
 }
 
 /// What is saved of a service that was found with a version.
 #[must_use]
-pub fn record(known: &KnownService, version: String) -> ServiceRecord {
+pub fn record(known: &KnownService, found: FoundService) -> ServiceRecord {
     ServiceRecord {
         description: known.service.clone(),
         sha256: known.sha256(),
-        version,
+        version: found.version,
+        program_sha256: found.sha256,
     }
 }
 

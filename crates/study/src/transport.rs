@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use model::failure::Failure;
 use model::run::{ClientHost, Rig};
-use model::study::Program;
 use model::{Ask, Tell};
 use serde_json::Value;
 
+use crate::patience;
 use crate::words::Words;
 
 /// An agent that answers each ask.
@@ -114,10 +114,6 @@ const LAST_LOOKS: u32 = 100;
 const HEARTBEAT: Duration = Duration::from_secs(2);
 /// After so long without a word the line has been cut, as such an agent must take it.
 pub const SILENCE: Duration = Duration::from_secs(12);
-/// How long an answer from across a network may take beyond what was asked for.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// How long a service may take to come up: the most that its file can grant, and connecting.
-const STARTING: Duration = Duration::from_secs(630);
 /// How long an agent across a network may take to undo everything.
 const UNDOING: Duration = Duration::from_secs(10);
 
@@ -333,21 +329,6 @@ fn begin(line: &[u8]) -> String {
     format!("`{}`", foreign::clipped(text.trim(), SHOWN_GARBLED))
 }
 
-/// How long the answer to an ask may take across a network.
-fn limit_of(ask: &Ask) -> Duration {
-    let asked = |ms: u32| Duration::from_millis(ms.into());
-    PATIENCE
-        + match ask {
-            Ask::Block(block) | Ask::Load(block) => asked(block.settle_ms) + asked(block.score_ms),
-            Ask::Watch { watch_ms } => asked(*watch_ms),
-            Ask::Start {
-                program: Program::Service(_),
-                ..
-            } => STARTING,
-            _ => Duration::ZERO,
-        }
-}
-
 impl Agent for LineAgent {
     fn ask(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
         let line =
@@ -356,7 +337,7 @@ impl Agent for LineAgent {
             return Err(line.map_or_else(AgentError::Line, |_| AgentError::Unasked));
         }
         self.send(line)?;
-        let tell = answer_in(&self.next_line(limit_of(ask))?, ask)?;
+        let tell = answer_in(&self.next_line(patience::limit_of(ask))?, ask)?;
         // What is done with a run goes by its rig, which is not for a far host to say.
         let another = match &tell {
             Tell::Hello { rig, .. } if self.is_far && *rig != Rig::Hosts => Some(rig.kind().name()),

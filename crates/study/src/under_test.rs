@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::gate::Build;
 use model::lever::LeverState;
 use model::request::RequestSpec;
-use model::service::ServiceRecord;
+use model::service::{FoundService, ServiceRecord};
 use model::study::{Arm, Program, Study};
 use model::{Ask, RunRecord, Service, Tell};
 
@@ -115,28 +115,27 @@ impl Targets {
     /// # Errors
     /// When the program of arms that have none of their own is not there, or the one asked for.
     pub(crate) fn find(&self, agent: &mut dyn Agent) -> Result<Found, CampaignError> {
-        let mut found = Found::default();
+        let mut all = Found::default();
         let Self::Started { common, own, asked } = self else {
-            return Ok(found);
+            return Ok(all);
         };
         let mut record_of = |known: &KnownService| {
-            version_of(&known.service, agent).map(|version| services::record(known, version))
+            found(&known.service, agent).map(|found| services::record(known, found))
         };
-        found.common = common.as_deref().map(&mut record_of).transpose()?;
+        all.common = common.as_deref().map(&mut record_of).transpose()?;
         let asked = asked.as_deref().map(&mut record_of).transpose()?;
         for known in own {
             match record_of(known) {
-                Ok(record) => found.own.push(record),
+                Ok(record) => all.own.push(record),
                 Err(CampaignError::Agent(error)) if error.is_refusal() => {
-                    found
-                        .missing
-                        .insert(known.service.name.clone(), error.to_string());
+                    let name = known.service.name.clone();
+                    all.missing.insert(name, error.to_string());
                 }
                 Err(other) => return Err(other),
             }
         }
-        found.own.extend(asked);
-        Ok(found)
+        all.own.extend(asked);
+        Ok(all)
     }
 }
 
@@ -146,24 +145,42 @@ impl Targets {
 /// When the program of one is not there, or has become another.
 pub(crate) fn find_again(run: &RunRecord, agent: &mut dyn Agent) -> Result<(), CampaignError> {
     for service in run.service.iter().chain(&run.own_services) {
-        let now = version_of(&service.description, agent)?;
-        if now != service.version {
-            return Err(CampaignError::OtherVersion {
-                title: service.description.title.clone(),
-                was: service.version.clone(),
-                now,
-            });
-        }
+        let now = found(&service.description, agent)?;
+        let was = (&service.version, &service.program_sha256);
+        check_same(&service.description.title, was, (&now.version, &now.sha256))?;
     }
     Ok(())
 }
 
-fn version_of(service: &Service, agent: &mut dyn Agent) -> Result<String, CampaignError> {
+/// A program's version and the hash of its file.
+type Told<'a> = (&'a String, &'a Option<String>);
+
+/// Whether a program is the one that a run was begun with, which may have kept no hash.
+pub(crate) fn check_same(title: &str, was: Told<'_>, now: Told<'_>) -> Result<(), CampaignError> {
+    let hashes = was.1.as_ref().zip(now.1.as_ref());
+    if was.0 == now.0 && hashes.is_none_or(|(was, now)| was == now) {
+        return Ok(());
+    }
+    let words = |(version, sha256): Told<'_>| match sha256 {
+        Some(sha256) => format!(
+            "{version} (SHA-256 {}…)",
+            sha256.get(..12).unwrap_or(sha256)
+        ),
+        None => version.clone(),
+    };
+    Err(CampaignError::OtherVersion {
+        title: title.to_owned(),
+        was: words(was),
+        now: words(now),
+    })
+}
+
+fn found(service: &Service, agent: &mut dyn Agent) -> Result<FoundService, CampaignError> {
     let ask = Ask::Find {
         service: Box::new(service.clone()),
     };
     match agent.ask(&ask)? {
-        Tell::Found(found) => Ok(found.version),
+        Tell::Found(found) => Ok(found),
         _ => Err(CampaignError::Unexpected("find")),
     }
 }

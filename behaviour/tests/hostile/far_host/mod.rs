@@ -352,6 +352,7 @@ fn a_servers_host_cannot_turn_the_load_upon_another() {
             ),
             speaks: Speaks::Http {
                 path: "/json".to_owned(),
+                varies: false,
             },
         }),
         answer: None,

@@ -19,7 +19,8 @@ use sys::usage::{self, Usage};
 use sys::{clock, pidfd};
 
 pub use said::Kept;
-use said::{Running, last_words};
+use said::Running;
+pub(crate) use said::{KEPT_ERRORS_BYTES, last_words};
 
 /// How a command is ended, and how long each way may take: the second works at once but for a
 /// process that waits for a device.

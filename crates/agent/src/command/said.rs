@@ -8,7 +8,7 @@ use std::process::Child;
 use sys::launch::Stamp;
 
 /// Bytes of standard error that are kept, and lines that are shown of them.
-const KEPT_BYTES: usize = 4096;
+pub(crate) const KEPT_ERRORS_BYTES: usize = 4096;
 const LAST_LINES: usize = 5;
 
 /// A command that runs, and what it has said.
@@ -65,13 +65,13 @@ impl Running {
 
     fn keep(&mut self, said: &[u8]) {
         self.said.extend_from_slice(said);
-        let surplus = self.said.len().saturating_sub(KEPT_BYTES);
+        let surplus = self.said.len().saturating_sub(KEPT_ERRORS_BYTES);
         self.said.drain(..surplus);
     }
 }
 
 /// The last lines of what was kept of standard error.
-pub(super) fn last_words(said: &[u8]) -> String {
+pub(crate) fn last_words(said: &[u8]) -> String {
     let text = String::from_utf8_lossy(said);
     let lines: Vec<&str> = text
         .lines()

@@ -26,7 +26,8 @@ use crate::held_server::HeldServer;
 use crate::running;
 use crate::service::register::studies;
 use crate::service::{self, Offer, RunningService, Wish};
-use crate::target::{Speaks, Target, failure};
+use crate::speaks::Speaks;
+use crate::target::{Target, failure};
 
 pub use git::{Repository, Resolved};
 pub(crate) use runs::{Runs, measure};
@@ -98,6 +99,8 @@ fn described(build: &Build, command: &str) -> Service {
         title: build.title.clone(),
         protocol: Protocol::Http,
         find: Find {
+            version: None,
+            path: None,
             programs: vec!["sh".to_owned()],
             places: Vec::new(),
             version_arguments: Vec::new(),

@@ -1,5 +1,6 @@
 //! Finds a service's program and asks it for its version.
 
+use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -24,7 +25,10 @@ const MOST_SAID_BYTES: u64 = 16 << 10;
 /// # Errors
 /// When it is absent, with the line that installs it; or when it does not tell its version.
 pub fn find(service: &Service) -> Result<FoundService, Failure> {
-    found(&locate(service)?, &service.title, &service.find)
+    match service.find.version {
+        None => found(&locate(service)?, &service.title, &service.find),
+        Some(_) => find_program(&service.title, &service.find),
+    }
 }
 
 /// Looks whether a program is here and which version it is. One that does not tell is passed over
@@ -54,10 +58,26 @@ fn found(program: &Path, title: &str, find: &Find) -> Result<FoundService, Failu
         ),
         advice: way_to_have(find),
     })?;
+    if let Some(wanted) = &find.version
+        && !is_of(&version, wanted)
+    {
+        return Err(Failure {
+            what: format!("{title} was not found: {} is {version}", program.display()),
+            advice: "have that version on the PATH, or give the path of its program".to_owned(),
+        });
+    }
+    let sha256 = File::open(program).and_then(foreign::sha256::of_all).ok();
     Ok(FoundService {
         program: program.display().to_string(),
         version,
+        sha256,
     })
+}
+
+/// Whether a version is this one, or one of those that begin with it: 3.1 is not 3.12.
+fn is_of(version: &str, wanted: &str) -> bool {
+    let rest = version.strip_prefix(wanted);
+    rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_alphanumeric()))
 }
 
 /// Where the program of a service is.
@@ -66,6 +86,9 @@ fn found(program: &Path, title: &str, find: &Find) -> Result<FoundService, Failu
 /// When it is absent, with the line that installs it, or only root may execute it.
 pub fn locate(service: &Service) -> Result<PathBuf, Failure> {
     let (title, find) = (&service.title, &service.find);
+    if find.version.is_some() {
+        return Ok(find_program(title, find)?.program.into());
+    }
     let first = usable(title, find)?.into_iter().next();
     first.ok_or_else(|| absent_by_name(title, find))
 }
@@ -73,9 +96,12 @@ pub fn locate(service: &Service) -> Result<PathBuf, Failure> {
 /// Every program of these names that what is measured may execute; at least one.
 fn usable(title: &str, find: &Find) -> Result<Vec<PathBuf>, Failure> {
     let folders = places::folders(&find.places);
-    let names = find.programs.iter();
+    let names = names(find);
+    // A path, joined to a folder, is that path.
+    let names = names.iter();
     let there = names.flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
-    let there: Vec<PathBuf> = there.filter(|path| places::is_program(path)).collect();
+    let mut there: Vec<PathBuf> = there.filter(|path| places::is_program(path)).collect();
+    there.dedup();
     let descent = Descent::from_here().unwrap_or_default();
     let roots_own = there.first().cloned();
     let of_all = |path: &PathBuf| descent.may_run(path);
@@ -85,6 +111,24 @@ fn usable(title: &str, find: &Find) -> Result<Vec<PathBuf>, Failure> {
         Some(path) if usable.is_empty() => Err(out_of_reach(find, &path)),
         Some(_) => Ok(usable),
     }
+}
+
+/// Under which names it is looked for. Distributions have several versions beside one another as `python3.12`
+/// and `gcc-12`.
+fn names(find: &Find) -> Vec<String> {
+    if let Some(path) = &find.path {
+        return vec![path.clone()];
+    }
+    let of_version = |version: &String| {
+        let name = |program: &String| {
+            let plain = program.trim_end_matches(|last: char| last.is_ascii_digit());
+            [format!("{plain}{version}"), format!("{program}-{version}")]
+        };
+        find.programs.iter().flat_map(name).collect()
+    };
+    let mut names = find.version.as_ref().map_or_else(Vec::new, of_version);
+    names.extend(find.programs.iter().cloned());
+    names
 }
 
 /// Where a program is that a service needs beside its own.
@@ -124,7 +168,13 @@ fn absent(title: &str, find: &Find, programs: &str) -> Failure {
 }
 
 fn absent_by_name(title: &str, find: &Find) -> Failure {
-    absent(title, find, &find.programs.join("` or `"))
+    match &find.path {
+        Some(path) => Failure {
+            what: format!("{title} was not found: there is no program {path}"),
+            advice: "give the path of a program that is there".to_owned(),
+        },
+        None => absent(title, find, &find.programs.join("` or `")),
+    }
 }
 
 /// Said of a program that may be another than is meant.

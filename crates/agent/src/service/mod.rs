@@ -7,6 +7,7 @@ mod find;
 mod folder;
 mod keeper;
 pub(crate) mod leftovers;
+pub(crate) mod likeness;
 mod logs;
 mod offer;
 mod order;
@@ -22,11 +23,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
+use model::expected::Expected;
 use model::failure::Failure;
 use model::{Doubt, Service};
 use sys::descent::Descent;
 use sys::process::ChildSetup;
-use wire::response::BodyMark;
 
 use order::{Order, Request, Up, Word};
 
@@ -155,17 +156,16 @@ impl RunningService {
         })
     }
 
-    /// What the answer to a request for this path must hold.
-    pub(crate) fn body_of(&self, path: &str) -> Result<BodyMark, Failure> {
-        let bodies = &self.service.serves;
-        let body = bodies.get(path).ok_or_else(|| Failure {
+    /// What the answer to a request for this path must be.
+    pub(crate) fn expected_of(&self, path: &str) -> Result<Expected, Failure> {
+        let paths = &self.service.serves;
+        paths.get(path).cloned().ok_or_else(|| Failure {
             what: format!("{} serves no `{path}`", self.service.title),
             advice: format!(
                 "it serves {}",
-                bodies.keys().cloned().collect::<Vec<_>>().join(" and ")
+                paths.keys().cloned().collect::<Vec<_>>().join(" and ")
             ),
-        })?;
-        Ok(BodyMark::of(body.as_bytes()))
+        })
     }
 
     /// Whether it is still up, and what that makes doubtful: it writes more than it may.

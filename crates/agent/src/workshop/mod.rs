@@ -2,6 +2,7 @@
 //! a runner that times them one by one as an ordinary user.
 
 pub(crate) mod own_folder;
+mod served;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,6 +10,7 @@ use std::io;
 use std::os::unix::fs::chown;
 use std::path::{Component, Path};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use machine::cpus::CpuSplit;
 use machine::instruments::cpu::CpuWatch;
@@ -22,6 +24,7 @@ use sys::process::ChildSetup;
 use crate::Setup;
 use crate::command::{CommandRunner, Prepared};
 use own_folder::OwnFolder;
+use served::Served;
 
 /// How much of a command's output is kept: more than any figures need.
 const KEPT_BYTES: usize = 1 << 20;
@@ -30,6 +33,8 @@ const LINERATE: &str = "linerate";
 
 /// A folder and the hands that work in it. Dropping it takes the folder away.
 pub(crate) struct Workshop {
+    /// Ends before its folder goes.
+    served: Option<Served>,
     folder: OwnFolder,
     runner: CommandRunner,
     descent: Descent,
@@ -51,6 +56,7 @@ impl Workshop {
         };
         let descent = Descent::from_here().map_err(|error| doing("/proc/self/uid_map", &error))?;
         let workshop = Self {
+            served: None,
             folder: OwnFolder::new(&std::env::temp_dir(), "study")?,
             runner: CommandRunner::new().map_err(|error| doing("watching commands", &error))?,
             descent,
@@ -76,6 +82,11 @@ impl Workshop {
 
     /// Runs a command to its end.
     pub(crate) fn run(&mut self, asked: &FolderCommand, cpus: &CpuSplit) -> Result<Ran, Failure> {
+        let cpus = match asked.cpus {
+            // The same that a server would have: not the one on which clients of ours work.
+            CpuUse::One => cpus.server.first().copied().into_iter().collect(),
+            CpuUse::All => Vec::new(),
+        };
         let command = self.command(asked, cpus)?;
         self.watch.open();
         let begun_ns = clock::monotonic_ns();
@@ -102,6 +113,26 @@ impl Workshop {
         }
     }
 
+    /// Starts the command that the timed one speaks with, on the CPUs that this one leaves free.
+    pub(crate) fn serve(&mut self, asked: &FolderCommand, cpus: &CpuSplit) -> Result<(), Failure> {
+        self.served = None;
+        let cpus = match asked.cpus {
+            CpuUse::One => cpus.client.clone(),
+            CpuUse::All => Vec::new(),
+        };
+        let (name, within) = (
+            asked.words.join(" "),
+            Duration::from_millis(asked.timeout_ms),
+        );
+        self.served = Some(Served::start(self.command(asked, cpus)?, &name, within)?);
+        Ok(())
+    }
+
+    /// Ends it.
+    pub(crate) fn end_serving(&mut self) -> Result<(), Failure> {
+        self.served.take().map_or(Ok(()), Served::end)
+    }
+
     fn meanwhile(&self, reading: &CommandReading, window_ns: u64) -> Meanwhile {
         let counts = self.watch.counts(window_ns);
         Meanwhile {
@@ -112,7 +143,7 @@ impl Workshop {
         }
     }
 
-    fn command(&self, asked: &FolderCommand, cpus: &CpuSplit) -> Result<Command, Failure> {
+    fn command(&self, asked: &FolderCommand, cpus: Vec<usize>) -> Result<Command, Failure> {
         let (program, arguments) = asked.words.split_first().ok_or_else(|| Failure {
             what: "an empty command".to_owned(),
             advice: "give a program".to_owned(),
@@ -130,11 +161,6 @@ impl Workshop {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let cpus = match asked.cpus {
-            // The same that a server would have: not the one on which clients of ours work.
-            CpuUse::One => cpus.server.first().copied().into_iter().collect(),
-            CpuUse::All => Vec::new(),
-        };
         let setup = ChildSetup {
             cpus,
             descent: self.descent,

@@ -100,6 +100,7 @@ fn worded(mut run: CommandRun, name: &str, question: &str) -> CommandRun {
     run.study.pitfalls = vec!["The minimum of many calls is not what a program sees.".to_owned()];
     "one call of compute()".clone_into(&mut run.study.metrics[0].title);
     run.programs = vec![ProgramRecord {
+        sha256: None,
         name: "gcc".to_owned(),
         title: "GCC".to_owned(),
         version: "12.2.0".to_owned(),

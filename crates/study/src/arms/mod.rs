@@ -9,6 +9,8 @@ use model::lever::{LeverSetting, LeverState};
 use model::study::{Arm, DesignKind, Program, Role, SERVE, StepSpec, Study};
 use model::{Binds, Doubt};
 
+use crate::pinned::name_of;
+
 pub use ladder::confirmation;
 
 /// Name of the first arm.
@@ -173,13 +175,14 @@ impl Programs {
         match target {
             None => self.common.clone(),
             Some(SERVE) => Program::Serve,
-            Some(service) => Program::Service(service.to_owned()),
+            Some(target) => Program::Service(name_of(target)),
         }
     }
 
     /// Whether a step's program is here, and the arm that it is compared with.
     fn check(&self, step: &StepSpec, arms: &[Arm]) -> Result<(), LeftOut> {
-        let missing = step.target.as_ref().and_then(|name| self.missing.get(name));
+        let target = step.target.as_deref().map(name_of);
+        let missing = target.and_then(|name| self.missing.get(&name));
         let has_arm = |name: &&String| arms.iter().any(|arm| arm.name == **name);
         let alone = step.against.as_ref().filter(|name| !has_arm(name));
         let why = missing.cloned().or_else(|| {

@@ -6,15 +6,19 @@ use model::CommandStudy;
 use model::braces;
 use model::command_run::CommandArm;
 use model::command_study::LevelValue;
+use model::message::ServerFolder;
 
 /// The name of a study's folder where commands are shown to people.
 const SHOWN_FOLDER: &str = "DIR";
 
 /// Knows the value of every variable of a study on this machine.
+#[derive(Clone)]
 pub(super) struct Filler<'a> {
     pub(super) study: &'a CommandStudy,
     /// The study's folder.
     pub(super) folder: String,
+    /// That of the server's host, and where it is reached.
+    pub(super) server: ServerFolder,
     /// Need to the path of its program.
     pub(super) programs: BTreeMap<String, String>,
 }
@@ -31,6 +35,15 @@ impl Filler<'_> {
         let same = arms.iter().find(|other| other.levels == arm.levels);
         let name = same.map_or(&arm.name, |baseline| &baseline.name);
         self.command(words, &arm.levels, Some(name))
+    }
+
+    /// The command of an arm at the server's host.
+    pub(super) fn of_server(&self, arm: &CommandArm, arms: &[CommandArm]) -> Vec<String> {
+        let there = Self {
+            folder: self.server.path.clone(),
+            ..self.clone()
+        };
+        there.of_arm(&self.study.workload.server, arm, arms)
     }
 
     /// A command with these levels.
@@ -79,6 +92,7 @@ impl Filler<'_> {
         match variable {
             "dir" => Some(self.folder.clone()),
             "linerate" => Some(format!("{}/linerate", self.folder)),
+            "server_address" => Some(self.server.address.to_string()),
             other => {
                 let size = self
                     .study
@@ -109,7 +123,7 @@ pub(super) fn wants_linerate(study: &CommandStudy) -> bool {
     let commands = lists
         .into_iter()
         .flatten()
-        .chain([&workload.run])
+        .chain([&workload.run, &workload.server])
         .chain(evidence);
     let values = study.factors.iter().flat_map(|factor| &factor.levels);
     let values = values.flat_map(|level| match &level.value {
@@ -131,12 +145,17 @@ mod tests {
     #[test]
     fn variables_of_all_kinds_are_filled_in_and_lists_become_words() {
         let text = include_str!("../../../../studies/strength-reduction.toml");
-        let StudyFile::Commands(study) = crate::spec::parse(text, "s.toml").unwrap() else {
+        let StudyFile::Commands(mut study) = crate::spec::parse(text, "s.toml").unwrap() else {
             panic!("a study of commands");
         };
+        study.workload.server = vec!["{dir} {server_address}".to_owned()];
         let filler = Filler {
             study: &study,
             folder: "/tmp/f".to_owned(),
+            server: ServerFolder {
+                path: "/tmp/s".to_owned(),
+                address: [10, 0, 0, 2].into(),
+            },
             programs: [("gcc".to_owned(), "/usr/bin/gcc".to_owned())].into(),
         };
         let arms = super::super::arms::build(&study, &BTreeMap::new())
@@ -164,6 +183,7 @@ mod tests {
         );
         let run = filler.of_arm(&study.workload.run, native, &arms);
         assert_eq!(run, ["/tmp/f/table-gcc-o3-native", "add", "300"]);
+        assert_eq!(filler.of_server(native, &arms), ["/tmp/s 10.0.0.2"]);
         let words = ["{arm} {{dir}} {linerate}".to_owned()];
         let control = filler.of_arm(&words, &arms[1], &arms);
         assert_eq!(control, ["multiply.gcc.o3 {dir} /tmp/f/linerate"]);

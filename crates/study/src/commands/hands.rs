@@ -2,22 +2,20 @@
 //! before and after it.
 
 use std::collections::{BTreeMap, HashMap};
+use std::net::Ipv4Addr;
 
 use model::command::{CommandEnd, FolderCommand, Ran};
 use model::command_run::{CommandArm, Measured};
 use model::command_study::{CpuUse, LONGEST_STEP_S, OutputPart};
+use model::message::ServerFolder;
 use model::{Ask, CommandDoubt, CommandReading, Doubt, Tell};
 
 use super::arms::NoArms;
 use super::fill::{Filler, wants_linerate};
 use super::pull;
+use super::said::{beginning, end_of};
 use crate::campaign::CampaignError;
 use crate::transport::Agent;
-
-/// Lines of output that an error shows.
-const SHOWN_LINES: usize = 5;
-/// How much of a command's last words is kept with a run that failed.
-const KEPT_CHARS: usize = 400;
 
 /// Why commands could not be measured.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -167,17 +165,23 @@ pub(super) struct ArmCommands<'a> {
     pub(super) unbuilt: HashMap<&'a str, Box<Failed>>,
 }
 
-/// Has the agent make the study's folder; where it is.
+/// Has the agent make the study's folder; where it is, here and at the server's host.
 pub(super) fn make_folder(
     study: &model::CommandStudy,
     agent: &mut dyn Agent,
-) -> Result<String, CampaignError> {
+) -> Result<(String, ServerFolder), CampaignError> {
     let ask = Ask::MakeFolder {
         files: study.files.clone(),
         with_linerate: wants_linerate(study),
     };
     match agent.ask(&ask)? {
-        Tell::Folder { path } => Ok(path),
+        Tell::Folder { path, server } => {
+            let server = server.unwrap_or_else(|| ServerFolder {
+                path: path.clone(),
+                address: Ipv4Addr::LOCALHOST.into(),
+            });
+            Ok((path, server))
+        }
         _ => Err(CampaignError::Unexpected("make_folder")),
     }
 }
@@ -237,8 +241,27 @@ impl ArmCommands<'_> {
     fn prepared_run(&mut self, words: &[String], arm: &CommandArm) -> Result<Ran, Trouble> {
         let workload = &self.filler.study.workload;
         self.beside("preparing with", &workload.prepare, arm)?;
-        let ran = self.run(words, workload.timeout_s, workload.cpus)?;
+        let ran = self.run_served(words, arm)?;
         self.must_do_well("", words, arm, &ran.reading)?;
+        Ok(ran)
+    }
+
+    /// With its server, where it has one. One that does not come up, or goes, ends the study.
+    fn run_served(&mut self, words: &[String], arm: &CommandArm) -> Result<Ran, CampaignError> {
+        let workload = &self.filler.study.workload;
+        let has_server = !workload.server.is_empty();
+        if has_server {
+            let serve = FolderCommand {
+                words: self.filler.of_server(arm, self.arms),
+                timeout_ms: u64::from(workload.timeout_s) * 1000,
+                cpus: workload.cpus,
+            };
+            self.agent.ask(&Ask::Serve(serve))?;
+        }
+        let ran = self.run(words, workload.timeout_s, workload.cpus)?;
+        if has_server {
+            self.agent.ask(&Ask::EndServing)?;
+        }
         Ok(ran)
     }
 
@@ -362,26 +385,4 @@ impl ArmCommands<'_> {
             doubts: Vec::new(),
         })
     }
-}
-
-/// The end of some lines as one.
-fn end_of(words: &str) -> String {
-    let lines: Vec<&str> = words.lines().map(str::trim).collect();
-    let line = foreign::shown(&lines.join(" / ")).into_owned();
-    let surplus = line.chars().count().saturating_sub(KEPT_CHARS);
-    if surplus == 0 {
-        return line;
-    }
-    let kept: String = line.chars().skip(surplus).collect();
-    format!("…{kept}")
-}
-
-/// What an output begins with, for an error.
-fn beginning(output: &str) -> String {
-    if output.trim().is_empty() {
-        return "(nothing)".to_owned();
-    }
-    let clip = |line: &str| line.chars().take(200).collect::<String>();
-    let lines: Vec<String> = output.lines().take(SHOWN_LINES).map(clip).collect();
-    lines.join("\n")
 }

@@ -98,9 +98,11 @@ fn hands<'a>(
     found: &Programs,
     agent: &'a mut dyn Agent,
 ) -> Result<ArmCommands<'a>, CampaignError> {
+    let (folder, server) = make_folder(study, agent)?;
     let filler = Filler {
         study,
-        folder: make_folder(study, agent)?,
+        folder,
+        server,
         programs: found.paths.clone(),
     };
     Ok(ArmCommands {

@@ -7,6 +7,7 @@ mod hands;
 mod measure;
 pub(crate) mod programs;
 pub(crate) mod pull;
+mod said;
 mod trial;
 
 use model::CommandStudy;

@@ -10,6 +10,7 @@ use model::{Ask, CommandStudy, Tell};
 use super::hands::CommandError;
 use crate::campaign::CampaignError;
 use crate::transport::{Agent, AgentError};
+use crate::under_test::check_same;
 
 /// What was found and what was not.
 #[derive(Debug, Default)]
@@ -55,14 +56,9 @@ pub(super) fn find_again(
     let programs = find(&run.study, agent)?;
     for was in &run.programs {
         let now = programs.records.iter().find(|now| now.name == was.name);
-        let now = now.map_or("absent", |now| now.version.as_str());
-        if now != was.version {
-            return Err(CampaignError::OtherVersion {
-                title: was.title.clone(),
-                was: was.version.clone(),
-                now: now.to_owned(),
-            });
-        }
+        let absent = ("absent".to_owned(), None);
+        let now = now.map_or((&absent.0, &absent.1), |now| (&now.version, &now.sha256));
+        check_same(&was.title, (&was.version, &was.sha256), now)?;
     }
     Ok(programs)
 }
@@ -70,16 +66,17 @@ pub(super) fn find_again(
 type Answered = Result<(String, ProgramRecord), String>;
 
 fn ask(need: &Need, agent: &mut dyn Agent) -> Result<Answered, CampaignError> {
-    let record = |version| ProgramRecord {
+    let record = |version, sha256| ProgramRecord {
         name: need.name.clone(),
         title: need.title.clone(),
         version,
+        sha256,
     };
     let ask = Ask::FindProgram {
         need: Box::new(need.clone()),
     };
     match agent.ask(&ask) {
-        Ok(Tell::Found(found)) => Ok(Ok((found.program, record(found.version)))),
+        Ok(Tell::Found(found)) => Ok(Ok((found.program, record(found.version, found.sha256)))),
         Ok(_) => Err(CampaignError::Unexpected("find_program")),
         // That it is not here is an answer.
         Err(refusal @ AgentError::Refused(_)) => Ok(Err(refusal.to_string())),

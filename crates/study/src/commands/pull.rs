@@ -5,7 +5,7 @@ use model::command_study::{Agreement, MetricSource, MetricSpec, OutputPart};
 use regex_lite::Regex;
 use serde_json::Value;
 
-use crate::sha256;
+use foreign::sha256;
 
 /// A longer text that must agree is saved as its SHA-256.
 const LONGEST_SAVED: usize = 200;
@@ -17,11 +17,14 @@ pub(crate) fn regex_complaint(pattern: &str) -> Option<String> {
         Ok(_) => Some(format!(
             "`{pattern}` has no group; expected one around the value, as in `took (\\d+) ms`"
         )),
-        Err(error) => Some(format!(
-            "expected a regular expression: {}",
-            one_line(&error.to_string())
-        )),
+        Err(_) => regex_problem(pattern),
     }
+}
+
+/// The same of one that shall find something, and may have no group.
+pub(crate) fn regex_problem(pattern: &str) -> Option<String> {
+    let problem = one_line(&Regex::new(pattern).err()?.to_string());
+    Some(format!("expected a regular expression: {problem}"))
 }
 
 /// What is wrong with a JSON pointer, if anything is.

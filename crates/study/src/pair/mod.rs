@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use model::cpus::{CpuShare, CpuWish, Side};
 use model::failure::Failure;
-use model::message::{BlockAsk, Reach, Speaks};
+use model::message::{BlockAsk, Reach, ServerFolder, Speaks};
 use model::run::{ClientHost, ClockComparison};
 use model::{Ask, Reading, Tell};
 
@@ -130,6 +130,20 @@ impl<'a> Pair<'a> {
             _ => return Err(strange("watch")),
         }
         Ok(tell)
+    }
+
+    /// A folder for commands at each of the hosts.
+    fn make_folders(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
+        match (self.server.ask(ask)?, self.client.ask(ask)?) {
+            (Tell::Folder { path: there, .. }, Tell::Folder { path, .. }) => Ok(Tell::Folder {
+                path,
+                server: Some(ServerFolder {
+                    path: there,
+                    address: self.address,
+                }),
+            }),
+            _ => Err(strange("folders")),
+        }
     }
 
     /// Brings a target up at the server's host, and has the client's take up with it.
@@ -256,7 +270,11 @@ impl Agent for Pair<'_> {
                 self.client.ask(ask)?;
                 self.server.ask(ask)
             }
-            Ask::Meet { .. } | Ask::Load(_) => self.client.ask(ask),
+            Ask::MakeFolder { .. } => self.make_folders(ask),
+            Ask::FindProgram { need } if need.on_server => self.server.ask(ask),
+            Ask::Meet { .. } | Ask::Load(_) | Ask::FindProgram { .. } | Ask::Run(_) => {
+                self.client.ask(ask)
+            }
             // What is asked of a host that has the program under test.
             _ => self.server.ask(ask),
         }

@@ -13,6 +13,8 @@ use model::link::spelling::{
 use serde::Deserialize;
 use toml::de::DeValue;
 
+use crate::pinned;
+
 use Kind::{
     Body, Flag, Flat, Items, Lever, List, Map, Name, NameOf, Number, OneOf, OneOfOr, Path, Spelled,
     Table, Text, TextOrWords, Url, Variable, Whole, Workers,
@@ -79,7 +81,7 @@ pub(super) enum Kind {
     Spelled(Spelling),
 }
 
-/// A property of a link, as the flags of `linerate link` are spelled.
+/// What is spelled as a flag is: a target, or a property of a link.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Spelling {
@@ -90,6 +92,7 @@ pub(super) enum Spelling {
     Reorder,
     Queue,
     Setting,
+    Target,
 }
 
 /// The longest name, in characters.
@@ -114,6 +117,7 @@ impl Spelling {
             Self::Reorder => parse_reorder(text).is_ok(),
             Self::Queue => parse_queue(text).is_ok(),
             Self::Setting => text.parse::<Setting>().is_ok(),
+            Self::Target => pinned::is_target(text),
         }
     }
 
@@ -127,6 +131,7 @@ impl Spelling {
             Self::Reorder => "a share such as \"1%\", or with a time as \"1%,2ms\"",
             Self::Queue => "packets as \"1000\", a size as \"64kB\" or a time as \"20ms\"",
             Self::Setting => "KEY=VALUE such as \"rate=10Mbit/s\"",
+            Self::Target => pinned::TARGET,
         }
     }
 }

@@ -12,7 +12,7 @@ use super::sense::{Sense, must, place};
 use crate::commands::programs::optional;
 
 /// Variables that every study has.
-pub(super) const OWN: [&str; 3] = ["dir", "arm", "linerate"];
+pub(super) const OWN: [&str; 4] = ["dir", "arm", "linerate", "server_address"];
 
 /// The variable for the name of a factor's level.
 pub(super) fn level_name(factor: &Factor) -> String {
@@ -43,7 +43,10 @@ fn commands(study: &CommandStudy) -> Vec<(Vec<String>, &[String])> {
         ("prepare", &workload.prepare),
         ("cleanup", &workload.cleanup),
     ];
-    let mut all = vec![(place!["workload", "run"], &workload.run[..])];
+    let mut all = vec![
+        (place!["workload", "run"], &workload.run[..]),
+        (place!["workload", "server"], &workload.server[..]),
+    ];
     for (field, list) in lists {
         for (index, command) in list.iter().enumerate() {
             all.push((place!["workload", field, index], command));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::session::Far;
 use super::{SshError, shown};
-use crate::sha256;
+use foreign::sha256;
 
 /// How long a look at a host may take, with connecting: an agent for keys may hang as well.
 const LOOK: Duration = Duration::from_secs(30);

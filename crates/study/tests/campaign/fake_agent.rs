@@ -87,6 +87,7 @@ impl FakeAgent {
             })),
             Ask::Watch { .. } => Tell::Watched(self.watched.clone()),
             Ask::Find { .. } => Tell::Found(FoundService {
+                sha256: None,
                 program: "/usr/sbin/nginx".to_owned(),
                 version: self.service_version.clone(),
             }),
@@ -97,6 +98,7 @@ impl FakeAgent {
                     address: SocketAddr::new(address, 4000),
                     speaks: Speaks::Http {
                         path: "/json".to_owned(),
+                        varies: false,
                     },
                 }),
                 answer: None,
@@ -109,12 +111,15 @@ impl FakeAgent {
             Ask::Stop { target } => Tell::Stopped {
                 target: target.clone(),
             },
-            Ask::Build(_) | Ask::FindProgram { .. } | Ask::MakeFolder { .. } | Ask::Run(_) => {
-                Tell::Failed(Failure {
-                    what: "it runs no commands".to_owned(),
-                    advice: String::new(),
-                })
-            }
+            Ask::Build(_)
+            | Ask::FindProgram { .. }
+            | Ask::MakeFolder { .. }
+            | Ask::Run(_)
+            | Ask::Serve(_)
+            | Ask::EndServing => Tell::Failed(Failure {
+                what: "it runs no commands".to_owned(),
+                advice: String::new(),
+            }),
         }
     }
 

@@ -113,6 +113,15 @@ impl Head {
     }
 }
 
+/// Name and value of each header of a head that was parsed.
+pub(super) fn fields(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let lines = Lines(head).skip(1).take_while(|line| !line.is_empty());
+    lines.filter_map(|line| {
+        let colon = memchr(b':', line)?;
+        Some((&line[..colon], line[colon + 1..].trim_ascii()))
+    })
+}
+
 /// The lines of a head, without their ends.
 struct Lines<'a>(&'a [u8]);
 

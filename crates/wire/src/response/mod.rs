@@ -6,12 +6,14 @@
 mod chunked;
 mod head;
 mod mark;
+mod whole;
 
 use chunked::Chunks;
 use head::{BodyFrame, Head};
 
 pub use head::{HEAD_LIMIT_BYTES, KnownHead};
 pub use mark::{BodyMark, Marker};
+pub use whole::WholeAnswer;
 
 /// Why bytes are no HTTP/1 answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::io;
 
 use sys::address::Address;
 use sys::clock;
-use wire::response::{BodyMark, KnownHead, Malformed, Progress, Reply};
+use wire::response::{BodyMark, KnownHead, Malformed, Progress, Reply, WholeAnswer};
 
 pub use self::http2::{Http2Probe, probe_http2};
 use super::http::HttpProtocol;
@@ -61,9 +61,60 @@ pub fn probe(
     protocol: &HttpProtocol,
     timeout_ns: u64,
 ) -> Result<Probe, ProbeError> {
-    let address = &address.into();
+    probe_keeping(
+        &address.into(),
+        tls,
+        protocol,
+        timeout_ns,
+        &mut Kept::new(0),
+    )
+}
+
+/// As [`probe`], and keeps the answer as far as its first `most_bytes`; `None` where its head is longer.
+///
+/// # Errors
+/// Those of [`probe`].
+pub fn probe_whole(
+    address: impl Into<Address>,
+    protocol: &HttpProtocol,
+    timeout_ns: u64,
+    most_bytes: usize,
+) -> Result<(Probe, Option<WholeAnswer>), ProbeError> {
+    let mut kept = Kept::new(most_bytes);
+    let probe = probe_keeping(&address.into(), None, protocol, timeout_ns, &mut kept)?;
+    Ok((probe, WholeAnswer::of(&kept.bytes)))
+}
+
+/// The first bytes of an answer.
+struct Kept {
+    bytes: Vec<u8>,
+    most: usize,
+}
+
+impl Kept {
+    const fn new(most: usize) -> Self {
+        Self {
+            bytes: Vec::new(),
+            most,
+        }
+    }
+
+    fn take(&mut self, piece: &[u8]) {
+        let room = self.most - self.bytes.len();
+        self.bytes
+            .extend_from_slice(&piece[..room.min(piece.len())]);
+    }
+}
+
+fn probe_keeping(
+    address: &Address,
+    tls: Option<&Client>,
+    protocol: &HttpProtocol,
+    timeout_ns: u64,
+    kept: &mut Kept,
+) -> Result<Probe, ProbeError> {
     let mut line = connect(address, tls, timeout_ns)?;
-    let reply = exchange(&mut line, protocol).map_err(|failure| failure.at(address))?;
+    let reply = exchange(&mut line, protocol, kept).map_err(|failure| failure.at(address))?;
     Ok(Probe {
         status: reply.status,
         request_bytes: protocol.request_bytes(),
@@ -179,7 +230,7 @@ fn head(line: &mut Line, protocol: &HttpProtocol) -> Result<(u16, Option<u64>), 
     }
 }
 
-fn exchange(line: &mut Line, protocol: &HttpProtocol) -> Result<Reply, Failure> {
+fn exchange(line: &mut Line, protocol: &HttpProtocol, kept: &mut Kept) -> Result<Reply, Failure> {
     line.send(protocol.bytes())?;
     let mut reader = protocol.reader();
     reader.begin(true);
@@ -190,6 +241,7 @@ fn exchange(line: &mut Line, protocol: &HttpProtocol) -> Result<Reply, Failure> 
             let cut_short = |_| Failure::Io(io::ErrorKind::UnexpectedEof.into());
             return reader.read_end().map_err(cut_short);
         }
+        kept.take(piece);
         match reader.read(&mut known, piece).map_err(Failure::Malformed)? {
             Progress::More => {}
             Progress::Whole { reply, .. } => return Ok(reply),

@@ -4,12 +4,17 @@ use std::io::{self, Read};
 
 use aws_lc_rs::digest::{Context, Digest, SHA256, digest};
 
-pub(crate) fn of(text: &str) -> String {
+/// Of a text.
+#[must_use]
+pub fn of(text: &str) -> String {
     hexadecimal(&digest(&SHA256, text.as_bytes()))
 }
 
 /// Of all that can be read.
-pub(crate) fn of_all(mut from: impl Read) -> io::Result<String> {
+///
+/// # Errors
+/// When reading fails.
+pub fn of_all(mut from: impl Read) -> io::Result<String> {
     let mut context = Context::new(&SHA256);
     let mut buffer = vec![0; 1 << 16];
     loop {

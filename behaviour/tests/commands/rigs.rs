@@ -1,0 +1,97 @@
+//! Commands that speak with a server: each at its own host.
+
+use model::command_run::CommandRun;
+use model::run::{Rig, RunRecord};
+
+use super::lab::Lab;
+use crate::common::{answer, errors};
+
+/// A client that asks a server that is there for the run alone.
+const RUN: &str = "run = [\"sh\", \"work.sh\", \"{way}\", \"{size}\", \"{arm}\"]";
+const SAYS: &str = "echo \"$1 $2 $3 $(id -u) $HOME\" >> LOG";
+
+/// With `namespace ADDRESS` of the client and of the server for each run in the log.
+fn lab(name: &str, port: u16) -> Lab {
+    let server = format!(
+        "run = [\"sh\", \"work.sh\", \"{{server_address}}:{port}\"]\nserver = [\"sh\", \"-c\", \
+         \"echo server $(readlink /proc/self/ns/net) $PWD {{dir}} >> LOG; \
+         exec {{linerate}} serve --workers 1 --listen {{server_address}}:{port}\"]"
+    );
+    let says = "curl -sf http://$1/json > got || exit 9\n\
+                echo \"client $(readlink /proc/self/ns/net) $PWD $1\" >> LOG";
+    Lab::new(name, &[(RUN, &server), (SAYS, says)])
+}
+
+/// What each run of either role wrote, its folders left out of it.
+fn roles(lab: &Lab, role: &str) -> Vec<Vec<String>> {
+    let log = lab.folder.text("log");
+    let lines = log.lines().filter(|line| line.starts_with(role));
+    let words = |line: &str| line.split(' ').map(str::to_owned).collect();
+    lines.map(words).collect()
+}
+
+fn record(lab: &Lab) -> CommandRun {
+    serde_json::from_str::<RunRecord<_, _>>(&lab.folder.text("run/run.json")).unwrap()
+}
+
+#[test]
+fn a_server_is_up_beside_each_run_on_this_host_or_on_one_of_its_own() {
+    for (name, rig, port) in [
+        ("served", &[][..], 47_113),
+        ("netns", &["--rig", "netns"], 47_114),
+    ] {
+        let lab = lab(name, port);
+        let mut run = lab.start();
+        answer(run.arg("--smoke").args(rig));
+        let (clients, servers) = (roles(&lab, "client"), roles(&lab, "server"));
+        assert!(
+            !clients.is_empty() && clients.len() == servers.len(),
+            "{}",
+            lab.folder.text("log")
+        );
+        for (client, server) in clients.iter().zip(&servers) {
+            assert_eq!(server[2], server[3], "its folder is its own");
+            assert_eq!(
+                client[1] == server[1],
+                rig.is_empty(),
+                "{client:?} {server:?}"
+            );
+            assert_eq!(
+                client[2] == server[2],
+                rig.is_empty(),
+                "{client:?} {server:?}"
+            );
+            assert_eq!(
+                client[3].starts_with("127.0.0.1:"),
+                rig.is_empty(),
+                "{client:?}"
+            );
+        }
+        let run = record(&lab);
+        assert_eq!(run.rig == Rig::Netns, !rig.is_empty(), "{:?}", run.rig);
+        assert_eq!(run.command.contains(" --rig netns"), !rig.is_empty());
+        assert_eq!(lab.folder.names("tmp"), [""; 0]);
+    }
+}
+
+#[test]
+fn a_server_that_does_not_come_up_or_goes_ends_the_study_with_its_last_words() {
+    for (server, said) in [
+        (
+            "echo no licence >&2; exit 3",
+            "ended before it listened: exit status: 3; its last words:\nno licence",
+        ),
+        ("sleep 60", "does not listen on TCP within 1s"),
+    ] {
+        let changed = format!("{RUN}\nserver = [\"sh\", \"-c\", \"{server}\"]");
+        let lab = Lab::new(
+            "server-gone",
+            &[(RUN, &changed), ("timeout_s = 20", "timeout_s = 1")],
+        );
+        let output = lab.start().arg("--smoke").output().unwrap();
+        let words = errors(&output);
+        assert_eq!(output.status.code(), Some(2), "{words}");
+        assert!(words.contains(said), "no `{said}` in: {words}");
+        assert_eq!(lab.folder.names("tmp"), [""; 0]);
+    }
+}

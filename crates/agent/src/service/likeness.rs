@@ -1,0 +1,126 @@
+//! Is what a service answers like what its description says?
+
+use std::net::SocketAddr;
+
+use model::expected::Likeness;
+use regex_lite::Regex;
+use serde_json::Value;
+use traffic::load::http::HttpProtocol;
+use traffic::load::{Probe, probe_whole};
+use wire::response::WholeAnswer;
+
+use crate::target::PROBE_TIMEOUT_NS;
+
+/// No more of an answer is looked into: an expression takes time as it is long, and JSON memory.
+const MOST_BYTES: usize = 1 << 20;
+
+/// Asks twice, and holds both answers against the description: whether their bodies differ.
+///
+/// # Errors
+/// What is wrong with one, as it follows the name of the service.
+pub(crate) fn look(
+    address: SocketAddr,
+    path: &str,
+    protocol: &HttpProtocol,
+    likeness: &Likeness,
+) -> Result<bool, String> {
+    let once = || {
+        let asked = probe_whole(address, protocol, PROBE_TIMEOUT_NS, MOST_BYTES);
+        let (probe, whole) = asked.map_err(|error| format!("is up, but {error}"))?;
+        let wrong = complaint(likeness, &probe, whole.as_ref());
+        wrong.map_or(Ok(probe.body), |what| {
+            Err(format!("answers `GET {path}` {what}"))
+        })
+    };
+    Ok(once()? != once()?)
+}
+
+fn complaint(likeness: &Likeness, probe: &Probe, whole: Option<&WholeAnswer>) -> Option<String> {
+    let (status, bytes) = (probe.status, probe.body.bytes);
+    if let Some(wanted) = likeness.status
+        && wanted != status
+    {
+        return Some(format!("with status {status}, and not with {wanted}"));
+    }
+    if let Some([least, most]) = likeness.length
+        && !(least..=most).contains(&bytes)
+    {
+        return Some(format!(
+            "with a body of {bytes} bytes, and not of {least} to {most}"
+        ));
+    }
+    let Some(whole) = whole else {
+        return Some(format!("with a head of more than {MOST_BYTES} bytes"));
+    };
+    let headers = || likeness.header.iter();
+    headers()
+        .find_map(|(name, wanted)| header_complaint(name, wanted, whole))
+        .or_else(|| body_complaint(likeness, &whole.body, bytes))
+}
+
+fn header_complaint(name: &str, wanted: &str, whole: &WholeAnswer) -> Option<String> {
+    let values: Vec<&[u8]> = whole.values(name).collect();
+    if values.contains(&wanted.as_bytes()) {
+        return None;
+    }
+    let seen = values.first().map_or_else(
+        || format!("without the header `{name}`"),
+        |value| format!("with `{name}: {}`", value.escape_ascii()),
+    );
+    Some(format!("{seen}, and not with `{name}: {wanted}`"))
+}
+
+/// Only where somebody asks is a body looked into.
+fn body_complaint(likeness: &Likeness, body: &[u8], bytes: u64) -> Option<String> {
+    if likeness.regex.is_none() && likeness.json.is_empty() {
+        return None;
+    }
+    if body.len() as u64 != bytes {
+        return Some(format!(
+            "with a body of {bytes} bytes, too long to look for something in it: \
+             head and body may have {MOST_BYTES}"
+        ));
+    }
+    let text = String::from_utf8_lossy(body);
+    let of_regex = likeness
+        .regex
+        .as_ref()
+        .and_then(|pattern| regex_complaint(pattern, &text));
+    of_regex.or_else(|| json_complaint(likeness, &text))
+}
+
+fn regex_complaint(pattern: &str, text: &str) -> Option<String> {
+    match Regex::new(pattern) {
+        Ok(regex) if regex.is_match(text) => None,
+        Ok(_) => Some(format!("with a body in which `{pattern}` finds nothing")),
+        Err(error) => Some(format!("and `{pattern}` is no regular expression: {error}")),
+    }
+}
+
+fn json_complaint(likeness: &Likeness, text: &str) -> Option<String> {
+    if likeness.json.is_empty() {
+        return None;
+    }
+    let whole: Value = match serde_json::from_str(text) {
+        Ok(whole) => whole,
+        Err(error) => return Some(format!("with a body that is no JSON: {error}")),
+    };
+    likeness.json.iter().find_map(|(pointer, wanted)| {
+        let seen = match whole.pointer(pointer) {
+            Some(found) if is_same(found, wanted) => return None,
+            Some(Value::Array(_)) => "a list".to_owned(),
+            Some(Value::Object(_)) => "an object".to_owned(),
+            Some(found) => format!("`{found}`"),
+            None => "nothing".to_owned(),
+        };
+        Some(format!(
+            "with a body that has {seen} at `{pointer}`, and not `{wanted}`"
+        ))
+    })
+}
+
+/// 7 and 7.0 are one number.
+fn is_same(found: &Value, wanted: &Value) -> bool {
+    let both = found.as_f64().zip(wanted.as_f64());
+    both.map_or(found == wanted, |(found, wanted)| found == wanted)
+}

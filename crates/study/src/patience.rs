@@ -1,0 +1,27 @@
+//! How long an agent of another host may take to answer.
+
+use std::time::Duration;
+
+use model::Ask;
+use model::study::Program;
+
+/// How long an answer from across a network may take beyond what was asked for.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a service may take to come up: the most that its file can grant, and connecting.
+const STARTING: Duration = Duration::from_secs(630);
+
+/// How long the answer to an ask may take across a network.
+pub(crate) fn limit_of(ask: &Ask) -> Duration {
+    let asked = |ms: u32| Duration::from_millis(ms.into());
+    PATIENCE
+        + match ask {
+            Ask::Block(block) | Ask::Load(block) => asked(block.settle_ms) + asked(block.score_ms),
+            Ask::Watch { watch_ms } => asked(*watch_ms),
+            Ask::Run(command) | Ask::Serve(command) => Duration::from_millis(command.timeout_ms),
+            Ask::Start {
+                program: Program::Service(_),
+                ..
+            } => STARTING,
+            _ => Duration::ZERO,
+        }
+}
