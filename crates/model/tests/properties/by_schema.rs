@@ -80,6 +80,7 @@ impl Maker<'_> {
     fn named(&mut self, name: &str) -> Value {
         match name {
             "LeverSetting" => json!(["conntrack", "nft-rules=100"][self.below(2)]),
+            "ServerFolder" => json!({ "path": self.text(), "address": "::1" }),
             "Histogram" => json!([[self.below(3840), self.random.bits() >> 8]]),
             _ => {
                 let types = self.types;
