@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
+use super::observation::Observation;
 use super::our_server::OfOurServer;
 use super::program::OfAProgram;
-use super::sights::Sight;
 use super::{Obstacle, ProgramPart, ServerPart, Site};
 
 /// What may be typed, and for which program.
@@ -37,7 +37,7 @@ enum Starter {
 #[serde(deny_unknown_fields)]
 struct OfOurTester {
     /// Whether this kernel has it.
-    look: Sight,
+    look: Observation,
     /// The command that sets it.
     by: String,
 }

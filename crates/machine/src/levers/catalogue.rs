@@ -14,7 +14,7 @@ macro_rules! files {
 
 /// In the order in which `linerate levers list --json` has them.
 const FILES: [(&str, &str); 15] = files![
-    "told.toml",
+    "by_hand.toml",
     "locality.toml",
     "interrupts.toml",
     "drivers.toml",

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::at_start::SetAtStart;
-use super::told::Told;
+use super::by_hand::ByHand;
 use super::tunable::Tunable;
 use super::{AtStart, Knob, Obstacle, Plan, Site, TestBench};
 
@@ -54,7 +54,7 @@ pub struct Costs {
 #[serde(rename_all = "snake_case")]
 pub(super) enum How {
     Knobs(Tunable),
-    Told(Told),
+    ByHand(ByHand),
     AtStart(SetAtStart),
 }
 
@@ -85,7 +85,7 @@ impl Lever {
     pub fn read(&'static self, site: &Site) -> Result<Reading, Obstacle> {
         match &self.how {
             How::Knobs(knobs) => knobs.read(site),
-            How::Told(told) => told.read(site),
+            How::ByHand(by_hand) => by_hand.read(site),
             How::AtStart(start) => start.read(&self.name, site).map(Reading::as_it_is),
         }
     }
@@ -97,7 +97,7 @@ impl Lever {
     pub fn plan(&'static self, site: &Site, value: Option<&str>) -> Result<Plan, Obstacle> {
         match &self.how {
             How::Knobs(knobs) => knobs.plan(self, site, value),
-            How::Told(told) => Err(Obstacle::Advice(told.by_hand.clone())),
+            How::ByHand(by_hand) => Err(Obstacle::Advice(by_hand.by_hand.clone())),
             How::AtStart(start) => {
                 start.is_there(site)?;
                 Err(start.at_its_start(&self.name))
@@ -135,7 +135,7 @@ impl Lever {
     pub fn values(&self) -> String {
         match &self.how {
             How::Knobs(knobs) => knobs.accepts.words(),
-            How::Told(_) => "none: it is told, and never set".to_owned(),
+            How::ByHand(_) => "none: it is told, and never set".to_owned(),
             How::AtStart(start) => start.values.clone(),
         }
     }
@@ -146,7 +146,7 @@ impl Lever {
     pub fn sets(&self) -> Vec<String> {
         match &self.how {
             How::Knobs(knobs) => knobs.places.patterns(),
-            How::Told(_) => Vec::new(),
+            How::ByHand(_) => Vec::new(),
             How::AtStart(start) => start.sets.clone(),
         }
     }

@@ -6,24 +6,24 @@
 
 mod accepts;
 mod at_start;
+mod by_hand;
 pub mod carry;
 mod catalogue;
 mod interrupts;
 mod knob;
 mod lever;
-mod loss;
+mod lost_for_good;
+mod observation;
 mod obstacle;
 mod our_server;
+mod overruled;
 mod places;
 mod plan;
 pub mod program;
 mod share;
-mod sights;
 mod site;
 mod tested;
-mod told;
 mod tunable;
-mod twin;
 mod value;
 
 use accepts::Accepts;

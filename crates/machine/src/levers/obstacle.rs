@@ -40,10 +40,10 @@ pub enum Obstacle {
         refused: Arc<io::Error>,
     },
     /// Another setting rules, and this one would count for nothing or take it along.
-    #[error("{knob} is overruled by {twin}, which is `{held}`: {why}")]
+    #[error("{knob} is overruled by {ruling}, which is `{held}`: {why}")]
     Overruled {
         knob: Knob,
-        twin: Box<Knob>,
+        ruling: Box<Knob>,
         held: String,
         why: String,
     },

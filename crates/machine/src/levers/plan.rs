@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Knob, Obstacle, Site, Value, twin};
+use super::{Knob, Obstacle, Site, Value, overruled};
 use crate::tree::Tree;
 
 /// The change of one knob.
@@ -111,7 +111,7 @@ impl Plan {
     /// The first that does not.
     pub(super) fn is_up_to_date(&self, tree: &Tree) -> Result<(), Obstacle> {
         self.steps.iter().try_for_each(|Step { knob, old, .. }| {
-            twin::is_unused(knob, tree)?;
+            overruled::check(knob, tree)?;
             let now = knob.read(tree).map_err(|error| Obstacle::of(knob, error))?;
             if now == *old {
                 return Ok(());

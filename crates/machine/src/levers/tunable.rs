@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::places::shown;
 use super::share::Share;
 use super::{Accepts, Knob, Lever, Obstacle, Places, Plan, Reading, Site, Step, Value};
-use super::{interrupts, loss, twin};
+use super::{interrupts, loss, overruled};
 
 /// The knobs, and what they are set to.
 #[derive(Deserialize)]
@@ -59,7 +59,7 @@ impl Tunable {
                 .ok_or_else(|| self.no_value(lever, site))?,
         };
         let steps = held.into_iter().enumerate().map(|(nth, (knob, old))| {
-            twin::is_unused(&knob, &site.tree)?;
+            overruled::check(&knob, &site.tree)?;
             let typed = self.accepts.share(site, &typed, nth);
             let new = self.checked(lever, site, &knob, &typed)?;
             let follows = false;
@@ -73,7 +73,7 @@ impl Tunable {
         let mut steps = steps.collect::<Result<Vec<_>, Obstacle>>()?;
         steps.retain(|step| step.old != step.new);
         for step in &steps {
-            if let Some(lost) = loss::of(step, &site.tree) {
+            if let Some(lost) = lost_for_good::by(step, &site.tree) {
                 let knob = step.knob.clone();
                 return Err(Obstacle::WouldLose { knob, lost });
             }
@@ -91,7 +91,7 @@ impl Tunable {
         let held = self.places.held(site)?;
         stay_set(&held, site)?;
         held.iter().try_for_each(|(knob, _)| {
-            twin::is_unused(knob, &site.tree)?;
+            overruled::check(knob, &site.tree)?;
             let opened = knob.may_write(&site.tree);
             opened.map_err(|error| Obstacle::of(knob, error))
         })

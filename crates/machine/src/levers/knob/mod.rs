@@ -182,9 +182,9 @@ impl Knob {
     }
 
     /// What its undo would not bring back, as it stands now; `None` where it would.
-    pub(crate) fn loss(&self, tree: &Tree) -> Option<String> {
+    pub(crate) fn lost_for_good(&self, tree: &Tree) -> Option<String> {
         match self {
-            Self::Qdisc { device } => OfRoot { device }.loss(tree),
+            Self::Qdisc { device } => OfRoot { device }.lost_for_good(tree),
             _ => self.part_of_its_own(None, tree),
         }
     }

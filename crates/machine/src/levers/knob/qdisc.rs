@@ -7,7 +7,7 @@ use super::DeviceName;
 use super::place::{Place, absent_as_not_found, typed};
 use crate::levers::value::{Form, Value};
 use crate::links;
-use crate::rig::qdisc::{AT_ROOT, KIND, Told, detach, push_place, qdiscs};
+use crate::rig::qdisc::{AT_ROOT, KIND, Reported, detach, push_place, qdiscs};
 use crate::rtnetlink::{self, push_text};
 use crate::tree::Tree;
 
@@ -68,7 +68,7 @@ impl Place for OfRoot<'_> {
 
 impl OfRoot<'_> {
     /// What an undo would not bring back of what stands there now; `None` where it would.
-    pub(super) fn loss(&self, tree: &Tree) -> Option<String> {
+    pub(super) fn lost_for_good(&self, tree: &Tree) -> Option<String> {
         let qdiscs = self.qdiscs().ok()?;
         // Other namespaces are not shown what the host has set; then the undo looks and tells.
         let default = tree.text(DEFAULT);
@@ -110,7 +110,7 @@ impl OfRoot<'_> {
         detach(self.index()?)
     }
 
-    fn qdiscs(&self) -> io::Result<Vec<Told>> {
+    fn qdiscs(&self) -> io::Result<Vec<Reported>> {
         qdiscs(self.index()?)
     }
 
@@ -121,8 +121,12 @@ impl OfRoot<'_> {
 
 /// What an undo would not bring back of these, which are on a device: it takes ours away, and the
 /// kernel then gives the root, and each queue below an mq, what the default is by then.
-fn lost(qdiscs: &[Told], default: Option<&str>, has_no_queue: impl Fn() -> bool) -> Option<String> {
-    let root = qdiscs.iter().find(|told| told.parent == AT_ROOT)?;
+fn lost(
+    qdiscs: &[Reported],
+    default: Option<&str>,
+    has_no_queue: impl Fn() -> bool,
+) -> Option<String> {
+    let root = qdiscs.iter().find(|qdisc| qdisc.parent == AT_ROOT)?;
     let kind = &*root.kind;
     if root.handle != 0 {
         let words = || format!("the options, classes and filters of its {kind} would be lost");
@@ -132,13 +136,13 @@ fn lost(qdiscs: &[Told], default: Option<&str>, has_no_queue: impl Fn() -> bool)
     let of_queues = qdiscs
         .iter()
         // What takes packets before they are queued (clsact, ingress) stays whatever the root is.
-        .filter(|told| told.parent != AT_ROOT && told.parent != BEFORE_QUEUES);
-    let mut given: Vec<&Told> = match kind {
+        .filter(|qdisc| qdisc.parent != AT_ROOT && qdisc.parent != BEFORE_QUEUES);
+    let mut given: Vec<&Reported> = match kind {
         "mq" => of_queues.collect(),
         _ => vec![root],
     };
     let is_given_again = |kind: &str| kind == default || kind == NO_QUEUE && has_no_queue();
-    given.retain(|told| !is_given_again(&told.kind));
+    given.retain(|qdisc| !is_given_again(&qdisc.kind));
     let other = &given.pop()?.kind;
     Some(format!(
         "its {other} is of a time when net.core.default_qdisc was that, and not {default}"
@@ -146,8 +150,8 @@ fn lost(qdiscs: &[Told], default: Option<&str>, has_no_queue: impl Fn() -> bool)
 }
 
 /// `NotFound` where none is told, as of a device that is down.
-fn root_of(qdiscs: Vec<Told>) -> io::Result<Told> {
-    let root = qdiscs.into_iter().find(|told| told.parent == AT_ROOT);
+fn root_of(qdiscs: Vec<Reported>) -> io::Result<Reported> {
+    let root = qdiscs.into_iter().find(|qdisc| qdisc.parent == AT_ROOT);
     root.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
@@ -163,8 +167,9 @@ mod tests {
 
     /// As the kernel lists them: handle, parent and kind of each.
     fn lost_of(all: &[(u32, u32, &str)], default: &str, has_no_queue: bool) -> Option<String> {
-        let told = |(handle, parent, kind): &(u32, u32, &str)| Told::of(*handle, *parent, kind);
-        let all: Vec<Told> = all.iter().map(told).collect();
+        let reported =
+            |(handle, parent, kind): &(u32, u32, &str)| Reported::of(*handle, *parent, kind);
+        let all: Vec<Reported> = all.iter().map(reported).collect();
         lost(&all, Some(default), || has_no_queue)
     }
 

@@ -3,7 +3,7 @@
 
 mod asked;
 mod attach;
-mod told;
+mod reported;
 mod words;
 
 use std::io;
@@ -15,7 +15,7 @@ use crate::errno::errno;
 use crate::rtnetlink;
 use asked::Qdisc;
 pub(crate) use attach::{AT_ROOT, KIND, detach, push_place};
-pub(crate) use told::{Told, qdiscs};
+pub(crate) use reported::{Reported, qdiscs};
 
 /// What the bridge is called.
 const BRIDGE: &str = "lr-bridge";
@@ -112,10 +112,10 @@ impl Shaped {
     /// When the kernel tells of another.
     pub(crate) fn verify(&self) -> Result<String, QdiscError> {
         let failed = |source| refused("reading the qdisc of", &self.device, source);
-        let told = told::told(self.index).map_err(failed)?;
-        let told = told.map(|(qdisc, _)| qdisc);
-        let words = told.map_or_else(|| "another".to_owned(), |qdisc| qdisc.to_string());
-        if told.is_some_and(|told| self.asked.is_told_as(&told)) {
+        let reported = reported::reported(self.index).map_err(failed)?;
+        let reported = reported.map(|(qdisc, _)| qdisc);
+        let words = reported.map_or_else(|| "another".to_owned(), |qdisc| qdisc.to_string());
+        if reported.is_some_and(|qdisc| self.asked.is_told_as(&qdisc)) {
             return Ok(words);
         }
         Err(QdiscError::Another {
@@ -136,8 +136,8 @@ impl Shaped {
 
     fn read(&self) -> Result<QdiscReading, QdiscError> {
         let failed = |source| refused("reading the qdisc of", &self.device, source);
-        let told = told::told(self.index).map_err(failed)?;
-        let (_, counters) = told.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
+        let reported = reported::reported(self.index).map_err(failed)?;
+        let (_, counters) = reported.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
         Ok(QdiscReading {
             qdisc: self.qdisc.clone(),
             carried_packets: counters.sent_packets,

@@ -3,15 +3,15 @@
 use model::finding::Severity;
 use serde::Deserialize;
 
+use super::observation::Observation;
 use super::places::shown;
-use super::sights::Sight;
 use super::{Obstacle, Places, Reading, Site};
 use crate::findings;
 
 /// What there is to see, and to do.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Told {
+pub(super) struct ByHand {
     look: Evidence,
     /// Why it is left to a person, and what he would do.
     pub(super) by_hand: String,
@@ -26,15 +26,15 @@ enum Evidence {
     /// What these knobs hold, which no test of ours has ever set.
     Knobs(Places),
     /// What else there is to see.
-    Sight(Sight),
+    Observation(Observation),
 }
 
-impl Told {
+impl ByHand {
     pub(super) fn read(&self, site: &Site) -> Result<Reading, Obstacle> {
         match &self.look {
             Evidence::Check(check) => checked(check, site),
             Evidence::Knobs(places) => Ok(Reading::as_it_is(shown(&places.held(site)?))),
-            Evidence::Sight(sight) => sight.look(site).map(Reading::as_it_is),
+            Evidence::Observation(observation) => observation.look(site).map(Reading::as_it_is),
         }
     }
 }

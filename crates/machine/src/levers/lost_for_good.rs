@@ -7,7 +7,7 @@ use super::{Knob, Step, Value};
 use crate::tree::Tree;
 
 /// What would be lost, in words; `None` where an undo restores all.
-pub(super) fn of(step: &Step, tree: &Tree) -> Option<String> {
+pub(super) fn by(step: &Step, tree: &Tree) -> Option<String> {
     match (&step.knob, &step.old, &step.new) {
         (Knob::Driver { device, setting }, Value::Number(old), Value::Number(new)) => {
             let numbers = u32::try_from(*new).ok()?..u32::try_from(*old).ok()?;
@@ -15,7 +15,7 @@ pub(super) fn of(step: &Step, tree: &Tree) -> Option<String> {
             let set = queues.find_map(|queue| set_for(device, queue, tree))?;
             Some(format!("what {set} holds would be lost"))
         }
-        (knob, ..) => knob.loss(tree),
+        (knob, ..) => knob.lost_for_good(tree),
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Obstacle, Site};
 /// What there is to see.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Sight {
+pub(super) enum Observation {
     /// What a file of the kernel says.
     File(String),
     /// Whether the kernel is of that version or later, and what else it takes.
@@ -25,7 +25,7 @@ pub(super) enum Sight {
     ReceiveHash,
 }
 
-impl Sight {
+impl Observation {
     pub(super) fn look(&self, site: &Site) -> Result<String, Obstacle> {
         match self {
             Self::File(path) => file(site, path),
@@ -141,9 +141,9 @@ mod tests {
     use super::*;
     use crate::tree::planted::Planted;
 
-    fn seen(test: &str, files: &[(&str, &str)], sight: &Sight) -> String {
-        let machine = Planted::new(&format!("sights-{test}"), files);
-        match sight.look(&Site::below(&machine.tree, None)) {
+    fn seen(test: &str, files: &[(&str, &str)], observation: &Observation) -> String {
+        let machine = Planted::new(&format!("observation-{test}"), files);
+        match observation.look(&Site::below(&machine.tree, None)) {
             Ok(words) => words,
             Err(obstacle) => obstacle.to_string(),
         }
@@ -161,7 +161,7 @@ mod tests {
             (&[(isolated, "\n"), (tickless, "(null)\n")], "none"),
             (&[(isolated, "\n")], "none"),
         ] {
-            assert_eq!(seen("isolated", files, &Sight::IsolatedCpus), words);
+            assert_eq!(seen("isolated", files, &Observation::IsolatedCpus), words);
         }
     }
 
@@ -180,7 +180,7 @@ mod tests {
             ),
             (&[version("Linux 6.1 #1 SMP Mon")], "voluntary or none"),
         ] {
-            assert_eq!(seen("preemption", files, &Sight::Preemption), words);
+            assert_eq!(seen("preemption", files, &Observation::Preemption), words);
         }
     }
 
@@ -189,7 +189,7 @@ mod tests {
         let release = |release| [("proc/sys/kernel/osrelease", release)];
         let words = "the card must split headers".to_owned();
         let linux = (6, 15);
-        let receive = Sight::Since { linux, words };
+        let receive = Observation::Since { linux, words };
         let old = seen("old", &release("6.14.9-arch1\n"), &receive);
         assert_eq!(old, "it came with Linux 6.15, and this is 6.14.9-arch1");
         for new in ["6.15.0\n", "7.0-rc1\n"] {
@@ -210,9 +210,12 @@ mod tests {
     #[test]
     fn several_nodes_of_memory_are_told_from_one() {
         let online = |nodes| [("sys/devices/system/node/online", nodes)];
-        assert_eq!(seen("one", &online("0\n"), &Sight::MemoryNodes), "one node");
         assert_eq!(
-            seen("two", &online("0-1\n"), &Sight::MemoryNodes),
+            seen("one", &online("0\n"), &Observation::MemoryNodes),
+            "one node"
+        );
+        assert_eq!(
+            seen("two", &online("0-1\n"), &Observation::MemoryNodes),
             "nodes 0-1"
         );
     }

@@ -18,7 +18,7 @@ const NETEM_BYTES: usize = 24;
 
 /// One qdisc or class.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct Reported {
     device: u32,
     /// 0 for one that nobody has put there.
     pub(crate) handle: u32,
@@ -29,7 +29,7 @@ pub(crate) struct Told {
 }
 
 #[cfg(test)]
-impl Told {
+impl Reported {
     /// One without settings.
     pub(crate) fn of(handle: u32, parent: u32, kind: &str) -> Self {
         Self {
@@ -54,16 +54,16 @@ pub(super) struct Counters {
 
 /// The qdisc of the device of that number, and what it counted; `None` where it is none that we
 /// would put there.
-pub(super) fn told(device: u32) -> io::Result<Option<(Qdisc, Counters)>> {
+pub(super) fn reported(device: u32) -> io::Result<Option<(Qdisc, Counters)>> {
     let qdiscs = qdiscs(device)?;
-    let Some(root) = qdiscs.iter().find(|told| told.parent == AT_ROOT) else {
+    let Some(root) = qdiscs.iter().find(|qdisc| qdisc.parent == AT_ROOT) else {
         return Ok(None);
     };
     let shaper = match &*root.kind {
         "tbf" => tbf(&root.options).map(Shaper::Tbf),
         "htb" => {
             let classes = list(GET_CLASS, device)?;
-            let class = classes.iter().find(|told| told.handle == CLASS);
+            let class = classes.iter().find(|qdisc| qdisc.handle == CLASS);
             class.and_then(|class| htb(&class.options)).map(Shaper::Htb)
         }
         "netem" => netem(&root.options).map(Shaper::Netem),
@@ -71,7 +71,7 @@ pub(super) fn told(device: u32) -> io::Result<Option<(Qdisc, Counters)>> {
     };
     let holder = match shaper {
         Some(Shaper::Open) => Some(root),
-        _ => qdiscs.iter().find(|told| told.parent == CLASS),
+        _ => qdiscs.iter().find(|qdisc| qdisc.parent == CLASS),
     };
     let qdisc = |shaper| Qdisc {
         shaper,
@@ -84,23 +84,23 @@ pub(super) fn told(device: u32) -> io::Result<Option<(Qdisc, Counters)>> {
 ///
 /// # Errors
 /// The kernel's own.
-pub(crate) fn qdiscs(device: u32) -> io::Result<Vec<Told>> {
+pub(crate) fn qdiscs(device: u32) -> io::Result<Vec<Reported>> {
     list(GET_QDISC, device)
 }
 
-fn list(question: u16, device: u32) -> io::Result<Vec<Told>> {
+fn list(question: u16, device: u32) -> io::Result<Vec<Reported>> {
     let mut all = Vec::new();
     let of_device = |payload: &mut Vec<u8>| push_place(payload, [device, 0, 0]);
     rtnetlink::list(question, of_device, |message| {
         all.extend(parse(message.payload));
     })?;
-    all.retain(|told| told.device == device);
+    all.retain(|qdisc| qdisc.device == device);
     Ok(all)
 }
 
-fn parse(payload: &[u8]) -> Option<Told> {
+fn parse(payload: &[u8]) -> Option<Reported> {
     let (header, attributes) = payload.split_at_checked(HEADER_BYTES)?;
-    Some(Told {
+    Some(Reported {
         device: number(&header[4..]),
         handle: number(&header[8..]),
         parent: number(&header[12..]),
@@ -162,9 +162,9 @@ fn netem(options: &[u8]) -> Option<Emulation> {
     })
 }
 
-fn queue(told: &Told) -> Option<Room> {
+fn queue(told: &Reported) -> Option<Room> {
     let limit = number(&told.options);
-    match &*told.kind {
+    match &*qdisc.kind {
         "pfifo" => Some(Room::Packets(limit)),
         "bfifo" => Some(Room::Bytes(limit)),
         _ => None,
