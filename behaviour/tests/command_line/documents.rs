@@ -7,7 +7,15 @@ use super::{answer, as_str, commands};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 /// What was true once, and what is not ours.
-const NOT_OF_TODAY: [&str; 5] = ["CHANGELOG.md", "results", "target", ".git", "node_modules"];
+const NOT_OF_TODAY: [&str; 7] = [
+    "CHANGELOG.md",
+    "results",
+    "target",
+    "dist",
+    "linerate-runs",
+    ".git",
+    "node_modules",
+];
 
 /// What commands say of themselves, by their words: empty, `load`, `study run`.
 type Helps = BTreeMap<String, String>;
@@ -18,7 +26,7 @@ fn documents(folder: &Path) -> Vec<PathBuf> {
     let of_today = |path: &PathBuf| !NOT_OF_TODAY.iter().any(|name| path.ends_with(name));
     paths
         .filter(of_today)
-        .flat_map(|path| match path.is_dir() {
+        .flat_map(|path| match path.is_dir() && !path.is_symlink() {
             true => documents(&path),
             false => vec![path],
         })

@@ -1,10 +1,11 @@
 //! `--files-by`: whichever way files leave, the same arrives.
 
 use std::fs::{self, File};
+use std::process::Command;
 
 use super::ENGINE;
 use super::client::{Client, get};
-use super::server::{Server, refusal};
+use super::server::{Server, program, refusal};
 use crate::common::{Folder, assert_says};
 
 const RANGE: (usize, usize) = (70_001, 700_000);
@@ -105,4 +106,32 @@ fn a_way_that_cannot_be_is_refused_by_name() {
         let said = refusal(&[&root[..], &["--files-by", "zero-copy"]].concat());
         assert_says(&said, "--files-by zero-copy takes --engine epoll");
     }
+}
+
+/// Not enough for two parts of a file of which the kernel is to keep account.
+const LOCKED_BYTES: u32 = 256 * 1024;
+
+#[test]
+fn files_for_whose_account_there_is_no_memory_are_sent_as_usual() {
+    crate::common::needs_root!();
+    if !ways().contains(&"zero-copy") {
+        return;
+    }
+    let folder = Folder::new("serve-declined");
+    fs::write(folder.path().join("long"), content()).unwrap();
+    let mut command = Command::new("setpriv");
+    command.args(["--inh-caps=-ipc_lock", "--bounding-set=-ipc_lock"]);
+    command.args(["prlimit", &format!("--memlock={LOCKED_BYTES}")]);
+    command.args([program(), "serve", "--listen", "0", "--workers", "1"]);
+    command.args(["--files-by", "zero-copy", "--root"]);
+    command.arg(folder.path());
+    let server = Server::spawn(command);
+    let mut late: Vec<Client> = (0..8).map(|_| server.connect()).collect();
+    for client in &mut late {
+        client.send(get("/long"));
+    }
+    for client in &mut late {
+        assert!(client.answer().body == content());
+    }
+    assert_says(&last_words(server).unwrap(), "more were sent as usual");
 }

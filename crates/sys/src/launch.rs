@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
 
+use rustix::io::Errno;
 use rustix::process::{Signal, kill_process_group, test_kill_process_group};
 
 use crate::clock;
@@ -107,9 +108,10 @@ pub const SIGKILL: i32 = libc::SIGKILL;
 /// `ESRCH` when no process of the group is left.
 pub fn signal_group(leader: u32, signal: i32) -> io::Result<()> {
     let group = process::number(leader)?;
-    Ok(match Signal::from_named_raw(signal) {
-        Some(signal) => kill_process_group(group, signal),
-        None => test_kill_process_group(group),
+    Ok(match (signal, Signal::from_named_raw(signal)) {
+        (0, _) => test_kill_process_group(group),
+        (_, Some(signal)) => kill_process_group(group, signal),
+        (_, None) => Err(Errno::INVAL),
     }?)
 }
 

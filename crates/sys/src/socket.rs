@@ -134,6 +134,11 @@ pub fn congestion_control(socket: BorrowedFd<'_>) -> io::Result<String> {
 /// `ENOENT` for one that the kernel does not have; `EPERM` for one that is not in
 /// `tcp_allowed_congestion_control`, without `CAP_NET_ADMIN`.
 pub fn set_congestion_control(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+    /// The kernel cuts longer ones (`TCP_CA_NAME_MAX`).
+    const MOST_BYTES: usize = 15;
+    if !(1..=MOST_BYTES).contains(&name.len()) {
+        return Err(Errno::NOENT.into());
+    }
     Ok(sockopt::set_tcp_congestion(socket, name)?)
 }
 

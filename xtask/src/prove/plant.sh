@@ -10,7 +10,12 @@ server=$!
 until grep -q '^listening on ' "$folder/ready"; do kill -0 $server; sleep 0.05; done
 # As long as a block of the study, and longer.
 "$1" load "http://$(sed 's/^listening on //' "$folder/ready")/json" --threads 1 --connections 64 --cpus "$4" \
-    --settle 100ms --duration 500ms > "$folder/load" || cat "$folder/load" >&2
+    --settle 100ms --duration 500ms > "$folder/load" 2>&1 || failed=$?
 kill $server
 wait $server || true
+if [ "${failed:-0}" != 0 ]; then
+    echo "the load failed:" >&2
+    cat "$folder/load" >&2
+    exit 1
+fi
 cat "$folder/said"

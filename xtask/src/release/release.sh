@@ -5,10 +5,13 @@ umask 022
 export LC_ALL=C
 program=$1 version=$2 triple=$3
 # It starts without a loader, which a header of that name would tell of.
-if readelf --program-headers --wide "$program" | grep -q INTERP; then
-    echo "$program needs a loader: it is not static" >&2
-    exit 1
-fi
+headers=$(readelf --program-headers --wide "$program")
+case $headers in
+    *INTERP*)
+        echo "$program needs a loader: it is not static" >&2
+        exit 1
+        ;;
+esac
 # One line a crate that is linked in: name, version, licence, and where its source and licence texts are. Ours stand
 # with their path; a crate met before ends in a star.
 crates=$(cargo tree --package linerate --edges normal --prefix none --target "$triple" --format '{p}	{l}	{r}')

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::places::shown;
 use super::share::Share;
 use super::{Accepts, Knob, Lever, Obstacle, Places, Plan, Reading, Site, Step, Value};
-use super::{interrupts, loss, overruled};
+use super::{interrupts, lost_for_good, overruled};
 
 /// The knobs, and what they are set to.
 #[derive(Deserialize)]

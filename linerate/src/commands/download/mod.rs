@@ -80,6 +80,8 @@ pub(crate) struct Download {
 /// all connections added up.
 #[derive(Serialize, JsonSchema)]
 struct Sending {
+    /// Connections whose times are added up, count.
+    connections: u64,
     /// There was something to send or to be acknowledged, s.
     busy_seconds: f64,
     /// Of that, the client's window let no more be sent, s.
@@ -173,6 +175,7 @@ impl Download {
             }),
             full_sides: limits::full_sides(client.busy_share, Some(server.busy_share)),
             sending: Sending {
+                connections: went.sending.connections,
                 busy_seconds: seconds(went.sending.busy_us),
                 rwnd_limited_seconds: seconds(went.sending.rwnd_limited_us),
                 sndbuf_limited_seconds: seconds(went.sending.sndbuf_limited_us),

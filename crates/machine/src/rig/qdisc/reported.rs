@@ -162,8 +162,8 @@ fn netem(options: &[u8]) -> Option<Emulation> {
     })
 }
 
-fn queue(told: &Reported) -> Option<Room> {
-    let limit = number(&told.options);
+fn queue(qdisc: &Reported) -> Option<Room> {
+    let limit = number(&qdisc.options);
     match &*qdisc.kind {
         "pfifo" => Some(Room::Packets(limit)),
         "bfifo" => Some(Room::Bytes(limit)),
