@@ -230,7 +230,7 @@ fn what_cannot_be_sent_or_received_so_is_refused_by_name() {
             "do not fit one send, which carries 65507 bytes; 54 of them would",
         ),
         (&["--count", "0"], "0 is not in 1.."),
-        (&["--duration", "2h"], "to an hour"),
+        (&["--duration", "25h"], "of at most a day"),
         (&["-n", "1", "-d", "1s"], "cannot be used with"),
     ] {
         let said = refusal_of(&mut linerate(&folder, &[&["datagrams"], flags].concat()));
