@@ -169,7 +169,7 @@ fn a_run_until_the_difference_is_known_ends_at_its_first_look_where_it_is_and_is
     let is_unfinished = |doubt: &Doubt| matches!(doubt, Doubt::Unfinished { .. });
     assert!(!judgement.doubts.iter().any(is_unfinished));
     let page = answer(&mut linerate(&folder, &["study", "report", "run"]));
-    assert_says(&page, " --until 90 --for 1m ");
+    assert_says(&page, " --until '90%' --for 60s ");
     for wrong in ["0", "91%", "few"] {
         let refused = linerate(&folder, &["versus", &url, &url, "--until", wrong]);
         let said = errors(&{ refused }.output().unwrap());
