@@ -38,7 +38,7 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2000), help_heading = MEASURING)]
     pub(crate) rounds: Option<u32>,
     /// Two short rounds to see that everything works; no verdicts
-    #[arg(long, conflicts_with = "rounds", help_heading = MEASURING)]
+    #[arg(long, conflicts_with = "rounds", hide_short_help = true, help_heading = MEASURING)]
     pub(crate) smoke: bool,
     /// Seed of the order of arms and of arrivals; the same seed repeats the same plan
     #[arg(long, value_name = "NUMBER", help_heading = MEASURING, hide_short_help = true)]
